@@ -6,6 +6,7 @@ BIN := $(VENV)/bin
 AGENTS := rtstone/_agent
 CHARTS := rtstone/report/assets/charts.js
 ENGINE := rtstone/_engine/engine.so
+PLUGINS := $(addprefix rtstone/_engine/qemu-plugin-,1.so 3.so)
 LABGRID := build/labgrid
 TEST_ARGS ?=
 # Tests side by side: tests/conftest.py says which are not, and that the longest begin first.
@@ -78,6 +79,7 @@ bench: $(VENV)/dev.stamp agent engine charts
 	$(BIN)/python -m tests.bench.report
 	$(BIN)/python -m tests.bench.peers
 	$(BIN)/python -m tests.bench.gates
+	$(BIN)/python -m tests.bench.reach
 	$(BIN)/python -m tests.bench.users
 
 # clang-tidy looks at each file once, and not again while nothing in it has changed; lint-all at
@@ -103,6 +105,7 @@ lint-agent: $(VENV)/dev.stamp build/agent/Makefile
 
 lint-engine: $(VENV)/dev.stamp
 	$(BIN)/clang-tidy --quiet $(ENGINE_SOURCE) -- $(ENGINE_FLAGS)
+	$(BIN)/clang-tidy --quiet rtstone/explain/plugin.c -- $(ENGINE_FLAGS) -DRTS_PLUGIN_API=1
 
 lint-all: TIDY += --all
 lint-all: lint
@@ -180,15 +183,22 @@ libc = libc6-dev$(if $(filter $(1),$(shell uname -m)),,-$(call field,$(1),2)-cro
 agents: check-agents
 	@$(MAKE) --no-print-directory $(addprefix agent-,$(ARCHITECTURES))
 
+# Stripped.  Beside it is what a replay in the lab needs to know of it (docs/explain.md).
 $(addprefix agent-,$(ARCHITECTURES)): agent-%: build/agent-%/Makefile
 	cmake --build build/agent-$* --target rtstone-agent
-	@bytes=$$(stat -c %s build/agent-$*/rtstone-agent); most=$(call field,$*,4); \
+	@cd build/agent-$*; tools=$(call field,$*,3); \
+	$$tools-objcopy --strip-all rtstone-agent stripped && \
+	$$tools-objcopy --strip-debug rtstone-agent symbols && \
+	$$tools-objcopy --only-keep-debug symbols && \
+	$(PYTHON) $(CURDIR)/agent/marks.py $$tools-readelf rtstone-agent >marks
+	@bytes=$$(stat -c %s build/agent-$*/stripped); most=$(call field,$*,4); \
 	echo "static agent for $*: $$bytes bytes of $$most"; \
 	if [ $$bytes -gt $$most ]; then \
 	    echo "make: the static agent for $* has become too large" >&2; exit 1; fi
-	@mkdir -p $(AGENTS)
-	@cmp -s build/agent-$*/rtstone-agent $(AGENTS)/rtstone-agent-$* || \
-		install build/agent-$*/rtstone-agent $(AGENTS)/rtstone-agent-$*
+	@mkdir -p $(AGENTS); cd build/agent-$*; to=$(CURDIR)/$(AGENTS)/rtstone-agent-$*; \
+	cmp -s stripped $$to || install stripped $$to; \
+	for file in symbols marks; do \
+	    cmp -s $$file $$to.$$file || install -m 644 $$file $$to.$$file; done
 
 build/agent-%/Makefile: | check-tools
 	$(call NEED_COMPILERS,$*)
@@ -213,8 +223,12 @@ freertos: | check-cross
 	    cmake -S agent -B build/$$image $(GENERATOR) -DFREERTOS_KERNEL_PATH="$$kernel" \
 	        -DCMAKE_TOOLCHAIN_FILE=$(CURDIR)/agent/boards/$$board.cmake $(FREERTOS_OPTIONS) \
 	        && cmake --build build/$$image || exit 1; \
-	    cmp -s build/$$image/$$image.elf $(AGENTS)/$$image.elf \
-	        || install -m 644 build/$$image/$$image.elf $(AGENTS) || exit 1; \
+	    $(PYTHON) agent/marks.py readelf build/$$image/$$image.elf \
+	        >build/$$image/$$image.marks || exit 1; \
+	    for file in $$image.elf $$image.marks; do \
+	        cmp -s build/$$image/$$file $(AGENTS)/$$file \
+	            || install -m 644 build/$$image/$$file $(AGENTS) || exit 1; \
+	    done; \
 	done
 	@size $(foreach pair,$(FREERTOS_BOARDS),$(AGENTS)/$(lastword $(subst :, ,$(pair))).elf)
 
@@ -242,7 +256,7 @@ sanitized: build/sanitized/Makefile build/sanitized/engine.so
 build/sanitized/Makefile: | check-tools
 	cmake -S agent -B build/sanitized $(GENERATOR) -DRTS_SANITIZE=ON
 
-engine: $(ENGINE)
+engine: $(ENGINE) $(PLUGINS)
 
 ENGINE_SOURCE := $(addprefix rtstone/simulate/,engine.c hartstone.c)
 ENGINE_HEADER := $(ENGINE_SOURCE:.c=.h)
@@ -252,6 +266,11 @@ ENGINE_FLAGS := -std=c11 -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmi
 $(ENGINE): $(ENGINE_SOURCE) $(ENGINE_HEADER) Makefile | check-tools
 	@mkdir -p $(dir $@)
 	gcc $(ENGINE_FLAGS) -O2 -g -fPIC -fvisibility=hidden -shared $(ENGINE_SOURCE) -o $@
+
+# For QEMU up to 8, and since 9.1; it finds its own functions in the emulator that loads it.
+$(PLUGINS): rtstone/_engine/qemu-plugin-%.so: rtstone/explain/plugin.c Makefile | check-tools
+	@mkdir -p $(dir $@)
+	gcc $(ENGINE_FLAGS) -O2 -g -fPIC -fvisibility=hidden -shared -DRTS_PLUGIN_API=$* $< -o $@
 
 build/sanitized/engine.so: $(ENGINE_SOURCE) $(ENGINE_HEADER) Makefile | check-tools
 	@mkdir -p $(dir $@)

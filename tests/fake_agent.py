@@ -14,6 +14,7 @@ The environment variable FAKE_AGENT contains the scenario, a JSON object:
     rates     members of the rates of a load's one part
     conditions  more of them, or others
     forgets   it cannot send anything again
+    traceless  it cannot trace
     refuses   why it refuses all cases, before it measures anything
     exact, had  how many samples there are, as ``FakeAgent.result`` says
     sched, locked, missed, others, wire_version, source, listed_source,
@@ -271,6 +272,8 @@ class FakeAgent:
                 self.progresses = words[1] != "0"
             case "load":
                 self.load(words[1:])
+            case "trace" if self.scenario.get("traceless"):
+                self.put(t="log", level="warn", text=f"cannot be carried out: {' '.join(words)}")
             case "case":
                 self.last = words[1:]
                 self.case(words[1:])

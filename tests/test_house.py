@@ -32,12 +32,13 @@ MAY_IMPORT = {
     "formats": "assemble documents wire",
     "simulate": "documents inputs",
     "plot": "assemble documents inputs",
+    "explain": "assemble documents lab runner store targets wire",  # a run is run again
     "report": "assemble documents inputs stats system wire",  # system: what grants rights
     "api": "assemble documents inputs report runner stats store",
     "pytest_plugin": "api documents inputs report stats store",
     # assemble: the display of a run converts the agent's ticks to times.
-    "cli": "assemble documents formats inputs lab plot published report runner simulate stats "
-    "store system targets wire",
+    "cli": "assemble documents explain formats inputs lab plot published report runner simulate "
+    "stats store system targets wire",
 }
 
 VERSION = {"cli", "formats", "pytest_plugin", "simulate"}  # may import rtstone itself

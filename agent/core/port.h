@@ -580,6 +580,46 @@ void rts_port_cpus(rts_cpuset *set);
  */
 void rts_port_throttling(uint64_t *busy_ns, uint64_t *rest_ns);
 
+/*
+ * Traced cases, on a port that defines RTS_TRACED: the system records what each measured CPU does,
+ * and for a sample above the limit what is recorded then is kept, as a snapshot.
+ */
+#ifdef RTS_TRACED
+
+/* A sample above the limit: its value in ticks and net in ns, and its place in the series. */
+typedef struct rts_hit {
+    uint64_t value, net, index;
+    uint64_t due, stamp; /* when it began and ended, in ns of rts_time() */
+    char series[16];
+} rts_hit;
+
+/* Shared by the tasks of a traced case and the agent. */
+typedef struct rts_trace {
+    uint64_t above;           /* ns: least sample that is to be kept */
+    unsigned keep;            /* snapshots at most: the largest samples are kept */
+    volatile int armed;       /* the next sample above the limit may be taken, by who clears it */
+    volatile int caught;      /* by the port: `hit` is to be collected */
+    volatile uint64_t unseen; /* samples above the limit that came meanwhile */
+    rts_hit hit;
+    int cpu;          /* the port's: where the sample was taken */
+    int marker, gate; /* the port's files */
+    int agent;        /* the port's: whom to wake */
+} rts_trace;
+
+/* Starts to record on these CPUs; returns 0, or -1 and sets `why`: what is missing, what to do. */
+int rts_port_trace_start(rts_trace *trace, const rts_cpuset *cpus, char *why, size_t size);
+
+/* Called by a task of the case that has filled in `hit`: stops recording until it is collected. */
+void rts_port_trace_hit(rts_trace *trace);
+
+/* Ends recording, and removes everything of it from the system; returns how many were kept. */
+unsigned rts_port_trace_stop(void);
+
+/* Sends the snapshots of the last traced case. */
+void rts_port_trace_send(uint64_t id);
+
+#endif
+
 /* ---- loads (load.h) ---------------------------------------------------------------------- */
 
 /* Size of a reason, including the terminating 0. */

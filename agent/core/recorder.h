@@ -168,6 +168,10 @@ typedef struct rts_rec {
 #endif
 
     rts_hist hist;
+#ifdef RTS_TRACED
+    /* Called for a sample that is one of the worst so far, after it has been recorded. */
+    void (*on_worst)(void *arg, const struct rts_rec *r, const rts_sample *sample);
+#endif
 } rts_rec;
 
 /* Prepares the recorder and touches all of its memory. */
@@ -269,7 +273,7 @@ RTS_HOT void rts_rec_account(rts_rec *r, uint64_t value)
     r->order[r->kept] = value;
     r->kept += r->keep;
 #endif
-    r->count[rts_bucket(value)]++;
+    r->count[rts_bucket(value)]++; /* marked: sample */
 }
 
 /*

@@ -10,6 +10,7 @@
 #include "load.h"
 #include "records.h"
 #include "series.h"
+#include "tracing.h"
 
 #define RTS_WIRE_VERSION 2
 
@@ -257,9 +258,21 @@ static void send_last(void)
 {
     const rts_case *c = the_last.c;
     bool valid = the_last.ran && (c->status == RTS_S_OK || c->job.stop_asked);
+#ifdef RTS_TRACED
+    if (the_last.ran && c->trace)
+        rts_port_trace_send(c->job.id);
+#endif
     for (unsigned i = 0; valid && i < c->n_series; i++)
         rts_send_result(c, i);
     rts_send_end(c, the_last.ran);
+}
+
+static void begin_case(rts_case *c, unsigned progress_ms)
+{
+    c->job.progress_ms = progress_ms;
+    c->job.patience_ns = PATIENCE_NS;
+    c->batch = 1;
+    memset(c->job.evidence.number, -1, sizeof c->job.evidence.number);
 }
 
 /* Returns memory for a case, zeroed. */
@@ -271,10 +284,7 @@ static rts_case *new_case(void)
         c = &last_resort;
         memset(c, 0, sizeof *c);
     }
-    c->job.progress_ms = the_progress_ms;
-    c->job.patience_ns = PATIENCE_NS;
-    c->batch = 1;
-    memset(c->job.evidence.number, -1, sizeof c->job.evidence.number);
+    begin_case(c, the_progress_ms);
     the_last.c = c;
     return c;
 }
@@ -304,8 +314,112 @@ static bool prepare(rts_case *c, char *words)
     return true;
 }
 
+#ifdef RTS_TRACED
+
+#define SHORT_SAMPLES 1000
+#define SHORT_NS 500000000
+
+static int64_t at_most(int64_t limit, int64_t most)
+{
+    return limit && limit < most ? limit : most;
+}
+
+/* Runs a case for half a second at most; returns the median in ns of its samples, -1 without any.
+ */
+static double short_median(rts_case *c)
+{
+    c->common.raw = 0;
+    c->common.samples = at_most(c->common.samples, SHORT_SAMPLES);
+    c->common.time_ns = at_most(c->common.time_ns, SHORT_NS);
+    choose_cpus(c);
+    if (c->bench->traits & RTS_NO_SAMPLES || check_needs(c) || open_arena(c))
+        return -1;
+    run_measured(c);
+    const rts_rec *r = c->n_series ? c->series[0].rec : NULL;
+    if (!r || !r->hist.n || c->status != RTS_S_OK)
+        return -1;
+    return (double)median_net(r) / c->batch * 1e9 / (double)r->setup.hz;
+}
+
+/* The same for a command, without a word to the host. */
+static double median_of_short(const char *command)
+{
+    static char words[RTS_COMMAND_BYTES];
+    double median = -1;
+    rts_case *c = rts_port_shared(sizeof *c);
+    if (!c)
+        return median;
+    begin_case(c, 0);
+    rts_print(words, sizeof words, "%s", command);
+    if (prepare(c, words))
+        median = short_median(c);
+    if (c->arena)
+        rts_port_unshare(c->arena, c->arena_size);
+    rts_port_unshare(c, sizeof *c);
+    return median;
+}
+
+static void add_median(rts_case *c, const char *name, double median)
+{
+    if (median >= 0 && c->figures < RTS_FIGURES)
+        rts_figure_add(c, name, median, "ns");
+}
+
+/*
+ * Runs a case that is traced. What tracing costs is told as well: the medians of the bench itself
+ * and of `null`, in short runs before it, off and on.
+ */
+static void run_traced(rts_case *c, const char *command)
+{
+    double off = median_of_short(command), null_off = median_of_short("0 null");
+    if (rts_tracing_begin(c))
+        return;
+    double on = median_of_short(command), null_on = median_of_short("0 null");
+    run_measured(c);
+    rts_tracing_end(c);
+    add_median(c, "median without tracing", off);
+    add_median(c, "median with tracing", on);
+    add_median(c, "null without tracing", null_off);
+    add_median(c, "null with tracing", null_on);
+}
+
+/* Measures, and traces if that is wanted. */
+static void run_wanted(rts_case *c, const char *command)
+{
+    if (rts_tracing_wanted())
+        run_traced(c, command);
+    else
+        run_measured(c);
+}
+
+/* Returns a copy of a command that is needed again after it has been parsed, which cuts it up. */
+static const char *copy_of(const char *words)
+{
+    static char copy[RTS_COMMAND_BYTES];
+    if (!rts_tracing_wanted())
+        return words;
+    rts_print(copy, sizeof copy, "%s", words);
+    return copy;
+}
+
+#else
+
+static void run_wanted(rts_case *c, const char *command)
+{
+    (void)command;
+    run_measured(c);
+}
+
+static const char *copy_of(const char *words)
+{
+    return words;
+}
+
+#endif
+
 static bool run_case(char *words)
 {
+    const char *command = copy_of(words);
     rts_case *c = new_case();
     the_cases++;
     the_last.ran = false;
@@ -317,7 +431,7 @@ static bool run_case(char *words)
         the_last.ran = !check_needs(c) && !open_arena(c);
     }
     if (the_last.ran)
-        run_measured(c);
+        run_wanted(c, command);
     rts_load_case_ends();
     send_last();
     return true;
@@ -418,9 +532,16 @@ static bool carry_out(char *line)
         return set_progress(rest);
     if ((rest = after("again ", line)))
         return send_again(rest);
+#ifdef RTS_TRACED
+    if ((rest = after("trace ", line)))
+        return rts_tracing_command(rest);
+#endif
     if (after("hello", line)) {
         the_cases = 0;
         the_clock_is_told = false;
+#ifdef RTS_TRACED
+        rts_tracing_forget();
+#endif
         return send_hello();
     }
     return after("list", line) && send_tables();

@@ -113,6 +113,13 @@ FLAGS = (
         spoils="measured beside another run of rtstone",
     ),
     Flag(
+        "traced",
+        "its CPU was traced, which makes system calls, interrupts and wake-ups slower",
+        "its figures say by how much; measure without --trace for numbers to judge by",
+        lambda s: s.evidence.get("snapshots") is not None,
+        spoils="measured while its CPU was traced",
+    ),
+    Flag(
         "page_faults",
         "the timed section took page faults, without locked memory",
         "lock memory; see no_mlock",

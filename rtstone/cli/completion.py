@@ -179,6 +179,19 @@ def _writers() -> Words:
     yield from map(Word, WRITERS)
 
 
+def _explanations() -> Words:
+    from rtstone.cli.explain import FORMATS
+
+    yield from (Word(name, what) for name, what in FORMATS.items())
+
+
+def _samples() -> Words:
+    from rtstone.statistics import PERCENTILES
+    from rtstone.stats.explainable import MEDIAN, WORST
+
+    yield from map(Word, [WORST, MEDIAN, *PERCENTILES])
+
+
 def _readers() -> Words:
     from rtstone.formats.table import READERS
 
@@ -246,6 +259,10 @@ OTHERS = {
     ("guarantee", "bench"): Value((_benches,)),
     ("schema", "name"): Value((_documents,)),
     ("export", "form"): Value((_writers,)),
+    ("explain", "bench"): Value((_benches,)),
+    ("explain", "sample"): Value((_samples,)),
+    ("explain", "against"): Value((_samples,)),
+    ("explain", "form"): Value((_explanations,)),
     ("plot", "kind"): Value((_figures,)),
     ("import", "form"): Value((_readers,)),
     ("fetch", "names"): Value((_systems,)),

@@ -17,6 +17,7 @@ COMMANDS = {
     "list": "List benches, suites, loads, targets or runs.",
     "show": "Show one run.",
     "report": "Write one or more runs as one self-contained page.",
+    "explain": "Explain why a sample took so long.",
     "plot": "Draw runs as a figure for a paper.",
     "compare": "Compare systems, with the certainty of each difference.",
     "check": "Check a run against a budget: a gate for CI.",
@@ -45,6 +46,11 @@ EXAMPLES = {
     "list": ("rtstone list benches", "rtstone list dk.periodic"),
     "show": ("rtstone show last", "rtstone show last --conditions", "rtstone show last~1 -q"),
     "report": ("rtstone report last", "rtstone report last~1 last -o compared.html"),
+    "explain": (
+        "rtstone explain last",
+        "rtstone explain last dk.periodic --sample p99 -o why.html",
+        "rtstone explain last --format chrome -o why.json",
+    ),
     "plot": (
         "rtstone plot last -o figure.pdf",
         "rtstone plot last~1 last --kind percentiles --width 174mm -o tail.svg",

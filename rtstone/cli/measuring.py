@@ -47,6 +47,7 @@ class Request(msgspec.Struct, frozen=True):
     name: str | None = None
     yes: bool = False
     wait: bool = False
+    trace: str | None = None
 
 
 def assignments(
@@ -98,7 +99,7 @@ def as_asked(request: Request) -> RunRequest:
     names = request.names or ["quick"]
     return RunRequest(
         names, request.target, asked, arguments(), request.keep_idle,
-        request.until, request.name,
+        request.until, request.name, request.trace,
     )  # fmt: skip
 
 

@@ -8,8 +8,12 @@ from pathlib import Path
 import click
 
 from rtstone.cli.working import working
+from rtstone.documents.explanation import Explanation
+from rtstone.documents.run import Run
 from rtstone.errors import UsageError
 from rtstone.printable import shown
+from rtstone.store.explanations import explanations
+from rtstone.store.rundir import load
 from rtstone.store.session import named
 
 DEFAULT = Path("report.html")
@@ -48,7 +52,8 @@ def command(runs: tuple[str, ...], output: Path) -> None:
     """Write one or more runs as one self-contained HTML page; several runs are compared.
 
     Runs are named as for `rtstone compare`: runs of one system may be joined by commas, and any run
-    measured by `compare --run` stands for its whole session.
+    measured by `compare --run` stands for its whole session.  A run of which samples were explained
+    (`rtstone explain`) has their explanations on its page.
     """
     from rtstone.report import page
     from rtstone.report.parts import frame
@@ -56,10 +61,22 @@ def command(runs: tuple[str, ...], output: Path) -> None:
 
     frame.bundle()
     with working("making the page"):
-        documents = named(runs)
+        explained: dict[str, list[Explanation]] = {}
+        documents = named(runs, lambda path: _read(path, explained))
         try:
-            size = page.render(evaluate_runs(documents), output)
+            size = page.render(evaluate_runs(documents), output, explained)
             regular = stat.S_ISREG(output.stat().st_mode)
         except OSError as error:
             raise UsageError(f"cannot write the report, {output}: {error.strerror}") from error
     click.echo(f"{shown(str(output))}: {size / 1e6:.1f} MB", err=not regular)
+
+
+def _read(path: Path, explained: dict[str, list[Explanation]]) -> Run:
+    """Return the run in a directory, and take note of its explanations."""
+    run = load(path)
+    if run.run_id not in explained:
+        kept = explanations(path, run.run_id)
+        explained[run.run_id] = kept.explanations
+        for why in kept.damaged:
+            click.echo(f"left out: {shown(why)}", err=True)
+    return run

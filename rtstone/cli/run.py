@@ -69,6 +69,12 @@ def _directory(context: click.Context, parameter: click.Parameter, text: str | N
     help="Measure each case in rounds until the 95% confidence interval of its p50 (ci=2%,p99: its "
     "p99) is within this share of it, for at most 60 s (ci=2%,time=5min).",
 )  # fmt: skip
+@click.option(
+    "--trace", metavar="above=50us",
+    help="Record what a Linux does on the measured CPUs, as root, and keep it for the samples "
+    "above this limit, or for the worst one (worst): `rtstone explain` reads it.  This disturbs "
+    "the results.",
+)  # fmt: skip
 @click.option("--cpus", metavar="LIST", help="CPUs to measure on, such as 0-2,4, or all.")
 @click.option(
     "--name", metavar="NAME",
@@ -163,6 +169,7 @@ def _resume(request: Request, interrupt: Interrupt) -> int:
         "a suite or bench": request.names, "--load": request.loads, "-p": request.params,
         "--time": request.time, "--cpus": request.cpus, "--out": request.out,
         "--until": request.until, "--name": request.name, "--yes": request.yes,
+        "--trace": request.trace,
         "--keep-idle": request.keep_idle,
         "--target": request.target != LOCAL,
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Check a run document for properties that readers rely on and types cannot express."""
+"""Check documents for properties that readers rely on and types cannot express."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from datetime import datetime
 
 from msgspec import ValidationError
 
+from rtstone.documents.explanation import Explanation, Way
 from rtstone.documents.run import Distribution, Result, Run
+
+_DEEPEST = 10_000  # calls
 
 
 def check_sound(run: Run) -> None:
@@ -40,3 +43,23 @@ def _faults(result: Result) -> list[tuple[str, bool]]:
 
 def _overfull(of: Result | Distribution) -> bool:
     return sum(count for _, count in of.histogram) > of.n
+
+
+def check_explanation(explanation: Explanation) -> None:
+    """Raise ValidationError if parts of a sample cannot be parts of it."""
+    ways = {"way": explanation.way, "against": explanation.against}
+    for name, way in ways.items():
+        for what, holds in _way_faults(way) if way else []:
+            if holds:
+                raise ValidationError(f"{what} - at `$.{name}`")
+
+
+def _way_faults(way: Way) -> list[tuple[str, bool]]:
+    return [
+        ("a negative value", way.sample.raw < 0),
+        ("a segment of negative length", any(s.length < 0 for s in way.segments)),
+        ("a stack without functions", any(not stack.frames for stack in way.stacks)),
+        ("a stack of negative cost", any(stack.cost < 0 for stack in way.stacks)),
+        ("a call of negative length", any(span.length < 0 for span in way.spans)),
+        ("a call that is too deep", any(span.depth > _DEEPEST for span in way.spans)),
+    ]

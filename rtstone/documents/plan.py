@@ -58,6 +58,13 @@ class Until(msgspec.Struct, frozen=True, kw_only=True):
         return self.time_ns / 1e9
 
 
+class Trace(msgspec.Struct, frozen=True, kw_only=True):
+    """What is traced: at most ``keep`` samples of each case, the largest above ``above_ns``."""
+
+    above_ns: int
+    keep: int
+
+
 class Case(msgspec.Struct, frozen=True):
     """A bench with the given parameters; the others have their defaults.
 
@@ -88,7 +95,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     wire.  ``arrival``: sequence number of the run in the store, as clocks may go back; 0 for runs
     older than these numbers.  ``listed_by``: source hash of the agent that listed the benches,
     which need not be the one that runs them.  ``name``: what a person calls the run.
-    ``session``: as in the run document.
+    ``session``: as in the run document.  ``trace``: None if no case is traced.
     """
 
     schema: str = SCHEMA
@@ -113,6 +120,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     listed_by: str | None = None
     name: str | None = None
     session: str | None = None
+    trace: Trace | None = None
 
     def __post_init__(self) -> None:
         named = {case.bench for case in (*self.cases, *self.absent, *self.derived)}

@@ -16,7 +16,7 @@ from rtstone.resources import BUILT
 SOURCE = Path(__file__).parents[2]  # in a checkout, the directory of the Makefile
 BUILD = "rtstone lab build"
 INSTALL = "install a wheel made by `make dist`"  # for installations without sources
-GOALS = ("agent", "agent-aarch64", "agent-x86_64", "freertos")  # of the Makefile
+GOALS = ("agent", "agent-aarch64", "agent-x86_64", "freertos", "engine")  # of the Makefile
 # Programs needed to build them, each with the Debian packages that provide it.
 TOOLS = {
     "make": "make",

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from rtstone.documents.explanation import Explanation
 from rtstone.report.comparison.html import Compared, compared
 from rtstone.report.comparison.html import template_values as comparison_values
+from rtstone.report.explanation.html import MOST as MOST_WHYS
+from rtstone.report.explanation.html import whys
 from rtstone.report.parts.frame import framed
 from rtstone.report.parts.output import write
 from rtstone.report.parts.shapes import trace_budget
@@ -19,8 +23,10 @@ MOST = 200  # results shown one by one below a comparison; with more, each run h
 OPEN = 4  # results whose details are open from the start
 
 
-def compose(evaluation: Evaluation) -> str:
-    """Return the page as text."""
+def compose(
+    evaluation: Evaluation, explanations: Mapping[str, Sequence[Explanation]] | None = None
+) -> str:
+    """Return the page as text; ``explanations``: of samples of these runs, by their id."""
     runs = evaluation.runs
     forms, results = Forms(), [r for one in runs for r in one.run.results]
     rows = trace_budget(results)
@@ -33,6 +39,7 @@ def compose(evaluation: Evaluation) -> str:
         for index, one in enumerate(runs)
     ]
     told = flag_texts(results)
+    kept = {page.key: (explanations or {}).get(page.run.run_id, ()) for page in pages}
     drawn: list[Page | Compared] = [*pages, beside] if beside else [*pages]
     data = {
         "charts": {key: chart for part in drawn for key, chart in part.charts.items()},
@@ -45,6 +52,8 @@ def compose(evaluation: Evaluation) -> str:
         "page.html",
         data,
         pages=pages,
+        explained={page.key: whys(kept[page.key], page.run, page.key) for page in pages},
+        unshown={key: len(found[MOST_WHYS:]) for key, found in kept.items()},
         causes=causes,
         compared=beside,
         uncompared=evaluation.incomparable,
@@ -54,6 +63,10 @@ def compose(evaluation: Evaluation) -> str:
     )
 
 
-def render(evaluation: Evaluation, path: Path) -> int:
-    """Write the page; return its size in bytes."""
-    return write(compose(evaluation), path)
+def render(
+    evaluation: Evaluation,
+    path: Path,
+    explanations: Mapping[str, Sequence[Explanation]] | None = None,
+) -> int:
+    """Write the page as ``compose`` returns it; return its size in bytes."""
+    return write(compose(evaluation, explanations), path)

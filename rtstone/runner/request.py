@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from rtstone import printable
 from rtstone.assemble.derived import ENVIRONMENT
-from rtstone.documents.plan import NONE, Plan, Until, run_id
+from rtstone.documents.plan import NONE, Plan, Trace, Until, run_id
 from rtstone.documents.run import LOCAL
 from rtstone.documents.run import Target as Place
 from rtstone.errors import TargetError, UsageError
-from rtstone.inputs import suite, until
+from rtstone.inputs import suite, trace, until
 from rtstone.inputs.capabilities import merge_catalogues
 from rtstone.inputs.parameters import Catalogue
 from rtstone.interrupt import Interrupt
@@ -39,6 +39,7 @@ class RunRequest(NamedTuple):
     keep_idle: bool = False
     until: str | None = None
     name: str | None = None
+    trace: str | None = None
 
 
 def build_plan(wish: RunRequest, interrupt: Interrupt) -> tuple[Target, Plan]:
@@ -78,6 +79,7 @@ def build_plan(wish: RunRequest, interrupt: Interrupt) -> tuple[Target, Plan]:
         until=limit,
         listed_by=offered.source,
         name=name,
+        trace=_trace(wish),
     )
     if plan.endless and target.scripted:
         raise UsageError(
@@ -110,6 +112,16 @@ def _known(target: Target, offered: Catalogue, interrupt: Interrupt) -> Catalogu
         return merge_catalogues(offered, catalogue(find(LOCAL), interrupt))
     except TargetError:
         return offered
+
+
+def _trace(wish: RunRequest) -> Trace | None:
+    """Parse --trace.  Raises UsageError if it is given together with --until."""
+    if wish.trace is not None and wish.until is not None:
+        raise UsageError(
+            "--trace disturbs what --until measures, so that one run cannot have both; leave out "
+            "--until"
+        )
+    return None if wish.trace is None else trace.parse(wish.trace)
 
 
 def _until(wish: RunRequest, target: Target) -> Until | None:

@@ -41,10 +41,17 @@ def not_the_same(differs: str) -> UsageError:
 def script(plan: Plan, cases: list[Case]) -> Iterator[str]:
     """Yield the commands of these cases, and `bye`, for a target that takes them at its start."""
     load = LoadSpec()
+    yield from _first_lines(plan)
     for case in cases:
         yield from _lines(plan, case, load)
         load = plan.call(case)
     yield commands.BYE
+
+
+def _first_lines(plan: Plan) -> Iterator[str]:
+    """Yield the commands that concern all cases."""
+    if plan.trace:
+        yield commands.trace(plan.trace.above_ns, plan.trace.keep)
 
 
 def _lines(plan: Plan, case: Case, load: LoadSpec) -> Iterator[str]:
@@ -99,6 +106,8 @@ class AgentSession:
         else:
             self._promise(LEASE_S)
             self.commands.say(commands.progress(self.tell.progress_ms or HEARTBEAT_MS))
+            for command in _first_lines(self.plan):
+                self.commands.say(command)
         self._send_next()
         while (line := self.link.read(POLL_S)) != b"":
             if self.interrupt.insisted:
@@ -179,7 +188,15 @@ class AgentSession:
                 self._take_refusal(text)
 
     def _take_refusal(self, text: str) -> None:
-        """Go on without the records of a case that the agent cannot send again."""
+        """Go on without the records of a case that the agent cannot send again.
+
+        Raises TargetError if it cannot trace.
+        """
+        if any(text == commands.refused(line) for line in _first_lines(self.plan)):
+            raise TargetError(
+                f"target '{self.plan.target.name}' cannot trace, as it is no Linux; leave out "
+                "--trace"
+            )
         for case in self._on_their_way():
             if text == commands.refused(commands.again(case.id)):
                 self._settle(case.id)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import re
 import shlex
 import stat
 from pathlib import Path
@@ -15,6 +16,8 @@ import msgspec
 from rtstone.printable import shown
 
 PLAN, LOG, RUN = "plan.json", "wire.log", "run.json"
+# Of a sample by the numbers of its case and its own; one of a named series has that name's hash.
+EXPLANATION = re.compile(r"explanation-\d{1,19}-\d{1,19}(?:-[0-9a-f]{8})?\.json")
 NEW = ".new"  # suffix of a file that is still being written
 LARGEST = 1 << 30  # bytes; nothing larger is a document
 

@@ -18,7 +18,7 @@ import msgspec
 from rtstone.errors import UsageError
 from rtstone.printable import parsed
 from rtstone.store.index import forget
-from rtstone.store.places import LARGEST, NEW, PLAN, RUN, UNREADABLE, lock, runs
+from rtstone.store.places import EXPLANATION, LARGEST, NEW, PLAN, RUN, UNREADABLE, lock, runs
 
 _FIRST = (RUN, RUN + NEW)  # without it the run is unfinished, and without its plan there is none
 _LOGS = re.compile(r"wire(?:-(\d{1,9}))?\.log")
@@ -112,7 +112,9 @@ def _files(place: int) -> list[str]:
     """Return the run's own files, in the order in which they are removed."""
     there = _there(place)
     logs = sorted((name for name in there if _LOGS.fullmatch(name)), key=_number, reverse=True)
-    wanted = [*(name for name in _FIRST if name in there), *logs, *({PLAN} & set(there))]
+    whys = sorted(name for name in there if EXPLANATION.fullmatch(name.removesuffix(NEW)))
+    first = [name for name in _FIRST if name in there]
+    wanted = [*whys, *first, *logs, *({PLAN} & set(there))]
     return [name for name in wanted if stat.S_ISREG(_mode(place, name))]
 
 

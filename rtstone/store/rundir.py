@@ -4,6 +4,7 @@ plan.json   the request, written first
 wire.log    the agent's lines as received; synced to disk at the end of each case
 wire-2.log  the same after the run was resumed, and so on
 run.json    the document, written last and atomically; assembled from the others if it is missing
+explanation-CASE-SAMPLE.json  where the time of a sample went, on request (explanations.py)
 
 Files are always created anew, never through a link, as the directory may belong to another user.
 """
@@ -25,11 +26,11 @@ from rtstone.documents.plan import Plan
 from rtstone.documents.run import SCHEMA, Result, Run
 from rtstone.errors import StoreError, UsageError
 from rtstone.printable import parsed
+from rtstone.store import atomic
 from rtstone.store.index import arrivals, forget
 from rtstone.store.places import (
     LARGEST,
     LOG,
-    NEW,
     PLAN,
     RUN,
     UNREADABLE,
@@ -89,7 +90,7 @@ class RunDirectory:
             if any(self.path.iterdir()):
                 raise UsageError(f"directory not empty, {self.path}; name a new one with --out")
             made = [LOG, PLAN]
-            _write(self._place, PLAN, msgspec.json.format(msgspec.json.encode(plan)))
+            atomic.write(self._place, PLAN, msgspec.json.format(msgspec.json.encode(plan)))
             self._log = _new_log(self._place, LOG, self.path)
         except (OSError, UsageError):
             for name in made:
@@ -168,17 +169,10 @@ class RunDirectory:
 
     def finish(self, run: Run) -> None:
         """Write the document atomically.  Raises StoreError."""
-        temporary = RUN + NEW
         try:
-            with suppress(FileNotFoundError):  # left by a killed host, or planted
-                os.unlink(temporary, dir_fd=self._place)
-            _write(self._place, temporary, msgspec.json.encode(run))
-            os.replace(temporary, RUN, src_dir_fd=self._place, dst_dir_fd=self._place)
-            os.fsync(self._place)
+            atomic.replace(self._place, RUN, msgspec.json.encode(run))
             self.finished = True
         except OSError as error:
-            with suppress(OSError):
-                os.unlink(temporary, dir_fd=self._place)
             raise self._lost(error) from error
         finally:
             self.close()
@@ -205,8 +199,8 @@ def load(path: Path) -> Run:
             return _decode(path / RUN, Run, SCHEMA)
         from rtstone.assemble.assembly import replay
 
-        plan = _decode(path / PLAN, Plan, None)
-        first, *later = [regular(log) for log in _logs(path)] or [b""]
+        plan, texts = logs(path)
+        first, *later = texts or [b""]
         return replay(plan, first, *later)
     except OSError as error:
         raise UsageError(f"cannot read run, {path}: {error.strerror}") from error
@@ -222,6 +216,14 @@ def samples(path: Path, run: Run, result: Result) -> NDArray[np.float64]:
     try:
         plan = _decode(path / PLAN, Plan, None)
         return read(run, result, plan, (regular(log) for log in _logs(path)))
+    except OSError as error:
+        raise UsageError(f"cannot read run, {path}: {error.strerror}") from error
+
+
+def logs(path: Path) -> tuple[Plan, list[bytes]]:
+    """Return the plan of the run in a directory, and its logs.  Raises UsageError."""
+    try:
+        return _decode(path / PLAN, Plan, None), [regular(log) for log in _logs(path)]
     except OSError as error:
         raise UsageError(f"cannot read run, {path}: {error.strerror}") from error
 
@@ -284,12 +286,3 @@ def _uncollected() -> Iterator[None]:
 
 class _Schema(msgspec.Struct):
     schema: str = ""
-
-
-def _write(place: int, name: str, data: bytes) -> None:
-    """Write a new file in a directory, synced to disk.  Raises OSError."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-    with os.fdopen(os.open(name, flags, 0o666, dir_fd=place), "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())

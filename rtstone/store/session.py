@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rtstone.documents.run import Run
@@ -20,25 +20,27 @@ def several(text: str) -> list[str]:
         return text.split(",")
 
 
-def named(names: Sequence[str]) -> list[Run | list[Run]]:
+def named(names: Sequence[str], read: Callable[[Path], Run] = load) -> list[Run | list[Run]]:
     """Return the named runs; those joined by commas are one system and become a list.
 
-    A single run of a session stands for the whole session.  Raises UsageError.
+    A single run of a session stands for the whole session.  ``read``: what returns the run of a
+    directory.  Raises UsageError.
     """
     if len(names) == 1 and len(several(names[0])) == 1:
-        return list(members(names[0]))
-    groups = [[load(find(name)) for name in several(text)] for text in names]
+        return list(members(names[0], read))
+    groups = [[read(find(name)) for name in several(text)] for text in names]
     return [group if len(group) > 1 else group[0] for group in groups]
 
 
-def members(name: str) -> list[Run]:
+def members(name: str, read: Callable[[Path], Run] = load) -> list[Run]:
     """Return all runs of a session, given by its name or one of its runs; else the run alone.
 
-    The name of a session is the prefix that the ids of its runs share.  Raises UsageError.
+    The name of a session is the prefix that the ids of its runs share.  ``read``: what returns the
+    run of a directory.  Raises UsageError.
     """
-    run = load(_one(name))
+    run = read(_one(name))
     session = session_of(run)
-    return [load(path) for path in _starting(session)] or [run] if session else [run]
+    return [read(path) for path in _starting(session)] or [run] if session else [run]
 
 
 def session_of(run: Run) -> str | None:

@@ -18,7 +18,7 @@ from contextlib import ExitStack
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 from rtstone.errors import TargetError, UsageError, unknown
 from rtstone.lab import images, kernels, systems
@@ -44,6 +44,16 @@ KERNEL = "kernel="
 _FATAL = re.compile(rb"panic|not syncing|Oops|BUG:|rtstone:|fault|overflow|abort", re.IGNORECASE)
 
 
+class Watcher(NamedTuple):
+    """What watches a guest from within the emulator, without changing anything.
+
+    ``words``: further ones of the emulator's command line.  ``files``: descriptors it inherits.
+    """
+
+    words: tuple[str, ...]
+    files: tuple[int, ...]
+
+
 class Qemu(Target):
     """``qemu:SYSTEM[+preempt=MODEL][+seed=N][+icount=off]``, or ``kernel=FILE`` as the system."""
 
@@ -51,6 +61,8 @@ class Qemu(Target):
     scripted = True
     pace = 60.0  # a loaded guest on a busy host
     load_s = 600.0
+    watcher: Watcher | None = None
+    counts: bool  # instructions: it then repeats itself
 
     def __init__(self, argument: str) -> None:
         super().__init__(argument)
@@ -59,15 +71,15 @@ class Qemu(Target):
         if argument.startswith(KERNEL):  # and a file, in whose name there may be any word but these
             name, *words = re.split(r"\+(?=(?:seed|icount)=)", argument)
             self._kernel_file = Path(name.removeprefix(KERNEL))
-            self.system = systems.with_kernel(self._kernel.arch)
+            self.system = systems.with_kernel(self.kernel.arch)
         else:
             name, *words = argument.split("+")
             self.system = systems.find(name)
         given = _words(words, self.system, self.name)
         self._preempt = given.get("preempt")
         self._seed = int(given.get("seed", "1"))
-        self._icount = given.get("icount", "on") == "on"
-        self.agent = str(self._image)
+        self.counts = given.get("icount", "on") == "on"
+        self.agent = str(self.image)
 
     @classmethod
     def listed(cls) -> list[Listed]:
@@ -92,11 +104,11 @@ class Qemu(Target):
 
     def check_ready(self) -> None:
         """Raise TargetError if the emulator, the agent or the kernel is missing."""
-        assert self._version
-        if not self._image.exists():
-            raise TargetError(f"no agent for this board, {self._image}; run `rtstone lab build`")
+        assert self.version
+        if not self.image.exists():
+            raise TargetError(f"no agent for this board, {self.image}; run `rtstone lab build`")
         if self.system.kernel:
-            assert self._kernel
+            assert self.kernel
             if not images.mke2fs():
                 raise TargetError(
                     "mke2fs is not installed; install it with: apt-get install e2fsprogs"
@@ -114,25 +126,25 @@ class Qemu(Target):
 
     def detail(self) -> dict[str, str | int | None]:
         """Return everything that a result depends on."""
-        kernel = self._kernel if self.system.kernel else None
+        kernel = self.kernel if self.system.kernel else None
         system, board = self.system, self.system.board
         return {
             "system": system.name,
             "board": board.name,
             "preempt": self._preempt,
             "seed": self._seed if system.kernel else None,
-            "icount": self._icount,
-            "shift": board.shift if self._icount else None,
-            "instructions_per_s": board.instructions_per_s if self._icount else None,
-            "qemu": self._version,
+            "icount": self.counts,
+            "shift": board.shift if self.counts else None,
+            "instructions_per_s": board.instructions_per_s if self.counts else None,
+            "qemu": self.version,
             "emulator_sha256": digest(Path(shutil.which(board.emulator) or board.emulator)),
             "emulator_command": self._words(),
             "kernel": kernel and kernel.release,
             "kernel_sha256": kernel and kernel.sha256,
             "initramfs_sha256": kernel and sha256(images.linux(kernel, b"")).hexdigest(),
             "kernel_bytes": kernel and kernel.image.stat().st_size,
-            "image_sha256": None if kernel else digest(self._image),
-            "agent_sha256": digest(self._image),
+            "image_sha256": None if kernel else digest(self.image),
+            "agent_sha256": digest(self.image),
         }
 
     def _words(self) -> str:
@@ -146,27 +158,28 @@ class Qemu(Target):
                 script=None if linux else Path("script"),
                 preempt=self._preempt,
                 seed=0,
-                icount=self._icount,
+                icount=self.counts,
                 serial=f"file:{CONSOLE}",
             )
         )
 
     @cached_property
-    def _kernel(self) -> Kernel:
+    def kernel(self) -> Kernel:
+        """Return the kernel of a Linux guest.  Raises TargetError, UsageError."""
         if self._kernel_file is not None:
             return kernels.from_file(self._kernel_file)
         assert self.system.kernel is not None
         return kernels.find(self.system.kernel, self.system.board.arch)
 
     @property
-    def _image(self) -> Path:
+    def image(self) -> Path:
         """Return the agent: a program of the guest, or an image with its operating system."""
         if self.system.image:
             return BUILT / self.system.image
         return images.AGENTS[self.system.board.arch]
 
     @cached_property
-    def _version(self) -> str:
+    def version(self) -> str:
         """Return the emulator's version.  Raises TargetError if it is missing or too old."""
         board = self.system.board
         if shutil.which(board.emulator) is None:
@@ -189,22 +202,25 @@ class Qemu(Target):
         """Return the emulator's command line; its input and console are among ``files``."""
         self.check_ready()
         text = "".join(f"{line}\n" for line in commands.script(lines)).encode("ascii")
-        image, initramfs, script = self._image, None, None
+        image, initramfs, script = self.image, None, None
         if self.system.kernel:
-            image = self._kernel.image
-            initramfs = files.holding(images.linux(self._kernel, text))
+            image = self.kernel.image
+            initramfs = files.holding(images.linux(self.kernel, text))
         else:
             script = files.holding(SCRIPT_MARK + text + b"\0")
-        return systems.command(
+        watcher = self.watcher or Watcher((), ())
+        files.numbers += watcher.files
+        words = systems.command(
             self.system,
             image=image,
             initramfs=initramfs,
             script=script,
             preempt=self._preempt,
             seed=self._seed,
-            icount=self._icount,
+            icount=self.counts,
             serial=f"file:{files.console}",
         )
+        return [*words, *watcher.words]
 
 
 def _words(words: Sequence[str], system: System, spec: str) -> dict[str, str]:

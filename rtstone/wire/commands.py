@@ -133,6 +133,14 @@ def load(name: str, params: Mapping[str, object]) -> str:
     return " ".join(["load", name, *_words(params)])
 
 
+def trace(above_ns: int, keep: int) -> str:
+    """Return the command to trace all further cases.
+
+    Snapshots are kept of the ``keep`` largest samples of at least ``above_ns``.
+    """
+    return f"trace {above_ns} {keep}"
+
+
 def again(number: int) -> str:
     """Return the command that sends the records of a case once more; 0: of none, but of all."""
     return f"again {number}"

@@ -160,6 +160,37 @@ class Raw(msgspec.Struct, frozen=True, tag_field="t", tag="raw"):
     v: list[int]
 
 
+class Event(msgspec.Struct, frozen=True, tag_field="t", tag="event"):
+    """The fields of a kind of event in the snapshots of a traced case, as the kernel says them."""
+
+    id: int
+    name: str
+    format: str
+
+
+class Snapshot(msgspec.Struct, frozen=True, tag_field="t", tag="snapshot"):
+    """A part of what was recorded around one sample of a traced case.
+
+    ``value``: of the sample, in ticks.  ``due``, ``stamp``: when it began and ended, in ns.
+    ``page``: bytes of a page of the ring.  ``stats``: the kernel's counts of that ring.
+    ``bytes``: of all parts; those that are missing at the end of the last page are 0.  ``at``: of
+    this one.  ``data``: in base 64.
+    """
+
+    id: int
+    series: str
+    index: Natural
+    value: Natural
+    due: Natural
+    stamp: Natural
+    cpu: Natural
+    page: Positive
+    bytes: Natural
+    at: Natural
+    data: str
+    stats: str = ""
+
+
 class Trace(msgspec.Struct, frozen=True):
     """Rows of (window, n, min, sum, max)."""
 
@@ -355,13 +386,15 @@ Body = (
     | Case
     | Progress
     | Raw
+    | Event
+    | Snapshot
     | Result
     | End
     | Log
     | Bye
 )
 
-OfACase = Case | Progress | Raw | Result | End
+OfACase = Case | Progress | Raw | Event | Snapshot | Result | End
 
 _decoder: msgspec.json.Decoder[Body] = msgspec.json.Decoder(Body)
 

@@ -28,7 +28,7 @@ LAYERS = {
         "work",
     ],
     "ports": [],  # ports/ and boards/
-    "case": ["bench", "case", "command", "load", "records", "registry", "series"],
+    "case": ["bench", "case", "command", "load", "records", "registry", "series", "tracing"],
     "benches and loads": [],
     "runner": ["agent", "runner"],
 }

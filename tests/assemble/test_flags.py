@@ -47,6 +47,7 @@ def test_nothing_known_raises_no_flag() -> None:
         ("faults_locked", {}, {"minflt": 1}),
         ("faults_locked", {}, {"majflt": 1, "minflt": None}),
         ("other_run", {}, {"others": 1}),
+        ("traced", {}, {"snapshots": 0}),
         ("preempted", {}, {"nivcsw": 1}),
         ("migrated", {}, {"migrations": 1}),
         ("steal", {}, {"steal_ns": 10**7}),

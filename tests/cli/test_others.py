@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -87,12 +88,16 @@ def test_one_bench(fake: Fake, cli: Cli) -> None:
 def test_a_report(fake: Fake, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cli("run", "null")
     page = pytest.importorskip("rtstone.report.page")
-    monkeypatch.setattr(page, "render", lambda made, path: path.write_text(made.runs[0].run.run_id))
+
+    def render(made: Any, path: Path, explanations: object) -> int:
+        return path.write_text(made.runs[0].run.run_id)
+
+    monkeypatch.setattr(page, "render", render)
     done = cli("report", "last", "last", "-o", tmp_path / "x.html")
     assert done.status == 0
     assert (tmp_path / "x.html").read_text() == find("last").name
 
-    def fail(made: object, path: Path) -> None:
+    def fail(made: object, path: Path, explanations: object) -> None:
         path.write_text("")
 
     monkeypatch.setattr(page, "render", fail)

@@ -23,7 +23,7 @@ from rtstone.documents.run import Run
 from rtstone.interrupt import Interrupt
 from rtstone.runner import session
 from rtstone.runner.listener import Listener
-from rtstone.store import rundir
+from rtstone.store import atomic
 from rtstone.store.index import find, latest
 from rtstone.store.rundir import RunDirectory, load
 from rtstone.targets import process, qemu
@@ -523,21 +523,21 @@ def test_a_disk_that_fills_up_in_mid_run(
 def test_a_disk_that_is_full_when_the_document_is_written(
     fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = rundir._write
+    before = atomic.write
 
     def write(place: int, name: str, data: bytes) -> None:
         if name.startswith("run.json"):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         before(place, name, data)
 
-    monkeypatch.setattr(rundir, "_write", write)
+    monkeypatch.setattr(atomic, "write", write)
     done = cli(*GRID, "--json")
     assert done.status == 4
     assert "No space left" in done.says
     assert statuses(done.document) == ["ok"] * 3
     assert "stored in" not in cli(*GRID).out
     assert "3 of 3 cases are kept" in done.says  # in the log
-    monkeypatch.setattr(rundir, "_write", before)
+    monkeypatch.setattr(atomic, "write", before)
     assert [result.status for result in load(find("last")).results] == ["ok"] * 3
 
 
@@ -743,7 +743,7 @@ def test_a_target_that_is_not_ready_is_refused_before_anything_is_stored(
 ) -> None:
     for target, status in (("nowhere", 2), ("qemu:nothing", 2), ("sim:none.toml", 2)):
         assert cli("run", "null", "--target", target).status == status
-    monkeypatch.setattr(qemu.Qemu, "_version", "9.0")
+    monkeypatch.setattr(qemu.Qemu, "version", "9.0")
     monkeypatch.setattr(qemu, "BUILT", tmp_path)
     done = cli("run", "null", "--target", "qemu:freertos-a64")
     assert (done.status, "run `rtstone lab build`" in done.says) == (4, True)

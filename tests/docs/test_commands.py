@@ -44,6 +44,7 @@ NOT_HERE = {
     "tune apply": "would change this machine; tests/system applies it to a copy of one",
     "tune restore": "as tune apply",
     "run --resume": "needs a run that was interrupted; tests/cli/test_resume.py has one",
+    "explain": "needs a run on an emulated board, or a trace; tests/cli/test_explain.py has them",
     "lab build": "make test does",
     "lab fetch": "make test does",
 }

@@ -45,6 +45,8 @@ def values(  # noqa: PLR0911, PLR0912  one case for each kind of type
     """Draw JSON values that this type allows."""
     most = 2 if depth < 6 else 1
     match of:
+        case inspect.StructType(fields=fields, array_like=True):
+            return st.tuples(*(values(f.type, f.encode_name, depth + 1) for f in fields)).map(list)
         case inspect.StructType(fields=fields, tag=tag, tag_field=name):
             drawn = {
                 f.encode_name: values(f.type, f.encode_name, depth + 1)

@@ -156,10 +156,13 @@ def test_the_wheel_says_where_it_runs_and_holds_what_it_needs(wheel: Path) -> No
         "rtstone/_agent/rtstone-agent",
         "rtstone/_agent/rtstone-agent-sim",
         "rtstone/_engine/engine.so",
+        "rtstone/_engine/qemu-plugin-1.so",
+        "rtstone/_engine/qemu-plugin-3.so",
         "rtstone/report/assets/charts.js",
         "rtstone/py.typed",
     }
-    agents = {f"rtstone/_agent/{one.agent.name}" for one in architectures()}
+    kinds = ("", ".symbols", ".marks")
+    agents = {f"rtstone/_agent/{one.agent.name}{kind}" for one in architectures() for kind in kinds}
     assert names & agents == (agents if others() else set())
     assert not [name for name in names if name.endswith((".c", ".h", ".mjs"))]
 

@@ -16,9 +16,11 @@ from selenium import webdriver
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 
+from rtstone.report.explanation import html as explanation
 from rtstone.report.page import render as render_page
 from rtstone.report.parts import frame
 from rtstone.stats.evaluate import evaluate_runs
+from tests.report.explained import drawn, explained_run, hostile, small
 from tests.report.synthetic import run
 from tests.stats.lab import study
 
@@ -398,6 +400,104 @@ def test_rows_of_one_verdict_are_shown_alone(browser: webdriver.Chrome, compared
         assert told == f"{len(found)} of {every} shown"
 
 
+# ---- why a sample was slow ----------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def why(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """An explanation with 500 functions."""
+    path, of = tmp_path_factory.mktemp("report") / "why.html", explained_run()
+    explanation.render(drawn(of), of, path)
+    return path.as_uri()
+
+
+FLAME = "document.querySelectorAll('[data-boxes]')[2]"
+WALK = """
+    const [chart, boxes] = [%s, [...%s.children]];
+    const seen = new Set(), left = [boxes[0]], names = ['ArrowDown', 'ArrowRight', 'ArrowLeft'];
+    while (left.length) {
+        const box = left.pop();
+        if (seen.has(box)) continue;
+        seen.add(box);
+        for (const key of names) {
+            box.focus();
+            box.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
+            left.push(document.activeElement);
+        }
+    }
+    return [seen.size, boxes.length];
+"""
+
+
+def press(browser: webdriver.Chrome, key: str) -> None:
+    for kind in ("keyDown", "keyUp"):
+        browser.execute_cdp_cmd("Input.dispatchKeyEvent", {"type": kind, "key": key, "code": key})
+
+
+def test_the_keyboard_reaches_every_box_and_tells_what_it_is(
+    browser: webdriver.Chrome, why: str
+) -> None:
+    width(browser, 1440)
+    visit(browser, why)
+    seen, boxes = browser.execute_script(WALK % (FLAME, FLAME))
+    assert seen == boxes > 100
+    stops = f"[...{FLAME}.children].filter(box => box.tabIndex === 0).length"
+    assert js(browser, stops) == 1  # the tab key leaves the chart at once
+    js(browser, f"{FLAME}.children[0].focus()")
+    for _ in range(11):
+        press(browser, "ArrowDown")
+    here, says = "document.activeElement", f"{FLAME}.closest('figure').querySelector('.box-says')"
+    assert js(browser, f"{here}.ariaLevel") == "12"
+    assert js(browser, f"{says}.textContent === {here}.ariaLabel")
+    part = f"{here}.getBoundingClientRect().width / {FLAME}.getBoundingClientRect().width"
+    before = js(browser, part)
+    assert before < 0.5
+    press(browser, "Enter")
+    assert js(browser, part) > 0.99
+    press(browser, "ArrowUp")  # what called it is as wide
+    assert js(browser, f"[{here}.ariaLevel, {part} > 0.99]") == ["11", True]
+    press(browser, "ArrowDown")
+    press(browser, "Escape")
+    assert js(browser, part) == pytest.approx(before)
+    assert browser.get_log("browser") == []  # type: ignore[no-untyped-call]
+
+
+NAMES = """
+    [...%s.children].filter(box => {
+        const [name, frame] = [box.firstChild.getBoundingClientRect(), box.getBoundingClientRect()];
+        return name.top < frame.bottom;
+    }).map(box => [box.firstChild.textContent, box.getBoundingClientRect().width])
+""".replace("\n", " ")
+
+
+@pytest.mark.parametrize("pixels", [1440, 390])
+def test_a_flame_graph_is_readable_with_500_functions(
+    browser: webdriver.Chrome, why: str, pixels: int
+) -> None:
+    """A name is shown in every box that has room for a few letters, and in no other."""
+    width(browser, pixels)
+    visit(browser, why)
+    assert overflow(browser) == 0
+    named = js(browser, (NAMES % FLAME).strip())
+    wide = f"[...{FLAME}.children].filter(box => box.getBoundingClientRect().width > 30).length"
+    assert len(named) == js(browser, wide) > 15
+    assert min(box for _, box in named) > 25
+    js(browser, "document.querySelectorAll('details').forEach(d => { d.open = true })")
+    assert overflow(browser) == 0
+
+
+def test_what_is_hostile_is_text_in_an_explanation_too(
+    browser: webdriver.Chrome, tmp_path: Path
+) -> None:
+    of = explained_run()
+    explanation.render(hostile(of), of, tmp_path / "x.html")
+    visit(browser, (tmp_path / "x.html").as_uri())
+    js(browser, f"{FLAME.replace('[2]', '[0]')}.children[7].focus()")
+    assert js(browser, "document.querySelectorAll('img').length") == 0
+    assert "{{7*7}}" in js(browser, "document.querySelector('.says').textContent")
+    assert browser.get_log("browser") == []  # type: ignore[no-untyped-call]
+
+
 # ---- for everyone -------------------------------------------------------------------------------
 
 AXE = frame.HERE.parents[1] / "node_modules" / "axe-core" / "axe.min.js"
@@ -440,6 +540,20 @@ def test_a_run_has_no_barriers(opened: webdriver.Chrome) -> None:
 def test_a_comparison_in_the_dark_has_no_barriers(browser: webdriver.Chrome, compared: str) -> None:
     width(browser, 360)
     visit(browser, compared)
+    assert barriers(browser) == []
+
+
+@needs_axe
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_an_explanation_has_no_barriers(
+    browser: webdriver.Chrome, tmp_path: Path, theme: str
+) -> None:
+    of = explained_run()
+    explanation.render(small(of), of, tmp_path / "x.html")
+    width(browser, {"light": 1440, "dark": 390}[theme])
+    visit(browser, (tmp_path / "x.html").as_uri())
+    js(browser, f"document.documentElement.dataset.theme = '{theme}'")
+    js(browser, "document.querySelectorAll('details').forEach(d => { d.open = true })")
     assert barriers(browser) == []
 
 

@@ -14,7 +14,7 @@ import pytest
 from rtstone.assemble.assembly import replay
 from rtstone.documents.plan import Plan
 from rtstone.errors import StoreError, UsageError
-from rtstone.store import index, places, rundir
+from rtstone.store import atomic, index, places
 from rtstone.store.rundir import RunDirectory, load
 from rtstone.store.session import several
 from tests.conftest import Cli, Fake
@@ -102,7 +102,7 @@ def test_a_full_disk_is_told_and_leaves_no_half_document(
         (directory.path / name).write_bytes(data[:10])
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(rundir, "_write", full)
+    monkeypatch.setattr(atomic, "write", full)
     with pytest.raises(StoreError, match="No space left on device"):
         directory.finish(replay(plan, b""))
     assert load(directory.path).status == "incomplete"

@@ -351,5 +351,5 @@ def test_the_size_of_the_kernel_is_told(tmp_path: Path, monkeypatch: pytest.Monk
     image.write_bytes(b"k" * 1234)
     target = Qemu("linux-6.1")
     kernel = Kernel("linux-6.1", "aarch64", image, (), "6.1", None, "00" * 32)
-    target.__dict__ |= {"_kernel": kernel, "_version": "7.2"}  # it would look for the file
+    target.__dict__ |= {"kernel": kernel, "version": "7.2"}  # it would look for the file
     assert target.detail()["kernel_bytes"] == 1234

@@ -51,7 +51,7 @@ uint64_t board_now(void);
 /* Reads the counter itself, with one load. */
 static inline uint32_t board_stamp(void)
 {
-    return ~BOARD_COUNTER_VALUE;
+    return ~BOARD_COUNTER_VALUE; /* marked: stamp */
 }
 
 /* Requests the software interrupt, which has been served when this returns. */

@@ -38,6 +38,12 @@ typedef struct linux_lock {
 int linux_other_locks(linux_lock *lock, int most);
 bool linux_is_held(long number); /* by an agent of this user */
 
+/*
+ * Removes the instances of tracefs that agent `number` of this user, with this lock file, has left
+ * behind.
+ */
+void linux_remove_instances(long number, int lock);
+
 /* A process, as shown by /proc. */
 typedef struct linux_process {
     pid_t pid, parent, group;

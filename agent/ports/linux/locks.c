@@ -130,12 +130,16 @@ static DIR *open_shm(int *fd)
     return dir;
 }
 
-/* Removes everything of this user that agent `pid` has left behind, and its lock file. */
-static void remove_objects(long pid)
+/*
+ * Removes everything of this user that agent `pid` has left behind, and its lock file, which is
+ * open.
+ */
+static void remove_objects(long pid, int lock)
 {
     char path[64];
     int shm;
     remove_queues(pid);
+    linux_remove_instances(pid, lock);
     DIR *dir = open_shm(&shm);
     for (struct dirent *e; dir && (e = readdir(dir));)
         if (is_object(e->d_name, pid))
@@ -151,7 +155,7 @@ void posix_release_names(void)
     if (lock_fd < 0)
         return;
     posix_remove_work_dir();
-    remove_objects(posix_owner); /* left by a case that was killed */
+    remove_objects(posix_owner, lock_fd); /* left by a case that was killed */
     close(lock_fd);
     lock_fd = -1;
 }
@@ -176,7 +180,7 @@ static _Noreturn void keep(void)
         ;
     if (fstat(fd, &status) == 0 && status.st_nlink) {
         posix_remove_noted(fd);
-        remove_objects(posix_owner);
+        remove_objects(posix_owner, fd);
     }
     _exit(0);
 }
@@ -270,7 +274,7 @@ void posix_sweep(void)
         if (lock < 0)
             continue;
         posix_remove_noted(lock);
-        remove_objects(pid);
+        remove_objects(pid, lock);
         close(lock);
     }
     if (dir)

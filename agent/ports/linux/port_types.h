@@ -13,6 +13,7 @@ typedef struct rts_wall {
 } rts_wall;
 
 #define RTS_FOOTPRINT 1
+#define RTS_TRACED 1  /* by tracefs */
 #define RTS_GUARDED 1 /* the agent's file may have capabilities */
 #define RTS_TIME_SYSCALL 1
 #define RTS_LONG_CALLS (RTS_CAP_PROCESS | RTS_CAP_FILES | RTS_CAP_POSIX) /* longcalls.h */

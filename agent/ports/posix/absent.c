@@ -135,6 +135,10 @@ DEFAULT posix_events posix_evidence_read(const rts_job *job)
     return (posix_events){-1, -1, -1};
 }
 
+DEFAULT void posix_watch_case(void)
+{
+}
+
 /* ---- a load: processes that left its group are not found ------------------------------------- */
 
 DEFAULT void posix_kill_family(pid_t root, pid_t group)

@@ -188,6 +188,7 @@ static int await(rts_job *job, pid_t child)
             job->stop_asked = true;
             kill_at = rts_time() + STOP_GRACE_NS;
         }
+        posix_watch_case();
         if (rts_time() > kill_at) {
             kill(-child, SIGKILL);
             kill_at = UINT64_MAX;

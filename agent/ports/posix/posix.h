@@ -214,6 +214,9 @@ typedef struct posix_events {
 void posix_evidence_open(const rts_job *job); /* before the timed section */
 posix_events posix_evidence_read(const rts_job *job);
 
+/* Called by the agent, during a case, whenever a signal has woken it. */
+void posix_watch_case(void);
+
 /* ---- ...of the processes of a load -------------------------------------------------------- */
 
 /*

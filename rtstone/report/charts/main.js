@@ -1,3 +1,4 @@
+import { setUpBoxes } from "./boxes.js";
 import { setUpCards } from "./cards.js";
 import { Details } from "./details.js";
 import { Charts } from "./draw.js";
@@ -13,6 +14,7 @@ const results = [...document.querySelectorAll("details.result")];
 
 setUpCards();
 for (const box of document.querySelectorAll(".filter")) setUpFilter(box);
+for (const chart of document.querySelectorAll("[data-boxes]")) setUpBoxes(chart);
 setUpTheme(document.getElementById("theme"), () => charts?.redraw());
 
 /** The fragment of the address names a result: open it, so that the link leads somewhere. */

@@ -1,0 +1,185 @@
+"""`rtstone explain`."""
+
+from __future__ import annotations
+
+import stat
+import sys
+from pathlib import Path
+
+import click
+import msgspec
+
+from rtstone import printable
+from rtstone.cli.working import working
+from rtstone.documents.explanation import Explanation
+from rtstone.documents.run import Run
+from rtstone.errors import StoreError, UsageError, unknown
+from rtstone.interrupt import Interrupt
+from rtstone.printable import shown
+from rtstone.store.index import find
+from rtstone.store.places import run_name
+from rtstone.store.rundir import load
+
+FORMATS = {
+    "text": "for a terminal",
+    "html": "a page of its own",
+    "folded": "stacks for flamegraph.pl and speedscope",
+    "chrome": "trace events for Perfetto and chrome://tracing",
+    "json": "the document",
+}
+_SUFFIXES = {".html": "html", ".folded": "folded", ".json": "json"}  # of files without --format
+
+
+def _form(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
+    if name is not None and name not in FORMATS:
+        raise unknown("format", name, FORMATS, "in --format")
+    return name
+
+
+@click.command("explain")
+@click.argument("run", metavar="RUN")
+@click.argument("bench", metavar="[BENCH]", required=False)
+@click.option(
+    "--sample", default="worst", metavar="S",
+    help="The sample: worst (default), median, a percentile such as p99, or its number.",
+)  # fmt: skip
+@click.option(
+    "--against", default="median", metavar="S",
+    help="The sample that it is held against, named likewise; default: median.",
+)  # fmt: skip
+@click.option(
+    "--format", "form", callback=_form, metavar="F",
+    help=f"{', '.join(FORMATS)}; default: text, or what FILE ends with.",
+)  # fmt: skip
+@click.option("-o", "output", metavar="FILE", help="Output file; default: standard output.")
+@click.option("--json", is_flag=True, help="Print only the document, as JSON.")
+def command(
+    *,
+    run: str,
+    bench: str | None,
+    sample: str,
+    against: str,
+    form: str | None,
+    output: str | None,
+    json: bool,
+) -> None:
+    """Explain why a sample took so long: who ran meanwhile, function by function.
+
+    BENCH is a bench or a family of the run; of several results (loads, CPUs, parameters) the one
+    with the largest maximum is taken.  Without BENCH it is the latest wake-up from a timer
+    (dk.periodic if it was measured), else the result whose maximum is the largest multiple of its
+    median.
+
+    On an emulated board the run is repeated, and its instructions are counted; of a live Linux a
+    trace must have been recorded with the run.  The explanation is kept with the run, and
+    `rtstone report` shows it.
+    """
+    from rtstone.explain.explain import explain
+    from rtstone.stats.explainable import choose, sample_of
+
+    if output == "":
+        raise UsageError("empty file name, in -o; write -o FILE")
+    path = find(run)
+    document = load(path)
+    chosen = choose(document, bench)
+    wanted = sample_of(chosen.result, sample, "--sample")
+    other = sample_of(chosen.result, against, "--against")
+    _ready(form or _named(output))
+    with working("explaining"), Interrupt() as interrupt:
+        made = explain(path, document, chosen.result, wanted, other, interrupt=interrupt)
+        made = _kept(path, printable.document(made))
+    if chosen.among > 1:
+        from rtstone.report.explanation.words import of_result
+
+        told = shown(of_result(document, chosen.result))
+        click.echo(f"{told}: the largest maximum of {chosen.among} results", err=True)
+    if output is not None:
+        _write(made, document, form or _named(output), Path(output), quiet=json)
+    if json:
+        from rtstone.cli.output import print_document
+
+        print_document(made)
+    elif output is None:
+        _print(made, document, form or "text", path)
+
+
+def _named(output: str | None) -> str:
+    """Return the format that the name of a file tells."""
+    return _SUFFIXES.get(Path(output or "").suffix.lower(), "text")
+
+
+def _ready(form: str) -> None:
+    """Raise MissingBundleError before anything is computed if no page could be made of it."""
+    if form == "html":
+        from rtstone.report.parts import frame
+
+        frame.bundle()
+
+
+def _kept(path: Path, made: Explanation) -> Explanation:
+    """Keep an explanation with its run; that this is not possible is no reason not to show it."""
+    from rtstone.store.explanations import keep
+
+    try:
+        return keep(path, made)
+    except StoreError as error:
+        click.echo(f"not kept: {error}", err=True)
+        return made
+
+
+def _bytes(made: Explanation, run: Run, form: str) -> bytes:
+    """Return an explanation in a format for other programs."""
+    if form == "html":
+        from rtstone.report.explanation.html import compose
+
+        return compose(made, run).encode("utf-8", "replace")
+    if form == "folded":
+        from rtstone.formats.folded import folded
+
+        return folded(made)
+    if form == "chrome":
+        from rtstone.formats.trace_event import trace_events
+
+        return trace_events(made)
+    return msgspec.json.format(msgspec.json.encode(made)) + b"\n"
+
+
+def _print(made: Explanation, run: Run, form: str, path: Path) -> None:
+    if form != "text":
+        sys.stdout.buffer.write(_bytes(made, run, form))
+        sys.stdout.buffer.flush()
+        return
+    from rich.text import Text
+
+    from rtstone.cli.pager import paged
+    from rtstone.report.explanation.text import explanation_lines
+
+    with paged(sys.stdout) as out:
+        out.print(*explanation_lines(made, run, out.width, out.encoding), sep="\n")
+        page = f"on the page of the run: rtstone report {run_name(path, run.name)}"
+        out.print("", Text(page, style="dim"), sep="\n")
+
+
+def _write(made: Explanation, run: Run, form: str, path: Path, *, quiet: bool) -> None:
+    """Write an explanation to a file; ``quiet``: standard output is for the document alone."""
+    from rtstone.report.parts.output import write
+
+    try:
+        size = write(_text(made, run) if form == "text" else _bytes(made, run, form), path)
+        regular = stat.S_ISREG(path.stat().st_mode)
+    except OSError as error:
+        raise UsageError(f"cannot write the explanation, {path}: {error.strerror}") from error
+    click.echo(f"{shown(str(path))}: {size / 1000:.0f} kB", err=quiet or not regular)
+
+
+def _text(made: Explanation, run: Run) -> str:
+    """Return an explanation as text of unlimited width."""
+    import io
+
+    from rtstone.report.explanation.text import explanation_lines
+    from rtstone.report.parts.console import console
+
+    stream = io.StringIO()
+    out = console(stream)
+    out.print(*explanation_lines(made, run, out.width, out.encoding), sep="\n")
+    return stream.getvalue()

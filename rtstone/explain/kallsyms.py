@@ -1,0 +1,256 @@
+"""Decode the symbol table that a Linux kernel has of itself (CONFIG_KALLSYMS).
+
+The tables are written by scripts/kallsyms.c of the kernel's sources, from release 4.20 on as here:
+
+    offsets         a 32-bit number for each symbol
+    relative_base   64 bits
+    num_syms        32 bits
+    names           of each symbol: the number of its tokens (one byte, or two from 128 on), tokens
+    markers         where every 256th symbol lies in names, 32 bits each
+    seqs_of_names   only in newer ones
+    token_table     256 texts, each ended by a zero byte
+    token_index     where each of them begins, 16 bits each
+
+From 6.4 on, offsets and relative_base follow token_index.  The first letter of a name is its kind.
+Nothing says where the tables are: they are found by what they contain, and each has to agree with
+the others.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtstone.explain.functions import Functions
+from rtstone.printable import shown
+
+FUNCTIONS = frozenset("tTwW")  # kinds of symbols: in the text section, or weak
+CHUNK = 256  # symbols per marker
+LONGEST = 514  # bytes of an entry in names
+REACH = 16 << 20  # bytes before token_table in which the others lie
+FEWEST = 8  # markers: any kernel has more than 2048 symbols
+ALIGNED = 1 << 27  # an arm64 kernel is linked for a multiple of this, and smaller
+RELATIVE = 1027  # R_AARCH64_RELATIVE
+DIGITS = b"".join(b"%d\0" % digit for digit in range(10))  # tokens for themselves in any kernel
+
+
+class Table(NamedTuple):
+    """The symbols in order of their addresses, as the kernel was linked.
+
+    Per-CPU variables, which have no address, are left out.
+    """
+
+    addresses: list[int]
+    kinds: str
+    names: list[str]
+
+    def address(self, name: str) -> int | None:
+        """Return the address of a symbol, None if there is none of that name."""
+        return self.addresses[self.names.index(name)] if name in self.names else None
+
+
+class _Tokens(NamedTuple):
+    texts: list[bytes]
+    start: int  # of token_table
+    end: int  # of token_index
+
+
+class _Names(NamedTuple):
+    entries: list[bytes]  # the tokens of each symbol
+    count_at: int  # offset of num_syms
+
+
+def decode(image: bytes) -> Table:
+    """Return the symbols in an uncompressed kernel.
+
+    Raises ValueError if it has none, or they are in a form that is not known here.
+    """
+    for tokens in _tokens(image):
+        for names in _names(image, tokens.start):
+            return _table(image, tokens, names)
+    raise ValueError("no symbol table was found in the kernel (CONFIG_KALLSYMS)")
+
+
+def functions(table: Table) -> Functions:
+    """Return the functions among the symbols, up to the next symbol each.
+
+    Of several at one address it is the first, which the kernel prefers, too.
+    """
+    found = Functions([], [], [])
+    for address, kind, name in zip(table.addresses, table.kinds, table.names, strict=True):
+        open_end = len(found.ends) < len(found.starts)
+        if open_end and address > found.starts[-1]:
+            found.ends.append(address)
+            open_end = False
+        if kind in FUNCTIONS and not open_end and not name.startswith("$"):
+            found.starts.append(address)
+            found.names.append(shown(name))
+    if len(found.ends) < len(found.starts):  # the last symbol marks an end, as _end
+        found.starts.pop()
+        found.names.pop()
+    return found
+
+
+# ---- token_table and token_index ---------------------------------------------------------------
+
+
+def _tokens(image: bytes) -> Iterator[_Tokens]:
+    """Yield what is both a table of tokens and the index of its texts."""
+    at = image.find(DIGITS)
+    while at >= 0:
+        if found := _tokens_with(image, at):
+            yield found
+        at = image.find(DIGITS, at + 1)
+
+
+def _tokens_with(image: bytes, digit: int) -> _Tokens | None:
+    """Return the tokens if those of the digits begin at an offset."""
+    end = digit
+    for _ in range(ord("0"), 256):
+        end = image.find(b"\0", end) + 1
+        if not end:
+            return None
+    for index in range(_aligned(end, 4), end + 8, 4):
+        if len(image) < index + 512:
+            return None
+        begins = list(struct.unpack_from("<256H", image, index))
+        start = digit - begins[ord("0")]
+        if start < 0:
+            continue
+        texts = image[start : end - 1].split(b"\0")
+        lengths = np.array([len(text) + 1 for text in texts])
+        if begins == [0, *np.cumsum(lengths)[:-1].tolist()]:
+            return _Tokens(texts, start, index + 512)
+    return None
+
+
+# ---- markers, names and num_syms -----------------------------------------------------------------
+
+
+def _names(image: bytes, before: int) -> Iterator[_Names]:
+    """Yield what is both a table of markers and the names that it marks."""
+    for at, markers in _markers(image, before):
+        for start, count_at in _begins(at, markers):
+            count = int.from_bytes(image[count_at : count_at + 4], "little")
+            if FEWEST <= -(-count // CHUNK) <= len(markers):
+                entries = _entries(image, start, at, count, markers)
+                if entries:
+                    yield _Names(entries, count_at)
+
+
+def _begins(end: int, markers: list[int]) -> Iterator[tuple[int, int]]:
+    """Yield where names and num_syms may begin if markers begin at `end`.
+
+    The last of the markers or two may be other numbers, which fit by chance.
+    """
+    for last in markers[:-4:-1]:
+        nearest = (end - last - 1) & ~3
+        for start in range(nearest, max(8, nearest - CHUNK * LONGEST), -4):
+            yield start, start - 8
+            yield start, start - 4
+
+
+def _markers(image: bytes, before: int) -> list[tuple[int, list[int]]]:
+    """Return offset and content of what may be markers: numbers that grow from 0, longest first."""
+    first = _aligned(max(0, before - REACH), 4)
+    words = np.frombuffer(image, "<u4", max(0, before - first) // 4, first).astype(np.int64)
+    steps = np.diff(words)
+    grows = (steps >= 2 * CHUNK) & (steps < LONGEST * CHUNK)
+    stops = np.append(np.flatnonzero(~grows), len(steps))
+    starts = np.flatnonzero(grows & (words[:-1] == 0))
+    ends = stops[np.searchsorted(stops, starts)] + 1
+    runs = [
+        (int(end - start), int(start))
+        for start, end in zip(starts, ends, strict=True)
+        if end - start >= FEWEST
+    ]
+    return [
+        (first + 4 * start, words[start : start + length].tolist())
+        for length, start in sorted(runs, reverse=True)
+    ]
+
+
+def _entries(
+    image: bytes, start: int, end: int, count: int, markers: list[int]
+) -> list[bytes] | None:
+    """Return the entries of names, None unless they fit the markers and end where those begin."""
+    found = []
+    at = start
+    for index in range(count):
+        if at >= end or (index % CHUNK == 0 and at - start != markers[index // CHUNK]):
+            return None
+        length = image[at]
+        at += 1
+        if length >= 128:
+            length = length & 127 | image[at] << 7
+            at += 1
+        found.append(image[at : at + length])
+        at += length
+    return found if all(found) and 0 <= end - at < 8 else None
+
+
+# ---- offsets and relative_base -------------------------------------------------------------------
+
+
+def _table(image: bytes, tokens: _Tokens, names: _Names) -> Table:
+    """Return the symbols with their addresses.  Raises ValueError."""
+    texts = [b"".join(map(tokens.texts.__getitem__, entry)) for entry in names.entries]
+    decoded = [text.decode("ascii", "replace") for text in texts]
+    if not all(decoded):
+        raise ValueError("a symbol of the kernel has no name")
+    count = len(decoded)
+    code = next((i for i, name in enumerate(decoded) if name[0] in FUNCTIONS), 0)
+    behind = _aligned(tokens.end + 4 * count, 8)
+    for at, base_at in (
+        (tokens.end, behind),
+        (names.count_at - 8 - 4 * count & ~7, names.count_at - 8),
+    ):
+        if at < 0 or base_at + 8 > len(image):
+            continue
+        offsets = np.frombuffer(image, "<i4", count, at).astype(np.int64)
+        relative, kept = _relative(offsets, code)
+        inner = relative[kept]
+        if (np.diff(inner) >= 0).all() and inner[-1] > inner[0]:
+            base = _base(image, base_at)
+            chosen = [decoded[index] for index in np.flatnonzero(kept).tolist()]
+            return Table(
+                [base + address for address in inner.tolist()],
+                "".join(name[0] for name in chosen),
+                [name[1:] for name in chosen],
+            )
+    raise ValueError("the addresses of the kernel's symbols were not found")
+
+
+def _relative(offsets: NDArray[np.int64], code: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return addresses relative to relative_base, and which symbols have one.
+
+    With CONFIG_KALLSYMS_ABSOLUTE_PERCPU an address is relative_base - 1 - offset, and an offset
+    that is not negative is a per-CPU variable's.  Else it is relative_base + offset.  ``code``: a
+    symbol that is not a variable.
+    """
+    if offsets[code] < 0:
+        return -1 - offsets, offsets < 0
+    return offsets & 0xFFFFFFFF, np.ones(len(offsets), dtype=np.bool_)
+
+
+def _base(image: bytes, at: int) -> int:
+    """Return relative_base, given its offset in the image.  Raises ValueError.
+
+    An Image of arm64 may have 0 there, and the value in a relocation.
+    """
+    if base := int.from_bytes(image[at : at + 8], "little"):
+        return base
+    words = np.frombuffer(image, "<u8", len(image) // 8)
+    places = (words[:-2] % ALIGNED == at) & (words[1:-1] == RELATIVE)
+    found = np.unique(words[2:][places])
+    if len(found) != 1:
+        raise ValueError("the address of the kernel's symbols was not found")
+    return int(found[0])
+
+
+def _aligned(offset: int, to: int) -> int:
+    return -(-offset // to) * to

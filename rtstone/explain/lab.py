@@ -1,0 +1,232 @@
+"""Explain a sample of a run in the lab: replay the run twice, and follow what was executed.
+
+The first replay tells when each sample was taken, the second records what was executed for some.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from rtstone.documents.explanation import AllSamples, Ending, Explanation
+from rtstone.documents.plan import Plan
+from rtstone.documents.run import Result, Run
+from rtstone.errors import TargetError, UsageError
+from rtstone.explain import roles, samples, stacks, symbols
+from rtstone.explain.blocks import Block
+from rtstone.explain.elf import Elf
+from rtstone.explain.instructions import ARCHITECTURES, Architecture
+from rtstone.explain.recording import Kind, Recording, Request, Span
+from rtstone.explain.replay import replay, target_of
+from rtstone.explain.samples import Moment, Samples
+from rtstone.explain.segments import segments
+from rtstone.explain.symbols import AddressSpace
+from rtstone.explain.ways import Followed, described, functions, sentence
+from rtstone.interrupt import Interrupt
+from rtstone.store.rundir import logs
+from rtstone.targets.qemu import Qemu
+
+LEAD = 1_500_000  # instructions before a sample from which on stacks are followed
+LEAD_OF_MANY = 5_000  # the same for each of the worst 1%
+SHARE = 0.01  # of the samples, whose endings are told
+MOST_ENDINGS = 100
+AFTER = 64  # instructions recorded after a sample
+
+
+class Machine(NamedTuple):
+    """What is known of a target's program before it runs.
+
+    ``elf``: the file with its symbols.  ``request``: what is always recorded.
+    """
+
+    target: Qemu
+    arch: Architecture
+    system: roles.System
+    elf: Path
+    request: Request
+
+
+def by_replay(
+    directory: Path, run: Run, result: Result, sample: str, against: str, *, interrupt: Interrupt
+) -> Explanation:
+    """Return where the instructions of a sample went, as ``rtstone.explain.explain`` does.
+
+    Raises UsageError, TargetError, Inconclusive, Interrupted.
+    """
+    plan, texts = logs(directory)
+    if len(texts) > 1:
+        raise UsageError(f"the run was resumed: it cannot be repeated as it was, {directory}")
+    machine = machine_of(target_of(plan))
+    found = _samples(plan, run, result, machine, interrupt)
+    chosen, other = (_place(found, result, name) for name in (sample, against))
+    many = found.worst(SHARE)[:MOST_ENDINGS]
+    windows = [_window(found.moment(place), LEAD) for place in (chosen, other)]
+    windows += [_window(found.moment(place), LEAD_OF_MANY) for place in many]
+    totals = Span(found.start, found.done)
+    request = machine.request._replace(stamps=(), stores=(), windows=windows, totals=totals)
+    recorded = replay(plan, machine.target, run, request, interrupt).recording
+    seen = _Seen(machine, found, recorded, _space(machine, recorded))
+    way = described(result, chosen, seen.follow(chosen, LEAD))
+    beside = None if other == chosen else described(result, other, seen.follow(other, LEAD))
+    return Explanation(
+        run_id=run.run_id,
+        name=run.name,
+        target=run.target.name,
+        case=result.case,
+        bench=result.bench,
+        params=result.params,
+        load=result.load,
+        series=result.series,
+        unit=result.unit,
+        source="replay",
+        sentence=sentence(way),
+        way=way,
+        against=beside,
+        functions=functions(way, beside),
+        all_samples=seen.all_samples(many),
+        notes=[
+            f"of sample {place} {INEXACT}"
+            for place in (chosen, other)
+            if not found.moment(place).exact
+        ],
+    )
+
+
+INEXACT = (
+    "only its bucket of the histogram is known: it may have begun up to 0.4% of its length earlier "
+    "or later; the worst samples are known exactly"
+)
+
+
+def machine_of(target: Qemu) -> Machine:
+    """Return what is known of a target's program.  Raises TargetError."""
+    linux = target.system.kernel is not None
+    elf = target.image.with_name(f"{target.image.name}.symbols") if linux else target.image
+    marks = target.image.with_name(f"{target.image.name.removesuffix('.elf')}.marks")
+    arch = ARCHITECTURES[target.system.board.arch]
+    try:
+        marked = _marks(marks.read_text("ascii"))
+        known = {one.name: one.value & ~arch.low_bit for one in Elf(elf.read_bytes()).symbols()}
+        entries = [known[name] for name in samples.ENTRIES]
+    except (OSError, ValueError, KeyError) as error:
+        raise TargetError(
+            f"what is known of the agent cannot be read, {elf}: {error}; `rtstone lab build`"
+        ) from error
+    request = Request(arch.stamps, marked["stamp"], entries, marked["sample"])
+    return Machine(target, arch, roles.LINUX if linux else roles.FREERTOS, elf, request)
+
+
+def _marks(text: str) -> dict[str, list[Span]]:
+    """Return the code of the marked lines by name (agent/marks.py).  Raises ValueError."""
+    found: dict[str, list[Span]] = {"sample": [], "stamp": []}
+    for line in text.splitlines():
+        name, start, end = line.split()
+        found.setdefault(name, []).append(Span(int(start), int(end)))
+    return found
+
+
+def _samples(
+    plan: Plan, run: Run, result: Result, machine: Machine, interrupt: Interrupt
+) -> Samples:
+    """Replay the run, and return the samples of a result.  Raises UsageError, TargetError."""
+    place = [case.id for case in plan.cases].index(result.case)
+    request = machine.request._replace(after=place + 1)
+    replayed = replay(plan, machine.target, run, request, interrupt)
+    raws = replayed.results.get(result.case, [])
+    if len(raws) != 1:
+        raise UsageError(
+            f"{result.bench} has {len(raws)} series, whose samples cannot be told apart; "
+            "explain a case with one"
+        )
+    per_second = machine.target.system.board.instructions_per_s
+    return samples.find(replayed.recording, place, raws[0], per_second / raws[0].hz)
+
+
+def _place(found: Samples, result: Result, name: str) -> int:
+    """Return the place of a sample among all."""
+    if name == "worst":
+        return result.worst[0].index
+    if name.isdecimal():
+        return int(name)
+    return found.nearest(getattr(result, {"median": "p50"}.get(name, name)))
+
+
+def _window(moment: Moment, lead: int) -> Span:
+    return Span(max(0, moment.end - moment.length - lead), moment.end + AFTER)
+
+
+def _space(machine: Machine, recorded: Recording) -> AddressSpace:
+    """Return the functions in the guest's memory."""
+    if machine.target.system.kernel is None:
+        return symbols.of_image(machine.elf)
+    blocks = [
+        Block(pc, n, size, last[:length]) for pc, n, size, last, length in recorded.blocks.tolist()
+    ]
+    return symbols.of_linux(machine.target.kernel, machine.elf, blocks)
+
+
+def _named(space: AddressSpace) -> stacks.Place:
+    """Return what tells the name and the begin of the function at an address, fast."""
+    known: dict[int, tuple[str, int]] = {}
+
+    def place(pc: int) -> tuple[str, int]:
+        found = known.get(pc)
+        if found is None:
+            one = space.name(pc)
+            found = known[pc] = str(one), one.start
+        return found
+
+    return place
+
+
+class _Seen:
+    """What was recorded of a case."""
+
+    def __init__(
+        self, machine: Machine, found: Samples, recorded: Recording, space: AddressSpace
+    ) -> None:
+        self._machine = machine
+        self._found = found
+        self._recorded = recorded
+        self._place = _named(space)
+
+    def follow(self, place: int, lead: int) -> Followed:
+        """Follow what was executed for a sample, from ``lead`` instructions before it was due."""
+        system, moment = self._machine.system, self._found.moment(place)
+        tree, slices, switches = stacks.follow(
+            self._recorded, _window(moment, lead), self._machine.arch, self._place, system
+        )
+        way = stacks.within(slices, moment.end, moment.length)
+        parts = segments(tree, way, switches, system, stamped=self._found.stamped)
+        return Followed(moment, tree, way, parts)
+
+    def all_samples(self, worst: Sequence[int]) -> AllSamples:
+        """Return the cost of the whole case by function, and what the worst had waited for last."""
+        endings = Counter(filter(None, (self._ending(place) for place in worst)))
+        cost = self._cost()
+        return AllSamples(
+            n=len(self._found.buckets),
+            cost=cost.total(),
+            functions=stacks.most_first(cost),
+            worst=len(worst),
+            endings=[Ending(name=name, samples=n) for name, n in stacks.most_first(endings)],
+        )
+
+    def _ending(self, place: int) -> str:
+        """Return the function that a sample had waited for last, "" if it had to wait for none."""
+        parts = self.follow(place, LEAD_OF_MANY).segments
+        return next((str(one.by) for one in reversed(parts) if one.by), "")
+
+    def _cost(self) -> Counter[str]:
+        """Return the instructions of the case by function."""
+        counted = self._recorded.of_kind(Kind.TOTAL)
+        blocks = self._recorded.blocks[counted["what"]]
+        rows = zip(
+            blocks["pc"].tolist(), blocks["n"].tolist(), counted["count"].tolist(), strict=True
+        )
+        cost: Counter[str] = Counter()
+        for pc, n, times in rows:
+            cost[self._place(pc)[0]] += n * times
+        return cost

@@ -1,0 +1,276 @@
+"""Explain a sample of a live Linux by the snapshot that its agent has kept of the kernel's trace.
+
+The trace's clock is CLOCK_MONOTONIC, and the agent has told when the sample was due and when its
+time stamp was taken by the same clock: nothing has to be matched.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from rtstone.documents.explanation import (
+    Explanation,
+    Function,
+    Segment,
+    Stack,
+    Way,
+)  # fmt: skip
+from rtstone.documents.run import Result, Run, Value
+from rtstone.errors import Inconclusive, UsageError
+from rtstone.explain.ring import SOFT_INTERRUPT, Event, Formats, Read
+from rtstone.explain.system_calls import names as system_calls
+from rtstone.explain.timeline import Names, Part, Sampled, parts, tasks
+from rtstone.explain.ways import sample_of
+from rtstone.store.rundir import logs
+from rtstone.units import count, trimmed
+from rtstone.wire import records as wire
+from rtstone.wire.reader import Reader, Record
+
+MARKER = re.compile(r"rtstone (\d+) (\d+) (\d+)")
+_LOST = re.compile(r"(?:dropped events|commit overrun): (\d+)")
+_TRACE = "rtstone run … --trace worst"
+
+# What the part that took longest did, for the sentence; {by} and {time} are filled in.
+_SENTENCES = {
+    "irq-delay": "its interrupt came {time} after it was due, while {by} had the CPU",
+    "handler": "the handler of the interrupt that woke it, {by}, took {time}",
+    "softirq": "softirq {by} took {time}",
+    "wakeup": "the wake-up itself took {time}",
+    "blocking": "{by} kept the CPU for {time} before the switch",
+    "irq": "another interrupt, {by}, took {time}",
+    "switch": "{time} passed between the wake-up and the switch, in which {by} had the CPU",
+    "return": "the way back into the task took {time} after the switch",
+    "task": "{by} ran for {time} of it",
+}
+
+
+class _Kept(NamedTuple):
+    """A sample of which there is a snapshot."""
+
+    head: wire.Snapshot  # its first part
+    pages: bytes
+
+
+class _Taken:
+    """The snapshots of one result, and the formats of their events."""
+
+    def __init__(self, path: Path, result: Result) -> None:
+        plan, texts = logs(path)
+        self._parts: dict[int, dict[int, wire.Snapshot]] = defaultdict(dict)
+        self.formats: dict[str, str] = {}
+        for text in texts:
+            reader = Reader()
+            for line in text.splitlines(keepends=True):
+                for found in reader.feed(line):
+                    body = found.body if isinstance(found, Record) else None
+                    if (
+                        isinstance(body, wire.Event | wire.Snapshot)
+                        and plan.case_of(body.id) == result.case
+                    ):
+                        self._take(body, result)
+
+    def _take(self, body: wire.Event | wire.Snapshot, result: Result) -> None:
+        if isinstance(body, wire.Event):
+            self.formats[body.name] = body.format
+        elif body.series == result.series:
+            if self._parts[body.index] and self._parts[body.index].get(0, body).due != body.due:
+                self._parts[body.index].clear()  # of a round before
+            self._parts[body.index][body.at] = body
+
+    @property
+    def indexes(self) -> list[int]:
+        """The samples that have a snapshot, the largest first."""
+        found = [(parts_[0].value, index) for index, parts_ in self._parts.items() if 0 in parts_]
+        return [index for _, index in sorted(found, reverse=True)]
+
+    def kept(self, index: int) -> _Kept:
+        """Return one.  Raises Inconclusive if a part of it is missing."""
+        found = self._parts[index]
+        try:
+            pages = b"".join(
+                base64.b64decode(found[at].data, validate=True) for at in sorted(found)
+            )
+        except binascii.Error:
+            pages = b""
+        if len(pages) != found[0].bytes:
+            raise Inconclusive(f"the snapshot of sample {index} was damaged on its way")
+        return _Kept(found[0], pages)
+
+
+def traced(directory: Path, result: Result) -> list[int]:
+    """Return the samples of a result that have a snapshot, the largest first.
+
+    ``directory``: of the run.  Raises UsageError if it cannot be read.
+    """
+    return _Taken(directory, result).indexes
+
+
+def from_trace(directory: Path, run: Run, result: Result, index: int) -> Explanation:
+    """Return where the time of a sample went, by the snapshot that was kept of it.
+
+    ``directory``: of the run.  ``index``: of the sample.  Raises UsageError if there is none,
+    Inconclusive if it does not say enough.
+    """
+    taken = _Taken(directory, result)
+    if index not in taken.indexes:
+        raise UsageError(_missing(run, result, index, taken.indexes))
+    kept = taken.kept(index)
+    read = Formats(taken.formats.items()).read(kept.pages, kept.head.page)
+    return _Explained(run, result, kept.head, read).document()
+
+
+def _missing(run: Run, result: Result, index: int, there: Sequence[int]) -> str:
+    where = f"of {result.bench}, in run {run.run_id}"
+    if not there:
+        return f"nothing was traced {where}; {_TRACE} does, on a Linux"
+    samples = ", ".join(map(str, there))
+    return (
+        f"no snapshot was kept of sample {index} {where}: it was below the limit, others were "
+        f"larger, or it came while another one was being kept; there are those of {samples}"
+    )
+
+
+class _Explained:
+    def __init__(self, run: Run, result: Result, head: wire.Snapshot, read: Read) -> None:
+        self.run, self.result, self.head, self.read = run, result, head, read
+        told = run.target.detail.get("instructions_per_s")
+        counted = isinstance(told, int) and result.unit != "ns"
+        self.per_ns = told / 1e9 if counted else 1.0  # type: ignore[operator]
+        self.due, self.stamp = head.due, head.stamp
+        agent = run.agent
+        self.names = Names(tasks(read.events), system_calls(agent.arch if agent else ""))
+        sample = Sampled(self.due, self.stamp, self._measured())
+        preemptible = _is_preemptible(run.conditions)
+        self.parts = parts(read.events, sample, self.names, preemptible=preemptible)
+
+    def _measured(self) -> int:
+        """Return the task that took the sample: it has written the marker."""
+        wanted = (self.head.index, self.due, self.stamp)
+        for event in reversed(self.read.events):
+            found = MARKER.search(event.text("buf"))
+            if found and tuple(map(int, found.groups())) == wanted:
+                return event.pid
+        raise Inconclusive(f"the snapshot of sample {self.head.index} lacks the agent's marker")
+
+    def _at(self, time: int) -> float:
+        """Return the distance of a time from when the sample was due, in the result's unit."""
+        units = (time - self.due) * self.per_ns
+        return float(round(units)) if self.per_ns != 1.0 else float(time - self.due)
+
+    def _length(self, part: Part) -> float:
+        return self._at(part.end) - self._at(part.start)
+
+    def document(self) -> Explanation:
+        """Return the explanation."""
+        run, result = self.run, self.result
+        return Explanation(
+            run_id=run.run_id, name=run.name, target=run.target.name, case=result.case,
+            bench=result.bench, params=result.params, load=result.load, series=result.series,
+            unit=result.unit, source="trace", sentence=self._sentence(), way=self._way(),
+            functions=self._functions(), resolution=max(self.per_ns, 1.0), lost=self._lost(),
+            notes=self._notes(),
+        )  # fmt: skip
+
+    def _way(self) -> Way:
+        segments = [
+            Segment(kind=part.kind, start=self._at(part.start), length=self._length(part),
+                    by=part.by)
+            for part in self.parts
+        ]  # fmt: skip
+        stacks = [Stack(frames=[name], cost=cost) for name, cost in self._costs().items()]
+        sample = sample_of(self.result, self.head.index, self._at(self.stamp))
+        return Way(sample=sample, segments=segments, stacks=stacks)
+
+    def _costs(self) -> dict[str, float]:
+        """Return what was spent by whom, or on what, the most first."""
+        found: dict[str, float] = defaultdict(float)
+        for part in self.parts:
+            found[part.by or _ALONE.get(part.kind, part.kind)] += self._length(part)
+        return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+    def _functions(self) -> list[Function]:
+        return [Function(name=name, own=cost, total=cost) for name, cost in self._costs().items()]
+
+    # ---- in words ----------------------------------------------------------------------------
+
+    def _sentence(self) -> str:
+        sums: dict[tuple[str, str | None], float] = defaultdict(float)
+        for part in self.parts:
+            sums[part.kind, part.by] += self._length(part)
+        if not sums:
+            raise Inconclusive(f"sample {self.head.index} has no length")
+        (kind, by), cost = max(sums.items(), key=lambda item: item[1])
+        reason = _SENTENCES[kind].format(by=self._subject(kind, by), time=self._told(cost))
+        off = self._preemption_was_off() if kind == "blocking" else ""
+        verb = "late" if any(part.kind == "return" for part in self.parts) else "long"
+        return f"{self._told(self._at(self.stamp))} {verb}: {reason}{off}"
+
+    def _subject(self, kind: str, by: str | None) -> str:
+        name, _, call = (by or "").partition(", ")
+        if kind not in {"blocking", "irq-delay", "switch", "task"}:
+            return by or ""
+        subject = name if name.startswith(("the ", "a ")) else f"the thread {name}"
+        return f"{subject}, {call}," if call else subject
+
+    def _told(self, value: float) -> str:
+        unit = self.result.unit
+        return trimmed(value, unit) if unit == "ns" else f"{count(round(value))} {unit}"
+
+    def _preemption_was_off(self) -> str:
+        """Say so if every interrupt until then, from the one that woke it, found it off."""
+        last = max(part.end for part in self.parts if part.kind == "blocking")
+        found = [
+            event.preempt > 0
+            for event in self.read.events
+            if self.due <= event.time <= last
+            and _enters(event)
+            and not event.flags & SOFT_INTERRUPT
+        ]
+        return ", with preemption off" if found and all(found) else ""
+
+    # ---- what else a reader should know ------------------------------------------------------
+
+    def _lost(self) -> int:
+        """Return how many events of the sample are missing, as far as the kernel counts them."""
+        told = sum(map(int, _LOST.findall(self.head.stats)))
+        return told + sum(missing for time, missing in self.read.gaps if time > self.due)
+
+    def _notes(self) -> list[str]:
+        notes = [
+            f"events of CPU {self.head.cpu} alone, by CLOCK_MONOTONIC, which the time stamps are "
+            "of, too; functions are not recorded"
+        ]
+        if not self.read.events or self.read.events[0].time > self.due:
+            notes.append("the trace begins after the sample was due: its first part is guessed")
+        off, on = (self._median(f"median {how} tracing") for how in ("without", "with"))
+        if off and on:
+            notes.append(f"tracing itself: the median was {off} without it, {on} with it")
+        return notes
+
+    def _median(self, name: str) -> str | None:
+        figure = self.result.figures.get(name)
+        return None if figure is None or figure.value is None else self._told(figure.value)
+
+
+def _enters(event: Event) -> bool:
+    """Return whether an event is the entry of an interrupt."""
+    others = {"softirq_entry", "hrtimer_expire_entry"}
+    return event.name.endswith("_entry") and event.name not in others
+
+
+def _is_preemptible(conditions: Mapping[str, Value]) -> bool:
+    """Return whether the kernel is known to preempt system calls."""
+    model, build = (str(conditions.get(name) or "") for name in _MODELS)
+    return "(full)" in model or "(lazy)" in model or bool(_ALWAYS.search(build))
+
+
+_MODELS = ("kernel.preempt_dynamic", "kernel.build")
+_ALWAYS = re.compile(r"\bPREEMPT(_RT)?\b")  # not _DYNAMIC, which has the model that is chosen
+
+_ALONE = {"wakeup": "wake-up", "return": "return to the task"}

@@ -1,0 +1,150 @@
+"""Find out where code runs, from what of it was executed.
+
+A kernel with KASLR, its modules and its vDSO are at other addresses than those they were linked
+for.  Each executed block speaks for some of the places where its code can be; the answer is the one
+place that fits, None if there is no such place or more than one.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from math import log2
+from typing import NamedTuple
+
+from rtstone.explain.blocks import Block
+from rtstone.explain.functions import PAGE, Functions, Piece
+
+KERNEL = 1 << 63  # addresses from here on are the kernel's
+MOST = 1024  # targets of calls that are looked at
+FEWEST_CALLS = 16
+ENOUGH = 30  # bits: odds of a thousand million to one against chance, and any other place
+
+# ---- the kernel ----------------------------------------------------------------------------------
+
+
+def kernel_offset(functions: Functions, blocks: Iterable[Block], arch: str) -> int | None:
+    """Return what KASLR has added to the addresses of a kernel's functions, None if unknown.
+
+    All direct calls lead to the begin of a function if they are moved by the right offset, and one
+    of 16 by a wrong one.  Calls in modules do so, too, if they call the kernel.
+    """
+    target = _TARGETS[arch]
+    called = sorted({to for block in blocks if (to := target(block)) and to >= KERNEL})
+    chosen = called[:: len(called) // MOST + 1]
+    by_place: dict[int, list[int]] = {}
+    for start in functions.starts:
+        by_place.setdefault(start % PAGE, []).append(start)
+    # What is added is whole pages.
+    votes = Counter(to - start for to in chosen for start in by_place.get(to % PAGE, ()))
+    return _winner(votes, FEWEST_CALLS)
+
+
+def _winner(votes: Counter[int], fewest: int) -> int | None:
+    """Return what has twice the votes of any other, None if nothing has."""
+    first, second = [*votes.most_common(2), (0, 0), (0, 0)][:2]
+    return first[0] if first[1] >= max(fewest, 2 * second[1]) else None
+
+
+def _called_aarch64(block: Block) -> int | None:
+    """Return where the last instruction calls to: bl."""
+    word = int.from_bytes(block.last, "little")
+    if word >> 26 != 0x25:
+        return None
+    return block.at + _signed(word, 26) * 4
+
+
+def _called_x86_64(block: Block) -> int | None:
+    """Return where the last instruction calls to: call rel32."""
+    if len(block.last) != 5 or block.last[0] != 0xE8:
+        return None
+    return block.end + int.from_bytes(block.last[1:], "little", signed=True)
+
+
+def _signed(word: int, bits: int) -> int:
+    value = word & ((1 << bits) - 1)
+    return value - (1 << bits) if value >> (bits - 1) else value
+
+
+_TARGETS: dict[str, Callable[[Block], int | None]] = {
+    "aarch64": _called_aarch64,
+    "x86_64": _called_x86_64,
+}
+
+# ---- pieces --------------------------------------------------------------------------------------
+
+
+class _Jump(NamedTuple):
+    """The last instruction of a block."""
+
+    at: int
+    code: bytes
+
+
+def piece_offsets(pieces: Sequence[Piece], blocks: Iterable[Block]) -> dict[int, int]:
+    """Return where pieces begin, by their number; those of which it is unknown are left out.
+
+    ``blocks``: those that were executed where no other program is known to be.
+    """
+    jumps = sorted({_Jump(block.at, block.last) for block in blocks})
+    found = {
+        number: offset
+        for number, piece in enumerate(pieces)
+        if (offset := _piece_offset(piece, jumps)) is not None
+    }
+    return {
+        number: offset
+        for number, offset in found.items()
+        if not any(
+            offset < other + len(pieces[i].code) and other < offset + len(pieces[number].code)
+            for i, other in found.items()
+            if i != number
+        )
+    }
+
+
+def _piece_offset(piece: Piece, jumps: list[_Jump]) -> int | None:
+    """Return where a piece begins, None if no place fits, or several do.
+
+    An instruction that is as it should be says the more, the rarer it is among all; one that is
+    not says one bit, as memory may have been used for other code before, and the kernel rewrites
+    some of its jumps.
+    """
+    often = Counter(jump.code for jump in jumps)
+    bits = {code: log2(len(jumps) / n) for code, n in often.items()}
+    votes: dict[int, float] = {}
+    for jump in jumps:
+        for place in _places(piece, jump):
+            offset = jump.at - place
+            votes[offset] = votes.get(offset, 0) + bits[jump.code]
+    for offset, found in votes.items():
+        if found >= ENOUGH:
+            votes[offset] -= _misfits(piece, offset, jumps)
+    ranked = sorted(((found, offset) for offset, found in votes.items()), reverse=True)
+    first, second = [*ranked, (0, 0), (0, 0)][:2]
+    return first[1] if first[0] - max(second[0], 0) >= ENOUGH else None
+
+
+def _places(piece: Piece, jump: _Jump) -> list[int]:
+    """Return where an instruction may be in a piece, by its address and its bytes."""
+    length = len(jump.code)
+    return [
+        place
+        for place in range(jump.at % piece.align, len(piece.code), piece.align)
+        if piece.code[place : place + length] == jump.code and _is_fixed(piece, place, length)
+    ]
+
+
+def _is_fixed(piece: Piece, place: int, length: int) -> bool:
+    return piece.fixed.count(1, place, place + length) == length
+
+
+def _misfits(piece: Piece, offset: int, jumps: list[_Jump]) -> int:
+    """Return how many instructions executed in a piece's place are not its own."""
+    first, last = (bisect_left(jumps, (to, b"")) for to in (offset, offset + len(piece.code)))
+    inside = [(jump.at - offset, jump.code) for jump in jumps[first:last]]
+    return sum(
+        _is_fixed(piece, at, len(code)) and piece.code[at : at + len(code)] != code
+        for at, code in inside
+    )

@@ -1,0 +1,110 @@
+"""What the emulator's plugin recorded (plugin.c), and what it is asked to record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Table = NDArray[Any]
+
+RECORD = np.dtype([("count", "<u8"), ("what", "<u8"), ("size", "<u4"), ("kind", "<u4")])
+BLOCK = np.dtype(
+    [("pc", "<u8"), ("n", "<u4"), ("size", "<u4"), ("last", "V15"), ("last_size", "u1")]
+)
+
+
+class Kind(IntEnum):
+    """The kinds of records, as in plugin.c."""
+
+    ENTERED = 0
+    STORED = 1
+    STAMPED = 2
+    RAN = 3
+    TOTAL = 4
+
+
+class Span(NamedTuple):
+    """From the ``start``-th instruction up to, not including, the ``end``-th."""
+
+    start: int
+    end: int
+
+
+class Request(NamedTuple):
+    """What to record.
+
+    ``stamps``: value and mask of the first four bytes of instructions that read the counter;
+    ``within``: the code that these are in, if some elsewhere do something else.  ``entries``:
+    addresses of functions, by number.  ``stores``: code whose writes to memory are recorded.
+    ``after``: stamps and stores are recorded from this entry (from 1) of the first function until
+    the next.  ``windows``: in which blocks are recorded.  ``totals``: in which they are counted.
+    """
+
+    stamps: Sequence[tuple[int, int]]
+    within: Sequence[Span]
+    entries: Sequence[int]
+    stores: Sequence[Span]
+    after: int = 1
+    windows: Sequence[Span] = ()
+    totals: Span | None = None
+
+    def text(self) -> str:
+        """Return the lines that the plugin reads."""
+        rows: list[tuple[str, int, int]] = [("stamp", *one) for one in self.stamps]
+        rows += [("within", *code) for code in self.within]
+        rows += [("entry", number, address) for number, address in enumerate(self.entries)]
+        rows += [("stores", *code) for code in self.stores]
+        rows += [("after", self.after, 0)]
+        rows += [("window", *window) for window in merged(self.windows)]
+        rows += [("totals", *self.totals)] if self.totals else []
+        return "".join(f"{word} {a} {b}\n" for word, a, b in rows)
+
+
+def merged(windows: Sequence[Span]) -> list[Span]:
+    """Return the same windows in ascending order, those that touch made one."""
+    found: list[Span] = []
+    for window in sorted(windows):
+        if found and window.start <= found[-1].end:
+            found[-1] = Span(found[-1].start, max(found[-1].end, window.end))
+        else:
+            found.append(window)
+    return found
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Records in order of time, and the blocks that they name by number."""
+
+    records: Table
+    blocks: Table
+
+    @classmethod
+    def of(cls, records: bytes, blocks: bytes) -> Recording:
+        """Read both files; an incomplete record at the end of one is left out."""
+        return cls(_whole(records, RECORD), _whole(blocks, BLOCK))
+
+    def ran(self, window: Span) -> Table:
+        """Return the records of blocks in a window, which are in order of their counts."""
+        counts = self._of_blocks["count"]
+        first, end = np.searchsorted(counts, [window.start, window.end])
+        found: Table = self._of_blocks[first:end]
+        return found
+
+    @cached_property
+    def _of_blocks(self) -> Table:
+        return self.of_kind(Kind.RAN)
+
+    def of_kind(self, kind: Kind) -> Table:
+        """Return the records of one kind."""
+        found: Table = self.records[self.records["kind"] == kind]
+        return found
+
+
+def _whole(data: bytes, kind: np.dtype[Any]) -> Table:
+    return np.frombuffer(data[: len(data) // kind.itemsize * kind.itemsize], kind)

@@ -1,0 +1,105 @@
+"""Run a stored plan again in the emulator, and record what the guest executes.
+
+A run repeats to the instruction (docs/lab.md), so the sample that is to be explained comes again.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from msgspec import structs
+
+from rtstone.assemble.assembly import gather
+from rtstone.documents.plan import Plan
+from rtstone.documents.run import Run
+from rtstone.errors import TargetError, UsageError
+from rtstone.explain.recording import Recording, Request
+from rtstone.interrupt import Interrupt
+from rtstone.resources import path
+from rtstone.runner.listener import Listener
+from rtstone.runner.start import execute
+from rtstone.store.rundir import logs
+from rtstone.targets import find
+from rtstone.targets.qemu import Qemu, Watcher
+from rtstone.wire import records as wire
+
+LAST_OF_1 = 8  # the last version of QEMU with the first interface for plugins
+
+
+class Replayed(NamedTuple):
+    """A recording of a run, and its results as the agent sent them, by case."""
+
+    recording: Recording
+    results: dict[int, list[wire.Result]]
+
+
+def target_of(plan: Plan) -> Qemu:
+    """Return the target of a run.  Raises UsageError if it cannot be replayed."""
+    target = find(plan.target.name)
+    if not isinstance(target, Qemu):
+        raise UsageError(f"target '{plan.target.name}' does not repeat itself to the instruction")
+    if not target.counts:
+        raise UsageError(
+            "the run did not count instructions (icount=off), so it cannot be repeated"
+        )
+    return target
+
+
+def replay(plan: Plan, target: Qemu, run: Run, request: Request, interrupt: Interrupt) -> Replayed:
+    """Carry out a plan on its target once more, and return what was recorded.
+
+    Raises TargetError if the run is not the one that it was, Interrupted.
+    """
+    with ExitStack() as stack:
+        asked, records, blocks = (stack.enter_context(tempfile.TemporaryFile()) for _ in range(3))
+        asked.write(request.text().encode("ascii"))
+        asked.flush()
+        target.watcher = _watcher(_plugin(target), asked, records, blocks)
+        place = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "run"
+        done = execute(plan, target, interrupt=interrupt, listener=Listener(), out=place)
+        if done.error and done.run.status != run.status:
+            raise done.error
+        _demand_equal(run, done.run)
+        _, texts = logs(place)
+        cases = gather(plan, *texts).received.cases
+        results = {number: case.results for number, case in cases.items()}
+        return Replayed(Recording.of(_content(records), _content(blocks)), results)
+
+
+def _plugin(target: Qemu) -> Path:
+    api = 1 if int(target.version.partition(".")[0]) <= LAST_OF_1 else 3
+    found = path("_engine", f"qemu-plugin-{api}.so")
+    if not found.exists():
+        raise TargetError(f"the emulator's plugin is not built, {found}; run: rtstone lab build")
+    return found
+
+
+def _watcher(plugin: Path, *files: IO[bytes]) -> Watcher:
+    numbers = tuple(file.fileno() for file in files)
+    names = ("request", "records", "blocks")
+    words = (f"{name}=/proc/self/fd/{n}" for name, n in zip(names, numbers, strict=True))
+    named = str(plugin).replace(",", ",,")  # as QEMU reads options
+    return Watcher(("-plugin", ",".join((named, *words))), numbers)
+
+
+def _content(file: IO[bytes]) -> bytes:
+    """Return what another process has written to a file."""
+    file.seek(0)
+    return file.read()
+
+
+def _demand_equal(run: Run, again: Run) -> None:
+    """Raise TargetError, naming what differs, unless both are the same but for their duration."""
+    ours, theirs = (structs.asdict(one) for one in (run, again))
+    differ = [name for name in ours if name not in _OF_ITS_OWN and ours[name] != theirs[name]]
+    if differ:
+        raise TargetError(
+            f"the run does not repeat itself: {', '.join(differ)} of the replay differ; "
+            "see `rtstone compare` for what has changed since, as the agent or QEMU"
+        )
+
+
+_OF_ITS_OWN = {"duration_s"}

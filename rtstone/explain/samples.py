@@ -1,0 +1,200 @@
+"""Find every sample of a case in a recording: the n-th time that the recorder counts one.
+
+The recorder counts a sample by adding one to a bucket in memory, and the address tells which bucket
+(agent/core/recorder.h).  So all samples are known in their order, as exactly as the histogram has
+them, and its counts are checked against those of the result.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+import numpy as np
+
+from rtstone.assemble.histogram import bounds, index_of
+from rtstone.errors import TargetError
+from rtstone.explain.offsets import KERNEL  # which takes no samples
+from rtstone.explain.recording import Kind, Recording, Table
+from rtstone.wire import records as wire
+
+COMMAND, SERIES, DONE = range(3)  # numbers of the agent's functions that are entered
+ENTRIES = ("rts_command_parse", "rts_rec_init", "rts_load_case_ends")
+STRIDES = (0, 7456)  # counters in a part of a recorder: of one that has only one, of all others
+BACK = 16  # stamps before a sample is counted, among which its last one is
+NEAR = 64  # instructions by which two counts may differ, as some were begun twice (stacks.py)
+STAMP_NEAR = 4  # the same between two stamps next to each other, and what ticks are rounded by
+
+
+class Moment(NamedTuple):
+    """A sample: the instruction that took its last time stamp, and its raw value in instructions.
+
+    ``exact``: the value is known exactly, not only its bucket.
+    """
+
+    end: int
+    length: int
+    exact: bool
+
+
+class Samples(NamedTuple):
+    """All samples of a result, in order.
+
+    ``per_tick``: instructions in a tick of its clock.  ``buckets``: the bucket of each.
+    ``stamps``: all time stamps of the case.  ``near``: the place of the first that may be of each
+    sample, and how many were taken before it was counted.  ``known``: last time stamp of the worst
+    samples.  ``stamped``: samples begin at a time stamp, not at the time for which something was
+    due.  ``start`` and ``done``: the first and the last instruction of the case.
+    """
+
+    raw: wire.Result
+    per_tick: float
+    buckets: Table
+    stamps: Table
+    near: Table
+    known: dict[int, int]
+    stamped: bool
+    start: int
+    done: int
+
+    def moment(self, index: int) -> Moment:
+        """Return when a sample was taken, and its value."""
+        low, width = bounds(int(self.buckets[index]), self.raw.bits)
+        if index in self.known:
+            ticks = next(value for value, place, _ in self.raw.worst if place == index)
+            end, length = self.known[index], self._length(ticks)
+            return Moment(end, length, True)
+        stamps, usual = self.stamps[slice(*self.near[index])], self._usual(index)
+        least, most = self._length(low), self._length(low + width - 1)
+        places = range(1, len(stamps) + 1) if self.stamped else ()
+        for back in sorted(places, key=lambda n: (n != usual, n)):
+            end = int(stamps[-back])
+            lengths = [end - int(one) for one in stamps[:-back] if least <= end - one <= most]
+            if lengths:
+                return Moment(end, lengths[-1], True)
+        return Moment(int(stamps[-usual]), self._length(low + (width - 1) / 2), width == 1)
+
+    def _usual(self, index: int) -> int:
+        """Return which of the stamps before such a sample was counted is its last one."""
+        worst = [place for place in self.known if (place - index) % 2 == 0] or list(self.known)
+        return Counter(
+            int(self.near[place][1] - np.searchsorted(self.stamps, self.known[place]))
+            for place in worst
+        ).most_common(1)[0][0]
+
+    def _length(self, ticks: float) -> int:
+        return round(ticks * self.per_tick)
+
+    def nearest(self, net: float) -> int:
+        """Return the first sample in the bucket that is nearest to a net value, in instructions."""
+        ticks = net * self.raw.batch / self.per_tick + self.raw.overhead
+        bucket = index_of(max(0, round(ticks)), self.raw.bits)
+        return int(np.argmin(np.abs(self.buckets - bucket)))
+
+    def worst(self, share: float) -> list[int]:
+        """Return the places of the largest samples, this share of all but at least one."""
+        count = max(1, int(len(self.buckets) * share))
+        order = np.argsort(-self.buckets, kind="stable")
+        return sorted(int(place) for place in order[:count])
+
+
+def find(recording: Recording, place: int, raw: wire.Result, per_tick: float) -> Samples:
+    """Return the samples of the ``place``-th case (from 0) of a run.
+
+    ``per_tick``: instructions in a tick of the result's clock.  Raises TargetError if what was
+    recorded does not fit the result.
+    """
+    rows = _case(recording, place)
+    start, done = int(rows["count"][0]), int(rows["count"][-1])
+    begun = np.flatnonzero((rows["kind"] == Kind.ENTERED) & (rows["what"] == SERIES))
+    rows = rows[int(begun[-1]) :] if len(begun) else rows[:0]
+    counted = rows[rows["kind"] == Kind.STORED][: raw.warmup + raw.n]
+    if len(counted) < raw.warmup + raw.n or not raw.worst:
+        raise _unlike(f"{len(counted)} samples were counted, of {raw.warmup + raw.n}")
+    stamped = (rows["kind"] == Kind.STAMPED) & (rows["what"] < KERNEL)
+    stamps = rows["count"][stamped].astype(np.int64)
+    near = _near(stamps, counted)[raw.warmup :]
+    known = _ends_of_the_worst(stamps, near, raw, per_tick)
+    begins = [known[index] - value * per_tick for value, index, _ in raw.worst]
+    at_stamps = sum(np.abs(stamps - begin).min() <= STAMP_NEAR for begin in begins)
+    return Samples(
+        raw, per_tick, _buckets(counted[raw.warmup :], raw), stamps, near, known,
+        2 * int(at_stamps) > len(begins), start, done,
+    )  # fmt: skip
+
+
+def _case(recording: Recording, place: int) -> Table:
+    """Return the records of a case: from its command to its end."""
+    rows = recording.records[recording.records["kind"] <= Kind.STAMPED]
+    entered = rows["kind"] == Kind.ENTERED
+    begins = np.flatnonzero(entered & (rows["what"] == COMMAND))
+    ends = np.flatnonzero(entered & (rows["what"] == DONE))
+    if place >= len(begins):
+        raise _unlike(f"only {len(begins)} cases began")
+    later = ends[ends > begins[place]]
+    if not len(later):
+        raise _unlike("the case did not end")
+    found: Table = rows[begins[place] : later[0] + 1]
+    return found
+
+
+def _buckets(counted: Table, raw: wire.Result) -> Table:
+    """Return the bucket that was counted in each time; those of the worst samples are known."""
+    value, first, _ = raw.worst[0]
+    numbers = counted["what"].astype(np.int64) // counted["size"]
+    numbers -= numbers[first] - index_of(value, raw.bits)
+    for stride in STRIDES:
+        found: Table = numbers % stride if stride else numbers
+        counts = Counter(found.tolist())
+        beyond = counts.total() - sum(n for _, n in raw.hist) - raw.overflow
+        if not beyond and all(counts[bucket] == n for bucket, n in raw.hist):
+            return found
+    raise _unlike("its histogram is another one")
+
+
+def _near(stamps: Table, counted: Table) -> Table:
+    """Return which stamps may be of each sample: those since the one before it was counted.
+
+    If there are none, as two samples are counted one after the other, the ones before that may be.
+    """
+    after = np.searchsorted(stamps, counted["count"].astype(np.int64))
+    before = np.concatenate([[0], after[:-1]])
+    first = np.where(before < after, np.maximum(before, after - BACK), after - BACK)
+    found: Table = np.stack([np.maximum(first, 0), after], axis=1)
+    return found
+
+
+def _ends_of_the_worst(
+    stamps: Table, near: Table, raw: wire.Result, per_tick: float
+) -> dict[int, int]:
+    """Return the last time stamp of each of the worst samples.
+
+    Each was taken a while before the sample was counted; between two of them is as much time as
+    between their samples.  Where that is so of several stamps, it is one that another was taken
+    before by as much as the sample is long.
+    """
+    times = {index: round(at * per_tick) for _, index, at in raw.worst}
+    taken = {index: stamps[slice(*near[index])] for index in times}
+    if not all(len(some) for some in taken.values()):
+        raise _unlike("a sample has no time stamp")
+
+    def fitness(offset: int) -> tuple[int, int]:
+        """Return by how much the samples miss the offset, and how many begin at no stamp by it."""
+        misses = alone = 0
+        for value, index, _ in raw.worst:
+            miss = np.abs(taken[index] - offset - times[index])
+            end = taken[index][miss.argmin()]
+            misses += min(int(miss.min()), NEAR)
+            alone += not np.any(np.abs(taken[index] - (end - value * per_tick)) <= STAMP_NEAR)
+        return misses // (STAMP_NEAR * len(times)), alone
+
+    first = min(times, key=lambda index: len(taken[index]))
+    offset = min((int(one) - times[first] for one in taken[first][::-1]), key=fitness)
+    return {
+        index: int(taken[index][np.abs(taken[index] - offset - at).argmin()])
+        for index, at in times.items()
+    }
+
+
+def _unlike(what: str) -> TargetError:
+    return TargetError(f"the replay does not fit the run: {what}")

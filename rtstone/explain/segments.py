@@ -1,0 +1,121 @@
+"""Divide the way of a sample into segments: what kept it from ending sooner, in rtla's words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from rtstone.documents.explanation import Kind, Segment
+from rtstone.explain.roles import System, bare
+from rtstone.explain.stacks import Slice, Tree, most_first, shared_by
+
+OF_ITS_OWN = {"irq-delay", "blocking", "irq", "softirq"}  # kinds whose functions say who it was
+
+
+def segments(
+    tree: Tree, way: Sequence[Slice], switches: Sequence[int], system: System, *, stamped: bool
+) -> list[Segment]:
+    """Return the segments of a way.
+
+    ``switches``: counts of the first instruction after each switch of tasks.  ``stamped``: it
+    begins at a time stamp of the task itself, else at the time for which something was due.
+    """
+    kinds = _Kinds(tree, way, switches, system, stamped=stamped).all()
+    found, start = [], 0
+    for kind, group in groupby(zip(kinds, way, strict=True), key=lambda pair: pair[0]):
+        slices = [one for _, one in group]
+        length = sum(one.n for one in slices)
+        stack = shared_by([tree.frames(one.node) for one in slices])
+        who = _who(tree, slices) if kind in OF_ITS_OWN else None
+        found.append(Segment(kind=kind, start=start, length=length, by=who, stack=stack))
+        start += length
+    return found
+
+
+def _who(tree: Tree, slices: Sequence[Slice]) -> str:
+    """Return the function that most was spent in."""
+    spent: Counter[str] = Counter()
+    for one in slices:
+        spent[tree.name[one.node]] += one.n
+    return most_first(spent)[0][0]
+
+
+class _Kinds:
+    """Tells the kind of each slice by the functions on its stack, and by what has been before."""
+
+    def __init__(
+        self, tree: Tree, way: Sequence[Slice], switches: Sequence[int], system: System, *,
+        stamped: bool,
+    ) -> None:  # fmt: skip
+        self._way = way
+        self._stamped = stamped
+        self._frames = [[bare(name) for name in tree.frames(one.node)] for one in way]
+        self._names = [frozenset(frames) for frames in self._frames]
+        self._system = system
+        self._switched = self._after_the_last(switches)
+        self._scheduled = self._scheduling()
+        self._woken = self._wake_up()
+        self._handled = self._last_of_its_kind(self._woken, system.interrupts)
+
+    def all(self) -> Iterator[Kind]:
+        """Yield the kind of each slice."""
+        for at, names in enumerate(self._names):
+            yield self._kind(at, names)
+
+    def _after_the_last(self, switches: Sequence[int]) -> int:
+        """Return the first slice after the last switch; behind all if there is none."""
+        last = max((one for one in switches if one > self._way[0].start), default=None)
+        if last is None:
+            return len(self._way)
+        return next((i for i, one in enumerate(self._way) if one.start >= last), len(self._way))
+
+    def _scheduling(self) -> int:
+        """Return where the switch begins: with what decides on it, at the latest before it."""
+        at = self._switched
+        if at == len(self._way):
+            return at
+        functions = self._system.schedules
+        while at and not self._names[at - 1] & functions:
+            at -= 1
+        while at and self._names[at - 1] & functions:
+            at -= 1
+        return at
+
+    def _last_of_its_kind(self, at: int | None, functions: frozenset[str]) -> int:
+        """Return where the slices with these functions end that one is among."""
+        while at is not None and at < len(self._way) and self._names[at] & functions:
+            at += 1
+        return at or 0
+
+    def _wake_up(self) -> int | None:
+        """Return the first slice in which the task is made ready, if it is."""
+        wakes = self._system.wakes
+        return next((i for i in range(self._scheduled) if self._names[i] & wakes), None)
+
+    def _kind(self, at: int, names: frozenset[str]) -> Kind:
+        system = self._system
+        if names & system.softirqs:
+            return "softirq"
+        if names & system.interrupts and not self._is_switching(at):
+            if self._stamped or self._woken is None or at >= self._handled:
+                return "irq"
+            return "wakeup" if names & system.wakes else "handler"
+        if at >= self._scheduled:
+            return "switch" if at < self._switched else "return"
+        if self._stamped:
+            return "task"
+        return "irq-delay" if self._woken is None or at < self._woken else "blocking"
+
+    def _is_switching(self, at: int) -> bool:
+        """Return whether it is the switch itself, which an interrupt has decided on or not."""
+        if not self._scheduled <= at < self._switched:
+            return False
+        return self._last(at, self._system.interrupts) < self._last(at, self._system.schedules) or (
+            not self._names[at] & self._system.schedules
+        )
+
+    def _last(self, at: int, functions: frozenset[str]) -> int:
+        """Return the place of the innermost of these functions on a stack, -1 if there is none."""
+        frames = self._frames[at]
+        return max((place for place, name in enumerate(frames) if name in functions), default=-1)

@@ -1,0 +1,329 @@
+"""Follow what a guest executed, block by block, with the call stack at each of them.
+
+A stack grows by calls and exceptions, which are told by the last instruction of a block and by
+where the next one begins, and shrinks by returns to an address that is on it.  What was called
+before the recording began is not known.  A switch to another task leaves a stack behind, which is
+taken up again when a return fits it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from rtstone.explain.instructions import Architecture, Flow
+from rtstone.explain.recording import Recording, Span
+from rtstone.explain.roles import System
+
+ROOT = 0
+THUNK = "__x86_indirect_thunk"  # calls itself, and returns to where it jumps to
+
+Place = Callable[[int], tuple[str, int]]  # the function at an address, and where it begins
+
+
+class Slice(NamedTuple):
+    """Instructions executed in succession in one function: from the ``start``-th, ``n`` of them.
+
+    ``node``: the stack, by its number in the tree.  ``entered``: at the function's first
+    instruction.
+    """
+
+    start: int
+    n: int
+    node: int
+    entered: bool
+
+
+class Tree:
+    """All call stacks: each node is a function, called by (or interrupting) its parent."""
+
+    def __init__(self) -> None:
+        self.parent = [ROOT]
+        self.name = [""]
+        self._known: dict[tuple[int, str], int] = {}
+
+    def child(self, parent: int, name: str) -> int:
+        """Return the node of a function called by another one."""
+        key = (parent, name)
+        if key not in self._known:
+            self._known[key] = len(self.name)
+            self.parent.append(parent)
+            self.name.append(name)
+        return self._known[key]
+
+    def frames(self, node: int) -> list[str]:
+        """Return the functions on a stack, outermost first."""
+        found = []
+        while node != ROOT:
+            found.append(self.name[node])
+            node = self.parent[node]
+        return found[::-1]
+
+
+class Followed(NamedTuple):
+    """What was executed in a window, in order.
+
+    ``switches``: the counts of the first instruction after each switch to another task.
+    """
+
+    tree: Tree
+    slices: list[Slice]
+    switches: list[int]
+
+
+class _End(NamedTuple):
+    """How a block ended: its flow, the address behind it, and the function it is in."""
+
+    flow: Flow
+    end: int
+    name: str
+
+
+class _Frame(NamedTuple):
+    """A frame to return from: where to, and the caller's node.
+
+    ``interrupted``: of an exception, what it came after, so that it goes on from there.
+    """
+
+    to: int
+    node: int
+    interrupted: _End | None = None
+
+
+class _Stack:
+    """The stack of one task: its frames, and the node that they make up."""
+
+    __slots__ = ("frames", "node", "of")
+
+    def __init__(self) -> None:
+        self.frames: list[_Frame] = []
+        self.node = ROOT
+        self.of: _Stack | None = None  # the one that was left, of which this is taken to be
+
+    def taken_up(self) -> _Stack:
+        """Return a copy to go on with, which leaves this as it is until it is known to be it."""
+        copy = _Stack()
+        copy.frames, copy.node, copy.of = [*self.frames], self.node, self
+        return copy
+
+    def cut(self, at: int) -> None:
+        """Remove a frame and all inside it."""
+        self.node = self.frames[at].node
+        del self.frames[at:]
+
+    def returning(self, pc: int) -> int | None:
+        """Return the innermost frame that was called from before this address, None if none was."""
+        for at in reversed(range(len(self.frames))):
+            if self.frames[at].interrupted:
+                return None
+            if self.frames[at].to == pc:
+                return at
+        return None
+
+    def returns(self, pc: int) -> bool:
+        """Return to the innermost frame that was called from before this address, if any."""
+        at = self.returning(pc)
+        if at is not None:
+            self.cut(at)
+        return at is not None
+
+
+def follow(
+    recording: Recording, window: Span, arch: Architecture, place: Place, system: System
+) -> Followed:
+    """Return what was executed in a window, with the stack at each time."""
+    follower = _Follower(arch, place, system)
+    for pc, executed, start, last, end in _executed(recording, window):
+        follower.run(pc, executed, start, last, end)
+    return Followed(follower.tree, follower.slices, follower.switches)
+
+
+def _executed(recording: Recording, window: Span) -> Iterator[tuple[int, int, int, bytes, int]]:
+    """Yield address, number of instructions executed, their count, the last, and the end.
+
+    Of a block that was left before its end the last instruction is none.
+    """
+    ran = recording.ran(window)
+    blocks = recording.blocks[ran["what"]]
+    counts = [*ran["count"].tolist(), None]
+    columns = (blocks[name].tolist() for name in ("pc", "n", "size", "last", "last_size"))
+    for at, (pc, n, size, last, length) in enumerate(zip(*columns, strict=True)):
+        following = counts[at + 1]
+        done = n if following is None else min(n, following - counts[at])
+        yield pc, done, counts[at], last[:length] if done == n else b"", pc + size
+
+
+class _Follower:
+    def __init__(self, arch: Architecture, place: Place, system: System) -> None:
+        self.tree = Tree()
+        self.slices: list[Slice] = []
+        self.switches: list[int] = []
+        self._since = 0  # the first slice since the last switch
+        self._start = 0  # the count of the block that is taken
+        self._arch = arch
+        self._place = place
+        self._system = system
+        self._stack = _Stack()
+        self._left: list[_Stack] = []  # of tasks that do not run
+        self._before: _End | None = None
+        self._entered = False  # the block begins with an exception
+        self._chosen = False  # another task to return to
+        self._switching: int | None = None  # the frame that called what switches
+        self._flows: dict[bytes, Flow] = {}
+
+    def run(self, pc: int, n: int, start: int, last: bytes, end: int) -> None:
+        """Take one block."""
+        name, begin = self._place(pc)
+        self._start = start
+        if self._before is not None:
+            self._entered = self._system.enters(name, begin, pc) and name != self._before.name
+            if self._before.flow is Flow.CUT and self._entered:
+                self._forget_the_faulting_one()
+            self._go(pc, name, self._before)
+        leaf = self.tree.child(self._stack.node, name)
+        entered = pc == begin
+        before = self.slices[-1] if len(self.slices) > self._since else None
+        if before and before.node == leaf and not entered:
+            self.slices[-1] = before._replace(n=before.n + n)
+        else:
+            self.slices.append(Slice(start, n, leaf, entered))
+        self._chosen = self._chosen or name in self._system.chooses
+        flow = self._flows.get(last)
+        if flow is None:
+            flow = self._flows[last] = self._arch.flow(last) if last else Flow.CUT
+        self._before = _End(flow, end, name)
+
+    def _go(self, pc: int, name: str, before: _End) -> None:
+        """Change the stack by how the last block went over to this one."""
+        if self._entered:
+            self._push(before.name, 0, before)
+        elif before.flow is Flow.CALL and pc != before.end:
+            self._call(name, before)
+        elif before.flow is Flow.LEAVE:
+            self._leave(pc, name)
+        elif before.flow is Flow.RETURN:
+            self._return(pc, name, before.name)
+
+    def _call(self, name: str, before: _End) -> None:
+        switches = name in self._system.switches
+        if switches and before.name == name:
+            return  # x86 fills the predictor of returns there, by calls that never return
+        self._push(before.name, before.end)
+        if switches:
+            self._switching = len(self._stack.frames) - 1
+
+    def _push(self, caller: str, to: int, interrupted: _End | None = None) -> None:
+        self._stack.frames.append(_Frame(to, self._stack.node, interrupted))
+        self._stack.node = self.tree.child(self._stack.node, caller)
+
+    def _return(self, pc: int, name: str, function: str) -> None:
+        at = self._stack.returning(pc)
+        if function in self._system.switches or (at is not None and at == self._switching):
+            if at is not None:
+                del self._stack.frames[at + 1 :]
+            self._switch(pc, name)
+        if self._stack.returns(pc):
+            return
+        if self._stack.frames and self.tree.name[self._stack.node].startswith(THUNK):
+            self._stack.cut(len(self._stack.frames) - 1)
+            return
+        if self._arch.returns_leave:
+            self._leave(pc, name)
+            return
+        taken = self._stack.of
+        for left in reversed(self._left):  # not the task that it was taken for
+            self._stack = left.taken_up()
+            if self._stack.returns(pc):
+                self._correct(taken, left)
+                return
+        self._stack = _Stack()
+
+    def _correct(self, wrong: _Stack | None, right: _Stack) -> None:
+        """Put what was executed since the last switch on another stack.
+
+        Both have returned to the same addresses so far, or it would have been known before.
+        """
+        if wrong is None:
+            return
+        before, now = (self.tree.frames(one.node) for one in (wrong, right))
+        for at in range(self._since, len(self.slices)):
+            frames = self.tree.frames(self.slices[at].node)
+            kept = len(shared_by([before, frames]))
+            node = ROOT
+            for name in [*now[: len(now) - (len(before) - kept)], *frames[kept:]]:
+                node = self.tree.child(node, name)
+            self.slices[at] = self.slices[at]._replace(node=node)
+
+    def _leave(self, pc: int, name: str) -> None:
+        """Return from the latest exception, to go on as if it had not been."""
+        if self._chosen:
+            self._switch(pc, name)
+            self._chosen = False
+        frames = self._stack.frames
+        at = next((i for i in reversed(range(len(frames))) if frames[i].interrupted), None)
+        came = None if at is None else frames[at].interrupted
+        if at is None or came is None or (came.flow is Flow.JUMP and came.name != name):
+            self._stack = _Stack()  # it came before the recording began, or to another task
+            return
+        self._stack.cut(at)
+        self._go(pc, name, came)
+
+    def _switch(self, pc: int, name: str) -> None:
+        """Leave this stack, and take up the latest that was left where this task goes on."""
+        self._switching = None
+        self.switches.append(self._start)
+        self._since = len(self.slices)
+        self._left = [one for one in self._left if one is not self._stack.of]
+        self._left.append(self._stack)
+        self._stack.of = None
+        fitting = (one for one in reversed(self._left) if one.frames)
+        found = next((one for one in fitting if _fits(one.frames[-1], pc, name)), None)
+        self._stack = found.taken_up() if found else _Stack()
+
+    def _forget_the_faulting_one(self) -> None:
+        """Do not count an instruction that faulted: it is executed when it is begun once more."""
+        self.slices[-1] = self.slices[-1]._replace(n=self.slices[-1].n - 1)
+
+
+def _fits(frame: _Frame, pc: int, name: str) -> bool:
+    """Return whether a stack that was left may go on at this address."""
+    if frame.interrupted is None:
+        return frame.to == pc
+    return frame.interrupted.end == pc or (
+        frame.interrupted.flow is Flow.JUMP and frame.interrupted.name == name
+    )
+
+
+def within(slices: Sequence[Slice], end: int, length: int) -> list[Slice]:
+    """Return the last ``length`` instructions before the ``end``-th, as slices.
+
+    Counted is what was executed: an instruction that was begun twice, as it had faulted, was once.
+    """
+    found: list[Slice] = []
+    for one in reversed(slices):
+        if one.start >= end:
+            continue
+        n = one.n if found else min(one.n, end - one.start)
+        if n >= length:
+            whole = one.entered and n == length
+            found.append(Slice(one.start + n - length, length, one.node, whole))
+            break
+        found.append(one._replace(n=n))
+        length -= n
+    return found[::-1]
+
+
+def shared_by(stacks: Sequence[Sequence[str]]) -> list[str]:
+    """Return the outermost functions that all stacks have in common."""
+    found: list[str] = []
+    for names in zip(*stacks, strict=False):
+        if len(set(names)) > 1:
+            break
+        found.append(names[0])
+    return found
+
+
+def most_first(spent: Counter[str]) -> list[tuple[str, int]]:
+    """Return names and what was spent in them, the most first; of equal ones by name."""
+    return sorted(spent.items(), key=lambda row: (-row[1], row[0]))

@@ -1,0 +1,82 @@
+"""Keep the symbols of kernels in the lab's directory, by the hash of the kernel.
+
+A file that is damaged, of another version or not this user's counts as none: the symbols are then
+read from the kernel again.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from rtstone.lab import kernels
+
+FORMAT = b"rtstone symbols 2\n"  # to be changed whenever decoding or what is stored is
+DIGEST = 32  # bytes, of what follows
+LARGEST = 1 << 28
+
+_T = TypeVar("_T")
+
+
+def place(kernel: str) -> Path:
+    """Return the file for a kernel, given its SHA-256 in hex."""
+    return kernels.cache() / f"symbols-{kernel}"
+
+
+def load(kernel: str, kind: type[_T]) -> _T | None:
+    """Return what was stored for a kernel, None if there is nothing of use."""
+    try:
+        data = _read(place(kernel))
+    except OSError:
+        return None
+    body = data[len(FORMAT) + DIGEST :]
+    if data[: -len(body)] != FORMAT + sha256(body).digest():
+        return None
+    try:
+        return msgspec.msgpack.decode(body, type=kind)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+
+
+def store(kernel: str, value: Any) -> None:
+    """Store something for a kernel, if that is possible."""
+    body = msgspec.msgpack.encode(value)
+    with suppress(OSError):  # a full or read-only disk only costs the time to decode again
+        _replace(place(kernel), FORMAT + sha256(body).digest() + body)
+
+
+def _read(path: Path) -> bytes:
+    """Return the content of a file that only this user can have written.  Raises OSError."""
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(handle, "rb") as file:
+        status = os.fstat(handle)
+        others = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or others:
+            raise PermissionError
+        return file.read(LARGEST)
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Write a file as a whole.  Raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    new = f".{path.name[:16]}-{secrets.token_hex(8)}"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        handle = os.open(new, flags, 0o644, dir_fd=folder)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+            os.rename(new, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+        except BaseException:
+            os.unlink(new, dir_fd=folder)
+            raise
+    finally:
+        os.close(folder)

@@ -1,0 +1,136 @@
+"""Name the function that an executed instruction is of."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from rtstone.errors import Inconclusive, TargetError
+from rtstone.explain import elf, image, kernel, modules, offsets
+from rtstone.explain.blocks import Block
+from rtstone.explain.functions import Functions, Piece
+from rtstone.lab.kernels import Kernel
+
+AGENT = "agent"
+UNKNOWN = "?"
+
+
+class Place(NamedTuple):
+    """A function of a program; ``start``: where it begins in memory, 0 if it is not known.
+
+    ``program``: empty for the kernel, and where there is only one program.
+    """
+
+    program: str
+    function: str
+    start: int
+
+    def __str__(self) -> str:
+        return f"{self.function} [{self.program}]" if self.program else self.function
+
+
+class Area(NamedTuple):
+    """A program in memory: at ``offset`` from where its functions were linked for."""
+
+    program: str
+    functions: Functions
+    offset: int
+
+    @property
+    def start(self) -> int:
+        """The address of its first function."""
+        return self.functions.starts[0] + self.offset
+
+    @property
+    def end(self) -> int:
+        """The address behind its last function."""
+        return self.functions.ends[-1] + self.offset
+
+
+class AddressSpace:
+    """All programs in memory.
+
+    ``split``: the first address of the kernel, None if there is only one program.
+    """
+
+    def __init__(self, areas: Iterable[Area], split: int | None = None) -> None:
+        self._areas = sorted((one for one in areas if one.functions.starts), key=_start)
+        self._starts = [area.start for area in self._areas]
+        self._split = split
+        self._known: dict[int, Place] = {}
+
+    def name(self, pc: int) -> Place:
+        """Return the function at an address: "?" of "kernel" or "user" if it is not known."""
+        found = self._known.get(pc)
+        if found is None:
+            found = self._known[pc] = self._find(pc)
+        return found
+
+    def _find(self, pc: int) -> Place:
+        area = self.area(pc)
+        if area is None:
+            half = "" if self._split is None else "kernel" if pc >= self._split else "user"
+            return Place(half, UNKNOWN, 0)
+        found = area.functions.find(pc - area.offset)
+        if found is None:
+            return Place(area.program, UNKNOWN, 0)
+        return Place(area.program, found[0], found[1] + area.offset)
+
+    def area(self, pc: int) -> Area | None:
+        """Return the program at an address, None if none is known."""
+        index = bisect_right(self._starts, pc) - 1
+        return self._areas[index] if index >= 0 and pc < self._areas[index].end else None
+
+
+def _start(area: Area) -> int:
+    return area.start
+
+
+def of_image(path: Path) -> AddressSpace:
+    """Return the address space of a system that is one ELF file.  Raises TargetError."""
+    return AddressSpace([Area("", _program(path), 0)])
+
+
+def of_linux(system: Kernel, agent: Path, blocks: Collection[Block]) -> AddressSpace:
+    """Return the address space of a guest: kernel, modules, vDSO and the agent.
+
+    ``blocks``: all that were executed, at least since the agent's start; they tell where each is.
+    Raises Inconclusive if that is unknown of the kernel; of a module it may be.  Raises Unfit,
+    TargetError for files without symbols, or that cannot be read.
+    """
+    symbols = kernel.read(system)
+    offset = offsets.kernel_offset(symbols.functions, blocks, system.arch)
+    if offset is None:
+        raise Inconclusive(
+            f"where kernel {system.name} was in memory cannot be told from the {len(blocks)} "
+            f"blocks of instructions that were executed"
+        )
+    known = [Area("", symbols.functions, offset), Area(AGENT, _program(agent), 0)]
+    space = AddressSpace(known, offsets.KERNEL)
+    strange = [block for block in blocks if space.area(block.at) is None]
+    pieces = [*symbols.pieces, *(_module(path) for path in system.modules)]
+    for number, begin in offsets.piece_offsets(pieces, strange).items():
+        known.append(Area(pieces[number].program, pieces[number].functions, begin))
+    return AddressSpace(known, offsets.KERNEL)
+
+
+def _program(path: Path) -> Functions:
+    try:
+        return elf.functions(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, error) from error
+
+
+def _module(path: Path) -> Piece:
+    name = path.name.partition(".")[0].replace("-", "_")  # as the kernel calls it
+    try:
+        return modules.module(name, image.unpacked(path.read_bytes()))
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: OSError | ValueError) -> TargetError:
+    reason = error.strerror if isinstance(error, OSError) else error
+    return TargetError(f"{reason}, {path}; without it no function can be named")

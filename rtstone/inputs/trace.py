@@ -1,0 +1,21 @@
+"""Parse `--trace`: of which samples to keep what the system did meanwhile."""
+
+from __future__ import annotations
+
+from rtstone.documents.plan import Trace
+from rtstone.errors import UsageError
+from rtstone.inputs.parameters import duration
+
+KEEP = 4  # snapshots of a case, of up to 90 kB each on the wire
+WORST = "worst"
+_SHAPE = "write above=50us, or worst"
+
+
+def parse(text: str) -> Trace:
+    """Parse the value of --trace.  Raises UsageError."""
+    name, equals, value = text.strip().partition("=")
+    if name == WORST and not equals:
+        return Trace(above_ns=0, keep=1)
+    if name != "above" or not value:
+        raise UsageError(f"bad --trace {text}; {_SHAPE}")
+    return Trace(above_ns=duration(value, "in --trace"), keep=KEEP)

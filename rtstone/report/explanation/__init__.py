@@ -1,0 +1,1 @@
+"""Where the time of a sample went, on the terminal and as a page."""

@@ -1,0 +1,169 @@
+"""An explanation on the terminal: the answer first, then its evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from rtstone.documents.explanation import AllSamples, Explanation
+from rtstone.documents.run import Run
+from rtstone.report.explanation import words
+from rtstone.report.explanation.tree import folded, tree
+from rtstone.report.explanation.words import amount, change, share
+from rtstone.report.parts.bars import letters
+from rtstone.report.parts.console import plain_table, sentences
+from rtstone.units import count, counted
+
+_BAR, _LEAST_BAR = 32, 8  # columns
+_PARTS = 24  # lines of segments
+_FUNCTIONS = 12
+_ROWS = 30  # of the call tree
+_ALL = 8  # functions of all samples
+
+
+def explanation_lines(
+    explanation: Explanation, run: Run, width: int, encoding: str | None = None
+) -> Iterator[RenderableType]:
+    """Yield an explanation; ``encoding``: what the terminal can show."""
+    yield from sentences(Text(explanation.sentence, style="bold"), width)
+    for told in words.told(explanation, run):
+        yield from sentences(Text(told, style="dim"), width)
+    for part in (
+        _segments(explanation, width, encoding),
+        _functions(explanation),
+        _calls(explanation, width),
+        _every(explanation.all_samples),
+        _notes(explanation.notes, width),
+    ):
+        lines = list(part)
+        if lines:
+            yield ""
+            yield from lines
+
+
+# ---- segments -----------------------------------------------------------------------------------
+
+
+def _segments(explanation: Explanation, width: int, encoding: str | None) -> Iterator[Text]:
+    """Yield a line per segment with its place in time, and below it who ran and where."""
+    every, unit = words.parts(explanation.way.segments), words.symbol(explanation.unit)
+    if not every:
+        return
+    parts = words.shortened(every, _PARTS)
+    end = parts[-1].start + parts[-1].length
+    cells = [
+        (p.name, amount(p.start), amount(p.length), share(p.length, end - parts[0].start))
+        for p in parts
+    ]
+    cells += [("sum", "", amount(sum(p.length for p in parts)), "")]
+    head = ("part", "from", unit, "share")
+    first, *others = (max(map(len, column)) for column in zip(head, *cells, strict=True))
+    wide = min(_BAR, width - first - sum(others) - 2 * len(head))
+
+    def row(name: str, *numbers: str) -> str:
+        aligned = (f"{text:>{room}}" for text, room in zip(numbers, others, strict=True))
+        return "  ".join((f"{name:<{first}}", *aligned))
+
+    yield Text(row(*head), style="bold")
+    for part, texts in zip(parts, cells, strict=False):
+        bar = _bar(part, parts[0].start, end, wide, encoding) if wide >= _LEAST_BAR else ""
+        yield Text(f"{row(*texts)}  {bar}".rstrip())
+        if below := "; ".join(filter(None, (part.by, words.chain(part.stack)))):
+            yield from _hung(" " * 4, Text(below, style="dim"), width)
+    yield Text(row(*cells[-1]).rstrip())
+    if told := words.by_kind(every):
+        yield from sentences(Text(told), width)
+    if gap := words.unaccounted(explanation.way, explanation.resolution):
+        yield from sentences(Text(gap, style="bold red"), width)
+
+
+def _bar(part: words.Part, begin: int, end: int, wide: int, encoding: str | None) -> str:
+    """Return a bar at the place of a segment in the sample; the shortest is visible."""
+    drawn, whole = letters(encoding), max(end - begin, 1)
+    start = min(max((part.start - begin) * wide // whole, 0), wide - 1)
+    stop = min(round((part.start + part.length - begin) * wide / whole), wide)
+    return " " * start + (drawn[-1] * (stop - start) if stop > start else drawn[1])
+
+
+# ---- functions ----------------------------------------------------------------------------------
+
+
+def _functions(explanation: Explanation) -> Iterator[RenderableType]:
+    """Yield the table of functions, and what is not in it."""
+    functions, whole = explanation.functions, explanation.way.sample.raw
+    if not functions:
+        return
+    beside = explanation.against is not None
+    table = plain_table()
+    table.add_column("function", overflow="fold")
+    for name in ("own", "share", "total", "share", *(["own, difference"] if beside else [])):
+        table.add_column(name, justify="right", no_wrap=True)
+    for function in functions[:_FUNCTIONS]:
+        cells = [text for cost in (function.own, function.total)
+                 for text in (amount(cost), share(cost, whole))]  # fmt: skip
+        cells += [change(words.difference(function))] if beside else []
+        table.add_row(Text(function.name), *cells)
+    yield table
+    if rest := words.rest(functions, _FUNCTIONS, whole):
+        yield Text(rest, style="dim")
+
+
+def _calls(explanation: Explanation, width: int) -> Iterator[Text]:
+    """Yield the call tree, without what costs little."""
+    root = tree(explanation.way.stacks)
+    rows, least = folded(root, _ROWS)
+    if not rows:
+        return
+    room = max(len(amount(row.total)) for row in rows)
+    yield Text("calls, with all that they call", style="bold")
+    for row in rows:
+        own = f" (own {share(row.own, root.total)})" if 0 < row.own < row.total else ""
+        head = f"{amount(row.total):>{room}}  {share(row.total, root.total):>6}  "
+        indent = "  " * min(row.depth, max(0, width - len(head)) // 4)
+        yield from _hung(head + indent, Text(f"{' > '.join(row.names)}{own}"), width)
+    yield Text(f"calls below {least:.0%} are left out", style="dim")
+
+
+def _hung(head: str, text: Text, width: int) -> Iterator[Text]:
+    """Yield the lines of a text behind a head; what does not fit in the first stands below it."""
+    for number, line in enumerate(sentences(text, max(width - len(head), 1))):
+        yield Text(" " * len(head) if number else head).append_text(line)
+
+
+# ---- all samples --------------------------------------------------------------------------------
+
+
+def _every(found: AllSamples | None) -> Iterator[RenderableType]:
+    """Yield what all samples of the case cost by function, and what the worst waited for last."""
+    if found is None:
+        return
+    yield Text(f"all {counted(found.n, 'sample')} of the case", style="bold")
+    if found.functions:
+        yield _table(("function", "cost", "share"), [
+            (name, count(cost), share(cost, found.cost)) for name, cost in found.functions[:_ALL]
+        ])  # fmt: skip
+    if found.endings:
+        yield Text(f"what the worst {counted(found.worst, 'sample')} had waited for last:")
+        yield _table(("function", "samples", "share"), [
+            (one.name, count(one.samples), share(one.samples, found.worst))
+            for one in found.endings[:_ALL]
+        ])  # fmt: skip
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    table = plain_table()
+    for place, name in enumerate(head):
+        right = place > 0
+        table.add_column(name, justify="right" if right else "left", no_wrap=right,
+                         overflow="fold")  # fmt: skip
+    for name, *numbers in rows:
+        table.add_row(Text(name), *numbers)
+    return table
+
+
+def _notes(notes: Sequence[str], width: int) -> Iterator[Text]:
+    for note in notes:
+        yield from sentences(Text(f"note: {note}"), width)

@@ -1,0 +1,120 @@
+"""Choose the result, and the sample of it, that is to be explained."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rtstone.documents.imported import tool
+from rtstone.documents.run import NO_REASON, Result, Run
+from rtstone.errors import UsageError, nearest, unknown
+from rtstone.statistics import LABELS, PERCENTILES
+from rtstone.stats.standouts import INSTRUMENT, standouts
+
+WORST, MEDIAN = "worst", "median"
+_FOREMOST = "dk.periodic"  # the wake-up that is looked at first
+_SIMULATED = "sim"  # the kind of a target, and the port, without an operating system
+_NAMES = {label: name for name, label in LABELS.items() if name in PERCENTILES}
+
+
+class Choice(NamedTuple):
+    """A result, which of so many that were asked for has the largest maximum."""
+
+    result: Result
+    among: int
+
+
+def choose(run: Run, bench: str | None = None) -> Choice:
+    """Return the result of a run to explain a sample of; ``bench``: its id or its family.
+
+    Without a bench it is the latest wake-up from a timer, of dk.periodic if that was measured, else
+    the result whose maximum is the largest multiple of its median.  Raises UsageError.
+    """
+    if why := _unexplainable(run):
+        raise UsageError(f"samples of run {run.run_id} cannot be explained: {why}")
+    asked = run.results if bench is None else _named(run, bench)
+    sampled = [result for result in asked if _has_samples(result)]
+    if not sampled:
+        raise UsageError(f"no single samples {_of(run, bench)}; {_reason(asked)}")
+    if bench is not None:
+        return _worst(sampled)
+    latest = [run.results[place] for place in standouts(run).wakeups]
+    woken = [result for result in latest if _has_samples(result)]
+    foremost = [result for result in woken if result.bench == _FOREMOST] or woken
+    if foremost:
+        return _worst(foremost)
+    return Choice(max(sampled, key=_multiple), 1)
+
+
+def _unexplainable(run: Run) -> str | None:
+    """Return why nobody can know where its samples' time went, None if that may be known."""
+    if (name := tool(run)) is not None:
+        return f"{name} took them, not rtstone; measure with `rtstone run`"
+    if run.target.name.partition(":")[0] == _SIMULATED or (
+        run.agent and run.agent.port == _SIMULATED
+    ):
+        return "no system ran, all times are those of its model (docs/sim.md)"
+    return None
+
+
+def _named(run: Run, bench: str) -> list[Result]:
+    """Return the results of a bench or a family.  Raises UsageError."""
+    found = [r for r in run.results if bench in {r.bench, r.bench.partition(".")[0]}]
+    if not found:
+        raise unknown("bench", bench, {r.bench for r in run.results}, "of this run")
+    return found
+
+
+def _has_samples(result: Result) -> bool:
+    return result.n > 0 and result.max is not None and "derived" not in result.flags
+
+
+def _of(run: Run, bench: str | None) -> str:
+    return f"of {bench}, in run {run.run_id}" if bench else f"in run {run.run_id}"
+
+
+def _reason(results: Sequence[Result]) -> str:
+    """Return why results have no single samples."""
+    first = next((r for r in results if r.status != "ok"), None)
+    if first is not None:
+        return f"{first.bench} is {first.status}: {first.reason or NO_REASON}"
+    if any(result.batch > 1 for result in results):
+        return "several calls were timed together (batched)"
+    return "there are only figures and derived results"
+
+
+def _worst(results: Sequence[Result]) -> Choice:
+    return Choice(max(results, key=lambda r: r.max or 0.0), len(results))
+
+
+def _multiple(result: Result) -> tuple[bool, float, float]:
+    """Return how many times the median the maximum is; last are benches of the clock itself."""
+    tells, most = result.bench.partition(".")[0] not in INSTRUMENT, result.max or 0.0
+    return tells, most / result.p50 if result.p50 and result.p50 > 0 else 0.0, most
+
+
+def sample_of(result: Result, text: str, option: str) -> str:
+    """Return a sample as documents name it: "worst", "median", "p999", or its number.
+
+    ``option``: where it was given.  Raises UsageError for one that the result does not have.
+    """
+    if text in {WORST, MEDIAN}:
+        return text
+    if text.isascii() and text.isdigit():
+        if len(text) > 19 or int(text) >= result.n:
+            raise UsageError(
+                f"no sample {text[:20]} of {result.bench}, in {option}; it has 0 to {result.n - 1}"
+            )
+        return str(int(text))
+    name = _NAMES.get(text, text)
+    if name not in PERCENTILES:
+        known = [WORST, MEDIAN, *_NAMES]
+        raise UsageError(
+            f"bad sample '{text}', in {option}; {nearest(text, known)}, or write its number"
+        )
+    if getattr(result, name) is None:
+        raise UsageError(
+            f"no {LABELS[name]} of {result.n} samples of {result.bench}, in {option}; "
+            f"name a sample by its number, 0 to {result.n - 1}, or write {WORST}"
+        )
+    return name

@@ -1,0 +1,123 @@
+"""The explanations of samples, in the directories of their runs."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+import msgspec
+from msgspec import structs
+
+from rtstone.documents.consistency import check_explanation
+from rtstone.documents.explanation import SCHEMA, Explanation, Way
+from rtstone.errors import StoreError
+from rtstone.printable import parsed, shown
+from rtstone.store.atomic import replace
+from rtstone.store.places import EXPLANATION, UNREADABLE
+
+LARGEST = 10_000_000  # bytes of one
+
+
+class Kept(NamedTuple):
+    """The explanations of a run by case and sample; ``damaged``: why others cannot be read."""
+
+    explanations: list[Explanation]
+    damaged: list[str]
+
+
+def keep(directory: Path, explanation: Explanation) -> Explanation:
+    """Keep an explanation in the directory of its run, in place of an earlier one of this sample.
+
+    Returns it without the shortest calls, where it would be too large with them.  Raises
+    StoreError.
+    """
+    data = msgspec.json.encode(explanation)
+    try:
+        while len(data) > LARGEST:
+            explanation = _shortened(explanation)
+            data = msgspec.json.encode(explanation)
+        with _opened(directory) as place:
+            replace(place, _name(explanation), data)
+    except OSError as error:
+        raise StoreError(
+            f"the explanation cannot be stored, {directory}: {error.strerror}; "
+            "write it to a file with -o"
+        ) from error
+    return explanation
+
+
+def explanations(directory: Path, run_id: str) -> Kept:
+    """Return the explanations of a run; one that is damaged spoils only itself."""
+    found, damaged = [], []
+    try:
+        with _opened(directory) as place:
+            for name in _names(place):
+                try:
+                    found.append(_read(place, name, run_id))
+                except (OSError, *UNREADABLE) as error:
+                    why = error.strerror if isinstance(error, OSError) else error
+                    damaged.append(f"not a readable {name}, {directory}: {shown(str(why))}")
+    except OSError as error:
+        damaged.append(f"cannot read explanations, {directory}: {error.strerror}")
+    return Kept(sorted(found, key=lambda one: (one.case, one.way.sample.index)), damaged)
+
+
+def _names(place: int) -> list[str]:
+    return sorted(name for name in os.listdir(place) if EXPLANATION.fullmatch(name))
+
+
+def _name(explanation: Explanation) -> str:
+    """Return the name of its file."""
+    series = hashlib.sha256(explanation.series.encode(errors="surrogateescape")).hexdigest()[:8]
+    of = f"-{series}" if explanation.series else ""
+    return f"explanation-{explanation.case}-{explanation.way.sample.index}{of}.json"
+
+
+@contextmanager
+def _opened(directory: Path) -> Iterator[int]:
+    place = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield place
+    finally:
+        os.close(place)
+
+
+def _read(place: int, name: str, run_id: str) -> Explanation:
+    """Return the explanation in a file of a directory.  Raises OSError, or as decoding does."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+    with os.fdopen(os.open(name, flags, dir_fd=place), "rb") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file")
+        if status.st_size > LARGEST:
+            raise OSError(errno.EFBIG, f"larger than {LARGEST} bytes")
+        found = parsed(file.read(), Explanation)
+    if found.schema != SCHEMA:
+        raise msgspec.ValidationError(f"not of schema {SCHEMA}")
+    if found.run_id != run_id:
+        raise msgspec.ValidationError(f"of another run, {found.run_id}")
+    check_explanation(found)
+    return found
+
+
+def _shortened(explanation: Explanation) -> Explanation:
+    """Return an explanation without the shorter half of its calls.  Raises OSError without any."""
+    ways = [way for way in (explanation.way, explanation.against) if way]
+    lengths = [span.length for way in ways for span in way.spans]
+    if not lengths:
+        raise OSError(errno.EFBIG, f"larger than {LARGEST} bytes")
+    least = median(lengths)
+
+    def of(way: Way) -> Way:
+        left = [span for span in way.spans if span.length > least]
+        return structs.replace(way, spans=left, shortest=max(way.shortest, least))
+
+    against = of(explanation.against) if explanation.against else None
+    return structs.replace(explanation, way=of(explanation.way), against=against)

@@ -1,0 +1,223 @@
+"""Traced cases on this machine, where it has tracefs: what is kept, and that nothing remains.
+
+The kernel has one tracefs, but it is mounted only in a namespace that the test has made.
+"""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from rtstone.explain.live import MARKER
+from rtstone.explain.ring import Formats
+from rtstone.explain.timeline import Names, Sampled, parts, tasks
+from tests.agent.processes import SHM, soon
+from tests.agent.rights import as_root, nobody, realtime
+from tests.agent.speak import AGENT, QUICK, Agent, Json, asked, pick, records
+from tests.agent.test_posix import keeper_of
+
+pytestmark = [pytest.mark.machine, as_root]
+
+MOUNT = "mount -t tracefs tracefs /sys/kernel/tracing && echo mounted && exec sleep infinity"
+MOMENTS = int(os.environ.get("RTSTONE_MOMENTS", "10"))
+
+
+class Place(NamedTuple):
+    """A mount namespace with tracefs."""
+
+    process: int
+
+    @property
+    def instances(self) -> Path:
+        return Path(f"/proc/{self.process}/root/sys/kernel/tracing/instances")
+
+    def there(self) -> set[str]:
+        """Return the instances of agents."""
+        return {path.name for path in self.instances.iterdir() if path.name.startswith("rtstone-")}
+
+    def command(self, *command: str | Path) -> list[str]:
+        """Return the command line of a program that runs there."""
+        return ["nsenter", f"--target={self.process}", "--mount", *map(str, command)]
+
+    def agent(self) -> Agent:
+        return Agent(*self.command(AGENT, QUICK))
+
+    def talk(self, *commands: str) -> list[Json]:
+        done = subprocess.run(
+            self.command(AGENT, QUICK), input=asked(*commands, "bye"), stdout=subprocess.PIPE,
+            check=True, timeout=60,
+        )  # fmt: skip
+        return records(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def place() -> Iterator[Place]:
+    """Yield a namespace in which tracefs is mounted; skip without one."""
+    if "\ttracefs\n" not in Path("/proc/filesystems").read_text():
+        pytest.skip("the kernel has no tracefs")
+    with subprocess.Popen(
+        ["unshare", "--mount", "sh", "-c", MOUNT], stdout=subprocess.PIPE, text=True
+    ) as holder:
+        assert holder.stdout
+        mounted = holder.stdout.readline()
+        if not mounted:
+            pytest.skip("tracefs cannot be mounted")
+        found = Place(holder.pid)
+        yield found
+        left = found.there()
+        holder.kill()
+    assert not left
+
+
+@pytest.fixture
+def hog() -> Iterator[None]:
+    """Start a task that takes the last CPU for 3 ms, again and again, and is more urgent."""
+    program = (
+        "import ctypes, os, time\n"
+        "ctypes.CDLL(None).prctl(15, b'planted-hog')\n"
+        f"os.sched_setaffinity(0, {{{max(os.sched_getaffinity(0))}}})\n"
+        "os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(60))\n"
+        "print(flush=True)\n"
+        "while True:\n"
+        "    end = time.monotonic() + 0.003\n"
+        "    while time.monotonic() < end: pass\n"
+        "    time.sleep(0.02)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as process:
+        assert process.stdout
+        process.stdout.readline()
+        yield
+        process.kill()
+
+
+def snapshots(found: list[Json], case: int = 1) -> dict[int, tuple[Json, bytes]]:
+    """Return the first part and the pages of each snapshot of a case, by index of its sample."""
+    heads: dict[int, Json] = {}
+    data: dict[int, bytes] = defaultdict(bytes)
+    for part in (one for one in pick(found, "snapshot") if one["id"] == case):
+        heads.setdefault(part["index"], part)
+        assert part["at"] == len(data[part["index"]])
+        data[part["index"]] += base64.b64decode(part["data"])
+    assert all(len(data[index]) == head["bytes"] for index, head in heads.items())
+    return {index: (heads[index], data[index]) for index in heads}
+
+
+@realtime
+def test_the_largest_samples_are_kept_and_nothing_remains(place: Place) -> None:
+    found = place.talk("trace 0 2", "case 1 dk.periodic samples=100", "case 2 null samples=100")
+    result, _ = pick(found, "result")
+    end, other = pick(found, "end")
+    kept = snapshots(found)
+    assert 1 <= len(kept) <= 2 == end["evidence"]["snapshots"]
+    worst = {index: value for value, index, _ in result["worst"]}
+    assert all(worst[index] == head["value"] for index, (head, _) in kept.items())
+    assert all(head["stamp"] - head["due"] == head["value"] for head, _ in kept.values())
+    told = {name for name, value, _ in result["figures"] if value >= 0}
+    assert {f"{what} {how} tracing"
+            for what in ("median", "null") for how in ("with", "without")} <= told  # fmt: skip
+    assert other["evidence"]["snapshots"] >= 1  # `null` is traced, too
+    assert place.there() == set()
+
+
+@realtime
+def test_a_case_that_is_not_traced_knows_nothing_of_it(place: Place) -> None:
+    found = place.talk("case 1 dk.periodic samples=20")
+    assert {"snapshot", "event"}.isdisjoint(record["t"] for record in found)
+    assert "snapshots" not in pick(found, "end")[0]["evidence"]
+
+
+@realtime
+@pytest.mark.usefixtures("hog")
+def test_who_had_the_cpu_is_named_and_the_parts_are_the_sample(place: Place) -> None:
+    cpu = max(os.sched_getaffinity(0))
+    found = place.talk("trace 500000 3", f"case 1 dk.periodic samples=300 prio=50 cpus={cpu}")
+    kept = snapshots(found)
+    assert kept, "the hog delays a twentieth of the samples"
+    formats = Formats((e["name"], e["format"]) for e in pick(found, "event"))
+    blocked = 0
+    for head, pages in kept.values():
+        events = formats.read(pages, head["page"]).events
+        (task,) = (e.pid for e in events if (m := MARKER.search(e.text("buf")))
+                   and int(m[1]) == head["index"] and int(m[3]) == head["stamp"])  # fmt: skip
+        sample = Sampled(head["due"], head["stamp"], task)
+        way = parts(events, sample, Names(tasks(events), {}), preemptible=False)
+        assert all(one.end == other.start for one, other in itertools.pairwise(way))
+        assert (way[0].start, way[-1].end) == (head["due"], head["stamp"])
+        assert way[-1].kind == "return"
+        by_hog = sum(
+            part.end - part.start
+            for part in way
+            if part.kind == "blocking" and (part.by or "").startswith("planted-hog")
+        )
+        blocked += by_hog > 0.5 * head["value"]
+    assert blocked, "of the three largest samples none was the hog's"
+
+
+@realtime
+def test_killed_at_random_moments_it_leaves_nothing(place: Place) -> None:
+    """Half of the moments are while an instance is there, the others anywhere from the start on."""
+    moments = random.Random(17)
+    periodic = "case 2 dk.periodic period=200000"
+    for number in range(MOMENTS):
+        agent = place.agent()
+        agent.send(f"trace 0 4\ncase 1 null samples=100\n{periodic} samples=100\n{periodic}")
+        if number % 2:
+            assert soon(place.there)
+        time.sleep(moments.uniform(0.0, 0.3 if number % 2 else 0.6))
+        agent.end_now()
+        assert soon(lambda: not place.there())
+
+
+@realtime
+def test_what_an_agent_without_a_keeper_left_the_next_one_removes(place: Place) -> None:
+    agent = place.agent()
+    agent.send("trace 0 4\ncase 1 dk.periodic samples=100000 period=100000")
+    assert soon(place.there)
+    (name,) = place.there()
+    assert re.fullmatch(rf"rtstone-{agent.pid}-[0-9a-f]+\.[0-9a-f]+-[0-9a-f]{{16}}", name)
+    os.kill(keeper_of(agent), signal.SIGKILL)
+    agent.end_now()
+    assert (SHM / f"rtstone-{agent.pid}.lock").exists()
+    assert soon(lambda: place.there() == {name})
+    subprocess.run(place.command(AGENT, "--sweep"), check=True)
+    assert place.there() == set()
+
+
+def refused(command: list[str]) -> str:
+    """Return why an agent cannot trace."""
+    done = subprocess.run(
+        command, input=asked("trace 0 1", "case 1 null samples=10", "bye"),
+        stdout=subprocess.PIPE, check=True, timeout=60,
+    )  # fmt: skip
+    (end,) = pick(records(done.stdout), "end")
+    assert end["status"] == "unsupported"
+    reason: str = end["reason"]
+    return reason
+
+
+def test_without_tracefs_or_rights_it_says_what_to_do(place: Place, copy: Path) -> None:
+    absent = "umount /sys/kernel/tracing 2>/dev/null; exec " + f"{AGENT} {QUICK}"
+    told = refused(["unshare", "--mount", "sh", "-c", absent])
+    assert "no tracefs is mounted at /sys/kernel/tracing" in told
+    assert "mount -t tracefs" in told
+    assert "measure as root" in refused(place.command(*nobody(), copy, QUICK))
+
+
+def test_what_is_no_tracefs_is_not_taken_for_one(tmp_path: Path) -> None:
+    (tmp_path / "instances").mkdir()
+    plant = f"mount --bind {tmp_path} /sys/kernel/tracing && exec {AGENT} {QUICK}"
+    assert "no tracefs" in refused(["unshare", "--mount", "sh", "-c", plant])
+    assert list((tmp_path / "instances").iterdir()) == []

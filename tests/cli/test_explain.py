@@ -1,0 +1,182 @@
+"""`rtstone explain`: what it takes, prints, writes and keeps.
+
+How a sample is explained is tested elsewhere; here each is explained by hand.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import msgspec
+import pytest
+from msgspec import structs
+
+import rtstone.explain.explain
+from rtstone.documents.explanation import Explanation
+from rtstone.documents.run import Result, Run, Target
+from rtstone.interrupt import Interrupt
+from rtstone.report.parts import frame
+from rtstone.store.explanations import explanations
+from rtstone.store.places import runs
+from tests.cli.test_compare import kept
+from tests.conftest import Cli
+from tests.report.explained import SENTENCE, explained_run, late, small
+
+RUN = explained_run()
+Asked = list[tuple[Path, Result, str, str]]
+needs_charts = pytest.mark.skipif(
+    not frame.BUNDLE.exists(), reason="no charts.js; run: make charts"
+)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
+    """What an explanation is asked for; it is the same for all."""
+    found: Asked = []
+
+    def explain(
+        directory: Path, run: Run, result: Result, sample: str, against: str, *,
+        interrupt: Interrupt,
+    ) -> Explanation:  # fmt: skip
+        assert not interrupt.requested
+        found.append((directory, result, sample, against))
+        return small(run)
+
+    monkeypatch.setattr(rtstone.explain.explain, "explain", explain)
+    return found
+
+
+@pytest.fixture
+def run_id(asked: Asked) -> str:
+    return kept(RUN)
+
+
+def test_the_worst_wake_up_is_explained_and_kept(cli: Cli, run_id: str, asked: Asked) -> None:
+    done = cli("explain", run_id)
+    assert (done.status, done.out.splitlines()[0]) == (0, SENTENCE)
+    assert "dk.periodic, load syscalls: the largest maximum of 2 results" in done.err
+    assert asked == [(runs() / run_id, late(RUN), "worst", "median")]
+    assert f"rtstone report {run_id}" in done.out
+    assert explanations(runs() / run_id, run_id) == ([small(RUN)], [])
+
+
+def test_a_bench_and_its_samples(cli: Cli, run_id: str, asked: Asked) -> None:
+    done = cli("explain", run_id, "sem", "--sample", "17", "--against", "p99")
+    assert (done.status, done.err) == (0, "")
+    ((_, result, sample, against),) = asked
+    assert (result.bench, sample, against) == ("sem.wait.busy", "17", "p99")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["dk.periodi"], "unknown bench 'dk.periodi', of this run; did you mean 'dk.periodic'?"),
+        (["posix"], "no single samples of posix"),
+        (["--sample", "2000"], "no sample 2000 of dk.periodic, in --sample; it has 0 to 1999"),
+        (["--sample", "p99.99"], "no p99.99 of 2000 samples"),
+        (["--against", "wurst"], "bad sample 'wurst', in --against; did you mean 'worst'?"),
+        (["--format", "htm"], "unknown format 'htm', in --format; did you mean 'html'?"),
+        (["-o", ""], "empty file name, in -o"),
+    ],
+)
+def test_what_is_not_there(
+    cli: Cli, run_id: str, asked: Asked, words: list[str], says: str
+) -> None:
+    done = cli("explain", run_id, *words)
+    assert (done.status, done.out) == (2, "")
+    assert says in done.says
+    assert asked == []
+
+
+def test_a_run_that_was_not_traced_has_no_explanation(cli: Cli) -> None:
+    measured = cli("run", "null", "-p", "samples=100", "--json").document
+    done = cli("explain", measured["run_id"])
+    assert (done.status, done.out) == (2, "")
+    assert f"nothing was traced of null, in run {measured['run_id']}" in done.says
+    named = cli("explain", measured["run_id"], "--sample", "p50")
+    assert "a trace has single samples, not 'p50', in --sample; of null it has none" in named.says
+
+
+@pytest.mark.parametrize(
+    "target",
+    [Target(name="sim"), Target(name="import:rtla", detail={"imported": "rtla"})],
+    ids=lambda target: target.name,
+)
+def test_a_run_that_nobody_can_explain(cli: Cli, target: Target) -> None:
+    done = cli("explain", kept(structs.replace(RUN, target=target)))
+    assert (done.status, done.out) == (2, "")
+    assert f"samples of run {RUN.run_id} cannot be explained" in done.says
+
+
+@pytest.mark.parametrize("words", [["--json"], ["--format", "json"]])
+def test_the_document_alone(cli: Cli, run_id: str, words: list[str]) -> None:
+    done = cli("explain", run_id, *words)
+    assert msgspec.convert(done.document, Explanation) == small(RUN)
+
+
+FILES = {
+    "why.html": (None, "<!doctype html>"),
+    "why.txt": (None, SENTENCE),
+    "why.json": (None, "{"),
+    "a.folded": (None, "el0_svc;sys_nanosleep 60\n"),
+    "trace.json": ("chrome", '{"traceEvents":'),
+    "why": ("html", "<!doctype html>"),
+}
+NAMED = {".html": "html", ".txt": "text", ".json": "json", ".folded": "folded"}
+
+
+@needs_charts
+@pytest.mark.parametrize("name", FILES)
+def test_files_in_each_format(cli: Cli, run_id: str, tmp_path: Path, name: str) -> None:
+    path, (form, begins) = tmp_path / name, FILES[name]
+    done = cli("explain", run_id, "-o", path, *(["--format", form] if form else []))
+    assert (done.status, done.out) == (0, f"{path}: {path.stat().st_size / 1000:.0f} kB\n")
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith(begins)
+    assert cli("explain", run_id, "--format", form or NAMED[path.suffix]).out.startswith(text)
+    assert cli("explain", run_id, "-o", path, "--json").document["sentence"] == SENTENCE
+
+
+def test_a_file_that_cannot_be_written(cli: Cli, run_id: str, tmp_path: Path) -> None:
+    done = cli("explain", run_id, "-o", tmp_path / "no" / "why.json")
+    assert done.status == 2
+    assert "cannot write the explanation" in done.says
+
+
+def test_trace_events_go_through_a_pipe(cli: Cli, run_id: str) -> None:
+    assert "traceEvents" in json.loads(cli("explain", run_id, "--format", "chrome").out)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_what_cannot_be_kept_is_shown(cli: Cli, run_id: str) -> None:
+    (runs() / run_id).chmod(0o500)
+    done = cli("explain", run_id)
+    (runs() / run_id).chmod(0o700)
+    assert (done.status, done.out.splitlines()[0]) == (0, SENTENCE)
+    assert "not kept: the explanation cannot be stored" in done.err
+
+
+def test_what_is_too_large_to_be_kept_is_shown(
+    cli: Cli, run_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rtstone.store.explanations.LARGEST", 100)
+    done = cli("explain", run_id)
+    assert (done.status, done.out.splitlines()[0]) == (0, SENTENCE)
+    assert "not kept: the explanation cannot be stored" in done.err
+
+
+@needs_charts
+def test_the_report_shows_it(cli: Cli, run_id: str, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    assert cli("report", run_id, "-o", path).err == ""
+    assert 'id="r0-why"' not in path.read_text(encoding="utf-8")
+    cli("explain", run_id)
+    (runs() / run_id / "explanation-0-1.json").write_text("{")
+    done = cli("report", run_id, "-o", path)
+    assert done.status == 0
+    assert "left out: not a readable explanation-0-1.json" in done.err
+    text = path.read_text(encoding="utf-8")
+    assert text.count('id="r0-why"') == 1
+    assert "stress-ng in recvfrom" in text

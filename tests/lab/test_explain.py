@@ -1,0 +1,77 @@
+"""Samples of emulated boards, explained: what is told of them adds up to them, each time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rtstone.lab import ready, systems
+from tests.conftest import Cli
+
+pytestmark = pytest.mark.lab
+
+
+def explained(cli: Cli, place: Path, *words: str) -> dict[str, Any]:
+    done = cli("explain", place, *words, "--json")
+    assert done.status == 0, done.err
+    return dict(done.document)
+
+
+def check_sums(found: dict[str, Any]) -> None:
+    """Everything that is told of a sample adds up to it."""
+    for way in filter(None, (found["way"], found["against"])):
+        raw = way["sample"]["raw"]
+        assert sum(part["length"] for part in way["segments"]) == raw
+        assert sum(stack["cost"] for stack in way["stacks"]) == raw
+        assert way["segments"][0]["start"] == 0
+    assert sum(one["own"] for one in found["functions"]) == found["way"]["sample"]["raw"]
+    assert sum(n for _, n in found["all_samples"]["functions"]) == found["all_samples"]["cost"]
+
+
+def measured(cli: Cli, place: Path, system: str, *words: str) -> dict[str, Any]:
+    if lacking := ready.missing(systems.find(system)):
+        pytest.skip(f"no {lacking[0].what}: {lacking[0].command}")
+    run = cli("run", *words, "--target", f"qemu:{system}", "--out", place, "--json")
+    assert run.status == 0, run.err
+    return dict(run.document["results"][0])
+
+
+@pytest.mark.parametrize("system", ["freertos-a64", "freertos-m3"])
+def test_the_tick_makes_a_sample_longer_by_its_instructions(
+    cli: Cli, tmp_path: Path, system: str
+) -> None:
+    result = measured(cli, tmp_path / "run", system, "sem.post.higher", "-p", "samples=600")
+    found = explained(cli, tmp_path / "run")
+    check_sums(found)
+    assert found["way"]["sample"]["value"] == result["max"]
+    assert [part["kind"] for part in found["against"]["segments"]] == ["task", "switch", "return"]
+    tick = sum(part["length"] for part in found["way"]["segments"] if part["kind"] == "irq")
+    longer = found["way"]["sample"]["raw"] - found["against"]["sample"]["raw"]
+    assert longer > 10
+    assert 0 <= longer - tick <= 1  # on AArch64 with the vector's jump
+
+
+def test_a_wake_up_is_explained_twice_alike(cli: Cli, tmp_path: Path) -> None:
+    place = tmp_path / "run"
+    result = measured(cli, place, "freertos-a64", "dk.periodic", "-p", "samples=50")
+    found = explained(cli, place)
+    check_sums(found)
+    assert found["way"]["sample"]["value"] == result["max"]
+    kinds = [part["kind"] for part in found["way"]["segments"]]
+    assert kinds == ["irq-delay", "handler", "wakeup", "handler", "switch", "return"]
+    assert explained(cli, place) == found
+
+
+def test_a_run_that_changed_since_is_not_explained(cli: Cli, tmp_path: Path) -> None:
+    place = tmp_path / "run"
+    run = cli("run", "null", "-p", "samples=50", "--target", "qemu:freertos-m3", "--out", place,
+              "--json")  # fmt: skip
+    if run.status == 4:
+        pytest.skip(run.says)
+    document = place / "run.json"
+    document.write_text(document.read_text().replace('"warmup":1000', '"warmup":1001', 1))
+    done = cli("explain", place)
+    assert done.status == 4
+    assert "the run does not repeat itself: results of the replay differ" in done.says

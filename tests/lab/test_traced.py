@@ -1,0 +1,46 @@
+"""A traced case in a guest: who kept the CPU is named, and the segments are the sample."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+
+from rtstone.explain.live import from_trace, traced
+from rtstone.lab import ready, systems
+from rtstone.store.rundir import load
+from tests.conftest import Cli
+
+pytestmark = pytest.mark.lab
+
+SYSTEM = "linux-6.1"
+LOADED = ["-p", "samples=60", "-p", "period=5ms", "--load", "unmap"]
+
+
+def test_the_system_call_that_kept_the_cpu_is_found(cli: Cli, tmp_path: Path) -> None:
+    """Unmapping takes some 100,000 instructions, in which this kernel is not preempted."""
+    if lacking := ready.missing(systems.find(SYSTEM)):
+        pytest.skip(f"no {lacking[0].what}: {lacking[0].command}")
+    place = tmp_path / "run"
+    done = cli("run", "dk.periodic", *LOADED, "--target", f"qemu:{SYSTEM}", "--trace",
+               "above=500us", "--out", place, "-q")  # fmt: skip
+    assert done.status == 0, done.err
+    run = load(place)
+    (result,) = run.results
+    assert (result.status, "traced" in result.flags) == ("ok", True)
+    kept = traced(place, result)
+    assert 1 <= len(kept) <= 4
+    values = {worst.index: worst.value for worst in result.worst}
+    told = []
+    for index in kept:
+        found = from_trace(place, run, result, index)
+        segments = found.way.segments
+        assert found.lost == 0
+        assert found.way.sample.value == values[index]
+        assert sum(segment.length for segment in segments) == values[index]
+        assert all(a.start + a.length == b.start for a, b in itertools.pairwise(segments))
+        told.append(found.sentence)
+    # Of a task that was in its call when recording went on, the call is not known.
+    assert all("the thread init" in sentence for sentence in told), told
+    assert any("init, in munmap," in sentence for sentence in told), told
