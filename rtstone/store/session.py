@@ -61,4 +61,6 @@ def _one(name: str) -> Path:
 
 
 def _starting(start: str) -> list[Path]:
-    return [runs() / entry.run_id for entry in entries() if entry.run_id.startswith(start)]
+    """Return the runs whose ids begin so, by their numbers: targets begin in any order."""
+    ids = [entry.run_id for entry in entries() if entry.run_id.startswith(start)]
+    return [runs() / run_id for run_id in sorted(ids, key=lambda run_id: (len(run_id), run_id))]

@@ -43,6 +43,12 @@ def name_of(pid: int) -> str:
         return ""
 
 
+def sleeps(pid: int) -> bool:
+    """Return whether a process executes ``sleep``, and waits for its end."""
+    state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    return (name_of(pid), state) == ("sleep", "S")
+
+
 def soon(happened: Callable[[], object]) -> bool:
     """Wait until something has happened; return whether it did within 20 s."""
     end = time.monotonic() + 20

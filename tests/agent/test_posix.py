@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.processes import SHM, descendants, gone, name_of, soon
+from tests.agent.processes import SHM, descendants, gone, name_of, sleeps, soon
 from tests.agent.rights import as_root, limited, may_realtime, nobody, realtime, unprivileged
 from tests.agent.speak import (
     AGENT,
@@ -495,6 +495,7 @@ def test_who_holds_a_lock_is_not_an_agent_for_that(whose: str) -> None:
         holder.stdin.write(f"{lock}\n".encode())
         holder.stdin.flush()
         assert holder.stdout.readline() == b"held\n"
+        assert soon(lambda: sleeps(holder.pid))  # starting it would be work
         assert others_seen() == alone
     finally:
         lock.unlink()

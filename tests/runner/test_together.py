@@ -204,7 +204,10 @@ def test_this_program_keeps_off_the_cpus_measured_here(
     assert os.sched_getaffinity(0) == before
 
 
-def test_waiting_for_others_takes_one_lock(boxes: dict[str, dict[str, Any]], cli: Cli) -> None:
+def test_waiting_for_others_takes_one_lock(
+    boxes: dict[str, dict[str, Any]], cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rtstone.system.agents.SHM", tmp_path)  # agents of other tests live on
     assert cli(*BALLAST, *targets("box:a", "local"), "--wait").status == 0
 
 
