@@ -419,6 +419,18 @@ def test_a_sweep_spares_an_agent_that_lives() -> None:
     assert not lock.exists()
 
 
+def test_a_sweep_never_comes_between_a_lock_and_its_name() -> None:
+    """Each agent sweeps when it starts, here many at once."""
+    for _ in range(25):
+        agents = [Agent() for _ in range(12)]
+        for agent in agents:
+            agent.until("hello")
+        names = {f"rtstone-{agent.pid}.lock" for agent in agents}
+        assert names <= {path.name for path in SHM.iterdir()}
+        for agent in agents:
+            agent.communicate(asked("bye"), timeout=10)
+
+
 MEANWHILE = "dk.nanosleep request=10000000 samples=0 time=200000000"
 
 

@@ -53,20 +53,44 @@ static int open_lock(int shm, const char *name)
     return -1;
 }
 
-/* Returns whether this agent holds the lock on a new file, and the file still has that name. */
+/*
+ * Opens a file without a name, locks it, and gives it the name: a sweep never sees it unlocked.
+ * -1: the name is taken, or there are no such files.
+ */
+static int link_locked(const char *path)
+{
+    char own[32];
+    int fd = open(SHM, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+    snprintf(own, sizeof own, "/proc/self/fd/%d", fd);
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+        linkat(AT_FDCWD, own, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+/* Creates the file and then locks it; -1: the name is taken, or a sweep was faster. */
+static int create_locked(const char *path)
+{
+    struct stat status;
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &status) == 0 && status.st_nlink)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+/* Returns whether this agent holds the lock on a new file of that name. */
 static bool take_lock(void)
 {
     char path[64];
-    struct stat status;
     lock_path(path, sizeof path, posix_owner);
-    lock_fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (lock_fd < 0)
-        return false;
-    if (flock(lock_fd, LOCK_EX | LOCK_NB) == 0 && fstat(lock_fd, &status) == 0 && status.st_nlink)
-        return true;
-    close(lock_fd);
-    lock_fd = -1;
-    return false;
+    lock_fd = link_locked(path);
+    if (lock_fd < 0) /* not every file system has files without a name */
+        lock_fd = create_locked(path);
+    return lock_fd >= 0;
 }
 
 int posix_lock_file(void)
