@@ -6,6 +6,7 @@ for a foreign architecture.  Archives are those in the machine's own sources; ap
 
 from __future__ import annotations
 
+import lzma
 import os
 import re
 import shutil
@@ -21,14 +22,12 @@ import msgspec
 
 from rtstone.errors import TargetError
 from rtstone.lab import kernels
-from rtstone.lab.kernels import NOTE, Kernel, Note
+from rtstone.lab.kernels import NOTE, PACKAGES, Kernel, Note, Package
 from rtstone.resources import architectures
 
-CODENAME = "bookworm"  # of Debian 12
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 OS_RELEASE = Path("/etc/os-release")
 DEBIAN_ARCH = {one.name: one.debian for one in architectures()}
-META = {"linux-6.1": "linux-image-{}", "linux-6.1-rt": "linux-image-rt-{}"}
 # The modules that a RAM disk with ext4 needs, in loading order; a kernel may have some built in.
 MODULES = ("crc16", "crc32c_generic", "mbcache", "jbd2", "ext4", "brd", "loop")
 OTHERWISE = "take a kernel of your own: --target qemu:kernel=FILE"
@@ -48,11 +47,12 @@ class Source(NamedTuple):
 def fetch(name: str, arch: str, say: Say = print) -> Kernel:
     """Fetch and store a kernel.  Raises TargetError if that is impossible here."""
     _check_distribution(name)
-    found = sources(_run(["apt-get", "indextargets", "--format", FORMAT, "Created-By: Packages"]))
+    told = _run(["apt-get", "indextargets", "--format", FORMAT, "Created-By: Packages"])
+    found = sources(told, PACKAGES[name].codename)
     if not found:
         raise TargetError(
-            f"apt knows of no archive of Debian 12 ({CODENAME}): `apt-get update` as root reads "
-            f"the lists of those in /etc/apt; or {OTHERWISE}"
+            "apt knows of no archive of Debian: `apt-get update` as root reads the lists of those "
+            f"in /etc/apt; or {OTHERWISE}"
         )
     cache = kernels.cache()
     try:
@@ -65,10 +65,10 @@ def fetch(name: str, arch: str, say: Say = print) -> Kernel:
 
 def _fetch(name: str, arch: str, found: list[Source], work: Path, say: Say) -> Kernel:
     options = _private_root(work, DEBIAN_ARCH[arch], found)
+    meta = PACKAGES[name].meta.format(DEBIAN_ARCH[arch])
     say(f"{name} for {arch}: reading the lists of packages")
     _run(["apt-get", *options, "-q", "update"])
-    meta = META[name].format(DEBIAN_ARCH[arch])
-    package = depends(_run(["apt-cache", *options, "depends", meta]), meta)
+    package = depends(_run(["apt-cache", *options, "depends", meta]), meta, PACKAGES[name])
     say(f"{name} for {arch}: fetching {package}")
     (work / "download").mkdir()
     _run(["apt-get", *options, "-q", "download", package], cwd=work / "download")
@@ -88,15 +88,13 @@ def _fetch(name: str, arch: str, found: list[Source], work: Path, say: Say) -> K
 
 
 def _check_distribution(name: str) -> None:
-    """Raise TargetError if the archives of Debian 12 are not available."""
+    """Raise TargetError if this is not Debian, whose archives apt would know and verify."""
     try:
         text = OS_RELEASE.read_text()
     except OSError:
         text = ""
-    if f"VERSION_CODENAME={CODENAME}" not in text.splitlines():
-        raise TargetError(
-            f"{name} is a kernel of Debian 12, and this is another system; {OTHERWISE}"
-        )
+    if "ID=debian" not in text.splitlines():
+        raise TargetError(f"{name} is a kernel of Debian, and this is another system; {OTHERWISE}")
     missing = [tool for tool in ("apt-get", "apt-cache", "dpkg-deb") if not shutil.which(tool)]
     if missing:
         raise TargetError(f"{missing[0]} is not installed, which fetches {name}; {OTHERWISE}")
@@ -107,22 +105,29 @@ def _check_distribution(name: str) -> None:
 FORMAT = "$(ORIGIN)|$(REPO_URI)|$(RELEASE)|$(CODENAME)|$(COMPONENT)"
 
 
-def sources(targets: str) -> list[Source]:
-    """Return the archives of Debian 12 among the machine's, from `apt-get indextargets`."""
+def sources(targets: str, codename: str) -> list[Source]:
+    """Return the archives of a Debian release, from `apt-get indextargets`.
+
+    Those of the machine's release are its own.  Of another one it is that with the last point
+    release, beside the machine's: not every build of an old release's security updates is kept.
+    """
     found = []
     for line in targets.splitlines():
-        origin, uri, release, codename, component = (line.split("|") + [""] * 5)[:5]
-        if origin == "Debian" and codename.split("-")[0] == CODENAME:
+        origin, uri, release, own, component = (line.split("|") + [""] * 5)[:5]
+        base, _, part = own.partition("-")
+        if origin == "Debian" and base == codename:
             found.append(Source(uri, release, component))
+        elif origin == "Debian" and not part:
+            found.append(Source(uri, codename, component))
     return list(dict.fromkeys(found))
 
 
-def depends(told: str, meta: str) -> str:
+def depends(told: str, meta: str, package: Package) -> str:
     """Return the kernel package that a meta package stands for, from `apt-cache depends`."""
     for line in told.splitlines():
         if found := re.fullmatch(r"\s*\|?Depends: (linux-image-\d\S*)", line):
             return found[1]
-    raise TargetError(f"package {meta} of Debian 12 names no kernel; {OTHERWISE}")
+    raise TargetError(f"package {meta} of Debian {package.debian} names no kernel; {OTHERWISE}")
 
 
 def _private_root(work: Path, arch: str, found: Iterable[Source]) -> list[str]:
@@ -171,6 +176,7 @@ def unpack(archive: Path, place: Path, name: str, arch: str, package: str) -> No
     kept: dict[str, str] = {}
     modules: dict[str, str] = {}
     builtin: set[str] = set()
+    wanted = {f"{module}.ko" for module in MODULES}
     image = None
     with (
         subprocess.Popen(
@@ -188,9 +194,9 @@ def unpack(archive: Path, place: Path, name: str, arch: str, package: str) -> No
             elif path.parent.name == "boot" and path.name.startswith("vmlinuz-"):
                 image = path.name
                 kept[image] = _keep(content, place / image)
-            elif path.suffix == ".ko" and path.stem in MODULES:
-                kept[path.name] = _keep(content, place / path.name)
-                modules[path.stem] = path.name
+            elif (plain := path.name.removesuffix(".xz")) in wanted:
+                kept[plain] = _keep(content, place / plain, packed=plain != path.name)
+                modules[plain.removesuffix(".ko")] = plain
     if unpacker.returncode:
         raise TargetError(f"{archive.name} cannot be unpacked: dpkg-deb ended with an error")
     missing = [module for module in MODULES if module not in modules and module not in builtin]
@@ -201,8 +207,8 @@ def unpack(archive: Path, place: Path, name: str, arch: str, package: str) -> No
     return Note(name, arch, image.removeprefix("vmlinuz-"), package, image, order, kept)
 
 
-def _keep(content: IO[bytes], path: Path) -> str:
-    """Write a file and return its hash."""
-    data = content.read()
+def _keep(content: IO[bytes], path: Path, packed: bool = False) -> str:
+    """Write a file, which may be packed by xz, and return its hash."""
+    data = lzma.decompress(content.read()) if packed else content.read()
     path.write_bytes(data)
     return sha256(data).hexdigest()

@@ -19,6 +19,25 @@ PREFIX = {"aarch64": "", "x86_64": "q35/"}  # prefix + kernel = name of the syst
 NOTE = "kernel.json"  # in the folder of a kernel: its description, with hashes of its files
 
 
+class Package(NamedTuple):
+    """A kernel of a Debian release: the newest build there is."""
+
+    debian: int  # number of the release
+    codename: str
+    meta: str  # the package that depends on the newest build, with {} for the architecture
+
+
+PACKAGES = {
+    f"linux-{version}{kind}": Package(debian, codename, f"linux-image{kind}-{{}}")
+    for version, debian, codename in (
+        ("5.10", 11, "bullseye"),
+        ("6.1", 12, "bookworm"),
+        ("6.12", 13, "trixie"),
+    )
+    for kind in ("", "-rt")
+}
+
+
 class Kernel(NamedTuple):
     """A kernel image, and its modules in loading order."""
 

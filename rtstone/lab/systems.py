@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rtstone.errors import unknown
+from rtstone.lab import kernels
 
 EPOCH = "2026-01-01"  # the initial date of every board's clock
 
@@ -95,7 +96,19 @@ class System(NamedTuple):
 
 VIRT, MPS2, Q35 = BOARDS["virt-a53"], BOARDS["mps2-an385"], BOARDS["q35"]
 FREERTOS = "FreeRTOS 11.2"
-STOCK, RT = "Linux 6.1 of Debian 12", "Linux 6.1 of Debian 12 with PREEMPT_RT"
+
+
+def _linux(name: str, package: kernels.Package) -> list[System]:
+    """Return a kernel of Debian's on each board that it is built for."""
+    version, _, kind = name.removeprefix("linux-").partition("-")
+    title = f"Linux {version} of Debian {package.debian}{' with PREEMPT_RT' if kind else ''}"
+    choices = () if kind else ("none", "voluntary", "full")  # PREEMPT_DYNAMIC
+    preempt = {VIRT: (), Q35: choices if version != "5.10" else ()}
+    return [
+        System(kernels.PREFIX[board.arch] + name, title, board, 512, kernel=name, preempt=models)
+        for board, models in preempt.items()
+    ]
+
 
 SYSTEMS = {
     system.name: system
@@ -110,13 +123,7 @@ SYSTEMS = {
             ),
         ),
         System("freertos-m3-hart", FREERTOS, MPS2, None, image="freertos-m3-hart.elf"),
-        System("linux-6.1", STOCK, VIRT, 512, kernel="linux-6.1"),
-        System("linux-6.1-rt", RT, VIRT, 512, kernel="linux-6.1-rt"),
-        System(
-            "q35/linux-6.1", STOCK, Q35, 512,
-            kernel="linux-6.1", preempt=("none", "voluntary", "full"),
-        ),
-        System("q35/linux-6.1-rt", RT, Q35, 512, kernel="linux-6.1-rt"),
+        *(one for name, package in kernels.PACKAGES.items() for one in _linux(name, package)),
     )
 }  # fmt: skip
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import lzma
 import os
 import tarfile
 from collections.abc import Callable
@@ -18,7 +19,6 @@ Debian|http://one/debian/|bookworm|bookworm|main
 Debian|http://one/debian/|bookworm|bookworm|main
 Debian|http://one/security/|bookworm-security|bookworm-security|main
 Somebody|http://two/|bookworm|bookworm|main
-Debian|http://one/debian/|trixie|trixie|main
 """
 DEPENDS = """\
 linux-image-rt-arm64
@@ -36,7 +36,7 @@ case "$*" in
 *" download "*) touch linux-image.deb ;;
 esac
 """
-APT_CACHE = '#!/bin/sh\ncat "$PLANT/depends"\n'
+APT_CACHE = '#!/bin/sh\necho "$@" >> "$PLANT/calls"\ncat "$PLANT/depends"\n'
 DPKG_DEB = """\
 #!/bin/sh
 case "$1" in --field) echo 6.1.9-1 ;; *) cat "$PLANT/package.tar" ;; esac
@@ -49,6 +49,11 @@ def package(*names: str, builtin: str = "") -> bytes:
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
         files = {name: name.encode() for name in names}
+        files |= {
+            name: lzma.compress(name.removesuffix(".xz").encode())
+            for name in names
+            if name.endswith(".xz")
+        }
         files[f"./lib/modules/{RELEASE}/modules.builtin"] = builtin.encode()
         for name, data in files.items():
             info = tarfile.TarInfo(name)
@@ -111,6 +116,20 @@ def test_apt_works_on_a_root_of_its_own_with_debians_archives(plant: Path) -> No
         assert "Dir::Etc::sourceparts=-" in call
 
 
+def test_another_release_comes_from_beside_the_machines_own(plant: Path) -> None:
+    fetch.fetch("linux-6.12", "x86_64", quiet)
+    (source,) = (plant / "sources").read_text().splitlines()
+    assert source.split("] ")[1] == "http://one/debian/ trixie main"
+    assert "depends linux-image-amd64" in (plant / "calls").read_text()
+
+
+def test_modules_may_be_packed(plant: Path) -> None:
+    (plant / "package.tar").write_bytes(package(*WHOLE[:2], *(f"{name}.xz" for name in WHOLE[2:])))
+    kernel = fetch.fetch("linux-6.12", "aarch64", quiet)
+    assert [path.name for path in kernel.modules] == [f"{name}.ko" for name in fetch.MODULES]
+    assert kernel.modules[0].read_bytes() == modules(fetch.MODULES[0])[0].encode()
+
+
 def test_a_module_may_be_built_in(plant: Path) -> None:
     files = [name for name in WHOLE if not name.endswith("/crc16.ko")]
     (plant / "package.tar").write_bytes(package(*files, builtin="kernel/lib/crc16.ko\n"))
@@ -131,7 +150,7 @@ def _no_sources(plant: Path) -> None:
 
 
 def _another_system(plant: Path) -> None:
-    (plant / "os-release").write_text("ID=other\nVERSION_CODENAME=trixie\n")
+    (plant / "os-release").write_text("ID=other\nVERSION_CODENAME=bookworm\n")
 
 
 def _offline(plant: Path) -> None:
@@ -153,8 +172,8 @@ def _no_image(plant: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "says"),
     [
-        (_no_sources, r"no archive of Debian 12 .*`apt-get update`.*qemu:kernel=FILE"),
-        (_another_system, r"a kernel of Debian 12, and this is another.*qemu:kernel=FILE"),
+        (_no_sources, r"no archive of Debian: .*`apt-get update`.*qemu:kernel=FILE"),
+        (_another_system, r"a kernel of Debian, and this is another.*qemu:kernel=FILE"),
         (_offline, r"apt-get failed and said: E: no route to host; without network, .*FILE"),
         (_no_kernel, r"package linux-image-rt-arm64 of Debian 12 names no kernel"),
         (_no_module, r"does not hold brd"),
