@@ -46,11 +46,12 @@ class Tree:
     def child(self, parent: int, name: str) -> int:
         """Return the node of a function called by another one."""
         key = (parent, name)
-        if key not in self._known:
-            self._known[key] = len(self.name)
+        node = self._known.get(key)
+        if node is None:
+            node = self._known[key] = len(self.name)
             self.parent.append(parent)
             self.name.append(name)
-        return self._known[key]
+        return node
 
     def frames(self, node: int) -> list[str]:
         """Return the functions on a stack, outermost first."""
@@ -78,6 +79,19 @@ class _End(NamedTuple):
     flow: Flow
     end: int
     name: str
+
+
+class _Block(NamedTuple):
+    """What a block is each time it is executed.
+
+    ``begins``: at its function's first instruction.  ``enters``: an exception may enter there.
+    ``chooses``: another task to return to.
+    """
+
+    ended: _End
+    begins: bool
+    enters: bool
+    chooses: bool
 
 
 class _Frame(NamedTuple):
@@ -145,13 +159,19 @@ def _executed(recording: Recording, window: Span) -> Iterator[tuple[int, int, in
     Of a block that was left before its end the last instruction is none.
     """
     ran = recording.ran(window)
-    blocks = recording.blocks[ran["what"]]
     counts = [*ran["count"].tolist(), None]
-    columns = (blocks[name].tolist() for name in ("pc", "n", "size", "last", "last_size"))
-    for at, (pc, n, size, last, length) in enumerate(zip(*columns, strict=True)):
-        following = counts[at + 1]
-        done = n if following is None else min(n, following - counts[at])
-        yield pc, done, counts[at], last[:length] if done == n else b"", pc + size
+    known: dict[int, tuple[int, int, bytes, int]] = {}  # few, each executed many times
+    for at, what in enumerate(ran["what"].tolist()):
+        block = known.get(what)
+        if block is None:
+            pc, n, size, last, length = recording.blocks[what].item()
+            block = known[what] = pc, n, last[:length], pc + size
+        pc, n, last, end = block
+        count, following = counts[at], counts[at + 1]
+        if following is None or following - count >= n:
+            yield pc, n, count, last, end
+        else:
+            yield pc, following - count, count, b"", end
 
 
 class _Follower:
@@ -170,29 +190,36 @@ class _Follower:
         self._entered = False  # the block begins with an exception
         self._chosen = False  # another task to return to
         self._switching: int | None = None  # the frame that called what switches
-        self._flows: dict[bytes, Flow] = {}
+        self._blocks: dict[tuple[int, int, bytes], _Block] = {}
 
     def run(self, pc: int, n: int, start: int, last: bytes, end: int) -> None:
         """Take one block."""
-        name, begin = self._place(pc)
+        key = (pc, end, last)
+        block = self._blocks.get(key)  # nearly all have been there before
+        if block is None:
+            block = self._blocks[key] = self._block(*key)
+        name, ended = block.ended.name, self._before
         self._start = start
-        if self._before is not None:
-            self._entered = self._system.enters(name, begin, pc) and name != self._before.name
-            if self._before.flow is Flow.CUT and self._entered:
+        if ended is not None:
+            self._entered = block.enters and name != ended.name
+            if ended.flow is Flow.CUT and self._entered:
                 self._forget_the_faulting_one()
-            self._go(pc, name, self._before)
+            self._go(pc, name, ended)
         leaf = self.tree.child(self._stack.node, name)
-        entered = pc == begin
         before = self.slices[-1] if len(self.slices) > self._since else None
-        if before and before.node == leaf and not entered:
-            self.slices[-1] = before._replace(n=before.n + n)
+        if before and before.node == leaf and not block.begins:
+            self.slices[-1] = Slice(before.start, before.n + n, leaf, before.entered)
         else:
-            self.slices.append(Slice(start, n, leaf, entered))
-        self._chosen = self._chosen or name in self._system.chooses
-        flow = self._flows.get(last)
-        if flow is None:
-            flow = self._flows[last] = self._arch.flow(last) if last else Flow.CUT
-        self._before = _End(flow, end, name)
+            self.slices.append(Slice(start, n, leaf, block.begins))
+        self._chosen = self._chosen or block.chooses
+        self._before = block.ended
+
+    def _block(self, pc: int, end: int, last: bytes) -> _Block:
+        """Look at a block for the first time; without a last instruction it was cut."""
+        name, begin = self._place(pc)
+        flow = self._arch.flow(last) if last else Flow.CUT
+        enters = self._system.enters(name, begin, pc)
+        return _Block(_End(flow, end, name), pc == begin, enters, name in self._system.chooses)
 
     def _go(self, pc: int, name: str, before: _End) -> None:
         """Change the stack by how the last block went over to this one."""
