@@ -270,10 +270,10 @@ def processes_ever() -> int:
 @realtime
 def test_each_kind_of_call_is_made_while_its_series_is_taken() -> None:
     before = processes_ever()
-    series, end = case("dk.schedlat samples=50 time=0")
+    series, end = case("dk.schedlat samples=200 time=0")  # on a busy machine a call takes long
     assert end["status"] == "ok", end["reason"]
     assert [r["series"] for r in series] == ["read", "write", "fork", "mmap", "scan", "open"]
-    assert all(r["n"] == 50 for r in series)
+    assert all(r["n"] == 200 for r in series)
     made = figures(series[0])
     assert len(made) == 6
     assert min(made.values()) > 0

@@ -45,8 +45,9 @@ class Place(NamedTuple):
         return Path(f"/proc/{self.process}/root/sys/kernel/tracing/instances")
 
     def there(self) -> set[str]:
-        """Return the instances of agents."""
-        return {path.name for path in self.instances.iterdir() if path.name.startswith("rtstone-")}
+        """Return the instances of agents that share this /dev/shm: the kernel has one tracefs."""
+        own = re.compile(rf"rtstone-\d+-{SHM.stat().st_dev:x}\.")
+        return {path.name for path in self.instances.iterdir() if own.match(path.name)}
 
     def command(self, *command: str | Path) -> list[str]:
         """Return the command line of a program that runs there."""
@@ -194,6 +195,26 @@ def test_what_an_agent_without_a_keeper_left_the_next_one_removes(place: Place) 
     assert soon(lambda: place.there() == {name})
     subprocess.run(place.command(AGENT, "--sweep"), check=True)
     assert place.there() == set()
+
+
+@realtime
+def test_its_keeper_removes_it_after_the_sweep_of_an_agent_without_tracefs(place: Place) -> None:
+    agent = place.agent()
+    agent.send("trace 0 4\ncase 1 dk.periodic samples=100000 period=100000")
+    assert soon(place.there)
+    keeper = keeper_of(agent)
+    os.kill(keeper, signal.SIGSTOP)
+    agent.end_now()
+    lock = SHM / f"rtstone-{agent.pid}.lock"
+    assert soon(lambda: swept() and not lock.exists())
+    assert place.there()
+    os.kill(keeper, signal.SIGCONT)
+    assert soon(lambda: not place.there())
+
+
+def swept() -> bool:
+    """Have an agent sweep that does not see the namespace."""
+    return not subprocess.run([AGENT, "--sweep"], check=True).returncode
 
 
 def refused(command: list[str]) -> str:

@@ -205,6 +205,8 @@ static _Noreturn void keep(void)
     if (fstat(fd, &status) == 0 && status.st_nlink) {
         posix_remove_noted(fd);
         remove_objects(posix_owner, fd);
+    } else { /* an agent that does not see tracefs has swept */
+        linux_remove_instances(posix_owner, fd);
     }
     _exit(0);
 }
