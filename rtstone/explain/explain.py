@@ -14,6 +14,7 @@ from rtstone.explain.live import from_trace, traced
 from rtstone.interrupt import Interrupt
 
 LAB = "qemu:"
+TRACED = "traced"  # a flag
 
 
 def explain(
@@ -21,12 +22,13 @@ def explain(
 ) -> Explanation:
     """Return where the time of a sample of a result went, beside that of another one.
 
-    A run of the lab is repeated; of any other there has to be a trace (`rtstone run --trace`), in
-    which there is no other sample to hold it against.  ``directory``: of the run.  ``sample``,
-    ``against``: "worst", "median", a percentile such as "p99", or a number.  Raises UsageError,
-    TargetError, Inconclusive, Interrupted.
+    A run of the lab that was not traced is repeated; of any other there has to be a trace (`rtstone
+    run --trace`), in which there is no other sample to hold it against.  ``directory``: of the
+    run.  ``sample``, ``against``: "worst", "median", a percentile such as "p99", or a number.
+    Raises UsageError, TargetError, Inconclusive, Interrupted.
     """
-    if run.target.name.startswith(LAB) and run.target.detail.get("instructions_per_s"):
+    counts = run.target.name.startswith(LAB) and run.target.detail.get("instructions_per_s")
+    if counts and TRACED not in result.flags:
         return by_replay(directory, run, result, sample, against, interrupt=interrupt)
     return _by_trace(directory, run, result, sample)
 

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from rtstone.explain.live import from_trace, traced
+from rtstone.explain.explain import explain
+from rtstone.explain.live import traced
+from rtstone.interrupt import Interrupt
 from rtstone.lab import ready, systems
 from rtstone.store.rundir import load
 from tests.conftest import Cli
@@ -34,7 +36,8 @@ def test_the_system_call_that_kept_the_cpu_is_found(cli: Cli, tmp_path: Path) ->
     values = {worst.index: worst.value for worst in result.worst}
     told = []
     for index in kept:
-        found = from_trace(place, run, result, index)
+        found = explain(place, run, result, str(index), "median", interrupt=Interrupt())
+        assert found.source == "trace"
         segments = found.way.segments
         assert found.lost == 0
         assert found.way.sample.value == values[index]
