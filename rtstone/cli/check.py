@@ -24,6 +24,11 @@ _FILE = click.Path(path_type=Path)
     "--baseline", "asked", multiple=True, metavar="RUN",
     help="Run that relative limits refer to; repeat the option for several runs of one system.",
 )  # fmt: skip
+@click.option(
+    "--explain", is_flag=True,
+    help="Also explain the worst sample of each case that exceeded a limit, of at most five: of "
+    "runs of the lab, and of traced ones.",
+)  # fmt: skip
 @click.option("--json", is_flag=True, help="Print only the check document, as JSON.")
 @click.option("--junit", type=_FILE, metavar="FILE", help="Also write the result as JUnit XML.")
 @click.option(
@@ -43,6 +48,7 @@ def command(
     names: tuple[str, ...],
     budget: Path | None,
     asked: tuple[str, ...],
+    explain: bool,
     json: bool,
     junit: Path | None,
     markdown: Path | None,
@@ -54,8 +60,8 @@ def command(
     Exit code: 0 if all limits are met, 1 if one is exceeded, 3 if the run cannot tell.
     """
     if write_budget is not None:
-        others = {"--budget": budget, "--baseline": asked, "--json": json, "--junit": junit,
-                 "--markdown": markdown}  # fmt: skip
+        others = {"--budget": budget, "--baseline": asked, "--explain": explain, "--json": json,
+                 "--junit": junit, "--markdown": markdown}  # fmt: skip
         if given := [name for name, value in others.items() if value]:
             raise UsageError(
                 f"--write-budget drafts a budget and checks nothing; leave out {given[0]}"
@@ -75,11 +81,16 @@ def command(
 
     limits = load_budget(budget)
     with working("checking"):
-        document = load(find(names[0]))
+        path = find(names[0])
+        document = load(path)
         before = [load(find(name)) for name in asked] or baselines(limits.baselines, budget)
         for baseline in before if asked else ():
             note(baseline.run_id, budget)
         gate = check(document, limits, before)
+    if explain:
+        from rtstone.cli.causes import with_causes
+
+        gate = with_causes(path, document, gate)
     from rtstone.report.check import text as checked
 
     if junit:

@@ -9,11 +9,10 @@ from pathlib import Path
 import click
 import msgspec
 
-from rtstone import printable
 from rtstone.cli.working import working
 from rtstone.documents.explanation import Explanation
 from rtstone.documents.run import Run
-from rtstone.errors import StoreError, UsageError, unknown
+from rtstone.errors import UsageError, unknown
 from rtstone.interrupt import Interrupt
 from rtstone.printable import shown
 from rtstone.store.index import find
@@ -47,6 +46,7 @@ def _form(context: click.Context, parameter: click.Parameter, name: str | None) 
     "--against", default="median", metavar="S",
     help="The sample that it is held against, named likewise; default: median.",
 )  # fmt: skip
+@click.option("--series", metavar="S", help="The series, of a case with several, such as 'cpu 1'.")
 @click.option(
     "--format", "form", callback=_form, metavar="F",
     help=f"{', '.join(FORMATS)}; default: text, or what FILE ends with.",
@@ -59,6 +59,7 @@ def command(
     bench: str | None,
     sample: str,
     against: str,
+    series: str | None,
     form: str | None,
     output: str | None,
     json: bool,
@@ -74,20 +75,24 @@ def command(
     trace must have been recorded with the run.  The explanation is kept with the run, and
     `rtstone report` shows it.
     """
-    from rtstone.explain.explain import explain
+    from rtstone.explain.explain import answer
     from rtstone.stats.explainable import choose, sample_of
 
     if output == "":
         raise UsageError("empty file name, in -o; write -o FILE")
     path = find(run)
     document = load(path)
-    chosen = choose(document, bench)
+    chosen = choose(document, bench, series)
     wanted = sample_of(chosen.result, sample, "--sample")
     other = sample_of(chosen.result, against, "--against")
     _ready(form or _named(output))
     with working("explaining"), Interrupt() as interrupt:
-        made = explain(path, document, chosen.result, wanted, other, interrupt=interrupt)
-        made = _kept(path, printable.document(made))
+        found = answer(path, document, chosen.result, wanted, other, interrupt=interrupt)
+    made = found.explanation
+    if found.unkept:
+        click.echo(f"not kept: {found.unkept}", err=True)
+    if found.again:
+        click.echo("explained before; this is what was kept with the run", err=True)
     if chosen.among > 1:
         from rtstone.report.explanation.words import of_result
 
@@ -114,17 +119,6 @@ def _ready(form: str) -> None:
         from rtstone.report.parts import frame
 
         frame.bundle()
-
-
-def _kept(path: Path, made: Explanation) -> Explanation:
-    """Keep an explanation with its run; that this is not possible is no reason not to show it."""
-    from rtstone.store.explanations import keep
-
-    try:
-        return keep(path, made)
-    except StoreError as error:
-        click.echo(f"not kept: {error}", err=True)
-        return made
 
 
 def _bytes(made: Explanation, run: Run, form: str) -> bytes:

@@ -13,6 +13,7 @@ import msgspec
 
 from rtstone.documents.run import Value
 from rtstone.errors import Inconclusive
+from rtstone.wire.records import Natural
 
 SCHEMA = "rtstone.check/1"
 
@@ -62,6 +63,26 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     flags: list[str] = []
 
 
+class Cause(msgspec.Struct, frozen=True, kw_only=True):
+    """Why the worst sample of a case that exceeded a limit took so long.
+
+    ``bench``, ``params``, ``label``, ``series``, ``load``: the case, as of its checks.
+    ``case``, ``sample``: its number in the run and that of the sample, by which the explanation is
+    kept (`rtstone report` shows it).  ``sentence``: the answer; None: ``reason`` tells why there is
+    none, and what to do.
+    """
+
+    bench: str
+    params: dict[str, Value] = {}
+    label: str = ""
+    series: str = ""
+    load: str
+    case: Natural
+    sample: Natural | None = None
+    sentence: str | None = None
+    reason: str | None = None
+
+
 class Gate(msgspec.Struct, frozen=True, kw_only=True):
     """The check of a run against a budget.
 
@@ -74,6 +95,8 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     ``remarks``: what to know before reading any verdict.
     ``checks``: one for each limit on each case that it concerns.
     ``name``: what a person calls the run.
+    ``causes``: with --explain, of the cases that exceeded limits of single samples, most exceeded
+    first; ``causes_left``: of how many more there are none.
     """
 
     schema: str = SCHEMA
@@ -88,6 +111,8 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict
     remarks: list[str] = []
     checks: list[Check]
+    causes: list[Cause] = []
+    causes_left: Natural = 0
 
     @property
     def exit_code(self) -> int:

@@ -144,6 +144,9 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     ``resolution``: segments are exact within this much.
     ``lost``: events that the tracer lost; None for a replay, which loses none.
     ``notes``: what else a reader should know, as what tracing itself costs.
+    ``asked``: the sample and the one it is held against, as they were asked for, and ``made_by``, a
+    digest of the run's document and of the program: where both are the same, the answer is, too.
+    None of a trace.
     """
 
     schema: str = SCHEMA
@@ -165,3 +168,5 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     resolution: Number = 0
     lost: Natural | None = None
     notes: list[str] = []
+    asked: tuple[str, str] | None = None
+    made_by: str | None = None

@@ -2,19 +2,74 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
+from typing import NamedTuple
 
+import msgspec
 from msgspec import structs
 
 from rtstone.documents.explanation import Explanation
 from rtstone.documents.run import Result, Run
-from rtstone.errors import UsageError
+from rtstone.errors import StoreError, UsageError
 from rtstone.explain.lab import by_replay
 from rtstone.explain.live import from_trace, traced
 from rtstone.interrupt import Interrupt
+from rtstone.printable import document
+from rtstone.store import explanations
 
 LAB = "qemu:"
 TRACED = "traced"  # a flag
+
+
+class Answer(NamedTuple):
+    """An explanation.
+
+    ``again``: it was kept with the run before.  ``unkept``: why it could not be kept, "" if it was.
+    """
+
+    explanation: Explanation
+    again: bool = False
+    unkept: str = ""
+
+
+def answer(
+    directory: Path, run: Run, result: Result, sample: str, against: str, *, interrupt: Interrupt
+) -> Answer:
+    """Return the explanation of a sample, as ``explain`` does, and keep it with its run.
+
+    A replay is not repeated: it gave the same each time.  Raises what ``explain`` does.
+    """
+    asked = _exactly(result, sample), _exactly(result, against)
+    made_by = _made_by(run)
+    if replayable(run, result):
+        kept = explanations.explanations(directory, run.run_id, result.case).explanations
+        for one in kept:
+            same = one.series == result.series and one.load == result.load
+            if same and (one.asked, one.made_by) == (asked, made_by):
+                return Answer(one, again=True)
+    made = explain(directory, run, result, sample, against, interrupt=interrupt)
+    if made.source == "replay":
+        made = structs.replace(made, asked=asked, made_by=made_by)
+    # as it is read, so that it is printed alike ever after
+    made = msgspec.json.decode(msgspec.json.encode(document(made)), type=Explanation)
+    try:
+        return Answer(explanations.keep(directory, made))
+    except StoreError as error:  # no reason not to show it
+        return Answer(made, unkept=str(error))
+
+
+def _exactly(result: Result, sample: str) -> str:
+    """Return one name for a sample that has two."""
+    return str(result.worst[0].index) if sample == "worst" and result.worst else sample
+
+
+def _made_by(run: Run) -> str:
+    """Return what an explanation depends on besides what was asked: the run, and this package."""
+    digest = hashlib.sha256(msgspec.json.encode(structs.replace(run, name=None)))
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def explain(
@@ -27,10 +82,15 @@ def explain(
     run.  ``sample``, ``against``: "worst", "median", a percentile such as "p99", or a number.
     Raises UsageError, TargetError, Inconclusive, Interrupted.
     """
-    counts = run.target.name.startswith(LAB) and run.target.detail.get("instructions_per_s")
-    if counts and TRACED not in result.flags:
+    if replayable(run, result):
         return by_replay(directory, run, result, sample, against, interrupt=interrupt)
     return _by_trace(directory, run, result, sample)
+
+
+def replayable(run: Run, result: Result) -> bool:
+    """Return whether a run repeats itself to the instruction, and was not traced."""
+    counts = run.target.name.startswith(LAB) and run.target.detail.get("instructions_per_s")
+    return bool(counts) and TRACED not in result.flags
 
 
 def _by_trace(directory: Path, run: Run, result: Result, sample: str) -> Explanation:

@@ -30,6 +30,7 @@ from rtstone.targets.qemu import Qemu
 
 LEAD = 1_500_000  # instructions before a sample from which on stacks are followed
 LEAD_OF_MANY = 5_000  # the same for each of the worst 1%
+LAST_OF_MANY = 30_000  # of each of these, instructions that are followed: it counts how they end
 SHARE = 0.01  # of the samples, whose endings are told
 MOST_ENDINGS = 100
 AFTER = 64  # instructions recorded after a sample
@@ -63,13 +64,15 @@ def by_replay(
     chosen, other = (_place(found, result, name) for name in (sample, against))
     many = found.worst(SHARE)[:MOST_ENDINGS]
     windows = [_window(found.moment(place), LEAD) for place in (chosen, other)]
-    windows += [_window(found.moment(place), LEAD_OF_MANY) for place in many]
+    windows += [_window(_end_of(found.moment(place)), LEAD_OF_MANY) for place in many]
     totals = Span(found.start, found.done)
     request = machine.request._replace(stamps=(), stores=(), windows=windows, totals=totals)
     recorded = replay(plan, machine.target, run, request, interrupt).recording
     seen = _Seen(machine, found, recorded, _space(machine, recorded))
-    way = described(result, chosen, seen.follow(chosen, LEAD))
-    beside = None if other == chosen else described(result, other, seen.follow(other, LEAD))
+    way = described(result, chosen, seen.follow(found.moment(chosen), LEAD))
+    beside = None
+    if other != chosen:
+        beside = described(result, other, seen.follow(found.moment(other), LEAD))
     return Explanation(
         run_id=run.run_id,
         name=run.name,
@@ -135,13 +138,15 @@ def _samples(
     request = machine.request._replace(after=place + 1)
     replayed = replay(plan, machine.target, run, request, interrupt)
     raws = replayed.results.get(result.case, [])
-    if len(raws) != 1:
+    hz = next(raw.hz for raw in raws if raw.series == result.series)
+    per_tick = machine.target.system.board.instructions_per_s / hz
+    found = samples.find(replayed.recording, place, raws, result.series, per_tick)
+    if len(raws) > 1 and not found.stamped and result.missed is None:
         raise UsageError(
-            f"{result.bench} has {len(raws)} series, whose samples cannot be told apart; "
-            "explain a case with one"
+            f"where samples of series '{result.series}' begin is not known, of {result.bench}; "
+            "explain another series of it"
         )
-    per_second = machine.target.system.board.instructions_per_s
-    return samples.find(replayed.recording, place, raws[0], per_second / raws[0].hz)
+    return found
 
 
 def _place(found: Samples, result: Result, name: str) -> int:
@@ -151,6 +156,11 @@ def _place(found: Samples, result: Result, name: str) -> int:
     if name.isdecimal():
         return int(name)
     return found.nearest(getattr(result, {"median": "p50"}.get(name, name)))
+
+
+def _end_of(moment: Moment) -> Moment:
+    """Return the end of a sample that only has to be known by its ending."""
+    return moment._replace(length=min(moment.length, LAST_OF_MANY))
 
 
 def _window(moment: Moment, lead: int) -> Span:
@@ -192,9 +202,9 @@ class _Seen:
         self._recorded = recorded
         self._place = _named(space)
 
-    def follow(self, place: int, lead: int) -> Followed:
+    def follow(self, moment: Moment, lead: int) -> Followed:
         """Follow what was executed for a sample, from ``lead`` instructions before it was due."""
-        system, moment = self._machine.system, self._found.moment(place)
+        system = self._machine.system
         tree, slices, switches = stacks.follow(
             self._recorded, _window(moment, lead), self._machine.arch, self._place, system
         )
@@ -216,7 +226,7 @@ class _Seen:
 
     def _ending(self, place: int) -> str:
         """Return the function that a sample had waited for last, "" if it had to wait for none."""
-        parts = self.follow(place, LEAD_OF_MANY).segments
+        parts = self.follow(_end_of(self._found.moment(place)), LEAD_OF_MANY).segments
         return next((str(one.by) for one in reversed(parts) if one.by), "")
 
     def _cost(self) -> Counter[str]:

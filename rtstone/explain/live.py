@@ -126,6 +126,8 @@ def from_trace(directory: Path, run: Run, result: Result, index: int) -> Explana
 
 
 def _missing(run: Run, result: Result, index: int, there: Sequence[int]) -> str:
+    if not any("traced" in one.flags for one in run.results):
+        return f"nothing was traced in run {run.run_id}; {_TRACE} does, on a Linux"
     where = f"of {result.bench}, in run {run.run_id}"
     if not there:
         return f"nothing was traced {where}; {_TRACE} does, on a Linux"

@@ -8,6 +8,7 @@ them, and its counts are checked against those of the result.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -98,19 +99,20 @@ class Samples(NamedTuple):
         return sorted(int(place) for place in order[:count])
 
 
-def find(recording: Recording, place: int, raw: wire.Result, per_tick: float) -> Samples:
-    """Return the samples of the ``place``-th case (from 0) of a run.
+def find(
+    recording: Recording, place: int, raws: Sequence[wire.Result], series: str, per_tick: float
+) -> Samples:
+    """Return the samples of a series of the ``place``-th case (from 0) of a run.
 
-    ``per_tick``: instructions in a tick of the result's clock.  Raises TargetError if what was
-    recorded does not fit the result.
+    ``raws``: the results of the case, one for each series.  ``per_tick``: instructions in a tick of
+    the clock of this one.  Raises TargetError if what was recorded does not fit the result.
     """
     rows = _case(recording, place)
     start, done = int(rows["count"][0]), int(rows["count"][-1])
     begun = np.flatnonzero((rows["kind"] == Kind.ENTERED) & (rows["what"] == SERIES))
-    rows = rows[int(begun[-1]) :] if len(begun) else rows[:0]
-    counted = rows[rows["kind"] == Kind.STORED][: raw.warmup + raw.n]
-    if len(counted) < raw.warmup + raw.n or not raw.worst:
-        raise _unlike(f"{len(counted)} samples were counted, of {raw.warmup + raw.n}")
+    rows = rows[int(begun[-len(raws)]) :] if len(begun) >= len(raws) else rows[:0]
+    raw = next(raw for raw in raws if raw.series == series)
+    counted, buckets = _counted(rows[rows["kind"] == Kind.STORED], raws, raw)
     stamped = (rows["kind"] == Kind.STAMPED) & (rows["what"] < KERNEL)
     stamps = rows["count"][stamped].astype(np.int64)
     near = _near(stamps, counted)[raw.warmup :]
@@ -118,9 +120,37 @@ def find(recording: Recording, place: int, raw: wire.Result, per_tick: float) ->
     begins = [known[index] - value * per_tick for value, index, _ in raw.worst]
     at_stamps = sum(np.abs(stamps - begin).min() <= STAMP_NEAR for begin in begins)
     return Samples(
-        raw, per_tick, _buckets(counted[raw.warmup :], raw), stamps, near, known,
-        2 * int(at_stamps) > len(begins), start, done,
-    )  # fmt: skip
+        raw, per_tick, buckets, stamps, near, known, 2 * int(at_stamps) > len(begins), start, done
+    )
+
+
+def _counted(stored: Table, raws: Sequence[wire.Result], raw: wire.Result) -> tuple[Table, Table]:
+    """Return what was recorded when the samples of a series were counted, and their buckets.
+
+    The buckets are without those of the warm-up.
+    """
+    for counted in _candidates(stored, raws, raw):
+        buckets = _buckets(counted[raw.warmup :], raw)
+        if buckets is not None:
+            return counted, buckets
+    raise _unlike("its histogram is another one")
+
+
+def _candidates(stored: Table, raws: Sequence[wire.Result], raw: wire.Result) -> Iterator[Table]:
+    """Yield what may have been recorded of a series: its recorder's part of the memory.
+
+    Recorders of several series lie in the order in which they were made, upwards or downwards, so
+    by the number of their samples it is known where each begins.
+    """
+    wanted = sum(one.warmup + one.n for one in raws)
+    if len(stored) < wanted or not raw.worst:
+        raise _unlike(f"{len(stored)} samples were counted, of {wanted}")
+    stored = stored[:wanted]
+    upwards = np.argsort(stored["what"], kind="stable")
+    for order in (raws, raws[::-1]) if len(raws) > 1 else (raws,):
+        before = order[: next(i for i, one in enumerate(order) if one is raw)]
+        first = sum(one.warmup + one.n for one in before)
+        yield stored[np.sort(upwards[first : first + raw.warmup + raw.n])]
 
 
 def _case(recording: Recording, place: int) -> Table:
@@ -138,8 +168,11 @@ def _case(recording: Recording, place: int) -> Table:
     return found
 
 
-def _buckets(counted: Table, raw: wire.Result) -> Table:
-    """Return the bucket that was counted in each time; those of the worst samples are known."""
+def _buckets(counted: Table, raw: wire.Result) -> Table | None:
+    """Return the bucket that was counted in each time; those of the worst samples are known.
+
+    None if the counts of the buckets are not those of the result.
+    """
     value, first, _ = raw.worst[0]
     numbers = counted["what"].astype(np.int64) // counted["size"]
     numbers -= numbers[first] - index_of(value, raw.bits)
@@ -149,7 +182,7 @@ def _buckets(counted: Table, raw: wire.Result) -> Table:
         beyond = counts.total() - sum(n for _, n in raw.hist) - raw.overflow
         if not beyond and all(counts[bucket] == n for bucket, n in raw.hist):
             return found
-    raise _unlike("its histogram is another one")
+    return None
 
 
 def _near(stamps: Table, counted: Table) -> Table:

@@ -201,7 +201,7 @@ class _Follower:
         name, ended = block.ended.name, self._before
         self._start = start
         if ended is not None:
-            self._entered = block.enters and name != ended.name
+            self._entered = block.enters and name != ended.name and not self._in_vector()
             if ended.flow is Flow.CUT and self._entered:
                 self._forget_the_faulting_one()
             self._go(pc, name, ended)
@@ -221,10 +221,16 @@ class _Follower:
         enters = self._system.enters(name, begin, pc)
         return _Block(_End(flow, end, name), pc == begin, enters, name in self._system.chooses)
 
+    def _in_vector(self) -> bool:
+        """Return whether the last block was in a vector: what follows is the same exception."""
+        return self._before is not None and self._before.name in self._system.vectors
+
     def _go(self, pc: int, name: str, before: _End) -> None:
         """Change the stack by how the last block went over to this one."""
         if self._entered:
             self._push(before.name, 0, before)
+        elif self._in_vector():
+            return  # it goes on by a jump, even where that is written as a call or a return
         elif before.flow is Flow.CALL and pc != before.end:
             self._call(name, before)
         elif before.flow is Flow.LEAVE:

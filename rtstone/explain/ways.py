@@ -112,13 +112,22 @@ def _spent(way: Way) -> tuple[Counter[str], Counter[str]]:
     return own, total
 
 
+def _length(sample: Sample) -> str:
+    """Return how long a sample was: with the clock's own cost if without it nothing is left."""
+    if sample.value > 0:
+        return f"{count(sample.value)} instructions"
+    return f"no more than reading the clock, {count(sample.raw)} instructions"
+
+
 def sentence(way: Way) -> str:
     """Return the answer: what most of the sample was spent on, and in which function most of it."""
     spent: Counter[Kind] = Counter()
     for one in way.segments:
         spent[one.kind] += round(one.length)
+    if not spent.total():
+        return "0 instructions: it ended where it began"
     kind, n = spent.most_common(1)[0]
-    said = f"{count(way.sample.value)} instructions, {n / way.sample.raw:.0%} of them {KINDS[kind]}"
+    said = f"{_length(way.sample)}, {n / way.sample.raw:.0%} of them {KINDS[kind]}"
     own, _ = _spent(way)
     name, most = stacks.most_first(own)[0]
     if most < LEAST_NAMED * way.sample.raw:

@@ -13,6 +13,8 @@ from rtstone.stats.standouts import INSTRUMENT, standouts
 
 WORST, MEDIAN = "worst", "median"
 _FOREMOST = "dk.periodic"  # the wake-up that is looked at first
+# Its samples are taken by the kernel, and read from its trace long after.
+_OF_THE_KERNEL = {"int.latency.timerlat"}
 _SIMULATED = "sim"  # the kind of a target, and the port, without an operating system
 _NAMES = {label: name for name, label in LABELS.items() if name in PERCENTILES}
 
@@ -24,26 +26,41 @@ class Choice(NamedTuple):
     among: int
 
 
-def choose(run: Run, bench: str | None = None) -> Choice:
-    """Return the result of a run to explain a sample of; ``bench``: its id or its family.
+def choose(run: Run, bench: str | None = None, series: str | None = None) -> Choice:
+    """Return the result of a run to explain a sample of.
+
+    ``bench``: its id or its family.  ``series``: of a case with several.
 
     Without a bench it is the latest wake-up from a timer, of dk.periodic if that was measured, else
     the result whose maximum is the largest multiple of its median.  Raises UsageError.
     """
-    if why := _unexplainable(run):
-        raise UsageError(f"samples of run {run.run_id} cannot be explained: {why}")
+    _demand_explainable(run)
     asked = run.results if bench is None else _named(run, bench)
+    if series is not None:
+        asked = _of_series(asked, series)
     sampled = [result for result in asked if _has_samples(result)]
     if not sampled:
         raise UsageError(f"no single samples {_of(run, bench)}; {_reason(asked)}")
     if bench is not None:
         return _worst(sampled)
     latest = [run.results[place] for place in standouts(run).wakeups]
-    woken = [result for result in latest if _has_samples(result)]
+    woken = [result for result in latest if result in sampled]
     foremost = [result for result in woken if result.bench == _FOREMOST] or woken
     if foremost:
         return _worst(foremost)
     return Choice(max(sampled, key=_multiple), 1)
+
+
+def explainable(run: Run, result: Result) -> None:
+    """Raise UsageError, with the reason, if nobody can explain a sample of a result."""
+    _demand_explainable(run)
+    if not _has_samples(result):
+        raise UsageError(f"no single samples {_of(run, result.bench)}; {_reason([result])}")
+
+
+def _demand_explainable(run: Run) -> None:
+    if why := _unexplainable(run):
+        raise UsageError(f"samples of run {run.run_id} cannot be explained: {why}")
 
 
 def _unexplainable(run: Run) -> str | None:
@@ -65,8 +82,18 @@ def _named(run: Run, bench: str) -> list[Result]:
     return found
 
 
+def _of_series(results: Sequence[Result], series: str) -> list[Result]:
+    """Return the results of a series.  Raises UsageError."""
+    found = [r for r in results if r.series == series]
+    if not found:
+        raise unknown("series", series, {r.series for r in results if r.series}, "in --series")
+    return found
+
+
 def _has_samples(result: Result) -> bool:
-    return result.n > 0 and result.max is not None and "derived" not in result.flags
+    """Return whether a result has samples that rtstone has taken one by one."""
+    ours = "derived" not in result.flags and result.bench not in _OF_THE_KERNEL
+    return result.n > 0 and result.max is not None and ours
 
 
 def _of(run: Run, bench: str | None) -> str:
@@ -78,6 +105,8 @@ def _reason(results: Sequence[Result]) -> str:
     first = next((r for r in results if r.status != "ok"), None)
     if first is not None:
         return f"{first.bench} is {first.status}: {first.reason or NO_REASON}"
+    if any(result.bench in _OF_THE_KERNEL for result in results):
+        return "the kernel's own tracer took them, and rtstone only read them"
     if any(result.batch > 1 for result in results):
         return "several calls were timed together (batched)"
     return "there are only figures and derived results"

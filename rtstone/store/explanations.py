@@ -53,12 +53,13 @@ def keep(directory: Path, explanation: Explanation) -> Explanation:
     return explanation
 
 
-def explanations(directory: Path, run_id: str) -> Kept:
-    """Return the explanations of a run; one that is damaged spoils only itself."""
+def explanations(directory: Path, run_id: str, case: int | None = None) -> Kept:
+    """Return the explanations of a run or of one of its cases; a damaged one spoils only itself."""
     found, damaged = [], []
+    begin = "" if case is None else f"explanation-{case}-"
     try:
         with _opened(directory) as place:
-            for name in _names(place):
+            for name in (one for one in _names(place) if one.startswith(begin)):
                 try:
                     found.append(_read(place, name, run_id))
                 except (OSError, *UNREADABLE) as error:

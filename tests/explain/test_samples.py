@@ -70,7 +70,7 @@ def result(values: list[int], ends: list[int]) -> wire.Result:
 @pytest.mark.parametrize("parts", [1, 3])
 def test_every_sample_is_found_with_its_stamps(parts: int) -> None:
     recording, ends = recorded(VALUES, parts=parts)
-    found = samples.find(recording, 0, result(VALUES, ends), 1.0)
+    found = samples.find(recording, 0, [result(VALUES, ends)], "", 1.0)
     assert found.stamped
     moments = [found.moment(index) for index in range(len(VALUES))]
     assert [moment.end for moment in moments] == ends
@@ -83,7 +83,7 @@ def test_every_sample_is_found_with_its_stamps(parts: int) -> None:
 def test_what_was_due_is_known_exactly_of_the_worst_only() -> None:
     values = [1000, 3000, 5001, 2222, 4000, 600]
     recording, ends = recorded(values, stamped=False)
-    found = samples.find(recording, 0, result(values, ends), 1.0)
+    found = samples.find(recording, 0, [result(values, ends)], "", 1.0)
     assert not found.stamped
     assert [found.moment(i) for i in (1, 2)] == [
         samples.Moment(ends[1], 3000, True),
@@ -105,13 +105,47 @@ def test_another_run_is_refused(change: dict[str, object], says: str) -> None:
     recording, ends = recorded(VALUES)
     raw = msgspec.structs.replace(result(VALUES, ends), **change)
     with pytest.raises(TargetError, match=f"the replay does not fit the run: {says}"):
-        samples.find(recording, 0, raw, 1.0)
+        samples.find(recording, 0, [raw], "", 1.0)
 
 
 def test_a_case_that_never_began_is_refused() -> None:
     recording, ends = recorded(VALUES)
     with pytest.raises(TargetError, match="only 1 cases began"):
-        samples.find(recording, 1, result(VALUES, ends), 1.0)
+        samples.find(recording, 1, [result(VALUES, ends)], "", 1.0)
+
+
+@pytest.mark.parametrize("upwards", [True, False])
+def test_each_of_two_series_is_found(upwards: bool) -> None:
+    """Two tasks take turns, each with a recorder of its own."""
+    both = {"a": VALUES, "b": [900, 7, 7, 8, 350, 7]}
+    places = {"a": BASE, "b": BASE + (0x400000 if upwards else -0x400000)}
+    rows = [(100, samples.COMMAND, 0, Kind.ENTERED), *[(900, samples.SERIES, 0, Kind.ENTERED)] * 2]
+    ends: dict[str, list[int]] = {name: [] for name in both}
+    at = 1000
+    for number in range(WARMUP + max(map(len, both.values()))):
+        for name, values in both.items():
+            if number >= WARMUP + len(values):
+                continue
+            value = ([60] * WARMUP + values)[number]
+            bucket = index_of(value, BITS)
+            rows += [
+                (at, 0x400000, 0, Kind.STAMPED),
+                (at + value, 0x400010, 0, Kind.STAMPED),
+                (at + value + 50, places[name] + WIDTH * bucket, WIDTH, Kind.STORED),
+            ]
+            ends[name].append(at + value)
+            at += value + 1000
+    rows.append((at, samples.DONE, 0, Kind.ENTERED))
+    recording = Recording(np.array(rows, RECORD), np.zeros(0))
+    raws = [
+        msgspec.structs.replace(result(values, ends[name][WARMUP:]), series=name)
+        for name, values in both.items()
+    ]
+    for name, values in both.items():
+        found = samples.find(recording, 0, raws, name, 1.0)
+        moments = [found.moment(index) for index in range(len(values))]
+        assert [moment.end for moment in moments] == ends[name][WARMUP:]
+        assert [moment.length for moment in moments] == values
 
 
 def test_windows_that_overlap_are_one() -> None:

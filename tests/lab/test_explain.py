@@ -61,6 +61,8 @@ def test_a_wake_up_is_explained_twice_alike(cli: Cli, tmp_path: Path) -> None:
     assert found["way"]["sample"]["value"] == result["max"]
     kinds = [part["kind"] for part in found["way"]["segments"]]
     assert kinds == ["irq-delay", "handler", "wakeup", "handler", "switch", "return"]
+    (kept,) = place.glob("explanation-*.json")
+    kept.unlink()
     assert explained(cli, place) == found
 
 

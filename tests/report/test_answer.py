@@ -65,11 +65,22 @@ def test_no_miss_makes_it_fit_as_far_as_was_seen() -> None:
     assert "No load ran beside it: under load the worst case may be far larger." in told.basis
 
 
+def unsupported(*reasons: str) -> list[Result]:
+    return [
+        Result(case=n, bench=f"x.{n}", params={}, load="none", status="unsupported", reason=reason)
+        for n, reason in enumerate(reasons)
+    ]
+
+
 @pytest.mark.parametrize(
     ("made", "verdict"),
     [
         (instructions(), "No verdict in time: these numbers are counts"),
         (of(), "No verdict: nothing was measured."),
+        (of(*unsupported("no tracefs", "no tracefs")), "No verdict: nothing was measured: no "
+         "tracefs."),
+        (of(*unsupported("no tracefs", "no mq")), "No verdict: nothing was measured: no tracefs; "
+         "and for 1 other reason."),
         (of(Result(case=0, bench="x.y", params={}, load="none", status="ok", n=5)), "No verdict on "
          "deadlines: no task was woken by a timer."),
         (of(periodic(0, 1e3), target=Target(name="q", detail={"icount": False})), "No verdict: the "

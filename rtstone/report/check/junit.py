@@ -14,7 +14,7 @@ from xml.etree import ElementTree as ET
 
 from rtstone.documents.case_key import CaseKey, case_key
 from rtstone.documents.check import Check, Gate, Policy, Verdict
-from rtstone.report.check.text import allowed, case, gate_summary, observed, reason, what
+from rtstone.report.check.text import allowed, case, causes, gate_summary, observed, reason, what
 
 _ELEMENTS: dict[Policy, dict[Verdict, str]] = {
     "inconclusive": {"failed": "failure", "not measured": "error", "inconclusive": "error"},
@@ -47,7 +47,9 @@ def junit(gate: Gate) -> str:
         ET.SubElement(properties, "property", _printable({"name": name, "value": value}))
     for check, element, time in zip(gate.checks, elements, times, strict=True):
         _testcase(suite, check, element, time)
-    ET.SubElement(suite, "system-out").text = _clean("\n".join([*gate.remarks, gate_summary(gate)]))
+    ET.SubElement(suite, "system-out").text = _clean(
+        "\n".join([*gate.remarks, *causes(gate), gate_summary(gate)])
+    )
     ET.indent(root)
     return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from rtstone.documents.check import SIGNS, Check, Gate, Verdict
+from rtstone.documents.check import SIGNS, Cause, Check, Gate, Verdict
 from rtstone.report.parts.markdown import ENTITIES, escaping, table
 from rtstone.statistics import ESTIMATED, LABELS
 from rtstone.units import count, counted, plain, quantity, seconds
@@ -27,10 +27,27 @@ def gate_lines(gate: Gate) -> Iterator[Text]:
         head = Text(f"{SIGNS[check.verdict]} {check.verdict:{_LONGEST}}  ", STYLES[check.verdict])
         told = f"{case(check)}: {observed(check)}, {allowed(check)}{reason(check)}"
         yield head.append(told, "default not bold")
+    yield from (Text(told) for told in causes(gate))
     yield Text(f"{SIGNS[gate.verdict]} {gate_summary(gate)}", STYLES[gate.verdict])
 
 
-def case(check: Check) -> str:
+def causes(gate: Gate) -> list[str]:
+    """Return a line for each sample that was explained, and for each reason why others were not."""
+    known = [f"why {case(one)}: {_cause(one)}" for one in gate.causes if one.sentence]
+    reasons = dict.fromkeys(one.reason for one in gate.causes if not one.sentence)
+    left = counted(gate.causes_left, "more case")
+    return [
+        *known,
+        *(f"not explained: {reason}" for reason in reasons),
+        *([f"{left} exceeded limits and were not explained"] if gate.causes_left else []),
+    ]
+
+
+def _cause(cause: Cause) -> str:
+    return f"sample {count(cause.sample or 0)}, {cause.sentence}"
+
+
+def case(check: Check | Cause) -> str:
     """Return the name of the checked case, with its load."""
     return f"{' '.join(filter(None, (check.bench, check.label)))}, load {check.load}"
 
@@ -139,6 +156,7 @@ def gate_markdown(gate: Gate) -> str:
     if passed:
         head = f"<details><summary>{counted(len(passed), 'check')} passed</summary>"
         parts += [head, "", *_rows(passed), "", "</details>", ""]
+    parts += [*(f"* {_escaped(told)}" for told in causes(gate)), ""] if gate.causes else []
     return "\n".join(parts)
 
 
