@@ -30,7 +30,7 @@ from rtstone.targets.qemu import Qemu
 
 LEAD = 1_500_000  # instructions before a sample from which on stacks are followed
 LEAD_OF_MANY = 5_000  # the same for each of the worst 1%
-LAST_OF_MANY = 30_000  # of each of these, instructions that are followed: it counts how they end
+LAST_OF_MANY = 10_000  # of each of these, instructions that are followed: it counts how they end
 SHARE = 0.01  # of the samples, whose endings are told
 MOST_ENDINGS = 100
 AFTER = 64  # instructions recorded after a sample

@@ -21,7 +21,7 @@ AARCH64 = ARCHITECTURES["aarch64"]
 
 # Functions of the guest: 0x100 bytes each.
 NAMES = ["task", "vectors", "el1h_64_irq", "try_to_wake_up", "load", "__schedule", "cpu_switch_to",
-         "finish_task_switch", "sleep", "memcpy"]  # fmt: skip
+         "finish_task_switch", "sleep", "memcpy", "tramp_vectors"]  # fmt: skip
 AT = {name: 0x1000 + 0x100 * number for number, name in enumerate(NAMES)}
 
 
@@ -78,6 +78,23 @@ def test_an_interrupt_goes_back_to_where_it_came() -> None:
     guest.run(back, 2)
     assert told(guest.followed()) == [
         "task 3", "task>vectors 1", "task>el1h_64_irq 6", "task>memcpy 5", "task 2",
+    ]  # fmt: skip
+
+
+def test_a_vector_that_jumps_to_another_is_one_exception() -> None:
+    """While the kernel is hidden, a call and a return in its vector are only jumps."""
+    guest = Guest()
+    back = guest.run(AT["task"], 3, CALL)
+    guest.run(AT["memcpy"], 2, SVC)
+    guest.run(AT["tramp_vectors"], 1, CALL)
+    guest.run(AT["tramp_vectors"] + 0x40, 4, RET)
+    guest.run(AT["vectors"] + 0x80, 2, BRANCH)
+    guest.run(AT["el1h_64_irq"], 6, ERET)
+    guest.run(AT["memcpy"] + 8, 2, RET)
+    guest.run(back, 2)
+    assert told(guest.followed()) == [
+        "task 3", "task>memcpy 2", "task>memcpy>tramp_vectors 5", "task>memcpy>vectors 2",
+        "task>memcpy>el1h_64_irq 6", "task>memcpy 2", "task 2",
     ]  # fmt: skip
 
 

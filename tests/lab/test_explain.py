@@ -66,6 +66,24 @@ def test_a_wake_up_is_explained_twice_alike(cli: Cli, tmp_path: Path) -> None:
     assert explained(cli, place) == found
 
 
+def test_series_of_a_case(cli: Cli, tmp_path: Path) -> None:
+    """Series of tasks are each explained, and what nothing tells the begin of is refused."""
+    place = tmp_path / "tasks"
+    measured(cli, place, "freertos-a64", "dk.periodic", "-p", "samples=30", "-p", "tasks=2")
+    for series in ("task0", "task1"):
+        found = explained(cli, place, "--series", series)
+        check_sums(found)
+        assert found["series"] == series
+    other = tmp_path / "interrupt"
+    measured(cli, other, "freertos-a64", "int.latency.self", "-p", "samples=30")
+    found = explained(cli, other, "--series", "task")
+    check_sums(found)
+    assert "vTaskSwitchContext" in {one["name"] for one in found["functions"]}
+    done = cli("explain", other, "--series", "handler")
+    assert done.status == 2
+    assert "where samples of series 'handler' begin is not known" in done.says
+
+
 def test_a_run_that_changed_since_is_not_explained(cli: Cli, tmp_path: Path) -> None:
     place = tmp_path / "run"
     run = cli("run", "null", "-p", "samples=50", "--target", "qemu:freertos-m3", "--out", place,
