@@ -44,11 +44,16 @@ def command(run: str, quiet: bool, conditions: bool, worst_case: bool, json: boo
 def print_verdict(run: Run) -> None:
     """Print the verdict of a run."""
     from rtstone.report.parts.console import console
-    from rtstone.report.run.answer import answer
+    from rtstone.report.run.answer import answer, why_nothing
     from rtstone.report.run.brief import verdict
     from rtstone.stats.evaluate import evaluate_run
 
-    console(sys.stdout).print(*verdict(run, answer(evaluate_run(run))), sep="\n")
+    out = console(sys.stdout)
+    out.print(*verdict(run, answer(evaluate_run(run))), sep="\n")
+    if why := why_nothing(run):
+        from rich.text import Text
+
+        out.print(Text(why))
 
 
 def _summary(run: Run, path: Path, everything: bool) -> None:

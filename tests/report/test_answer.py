@@ -12,7 +12,7 @@ from rtstone.documents.run import Figure, Result, Run, Target
 from rtstone.documents.worstcase import WorstCase
 from rtstone.errors import Unfit
 from rtstone.inputs.budget import load
-from rtstone.report.run.answer import Estimated
+from rtstone.report.run.answer import Estimated, why_nothing
 from rtstone.report.run.findings import findings, subjects_of
 from rtstone.report.worstcase.text import worst_case_lines
 from rtstone.stats.evaluate import evaluate_run
@@ -73,14 +73,23 @@ def unsupported(*reasons: str) -> list[Result]:
 
 
 @pytest.mark.parametrize(
+    ("made", "why"),
+    [
+        (of(*unsupported("no tracefs", "no tracefs")), "no tracefs."),
+        (of(*unsupported("no tracefs", "no mq.")), "no tracefs; 1 other reason."),
+        (of(), None),
+        (instructions(), None),
+    ],
+)
+def test_why_nothing_was_measured(made: Run, why: str | None) -> None:
+    assert why_nothing(made) == why
+
+
+@pytest.mark.parametrize(
     ("made", "verdict"),
     [
         (instructions(), "No verdict in time: these numbers are counts"),
         (of(), "No verdict: nothing was measured."),
-        (of(*unsupported("no tracefs", "no tracefs")), "No verdict: nothing was measured: no "
-         "tracefs."),
-        (of(*unsupported("no tracefs", "no mq")), "No verdict: nothing was measured: no tracefs; "
-         "and for 1 other reason."),
         (of(Result(case=0, bench="x.y", params={}, load="none", status="ok", n=5)), "No verdict on "
          "deadlines: no task was woken by a timer."),
         (of(periodic(0, 1e3), target=Target(name="q", detail={"icount": False})), "No verdict: the "

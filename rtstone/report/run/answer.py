@@ -125,7 +125,7 @@ def _rests(run: Run, wakeups: list[Subject]) -> str:
 def _verdict(evaluated: RunEvaluation, wakeups: list[Subject]) -> tuple[Grade, str]:
     run = evaluated.run
     if not words.measured(run):
-        return "bad", f"No verdict: nothing was measured{_why_nothing(run)}."
+        return "bad", "No verdict: nothing was measured."
     if words.counted_units(run):
         return "info", "No verdict in time: these numbers are counts of an emulated machine."
     if words.emulated(run):
@@ -139,12 +139,14 @@ def _verdict(evaluated: RunEvaluation, wakeups: list[Subject]) -> tuple[Grade, s
     return _fitness(run, [s for s in wakeups if not flags.spoilt(s.result.flags)])
 
 
-def _why_nothing(run: Run) -> str:
-    """Return the reason why a run has no valid result, with how many others there are."""
+def why_nothing(run: Run) -> str | None:
+    """Return why a run has no valid result, with how many other reasons there are."""
     reasons = [*dict.fromkeys(r.reason for r in run.results if r.reason), run.reason]
-    first, *others = [reason for reason in reasons if reason] or [""]
-    more = f"; and for {counted(len(others), 'other reason')}" if others else ""
-    return f": {first.rstrip('.')}{more}" if first else ""
+    known = [reason for reason in reasons if reason]
+    if words.measured(run) or not known:
+        return None
+    more = f"; {counted(len(known) - 1, 'other reason')}" if len(known) > 1 else ""
+    return f"{known[0].rstrip('.')}{more}."
 
 
 def _no_deadline(run: Run) -> str:
