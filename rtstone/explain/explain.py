@@ -13,13 +13,12 @@ from rtstone.documents.explanation import Explanation
 from rtstone.documents.run import Result, Run
 from rtstone.errors import StoreError, UsageError
 from rtstone.explain.lab import by_replay
-from rtstone.explain.live import from_trace, traced
+from rtstone.explain.live import TRACED, from_trace, traced
 from rtstone.interrupt import Interrupt
 from rtstone.printable import document
 from rtstone.store import explanations
 
 LAB = "qemu:"
-TRACED = "traced"  # a flag
 
 
 class Answer(NamedTuple):

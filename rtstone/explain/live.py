@@ -33,6 +33,7 @@ from rtstone.wire import records as wire
 from rtstone.wire.reader import Reader, Record
 
 MARKER = re.compile(r"rtstone (\d+) (\d+) (\d+)")
+TRACED = "traced"  # the flag of results with a trace
 _LOST = re.compile(r"(?:dropped events|commit overrun): (\d+)")
 _TRACE = "rtstone run … --trace worst"
 
@@ -126,7 +127,7 @@ def from_trace(directory: Path, run: Run, result: Result, index: int) -> Explana
 
 
 def _missing(run: Run, result: Result, index: int, there: Sequence[int]) -> str:
-    if not any("traced" in one.flags for one in run.results):
+    if not any(TRACED in one.flags for one in run.results):
         return f"nothing was traced in run {run.run_id}; {_TRACE} does, on a Linux"
     where = f"of {result.bench}, in run {run.run_id}"
     if not there:

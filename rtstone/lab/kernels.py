@@ -25,16 +25,27 @@ class Package(NamedTuple):
     debian: int  # number of the release
     codename: str
     meta: str  # the package that depends on the newest build, with {} for the architecture
+    title: str
+    preempt: tuple[str, ...] = ()  # preemption models to start it with, on x86-64
+
+
+_DYNAMIC = ("none", "voluntary", "full")  # PREEMPT_DYNAMIC, since 5.12
+
+
+def _packages(
+    version: str, debian: int, codename: str, preempt: tuple[str, ...] = ()
+) -> dict[str, Package]:
+    """Return the kernels of a release by their names."""
+    title, meta = f"Linux {version} of Debian {debian}", "linux-image{}-{{}}"
+    stock = Package(debian, codename, meta.format(""), title, preempt)
+    real_time = Package(debian, codename, meta.format("-rt"), f"{title} with PREEMPT_RT")
+    return {f"linux-{version}": stock, f"linux-{version}-rt": real_time}
 
 
 PACKAGES = {
-    f"linux-{version}{kind}": Package(debian, codename, f"linux-image{kind}-{{}}")
-    for version, debian, codename in (
-        ("5.10", 11, "bullseye"),
-        ("6.1", 12, "bookworm"),
-        ("6.12", 13, "trixie"),
-    )
-    for kind in ("", "-rt")
+    **_packages("5.10", 11, "bullseye"),
+    **_packages("6.1", 12, "bookworm", _DYNAMIC),
+    **_packages("6.12", 13, "trixie", _DYNAMIC),
 }
 
 

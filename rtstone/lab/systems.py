@@ -100,14 +100,11 @@ FREERTOS = "FreeRTOS 11.2"
 
 def _linux(name: str, package: kernels.Package) -> list[System]:
     """Return a kernel of Debian's on each board that it is built for."""
-    version, _, kind = name.removeprefix("linux-").partition("-")
-    title = f"Linux {version} of Debian {package.debian}{' with PREEMPT_RT' if kind else ''}"
-    choices = () if kind else ("none", "voluntary", "full")  # PREEMPT_DYNAMIC
-    preempt = {VIRT: (), Q35: choices if version != "5.10" else ()}
     return [
-        System(kernels.PREFIX[board.arch] + name, title, board, 512, kernel=name, preempt=models)
-        for board, models in preempt.items()
-    ]
+        System(kernels.PREFIX[board.arch] + name, package.title, board, 512, kernel=name,
+               preempt=preempt)
+        for board, preempt in ((VIRT, ()), (Q35, package.preempt))
+    ]  # fmt: skip
 
 
 SYSTEMS = {

@@ -56,6 +56,13 @@ class Place(NamedTuple):
     def agent(self) -> Agent:
         return Agent(*self.command(AGENT, QUICK))
 
+    def tracing(self) -> Agent:
+        """Return an agent in the midst of a traced case."""
+        agent = self.agent()
+        agent.send("trace 0 4\ncase 1 dk.periodic samples=100000 period=100000")
+        assert soon(self.there)
+        return agent
+
     def talk(self, *commands: str) -> list[Json]:
         done = subprocess.run(
             self.command(AGENT, QUICK), input=asked(*commands, "bye"), stdout=subprocess.PIPE,
@@ -184,9 +191,7 @@ def test_killed_at_random_moments_it_leaves_nothing(place: Place) -> None:
 
 @realtime
 def test_what_an_agent_without_a_keeper_left_the_next_one_removes(place: Place) -> None:
-    agent = place.agent()
-    agent.send("trace 0 4\ncase 1 dk.periodic samples=100000 period=100000")
-    assert soon(place.there)
+    agent = place.tracing()
     (name,) = place.there()
     assert re.fullmatch(rf"rtstone-{agent.pid}-[0-9a-f]+\.[0-9a-f]+-[0-9a-f]{{16}}", name)
     os.kill(keeper_of(agent), signal.SIGKILL)
@@ -199,22 +204,20 @@ def test_what_an_agent_without_a_keeper_left_the_next_one_removes(place: Place) 
 
 @realtime
 def test_its_keeper_removes_it_after_the_sweep_of_an_agent_without_tracefs(place: Place) -> None:
-    agent = place.agent()
-    agent.send("trace 0 4\ncase 1 dk.periodic samples=100000 period=100000")
-    assert soon(place.there)
+    agent = place.tracing()
     keeper = keeper_of(agent)
     os.kill(keeper, signal.SIGSTOP)
     agent.end_now()
-    lock = SHM / f"rtstone-{agent.pid}.lock"
-    assert soon(lambda: swept() and not lock.exists())
+    assert soon(lambda: swept(SHM / f"rtstone-{agent.pid}.lock"))
     assert place.there()
     os.kill(keeper, signal.SIGCONT)
     assert soon(lambda: not place.there())
 
 
-def swept() -> bool:
-    """Have an agent sweep that does not see the namespace."""
-    return not subprocess.run([AGENT, "--sweep"], check=True).returncode
+def swept(lock: Path) -> bool:
+    """Have an agent sweep that does not see the namespace; return whether the lock is gone."""
+    subprocess.run([AGENT, "--sweep"], check=True)
+    return not lock.exists()
 
 
 def refused(command: list[str]) -> str:

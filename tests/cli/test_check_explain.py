@@ -11,37 +11,29 @@ import rtstone.explain.explain
 from rtstone.documents.explanation import Explanation
 from rtstone.documents.run import Result, Run
 from rtstone.errors import TargetError
-from rtstone.interrupt import Interrupt
 from rtstone.store.explanations import explanations
 from rtstone.store.places import runs
 from tests.cli.test_compare import kept
 from tests.conftest import Cli
-from tests.report.explained import SENTENCE, explained_run, late, small
+from tests.report.explained import SENTENCE, Asked, explained_run, in_place, late, small
 from tests.stats.test_gate import entry
 
 RUN = explained_run()
 WHY = f"why dk.periodic, load syscalls: sample 1 733, {SENTENCE}"
-Asked = list[tuple[Path, Result, str, str]]
 
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
     """What an explanation is asked for; of the wrong result there is none."""
-    found: Asked = []
 
-    def explain(
-        directory: Path, run: Run, result: Result, sample: str, against: str, *,
-        interrupt: Interrupt,
-    ) -> Explanation:  # fmt: skip
-        found.append((directory, result, sample, against))
-        made = small(RUN)
+    def explain(result: Result) -> Explanation:
         return structs.replace(
-            made, case=result.case, load=result.load, bench=result.bench, params=result.params,
+            small(RUN), case=result.case, load=result.load, bench=result.bench,
+            params=result.params,
             sentence=SENTENCE if result == late(RUN) else f"of case {result.case}",
         )  # fmt: skip
 
-    monkeypatch.setattr(rtstone.explain.explain, "explain", explain)
-    return found
+    return in_place(monkeypatch, explain)
 
 
 def checked(cli: Cli, tmp_path: Path, run: Run, limits: str, *words: str) -> tuple[str, int, str]:

@@ -13,20 +13,17 @@ import msgspec
 import pytest
 from msgspec import structs
 
-import rtstone.explain.explain
 from rtstone.documents.explanation import Explanation
-from rtstone.documents.run import Result, Run, Target
-from rtstone.interrupt import Interrupt
+from rtstone.documents.run import Target
 from rtstone.report.parts import frame
 from rtstone.store.explanations import explanations
 from rtstone.store.places import runs
 from tests.cli.test_compare import kept
 from tests.conftest import Cli
-from tests.report.explained import SENTENCE, explained_run, late, small
+from tests.report.explained import SENTENCE, Asked, explained_run, in_place, late, small
 
 TARGET = Target(name="qemu:linux-6.1", detail={"icount": True, "instructions_per_s": 62_500_000})
 RUN = structs.replace(explained_run(), target=TARGET)
-Asked = list[tuple[Path, Result, str, str]]
 needs_charts = pytest.mark.skipif(
     not frame.BUNDLE.exists(), reason="no charts.js; run: make charts"
 )
@@ -35,18 +32,7 @@ needs_charts = pytest.mark.skipif(
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
     """What an explanation is asked for; it is the same for all."""
-    found: Asked = []
-
-    def explain(
-        directory: Path, run: Run, result: Result, sample: str, against: str, *,
-        interrupt: Interrupt,
-    ) -> Explanation:  # fmt: skip
-        assert not interrupt.requested
-        found.append((directory, result, sample, against))
-        return small(RUN)
-
-    monkeypatch.setattr(rtstone.explain.explain, "explain", explain)
-    return found
+    return in_place(monkeypatch, lambda result: small(RUN))
 
 
 @pytest.fixture

@@ -48,11 +48,9 @@ def package(*names: str, builtin: str = "") -> bytes:
     """Return the tar archive of a kernel package with these files."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
-        files = {name: name.encode() for name in names}
-        files |= {
-            name: lzma.compress(name.removesuffix(".xz").encode())
+        files = {
+            name: lzma.compress(name[:-3].encode()) if name.endswith(".xz") else name.encode()
             for name in names
-            if name.endswith(".xz")
         }
         files[f"./lib/modules/{RELEASE}/modules.builtin"] = builtin.encode()
         for name, data in files.items():

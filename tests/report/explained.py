@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import pytest
 from msgspec import structs
 
+import rtstone.explain.explain
 from rtstone.documents.explanation import (
     AllSamples,
     Ending,
@@ -20,6 +24,7 @@ from rtstone.documents.explanation import (
     Way,
 )
 from rtstone.documents.run import Result, Run, Target
+from rtstone.interrupt import Interrupt
 from tests.report.synthetic import HOSTILE, Maker, run
 
 TASK, LOAD = ["el0_svc", "sys_nanosleep"], ["el0_svc", "sys_recvfrom", "tcp_recvmsg", "copy [tcp]"]
@@ -69,6 +74,25 @@ def small(of: Run, **changes: Any) -> Explanation:
     )  # fmt: skip
     way = Way(sample=worst, segments=segments, stacks=stacks, spans=spans, shortest=3)
     return _explanation(of, way, beside, **{"sentence": SENTENCE} | changes)
+
+
+Asked = list[tuple[Path, Result, str, str]]
+
+
+def in_place(monkeypatch: pytest.MonkeyPatch, made: Callable[[Result], Explanation]) -> Asked:
+    """Put explanations made by hand in place of real ones; return what is asked for."""
+    found: Asked = []
+
+    def explain(
+        directory: Path, run: Run, result: Result, sample: str, against: str, *,
+        interrupt: Interrupt,
+    ) -> Explanation:  # fmt: skip
+        assert not interrupt.requested
+        found.append((directory, result, sample, against))
+        return made(result)
+
+    monkeypatch.setattr(rtstone.explain.explain, "explain", explain)
+    return found
 
 
 def hostile(of: Run) -> Explanation:
