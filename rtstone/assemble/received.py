@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from typing import Any, TypeVar
@@ -14,7 +15,7 @@ from rtstone.wire.reader import Defect, Noise, Reader, Record
 WARNINGS = 200  # of the agent, that are kept; a stuck one says the same for ever
 SERIES = 4096  # of a case, that are kept: more than there are CPUs
 LETTERS = 1000  # of a warning
-AGAIN = "again "  # the command
+_SENDS = re.compile(r"(?:case|again) (\d{1,19})\b")  # commands that all records of a case answer
 
 _T = TypeVar("_T")
 
@@ -50,10 +51,8 @@ class Received:
         self.loads: list[wire.Loaded] = list(earlier.loads) if earlier else []
         self._most_loads = len(self.loads) + len(plan.cases)
         self.left_out: Counter[str] = Counter(earlier.left_out if earlier else ())
-        self._outdated: set[int] = set()  # cases whose records will be replaced
-        self._again: dict[int, int] = {}  # case: seq, since which it is being sent once more
-        self._newest = 0  # number of the last command that was echoed
-        self._whole: set[int] = set()  # cases that came whole the last time they were sent
+        self._since: dict[int, int] = {}  # case: seq, since which all its records are being sent
+        self._whole: set[int] = set()  # cases of which all records have come
         self.reader = Reader()
         self.hello: wire.Hello | None = None
         self.clock: wire.Clock | None = None
@@ -91,9 +90,8 @@ class Received:
         match record.body:
             case wire.Hello() as hello:
                 self.hello = hello
-            case wire.Heard(n, str(command)) if n > self._newest:  # not echoed once more
-                self._newest = n
-                self._start_again(record.seq, command)
+            case wire.Heard(_, str(command)) if sends := _SENDS.match(command):
+                self._since[int(sends[1])] = record.seq
             case wire.Clock() as clock:
                 self.clock = clock
             case wire.Conditions() as conditions:
@@ -107,11 +105,11 @@ class Received:
                 self.bye = bye
 
     def _take_of_case(self, seq: int, body: wire.OfACase) -> None:
-        if body.id in self._outdated:
-            self._outdated.discard(body.id)
-            self.cases[body.id] = CaseRecords()
+        if body.id in self._whole:  # sent again all the same, and may be damaged this time
+            return
         match body:
             case wire.Case(id, _, params):
+                self._since[id] = seq
                 self.cases[id].params = params
                 self._at(seq, id, "start")
             case wire.Result() as result:
@@ -122,23 +120,14 @@ class Received:
             case wire.End(id) as end:
                 self.cases[id].end = end
                 self._at(seq, id, "end")
-                if id in self._again and not self.reader.lacks(self._again[id], seq):
+                if id in self._since and not self.reader.lacks(self._since[id], seq):
                     self._whole.add(id)
 
     def _take_result(self, result: wire.Result) -> None:
         """Keep the result of a series; one that is sent again replaces the one before."""
         results = self.cases[result.id].results
-        if self.cases[result.id].end is not None:
-            results[:] = [known for known in results if known.series != result.series]
+        results[:] = [known for known in results if known.series != result.series]
         self._keep("results", results, result, SERIES)
-
-    def _start_again(self, seq: int, command: str) -> None:
-        """Expect all of a case once more if that is the command."""
-        number = command.removeprefix(AGAIN)
-        if number != command and number.isdecimal() and self._is_asked_for(int(number)):
-            self._again[int(number)] = seq
-            self._outdated.add(int(number))
-            self._whole.discard(int(number))
 
     def _keep(self, what: str, kept: list[_T], one: _T, most: int) -> None:
         """Add a record, or only count it if there are too many."""

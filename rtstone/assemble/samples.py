@@ -93,8 +93,6 @@ class _Log:
             self._clock = body
         elif not isinstance(body, wire.OfACase) or not self._asked(body.id):
             return
-        elif isinstance(body, wire.Case):
-            self._ticks[body.id] = {}
         elif isinstance(body, wire.Raw) and body.series == self._result.series:
             self._ticks.setdefault(body.id, {})[body.at] = body.v
         elif isinstance(body, wire.Result) and body.series == self._result.series:

@@ -317,6 +317,38 @@ def test_many_defects_of_a_kind_are_one_note(plan: Plan) -> None:
     assert run.results[1].reason == "wire: record 7 lost"
 
 
+def heard(number: int, command: str) -> dict[str, Any]:
+    return {"t": "heard", "n": number, "text": command}
+
+
+def test_whatever_is_lost_of_a_case_that_is_sent_again_its_numbers_come_once(plan: Plan) -> None:
+    """Lose each subset of the records of a case that is sent three times."""
+    second = case(2, result(2, series="a"), result(2, series="b", max=180))
+    bodies = [
+        HELLO, clock(), {"t": "conditions", "values": {}}, *case(1),
+        heard(5, "case 2 ctx.ballast"), *second, heard(6, "again 2"), *second,
+        heard(7, "again 2"), *second, heard(8, "case 3 ctx.ballast"), *case(3),
+    ]  # fmt: skip
+    lines = bytes_of(bodies)
+    clean = run_of(plan, lines).results
+    assert [(r.case, r.series, r.status) for r in clean] == [
+        (1, "", "ok"), (2, "a", "ok"), (2, "b", "ok"), (3, "", "ok"),
+    ]  # fmt: skip
+    first, sending = 6, 1 + len(second)
+    for kept in range(1 << 2 * sending):  # the third always lacks one record
+        gone = {first + i for i in range(2 * sending) if not kept >> i & 1}
+        last = first + 2 * sending + 1 + kept % len(second)
+        run = run_of(plan, [x for n, x in enumerate(lines) if n not in {*gone, last}])
+        starts = (first + 1, first + 1 + sending)  # without the echo of the command
+        came = any(gone.isdisjoint(range(at, at + len(second))) for at in starts)
+        found = [r for r in run.results if r.case == 2]
+        assert [r.status for r in run.results if r.case != 2] == ["ok", "ok"]
+        if came or all(r.status == "ok" for r in found):
+            assert run.results == clean, gone
+        else:
+            assert {r.status for r in found} == {"incomplete"}, gone
+
+
 @pytest.mark.parametrize("number", [0, 4, 10**18])
 def test_records_of_no_case_of_the_plan_count_for_nothing(plan: Plan, number: int) -> None:
     lines = whole(case(1), case(number), case(2), case(3))
