@@ -37,6 +37,7 @@ SCRIPT_MARK = b"#rts script\n"  # marks a script in the guest's memory
 CONSOLE = "console"  # file name
 SEEDS = 2**31
 POLL_S = 0.02
+APPENDED = 1000  # characters; a kernel takes 2048 in all
 WORDS = 300  # characters of the console in an error
 KERNEL = "kernel="
 
@@ -55,7 +56,10 @@ class Watcher(NamedTuple):
 
 
 class Qemu(Target):
-    """``qemu:SYSTEM[+preempt=MODEL][+seed=N][+icount=off]``, or ``kernel=FILE`` as the system."""
+    """``qemu:SYSTEM[+preempt=MODEL][+seed=N][+append=WORDS][+icount=off]``.
+
+    The system may be ``kernel=FILE``.
+    """
 
     hosted = True
     scripted = True
@@ -69,7 +73,7 @@ class Qemu(Target):
         self.name = f"qemu:{argument}"
         self._kernel_file = None
         if argument.startswith(KERNEL):  # and a file, in whose name there may be any word but these
-            name, *words = re.split(r"\+(?=(?:seed|icount)=)", argument)
+            name, *words = re.split(r"\+(?=(?:seed|icount|append)=)", argument)
             self._kernel_file = Path(name.removeprefix(KERNEL))
             self.system = systems.with_kernel(self.kernel.arch)
         else:
@@ -78,6 +82,7 @@ class Qemu(Target):
         given = _words(words, self.system, self.name)
         self._preempt = given.get("preempt")
         self._seed = int(given.get("seed", "1"))
+        self._append = given.get("append", "").split()
         self.counts = given.get("icount", "on") == "on"
         self.agent = str(self.image)
 
@@ -160,6 +165,7 @@ class Qemu(Target):
                 seed=0,
                 icount=self.counts,
                 serial=f"file:{CONSOLE}",
+                append=self._append,
             )
         )
 
@@ -219,6 +225,7 @@ class Qemu(Target):
             seed=self._seed,
             icount=self.counts,
             serial=f"file:{files.console}",
+            append=self._append,
         )
         return [*words, *watcher.words]
 
@@ -228,6 +235,7 @@ def _words(words: Sequence[str], system: System, spec: str) -> dict[str, str]:
     known = {"icount": one_of("on", "off")}
     if system.kernel:
         known["seed"] = whole(SEEDS)
+        known["append"] = _kernel_words(system)
     if system.preempt:
         known["preempt"] = one_of(*system.preempt)
 
@@ -238,11 +246,36 @@ def _words(words: Sequence[str], system: System, spec: str) -> dict[str, str]:
             raise UsageError(
                 f"{system.name} uses no random numbers, so there is no seed, in target '{spec}'"
             )
+        if name == "append" and not system.kernel:
+            raise UsageError(f"{system.name} has no kernel command line, in target '{spec}'")
         if name not in known:
             raise unknown("word", name, known)
         return known[name]
 
     return parse(words, check_of, spec)
+
+
+def _kernel_words(system: System) -> Check:
+    """Return the check of further words of the kernel's command line, separated by blanks."""
+    board = system.board
+    given = f"{board.linux_arguments} {' '.join(board.linux_counted)} preempt rtstone.seed"
+    own = {word.partition("=")[0] for word in given.split()} - {"quiet"}
+
+    def check(_: str, value: str, spec: str) -> None:
+        plain = value.isascii() and value.isprintable()
+        if not value.split() or len(value) > APPENDED or not plain:
+            raise UsageError(
+                f"append is one or more words of the kernel's command line, of at most {APPENDED} "
+                f"printable ASCII characters, in target '{spec}'"
+            )
+        for word in value.split():
+            if word.partition("=")[0] in own:
+                raise UsageError(
+                    f"append: '{word.partition('=')[0]}' is given by the lab itself, in target "
+                    f"'{spec}'"
+                )
+
+    return check
 
 
 class _Files:

@@ -93,3 +93,37 @@ def test_a_users_kernel_boots_without_modules(kernel: Kernel, tmp_path: Path) ->
     assert [r["status"] for r in found if r["t"] == "end"] == ["ok", "unsupported"]
     with pytest.raises(TargetError, match="has not been fetched"):
         kernels.find("mine", "aarch64")
+
+
+START = asked(
+    "case 1 boot samples=200",
+    "case 2 dk.periodic samples=20",
+    "case 3 posix.sio.fsync samples=5",
+    "case 4 boot samples=20",
+    "bye",
+)
+
+
+def test_the_start_is_measured_before_the_guest_settles(kernel: Kernel, tmp_path: Path) -> None:
+    found = records(boot(kernel, images.linux(kernel, START), tmp_path / "guest"))
+    ends = {one["id"]: one for one in found if one["t"] == "end"}
+    assert [ends[n]["status"] for n in (1, 2, 3, 4)] == ["ok", "ok", "ok", "unsupported"]
+    assert "first case of a run" in ends[4]["reason"]
+    (conditions,) = (one["values"] for one in found if one["t"] == "conditions")
+    assert conditions["guest.settled_ms"] == 0
+    first = next(one for one in found if one["t"] == "result")
+    told = {name: value for name, value, _ in first["figures"]}
+    init, timely = told["reset to init"], told["reset to the first timely wake-up"]
+    section_s = ends[1]["evidence"]["section_ns"] / 1e9
+    assert 0 < init < timely < init + 2e9  # ns of virtual time: in two seconds nobody settles
+    assert section_s == pytest.approx(200 * 0.001, rel=0.1)
+    assert told["late by a period or more"] == 0
+
+
+def test_a_start_under_load_is_none(kernel: Kernel, tmp_path: Path) -> None:
+    script = asked("load tcp", "case 1 boot samples=20", "bye")
+    found = records(boot(kernel, images.linux(kernel, script), tmp_path / "guest"))
+    (end,) = (one for one in found if one["t"] == "end")
+    assert end["status"] == "unsupported"
+    (conditions,) = (one["values"] for one in found if one["t"] == "conditions")
+    assert conditions["guest.settled_ms"] == 1000

@@ -280,6 +280,12 @@ def test_an_image_that_was_not_built(lab: Lab, cli: Cli, tmp_path: Path) -> None
         ("qemu:freertos-a64+sed=1", "unknown word 'sed'"),
         ("qemu:freertos-a64+seed=1", "freertos-a64 uses no random numbers"),
         ("qemu:linux-6.1+seed=1+seed=2", "seed is given twice"),
+        ("qemu:linux-6.1+append= ", "append is one or more words of the kernel's command line"),
+        ("qemu:linux-6.1+append=a\tb", "printable ASCII characters"),
+        (f"qemu:linux-6.1+append={1001 * 'a'}", "of at most 1000"),
+        ("qemu:linux-6.1+append=nosmt rdinit=/bin/sh", "'rdinit' is given by the lab itself"),
+        ("qemu:q35/linux-6.1+append=preempt=full", "'preempt' is given by the lab itself"),
+        ("qemu:freertos-a64+append=nosmt", "freertos-a64 has no kernel command line"),
         ("qemu:freertos-a64+preempt=full", "freertos-a64 has only one preemption model"),
         ("qemu:q35/linux-6.1+preempt=rt", "preempt is one of none, voluntary, full, not 'rt'"),
     ],
@@ -288,6 +294,13 @@ def test_what_is_no_target(spec: str, says: str) -> None:
     with pytest.raises(UsageError) as refused:
         find(spec)
     assert says in str(refused.value)
+
+
+def test_words_for_the_kernel_are_a_part_of_what_is_measured() -> None:
+    plain, more = (find(f"qemu:linux-6.1{words}") for words in ("", "+append=nosmt a=b,c"))
+    assert isinstance(plain, Qemu)
+    assert isinstance(more, Qemu)
+    assert more._words() == f"{plain._words()} nosmt a=b,c"
 
 
 def test_every_system_is_listed_under_the_name_that_it_has() -> None:

@@ -256,6 +256,8 @@ void rts_port_conditions(rts_wire *w)
     rts_wire_bool(w, "rights.realtime", posix_may_realtime());
     rts_wire_uint(w, "rights.uid", getuid());
     rts_wire_bool(w, "rights.by_file", rts_port_guard() != NULL);
+    if (linux_start.guest)
+        rts_wire_uint(w, "guest.settled_ms", linux_start.settled_ms);
     put_fields(w);
     put_cpu_lines(w, rts_port_default_cpu());
     put_idle_states(w, rts_port_default_cpu());

@@ -44,6 +44,16 @@ bool linux_is_held(long number); /* by an agent of this user */
  */
 void linux_remove_instances(long number, int lock);
 
+/* How the agent of a guest started, whose first process it is (init.c). */
+typedef struct linux_start_info {
+    bool guest;
+    bool measured;       /* the first case measures the start, so the guest has not settled yet */
+    unsigned settled_ms; /* from when the guest was complete until the agent began */
+    rts_tick entered;    /* the counter, which is 0 at reset, when the first process began */
+} linux_start_info;
+
+extern linux_start_info linux_start;
+
 /* A process, as shown by /proc. */
 typedef struct linux_process {
     pid_t pid, parent, group;

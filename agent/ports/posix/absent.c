@@ -139,6 +139,10 @@ DEFAULT void posix_watch_case(void)
 {
 }
 
+DEFAULT void posix_case_over(void)
+{
+}
+
 /* ---- a load: processes that left its group are not found ------------------------------------- */
 
 DEFAULT void posix_kill_family(pid_t root, pid_t group)

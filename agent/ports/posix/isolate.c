@@ -266,5 +266,6 @@ int rts_port_isolate(rts_job *job, char *why, size_t size)
     sem_post(&w.over);
     pthread_join(thread, NULL);
     job->evidence.others = posix_others_at_work();
+    posix_case_over();
     return explain(status, &w, why, size) ? -1 : 0;
 }

@@ -217,6 +217,9 @@ posix_events posix_evidence_read(const rts_job *job);
 /* Called by the agent, during a case, whenever a signal has woken it. */
 void posix_watch_case(void);
 
+/* Called by the agent when a case is over, before its records are sent. */
+void posix_case_over(void);
+
 /* ---- ...of the processes of a load -------------------------------------------------------- */
 
 /*
