@@ -39,7 +39,9 @@ def _packages(
     title, meta = f"Linux {version} of Debian {debian}", "linux-image{}-{{}}"
     stock = Package(debian, codename, meta.format(""), title, preempt)
     real_time = Package(debian, codename, meta.format("-rt"), f"{title} with PREEMPT_RT")
-    return {f"linux-{version}": stock, f"linux-{version}-rt": real_time}
+    cloud = stock._replace(meta=meta.format("-cloud"), title=f"{title} for virtual machines")
+    name = f"linux-{version}"
+    return {name: stock, f"{name}-cloud": cloud, f"{name}-rt": real_time}
 
 
 PACKAGES = {
