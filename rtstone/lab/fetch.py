@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -30,6 +30,7 @@ OS_RELEASE = Path("/etc/os-release")
 DEBIAN_ARCH = {one.name: one.debian for one in architectures()}
 # The modules that a RAM disk with ext4 needs, in loading order; a kernel may have some built in.
 MODULES = ("crc16", "crc32c_generic", "mbcache", "jbd2", "ext4", "brd", "loop")
+FORMER = {"crc32c_generic"}  # newer kernels have it in their library
 OTHERWISE = "take a kernel of your own: --target qemu:kernel=FILE"
 APT_S = 900.0
 
@@ -70,15 +71,16 @@ def _fetch(name: str, arch: str, found: list[Source], work: Path, say: Say) -> K
     _run(["apt-get", *options, "-q", "update"])
     package = depends(_run(["apt-cache", *options, "depends", meta]), meta, PACKAGES[name])
     say(f"{name} for {arch}: fetching {package}")
+    parts = parts_of(_run(["apt-cache", *options, "depends", package])) or [package]
     (work / "download").mkdir()
-    _run(["apt-get", *options, "-q", "download", package], cwd=work / "download")
-    archives = list((work / "download").glob("*.deb"))
-    if len(archives) != 1:
-        raise TargetError(f"apt brought {len(archives)} files for {package}, not one")
+    _run(["apt-get", *options, "-q", "download", *parts], cwd=work / "download")
+    archives = sorted((work / "download").glob("*.deb"))
+    if len(archives) != len(parts):
+        raise TargetError(f"apt brought {len(archives)} files for {package}, not {len(parts)}")
     version = _run(["dpkg-deb", "--field", str(archives[0]), "Version"]).strip()
     new = work / "new"
     new.mkdir()
-    note = unpack(archives[0], new, name, arch, f"{package} {version}")
+    note = unpack(archives, new, name, arch, f"{package} {version}")
     (new / NOTE).write_bytes(msgspec.json.format(msgspec.json.encode(note)) + b"\n")
     place = kernels.folder(name, arch)
     if place.exists():
@@ -130,6 +132,11 @@ def depends(told: str, meta: str, package: Package) -> str:
     raise TargetError(f"package {meta} of Debian {package.debian} names no kernel; {OTHERWISE}")
 
 
+def parts_of(told: str) -> list[str]:
+    """Return the packages with image and modules of a kernel whose own has neither (Debian 14)."""
+    return re.findall(r"(?m)^\s*Depends: (linux-(?:binary|modules)-\d\S*)$", told)
+
+
 def _private_root(work: Path, arch: str, found: Iterable[Source]) -> list[str]:
     """Create a private root for apt, and return the options that make apt use it."""
     for part in ("state/lists/partial", "cache/archives/partial"):
@@ -171,13 +178,51 @@ def _run(command: list[str], cwd: Path | None = None) -> str:
 # ---- the package -------------------------------------------------------------------------------
 
 
-def unpack(archive: Path, place: Path, name: str, arch: str, package: str) -> Note:
-    """Extract image and modules from a kernel package, and return their description."""
-    kept: dict[str, str] = {}
-    modules: dict[str, str] = {}
-    builtin: set[str] = set()
-    wanted = {f"{module}.ko" for module in MODULES}
-    image = None
+class _Found:
+    """What is kept of a kernel's packages."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        self.image: str | None = None
+        self.kept: dict[str, str] = {}  # file: hash
+        self.modules: dict[str, str] = {}  # module: file
+        self.builtin: set[str] = set()
+
+    def take(self, path: Path, content: IO[bytes]) -> None:
+        """Keep a file of a package if it is needed."""
+        plain = path.name.removesuffix(".xz")
+        if path.name == "modules.builtin":
+            self.builtin = {Path(line).stem for line in content.read().decode().splitlines()}
+        elif path.parent.name == "boot" and path.name.startswith("vmlinuz-"):
+            self._take_image(path.name, content)
+        elif path.name == "vmlinuz" and path.parents[1].name == "modules":
+            self._take_image(f"vmlinuz-{path.parent.name}", content)
+        elif plain in {f"{module}.ko" for module in MODULES}:
+            self.kept[plain] = _keep(content, self.place / plain, packed=plain != path.name)
+            self.modules[plain.removesuffix(".ko")] = plain
+
+    def _take_image(self, name: str, content: IO[bytes]) -> None:
+        self.image = name
+        self.kept[name] = _keep(content, self.place / name)
+
+
+def unpack(archives: Sequence[Path], place: Path, name: str, arch: str, package: str) -> Note:
+    """Extract image and modules from a kernel's packages, and return their description."""
+    found = _Found(place)
+    for archive in archives:
+        _read(archive, found)
+    there = found.modules.keys() | found.builtin | FORMER
+    missing = [module for module in MODULES if module not in there]
+    if found.image is None or missing:
+        what = ", ".join(missing) if found.image else "boot/vmlinuz-*"
+        raise TargetError(f"package {package} does not hold {what}")
+    order = tuple(found.modules[module] for module in MODULES if module in found.modules)
+    release = found.image.removeprefix("vmlinuz-")
+    return Note(name, arch, release, package, found.image, order, found.kept)
+
+
+def _read(archive: Path, found: _Found) -> None:
+    """Take what is needed of a package."""
     with (
         subprocess.Popen(
             ["dpkg-deb", "--fsys-tarfile", str(archive)], stdout=subprocess.PIPE
@@ -185,26 +230,11 @@ def unpack(archive: Path, place: Path, name: str, arch: str, package: str) -> No
         tarfile.open(fileobj=unpacker.stdout, mode="r|") as tar,
     ):
         for member in tar:
-            path = Path(member.name)
             content = tar.extractfile(member) if member.isreg() else None
-            if content is None:
-                continue
-            if path.name == "modules.builtin":
-                builtin = {Path(line).stem for line in content.read().decode().splitlines()}
-            elif path.parent.name == "boot" and path.name.startswith("vmlinuz-"):
-                image = path.name
-                kept[image] = _keep(content, place / image)
-            elif (plain := path.name.removesuffix(".xz")) in wanted:
-                kept[plain] = _keep(content, place / plain, packed=plain != path.name)
-                modules[plain.removesuffix(".ko")] = plain
+            if content is not None:
+                found.take(Path(member.name), content)
     if unpacker.returncode:
         raise TargetError(f"{archive.name} cannot be unpacked: dpkg-deb ended with an error")
-    missing = [module for module in MODULES if module not in modules and module not in builtin]
-    if image is None or missing:
-        what = ", ".join(missing) if image else "boot/vmlinuz-*"
-        raise TargetError(f"package {package} does not hold {what}")
-    order = tuple(modules[module] for module in MODULES if module in modules)
-    return Note(name, arch, image.removeprefix("vmlinuz-"), package, image, order, kept)
 
 
 def _keep(content: IO[bytes], path: Path, packed: bool = False) -> str:

@@ -22,7 +22,7 @@ NOTE = "kernel.json"  # in the folder of a kernel: its description, with hashes 
 class Package(NamedTuple):
     """A kernel of a Debian release: the newest build there is."""
 
-    debian: int  # number of the release
+    debian: str  # the release: its number, or unstable
     codename: str
     meta: str  # the package that depends on the newest build, with {} for the architecture
     title: str
@@ -30,13 +30,15 @@ class Package(NamedTuple):
 
 
 _DYNAMIC = ("none", "voluntary", "full")  # PREEMPT_DYNAMIC, since 5.12
+_LAZY = ("full", "lazy")  # what newer ones are left with
 
 
 def _packages(
-    version: str, debian: int, codename: str, preempt: tuple[str, ...] = ()
+    version: str, debian: str, codename: str, preempt: tuple[str, ...] = ()
 ) -> dict[str, Package]:
     """Return the kernels of a release by their names."""
-    title, meta = f"Linux {version} of Debian {debian}", "linux-image{}-{{}}"
+    number = "" if version == debian else f" {version}"
+    title, meta = f"Linux{number} of Debian {debian}", "linux-image{}-{{}}"
     stock = Package(debian, codename, meta.format(""), title, preempt)
     real_time = Package(debian, codename, meta.format("-rt"), f"{title} with PREEMPT_RT")
     cloud = stock._replace(meta=meta.format("-cloud"), title=f"{title} for virtual machines")
@@ -45,9 +47,10 @@ def _packages(
 
 
 PACKAGES = {
-    **_packages("5.10", 11, "bullseye"),
-    **_packages("6.1", 12, "bookworm", _DYNAMIC),
-    **_packages("6.12", 13, "trixie", _DYNAMIC),
+    **_packages("5.10", "11", "bullseye"),
+    **_packages("6.1", "12", "bookworm", _DYNAMIC),
+    **_packages("6.12", "13", "trixie", _DYNAMIC),
+    **_packages("unstable", "unstable", "sid", _LAZY),  # whatever is the newest
 }
 
 

@@ -185,3 +185,31 @@ def test_what_is_in_the_way_is_told(plant: Path, spoil: Callable[[Path], None], 
     with pytest.raises(TargetError, match="has not been fetched"):
         kernels.find("linux-6.1-rt", "aarch64")
     assert not kernels.cache().exists() or not list(kernels.cache().iterdir())
+
+
+def test_a_kernel_in_two_packages() -> None:
+    told = """linux-image-7.2.13+deb14-arm64
+  PreDepends: linux-base
+ |Depends: dracut
+  Depends: linux-base-7.2.13+deb14-arm64
+  Depends: linux-binary-7.2.13+deb14-arm64
+  Depends: linux-modules-7.2.13+deb14-arm64
+  Suggests: linux-doc-7.2
+"""
+    names = ["linux-binary-7.2.13+deb14-arm64", "linux-modules-7.2.13+deb14-arm64"]
+    assert fetch.parts_of(told) == names
+    assert not fetch.parts_of(DEPENDS)
+
+
+def test_an_image_beside_its_modules_and_none_of_what_became_built_in(tmp_path: Path) -> None:
+    release, root = "7.2.13+deb14-arm64", "./usr/lib/modules/7.2.13+deb14-arm64"
+    module = {name: f"{root}/kernel/{name}.ko.xz" for name in fetch.MODULES}
+    del module["crc32c_generic"]
+    taken = fetch._Found(tmp_path)
+    for name in (f"{root}/vmlinuz", *module.values()):
+        data = lzma.compress(name.encode()) if name.endswith(".xz") else name.encode()
+        taken.take(Path(name), io.BytesIO(data))
+    assert taken.image == f"vmlinuz-{release}"
+    assert list(taken.modules) == list(module)
+    assert (tmp_path / "ext4.ko").read_text() == module["ext4"]
+    assert set(taken.kept) == {taken.image, *(f"{name}.ko" for name in module)}
