@@ -27,11 +27,9 @@ bool linux_may_deadline(void)
     static int may = -1;
     if (may < 0) {
         struct sched_param back = {0};
-        int before = sched_getscheduler(0);
-        sched_getparam(0, &back);
         may = rts_task_set_own_deadline(RTS_TIME_HZ / 1000, RTS_TIME_HZ / 10) == 0;
         if (may)
-            sched_setscheduler(0, before, &back);
+            sched_setscheduler(0, SCHED_OTHER, &back);
     }
     return may;
 }

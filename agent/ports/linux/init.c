@@ -12,6 +12,7 @@
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/reboot.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -210,10 +211,8 @@ static bool measures_start(void)
 {
     static const char command[] = " case ", bench[] = " boot";
     char script[4096];
-    int file = open(SCRIPT, O_RDONLY | O_CLOEXEC);
-    ssize_t n = file < 0 ? -1 : read(file, script, sizeof script - 1);
+    ssize_t n = pread(STDIN_FILENO, script, sizeof script - 1, 0);
     script[n > 0 ? n : 0] = '\0';
-    close(file);
     const char *first = strstr(script, command), *load = strstr(script, " load ");
     if (!first || (load && load < first))
         return false;
@@ -226,9 +225,8 @@ static bool measures_start(void)
 /* Goes ahead of what the kernel still has to do by itself, or no longer. */
 static void hurry(bool ahead)
 {
-    const struct sched_param urgent = {.sched_priority = ahead};
-    if (sched_setscheduler(0, ahead ? SCHED_FIFO : SCHED_OTHER, &urgent))
-        give_up("cannot change the scheduling policy");
+    if (setpriority(PRIO_PROCESS, 0, ahead ? -20 : 0))
+        give_up("cannot change the nice value");
 }
 
 /*
@@ -237,7 +235,7 @@ static void hurry(bool ahead)
  */
 static void hold_records(void)
 {
-    the_console = dup(STDOUT_FILENO);
+    the_console = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
     int held = open(HELD, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (the_console < 0 || held < 0 || dup2(held, STDOUT_FILENO) < 0)
         give_up("cannot open " HELD);
@@ -251,10 +249,11 @@ static void write_held(void)
     int held = open(HELD, O_RDONLY | O_CLOEXEC);
     if (held < 0)
         return;
-    for (ssize_t n; (n = read(held, some, sizeof some)) > 0;)
-        if (write(the_console, some, (size_t)n) != n)
-            give_up("cannot write to " CONSOLE);
     dup2(the_console, STDOUT_FILENO);
+    close(the_console);
+    for (ssize_t n; (n = read(held, some, sizeof some)) > 0;)
+        rts_port_put(some, (size_t)n);
+    rts_port_flush();
     close(held);
     (void)unlink(HELD);
 }
@@ -308,19 +307,20 @@ bool posix_init(void)
 #ifdef POSIX_NOTHING
     linux_start.entered = posix_counter();
 #endif
+    linux_start.guest = true;
+    take_script();
     linux_start.measured = measures_start();
     if (linux_start.measured)
         hurry(true);
     mount_all();
     take_console();
     keep_awake();
-    take_script();
-    if (linux_start.measured)
+    if (linux_start.measured) {
         hold_records();
-    else
+    } else {
         settle();
-    linux_start.settled_ms = linux_start.measured ? 0 : SETTLE_NS / 1000000;
-    linux_start.guest = true;
+        linux_start.settled_ms = SETTLE_NS / 1000000;
+    }
     pid_t agent = fork();
     if (agent < 0)
         give_up("cannot start the agent");

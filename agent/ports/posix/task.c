@@ -14,11 +14,9 @@ bool posix_may_realtime(void)
         /* Try it: privileges, limits and RT group scheduling can all prevent it. At the
          * watchdog's priority, because no task may run without a watchdog above it. */
         struct sched_param param = {.sched_priority = RTS_PRIO_MAX + 1}, back = {0};
-        int before = sched_getscheduler(0);
-        sched_getparam(0, &back);
         may = sched_setscheduler(0, SCHED_FIFO, &param) == 0;
         if (may)
-            sched_setscheduler(0, before, &back);
+            sched_setscheduler(0, SCHED_OTHER, &back);
     }
     return may;
 }
