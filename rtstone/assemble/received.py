@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from typing import Any, TypeVar
 
 from rtstone.assemble.identity import Heads
 from rtstone.documents.plan import Plan
+from rtstone.wire import commands
 from rtstone.wire import records as wire
 from rtstone.wire.reader import Defect, Noise, Reader, Record
 
 WARNINGS = 200  # of the agent, that are kept; a stuck one says the same for ever
 SERIES = 4096  # of a case, that are kept: more than there are CPUs
 LETTERS = 1000  # of a warning
-_SENDS = re.compile(r"(?:case|again) (\d{1,19})\b")  # commands that all records of a case answer
 
 _T = TypeVar("_T")
 
@@ -90,8 +89,9 @@ class Received:
         match record.body:
             case wire.Hello() as hello:
                 self.hello = hello
-            case wire.Heard(_, str(command)) if sends := _SENDS.match(command):
-                self._since[int(sends[1])] = record.seq
+            case wire.Heard(_, str(command)) if sent := commands.sends(command):
+                if self._is_asked_for(sent):
+                    self._since[sent] = record.seq
             case wire.Clock() as clock:
                 self.clock = clock
             case wire.Conditions() as conditions:

@@ -185,21 +185,22 @@ class _Found:
         self.place = place
         self.image: str | None = None
         self.kept: dict[str, str] = {}  # file: hash
-        self.modules: dict[str, str] = {}  # module: file
+        self.modules: list[str] = []
         self.builtin: set[str] = set()
 
     def take(self, path: Path, content: IO[bytes]) -> None:
         """Keep a file of a package if it is needed."""
         plain = path.name.removesuffix(".xz")
+        module = plain.removesuffix(".ko")
         if path.name == "modules.builtin":
             self.builtin = {Path(line).stem for line in content.read().decode().splitlines()}
         elif path.parent.name == "boot" and path.name.startswith("vmlinuz-"):
             self._take_image(path.name, content)
-        elif path.name == "vmlinuz" and path.parents[1].name == "modules":
+        elif path.name == "vmlinuz" and path.parent.parent.name == "modules":
             self._take_image(f"vmlinuz-{path.parent.name}", content)
-        elif plain in {f"{module}.ko" for module in MODULES}:
+        elif module in MODULES and module != plain:
             self.kept[plain] = _keep(content, self.place / plain, packed=plain != path.name)
-            self.modules[plain.removesuffix(".ko")] = plain
+            self.modules.append(module)
 
     def _take_image(self, name: str, content: IO[bytes]) -> None:
         self.image = name
@@ -211,12 +212,12 @@ def unpack(archives: Sequence[Path], place: Path, name: str, arch: str, package:
     found = _Found(place)
     for archive in archives:
         _read(archive, found)
-    there = found.modules.keys() | found.builtin | FORMER
+    there = {*found.modules, *found.builtin, *FORMER}
     missing = [module for module in MODULES if module not in there]
     if found.image is None or missing:
         what = ", ".join(missing) if found.image else "boot/vmlinuz-*"
         raise TargetError(f"package {package} does not hold {what}")
-    order = tuple(found.modules[module] for module in MODULES if module in found.modules)
+    order = tuple(f"{module}.ko" for module in MODULES if module in found.modules)
     release = found.image.removeprefix("vmlinuz-")
     return Note(name, arch, release, package, found.image, order, found.kept)
 

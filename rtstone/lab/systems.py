@@ -138,6 +138,14 @@ def with_kernel(arch: str) -> System:
     return System("linux", title, VIRT if arch == VIRT.arch else Q35, 512, kernel="linux")
 
 
+def kernel_words(board: Board, seed: int, preempt: str | None, icount: bool) -> list[str]:
+    """Return the words of a kernel's command line that the lab itself gives."""
+    # QEMU's seed does not reach a kernel on a PC; its command line feeds its random numbers.
+    words = [*board.linux_arguments.split(), f"rtstone.seed={seed}"]
+    words += board.linux_counted if icount else ()
+    return words + [f"preempt={preempt}"] * bool(preempt)
+
+
 def command(
     system: System,
     *,
@@ -166,11 +174,7 @@ def command(
         words += ["-icount", f"shift={board.shift},sleep=off"]
     words += ["-kernel", str(image)]
     if system.kernel:
-        # QEMU's seed does not reach a kernel on a PC; its command line feeds its random numbers.
-        line = [board.linux_arguments, f"rtstone.seed={seed}"]
-        line += [*(board.linux_counted if icount else ()), *append]
-        if preempt:
-            line.append(f"preempt={preempt}")
+        line = [*kernel_words(board, seed, preempt, icount), *append]
         return [*words, "-initrd", str(initramfs), "-append", " ".join(line)]
     words += SEMIHOSTING
     if script:

@@ -257,9 +257,8 @@ def _words(words: Sequence[str], system: System, spec: str) -> dict[str, str]:
 
 def _kernel_words(system: System) -> Check:
     """Return the check of further words of the kernel's command line, separated by blanks."""
-    board = system.board
-    given = f"{board.linux_arguments} {' '.join(board.linux_counted)} preempt rtstone.seed"
-    own = {word.partition("=")[0] for word in given.split()} - {"quiet"}
+    given = systems.kernel_words(system.board, seed=0, preempt="full", icount=True)
+    own = {word.partition("=")[0] for word in given} - {"quiet"}
 
     def check(_: str, value: str, spec: str) -> None:
         plain = value.isascii() and value.isprintable()

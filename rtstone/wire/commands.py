@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections import deque
@@ -144,6 +145,12 @@ def trace(above_ns: int, keep: int) -> str:
 def again(number: int) -> str:
     """Return the command that sends the records of a case once more; 0: of none, but of all."""
     return f"again {number}"
+
+
+def sends(command: str) -> int | None:
+    """Return the case all of whose records answer a command, None if it is another command."""
+    found = re.match(r"(?:case|again) (\d{1,19})\b", command)
+    return int(found[1]) if found else None
 
 
 def refused(command: str) -> str:
