@@ -11,7 +11,8 @@ The tables are written by scripts/kallsyms.c of the kernel's sources, from relea
     token_table     256 texts, each ended by a zero byte
     token_index     where each of them begins, 16 bits each
 
-From 6.4 on, offsets and relative_base follow token_index.  The first letter of a name is its kind.
+From 6.4 on, offsets and relative_base follow token_index.  In 7.2 there is no relative_base: an
+offset counts from where it stands itself.  The first letter of a name is its kind.
 Nothing says where the tables are: they are found by what they contain, and each has to agree with
 the others.
 """
@@ -25,6 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rtstone.explain import elf
 from rtstone.explain.functions import Functions
 from rtstone.printable import shown
 
@@ -34,6 +36,8 @@ LONGEST = 514  # bytes of an entry in names
 REACH = 16 << 20  # bytes before token_table in which the others lie
 FEWEST = 8  # markers: any kernel has more than 2048 symbols
 ALIGNED = 1 << 27  # an arm64 kernel is linked for a multiple of this, and smaller
+HIGH = np.uint64(0xFFFF << 48)  # addresses of the kernel, up to
+LAST = np.uint64(-ALIGNED % 2**64)  # small negative numbers
 RELATIVE = 1027  # R_AARCH64_RELATIVE
 DIGITS = b"".join(b"%d\0" % digit for digit in range(10))  # tokens for themselves in any kernel
 
@@ -213,16 +217,31 @@ def _table(image: bytes, tokens: _Tokens, names: _Names) -> Table:
             continue
         offsets = np.frombuffer(image, "<i4", count, at).astype(np.int64)
         relative, kept = _relative(offsets, code)
-        inner = relative[kept]
-        if (np.diff(inner) >= 0).all() and inner[-1] > inner[0]:
-            base = _base(image, base_at)
-            chosen = [decoded[index] for index in np.flatnonzero(kept).tolist()]
-            return Table(
-                [base + address for address in inner.tolist()],
-                "".join(name[0] for name in chosen),
-                [name[1:] for name in chosen],
-            )
+        if _grow(relative[kept]):
+            return _named(decoded, _base(image, base_at), relative, kept)
+    if tokens.end + 4 * count <= len(image):
+        offsets = np.frombuffer(image, "<i4", count, tokens.end).astype(np.int64)
+        from_first = offsets + 4 * np.arange(count)
+        if _grow(from_first):
+            every = np.ones(count, dtype=np.bool_)
+            return _named(decoded, _address(image, tokens.end), from_first, every)
     raise ValueError("the addresses of the kernel's symbols were not found")
+
+
+def _grow(addresses: NDArray[np.int64]) -> bool:
+    return bool((np.diff(addresses) >= 0).all() and addresses[-1] > addresses[0])
+
+
+def _named(
+    decoded: list[str], base: int, relative: NDArray[np.int64], kept: NDArray[np.bool_]
+) -> Table:
+    """Return the table of those symbols that are kept."""
+    chosen = [decoded[index] for index in np.flatnonzero(kept).tolist()]
+    return Table(
+        [base + address for address in relative[kept].tolist()],
+        "".join(name[0] for name in chosen),
+        [name[1:] for name in chosen],
+    )
 
 
 def _relative(offsets: NDArray[np.int64], code: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
@@ -250,6 +269,25 @@ def _base(image: bytes, at: int) -> int:
     if len(found) != 1:
         raise ValueError("the address of the kernel's symbols was not found")
     return int(found[0])
+
+
+def _address(image: bytes, at: int) -> int:
+    """Return the address that an offset in the image was linked for.  Raises ValueError.
+
+    An ELF file says so.  An Image of arm64 is as it is in memory: it begins at the multiple of
+    ALIGNED that nearly all addresses in it are of.
+    """
+    if image.startswith(b"\x7fELF"):
+        for one in elf.Elf(image).sections:
+            if one.address and one.offset <= at < one.offset + one.size:
+                return one.address + at - one.offset
+        raise ValueError("the kernel's symbols are in no section of it")
+    words = np.frombuffer(image, "<u8", len(image) // 8)
+    begins = words[words >= HIGH] & np.uint64(-ALIGNED % 2**64)
+    found, counts = np.unique(begins[begins < LAST], return_counts=True)
+    if not len(found):
+        raise ValueError("the address of the kernel's symbols was not found")
+    return int(found[counts.argmax()]) + at
 
 
 def _aligned(offset: int, to: int) -> int:

@@ -17,7 +17,8 @@ from rtstone.explain.recording import Recording, Span
 from rtstone.explain.roles import System
 
 ROOT = 0
-THUNK = "__x86_indirect_thunk"  # calls itself, and returns to where it jumps to
+# Calls itself, and returns to where it jumps to; in newer kernels it has the second name first.
+THUNKS = ("__x86_indirect_thunk", "__pi___x86_indirect_thunk")
 
 Place = Callable[[int], tuple[str, int]]  # the function at an address, and where it begins
 
@@ -258,7 +259,7 @@ class _Follower:
             self._switch(pc, name)
         if self._stack.returns(pc):
             return
-        if self._stack.frames and self.tree.name[self._stack.node].startswith(THUNK):
+        if self._stack.frames and self.tree.name[self._stack.node].startswith(THUNKS):
             self._stack.cut(len(self._stack.frames) - 1)
             return
         if self._arch.returns_leave:

@@ -66,7 +66,7 @@ def tables(
 ) -> dict[str, bytes]:
     """Return the tables of a kernel of release `order`, as they follow each other.
 
-    ``order``: 6.1, 6.2 or 6.4.
+    ``order``: 6.1, 6.2, 6.4 or 7.2.
     """
     texts = [symbol.kind + symbol.name for symbol in made]
     tokens = _tokens(texts)
@@ -84,9 +84,9 @@ def tables(
     for token in tokens:
         index.append(at)
         at += len(token) + 1
-    offsets = b"".join(struct.pack("<I", _offset(s, percpu, base) & 0xFFFFFFFF) for s in made)
+    offsets = [_offset(s, percpu, base) for s in made]
     parts = {
-        "offsets": offsets,
+        "offsets": struct.pack(f"<{len(made)}I", *(one & 0xFFFFFFFF for one in offsets)),
         "relative_base": struct.pack("<Q", base),
         "num_syms": struct.pack("<I", len(made)),
         "names": bytes(names),
@@ -102,8 +102,14 @@ def tables(
         "6.1": [*where, *middle, *last],
         "6.2": [*where, *middle, "seqs_of_names", *last],
         "6.4": [*middle, *last, *where, "seqs_of_names"],
+        "7.2": [*middle, *last, "offsets", "seqs_of_names"],
     }[order]
-    return {name: parts[name] + bytes(-len(parts[name]) % 8) for name in sequence}
+    found = {name: parts[name] + bytes(-len(parts[name]) % 8) for name in sequence}
+    if order == "7.2":
+        begin = TABLES + sum(len(found[name]) for name in sequence[: sequence.index("offsets")])
+        own = (one - begin - 4 * place & 0xFFFFFFFF for place, one in enumerate(offsets))
+        found["offsets"] = struct.pack(f"<{len(made)}I", *own).ljust(len(found["offsets"]), b"\0")
+    return found
 
 
 def _offset(symbol: Symbol, percpu: bool, base: int) -> int:
@@ -117,7 +123,8 @@ def image(made: Sequence[Symbol], *, order: str = "6.1", percpu: bool = False) -
     chance = random.Random(3)
     before = b"Linux 0\x001\x002\x003\x00" + chance.randbytes(TABLES - 14)
     inner = b"".join(tables(made, order=order, percpu=percpu).values())
-    return before + inner + chance.randbytes(0x3000)
+    pointers = struct.pack("<500Q", *(BASE + 8 * place for place in range(500)))
+    return before + inner + pointers + chance.randbytes(0x3000)
 
 
 def fetched() -> Kernel:

@@ -12,8 +12,11 @@ from tests.explain.made import BASE, Symbol
 PERCPU = [Symbol(0, "A", "fixed_percpu_data"), Symbol(0x1000, "A", "cpu_info")]
 
 
-@pytest.mark.parametrize("order", ["6.1", "6.2", "6.4"])
-@pytest.mark.parametrize("percpu", [False, True])
+@pytest.mark.parametrize(
+    ("order", "percpu"),
+    [("6.1", False), ("6.1", True), ("6.2", False), ("6.2", True), ("6.4", False), ("6.4", True),
+     ("7.2", False)],
+)  # fmt: skip
 @pytest.mark.parametrize("count", [2100, 2304, 3001])
 def test_every_symbol_is_read(order: str, percpu: bool, count: int) -> None:
     symbols = made.symbols(count)

@@ -21,7 +21,8 @@ AARCH64 = ARCHITECTURES["aarch64"]
 
 # Functions of the guest: 0x100 bytes each.
 NAMES = ["task", "vectors", "el1h_64_irq", "try_to_wake_up", "load", "__schedule", "cpu_switch_to",
-         "finish_task_switch", "sleep", "memcpy", "tramp_vectors"]  # fmt: skip
+         "finish_task_switch", "sleep", "memcpy", "tramp_vectors",
+         "__x86_indirect_thunk_rax", "__pi___x86_indirect_thunk_rax"]  # fmt: skip
 AT = {name: 0x1000 + 0x100 * number for number, name in enumerate(NAMES)}
 
 
@@ -67,6 +68,19 @@ def test_calls_and_returns() -> None:
     guest.run(AT["memcpy"], 4, BRANCH)
     guest.run(AT["memcpy"] + 0x40, 4, RET)
     assert told(guest.followed()) == ["task 3", "task>memcpy 5", "task 2", "task>memcpy 8"]
+
+
+@pytest.mark.parametrize("thunk", NAMES[-2:])
+def test_a_call_by_a_return_is_one(thunk: str) -> None:
+    """A thunk calls within itself, and returns to the function that it stands for a call of."""
+    guest = Guest()
+    back = guest.run(AT["task"], 3, CALL)
+    guest.run(AT[thunk], 1, CALL)
+    guest.run(AT[thunk] + 0x40, 2, RET)
+    guest.run(AT["memcpy"], 5, RET)
+    guest.run(back, 2)
+    rows = told(guest.followed())
+    assert [rows[0], *rows[-2:]] == ["task 3", "task>memcpy 5", "task 2"]
 
 
 def test_an_interrupt_goes_back_to_where_it_came() -> None:
