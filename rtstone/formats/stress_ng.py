@@ -99,6 +99,8 @@ def _told(source: Source, lines: list[tuple[int, str]]) -> _Told:
             source.cut(f"no '{what}'")
         return found[0]
 
+    if not lines:
+        source.refuse("stress-ng has taken no sample", do="let --cyclic run for longer")
     shares: dict[str, int] = {}
     for number, text in lines:
         if found := _SHARE.fullmatch(text):

@@ -94,7 +94,10 @@ READERS: Mapping[str, Reader] = {
         "jitterdebugger's results.json", _mark(rb'"version"\s*:\s*\d+,\s*"(sysinfo|cpu)"'),
         "jitterdebugger",
     ),
-    "stress-ng": Reader("stress-ng --cyclic", _mark(rb"cyclic: sched SCHED_"), "stress_ng"),
+    "stress-ng": Reader(
+        "stress-ng --cyclic",
+        _mark(rb"cyclic: sched SCHED_|dispatching hogs: (.*, )?\d+ cyclic\b"), "stress_ng",
+    ),
     "stress-ng-yaml": Reader(
         "stress-ng --metrics --yaml", _mark(rb"^ +stress-ng-version:"), "stress_ng_yaml"
     ),
