@@ -58,8 +58,10 @@ Cli = Callable[..., Done]
 
 
 def pytest_configure() -> None:
-    # A background process of a shell ignores Ctrl-C, and so would every process that tests start.
+    # A background process of a shell ignores Ctrl-C, one of nohup the end of its terminal, and so
+    # would every process that tests start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 class ByNeed(LoadFileScheduling):  # type: ignore[misc]
