@@ -36,11 +36,13 @@ class Chosen(NamedTuple):
     smaller: int
 
 
-def choose(runs: Sequence[Run], bench: str | None, loads: Sequence[str]) -> Chosen:
+def choose(
+    runs: Sequence[Run], bench: str | None, loads: Sequence[str], most: int | None = MOST
+) -> Chosen:
     """Return what to draw of these runs: by default the wake-up latency, of everything else one.
 
-    More than can be told apart are reduced to those with the largest maxima.  Raises UsageError
-    where there is nothing to draw, or more than one bench to choose from.
+    More than ``most`` are reduced to those with the largest maxima.  Raises UsageError where there
+    is nothing to draw, or more than one bench to choose from.
     """
     pairs = [pair for run in runs for pair in _of_bench(run, bench)]
     asked = _under(pairs, loads)
@@ -48,7 +50,7 @@ def choose(runs: Sequence[Run], bench: str | None, loads: Sequence[str]) -> Chos
     if not pairs:
         result = asked[0][1]
         raise UsageError(f"no valid result of {result.bench}: {result.reason or result.status}")
-    largest = sorted(range(len(pairs)), key=lambda k: -(pairs[k][1].max or 0))[:MOST]
+    largest = sorted(range(len(pairs)), key=lambda k: -(pairs[k][1].max or 0))[:most]
     drawn = [pairs[k] for k in sorted(largest)]
     named = zip(drawn, names(drawn), strict=True)
     curves = [Curve(*pair, name) for pair, name in named]

@@ -17,10 +17,11 @@ from typing import Any, NamedTuple
 
 from rtstone import units
 from rtstone.assemble.omitted import whole
+from rtstone.documents.plan import NONE
 from rtstone.documents.run import HARTSTONE, Result, Run
 from rtstone.errors import UsageError
 from rtstone.plot import data
-from rtstone.plot.choose import WAKE_UPS, Chosen, Curve, choose, experiments
+from rtstone.plot.choose import MOST, WAKE_UPS, Chosen, Curve, choose, experiments, systems
 from rtstone.printable import line
 from rtstone.statistics import ENOUGH, PERCENTILES, WHOLE, given
 from rtstone.units import count, counted, quantity
@@ -234,6 +235,35 @@ def _face(number: int) -> str:
     return "#FFFFFF" if number % 2 else _LOOKS[number][0]
 
 
+# ---- maxima by load -----------------------------------------------------------------------------
+
+
+def _maxima(runs: Sequence[Run], asked: Asked) -> Plot:
+    """Draw a row for each load, with a mark for each run."""
+    if len(runs) > MOST:
+        raise UsageError(f"{len(runs)} runs are too many to tell apart in a figure: {MOST} at most")
+    chosen = choose(runs, asked.bench, asked.loads, most=None)
+    rows = list(dict.fromkeys(curve.result.load for curve in chosen.curves))
+    names = dict(zip((run.run_id for run in runs), systems(runs), strict=True))
+    scale = _scale([curve.result for curve in chosen.curves])
+    columns = max(1, int(asked.width / (_HANDLE_MM + _LETTER_MM * max(map(len, names.values())))))
+    legend = LINE_MM * math.ceil(len(names) / columns)
+    figure, axes = _empty(asked.width, asked.height or 14 + legend + 4.2 * len(rows))
+    for number, (run_id, name) in enumerate(names.items()):
+        results = [curve.result for curve in chosen.curves if curve.run.run_id == run_id]
+        known = [(r.max / scale.factor, rows.index(r.load)) for r in results if r.max]
+        axes.plot(
+            [value for value, _ in known], [row for _, row in known], _MARKS[number],
+            linestyle="", color=_LOOKS[number][0], markerfacecolor=_face(number), label=_text(name),
+        )  # fmt: skip
+    axes.set_yticks(range(len(rows)), [_text("no load" if row == NONE else row) for row in rows])
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    _logarithmic(axes.xaxis, least=2.0)
+    axes.set_xlabel(f"maximum of {_title(chosen)} ({scale.name})")
+    figure.legend(loc="outside upper left", ncols=columns)
+    return Plot(figure, [*_caption(chosen), "drawn: the maximum under each load"])
+
+
 # ---- breakdown ----------------------------------------------------------------------------------
 
 
@@ -435,5 +465,5 @@ def _facts(curve: Curve) -> str:
 
 KINDS: dict[str, Callable[[Sequence[Run], Asked], Plot]] = {
     "histogram": _histogram, "percentiles": _percentiles, "timeline": _timeline,
-    "breakdown": _breakdown,
+    "maxima": _maxima, "breakdown": _breakdown,
 }  # fmt: skip

@@ -176,6 +176,26 @@ def hartstone(number: int, *values: tuple[str, float | None]) -> Run:
     return run(*results, run_id=f"run-{number}", target=Target(name=f"board {number}"))
 
 
+def test_maxima_are_those_of_the_documents_in_the_row_of_their_load() -> None:
+    """A run may lack a load, and have one that none before it has."""
+    other = run(result(4), result(5, load="exit"), run_id="20260102-030405.007-own-ab12")
+    drawn = plot([loads(), other], Asked("maxima"))
+    (axes,) = drawn.figure.axes
+    rows = [label.get_text() for label in axes.get_yticklabels()]
+    assert rows == ["no load", "heavy", "exit"]
+    assert axes.get_xscale() == "log" and axes.get_ylim()[0] > axes.get_ylim()[1]
+    for one, marks in zip((loads(), other), axes.lines, strict=True):
+        wanted = [
+            (r.max / 1000, rows.index("no load" if r.load == "none" else r.load))
+            for r in one.results if r.max
+        ]  # fmt: skip
+        assert list(zip(*marks.get_data(), strict=True)) == wanted
+    marks = {(line.get_marker(), line.get_color()) for line in axes.lines}
+    assert len(marks) == 2
+    with pytest.raises(UsageError, match="9 runs are too many"):
+        plot([run(result(k), run_id=f"r{k}") for k in range(9)], Asked("maxima"))
+
+
 def test_breakdowns_are_the_figures() -> None:
     first = hartstone(1, ("breakdown utilisation", 64.5), ("no breakdown up to", 98.0))
     other = hartstone(2, ("breakdown utilisation", 71.25), ("breakdown utilisation", None))
