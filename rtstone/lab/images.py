@@ -10,7 +10,7 @@ import shutil
 import stat
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from rtstone.errors import TargetError
@@ -32,29 +32,34 @@ def linux(kernel: Kernel, script: bytes) -> bytes:
     agent = AGENTS[kernel.arch]
     if not agent.exists():
         raise TargetError(f"there is no agent for {kernel.arch}, {agent}; `rtstone lab build`")
-    return initramfs(agent, script, kernel.modules, disk() if kernel.modules else b"")
+    return initramfs(agent, script, kernel.modules, disk() if kernel.disk else b"")
 
 
 def initramfs(
     agent: Path, script: bytes, modules: Sequence[Path] = (), disk_blocks: bytes = b""
 ) -> bytes:
-    """Return an archive for the kernel to unpack (Documentation/driver-api/early-userspace).
+    """Return the archive in which the agent is init.
 
-    The agent is init; it loads `modules` in this order and writes `disk_blocks` to a RAM disk.
+    It loads `modules` in this order and writes `disk_blocks` to a RAM disk.
     """
     files = {"init": agent.read_bytes(), "rtstone/script": script}
     for number, module in enumerate(modules):
         files[f"rtstone/modules/{number:02}-{module.name}"] = module.read_bytes()
     if disk_blocks:
         files["rtstone/disk"] = disk_blocks
-    entries = [(name, stat.S_IFDIR | 0o755, b"", (0, 0)) for name in DIRECTORIES]
+    return archive(files, DIRECTORIES)
+
+
+def archive(files: Mapping[str, bytes], directories: Iterable[str]) -> bytes:
+    """Return an archive for the kernel to unpack (Documentation/driver-api/early-userspace)."""
+    entries = [(name, stat.S_IFDIR | 0o755, b"", (0, 0)) for name in directories]
     entries += [(name, stat.S_IFREG | 0o755, data, (0, 0)) for name, data in files.items()]
     entries.append(("dev/console", stat.S_IFCHR | 0o600, b"", CONSOLE))
-    archive = bytearray()
+    made = bytearray()
     for inode, (name, mode, data, device) in enumerate(sorted(entries), start=1):
-        _add(archive, inode, name, mode, data, device)
-    _add(archive, 0, "TRAILER!!!", 0, b"", (0, 0))
-    return bytes(archive)
+        _add(made, inode, name, mode, data, device)
+    _add(made, 0, "TRAILER!!!", 0, b"", (0, 0))
+    return bytes(made)
 
 
 def _add(  # noqa: PLR0917  in the order of the format
