@@ -67,10 +67,11 @@ test: $(VENV)/dev.stamp agent engine charts sanitized
 	    echo "make: tests that boot an emulated board are skipped, for the reason above" >&2; fi
 	$(BIN)/pytest $(PARALLEL) --durations=10 $(TEST_ARGS)
 
-# The kernel that tests boot, if there is none yet; `rtstone lab fetch` brings the newest.
+# The kernel and the hypervisor that tests boot, if there are none yet; `rtstone lab fetch` brings
+# the newest.
 lab-kernel: $(VENV)/run.stamp
 	@if $(BIN)/rtstone lab list | grep -q 'lab fetch linux-6.1 *$$'; then \
-	    $(BIN)/rtstone lab fetch linux-6.1; fi
+	    $(BIN)/rtstone lab fetch linux-6.1 xen-4.17; fi
 
 bench: $(VENV)/dev.stamp agent engine charts
 	$(BIN)/python -m tests.bench.simulate
@@ -101,7 +102,11 @@ lint-agent: $(VENV)/dev.stamp build/agent/Makefile
 	    $(TIDY) --flag=--target=aarch64-none-elf build/freertos-a64 \
 	        agent/ports/freertos/*.c agent/tests/freertos/*.c agent/boards/virt-a53/*.c \
 	    && $(TIDY) --flag=--target=arm-none-eabi --without=-fno-move-loop-invariants \
-	        build/freertos-m3 agent/boards/mps2-an385/*.c; fi
+	        build/freertos-m3 agent/boards/mps2/*.c \
+	    && $(TIDY) --flag=--target=riscv64-none-elf --without=-misa-spec=2.2 \
+	        build/freertos-rv64 agent/boards/virt-riscv/*.c \
+	    && $(TIDY) --flag=--target=aarch64-none-elf \
+	        build/freertos-a64-xen agent/boards/virt-a53/*.c; fi
 
 lint-engine: $(VENV)/dev.stamp
 	$(BIN)/clang-tidy --quiet $(ENGINE_SOURCE) -- $(ENGINE_FLAGS)
@@ -211,7 +216,10 @@ build/agent/Makefile: | check-tools
 # ---- FreeRTOS images (docs/freertos.md) -------------------------------------------------------
 
 FREERTOS_KERNEL_PATH ?=
-FREERTOS_BOARDS := virt-a53:freertos-a64 mps2-an385:freertos-m3 mps2-an385-hart:freertos-m3-hart
+FREERTOS_BOARDS := virt-a53:freertos-a64 virt-a53-xen:freertos-a64-xen \
+	mps2-an385:freertos-m3 mps2-an385-hart:freertos-m3-hart \
+	mps2-an386:freertos-m4f mps2-an500:freertos-m7 mps2-an505:freertos-m33 \
+	virt-rv32:freertos-rv32 virt-rv64:freertos-rv64
 FREERTOS_OPTIONS ?=
 
 freertos: | check-cross
@@ -244,6 +252,10 @@ check-cross:
 	command -v arm-none-eabi-gcc >/dev/null || missing="$$missing gcc-arm-none-eabi"; \
 	[ -e /usr/lib/picolibc/arm-none-eabi/lib/libc.a ] \
 	    || missing="$$missing picolibc-arm-none-eabi"; \
+	command -v riscv64-unknown-elf-gcc >/dev/null \
+	    || missing="$$missing gcc-riscv64-unknown-elf"; \
+	[ -e /usr/lib/picolibc/riscv64-unknown-elf/lib/libc.a ] \
+	    || missing="$$missing picolibc-riscv64-unknown-elf"; \
 	if [ -n "$$missing" ]; then \
 	    echo "make: not installed:$$missing" >&2; \
 	    echo "make: install it with: apt-get install$$missing" >&2; \

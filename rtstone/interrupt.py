@@ -1,16 +1,26 @@
 """Turn SIGINT, SIGTERM and SIGHUP into a flag that the program checks where it can stop cleanly.
 
-A second Ctrl-C does not wait for what takes its time to stop.
+A second Ctrl-C does not wait for what takes its time to stop.  Programs that were started end with
+this one, however it ends.
 """
 
 from __future__ import annotations
 
+import shutil
 import signal
 import time
+from collections.abc import Sequence
 from types import FrameType
 from typing import Any
 
 APART_S = 0.3  # between two Ctrl-C of a person; what passes a signal on sends its own at once
+
+
+def bound(command: Sequence[str], number: signal.Signals = signal.SIGKILL) -> list[str]:
+    """Return the command so that it gets this signal if this process ends, as by SIGKILL."""
+    keeper = shutil.which("setpriv")
+    name = number.name.removeprefix("SIG")
+    return [keeper, "--pdeathsig", name, *command] if keeper else list(command)
 
 
 class Interrupt:

@@ -9,9 +9,11 @@ set(CMAKE_ASM_FLAGS_INIT "-mcpu=cortex-a53 -fno-pic -fno-pie")
 
 set(RTS_PORT freertos)
 set(RTS_BOARD virt-a53)
-set(RTS_IMAGE freertos-a64.elf)
+if(NOT DEFINED RTS_IMAGE)
+  set(RTS_IMAGE freertos-a64.elf)
+endif()
 set(RTS_FREERTOS_PORT GCC/ARM_AARCH64)
-set(RTS_DEFINITIONS GUEST QEMU) # the kernel is called with SVC, which EL1 handles
+list(APPEND RTS_DEFINITIONS GUEST QEMU) # the kernel is called with SVC, which EL1 handles
 # The kernel, and all other code that runs in interrupts, must not use FPU registers.
 set(RTS_KERNEL_OPTIONS -mgeneral-regs-only)
 # Debian's picolibc-aarch64-linux-gnu: a C library for bare metal.

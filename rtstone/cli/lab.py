@@ -27,9 +27,9 @@ def command() -> None:
 @click.option("--json", is_flag=True, help="Print only one document, as JSON.")
 def list_command(json: bool) -> None:
     """List the targets: which are ready, what the others lack and how to get it."""
-    from rtstone.lab.systems import SYSTEMS
+    from rtstone.lab.systems import every
 
-    rows = [_row(system) for system in SYSTEMS.values()]
+    rows = [_row(system) for system in every().values()]
     if json:
         from rtstone.cli.output import print_document
 
@@ -70,19 +70,35 @@ def _state(row: dict[str, Any]) -> str:
 @command.command("fetch")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 def fetch_command(names: tuple[str, ...]) -> None:
-    """Fetch the Debian kernels of these targets, or of all; apt verifies them."""
-    from rtstone.errors import UsageError
-    from rtstone.lab import fetch, systems
+    """Fetch the Debian kernels of these targets, or of all, and Xen; apt verifies them."""
+    from rtstone.lab import fetch
+    from rtstone.lab.kernels import PREFIX
 
-    chosen = [systems.find(name.removeprefix(_PREFIX)) for name in names or systems.SYSTEMS]
-    for system in chosen:
-        if not system.kernel and names:
+    for name, arch in _wanted(names):
+        label = PREFIX[arch] + name
+        with working(f"fetching {label}") as line:
+            kernel = fetch.fetch(name, arch, line.echo)
+        click.echo(f"{label}: {kernel.package}, sha256 {kernel.sha256}")
+
+
+def _wanted(names: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Return kernels and hypervisors with their architectures, each once.  Raises UsageError."""
+    from rtstone.errors import UsageError
+    from rtstone.lab import kernels, systems
+
+    wanted = []
+    for name in names or systems.SYSTEMS:
+        plain = name.removeprefix(_PREFIX)
+        if plain in kernels.HYPERVISORS:
+            wanted.append((plain, systems.XEN.arch))
+            continue
+        system = systems.find(plain)
+        if not system.fetched and names:
             raise UsageError(f"{system.name} is built, not fetched; run `rtstone lab build`")
-    for system in chosen:
-        if system.kernel:
-            with working(f"fetching {system.name}") as line:
-                kernel = fetch.fetch(system.kernel, system.board.arch, line.echo)
-            click.echo(f"{system.name}: {kernel.package}, sha256 {kernel.sha256}")
+        if system.kernel and system.kernel not in kernels.PACKAGES:
+            raise UsageError(f"{system.name} was built here; run `rtstone lab build-kernel`")
+        wanted += [(each, system.board.arch) for each in system.fetched]
+    return list(dict.fromkeys(wanted))
 
 
 @command.command("build")
@@ -92,3 +108,34 @@ def build_command() -> None:
 
     with working("building"):
         build()
+
+
+@command.command("build-kernel")
+@click.argument("source")
+@click.option("--board", required=True, help="The board it is for: virt-a53 or q35.")
+@click.option(
+    "--config",
+    "fragments",
+    multiple=True,
+    metavar="FRAGMENT",
+    help="A file of options beyond the board's own, or one option, as CONFIG_NAME=value. May be "
+    "given several times; of two values the later counts.",
+)
+@click.option("--name", help="Its name as a target is own/NAME. Default: of version and options.")
+def build_kernel_command(
+    source: str, board: str, fragments: tuple[str, ...], name: str | None
+) -> None:
+    """Build a small Linux kernel from SOURCE, and list it as a target.
+
+    SOURCE is a directory, or a package of Debian: linux-source-6.1, and linux-source-6.1-rt with
+    the patches for PREEMPT_RT.
+    """
+    from rtstone.errors import unknown
+    from rtstone.lab import build
+    from rtstone.lab.kernels import PREFIX
+
+    if board not in build.RECIPES:
+        raise unknown("board", board, build.RECIPES)
+    with working("building a kernel") as line:
+        kernel = build.build(source, board, fragments, name, line.echo)
+    click.echo(f"{_PREFIX}{PREFIX[kernel.arch]}{kernel.name}: sha256 {kernel.sha256}")

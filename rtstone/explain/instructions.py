@@ -77,9 +77,14 @@ ARCHITECTURES = {
         "aarch64", _aarch64,
         ((0xD53BE040, 0xFFFFFFE0), (0xD53BE020, 0xFFFFFFE0)),  # cntvct_el0, cntpct_el0
     ),
-    "armv7m": Architecture(
-        "armv7m", _thumb, ((0x6800, 0xF800),), low_bit=1, returns_leave=True  # ldr
-    ),
+    **{
+        name: Architecture(
+            name, _thumb,
+            ((0x6800, 0xF800), (0xF8D0, 0xFFF0)),  # ldr, ldr.w
+            low_bit=1, returns_leave=True,
+        )
+        for name in ("armv7m", "armv7em", "armv8m")
+    },
     "x86_64": Architecture(
         "x86_64", _x86_64, ((0x0000310F, 0x0000FFFF), (0x00F9010F, 0x00FFFFFF)),  # rdtsc, rdtscp
     ),

@@ -104,11 +104,17 @@ INEXACT = (
 
 
 def machine_of(target: Qemu) -> Machine:
-    """Return what is known of a target's program.  Raises TargetError."""
+    """Return what is known of a target's program.  Raises UsageError, TargetError."""
+    board = target.system.board
+    if board.arch not in ARCHITECTURES:
+        raise UsageError(
+            f"explain does not know the instructions of {board.title}, which are {board.arch}; "
+            f"it knows {', '.join(ARCHITECTURES)}"
+        )
     linux = target.system.kernel is not None
     elf = target.image.with_name(f"{target.image.name}.symbols") if linux else target.image
     marks = target.image.with_name(f"{target.image.name.removesuffix('.elf')}.marks")
-    arch = ARCHITECTURES[target.system.board.arch]
+    arch = ARCHITECTURES[board.arch]
     try:
         marked = _marks(marks.read_text("ascii"))
         known = {one.name: one.value & ~arch.low_bit for one in Elf(elf.read_bytes()).symbols()}

@@ -41,6 +41,8 @@ def target_of(plan: Plan) -> Qemu:
     target = find(plan.target.name)
     if not isinstance(target, Qemu):
         raise UsageError(f"target '{plan.target.name}' does not repeat itself to the instruction")
+    if target.system.beside:
+        raise UsageError("what one processor does for two domains is not told apart by explain")
     if not target.counts:
         raise UsageError(
             "the run did not count instructions (icount=off), so it cannot be repeated"

@@ -22,7 +22,7 @@ import msgspec
 
 from rtstone.errors import TargetError
 from rtstone.lab import kernels
-from rtstone.lab.kernels import NOTE, PACKAGES, Kernel, Note, Package
+from rtstone.lab.kernels import HYPERVISORS, NOTE, PACKAGES, Kernel, Note, Package
 from rtstone.resources import architectures
 
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
@@ -33,6 +33,7 @@ MODULES = ("crc16", "crc32c_generic", "mbcache", "jbd2", "ext4", "brd", "loop")
 FORMER = {"crc32c_generic"}  # newer kernels have it in their library
 OTHERWISE = "take a kernel of your own: --target qemu:kernel=FILE"
 APT_S = 900.0
+SOURCE_TRIES = 8  # versions of a source package
 
 Say = Callable[[str], None]
 
@@ -47,14 +48,7 @@ class Source(NamedTuple):
 
 def fetch(name: str, arch: str, say: Say = print) -> Kernel:
     """Fetch and store a kernel.  Raises TargetError if that is impossible here."""
-    _check_distribution(name)
-    told = _run(["apt-get", "indextargets", "--format", FORMAT, "Created-By: Packages"])
-    found = sources(told, PACKAGES[name].codename)
-    if not found:
-        raise TargetError(
-            "apt knows of no archive of Debian: `apt-get update` as root reads the lists of those "
-            f"in /etc/apt; or {OTHERWISE}"
-        )
+    found = _archives(name, _package(name).codename)
     cache = kernels.cache()
     try:
         cache.mkdir(parents=True, exist_ok=True)
@@ -64,12 +58,18 @@ def fetch(name: str, arch: str, say: Say = print) -> Kernel:
         raise TargetError(f"the lab's folder, {cache}: {error}") from error
 
 
+def _package(name: str) -> Package:
+    return PACKAGES.get(name) or HYPERVISORS[name]
+
+
 def _fetch(name: str, arch: str, found: list[Source], work: Path, say: Say) -> Kernel:
     options = _private_root(work, DEBIAN_ARCH[arch], found)
-    meta = PACKAGES[name].meta.format(DEBIAN_ARCH[arch])
+    meta = _package(name).meta.format(DEBIAN_ARCH[arch])
     say(f"{name} for {arch}: reading the lists of packages")
     _run(["apt-get", *options, "-q", "update"])
-    package = depends(_run(["apt-cache", *options, "depends", meta]), meta, PACKAGES[name])
+    package = meta
+    if name in PACKAGES:
+        package = depends(_run(["apt-cache", *options, "depends", meta]), meta, PACKAGES[name])
     say(f"{name} for {arch}: fetching {package}")
     parts = parts_of(_run(["apt-cache", *options, "depends", package])) or [package]
     (work / "download").mkdir()
@@ -87,6 +87,59 @@ def _fetch(name: str, arch: str, found: list[Source], work: Path, say: Say) -> K
         place.rename(work / "old")  # deleted with the temporary folder
     new.rename(place)
     return kernels.find(name, arch)
+
+
+def source_archive(package: str, codename: str, work: Path) -> Path:
+    """Fetch a package of kernel sources into `work`, and return the archive that it holds.
+
+    Raises TargetError if that is impossible here.
+    """
+    found = _archives(package, codename)
+    options = _private_root(work, next(iter(DEBIAN_ARCH.values())), found)
+    _run(["apt-get", *options, "-q", "update"])
+    _run(["apt-get", *options, "-q", "download", package], cwd=work)
+    for brought in work.glob("*.deb"):
+        _run(["dpkg-deb", "--extract", str(brought), str(work / "package")])
+    archive = work / "package/usr/src" / f"{package}.tar.xz"
+    if not archive.exists():
+        raise TargetError(f"package {package} does not hold /usr/src/{archive.name}")
+    return archive
+
+
+def packaging(source: str, codename: str, work: Path) -> tuple[Path, str]:
+    """Fetch what Debian adds to a source package into `work`; return archive and version.
+
+    It is the newest that an archive has: their lists may name others.  Raises TargetError.
+    """
+    place = work / "packaging"
+    place.mkdir()
+    found = _archives(source, codename)
+    options = _private_root(place, next(iter(DEBIAN_ARCH.values())), found, kind="deb-src")
+    _run(["apt-get", *options, "-q", "update"])
+    told = _run(["apt-cache", *options, "showsrc", source])
+    refused = TargetError(f"apt knows of no sources of {source}")
+    for version in reversed(re.findall(r"(?m)^Version: (\S+)$", told)[-SOURCE_TRIES:]):
+        command = ["apt-get", *options, "-q", "source", "--download-only", "--diff-only"]
+        try:
+            _run([*command, f"{source}={version}"], cwd=place)
+        except TargetError as error:
+            refused = error
+            continue
+        return next(place.glob("*.debian.tar.*")), version
+    raise refused
+
+
+def _archives(name: str, codename: str) -> list[Source]:
+    """Return the archives of a Debian release for a package.  Raises TargetError."""
+    _check_distribution(name)
+    told = _run(["apt-get", "indextargets", "--format", FORMAT, "Created-By: Packages"])
+    found = sources(told, codename)
+    if not found:
+        raise TargetError(
+            "apt knows of no archive of Debian: `apt-get update` as root reads the lists of those "
+            f"in /etc/apt; or {OTHERWISE}"
+        )
+    return found
 
 
 def _check_distribution(name: str) -> None:
@@ -137,13 +190,13 @@ def parts_of(told: str) -> list[str]:
     return re.findall(r"(?m)^\s*Depends: (linux-(?:binary|modules)-\d\S*)$", told)
 
 
-def _private_root(work: Path, arch: str, found: Iterable[Source]) -> list[str]:
+def _private_root(work: Path, arch: str, found: Iterable[Source], kind: str = "deb") -> list[str]:
     """Create a private root for apt, and return the options that make apt use it."""
     for part in ("state/lists/partial", "cache/archives/partial"):
         (work / part).mkdir(parents=True)
     (work / "state/status").touch()
     signed = f"signed-by={KEYRING}" if KEYRING.exists() else ""
-    lines = [f"deb [arch={arch} {signed}] {uri} {rel} {comp}\n" for uri, rel, comp in found]
+    lines = [f"{kind} [arch={arch} {signed}] {uri} {rel} {comp}\n" for uri, rel, comp in found]
     (work / "sources.list").write_text("".join(lines))
     values = {
         "APT::Architecture": arch,
@@ -178,6 +231,9 @@ def _run(command: list[str], cwd: Path | None = None) -> str:
 # ---- the package -------------------------------------------------------------------------------
 
 
+_IMAGE = re.compile(r"vmlinuz-.*|xen-\d+\.\d+-[a-z0-9]+")  # beside Xen's .config and .efi
+
+
 class _Found:
     """What is kept of a kernel's packages."""
 
@@ -194,7 +250,7 @@ class _Found:
         module = plain.removesuffix(".ko")
         if path.name == "modules.builtin":
             self.builtin = {Path(line).stem for line in content.read().decode().splitlines()}
-        elif path.parent.name == "boot" and path.name.startswith("vmlinuz-"):
+        elif path.parent.name == "boot" and _IMAGE.fullmatch(path.name):
             self._take_image(path.name, content)
         elif path.name == "vmlinuz" and path.parent.parent.name == "modules":
             self._take_image(f"vmlinuz-{path.parent.name}", content)
@@ -213,9 +269,11 @@ def unpack(archives: Sequence[Path], place: Path, name: str, arch: str, package:
     for archive in archives:
         _read(archive, found)
     there = {*found.modules, *found.builtin, *FORMER}
-    missing = [module for module in MODULES if module not in there]
+    wanted = () if name in HYPERVISORS else MODULES
+    missing = [module for module in wanted if module not in there]
     if found.image is None or missing:
-        what = ", ".join(missing) if found.image else "boot/vmlinuz-*"
+        image = f"boot/{'xen' if name in HYPERVISORS else 'vmlinuz'}-*"
+        what = ", ".join(missing) if found.image else image
         raise TargetError(f"package {package} does not hold {what}")
     order = tuple(f"{module}.ko" for module in MODULES if module in found.modules)
     release = found.image.removeprefix("vmlinuz-")

@@ -16,7 +16,8 @@ from rtstone.resources import BUILT
 SOURCE = Path(__file__).parents[2]  # in a checkout, the directory of the Makefile
 BUILD = "rtstone lab build"
 INSTALL = "install a wheel made by `make dist`"  # for installations without sources
-GOALS = ("agent", "agent-aarch64", "agent-x86_64", "freertos", "engine")  # of the Makefile
+# Of the Makefile.
+GOALS = ("agent", "agent-aarch64", "agent-x86_64", "agent-riscv64", "freertos", "engine")
 # Programs needed to build them, each with the Debian packages that provide it.
 TOOLS = {
     "make": "make",
@@ -25,6 +26,8 @@ TOOLS = {
     "aarch64-linux-gnu-gcc": "gcc-aarch64-linux-gnu libc6-dev-arm64-cross "
     "picolibc-aarch64-linux-gnu",
     "arm-none-eabi-gcc": "gcc-arm-none-eabi picolibc-arm-none-eabi",
+    "riscv64-linux-gnu-gcc": "gcc-riscv64-linux-gnu libc6-dev-riscv64-cross",
+    "riscv64-unknown-elf-gcc": "gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf",
     "cargo": "cargo",
 }
 
@@ -42,17 +45,23 @@ def missing(system: System) -> list[Missing]:
     brings = BUILD if _is_checkout(SOURCE) else INSTALL
     if not shutil.which(board.emulator):
         found.append(Missing(board.emulator, f"apt-get install {board.package}"))
-    if system.image and not (BUILT / system.image).exists():
-        found.append(Missing(f"image {system.image}", brings))
-    if system.kernel:
+    both = [system, *([system.beside] if system.beside else [])]
+    for image in (one.image for one in both if one.image):
+        if not (BUILT / image).exists():
+            found.append(Missing(f"image {image}", brings))
+    if any(one.kernel for one in both):
         if not (agent := images.AGENTS[board.arch]).exists():
             found.append(Missing(f"agent {agent.name}", brings))
         if not images.mke2fs():
             found.append(Missing("mke2fs", "apt-get install e2fsprogs"))
+    for name in system.fetched:
         try:
-            kernels.find(system.kernel, board.arch)
+            kernels.find(name, board.arch)
         except TargetError:
-            found.append(Missing(f"kernel {system.kernel}", f"rtstone lab fetch {system.name}"))
+            what = "hypervisor" if name in kernels.HYPERVISORS else "kernel"
+            fetched = f"rtstone lab fetch {system.name}"
+            how = fetched if system.hypervisor else kernels.brings(name, board.arch)
+            found.append(Missing(f"{what} {name}", how))
     return found
 
 

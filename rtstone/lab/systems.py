@@ -7,7 +7,7 @@ fixed date, a machine of a fixed version, and no disk outside the guest's memory
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +15,8 @@ from rtstone.errors import unknown
 from rtstone.lab import kernels
 
 EPOCH = "2026-01-01"  # the initial date of every board's clock
+SCRIPT_MARK = b"#rts script\n"  # marks a script in the guest's memory
+MEMORY = 1024  # MiB that a hypervisor shares out
 
 
 class Board(NamedTuple):
@@ -30,11 +32,29 @@ class Board(NamedTuple):
     linux_arguments: str = ""  # the board's part of the kernel's command line
     linux_counted: tuple[str, ...] = ()  # further words while instructions are counted
     script_address: int | None = None  # of the script, for guests without a file system
+    counts_always: bool = False  # its counter is the host's unless instructions are counted
 
     @property
     def instructions_per_s(self) -> int:
         """The number of instructions per second of virtual time: exact for every shift in use."""
         return 10**9 >> self.shift
+
+
+def _mps2(number: str, processor: str, arch: str, script_address: int) -> Board:
+    """Return a board MPS2 of ARM's, with a processor that is named by its image of an FPGA."""
+    name, qemu = f"mps2-{number}", "qemu-system-arm"
+    title = f"ARM MPS2 {number.upper()}, {processor}"
+    return Board(name, title, arch, qemu, qemu, ("-M", name), shift=7,
+                 script_address=script_address)  # fmt: skip
+
+
+def _riscv(bits: int) -> Board:
+    """Return QEMU's board `virt` with a RISC-V processor of 32 or 64 bits, without firmware."""
+    # An instruction takes longer than a step of mtime, 100 ns, so that ticks come in time.
+    machine = ("-M", "virt", "-cpu", f"rv{bits}", "-smp", "1", "-bios", "none")
+    return Board(f"virt-rv{bits}", f"QEMU virt, RV{bits}", f"riscv{bits}",
+                 f"qemu-system-riscv{bits}", "qemu-system-misc", machine, shift=7,
+                 script_address=0x87000000, counts_always=True)  # fmt: skip
 
 
 SEMIHOSTING = ("-semihosting-config", "enable=on,target=native")
@@ -54,15 +74,33 @@ BOARDS = {
             linux_counted=("rtstone.awake",),
             script_address=0x47000000,
         ),
+        _mps2("an385", "Cortex-M3", "armv7m", 0x20300000),
+        _mps2("an386", "Cortex-M4F", "armv7em", 0x20300000),
+        _mps2("an500", "Cortex-M7", "armv7em", 0x20300000),
+        _mps2("an505", "Cortex-M33", "armv8m", 0x80300000),
+        _riscv(32),
+        _riscv(64),
         Board(
-            "mps2-an385",
-            "ARM MPS2 AN385, Cortex-M3",
-            "armv7m",
+            "virt-a53-xen",
+            "QEMU virt with virtualization, Cortex-A53, GICv2",
+            "aarch64",
+            "qemu-system-aarch64",
             "qemu-system-arm",
-            "qemu-system-arm",
-            ("-M", "mps2-an385"),
-            shift=7,
-            script_address=0x20300000,
+            ("-M", "virt,gic-version=2,virtualization=on", "-cpu", "cortex-a53", "-smp", "1"),
+            shift=4,
+            linux_arguments="console=ttyAMA0 rdinit=/init quiet panic=-1 rtstone.random",
+            linux_counted=("rtstone.awake",),
+        ),
+        Board(
+            "virt-riscv64",
+            "QEMU virt, RV64, OpenSBI",
+            "riscv64",
+            "qemu-system-riscv64",
+            "qemu-system-misc",
+            ("-M", "virt", "-cpu", "rv64", "-smp", "1"),
+            shift=4,
+            linux_arguments="console=ttyS0 rdinit=/init quiet panic=-1",
+            linux_counted=("rtstone.awake",),
         ),
         Board(
             "q35",
@@ -92,9 +130,20 @@ class System(NamedTuple):
     preempt: tuple[str, ...] = ()  # preemption models that the kernel can be started with
     # Benches that do not fit into the image: prefix of their ids, title, system that has them.
     apart: tuple[tuple[str, str, str], ...] = ()
+    # The system in the other domain of a hypervisor (rtstone.lab.xen), and that.
+    beside: System | None = None
+    hypervisor: str | None = None  # name in rtstone.lab.kernels
+
+    @property
+    def fetched(self) -> list[str]:
+        """The kernels and the hypervisor that it needs, by their names in rtstone.lab.kernels."""
+        names = (self.kernel, self.beside and self.beside.kernel, self.hypervisor)
+        return [name for name in names if name]
 
 
 VIRT, MPS2, Q35 = BOARDS["virt-a53"], BOARDS["mps2-an385"], BOARDS["q35"]
+RV32, RV64, RISCV = BOARDS["virt-rv32"], BOARDS["virt-rv64"], BOARDS["virt-riscv64"]
+XEN = BOARDS["virt-a53-xen"]
 FREERTOS = "FreeRTOS 11.2"
 
 
@@ -102,10 +151,24 @@ def _linux(name: str, package: kernels.Package) -> list[System]:
     """Return a kernel of Debian's on each board that it is built for."""
     return [
         System(kernels.PREFIX[board.arch] + name, package.title, board, 512, kernel=name,
-               preempt=preempt)
-        for board, preempt in ((VIRT, ()), (Q35, package.preempt))
+               preempt=package.preempt if board is Q35 else ())
+        for board in (VIRT, Q35, RISCV) if board.arch in package.arches
     ]  # fmt: skip
 
+
+def _beside(first: System, second: System) -> System:
+    """Return two systems as domains under Xen, with the agent in the first."""
+    name = kernels.XEN
+    return first._replace(
+        name=f"xen/{first.name}+{second.name}",
+        title=f"{first.title} beside {second.title}, under {kernels.HYPERVISORS[name].title}",
+        beside=second,
+        hypervisor=name,
+    )
+
+
+_RTOS = System("freertos-a64", FREERTOS, XEN, 128, image="freertos-a64-xen.elf")
+_LINUX = System("linux-6.1", kernels.PACKAGES["linux-6.1"].title, XEN, 512, kernel="linux-6.1")
 
 SYSTEMS = {
     system.name: system
@@ -120,22 +183,63 @@ SYSTEMS = {
             ),
         ),
         System("freertos-m3-hart", FREERTOS, MPS2, None, image="freertos-m3-hart.elf"),
+        System("freertos-m4f", FREERTOS, BOARDS["mps2-an386"], None, image="freertos-m4f.elf"),
+        System("freertos-m7", FREERTOS, BOARDS["mps2-an500"], None, image="freertos-m7.elf"),
+        System("freertos-m33", FREERTOS, BOARDS["mps2-an505"], None, image="freertos-m33.elf"),
+        System("freertos-rv32", FREERTOS, RV32, 128, image="freertos-rv32.elf"),
+        System("freertos-rv64", FREERTOS, RV64, 128, image="freertos-rv64.elf"),
         *(one for name, package in kernels.PACKAGES.items() for one in _linux(name, package)),
+        _beside(_RTOS, _LINUX),
+        _beside(_LINUX, _RTOS),
     )
 }  # fmt: skip
 
 
+def every() -> dict[str, System]:
+    """Return all systems by name, with those of the kernels that were built here."""
+    return SYSTEMS | {system.name: system for system in map(_own, kernels.own()) if system}
+
+
+def _own(note: kernels.Note) -> System | None:
+    """Return the system of a kernel that was built here, None if there is no such board."""
+    built = note.built
+    if built is None or built.board not in BOARDS:
+        return None
+    title = f"Linux {note.release} built here"
+    title += f", {' '.join(built.options)}" if built.options else ""
+    return System(
+        kernels.PREFIX[note.arch] + note.name, title, BOARDS[built.board], 512,
+        kernel=note.name, preempt=built.preempt,
+    )  # fmt: skip
+
+
 def find(name: str) -> System:
     """Return the system of that name.  Raises UsageError naming the nearest one."""
-    if name not in SYSTEMS:
-        raise unknown("lab system", name, SYSTEMS)
-    return SYSTEMS[name]
+    known = SYSTEMS if name in SYSTEMS else every()
+    if name not in known:
+        raise unknown("lab system", name, known)
+    return known[name]
+
+
+def alone(system: System) -> System:
+    """Return a system in a domain as it is without a hypervisor."""
+    return SYSTEMS[system.name.removeprefix("xen/").partition("+")[0]]
+
+
+def split(words: str) -> tuple[str, list[str]]:
+    """Return the name of a system, in which there may be a plus sign, and the words after it."""
+    for name in SYSTEMS:
+        if "+" in name and f"{words}+".startswith(f"{name}+"):
+            return name, words[len(name) + 1 :].split("+") if words != name else []
+    name, *others = words.split("+")
+    return name, others
 
 
 def with_kernel(arch: str) -> System:
     """Return the system of a user's own Linux kernel, on the board of that architecture."""
     title = "a kernel of the user's"
-    return System("linux", title, VIRT if arch == VIRT.arch else Q35, 512, kernel="linux")
+    (board,) = [board for board in (VIRT, Q35, RISCV) if board.arch == arch]
+    return System("linux", title, board, 512, kernel="linux")
 
 
 def kernel_words(board: Board, seed: int, preempt: str | None, icount: bool) -> list[str]:
@@ -157,22 +261,32 @@ def command(
     icount: bool = True,
     serial: str = "stdio",
     append: Sequence[str] = (),
+    modules: Mapping[int, Path] | None = None,
+    tree: Path | None = None,
 ) -> list[str]:
     """Return the emulator's command line.
 
     `image`: the kernel, or system and agent in one.  The agent's script is in `initramfs` for
     Linux, else in `script`.  `serial`: QEMU's name of the device for the guest's serial line.
-    `append`: further words of the kernel's command line.
+    `append`: further words of the kernel's command line.  A hypervisor is the `image`, finds its
+    domains in the device `tree`, and their files as `modules` by address.
     """
     board = system.board
     words = [board.emulator, *board.arguments]
-    if system.memory:
+    if system.beside:
+        words += ["-m", str(MEMORY)]
+    elif system.memory:
         words += ["-m", str(system.memory)]
     words += ["-nodefaults", "-display", "none", "-monitor", "none", "-serial", serial]
     words += ["-no-reboot", "-seed", str(seed), "-rtc", f"base={EPOCH},clock=vm"]
     if icount:
         words += ["-icount", f"shift={board.shift},sleep=off"]
     words += ["-kernel", str(image)]
+    if system.beside:
+        words += ["-dtb", str(tree)]
+        for address, file in (modules or {}).items():
+            words += ["-device", f"loader,file={file},addr={address:#x},force-raw=on"]
+        return words
     if system.kernel:
         line = [*kernel_words(board, seed, preempt, icount), *append]
         return [*words, "-initrd", str(initramfs), "-append", " ".join(line)]

@@ -133,6 +133,9 @@ def _today(system: systems.System) -> _Today:
 
 def _system(run: Run) -> str:
     parts = [run.agent.os if run.agent else None, run.conditions.get("cpu.model")]
+    detail = run.target.detail
+    if beside := detail.get("beside"):
+        parts.append(f"beside {beside} (load {detail['beside_load']}) under a hypervisor")
     return ", ".join(str(part) for part in parts if part)
 
 

@@ -21,19 +21,21 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from rtstone.errors import TargetError, UsageError, unknown
-from rtstone.lab import images, kernels, systems
+from rtstone.interrupt import bound
+from rtstone.lab import images, kernels, systems, xen
 from rtstone.lab.kernels import Kernel
-from rtstone.lab.systems import System
+from rtstone.lab.systems import SCRIPT_MARK, System
 from rtstone.resources import BUILT, digest
 from rtstone.targets.base import Link, Listed, Options, Target
+from rtstone.targets.lines import says_bye
 from rtstone.targets.local import Local
 from rtstone.targets.process import Process
-from rtstone.targets.words import Check, one_of, parse, whole
+from rtstone.targets.words import Check, one_of, parse, text, whole
+from rtstone.targets.xen import NONE, Console, company
 from rtstone.wire import commands
 from rtstone.wire.reader import MARK
 
 OLDEST = (7, 2)  # the oldest version of QEMU that was tested
-SCRIPT_MARK = b"#rts script\n"  # marks a script in the guest's memory
 CONSOLE = "console"  # file name
 SEEDS = 2**31
 POLL_S = 0.02
@@ -58,7 +60,8 @@ class Watcher(NamedTuple):
 class Qemu(Target):
     """``qemu:SYSTEM[+preempt=MODEL][+seed=N][+append=WORDS][+icount=off]``.
 
-    The system may be ``kernel=FILE``.
+    The system may be ``kernel=FILE``.  One that has another beside it, under a hypervisor, takes
+    ``+beside=LOAD``, what that one does, and ``+xen=WORDS`` for the hypervisor's command line.
     """
 
     hosted = True
@@ -77,13 +80,20 @@ class Qemu(Target):
             self._kernel_file = Path(name.removeprefix(KERNEL))
             self.system = systems.with_kernel(self.kernel.arch)
         else:
-            name, *words = argument.split("+")
+            name, words = systems.split(argument)
             self.system = systems.find(name)
         given = _words(words, self.system, self.name)
         self._preempt = given.get("preempt")
         self._seed = int(given.get("seed", "1"))
         self._append = given.get("append", "").split()
+        self._beside = given.get("beside", NONE)
+        self._xen = [*xen.ARGUMENTS, *given.get("xen", "").split()]
         self.counts = given.get("icount", "on") == "on"
+        if not self.counts and self.system.board.counts_always:
+            raise UsageError(
+                f"{self.system.board.name} has a right clock only while instructions are counted: "
+                f"without icount=off, in target '{self.name}'"
+            )
         self.agent = str(self.image)
 
     @classmethod
@@ -91,7 +101,7 @@ class Qemu(Target):
         """Return the systems of the lab, one entry per preemption model."""
         label = "instructions, not time"
         found = []
-        for system in systems.SYSTEMS.values():
+        for system in systems.every().values():
             for model in system.preempt or (None,):
                 name, title = system.name, f"{system.title} on {system.board.title}"
                 if model:
@@ -105,19 +115,27 @@ class Qemu(Target):
             # The same source makes the same tables, and a kernel takes seconds to boot.
             return Local().start(options)
         lines = (commands.LIST, commands.BYE) if options.catalogue else options.script
-        return _Emulator(lambda files: self._command(files, lines), self.system.board.name)
+        name = self.system.board.name
+        if beside := self.system.beside:
+            if options.catalogue:  # of the same source, and it prints its tables in no time
+                return Qemu(systems.alone(self.system).name).start(options)
+            console = Console(beside.name, self._beside)
+            return _Domains(lambda files: self._domains(files, lines), name, console)
+        return _Emulator(lambda files: self._command(files, lines), name)
 
     def check_ready(self) -> None:
         """Raise TargetError if the emulator, the agent or the kernel is missing."""
         assert self.version
-        if not self.image.exists():
-            raise TargetError(f"no agent for this board, {self.image}; run `rtstone lab build`")
+        both = [self.system, *([self.system.beside] if self.system.beside else [])]
+        for image in map(_image, both):
+            if not image.exists():
+                raise TargetError(f"no agent for this board, {image}; run `rtstone lab build`")
         if self.system.kernel:
             assert self.kernel
-            if not images.mke2fs():
-                raise TargetError(
-                    "mke2fs is not installed; install it with: apt-get install e2fsprogs"
-                )
+        for name in self.system.fetched:
+            kernels.find(name, self.system.board.arch)
+        if any(one.kernel for one in both) and not images.mke2fs():
+            raise TargetError("mke2fs is not installed; install it with: apt-get install e2fsprogs")
 
     def cpus(self) -> frozenset[int]:
         """Return the only CPU."""
@@ -137,7 +155,7 @@ class Qemu(Target):
             "system": system.name,
             "board": board.name,
             "preempt": self._preempt,
-            "seed": self._seed if system.kernel else None,
+            "seed": self._seed if _has_linux(system) else None,
             "icount": self.counts,
             "shift": board.shift if self.counts else None,
             "instructions_per_s": board.instructions_per_s if self.counts else None,
@@ -150,6 +168,22 @@ class Qemu(Target):
             "kernel_bytes": kernel and kernel.image.stat().st_size,
             "image_sha256": None if kernel else digest(self.image),
             "agent_sha256": digest(self.image),
+            **_built(kernel),
+            **(self._other(system.beside) if system.beside else {}),
+        }
+
+    def _other(self, beside: System) -> dict[str, str | int | None]:
+        """Return what a result depends on besides the agent's domain."""
+        assert self.system.hypervisor
+        hypervisor = kernels.find(self.system.hypervisor, self.system.board.arch)
+        files = xen.modules([self._company(beside)])
+        return {
+            "hypervisor": hypervisor.package,
+            "hypervisor_sha256": hypervisor.sha256,
+            "hypervisor_command": " ".join(self._xen),
+            "beside": beside.name,
+            "beside_load": self._beside,
+            "beside_sha256": sha256(b"".join(files.values())).hexdigest(),
         }
 
     def _words(self) -> str:
@@ -166,6 +200,8 @@ class Qemu(Target):
                 icount=self.counts,
                 serial=f"file:{CONSOLE}",
                 append=self._append,
+                modules={},
+                tree=Path("tree"),
             )
         )
 
@@ -180,9 +216,7 @@ class Qemu(Target):
     @property
     def image(self) -> Path:
         """Return the agent: a program of the guest, or an image with its operating system."""
-        if self.system.image:
-            return BUILT / self.system.image
-        return images.AGENTS[self.system.board.arch]
+        return _image(self.system)
 
     @cached_property
     def version(self) -> str:
@@ -207,7 +241,7 @@ class Qemu(Target):
     def _command(self, files: _Files, lines: Sequence[str]) -> list[str]:
         """Return the emulator's command line; its input and console are among ``files``."""
         self.check_ready()
-        text = "".join(f"{line}\n" for line in commands.script(lines)).encode("ascii")
+        text = _script(lines)
         image, initramfs, script = self.image, None, None
         if self.system.kernel:
             image = self.kernel.image
@@ -229,25 +263,83 @@ class Qemu(Target):
         )
         return [*words, *watcher.words]
 
+    def _company(self, beside: System) -> xen.Domain:
+        """Return the domain beside the agent's, with what it does."""
+        setting = xen.Setting(self._seed, self.counts, self._append)
+        return xen.domain(beside, _script(company(self._beside)), setting)
+
+    def _domains(self, files: _Files, lines: Sequence[str]) -> list[str]:
+        """Return the emulator's command line for a hypervisor and two domains."""
+        self.check_ready()
+        system = self.system
+        assert system.beside
+        assert system.hypervisor
+        setting = xen.Setting(self._seed, self.counts, self._append)
+        agent = xen.domain(system, _script(lines), setting, xen.SETTLE_MS)
+        domains = [agent, self._company(system.beside)]
+        tree = xen.device_tree(domains, self._xen, systems.MEMORY)
+        modules = xen.modules(domains)
+        return systems.command(
+            system,
+            image=kernels.find(system.hypervisor, system.board.arch).image,
+            tree=files.holding(tree),
+            modules={address: files.holding(data) for address, data in modules.items()},
+            seed=self._seed,
+            icount=self.counts,
+            serial=f"file:{files.console}",
+        )
+
+
+def _script(lines: Sequence[str]) -> bytes:
+    return "".join(f"{line}\n" for line in commands.script(lines)).encode("ascii")
+
+
+def _image(system: System) -> Path:
+    """Return the agent of a system: a program of the guest, or an image with the system."""
+    return BUILT / system.image if system.image else images.AGENTS[system.board.arch]
+
+
+def _has_linux(system: System) -> bool:
+    return bool(system.kernel or (system.beside and system.beside.kernel))
+
+
+def _built(kernel: Kernel | None) -> dict[str, str | int | None]:
+    """Return how a kernel was built, nothing unless it was here."""
+    if kernel is None or kernel.built is None:
+        return {}
+    built = kernel.built
+    return {
+        "kernel_source": built.source,
+        "kernel_options": " ".join(built.options),
+        "kernel_compiler": built.compiler,
+    }
+
 
 def _words(words: Sequence[str], system: System, spec: str) -> dict[str, str]:
     """Parse the options after the name.  Raises UsageError."""
     known = {"icount": one_of("on", "off")}
-    if system.kernel:
+    if _has_linux(system):
         known["seed"] = whole(SEEDS)
         known["append"] = _kernel_words(system)
+    if system.beside:
+        known["beside"], known["xen"] = text, text
     if system.preempt:
         known["preempt"] = one_of(*system.preempt)
 
     def check_of(name: str) -> Check:
         if name == "preempt" and not system.preempt:
             raise UsageError(f"{system.name} has only one preemption model, in target '{spec}'")
-        if name == "seed" and not system.kernel:
+        if name == "seed" and name not in known:
             raise UsageError(
                 f"{system.name} uses no random numbers, so there is no seed, in target '{spec}'"
             )
-        if name == "append" and not system.kernel:
+        if name == "append" and name not in known:
             raise UsageError(f"{system.name} has no kernel command line, in target '{spec}'")
+        if name == "smp":
+            raise UsageError(
+                "boards of the lab have one CPU: of two, each would wait for the emulator to have "
+                f"run the other (docs/lab.md, One CPU), in target '{spec}'"
+            )
         if name not in known:
             raise unknown("word", name, known)
         return known[name]
@@ -335,7 +427,7 @@ class _Emulator(Process):
         with ExitStack() as stack:
             files = _Files()
             stack.callback(files.close)
-            words = _bound_to_this(command(files))
+            words = bound(command(files))
             super().__init__(words, "see `rtstone lab list`", files.numbers)
             self._files = stack.pop_all()
             self._console = files.written
@@ -372,7 +464,22 @@ class _Emulator(Process):
         return f"; its console ends: {text[:WORDS]}" if text else super().last_words()
 
 
-def _bound_to_this(command: list[str]) -> list[str]:
-    """Wrap the command so that it ends if this process is killed."""
-    keeper = shutil.which("setpriv")
-    return [keeper, "--pdeathsig", "KILL", *command] if keeper else command
+class _Domains(_Emulator):
+    """A running emulator whose console is that of a hypervisor, with all its domains."""
+
+    def __init__(
+        self, command: Callable[[_Files], list[str]], board: str, console: Console
+    ) -> None:
+        self._split = console
+        self._over = False
+        super().__init__(command, board)
+
+    def read(self, timeout: float) -> bytes | None:
+        """Return one line, as ``Link.read``: a hypervisor outlives its domains."""
+        line = b"" if self._over else super().read(timeout)
+        self._over = self._over or says_bye(line)
+        return line
+
+    def _more(self, timeout: float) -> bytes | None:
+        more = super()._more(timeout)
+        return (self._split.feed(more) or None) if more else more

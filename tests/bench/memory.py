@@ -6,24 +6,21 @@ deepest stack of the case's tasks, and the maximum of the heap in use, including
 
 from __future__ import annotations
 
-import json
 import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
 from rtstone.lab import systems
 from rtstone.resources import BUILT
+from tests.agent.speak import Json, asked, records
 
-IMAGES = [("freertos-a64", "aarch64-linux-gnu-size"), ("freertos-m3", "arm-none-eabi-size")]
+IMAGES = [name for name, system in systems.SYSTEMS.items() if system.image]
 BRIEFLY = {"samples": "samples=20", "time": "time=1000000000", "warmup": "warmup=2"}
 LIMIT_S = 600
-
-Json = dict[str, Any]
 
 
 def emulate(name: str, commands: Sequence[str]) -> list[Json]:
@@ -31,13 +28,13 @@ def emulate(name: str, commands: Sequence[str]) -> list[Json]:
     system = systems.find(name)
     with tempfile.TemporaryDirectory() as place:
         script = Path(place) / "script"
-        script.write_bytes("\n".join(["#rts script", *commands, ""]).encode() + b"\0")
+        script.write_bytes(b"#rts script\n" + asked(*commands) + b"\0")
         command = systems.command(system, image=BUILT / str(system.image), script=script)
         done = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT_S, check=True
         )
-    lines = [line for line in done.stdout.splitlines() if line.startswith(b"#rts ")]
-    return [json.loads(line.split(b" ", 2)[2].rsplit(b" ", 1)[0]) for line in lines]
+    lines = [line for line in done.stdout.splitlines(keepends=True) if line.startswith(b"#rts ")]
+    return records(b"".join(lines))
 
 
 def case_of(number: int, bench: Json) -> str:
@@ -56,9 +53,9 @@ def shown(number: int | None) -> str:
 def main() -> None:
     """Print sizes, and a table per image."""
     console = Console()
-    for name, size in IMAGES:
+    for name in IMAGES:
         image = BUILT / str(systems.find(name).image)
-        sizes = subprocess.run([size, image], capture_output=True, text=True, check=True)
+        sizes = subprocess.run(["size", image], capture_output=True, text=True, check=True)
         console.print(sizes.stdout)
         benches = [r for r in emulate(name, ["list"]) if r["t"] == "bench"]
         found = emulate(name, [case_of(i, bench) for i, bench in enumerate(benches)])

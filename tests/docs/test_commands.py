@@ -45,6 +45,7 @@ NOT_HERE = {
     "tune restore": "as tune apply",
     "run --resume": "needs a run that was interrupted; tests/cli/test_resume.py has one",
     "explain": "needs a run on an emulated board, or a trace; tests/cli/test_explain.py has them",
+    "lab build-kernel": "takes minutes; tests/lab/test_build.py builds a tree that does not",
     "lab build": "make test does",
     "lab fetch": "make test does",
 }
@@ -101,7 +102,7 @@ ON_BOARDS: set[str] = set()  # commands that have run: each takes long, and stan
 def run(command: Command, page: str, cli: Cli) -> None:
     for target in (word for word in command.words if word.startswith("qemu:")):
         if target.partition("+")[0] not in ready() or command.text in ON_BOARDS:
-            return  # `rtstone lab list` says what brings it
+            return  # `rtstone lab list` says what brings it; Xen, half a minute each: tests/lab
         ON_BOARDS.add(command.text)
     if command.words[:2] == ["agent", "--arch"]:
         wanted = architecture(command.words[2])

@@ -38,7 +38,7 @@ def measured(cli: Cli, place: Path, system: str, *words: str) -> dict[str, Any]:
     return dict(run.document["results"][0])
 
 
-@pytest.mark.parametrize("system", ["freertos-a64", "freertos-m3"])
+@pytest.mark.parametrize("system", ["freertos-a64", "freertos-m3", "freertos-m4f"])
 def test_the_tick_makes_a_sample_longer_by_its_instructions(
     cli: Cli, tmp_path: Path, system: str
 ) -> None:
@@ -51,6 +51,15 @@ def test_the_tick_makes_a_sample_longer_by_its_instructions(
     longer = found["way"]["sample"]["raw"] - found["against"]["sample"]["raw"]
     assert longer > 10
     assert 0 <= longer - tick <= 1  # on AArch64 with the vector's jump
+
+
+def test_a_processor_that_is_not_known_is_refused(cli: Cli, tmp_path: Path) -> None:
+    measured(cli, tmp_path / "run", "freertos-rv64", "sem.post.higher", "-p", "samples=20")
+    done = cli("explain", tmp_path / "run")
+    assert done.status == 2
+    assert done.says.startswith(
+        "rtstone: explain does not know the instructions of QEMU virt, RV64"
+    )
 
 
 def test_a_wake_up_is_explained_twice_alike(cli: Cli, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from rtstone.errors import TargetError, UsageError
 from rtstone.lab import kernels
 from rtstone.lab.kernels import NOTE, Note
 
+RISCV = bytes(56) + b"RSC\x05" + bytes(64) + b"Linux version 7.2.13-riscv64 (x@y) gcc" + bytes(64)
 ARM64 = bytes(56) + b"ARM\x64" + bytes(64) + b"Linux version 6.1.0-9-arm64 (x@y) gcc" + bytes(64)
 
 
@@ -32,6 +33,7 @@ def bz_image(flags: int = 1) -> bytes:
     [
         (ARM64, "aarch64", "6.1.0-9-arm64"),
         (gzip.compress(ARM64, mtime=0), "aarch64", "6.1.0-9-arm64"),
+        (RISCV, "riscv64", "7.2.13-riscv64"),
         (bz_image(), "x86_64", "6.1.0-9-amd64"),
     ],
 )

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from rtstone.lab.ready import missing
-from rtstone.lab.systems import SYSTEMS
+from rtstone.lab.systems import SYSTEMS, find, split
 from rtstone.targets.qemu import Qemu
 from tests.conftest import Cli, disturbed
 
@@ -42,7 +42,7 @@ def quiet(cli: Cli, name: str) -> dict[str, Any]:
 def skip_unless_ready(name: str) -> None:
     if name not in QUICK and os.environ.get("RTSTONE_LAB") != "all":
         pytest.skip("takes long: RTSTONE_LAB=all runs it")
-    if lacking := missing(SYSTEMS[name.partition("+")[0]]):
+    if lacking := missing(find(split(name)[0])):
         pytest.skip(f"no {lacking[0].what}: {lacking[0].command}")
 
 

@@ -17,9 +17,9 @@ from msgspec import structs
 from rtstone.documents.plan import Case, Plan
 from rtstone.documents.run import Target
 from rtstone.errors import UsageError
-from rtstone.lab import images
+from rtstone.lab import images, systems
 from rtstone.lab.kernels import Kernel
-from rtstone.lab.systems import SYSTEMS
+from rtstone.lab.systems import split
 from rtstone.runner import session
 from rtstone.runner.listener import Listener
 from rtstone.store.index import find as find_run
@@ -276,9 +276,11 @@ def test_an_image_that_was_not_built(lab: Lab, cli: Cli, tmp_path: Path) -> None
         ("qemu:freertos-a46", "freertos-a64"),
         ("qemu:linux-6.1+seed=x", "seed is a whole number below"),
         ("qemu:linux-6.1+seed=99999999999", "seed is a whole number below"),
+        ("qemu:freertos-rv32+icount=off", "virt-rv32 has a right clock only while instructions"),
         ("qemu:freertos-a64+icount=no", "icount is one of on, off, not 'no'"),
         ("qemu:freertos-a64+sed=1", "unknown word 'sed'"),
         ("qemu:freertos-a64+seed=1", "freertos-a64 uses no random numbers"),
+        ("qemu:linux-6.1+smp=2", "boards of the lab have one CPU"),
         ("qemu:linux-6.1+seed=1+seed=2", "seed is given twice"),
         ("qemu:linux-6.1+append= ", "append is one or more words of the kernel's command line"),
         ("qemu:linux-6.1+append=a\tb", "printable ASCII characters"),
@@ -307,7 +309,7 @@ def test_every_system_is_listed_under_the_name_that_it_has() -> None:
     names = [listed.argument for listed in qemu.Qemu.listed()]
     assert names[-1] == "kernel=FILE"
     assert {find(f"qemu:{name}").name for name in names[:-1]} == {f"qemu:{n}" for n in names[:-1]}
-    assert set(SYSTEMS) == {name.split("+")[0] for name in names[:-1]}
+    assert set(systems.every()) == {split(name)[0] for name in names[:-1]}
 
 
 # ---- what must not change when a run is resumed -------------------------------------------------

@@ -5,12 +5,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "board_config.h"
+
+#ifdef BOARD_XEN
+#define BOARD_NAME "virt-a53-xen"
+#define BOARD_SCRIPT 0x40001000u /* in the image (rtstone/lab/xen.py) */
+#define BOARD_EVENT "cntv"       /* the timer that generates events, beside the tick */
+/* How long to wait for the other domain at the start, in ms. */
+#define BOARD_SETTLE_MS (*(const volatile uint32_t *)(uintptr_t)(BOARD_SCRIPT - 4))
+#else
 #define BOARD_NAME "virt-a53"
+#define BOARD_SCRIPT 0x47000000u /* where QEMU's loader puts the script */
+#define BOARD_EVENT "cntp"       /* the timer that generates events */
+#endif
 #define BOARD_ARCH "aarch64"
 #define BOARD_HZ UINT64_C(62500000) /* of the counter */
 #define BOARD_COUNTER "cntvct"
-#define BOARD_SCRIPT 0x47000000u /* where QEMU's loader puts the script */
-#define BOARD_EVENT "cntp"       /* the timer that generates events */
 
 /* What the agent may use (core/sizes.h; there is plenty). */
 #define RTS_TABLE_BYTES (64 << 10)
@@ -33,7 +43,8 @@ static inline uint64_t board_now(void)
 /* Requests the software interrupt, which has been served when this returns. */
 static inline void board_raise(void)
 {
-    *(volatile uint32_t *)(uintptr_t)0x08000f00 = 2u << 24 | 1; /* GICD_SGIR: to itself, SGI 1 */
+    /* GICD_SGIR: to itself, SGI 1 */
+    *(volatile uint32_t *)(uintptr_t)(BOARD_GICD + 0xf00) = 2u << 24 | 1;
     __asm__ volatile("dsb sy\n\tisb" ::: "memory");
 }
 

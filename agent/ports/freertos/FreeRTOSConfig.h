@@ -17,7 +17,9 @@
 #endif
 #define configUSE_TICKLESS_IDLE 0
 #define configUSE_PORT_OPTIMISED_TASK_SELECTION 1
+#ifndef configUSE_IDLE_HOOK
 #define configUSE_IDLE_HOOK 0
+#endif
 #define configIDLE_SHOULD_YIELD 1
 
 #define configUSE_MUTEXES 1

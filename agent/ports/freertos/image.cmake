@@ -30,6 +30,9 @@ add_compile_definitions(${RTS_DEFINITIONS}
 
 # The unmodified kernel, without our warnings.
 set(KERNEL_INCLUDES ${FREERTOS_KERNEL_PATH}/include ${PORTABLE_KERNEL}/${RTS_FREERTOS_PORT})
+foreach(folder IN LISTS RTS_KERNEL_INCLUDES) # in the port's own
+  list(APPEND KERNEL_INCLUDES ${PORTABLE_KERNEL}/${RTS_FREERTOS_PORT}/${folder})
+endforeach()
 file(GLOB KERNEL_PORT ${PORTABLE_KERNEL}/${RTS_FREERTOS_PORT}/*.c
      ${PORTABLE_KERNEL}/${RTS_FREERTOS_PORT}/*.S)
 add_library(
@@ -59,7 +62,7 @@ function(link_image image)
   target_link_options(
     ${image} PRIVATE -nostdlib -nostartfiles -static -no-pie -L${RTS_LIBC}/${RTS_LIBC_VARIANT}
     -T${BOARD}/link.ld -Wl,--gc-sections -Wl,--build-id=none -Wl,-z,noexecstack
-    -Wl,--no-warn-rwx-segments -Wl,-Map=${CMAKE_CURRENT_BINARY_DIR}/${image}.map)
+    ${RTS_LINK_OPTIONS} -Wl,--no-warn-rwx-segments -Wl,-Map=${CMAKE_CURRENT_BINARY_DIR}/${image}.map)
   set_property(TARGET ${image} PROPERTY LINK_DEPENDS ${BOARD}/link.ld)
 endfunction()
 link_image(${RTS_IMAGE})
@@ -70,7 +73,7 @@ foreach(test port_test bad_cases)
                              ${PORT}/main.c)
   target_include_directories(${test}.elf PRIVATE tests)
   target_compile_definitions(${test}.elf PRIVATE FREERTOS_RUN=test_main CHECK_MAIN=test_main)
-  target_link_options(${test}.elf PRIVATE -Wl,--defsym=board_ram=0x20000
-                                      -Wl,--defsym=board_flash=0x40000) # it may be larger
+  target_link_options(${test}.elf PRIVATE -Wl,--defsym=board_ram=0x60000
+                                      -Wl,--defsym=board_flash=0x90000) # it may be larger
   link_image(${test}.elf)
 endforeach()

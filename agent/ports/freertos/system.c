@@ -130,6 +130,9 @@ void rts_port_conditions(rts_wire *w)
     rts_wire_bool(w, "freertos.tickless", configUSE_TICKLESS_IDLE);
     rts_wire_bool(w, "freertos.queue_sets", configUSE_QUEUE_SETS);
     rts_wire_bool(w, "freertos.checks", RTS_FREERTOS_CHECKS);
+#ifdef BOARD_SETTLE_MS
+    rts_wire_uint(w, "guest.settled_ms", BOARD_SETTLE_MS);
+#endif
 }
 
 /* ---- after a fault ------------------------------------------------------------------------- */

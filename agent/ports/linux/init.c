@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
+#include <sys/random.h>
 #include <sys/reboot.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -71,10 +72,9 @@ static _Noreturn __attribute__((noinline)) void stay_awake(void)
  * executed, and the run is then not reproducible. Long sequences of no-ops cost the emulator almost
  * nothing.
  */
-static void keep_awake(void)
+static void keep_awake(const char *line)
 {
-    char line[4096];
-    if (!posix_read_line("/proc/cmdline", line, sizeof line) || !strstr(line, "rtstone.awake"))
+    if (!strstr(line, "rtstone.awake"))
         return;
     pid_t awake = fork();
     if (awake < 0)
@@ -84,6 +84,28 @@ static void keep_awake(void)
     if (sched_setscheduler(0, SCHED_IDLE, &(struct sched_param){0}))
         give_up("cannot use SCHED_IDLE");
     stay_awake();
+}
+
+/*
+ * Waits for the kernel's random numbers if the command line asks for it: nobody has given a domain
+ * of Xen a seed, and without one each system call takes some ten thousand instructions more for the
+ * random offset of its stack. The kernel gathers what it needs while somebody waits.
+ */
+static void await_random(const char *line)
+{
+    char byte;
+    if (strstr(line, "rtstone.random") && getrandom(&byte, 1, 0) != 1)
+        give_up("cannot read random numbers");
+}
+
+/* What the command line of the kernel asks for. */
+static void obey_kernel_words(void)
+{
+    char line[4096];
+    if (!posix_read_line("/proc/cmdline", line, sizeof line))
+        return;
+    keep_awake(line);
+    await_random(line);
 }
 
 static const struct {
@@ -314,7 +336,7 @@ bool posix_init(void)
         hurry(true);
     mount_all();
     take_console();
-    keep_awake();
+    obey_kernel_words();
     if (linux_start.measured) {
         hold_records();
     } else {

@@ -163,6 +163,10 @@ _IN_THE_LAB = [
     Aspect("board", "care", _detail("board")),
     Aspect("shift", "care", _detail("shift")),
     Aspect("QEMU", "care", _qemu),
+    Aspect("hypervisor", "care", _detail("hypervisor")),
+    Aspect("its command line", "care", _detail("hypervisor_command")),
+    Aspect("system beside", "care", _detail("beside")),
+    Aspect("its load", "care", _detail("beside_load")),
 ]
 _IN_TIME = [
     Aspect("CPU", "care", _condition("cpu.model")),

@@ -161,5 +161,8 @@ def called(run: Run) -> str:
     system, preempt = run.target.detail.get(SYSTEM), run.target.detail.get("preempt")
     if not isinstance(system, str):
         return run.target.name
+    beside = run.target.detail.get("beside_load")
+    if beside and beside != "none":
+        return f"{system} beside={beside}"
     told = isinstance(preempt, str) and preempt not in system
     return f"{system} {preempt}" if told else system

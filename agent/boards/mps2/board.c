@@ -1,4 +1,5 @@
-/* The board `mps2-an385`: start, interrupts, timers, console, end. */
+/* QEMU's boards MPS2: start, interrupts, timers, console, end. ../mps2.cmake has their addresses.
+ */
 #include "board.h"
 
 #include <string.h>
@@ -7,13 +8,13 @@
 #include "freertos.h"
 #include "task.h"
 
-#define TIMER0 0x40000000u
-#define TIMER1 0x40001000u
-#define UART 0x40004000u
+#define TIMER0 BOARD_TIMERS
+#define TIMER1 (BOARD_TIMERS + 0x1000)
+#define UART BOARD_UART
 #define SYSTICK 0xe000e010u
 
 enum { CTRL = 0x0, VALUE = 0x4, RELOAD = 0x8, CLEAR = 0xc }; /* of a timer */
-enum { EVENT_IRQ = 8 };
+enum { EVENT_IRQ = BOARD_EVENT_IRQ };
 
 #define PRIORITY 0xc0 /* of interrupts that may call the kernel and preempt the tick */
 #define TICK_COUNTS (configCPU_CLOCK_HZ / configTICK_RATE_HZ)
@@ -40,6 +41,10 @@ static volatile uint32_t halves_gone;
 
 _Noreturn void board_reset(void)
 {
+#ifdef __ARM_FP
+    BOARD_REG(0xe000ed88) = 0xf00000; /* CPACR: the FPU is on */
+    __asm__ volatile("dsb\n\tisb" ::: "memory");
+#endif
     memcpy(board_data, board_data_image, (uintptr_t)board_data_end - (uintptr_t)board_data);
     memset(board_bss, 0, (uintptr_t)board_bss_end - (uintptr_t)board_bss);
     main();

@@ -1,0 +1,315 @@
+"""Build Linux kernels for the lab's boards, out of their source trees.
+
+Equal sources, options and compilers give the same kernel, byte for byte.  What is being built is in
+a folder of the lab's cache that nobody else can write to, and stays there, so that `make` compiles
+only what has changed since; a kernel that is ready is moved to its place in one step.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from rtstone import resources
+from rtstone.cpus import usable_cpus
+from rtstone.errors import TargetError, UsageError
+from rtstone.interrupt import bound
+from rtstone.lab import kconfig, kernels, sources
+from rtstone.lab.fetch import Say
+from rtstone.lab.kconfig import Option
+from rtstone.lab.kernels import NOTE, OWN, Built, Kernel, Note
+from rtstone.lab.sources import Source
+from rtstone.lab.systems import BOARDS, EPOCH, Board
+
+
+class Recipe(NamedTuple):
+    """How Linux is built for a board."""
+
+    arch: str  # as Linux names it
+    cross: str  # what the names of the compiler's programs begin with
+    package: str  # of Debian, with the compiler
+    goal: str  # of the kernel's Makefile
+    image: str  # what that makes
+    headers: tuple[tuple[str, str], ...] = ()  # for its tools, with Debian's packages of them
+
+
+RECIPES = {
+    "virt-a53": Recipe(
+        "arm64", "aarch64-linux-gnu-", "gcc-aarch64-linux-gnu", "Image", "arch/arm64/boot/Image"
+    ),
+    "q35": Recipe(
+        "x86",
+        "x86_64-linux-gnu-",
+        "gcc-x86-64-linux-gnu",
+        "bzImage",
+        "arch/x86/boot/bzImage",
+        (("gelf.h", "libelf-dev"),),
+    ),
+}
+# Programs that a kernel's Makefile runs, each with the Debian package that provides it.
+TOOLS = {"make": "make", "gcc": "gcc", "flex": "flex", "bison": "bison", "bc": "bc"}
+OBJECTS = "objects"  # folder of the lab's cache
+LOG = "rtstone-build.log"  # beside the objects: what make said
+ROOM = 1 << 30  # bytes that a build of a small kernel takes, at most
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
+_KEPT = ("PATH", "HOME", "TMPDIR", "CCACHE_")  # what make learns of the environment
+_WRONG = re.compile(r"No space left on device|\berror: |undefined reference|\*\*\* \S|not found$")
+
+
+class _Job(NamedTuple):
+    """A kernel to build."""
+
+    name: str
+    source: Source
+    board: Board
+    recipe: Recipe
+    base: list[Option]  # of the board
+    given: list[Option]  # by the user
+
+    @property
+    def wanted(self) -> dict[str, Option]:
+        return kconfig.merged([*self.base, *self.given])
+
+    @property
+    def origin(self) -> str:
+        words = [str(self.source.tree), self.board.name, *sorted(map(str, self.wanted.values()))]
+        return sha256("\n".join(words).encode()).hexdigest()
+
+
+def build(
+    source: str, board: str, fragments: Sequence[str], name: str | None, say: Say = print
+) -> Kernel:
+    """Build a kernel, unless the same one is there, and return it.
+
+    `source`: a directory, or a package of Debian as `rtstone.lab.sources` knows it.  `fragments`:
+    files, or single options, beyond the board's own.  `name`: without ``own/``; made of version and
+    options if it is None.  Raises UsageError for what cannot be built as it is asked for, and
+    TargetError if something is missing here, or the build fails.
+    """
+    recipe = RECIPES[board]
+    given = [option for fragment in fragments for option in kconfig.read(fragment)]
+    if name is not None and not NAME.fullmatch(name):
+        raise UsageError(
+            f"kernel name '{name}': take up to 40 letters, digits, dots, dashes and underscores"
+        )
+    sources.check_tools(TOOLS | {f"{recipe.cross}gcc": recipe.package})
+    _check_headers(recipe)
+    base = kconfig.read(str(resources.path("lab", "fragments", f"{board}.config")))
+    try:
+        tree = sources.find(source, say)
+        own = f"{OWN}/{name or _name_of(tree.version, given)}"
+        return _build(_Job(own, tree, BOARDS[board], recipe, base, given), say)
+    except OSError as error:
+        raise _disk_error(error) from error
+
+
+def _check_headers(recipe: Recipe) -> None:
+    """Raise TargetError naming a header that is not there, and Debian's package of it."""
+    for header, package in recipe.headers:
+        done = subprocess.run(
+            ["gcc", "-E", "-include", header, "-x", "c", os.devnull], capture_output=True,
+            check=False, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        if done.returncode:
+            raise TargetError(f"not installed: {header}; `apt-get install {package}` as root")
+
+
+def _name_of(version: str, given: Sequence[Option]) -> str:
+    """Return a name that tells what is special about a kernel."""
+    words = [version]
+    for option in given:
+        word = option.name.removeprefix("CONFIG_").lower()
+        value = option.value.strip('"')
+        words.append({"y": word, "n": f"no-{word}"}.get(value, f"{word}-{value}"))
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", "-".join(words))[:40]
+
+
+def _disk_error(error: OSError) -> TargetError:
+    place = error.filename or kernels.cache()
+    if error.errno == errno.ENOSPC:
+        return _full(place)
+    return TargetError(f"the lab's folder, {place}: {error.strerror}")
+
+
+def _full(place: object) -> TargetError:
+    return TargetError(f"the disk of {place} is full: make room, and run the same command again")
+
+
+def _build(job: _Job, say: Say) -> Kernel:
+    """Build a kernel, unless the same one is there."""
+    arch = job.board.arch
+    compiler = _first_line([f"{job.recipe.cross}gcc", "--version"])
+    made_of = (job.origin, sources.fingerprint(job.source.tree), compiler, EPOCH)
+    key = sha256("\n".join(made_of).encode()).hexdigest()
+    there = next((one for one in kernels.own() if (one.name, one.arch) == (job.name, arch)), None)
+    if there and there.built and there.built.key == key:
+        with suppress(TargetError):  # it was damaged: it is built again
+            kernel = kernels.find(job.name, arch)
+            say(f"{job.name} is there already, of the same sources, options and compiler")
+            return kernel
+    if there and (there.built is None or there.built.origin != job.origin):
+        raise UsageError(
+            f"name '{job.name.removeprefix(f'{OWN}/')}' is taken by a kernel of other options or "
+            f"sources; give another --name, or remove {kernels.folder(job.name, arch)}"
+        )
+    with _objects(job.origin) as place:
+        config = _configure(job, place, say)
+        say(f"building {job.name}: Linux {job.source.version} for {job.board.name}")
+        _make(job, place, job.recipe.goal)
+        kernel = kernels.from_file(place / job.recipe.image)
+        if kernel.arch != arch:
+            raise TargetError(f"{kernel.image} is for {kernel.arch}, not for {arch}")
+        return _store(job, kernel, config, compiler, key)
+
+
+def _first_line(command: list[str]) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout.partition("\n")[0]
+
+
+@contextmanager
+def _objects(origin: str) -> Iterator[Path]:
+    """Provide the folder of a kernel's objects, which no other build then has."""
+    place = kernels.private(OBJECTS) / origin[:16]
+    place.mkdir(mode=0o700, exist_ok=True)
+    sources.check_room(place, ROOM)
+    with (place / ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise TargetError(
+                f"this kernel is being built already, in {place}; wait for that"
+            ) from None
+        yield place
+
+
+# ---- the kernel's Makefile ---------------------------------------------------------------------
+
+
+def _configure(job: _Job, place: Path, say: Say) -> str:
+    """Write the `.config` and return its text.
+
+    Raises UsageError for options that did not take: of the board's without the user's, as those may
+    exclude some of them, which is told.
+    """
+    config = _configured(job, place, job.base)
+    if gone := kconfig.lost(job.base, config):
+        raise UsageError(f"Linux {job.source.version}: {kconfig.refusal(gone)}")
+    if not job.given:
+        return config
+    wanted = job.wanted
+    config = _configured(job, place, list(wanted.values()))
+    names = {option.name for option in job.given}
+    if gone := kconfig.lost((wanted[name] for name in sorted(names)), config):
+        raise UsageError(f"Linux {job.source.version}: {kconfig.refusal(gone)}")
+    for option, value in kconfig.lost(job.base, config):
+        if option.name not in names:
+            say(f"your options make {option.name}={value}, which the board has as {option.value}")
+    return config
+
+
+def _configured(job: _Job, place: Path, options: Sequence[Option]) -> str:
+    """Return the `.config` that the kernel's configurator makes of some options, and no others."""
+    wanted = place / "rtstone-wanted.config"
+    wanted.write_text(kconfig.text(kconfig.merged(options)))
+    _make(job, place, "allnoconfig", f"KCONFIG_ALLCONFIG={wanted}")
+    return (place / ".config").read_text()
+
+
+def _make(job: _Job, place: Path, *words: str) -> None:
+    """Run the kernel's Makefile.  Raises TargetError with the first error that it tells."""
+    ccache = "ccache " if shutil.which("ccache") else ""
+    command = [
+        "make", "-C", str(job.source.tree), f"O={place}", f"-j{len(usable_cpus())}",
+        f"ARCH={job.recipe.arch}", f"CROSS_COMPILE={job.recipe.cross}",
+        f"CC={ccache}{job.recipe.cross}gcc", f"HOSTCC={ccache}gcc", *words,
+    ]  # fmt: skip
+    log = place / LOG
+    with log.open("wb") as out:
+        status = _run(command, out.fileno())
+    if status:
+        raise _failure(log)
+
+
+def _run(command: list[str], out: int) -> int:
+    """Return the status of a program, of which nothing is left if this is interrupted."""
+    kept = {key: value for key, value in os.environ.items() if key.startswith(_KEPT)}
+    fixed = {
+        "LC_ALL": "C", "KBUILD_BUILD_TIMESTAMP": EPOCH, "KBUILD_BUILD_VERSION": "1",
+        "KBUILD_BUILD_USER": "rtstone", "KBUILD_BUILD_HOST": "lab",
+    }  # fmt: skip
+    process = subprocess.Popen(
+        bound(command, signal.SIGTERM), env=kept | fixed, start_new_session=True,
+        stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    try:
+        return process.wait()
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGTERM)
+            process.wait()
+
+
+def _failure(log: Path) -> TargetError:
+    """Return the error of a failed build."""
+    lines = log.read_text("utf-8", "replace").splitlines()
+    said = next((line for line in lines if _WRONG.search(line)), (lines or ["nothing"])[-1])
+    if "No space left" in said:
+        return _full(log.parent)
+    return TargetError(f"the kernel's `make` failed and said: {said.strip()}; all of it: {log}")
+
+
+# ---- the finished kernel -----------------------------------------------------------------------
+
+
+def _store(job: _Job, kernel: Kernel, config: str, compiler: str, key: str) -> Kernel:
+    """Move a kernel to its place among the lab's."""
+    values = kconfig.values(config)
+    built = Built(
+        board=job.board.name,
+        source=job.source.name,
+        options=tuple(map(str, kconfig.merged(job.given).values())),
+        compiler=compiler,
+        origin=job.origin,
+        key=key,
+        preempt=_models(values),
+        disk=all(values.get(name) == kconfig.YES for name in DISK),
+    )
+    place = kernels.folder(job.name, kernel.arch)
+    with tempfile.TemporaryDirectory(dir=kernels.private(OWN), prefix=".new-") as work:
+        new = Path(work) / "new"
+        new.mkdir()
+        shutil.copyfile(kernel.image, new / kernel.image.name)
+        (new / "config").write_text(config)
+        files = {name: resources.digest(new / name) or "" for name in (kernel.image.name, "config")}
+        note = Note(
+            job.name, kernel.arch, kernel.release, None, kernel.image.name, (), files, built
+        )
+        (new / NOTE).write_bytes(msgspec.json.format(msgspec.json.encode(note)) + b"\n")
+        if place.exists():
+            place.rename(Path(work) / "old")  # deleted with the temporary folder
+        new.rename(place)
+    return kernels.find(job.name, kernel.arch)
+
+
+DISK = ("CONFIG_BLK_DEV_RAM", "CONFIG_EXT4_FS")  # what the RAM disk of the loads needs
+
+
+def _models(values: dict[str, str]) -> tuple[str, ...]:
+    """Return the preemption models that a kernel can be started with."""
+    if "CONFIG_PREEMPT_DYNAMIC" not in values:
+        return ()
+    return kernels.LAZY if "CONFIG_ARCH_HAS_PREEMPT_LAZY" in values else kernels.DYNAMIC
