@@ -210,6 +210,13 @@ def _systems() -> Words:
     yield from map(Word, SYSTEMS)
 
 
+def _boards() -> Words:
+    from rtstone.lab.build import RECIPES
+    from rtstone.lab.systems import BOARDS
+
+    yield from (Word(name, BOARDS[name].title) for name in RECIPES)
+
+
 def _architectures() -> Words:
     from rtstone.resources import architectures
 
@@ -266,6 +273,9 @@ OTHERS = {
     ("plot", "kind"): Value((_figures,)),
     ("import", "form"): Value((_readers,)),
     ("fetch", "names"): Value((_systems,)),
+    ("build-kernel", "source"): _FILE,
+    ("build-kernel", "board"): Value((_boards,)),
+    ("build-kernel", "fragments"): _FILE,
     ("apply", "only"): Value((_settings,), listed=True),
 }
 

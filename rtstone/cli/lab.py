@@ -112,7 +112,9 @@ def build_command() -> None:
 
 @command.command("build-kernel")
 @click.argument("source")
-@click.option("--board", required=True, help="The board it is for: virt-a53 or q35.")
+@click.option(
+    "--board", metavar="NAME", required=True, help="The board it is for: virt-a53 or q35."
+)
 @click.option(
     "--config",
     "fragments",
@@ -121,7 +123,7 @@ def build_command() -> None:
     help="A file of options beyond the board's own, or one option, as CONFIG_NAME=value. May be "
     "given several times; of two values the later counts.",
 )
-@click.option("--name", help="Its name as a target is own/NAME. Default: of version and options.")
+@click.option("--name", metavar="N", help="Its target is own/N. Default: of version and options.")
 def build_kernel_command(
     source: str, board: str, fragments: tuple[str, ...], name: str | None
 ) -> None:

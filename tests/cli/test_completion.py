@@ -74,6 +74,7 @@ def test_commands_options_and_names() -> None:
     assert "run" in words("rtstone schema ")
     assert "percentiles" in words("rtstone plot last --kind ")
     assert "cyclictest" in words("rtstone import --format ")
+    assert words("rtstone lab build-kernel --board q") == ["q35"]
     assert answer("rtstone check --budget ") == answer("rtstone import ") == ["file"]
 
 
