@@ -31,7 +31,7 @@ from tests.played import Played
 FAKE = Path(__file__).parent / "fake_agent.py"
 MACHINE = "machine"
 LOCKS = Path(__file__).parents[1] / "build" / "locks"  # where no other user can plant anything
-LONGEST_FIRST = (MACHINE, "lab", "simulation")  # marks; what has none comes last
+LONGEST_FIRST = (MACHINE, "lab", "waits", "simulation")  # marks; what has none comes last
 
 
 class Done(NamedTuple):
@@ -76,8 +76,8 @@ class ByNeed(LoadFileScheduling):  # type: ignore[misc]
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are CPUs: what measures on this machine sleeps most of the time."""
-    return len(os.sched_getaffinity(0)) + 1
+    """Three more than there are CPUs: most tests sleep, or wait for the machine."""
+    return len(os.sched_getaffinity(0)) + 3
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByNeed:

@@ -33,6 +33,7 @@ FLAGS = (
     "--disable-features=Translate,OptimizationHints,MediaRouter"
 )
 pytestmark = [
+    pytest.mark.waits,
     pytest.mark.skipif(
         not (CHROMIUM.exists() and DRIVER.exists()),
         reason="no browser; run: apt-get install chromium chromium-driver",

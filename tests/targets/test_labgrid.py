@@ -25,6 +25,8 @@ from tests.targets.board import Board
 from tests.targets.places import Places
 from tests.targets.test_ssh import LONG, RTSTONE, SECOND, once, wait
 
+pytestmark = pytest.mark.waits
+
 ACQUIRED, RELEASED = "place acquired by here/me", "place released"
 STRATEGY = """
 import attr

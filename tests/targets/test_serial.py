@@ -25,6 +25,8 @@ from tests.agent.speak import BUILD
 from tests.conftest import Cli, Done
 from tests.relay import Harm, Relay
 
+pytestmark = pytest.mark.waits
+
 TEMPLATE = [BUILD / "tests" / "template-agent"]
 CASES = ["null", "sem.post.nowait", "sync.test3", "dk.nanosleep", "-p", "samples=100"]
 IDENTITY = {"run_id", "created", "command", "target", "notes", "duration_s"}

@@ -26,6 +26,8 @@ from rtstone.targets import shell, trials
 from rtstone.targets.shell import Shell, ShellFiles
 from tests.system.trees import plant, snapshot, system, usual
 
+pytestmark = pytest.mark.waits
+
 GOVERNOR = f"{CPU}/cpu3/cpufreq/scaling_governor"
 STAT = "proc/sys/vm/stat_interval"
 CHOSEN = tune.settings(["governor", "idle", "watchdog", "statistics"])

@@ -28,6 +28,8 @@ from rtstone.wire.commands import framed
 from tests.conftest import Cli, Done
 from tests.targets.board import NEEDED, Board, board, logged_in
 
+pytestmark = pytest.mark.waits
+
 RTSTONE = str(Path(sys.executable).parent / "rtstone")
 LONG = ("null", "dk.periodic", "--time", "20s")
 

@@ -30,7 +30,7 @@ from tests.system.trees import BOOT, plant, usual
 from tests.targets.board import NEEDED, Board, board, logged_in
 from tests.targets.test_ssh import lines, wait
 
-pytestmark = NEEDED
+pytestmark = [pytest.mark.waits, NEEDED]
 
 RTSTONE = str(Path(sys.executable).parent / "rtstone")
 ROOT = "ssh:root@board"
