@@ -520,6 +520,7 @@ def test_who_holds_a_lock_is_not_an_agent_for_that(whose: str) -> None:
         holder.communicate()
 
 
+@pytest.mark.sole
 @as_root
 def test_a_process_that_is_younger_than_the_lock_file_is_no_agent() -> None:
     """It has the process id of an agent that was killed."""

@@ -18,7 +18,7 @@ PROGRAMS = [
     "whetstone_test",
     "command_test",
     "options_test",
-    "port_test",
+    pytest.param("port_test", marks=pytest.mark.machine),  # of who is more urgent
     "watchdog_test",
     "sim_test",
     "load_test",
