@@ -115,7 +115,10 @@ class Received:
             case wire.Result() as result:
                 self._take_result(result)
                 self._at(seq, result.id, "mid")
-            case wire.Progress(id) | wire.Raw(id) | wire.Event(id) | wire.Snapshot(id):
+            case (
+                wire.Progress(id) | wire.Raw(id) | wire.Event(id) | wire.Snapshot(id)
+                | wire.Symbol(id)
+            ):  # fmt: skip
                 self._at(seq, id, "mid")
             case wire.End(id) as end:
                 self.cases[id].end = end

@@ -23,9 +23,10 @@ from rtstone.documents.explanation import (
 )  # fmt: skip
 from rtstone.documents.run import Result, Run, Value
 from rtstone.errors import Inconclusive, UsageError
+from rtstone.explain.functions import Functions
 from rtstone.explain.ring import SOFT_INTERRUPT, Event, Formats, Read
 from rtstone.explain.system_calls import names as system_calls
-from rtstone.explain.timeline import Names, Part, Sampled, parts, tasks
+from rtstone.explain.timeline import Names, Part, Sampled, interrupted, parts, tasks
 from rtstone.explain.ways import sample_of
 from rtstone.store.rundir import logs
 from rtstone.units import count, trimmed
@@ -33,6 +34,8 @@ from rtstone.wire import records as wire
 from rtstone.wire.reader import Reader, Record
 
 MARKER = re.compile(r"rtstone (\d+) (\d+) (\d+)")
+DEPTH = 12  # functions of a stack that are told
+_END = 1 << 64  # of the addresses
 TRACED = "traced"  # the flag of results with a trace
 _LOST = re.compile(r"(?:dropped events|commit overrun): (\d+)")
 _TRACE = "rtstone run … --trace worst"
@@ -65,20 +68,23 @@ class _Taken:
         plan, texts = logs(path)
         self._parts: dict[int, dict[int, wire.Snapshot]] = defaultdict(dict)
         self.formats: dict[str, str] = {}
+        self._symbols: dict[int, str] = {}  # functions of the kernel by where they begin
         for text in texts:
             reader = Reader()
             for line in text.splitlines(keepends=True):
                 for found in reader.feed(line):
                     body = found.body if isinstance(found, Record) else None
                     if (
-                        isinstance(body, wire.Event | wire.Snapshot)
+                        isinstance(body, wire.Event | wire.Snapshot | wire.Symbol)
                         and plan.case_of(body.id) == result.case
                     ):
                         self._take(body, result)
 
-    def _take(self, body: wire.Event | wire.Snapshot, result: Result) -> None:
+    def _take(self, body: wire.Event | wire.Snapshot | wire.Symbol, result: Result) -> None:
         if isinstance(body, wire.Event):
             self.formats[body.name] = body.format
+        elif isinstance(body, wire.Symbol):
+            self._symbols[int(body.address, 16)] = body.name
         elif body.series == result.series:
             if self._parts[body.index] and self._parts[body.index].get(0, body).due != body.due:
                 self._parts[body.index].clear()  # of a round before
@@ -89,6 +95,13 @@ class _Taken:
         """The samples that have a snapshot, the largest first."""
         found = [(parts_[0].value, index) for index, parts_ in self._parts.items() if 0 in parts_]
         return [index for _, index in sorted(found, reverse=True)]
+
+    @property
+    def functions(self) -> Functions:
+        """The kernel's functions, as far as the snapshots have addresses in them."""
+        starts = sorted(self._symbols)
+        # The agent has named each word there that lies in a function: nothing lies between them.
+        return Functions(starts, [*starts[1:], _END], [self._symbols[at] for at in starts])
 
     def kept(self, index: int) -> _Kept:
         """Return one.  Raises Inconclusive if a part of it is missing."""
@@ -123,7 +136,7 @@ def from_trace(directory: Path, run: Run, result: Result, index: int) -> Explana
         raise UsageError(_missing(run, result, index, taken.indexes))
     kept = taken.kept(index)
     read = Formats(taken.formats.items()).read(kept.pages, kept.head.page)
-    return _Explained(run, result, kept.head, read).document()
+    return _Explained(run, result, kept.head, read, taken.functions).document()
 
 
 def _missing(run: Run, result: Result, index: int, there: Sequence[int]) -> str:
@@ -140,17 +153,21 @@ def _missing(run: Run, result: Result, index: int, there: Sequence[int]) -> str:
 
 
 class _Explained:
-    def __init__(self, run: Run, result: Result, head: wire.Snapshot, read: Read) -> None:
+    def __init__(
+        self, run: Run, result: Result, head: wire.Snapshot, read: Read, functions: Functions
+    ) -> None:
         self.run, self.result, self.head, self.read = run, result, head, read
         told = run.target.detail.get("instructions_per_s")
         counted = isinstance(told, int) and result.unit != "ns"
         self.per_ns = told / 1e9 if counted else 1.0  # type: ignore[operator]
         self.due, self.stamp = head.due, head.stamp
         agent = run.agent
-        self.names = Names(tasks(read.events), system_calls(agent.arch if agent else ""))
+        calls = system_calls(agent.arch if agent else "")
+        self.names = Names(tasks(read.events), calls, functions)
         sample = Sampled(self.due, self.stamp, self._measured())
         preemptible = _is_preemptible(run.conditions)
         self.parts = parts(read.events, sample, self.names, preemptible=preemptible)
+        self.interrupted = interrupted(read.events, sample, self.names)
 
     def _measured(self) -> int:
         """Return the task that took the sample: it has written the marker."""
@@ -211,8 +228,15 @@ class _Explained:
         (kind, by), cost = max(sums.items(), key=lambda item: item[1])
         reason = _SENTENCES[kind].format(by=self._subject(kind, by), time=self._told(cost))
         off = self._preemption_was_off() if kind == "blocking" else ""
+        where = self._interrupted_in(by) if kind in {"blocking", "irq-delay"} else ""
         verb = "late" if any(part.kind == "return" for part in self.parts) else "long"
-        return f"{self._told(self._at(self.stamp))} {verb}: {reason}{off}"
+        return f"{self._told(self._at(self.stamp))} {verb}: {reason}{off}{where}"
+
+    def _interrupted_in(self, by: str | None) -> str:
+        """Say what a task was doing if it is the one that the interrupt came into."""
+        found = self.interrupted
+        same = found and (by or "").partition(", ")[0] == found.task
+        return f"; it was in {found.functions[0]} when the interrupt came" if found and same else ""
 
     def _subject(self, kind: str, by: str | None) -> str:
         name, _, call = (by or "").partition(", ")
@@ -247,8 +271,11 @@ class _Explained:
     def _notes(self) -> list[str]:
         notes = [
             f"events of CPU {self.head.cpu} alone, by CLOCK_MONOTONIC, which the time stamps are "
-            "of, too; functions are not recorded"
+            "of, too; of functions only those of timers are recorded, and the stack at the wake-up"
         ]
+        if self.interrupted:
+            way = " < ".join(self.interrupted.functions[:DEPTH])
+            notes.append(f"the interrupt came into {way}")
         if not self.read.events or self.read.events[0].time > self.due:
             notes.append("the trace begins after the sample was due: its first part is guessed")
         off, on = (self._median(f"median {how} tracing") for how in ("without", "with"))

@@ -21,6 +21,8 @@ _DELTA_BITS = 27
 _EPOCH = ~((1 << 59) - 1)  # bits of a time that an absolute one leaves out
 _MISSED, _COUNTED = 1 << 31, 1 << 30  # in a page's length: events are missing before it; how many
 
+_STACK = "kernel_stack"  # an event without a fixed number of fields
+
 HARD_INTERRUPT, SOFT_INTERRUPT = 0x08, 0x10  # in an event's flags
 
 
@@ -44,7 +46,8 @@ class Format(NamedTuple):
 class Event(NamedTuple):
     """An event: when, in ns of the trace's clock, and which task had the CPU.
 
-    ``preempt``: for how many reasons preemption was off, on a kernel that counts them.
+    ``preempt``: for how many reasons preemption was off, on a kernel that counts them.  ``stack``:
+    of one that is a stack, the addresses in it, the innermost first.
     """
 
     time: int
@@ -53,6 +56,7 @@ class Event(NamedTuple):
     flags: int
     preempt: int
     values: Mapping[str, int | str]
+    stack: tuple[int, ...] = ()
 
     def number(self, name: str) -> int:
         """Return a field, 0 if the event has no such number."""
@@ -116,7 +120,16 @@ class Formats:
             return None
         values = {name: _value(field, body) for name, field in form.fields.items()}
         pid = int.from_bytes(body[4:8], _ORDER, signed=True)
-        return Event(time, form.name, pid, body[2], body[3] & 15, values)
+        stack = self._stack(form, body) if form.name == _STACK else ()
+        return Event(time, form.name, pid, body[2], body[3] & 15, values, stack)
+
+    def _stack(self, form: Format, body: bytes) -> tuple[int, ...]:
+        size, caller = form.fields.get("size"), form.fields.get("caller")
+        if size is None or caller is None:
+            return ()
+        word, count = self._commit, _value(size, body)
+        ends = range(caller.offset + word, len(body) + 1, word)[: int(count)]
+        return tuple(int.from_bytes(body[end - word : end], _ORDER) for end in ends)
 
 
 def _field(told: tuple[str, str, str, str]) -> tuple[str, Field]:

@@ -13,7 +13,9 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from rtstone.documents.explanation import Kind
+from rtstone.explain.functions import Functions
 from rtstone.explain.ring import HARD_INTERRUPT, SOFT_INTERRUPT, Event
+from rtstone.explain.roles import LINUX
 
 SOFTIRQS = (
     "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU",
@@ -73,7 +75,8 @@ class _Interrupt(NamedTuple):
 class _State:
     """What is known of the CPU at a moment.
 
-    ``task``: that has it, None if unknown.  ``calls``: the system call that each task is in, None
+    ``task``: that has it, None if unknown.  ``timer``: address of the timer's function that runs,
+    0 without one.  ``calls``: the system call that each task is in, None
     if it is in none; a task of which nothing is known is missing.  Of the measured task:
     ``ready``: it could run, but does not; ``waking``: it is being made ready; ``had``: it has been
     switched to since the sample was due.
@@ -82,6 +85,7 @@ class _State:
     task: int | None = None
     interrupts: tuple[_Interrupt, ...] = ()
     softirqs: tuple[str, ...] = ()
+    timer: int = 0
     calls: Mapping[int, int | None] = field(default_factory=dict)
     ready: bool = False
     waking: bool = False
@@ -95,10 +99,18 @@ class _Moment(NamedTuple):
 
 
 class _Wakeup(NamedTuple):
-    """The first wake-up of the measured task: in which interrupt, or else by which task."""
+    """The first wake-up of the measured task: when, in which interrupt, or else by which task."""
 
+    time: int
     interrupt: _Interrupt | None
     task: int | None
+
+
+class Interrupted(NamedTuple):
+    """A task, and the functions of the kernel that it was in, the innermost first."""
+
+    task: str
+    functions: list[str]
 
 
 class Sampled(NamedTuple):
@@ -110,10 +122,11 @@ class Sampled(NamedTuple):
 
 
 class Names(NamedTuple):
-    """Names of tasks by their number, and of system calls by theirs."""
+    """Names of tasks by their number, of system calls by theirs, and of functions by address."""
 
     tasks: Mapping[int, str]
     calls: Mapping[int, str]
+    functions: Functions
 
     def task(self, pid: int | None) -> str:
         """Return what a task is called."""
@@ -126,6 +139,11 @@ class Names(NamedTuple):
     def call(self, number: int) -> str:
         """Return what a system call is called."""
         return self.calls.get(number, f"system call {number}")
+
+    def function(self, address: int) -> str | None:
+        """Return what the function at an address is called, None if that is not known."""
+        found = self.functions.find(address)
+        return found[0] if found else None
 
 
 def tasks(events: Sequence[Event]) -> dict[int, str]:
@@ -174,6 +192,21 @@ def parts(
     return [piece.part() for piece in found]
 
 
+def interrupted(events: Sequence[Event], sample: Sampled, names: Names) -> Interrupted | None:
+    """Return what the interrupt came into that woke the task.
+
+    None if that was a program, or where no stack was recorded or its functions have no names.
+    """
+    wakeup = _wakeup(list(_moments(events, sample)), sample)
+    if wakeup is None or wakeup.interrupt is None:
+        return None
+    event = next((one for one in events if one.stack and one.time >= wakeup.time), None)
+    found = [names.function(address) for address in event.stack] if event else []
+    entries = [place for place, name in enumerate(found) if name in LINUX.interrupts]
+    inner = [name or "?" for name in found[entries[0] + 1 :]] if entries else []
+    return Interrupted(names.task(event.pid), inner) if event and inner else None
+
+
 def _add(found: list[_Piece], start: int, end: int, spent: _Spent) -> None:
     """Append a piece, or lengthen the one before if that was spent by the same."""
     if start == end:
@@ -207,6 +240,7 @@ def _seen_by(state: _State, event: Event) -> _State:
         task=event.pid,
         interrupts=state.interrupts if serving else (),
         softirqs=state.softirqs if soft else (),
+        timer=state.timer if serving or soft else 0,
     )
 
 
@@ -240,6 +274,10 @@ def _softirq(state: _State, event: Event, sample: Sampled) -> _State:
     return replace(state, softirqs=(*state.softirqs, name))
 
 
+def _timer(state: _State, event: Event, sample: Sampled) -> _State:
+    return replace(state, timer=event.number("function"))  # of its end, which has none: 0
+
+
 def _interrupt(state: _State, event: Event, sample: Sampled) -> _State:
     """Handle all other events: entry and exit of interrupts, of which there are many kinds."""
     if event.name.endswith(_EXIT):
@@ -250,10 +288,6 @@ def _interrupt(state: _State, event: Event, sample: Sampled) -> _State:
     return replace(state, interrupts=(*state.interrupts, served))
 
 
-def _nothing(state: _State, event: Event, sample: Sampled) -> _State:
-    return state
-
-
 _STEPS: dict[str, Callable[[_State, Event, Sampled], _State]] = {
     "sched_switch": _switch,
     "sched_waking": _wake,
@@ -262,7 +296,8 @@ _STEPS: dict[str, Callable[[_State, Event, Sampled], _State]] = {
     "sys_exit": _call,
     "softirq_entry": _softirq,
     "softirq_exit": _softirq,
-    "hrtimer_expire_entry": _nothing,
+    "hrtimer_expire_entry": _timer,
+    "hrtimer_expire_exit": _timer,
 }
 
 
@@ -279,8 +314,8 @@ def _wakeup(moments: Sequence[_Moment], sample: Sampled) -> _Wakeup | None:
         mine = event.name == "sched_waking" and event.number("pid") == sample.task
         if mine and sample.due <= time <= sample.stamp:
             if before.interrupts:
-                return _Wakeup(before.interrupts[0], None)
-            return _Wakeup(None, None if before.softirqs else before.task)
+                return _Wakeup(time, before.interrupts[0], None)
+            return _Wakeup(time, None, None if before.softirqs else before.task)
     return None
 
 
@@ -307,7 +342,7 @@ class _Told:
         if state.interrupts:
             return self._interrupted(state)
         if state.softirqs:
-            return _Spent("softirq", state.softirqs[-1])
+            return _Spent("softirq", state.softirqs[-1], self._timer(state))
         if state.task == self.measured:
             returns = state.had and self.woken
             return _Spent("return") if returns else self._by(state, "task")
@@ -327,8 +362,14 @@ class _Told:
     def _interrupted(self, state: _State) -> _Spent:
         outermost, innermost = state.interrupts[0], state.interrupts[-1]
         if self.wakeup is None or outermost != self.wakeup.interrupt:
-            return _Spent("irq", innermost.name)
-        return _Spent("wakeup") if state.waking else _Spent("handler", innermost.name)
+            return _Spent("irq", innermost.name, self._timer(state))
+        if state.waking:
+            return _Spent("wakeup")
+        return _Spent("handler", innermost.name, self._timer(state))
+
+    def _timer(self, state: _State) -> str | None:
+        name = self.names.function(state.timer) if state.timer else None
+        return name and f"in {name}"
 
     def _ready(self, state: _State) -> Kind:
         """Return what it is if another task runs although the measured one is ready to run.

@@ -168,6 +168,14 @@ class Event(msgspec.Struct, frozen=True, tag_field="t", tag="event"):
     format: str
 
 
+class Symbol(msgspec.Struct, frozen=True, tag_field="t", tag="symbol"):
+    """A function of the kernel of which an address may be in a snapshot: where it begins."""
+
+    id: int
+    address: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{1,16}$")]
+    name: str
+
+
 class Snapshot(msgspec.Struct, frozen=True, tag_field="t", tag="snapshot"):
     """A part of what was recorded around one sample of a traced case.
 
@@ -388,13 +396,14 @@ Body = (
     | Raw
     | Event
     | Snapshot
+    | Symbol
     | Result
     | End
     | Log
     | Bye
 )
 
-OfACase = Case | Progress | Raw | Event | Snapshot | Result | End
+OfACase = Case | Progress | Raw | Event | Snapshot | Symbol | Result | End
 
 _decoder: msgspec.json.Decoder[Body] = msgspec.json.Decoder(Body)
 

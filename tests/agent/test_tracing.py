@@ -15,15 +15,16 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from rtstone.explain.functions import Functions
 from rtstone.explain.live import MARKER
-from rtstone.explain.ring import Formats
-from rtstone.explain.timeline import Names, Sampled, parts, tasks
+from rtstone.explain.ring import Event, Formats
+from rtstone.explain.timeline import Names, Sampled, interrupted, parts, tasks
 from tests.agent.processes import SHM, soon
 from tests.agent.rights import as_root, nobody, realtime
 from tests.agent.speak import AGENT, QUICK, Agent, Json, asked, pick, records
@@ -123,6 +124,13 @@ def snapshots(found: list[Json], case: int = 1) -> dict[int, tuple[Json, bytes]]
     return {index: (heads[index], data[index]) for index in heads}
 
 
+def measured(head: Json, events: Sequence[Event]) -> int:
+    """Return the task that took a sample: it has written the marker."""
+    (task,) = (e.pid for e in events if (m := MARKER.search(e.text("buf")))
+               and int(m[1]) == head["index"] and int(m[3]) == head["stamp"])  # fmt: skip
+    return task
+
+
 @realtime
 def test_the_largest_samples_are_kept_and_nothing_remains(place: Place) -> None:
     found = place.talk("trace 0 2", "case 1 dk.periodic samples=100", "case 2 null samples=100")
@@ -158,10 +166,10 @@ def test_who_had_the_cpu_is_named_and_the_parts_are_the_sample(place: Place) -> 
     blocked = 0
     for head, pages in kept.values():
         events = formats.read(pages, head["page"]).events
-        (task,) = (e.pid for e in events if (m := MARKER.search(e.text("buf")))
-                   and int(m[1]) == head["index"] and int(m[3]) == head["stamp"])  # fmt: skip
-        sample = Sampled(head["due"], head["stamp"], task)
-        way = parts(events, sample, Names(tasks(events), {}), preemptible=False)
+        sample = Sampled(head["due"], head["stamp"], measured(head, events))
+        way = parts(
+            events, sample, Names(tasks(events), {}, Functions([], [], [])), preemptible=False
+        )
         assert all(one.end == other.start for one, other in itertools.pairwise(way))
         assert (way[0].start, way[-1].end) == (head["due"], head["stamp"])
         assert way[-1].kind == "return"
@@ -172,6 +180,43 @@ def test_who_had_the_cpu_is_named_and_the_parts_are_the_sample(place: Place) -> 
         )
         blocked += by_hog > 0.5 * head["value"]
     assert blocked, "of the three largest samples none was the hog's"
+
+
+@pytest.fixture
+def reader() -> Iterator[None]:
+    """A process that is in system calls all the time, on the CPU that is measured."""
+    program = (
+        f"import os\nos.sched_setaffinity(0, {{{max(os.sched_getaffinity(0))}}})\n"
+        "os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))\n"
+        "print(flush=True)\nzeros, room = open('/dev/zero', 'rb', 0), bytearray(1 << 20)\n"
+        "while True: zeros.readinto(room)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as process:
+        assert process.stdout
+        process.stdout.readline()
+        yield
+        process.kill()
+
+
+@realtime
+@pytest.mark.usefixtures("reader")
+def test_the_functions_are_named_that_the_interrupt_came_into(place: Place) -> None:
+    cpu = max(os.sched_getaffinity(0))
+    found = place.talk("trace 0 16", f"case 1 dk.periodic samples=100 prio=50 cpus={cpu}")
+    lines = Path("/proc/kallsyms").read_text().splitlines()
+    known = {(f"{int(line.split()[0], 16):x}", line.split()[2]) for line in lines}
+    told = {(one["address"], one["name"]) for one in pick(found, "symbol")}
+    assert told and told <= known
+    starts = sorted((int(address, 16), name) for address, name in told)
+    ends = [*(start for start, _ in starts[1:]), 1 << 64]
+    functions = Functions([start for start, _ in starts], ends, [name for _, name in starts])
+    formats = Formats((e["name"], e["format"]) for e in pick(found, "event"))
+    ways = []
+    for head, pages in snapshots(found).values():
+        events = formats.read(pages, head["page"]).events
+        sample = Sampled(head["due"], head["stamp"], measured(head, events))
+        ways.append(interrupted(events, sample, Names(tasks(events), {}, functions)))
+    assert any(way and "vfs_read" in way.functions for way in ways)
 
 
 @realtime

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import pytest
 
+from rtstone.explain.functions import Functions
 from rtstone.explain.ring import Event
-from rtstone.explain.timeline import Names, Sampled, parts, tasks
+from rtstone.explain.timeline import Interrupted, Names, Sampled, interrupted, parts, tasks
 
 MEASURED, OTHER, URGENT, IDLE = 50, 60, 70, 0
 PRIORITY = {MEASURED: 1, OTHER: 120, URGENT: 0, IDLE: 120}
 COMM = {MEASURED: "measured", OTHER: "other", URGENT: "urgent", IDLE: "swapper"}
 HARD, SOFT = 0x08, 0x10
 READ = 0  # system call
+# Functions of the kernel by address.
+NAMED = Functions(
+    [100, 200, 300, 400], [200, 300, 400, 500], ["stall", "inner", "outer", "el1_irq"]
+)
 
 
 def event(
@@ -42,7 +47,7 @@ def told(
     events: list[Event], due: int = 100, stamp: int = 200, *, preemptible: bool = False
 ) -> list[tuple[str, int, str | None]]:
     events = [*events, event(210, "print", MEASURED, buf="the marker")]
-    names = Names(tasks(events), {READ: "read"})
+    names = Names(tasks(events), {READ: "read"}, NAMED)
     found = parts(events, Sampled(due, stamp, MEASURED), names, preemptible=preemptible)
     assert found[0].start == due and found[-1].end == stamp
     assert sum(part.end - part.start for part in found) == stamp - due
@@ -97,6 +102,35 @@ def test_other_interrupts_and_softirqs_are_cut_out() -> None:
         ("blocking", 6, "other, in read"), ("softirq", 3, "NET_RX"), ("irq", 2, "local timer"),
         ("softirq", 4, "NET_RX"), ("blocking", 11, "other, in read"), ("return", 50, None),
     ]  # fmt: skip
+
+
+def test_what_a_timer_runs_is_named_if_it_is_most_of_the_interrupt() -> None:
+    long, short = (
+        [
+            event(120, "local_timer_entry", OTHER, HARD),
+            event(121, "hrtimer_expire_entry", OTHER, HARD, function=150),
+            event(121 + length, "hrtimer_expire_exit", OTHER, HARD),
+            event(130, "local_timer_exit", OTHER, HARD),
+        ]
+        for length in (6, 4)
+    )
+    for stall, by in ((long, "local timer, in stall"), (short, "local timer")):
+        events = [BEFORE, CALL, *timer(103, OTHER), *stall, switch(150, OTHER, MEASURED)]
+        assert ("irq", 10, by) in told(events)
+
+
+def test_the_interrupt_that_wakes_tells_what_it_came_into() -> None:
+    waking = timer(103, OTHER)
+    stack = event(105, "kernel_stack", OTHER, HARD)._replace(stack=(110, 410, 220, 999, 410, 330))
+    events = [BEFORE, CALL, *waking[:2], stack, *waking[2:], switch(150, OTHER, MEASURED)]
+    sample, names = Sampled(100, 200, MEASURED), Names(COMM, {}, NAMED)
+    assert interrupted(events, sample, names) == Interrupted(
+        "other", ["inner", "?", "el1_irq", "outer"]
+    )
+    program = [one._replace(stack=one.stack[:2]) for one in events]
+    for without in (program, [one for one in events if one is not stack]):
+        assert interrupted(without, sample, names) is None
+    assert interrupted(events, sample, names._replace(functions=Functions([], [], []))) is None
 
 
 def test_a_task_that_was_woken_while_it_ran_has_used_that_up() -> None:

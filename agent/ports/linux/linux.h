@@ -44,6 +44,10 @@ bool linux_is_held(long number); /* by an agent of this user */
  */
 void linux_remove_instances(long number, int lock);
 
+/* Finds the names of those words in a trace that may be addresses of the kernel's functions. */
+void linux_symbols_want(const unsigned char *data, size_t bytes);
+void linux_symbols_send(uint64_t id); /* as records of the case, and forgets them */
+
 /* How the agent of a guest started, whose first process it is (init.c). */
 typedef struct linux_start_info {
     bool guest;

@@ -36,6 +36,7 @@ static const char *const events[] = {
     "irq/softirq_entry",
     "irq/softirq_exit",
     "timer/hrtimer_expire_entry",
+    "timer/hrtimer_expire_exit",
     "raw_syscalls/sys_enter",
     "raw_syscalls/sys_exit",
     /* interrupts that are none of the generic kind: x86, and those between CPUs of others */
@@ -53,6 +54,10 @@ static const char *const events[] = {
     "ipi/ipi_exit",
 };
 #define EVENTS (sizeof events / sizeof events[0])
+
+/* Where a real-time task is woken, the stack tells what the interrupt came into. */
+#define WAKING "events/sched/sched_waking/trigger"
+#define STACK "stacktrace if prio < 100"
 
 typedef struct snapshot {
     rts_hit hit;
@@ -228,6 +233,7 @@ static bool enable_events(void)
         bool there = write_own(path, "1"); /* a kernel may be built without it */
         switches = switches || (there && i == 0);
     }
+    (void)write_own(WAKING, STACK); /* a kernel may be built without it */
     return switches;
 }
 
@@ -455,10 +461,14 @@ void rts_port_trace_send(uint64_t id)
     if (dir >= 0) {
         send_event(id, dir, "header_page", "");
         send_event(id, dir, "ftrace/print", "/format");
+        send_event(id, dir, "ftrace/kernel_stack", "/format");
         for (size_t i = 0; i < EVENTS; i++)
             send_event(id, dir, events[i], "/format");
     }
     close_file(&dir);
-    for (unsigned i = 0; i < own.n; i++)
+    for (unsigned i = 0; i < own.n; i++) {
         send_snapshot(id, &own.kept[i]);
+        linux_symbols_want(own.kept[i].data, own.kept[i].pages * own.page);
+    }
+    linux_symbols_send(id);
 }
