@@ -597,6 +597,7 @@ typedef struct rts_hit {
 typedef struct rts_trace {
     uint64_t above;           /* ns: least sample that is to be kept */
     unsigned keep;            /* snapshots at most: the largest samples are kept */
+    bool stacks;              /* record the kernel's stack where a real-time task is woken */
     volatile int armed;       /* the next sample above the limit may be taken, by who clears it */
     volatile int caught;      /* by the port: `hit` is to be collected */
     volatile uint64_t unseen; /* samples above the limit that came meanwhile */

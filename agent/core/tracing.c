@@ -10,6 +10,7 @@ static struct {
     bool on;
     uint64_t above_ns;
     unsigned keep;
+    bool stacks;
 } wanted;
 
 void rts_tracing_forget(void)
@@ -20,14 +21,15 @@ void rts_tracing_forget(void)
 bool rts_tracing_command(char *words)
 {
     int64_t above, keep;
-    const char *first = rts_word(&words), *second = rts_word(&words);
+    const char *first = rts_word(&words), *second = rts_word(&words), *third = rts_word(&words);
     rts_tracing_forget();
     if (!first || !second || !rts_number(&first, &above) || !rts_number(&second, &keep) ||
-        above < 0 || keep < 1 || keep > KEEP_MAX)
+        above < 0 || keep < 1 || keep > KEEP_MAX || (third && strcmp(third, "stacks") != 0))
         return false;
     wanted.on = true;
     wanted.above_ns = (uint64_t)above;
     wanted.keep = (unsigned)keep;
+    wanted.stacks = third != NULL;
     return true;
 }
 
@@ -44,6 +46,7 @@ int rts_tracing_begin(rts_case *c)
         return rts_unsupported(c, "no memory for what tracing needs");
     t->above = wanted.above_ns;
     t->keep = wanted.keep;
+    t->stacks = wanted.stacks;
     t->armed = 1;
     if (rts_port_trace_start(t, &c->common.cpus, why, sizeof why))
         return rts_unsupported(c, "cannot be traced: %s", why);

@@ -72,8 +72,8 @@ def _directory(context: click.Context, parameter: click.Parameter, text: str | N
 @click.option(
     "--trace", metavar="above=50us",
     help="Record what a Linux does on the measured CPUs, as root, and keep it for the samples "
-    "above this limit, or for the worst one (worst): `rtstone explain` reads it.  This disturbs "
-    "the results.",
+    "above this limit, or for the worst one (worst): `rtstone explain` reads it.  With ,stacks "
+    "also which functions its interrupt came into.  This disturbs the results.",
 )  # fmt: skip
 @click.option("--cpus", metavar="LIST", help="CPUs to measure on, such as 0-2,4, or all.")
 @click.option(

@@ -59,10 +59,14 @@ class Until(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Trace(msgspec.Struct, frozen=True, kw_only=True):
-    """What is traced: at most ``keep`` samples of each case, the largest above ``above_ns``."""
+    """What is traced: at most ``keep`` samples of each case, the largest above ``above_ns``.
+
+    ``stacks``: the kernel's stack is recorded where a real-time task is woken.
+    """
 
     above_ns: int
     keep: int
+    stacks: bool = False
 
 
 class Case(msgspec.Struct, frozen=True):

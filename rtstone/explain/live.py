@@ -271,11 +271,13 @@ class _Explained:
     def _notes(self) -> list[str]:
         notes = [
             f"events of CPU {self.head.cpu} alone, by CLOCK_MONOTONIC, which the time stamps are "
-            "of, too; of functions only those of timers are recorded, and the stack at the wake-up"
+            "of, too; of functions only those of timers are recorded"
         ]
         if self.interrupted:
             way = " < ".join(self.interrupted.functions[:DEPTH])
             notes.append(f"the interrupt came into {way}")
+        else:
+            notes.append("`--trace worst,stacks` records which functions its interrupt came into")
         if not self.read.events or self.read.events[0].time > self.due:
             notes.append("the trace begins after the sample was due: its first part is guessed")
         off, on = (self._median(f"median {how} tracing") for how in ("without", "with"))

@@ -51,7 +51,8 @@ def script(plan: Plan, cases: list[Case]) -> Iterator[str]:
 def _first_lines(plan: Plan) -> Iterator[str]:
     """Yield the commands that concern all cases."""
     if plan.trace:
-        yield commands.trace(plan.trace.above_ns, plan.trace.keep)
+        asked = plan.trace
+        yield commands.trace(asked.above_ns, asked.keep, stacks=asked.stacks)
 
 
 def _lines(plan: Plan, case: Case, load: LoadSpec) -> Iterator[str]:

@@ -134,12 +134,13 @@ def load(name: str, params: Mapping[str, object]) -> str:
     return " ".join(["load", name, *_words(params)])
 
 
-def trace(above_ns: int, keep: int) -> str:
+def trace(above_ns: int, keep: int, *, stacks: bool) -> str:
     """Return the command to trace all further cases.
 
-    Snapshots are kept of the ``keep`` largest samples of at least ``above_ns``.
+    Snapshots are kept of the ``keep`` largest samples of at least ``above_ns``, with the kernel's
+    stack where a real-time task is woken, if that is wanted.
     """
-    return f"trace {above_ns} {keep}"
+    return f"trace {above_ns} {keep}{' stacks' if stacks else ''}"
 
 
 def again(number: int) -> str:

@@ -202,7 +202,7 @@ def reader() -> Iterator[None]:
 @pytest.mark.usefixtures("reader")
 def test_the_functions_are_named_that_the_interrupt_came_into(place: Place) -> None:
     cpu = max(os.sched_getaffinity(0))
-    found = place.talk("trace 0 16", f"case 1 dk.periodic samples=100 prio=50 cpus={cpu}")
+    found = place.talk("trace 0 16 stacks", f"case 1 dk.periodic samples=100 prio=50 cpus={cpu}")
     lines = Path("/proc/kallsyms").read_text().splitlines()
     known = {(f"{int(line.split()[0], 16):x}", line.split()[2]) for line in lines}
     told = {(one["address"], one["name"]) for one in pick(found, "symbol")}

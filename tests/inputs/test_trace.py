@@ -13,9 +13,13 @@ from rtstone.inputs.trace import KEEP, parse
 )
 def test_what_is_traced(text: str, above_ns: int, keep: int) -> None:
     assert parse(text) == Trace(above_ns=above_ns, keep=keep)
+    assert parse(f"{text.strip()},stacks") == Trace(above_ns=above_ns, keep=keep, stacks=True)
 
 
-@pytest.mark.parametrize("text", ["", "above", "above=", "worst=1", "below=5us", "50us"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "above", "above=", "worst=1", "below=5us", "50us", ",stacks", "worst,stack", "worst, x"],
+)
 def test_what_it_is_not(text: str) -> None:
     with pytest.raises(UsageError, match="write above=50us, or worst"):
         parse(text)

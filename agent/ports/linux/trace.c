@@ -55,9 +55,12 @@ static const char *const events[] = {
 };
 #define EVENTS (sizeof events / sizeof events[0])
 
-/* Where a real-time task is woken, the stack tells what the interrupt came into. */
+/*
+ * Where a real-time task is woken, the stack tells what the interrupt came into. Not for those of
+ * priority 1: with PREEMPT_RT the kernel's own threads for timers and RCU have it.
+ */
 #define WAKING "events/sched/sched_waking/trigger"
-#define STACK "stacktrace if prio < 100"
+#define STACK "stacktrace if prio < 98"
 
 typedef struct snapshot {
     rts_hit hit;
@@ -233,7 +236,6 @@ static bool enable_events(void)
         bool there = write_own(path, "1"); /* a kernel may be built without it */
         switches = switches || (there && i == 0);
     }
-    (void)write_own(WAKING, STACK); /* a kernel may be built without it */
     return switches;
 }
 
@@ -248,6 +250,8 @@ static int set_up(rts_trace *t, const rts_cpuset *cpus, char *why, size_t size)
         lacks = "the measured CPUs";
     else if (!enable_events())
         lacks = "the event sched_switch";
+    else if (t->stacks && !write_own(WAKING, STACK))
+        lacks = "triggers of events, which record stacks";
     t->marker = open_own("trace_marker", O_WRONLY);
     t->gate = open_own("tracing_on", O_WRONLY);
     if (!lacks && (t->marker < 0 || t->gate < 0))
