@@ -103,6 +103,8 @@ lint-agent: $(VENV)/dev.stamp build/agent/Makefile
 	        agent/ports/freertos/*.c agent/tests/freertos/*.c agent/boards/virt-a53/*.c \
 	    && $(TIDY) --flag=--target=arm-none-eabi --without=-fno-move-loop-invariants \
 	        build/freertos-m3 agent/boards/mps2/*.c \
+	    && $(TIDY) --flag=--target=arm-none-eabi --without=-mgeneral-regs-only \
+	        build/freertos-a9 agent/boards/vexpress-a9/*.c \
 	    && $(TIDY) --flag=--target=riscv64-none-elf --without=-misa-spec=2.2 \
 	        build/freertos-rv64 agent/boards/virt-riscv/*.c \
 	    && $(TIDY) --flag=--target=aarch64-none-elf \
@@ -219,7 +221,7 @@ FREERTOS_KERNEL_PATH ?=
 FREERTOS_BOARDS := virt-a53:freertos-a64 virt-a53-xen:freertos-a64-xen \
 	mps2-an385:freertos-m3 mps2-an385-hart:freertos-m3-hart \
 	mps2-an386:freertos-m4f mps2-an500:freertos-m7 mps2-an505:freertos-m33 \
-	virt-rv32:freertos-rv32 virt-rv64:freertos-rv64
+	vexpress-a9:freertos-a9 virt-rv32:freertos-rv32 virt-rv64:freertos-rv64
 FREERTOS_OPTIONS ?=
 
 freertos: | check-cross

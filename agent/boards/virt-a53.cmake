@@ -19,4 +19,6 @@ set(RTS_KERNEL_OPTIONS -mgeneral-regs-only)
 # Debian's picolibc-aarch64-linux-gnu: a C library for bare metal.
 set(RTS_LIBC /usr/lib/picolibc/aarch64-linux-gnu)
 set(RTS_LIBC_VARIANT lib/release)
+set(RTS_LINK_OPTIONS -Wl,--defsym=board_memory=0x40080000
+    -Wl,--defsym=board_memory_bytes=0x06f80000)
 set(RTS_ASM_PREFIX ${CMAKE_CURRENT_LIST_DIR}/virt-a53/abort.inc)

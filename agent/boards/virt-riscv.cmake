@@ -26,3 +26,5 @@ set(RTS_KERNEL_INCLUDES chip_specific_extensions/RISCV_MTIME_CLINT_no_extensions
 # Debian's picolibc-riscv64-unknown-elf: a C library for bare metal.
 set(RTS_LIBC /usr/lib/picolibc/riscv64-unknown-elf)
 set(RTS_LIBC_VARIANT lib/release/rv${RTS_BITS}imac/${ABI})
+set(RTS_LINK_OPTIONS -Wl,--defsym=board_memory=0x80000000
+    -Wl,--defsym=board_memory_bytes=0x07000000)

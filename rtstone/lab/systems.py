@@ -58,6 +58,8 @@ def _riscv(bits: int) -> Board:
 
 
 SEMIHOSTING = ("-semihosting-config", "enable=on,target=native")
+# Of a board with a loudspeaker, for which the emulator would use the host's.
+SILENT = ("-audiodev", "none,id=none", "-global", "pl041.audiodev=none")
 
 BOARDS = {
     board.name: board
@@ -78,6 +80,16 @@ BOARDS = {
         _mps2("an386", "Cortex-M4F", "armv7em", 0x20300000),
         _mps2("an500", "Cortex-M7", "armv7em", 0x20300000),
         _mps2("an505", "Cortex-M33", "armv8m", 0x80300000),
+        Board(
+            "vexpress-a9",
+            "ARM Versatile Express, Cortex-A9",
+            "armv7a",
+            "qemu-system-arm",
+            "qemu-system-arm",
+            ("-M", "vexpress-a9", "-smp", "1", *SILENT),
+            shift=7,
+            script_address=0x67000000,
+        ),
         _riscv(32),
         _riscv(64),
         Board(
@@ -186,6 +198,7 @@ SYSTEMS = {
         System("freertos-m4f", FREERTOS, BOARDS["mps2-an386"], None, image="freertos-m4f.elf"),
         System("freertos-m7", FREERTOS, BOARDS["mps2-an500"], None, image="freertos-m7.elf"),
         System("freertos-m33", FREERTOS, BOARDS["mps2-an505"], None, image="freertos-m33.elf"),
+        System("freertos-a9", FREERTOS, BOARDS["vexpress-a9"], 128, image="freertos-a9.elf"),
         System("freertos-rv32", FREERTOS, RV32, 128, image="freertos-rv32.elf"),
         System("freertos-rv64", FREERTOS, RV64, 128, image="freertos-rv64.elf"),
         *(one for name, package in kernels.PACKAGES.items() for one in _linux(name, package)),

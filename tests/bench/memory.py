@@ -18,7 +18,7 @@ from rtstone.lab import systems
 from rtstone.resources import BUILT
 from tests.agent.speak import Json, asked, records
 
-IMAGES = [name for name, system in systems.SYSTEMS.items() if system.image]
+IMAGES = [name for name, one in systems.SYSTEMS.items() if one.image and not one.beside]
 BRIEFLY = {"samples": "samples=20", "time": "time=1000000000", "warmup": "warmup=2"}
 LIMIT_S = 600
 

@@ -23,7 +23,7 @@ from tests.bench.memory import case_of, emulate
 RTSTONE = Path(sys.executable).parent / "rtstone"
 PROCESSORS = [
     name for name, system in systems.SYSTEMS.items()
-    if system.image and not name.endswith("-hart")
+    if system.image and not system.beside and not name.endswith("-hart")
 ]  # fmt: skip
 # What a kernel is asked for most, with what it says: (bench, series, title).
 ROWS = [

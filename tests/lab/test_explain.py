@@ -53,13 +53,17 @@ def test_the_tick_makes_a_sample_longer_by_its_instructions(
     assert 0 <= longer - tick <= 1  # on AArch64 with the vector's jump
 
 
-def test_a_processor_that_is_not_known_is_refused(cli: Cli, tmp_path: Path) -> None:
-    measured(cli, tmp_path / "run", "freertos-rv64", "sem.post.higher", "-p", "samples=20")
+@pytest.mark.parametrize(
+    ("system", "board"),
+    [("freertos-rv64", "QEMU virt, RV64"), ("freertos-a9", "ARM Versatile Express, Cortex-A9")],
+)
+def test_a_processor_that_is_not_known_is_refused(
+    cli: Cli, tmp_path: Path, system: str, board: str
+) -> None:
+    measured(cli, tmp_path / "run", system, "sem.post.higher", "-p", "samples=20")
     done = cli("explain", tmp_path / "run")
     assert done.status == 2
-    assert done.says.startswith(
-        "rtstone: explain does not know the instructions of QEMU virt, RV64"
-    )
+    assert done.says.startswith(f"rtstone: explain does not know the instructions of {board}")
 
 
 def test_a_wake_up_is_explained_twice_alike(cli: Cli, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-/* A board MPS2, as seen by the port. The port of any board has these functions. */
+/* A board MPS2, as seen by the port. */
 #ifndef RTS_BOARD_H
 #define RTS_BOARD_H
 
@@ -73,19 +73,5 @@ static inline void board_raise(void)
     BOARD_REG(0xe000e200) = 1u << BOARD_SOFT_IRQ; /* NVIC_ISPR0 */
     __asm__ volatile("dsb\n\tisb" ::: "memory");
 }
-
-/* Initialises console and interrupts; called before the scheduler starts. */
-void board_init(void);
-
-/* Calls freertos_event() every `period` counts from now on; period 0: stops. */
-void board_events(uint64_t period);
-
-void board_put(const char *bytes, size_t n);
-
-/* Returns the next character of the console, or -1 if there is none yet. */
-int board_get(void);
-
-/* Ends the emulator with this exit status. */
-_Noreturn void board_exit(int status);
 
 #endif

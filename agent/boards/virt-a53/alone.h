@@ -1,10 +1,9 @@
 /* The machine by itself: one timer for the tick, one for events. A part of board.c. */
-#define UART 0x09000000u
 #define TIMERS (1u << TICK_TIMER | 1u << EVENT_TIMER)
 
 static void board_prepare(void)
 {
-    REG(UART + 0x30) = 0x301; /* UARTCR: enabled, both directions */
+    pl011_enable();
 }
 
 static uint64_t next_tick, event_due, event_period;
@@ -61,7 +60,7 @@ void vApplicationIRQHandler(uint32_t iar)
     case TICK_TIMER:
         FreeRTOS_Tick_Handler();
         break;
-    case SOFT:
+    case BOARD_SOFT_IRQ:
         freertos_soft_interrupt();
         break;
     default:

@@ -2,13 +2,15 @@
 #ifndef RTS_BOARD_CONFIG_H
 #define RTS_BOARD_CONFIG_H
 
-/* The interrupt controller: the machine's own, or what Xen shows its domains. */
+/* Interrupt controller and UART: the machine's own, or what Xen shows its domains. */
 #ifdef BOARD_XEN
 #define BOARD_GICD 0x03001000u
 #define BOARD_GICC 0x03002000u
+#define BOARD_UART 0x22000000u
 #else
 #define BOARD_GICD 0x08000000u
 #define BOARD_GICC 0x08010000u
+#define BOARD_UART 0x09000000u
 #endif
 
 #define configTOTAL_HEAP_SIZE (96u << 20)

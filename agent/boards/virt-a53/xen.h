@@ -3,7 +3,6 @@
  * tick is the one for events, too, because that of the machine alone is Xen's own, and imitated for
  * domains. A part of board.c.
  */
-#define UART 0x22000000u
 #define TIMERS (1u << TICK_TIMER)
 
 /* There is no UART to initialise, but a domain to wait for: it prepares what the host asked for. */
@@ -71,7 +70,7 @@ void vApplicationIRQHandler(uint32_t iar)
             set_timer(); /* events have been stopped in between */
         }
         break;
-    case SOFT:
+    case BOARD_SOFT_IRQ:
         freertos_soft_interrupt();
         break;
     default:

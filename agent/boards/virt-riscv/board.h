@@ -1,9 +1,11 @@
-/* The board `virt` with RISC-V, as seen by the port. The port of any board has these functions. */
+/* The board `virt` with RISC-V, as seen by the port. */
 #ifndef RTS_BOARD_H
 #define RTS_BOARD_H
 
 #include <stddef.h>
 #include <stdint.h>
+
+#include "../plenty.h"
 
 #if __riscv_xlen == 64
 #define BOARD_NAME "virt-rv64"
@@ -19,13 +21,6 @@
 
 #define BOARD_REG(address) (*(volatile uint32_t *)(uintptr_t)(address))
 #define BOARD_MSIP BOARD_REG(0x02000000) /* of the CLINT: the software interrupt */
-
-/* What the agent may use (core/sizes.h; there is plenty). */
-#define RTS_TABLE_BYTES (64 << 10)
-#define RTS_STACK_DEFAULT (8u << 10)
-#define RTS_BUDGET_DEFAULT (16 << 20)
-#define RTOS_MEASURING_STACK (32u << 10)
-#define FREERTOS_AGENT_STACK (32u << 10)
 
 /* Reads the counter, with both halves of one moment. Ticks are at 0 and every 1/1000 s after it. */
 static inline uint64_t board_now(void)
@@ -52,19 +47,5 @@ static inline void board_raise(void)
     while (BOARD_MSIP)
         ;
 }
-
-/* Initialises console and interrupts; called before the scheduler starts. */
-void board_init(void);
-
-/* Calls freertos_event() every `period` counts from now on; period 0: stops. */
-void board_events(uint64_t period);
-
-void board_put(const char *bytes, size_t n);
-
-/* Returns the next character of the console, or -1 if there is none yet. */
-int board_get(void);
-
-/* Ends the emulator with this exit status. */
-_Noreturn void board_exit(int status);
 
 #endif

@@ -11,6 +11,22 @@
 
 struct rts_task;
 
+/* ---- what a board has, besides the functions in its board.h --------------------------------- */
+
+/* Initialises console and interrupts; called before the scheduler starts. */
+void board_init(void);
+
+/* Calls freertos_event() every `period` counts from now on; period 0: stops. */
+void board_events(uint64_t period);
+
+void board_put(const char *bytes, size_t n);
+
+/* Returns the next character of the console, or -1 if there is none yet. */
+int board_get(void);
+
+/* Ends the emulator with this exit status. */
+_Noreturn void board_exit(int status);
+
 /* ---- called by the board ------------------------------------------------------------------- */
 
 /* Tick periods that had passed before the kernel began to count. */

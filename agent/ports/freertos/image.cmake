@@ -19,6 +19,10 @@ endif()
 set(PORTABLE_KERNEL ${FREERTOS_KERNEL_PATH}/portable)
 set(BOARD ${CMAKE_CURRENT_SOURCE_DIR}/boards/${RTS_BOARD})
 set(PORT ${CMAKE_CURRENT_SOURCE_DIR}/ports/freertos)
+set(LINKER_SCRIPT ${BOARD}/link.ld)
+if(NOT EXISTS ${LINKER_SCRIPT})
+  set(LINKER_SCRIPT ${CMAKE_CURRENT_SOURCE_DIR}/boards/ram.ld)
+endif()
 
 add_compile_options(-ffreestanding -ffunction-sections -fdata-sections)
 add_compile_options($<$<COMPILE_LANGUAGE:C>:-isystem> $<$<COMPILE_LANGUAGE:C>:${RTS_LIBC}/include>)
@@ -61,9 +65,9 @@ function(link_image image)
                                          -Wl,--end-group)
   target_link_options(
     ${image} PRIVATE -nostdlib -nostartfiles -static -no-pie -L${RTS_LIBC}/${RTS_LIBC_VARIANT}
-    -T${BOARD}/link.ld -Wl,--gc-sections -Wl,--build-id=none -Wl,-z,noexecstack
+    -T${LINKER_SCRIPT} -Wl,--gc-sections -Wl,--build-id=none -Wl,-z,noexecstack
     ${RTS_LINK_OPTIONS} -Wl,--no-warn-rwx-segments -Wl,-Map=${CMAKE_CURRENT_BINARY_DIR}/${image}.map)
-  set_property(TARGET ${image} PROPERTY LINK_DEPENDS ${BOARD}/link.ld)
+  set_property(TARGET ${image} PROPERTY LINK_DEPENDS ${LINKER_SCRIPT})
 endfunction()
 link_image(${RTS_IMAGE})
 

@@ -1,7 +1,7 @@
 /* Sends printf() and stderr of a test image to the board's console. */
 #include <stdio.h>
 
-#include "board.h"
+#include "freertos.h"
 
 static int put(char c, FILE *file)
 {
