@@ -87,27 +87,27 @@ class Table:
         return (folder(name) / "jobs.db").exists()
 
     def _opened(self, fresh: bool) -> sqlite3.Connection:
-        database = self._connected()
         try:
-            if not self._sound(database):
-                if not fresh:
-                    raise sqlite3.DatabaseError("no table of this version; `campaign run` makes it")
-                self._make(database)
-            return database
+            return self._connected(fresh)
         except sqlite3.DatabaseError as error:
-            database.close()
             if isinstance(error, sqlite3.OperationalError) or not fresh:
                 raise
             for tail in ("", "-wal", "-shm"):  # damaged: what it held is in the run directories
                 self.path.with_name(self.path.name + tail).unlink(missing_ok=True)
-            database = self._connected()
-            self._make(database)
-            return database
+            return self._connected(fresh)
 
-    def _connected(self) -> sqlite3.Connection:
+    def _connected(self, fresh: bool) -> sqlite3.Connection:
         database = sqlite3.connect(self.path, timeout=BUSY_S, isolation_level=None)
-        database.execute("PRAGMA journal_mode=WAL")
-        database.execute("PRAGMA synchronous=NORMAL")  # a lost commit is a job done twice
+        try:
+            database.execute("PRAGMA journal_mode=WAL")
+            database.execute("PRAGMA synchronous=NORMAL")  # a lost commit is a job done twice
+            if not self._sound(database):
+                if not fresh:
+                    raise sqlite3.DatabaseError("no table of this version; `campaign run` makes it")
+                self._make(database)
+        except BaseException:
+            database.close()
+            raise
         return database
 
     @staticmethod
