@@ -12,14 +12,13 @@ from abc import ABC, abstractmethod
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from rtstone.campaign.jobs import Job
 from rtstone.campaign.work import Outcome, perform
 from rtstone.errors import StoreError
 from rtstone.store.arriving import staging
 
-LOCAL = "local"
 MOST_BESIDE = 256  # jobs of other machines that this one attends to at the same time
 
 
@@ -33,12 +32,14 @@ class Carried(NamedTuple):
 class Engine(ABC):
     """Something that carries out jobs."""
 
+    here: ClassVar[bool] = True  # its jobs disturb what is measured on this machine
+
     @abstractmethod
     def slots(self) -> int:
         """Return how many emulated or simulated systems can be measured at once."""
 
-    def lacks(self, job: Job) -> str | None:
-        """Return why no job of this target can be carried out now, None if one can."""
+    def lacks(self, target: str, lane: str) -> str | None:
+        """Return why no job of a target can be carried out now, None if one can."""
         return None
 
     @abstractmethod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import suppress
 from pathlib import Path
@@ -25,6 +25,7 @@ RESTS_S = (5.0, 20.0, 60.0, 120.0)  # of a target that failed, once after the ot
 POLL_S = 0.1  # interval in which an interrupt is noticed
 RECLAIM_S = 2.0  # interval of looking for jobs of runners that are gone
 RENEW_S = LEASE_S / 4
+PATIENCE_S = 30.0  # for workers of a cluster to come
 
 
 class Limits(NamedTuple):
@@ -74,6 +75,7 @@ class Runner:
         self._renewed = self._reclaimed = time.monotonic()
         self._full: StoreError | None = None
         self._early: str | None = None
+        self._able = time.monotonic()  # when the engine last could begin something
         for owner, home in homes_left(table.name):
             if table.is_dead(owner):
                 drop(home)
@@ -134,14 +136,25 @@ class Runner:
             head = self._table.first_rank(target)
             if head and self._trouble.get(target, _Trouble()).until <= now:
                 heads.append((*head, target))
+        self._check_workers([(lane, target) for _, lane, target in heads])
         for _, lane, target in sorted(heads):
+            if self._engine.lacks(target, lane):
+                continue
             if self._fits(lane, lanes):
                 if job := self._table.lease(target):
                     self._submit(job)
                     return True
-            elif lane == WHOLE:
+            elif lane == WHOLE and self._engine.here:
                 lanes[CORE] += self._engine.slots()  # it waits for those that run, not for others
         return False
+
+    def _check_workers(self, heads: Sequence[tuple[str, str]]) -> None:
+        """End if the engine has had nobody for any of the next jobs for a while."""
+        why = [self._engine.lacks(target, lane) for lane, target in heads]
+        if self._flying or not why or None in why:
+            self._able = time.monotonic()
+        elif time.monotonic() - self._able > PATIENCE_S:
+            self._early = str(why[0])
 
     def _submit(self, job: Job) -> None:
         """Begin a job, unless its run is there, of a runner that could not tell any more."""
@@ -153,11 +166,10 @@ class Runner:
 
     def _fits(self, lane: str, lanes: Counter[str]) -> bool:
         """Return whether a job of a lane can run beside others."""
+        here = self._engine.here
         if lane == CORE:
-            return not lanes[WHOLE] and lanes[CORE] < self._engine.slots()
-        if lane == WHOLE:
-            return not lanes[WHOLE] and not lanes[CORE]
-        return not lanes[lane]
+            return not (here and lanes[WHOLE]) and lanes[CORE] < self._engine.slots()
+        return not lanes[lane] and not (here and lane == WHOLE and lanes[CORE])
 
     def _keep(self) -> None:
         """Renew the own leases, and take over those of runners that are gone."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -45,30 +45,32 @@ def status(campaign: Campaign) -> CampaignState:
     best: dict[str, Row] = {}
     absent: dict[str, Missing] = {}
     earlier = 0
-    for part in _parts(campaign):
-        table = Table(campaign.name, part, fresh=False)
-        try:
-            for row in table.rows():
-                known = best.get(row.job.key)
-                if known is None or _FIRST.index(row.state) < _FIRST.index(known.state):
-                    best[row.job.key] = row
-            earlier += table.earlier()
-            told = table.fact(ABSENT)
-            absent |= msgspec.json.decode(told or "{}", type=dict[str, Missing])
-        finally:
-            table.close()
+    for table in tables(campaign):
+        for row in table.rows():
+            known = best.get(row.job.key)
+            if known is None or _FIRST.index(row.state) < _FIRST.index(known.state):
+                best[row.job.key] = row
+        earlier += table.earlier()
+        told = table.fact(ABSENT)
+        absent |= msgspec.json.decode(told or "{}", type=dict[str, Missing])
+        table.close()
     rows = sorted(best.values(), key=lambda row: row.rank or 0)
     return _state(campaign, rows, absent, earlier)
 
 
-def _parts(campaign: Campaign) -> list[str]:
-    """Return the tables of a campaign.  Raises UsageError if there is none."""
+def tables(campaign: Campaign) -> Iterator[Table]:
+    """Yield the tables of a campaign, which the caller closes.
+
+    There are several if parts of it were carried out.  Raises UsageError if there is none,
+    StoreError.
+    """
     found = sorted(path.stem for path in folder(campaign.name).glob("*.db"))
     if not found:
         raise UsageError(
             f"campaign '{campaign.name}' was never begun; `rtstone campaign run` begins it"
         )
-    return found
+    for part in found:
+        yield Table(campaign.name, part, fresh=False)
 
 
 def _state(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 from rtstone.wire.records import Natural, Number
@@ -34,11 +36,42 @@ class Missing(msgspec.Struct, frozen=True, kw_only=True):
     jobs: Natural
 
 
+class Spread(msgspec.Struct, frozen=True, kw_only=True):
+    """A result over the runs of a cell; each statistic from its least to its greatest value.
+
+    ``title``: the case and its series.  ``runs``: in how many it is valid.  ``n``: all samples.
+    Percentiles are each run's own, never averaged; ``max`` is the largest of all.
+    """
+
+    title: str
+    bench: str
+    unit: str
+    runs: Natural
+    n: Natural
+    p50: tuple[Number, Number] | None = None
+    p99: tuple[Number, Number] | None = None
+    max: Number | None = None
+
+
+class Judged(msgspec.Struct, frozen=True, kw_only=True):
+    """The verdict on a cell: that of its worst run.
+
+    ``run``: which one.  ``of``: how many runs it is the worst of.  ``results``: over these.
+    """
+
+    grade: Literal["bad", "note", "good", "info"]
+    verdict: str
+    run: str
+    of: Natural
+    results: list[Spread] = []
+
+
 class CampaignCell(msgspec.Struct, frozen=True, kw_only=True):
     """A cell of the matrix.
 
     ``load``: None where the suites' own apply.  ``runs``: the ids of its runs.  ``remarks``: what
-    the runner said of these.  ``missing``: why jobs of it have none.
+    the runner said of these.  ``missing``: why jobs of it have none.  ``judged``: in a report only,
+    None where no run can be read.
     """
 
     target: str
@@ -49,6 +82,7 @@ class CampaignCell(msgspec.Struct, frozen=True, kw_only=True):
     runs: list[str] = []
     remarks: list[Missing] = []
     missing: list[Missing] = []
+    judged: Judged | None = None
 
 
 class CampaignState(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from pathlib import Path
 
 import msgspec
@@ -14,6 +15,7 @@ from rtstone.printable import parsed
 from rtstone.store import atomic
 from rtstone.store.places import LARGEST, PLAN, RUN, UNREADABLE, regular, runs
 
+FILES = re.compile(r"(?:plan|run)\.json|wire(?:-[0-9]{1,6})?\.log")  # of a run directory
 STAGED = ".staged"  # directory among the runs, so on their file system, of those not complete yet
 
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -22,23 +21,13 @@ from pathlib import Path
 from tests.campaign import killing
 from tests.targets.board import POSSIBLE, Board
 
+EMULATED = ("qemu:freertos-a64", "qemu:linux-6.1", "qemu:linux-6.1+seed=2")
 SIMULATED = ("sim", "sim:rtai-24.1.8", "sim:lynx-486", "sim:ideal")
 MIXED = """
 title = "300 jobs"
 targets = [{targets}]
-measure = ["dk.periodic sync.test2 null"]
-loads = ["none"]
-seeds = [1, 2]
-repeat = 38
-[params]
-samples = 100
-"""
-# Linux boots for a while, so that it has a share of the jobs of its own.
-SLOW = """
-targets = ["qemu:linux-6.1"]
 measure = ["sync.test2 null"]
-seeds = [1, 2]
-repeat = 17
+repeat = 38
 [params]
 samples = 100
 """
@@ -46,26 +35,20 @@ samples = 100
 
 def killed(arguments: argparse.Namespace, folder: Path) -> None:
     """Compare what killed runners leave with what undisturbed ones do."""
-    targets = [*SIMULATED, "qemu:freertos-a64", *(["ssh:root@board"] if POSSIBLE else [])]
-    named = ", ".join(f'"{name}"' for name in targets)
-    (folder / "mixed.toml").write_text(MIXED.format(targets=named).replace("seeds = [1, 2]\n", ""))
-    (folder / "slow.toml").write_text(SLOW)
-    for name, kills in (("mixed", arguments.kills * 7 // 10), ("slow", arguments.kills * 3 // 10)):
-        _compare(folder, name, kills, arguments.every)
-
-
-def _compare(folder: Path, name: str, kills: int, every: float) -> None:
-    file = folder / f"{name}.toml"
-    quiet, home = folder / f"{name}-quiet", folder / f"{name}-home"
+    targets = [*SIMULATED, *EMULATED, *(["ssh:root@board"] if POSSIBLE else [])]
+    file = folder / "mixed.toml"
+    file.write_text(MIXED.format(targets=", ".join(f'"{name}"' for name in targets)))
+    quiet, home = folder / "quiet", folder / "home"
     took = killing.undisturbed(file, quiet, folder / "quiet.log")
-    print(f"{name}: undisturbed in {took:.0f} s", flush=True)
+    print(f"undisturbed: {took:.0f} s", flush=True)
+    kills, every = arguments.kills, arguments.every
     took = killing.killed(file, home, folder / "log", kills=kills, mean_s=every, seed=19)
-    one, other = killing.runs(quiet, name), killing.runs(home, name)
-    times = killing.keys(home, name)
+    one, other = killing.runs(quiet, "mixed"), killing.runs(home, "mixed")
+    times = killing.keys(home, "mixed")
     print(
-        f"{name}: {len(other)} runs of {len(one)}, {kills} kills in {took:.0f} s; "
-        f"keys there other than once: {sum(n != 1 for n in times.values())}; "
-        f"results that differ: {len(killing.differing(one, other))}; "
+        f"two runners, {kills} kills: {took:.0f} s\n{len(other)} runs of {len(one)}, "
+        f"keys there other than once: {sum(n != 1 for n in times.values())}, "
+        f"results that differ: {len(killing.differing(one, other))}, "
         f"left behind: {len(killing.left_behind(home))}",
         flush=True,
     )
@@ -98,4 +81,4 @@ def main() -> None:
 MEASURED: tuple[Callable[[argparse.Namespace, Path], None], ...] = (killed,)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from rich.table import Table
 from rich.text import Text
@@ -59,18 +60,34 @@ def _targets(state: CampaignState) -> Table:
     return table
 
 
-def reasons(state: CampaignState) -> Iterator[Text]:
-    """Yield a line for each reason why jobs of a target have no run."""
+class Cause(NamedTuple):
+    """Why so many jobs of a target have no run.  ``kind``: what became of them, in a word."""
+
+    kind: str
+    target: str
+    reason: str
+    jobs: int
+
+
+def causes(state: CampaignState) -> list[Cause]:
+    """Return each reason why jobs of a target have no run, once."""
     found: dict[tuple[str, str, str], int] = {}
     for target, one in state.absent.items():
-        found["missing", target, one.reason] = one.jobs
+        found["no answer", target, one.reason] = one.jobs
     for cell in state.cells:
-        kind = "failed" if cell.jobs.failed else "unsupported" if cell.jobs.unsupported else "waits"
+        jobs = cell.jobs
+        kind = "failed" if jobs.failed else "not supported" if jobs.unsupported else "tried again"
         for one in cell.missing:
             place = kind, cell.target, one.reason
             found[place] = found.get(place, 0) + one.jobs
-    for (kind, target, reason), jobs in list(found.items())[:MOST]:
-        style = "red" if kind in {"failed", "missing"} else "dim"
+    return [Cause(*place, jobs) for place, jobs in found.items()]
+
+
+def reasons(state: CampaignState) -> Iterator[Text]:
+    """Yield a line for each cause."""
+    found = causes(state)
+    for kind, target, reason, jobs in found[:MOST]:
+        style = "red" if kind in {"failed", "no answer"} else "dim"
         yield Text.assemble((f"{kind}: ", style), f"{target}, {counted(jobs, 'job')}: {reason}")
     if len(found) > MOST:
         yield Text(f"and {len(found) - MOST} more reasons", style="dim")
