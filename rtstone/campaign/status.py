@@ -29,8 +29,10 @@ def planned(campaign: Campaign, found: Planned) -> CampaignState:
 
 
 def note_absent(table: Table, found: Planned) -> None:
-    """Note in a table which targets did not answer."""
-    table.note(ABSENT, msgspec.json.encode(_absent(found)).decode())
+    """Note in a table which targets did not answer and have no jobs of an earlier plan."""
+    known = table.targets()
+    lost = {name: one for name, one in _absent(found).items() if name not in known}
+    table.note(ABSENT, msgspec.json.encode(lost).decode())
 
 
 def _absent(found: Planned) -> dict[str, Missing]:

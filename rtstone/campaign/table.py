@@ -15,7 +15,7 @@ import secrets
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -166,10 +166,17 @@ class Table:
 
     # ---- plans ------------------------------------------------------------------------------
 
-    def adopt(self, jobs: Iterable[tuple[int, Job]]) -> None:
-        """Take over the jobs of a plan with their ranks; known ones keep what they have."""
+    def adopt(self, jobs: Iterable[tuple[int, Job]], absent: Collection[str] = ()) -> None:
+        """Take over the jobs of a plan with their ranks; known ones keep what they have.
+
+        ``absent``: targets that did not answer, whose jobs of the plan before stay in it.
+        """
         with self._changing() as database:
-            database.execute("UPDATE jobs SET rank=NULL WHERE rank IS NOT NULL")
+            known = [name for (name,) in database.execute("SELECT DISTINCT target FROM jobs")]
+            database.executemany(
+                "UPDATE jobs SET rank=NULL WHERE rank IS NOT NULL AND target=?",
+                [(name,) for name in known if name not in absent],
+            )
             database.executemany(
                 "INSERT INTO jobs (key, rank, target, cell, lane, job, state, reason) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET "
@@ -221,8 +228,9 @@ class Table:
         return int(self._rows("SELECT count(*) FROM jobs WHERE rank IS NULL")[0][0])
 
     def targets(self) -> list[str]:
-        """Return the targets that have jobs."""
-        return [name for (name,) in self._rows("SELECT DISTINCT target FROM jobs")]
+        """Return the targets that have jobs in the present plan."""
+        query = "SELECT DISTINCT target FROM jobs WHERE rank IS NOT NULL"
+        return [name for (name,) in self._rows(query)]
 
     # ---- leases -----------------------------------------------------------------------------
 

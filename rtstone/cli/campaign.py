@@ -157,7 +157,7 @@ class _Rounds:
         from rtstone.campaign.status import note_absent
 
         number, parts = self._shard
-        self._table.adopt(list(enumerate(found.jobs))[number - 1 :: parts])
+        self._table.adopt(list(enumerate(found.jobs))[number - 1 :: parts], found.absent)
         self._table.settle()
         note_absent(self._table, found)
         hours = self._campaign.hours

@@ -14,11 +14,19 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
+import subprocess
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 
+from rtstone.campaign.planning import plan
+from rtstone.campaign.table import Table
+from rtstone.inputs.campaign import read
+from rtstone.interrupt import Interrupt
 from tests.campaign import killing
+from tests.campaign.cluster import cluster
 from tests.targets.board import POSSIBLE, Board
 
 EMULATED = ("qemu:freertos-a64", "qemu:linux-6.1", "qemu:linux-6.1+seed=2")
@@ -54,11 +62,107 @@ def killed(arguments: argparse.Namespace, folder: Path) -> None:
     )
 
 
+SMALL = """
+targets = ["sim"]
+measure = ["sched.yield"]
+repeat = {repeat}
+[params]
+samples = 100
+"""
+
+
+def dask(arguments: argparse.Namespace, folder: Path) -> None:
+    """Measure jobs an hour with one and two workers; kill one of two, and have another one come."""
+    file = folder / "farm.toml"
+    file.write_text(SMALL.format(repeat=arguments.jobs))
+    killing.undisturbed(file, folder / "here", folder / "here.log")
+    one = killing.runs(folder / "here", "farm")
+    with cluster(folder / "cluster") as there:
+        words = ["--engine", f"dask:{there.address}"]
+        for number in (1, 2):
+            worker = there.worker()
+            home = folder / f"home-{number}"
+            took = killing.undisturbed(file, home, folder / "log", *words)
+            ran = sum(_took(home, "farm"))
+            print(
+                f"{number} workers: {arguments.jobs * 3600 / took:.0f} jobs an hour, "
+                f"{(number * took - ran) / arguments.jobs:.2f} s of a worker a job beyond its run"
+            )
+        home = folder / "killed"
+        running = killing.runner(file, home, folder / "log", *words)
+        while len(killing.runs(home, "farm")) < arguments.jobs // 2:
+            time.sleep(0.05)
+        worker.kill()
+        there.worker()
+        assert running.wait() == 0, (folder / "log").read_text()
+    other = killing.runs(home, "farm")
+    differ = len(killing.differing(one, other))
+    print(f"one of two killed, one added: {len(other)} of {len(one)} runs, {differ} differ")
+
+
+def _took(home: Path, name: str) -> list[float]:
+    """Return how long each run took in s."""
+    return [float(run["duration_s"]) for run in killing.runs(home, name).values()]
+
+
+def cost(arguments: argparse.Namespace, folder: Path) -> None:
+    """Measure what a job costs beyond its run, and a table and a store with many of them."""
+    file, home = folder / "many.toml", folder / "home"
+    file.write_text(SMALL.format(repeat=arguments.jobs))
+    took = killing.undisturbed(file, home, folder / "log")
+    cpus = len(os.sched_getaffinity(0))
+    beyond = (cpus * took - sum(_took(home, "many"))) / arguments.jobs
+    size = sum(path.stat().st_blocks * 512 for path in (home / "runs").rglob("*"))
+    print(
+        f"{arguments.jobs} jobs in {took:.1f} s: {beyond:.2f} s of a CPU a job beyond its run; "
+        f"{size / arguments.jobs / 1024:.0f} KiB a stored run"
+    )
+    file.write_text(SMALL.format(repeat=arguments.runs))
+    _timed("plan", [*COMMAND, "plan", str(file)], home)
+    _fill(file, home, next((home / "runs").glob("many.*")))
+    for _ in range(3):
+        _timed(f"status, {arguments.runs} runs", [*COMMAND, "status", str(file)], home)
+    _timed("run, all done", [*COMMAND, "run", str(file)], home)
+    _timed("run, all done", [*COMMAND, "run", str(file)], home)
+
+
+COMMAND = [killing.RTSTONE, "campaign"]
+
+
+def _fill(file: Path, home: Path, like: Path) -> None:
+    """Copy a run for every job of a campaign, and make its table."""
+    os.environ["RTSTONE_HOME"] = str(home)
+    found = plan(read(file), Interrupt())
+    for job in found.jobs:
+        place = home / "runs" / job.run_id
+        if not place.exists():
+            shutil.copytree(like, place)
+    table = Table("many")
+    table.adopt(enumerate(found.jobs))
+    table.settle()
+    table.close()
+
+
+def _timed(what: str, command: list[str], home: Path) -> None:
+    begin = time.monotonic()
+    process = subprocess.Popen(command, env=killing.environment(home), stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    print(
+        f"{what}: {time.monotonic() - begin:.2f} s, of the CPU "
+        f"{usage.ru_utime + usage.ru_stime:.2f} s, {usage.ru_maxrss / 1024:.0f} MiB",
+        flush=True,
+    )
+
+
 def main() -> None:
     """Measure what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=[one.__name__ for one in MEASURED])
     parser.add_argument("--kills", type=int, default=100)
+    parser.add_argument("--jobs", type=int, default=100)
+    parser.add_argument("--runs", type=int, default=10_000)
     parser.add_argument("--every", type=float, default=5.0, metavar="S")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="rtstone-campaign-") as name:
@@ -78,7 +182,7 @@ def main() -> None:
                 board.close()
 
 
-MEASURED: tuple[Callable[[argparse.Namespace, Path], None], ...] = (killed,)
+MEASURED: tuple[Callable[[argparse.Namespace, Path], None], ...] = (killed, dask, cost)
 
 if __name__ == "__main__":
     main()

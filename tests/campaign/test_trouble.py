@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import signal
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +80,37 @@ def test_a_target_that_never_answered_is_missing_and_not_forgotten(
     assert "no answer:" in told
     done = cli("campaign", "run", file, "--json")
     assert (done.status, done.document["jobs"]["done"], done.document["absent"]) == (0, 6, {})
+
+
+def test_one_that_is_off_when_the_campaign_goes_on_keeps_its_jobs(
+    cli: Cli, tmp_path: Path, board: Board
+) -> None:
+    name = board([])
+    file = written(tmp_path, "sim", name)
+    file.write_text(file.read_text() + "[limits]\nruns = 2")
+    done = cli("campaign", "run", file, "--json")
+    assert (done.status, done.document["jobs"]["done"]) == (0, 2)
+    assert f"the runs of [limits] have been made; `rtstone campaign run {file}` goes" in done.err
+    starts = int((tmp_path / "starts").read_text())
+    board([starts + 1, starts + 2])  # while it is planned, and at its next job
+    file.write_text(file.read_text().replace("runs = 2", "runs = 20"))
+    done = cli("campaign", "run", file, "--json")
+    assert (done.status, done.document["jobs"]["done"]) == (0, 6)
+
+
+def test_an_interrupt_ends_the_jobs_and_the_next_run_goes_on(tmp_path: Path) -> None:
+    file, home, log = written(tmp_path, "sim"), tmp_path / "home", tmp_path / "log"
+    file.write_text(file.read_text().replace("repeat = 3", "repeat = 40"))
+    running = killing.runner(file, home, log)
+    while not killing.runs(home, "trouble"):
+        time.sleep(0.02)
+    running.send_signal(signal.SIGINT)
+    assert running.wait() == 130
+    assert log.read_text().splitlines()[-1] == "rtstone: interrupted"
+    assert len(killing.runs(home, "trouble")) < 40
+    assert killing.left_behind(home) == []
+    killing.undisturbed(file, home, log)
+    assert len(killing.runs(home, "trouble")) == 40
 
 
 def test_one_that_answers_at_the_end_is_measured_then(
