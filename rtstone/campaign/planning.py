@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import chdir
 from typing import NamedTuple
 
 import msgspec
 
-from rtstone.campaign.jobs import CORE, WHOLE, Job, key_of, request
+from rtstone.campaign.asking import key_of, request
+from rtstone.campaign.jobs import CORE, WHOLE, Job
 from rtstone.campaign.past import Past
 from rtstone.documents.plan import Plan
 from rtstone.documents.run import LOCAL
@@ -19,7 +20,6 @@ from rtstone.runner.extent import extent
 from rtstone.runner.request import Offer, ask, draft
 from rtstone.targets import find
 
-_SHORT = 8  # jobs that a message counts one by one
 EXEC = "exec:"
 
 
@@ -212,25 +212,3 @@ def _ordered(campaign: Campaign, cells: Sequence[list[Job]]) -> list[Job]:
     else:
         every = [job for jobs in cells for job in jobs]
     return list({job.key: job for job in every}.values())
-
-
-def in_parallel_s(jobs: Sequence[Job], cpus: int) -> float | None:
-    """Return about how long jobs take together, None if too little is known of any."""
-    sums: dict[str, float] = {}
-    for job in jobs:
-        if job.expected_s is None:
-            return None
-        sums[job.lane] = sums.get(job.lane, 0.0) + job.expected_s + START_S
-    here = sums.pop(WHOLE, 0.0) + sums.pop(CORE, 0.0) / cpus
-    return max([here, *sums.values()])
-
-
-START_S = 0.5  # of a job, beyond its run
-
-
-def by_lane(jobs: Sequence[Job]) -> Mapping[str, int]:
-    """Return how many jobs each lane has."""
-    found: dict[str, int] = {}
-    for job in jobs:
-        found[job.lane] = found.get(job.lane, 0) + 1
-    return found

@@ -5,14 +5,19 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from rtstone.campaign.planning import Planned, in_parallel_s
+from rtstone.campaign.estimate import in_parallel_s
+from rtstone.campaign.jobs import run_id
 from rtstone.campaign.table import Row, State, Table, arrived, folder
 from rtstone.documents.campaign import CampaignCell, CampaignState, Counts, Missing
 from rtstone.errors import UsageError
 from rtstone.inputs.campaign import Campaign
+
+if TYPE_CHECKING:
+    from rtstone.campaign.planning import Planned
 
 ABSENT = "absent"  # fact of a table: the targets that did not answer
 _STATES: dict[State, str] = {"leased": "running"}  # as the document calls them
@@ -22,7 +27,15 @@ _FIRST: tuple[State, ...] = ("done", "leased", "failed", "unsupported", "planned
 def planned(campaign: Campaign, found: Planned) -> CampaignState:
     """Return the state of a plan that is not carried out yet, or whose runs are there already."""
     rows = [
-        Row(job, rank, "unsupported" if job.lacks else "planned", job.lacks)
+        Row(
+            job.key,
+            rank,
+            job.cell,
+            job.lane,
+            job.expected_s,
+            "unsupported" if job.lacks else "planned",
+            job.lacks,
+        )
         for rank, job in enumerate(found.jobs)
     ]
     return _state(campaign, rows, _absent(found), 0)
@@ -49,14 +62,14 @@ def status(campaign: Campaign) -> CampaignState:
     earlier = 0
     for table in tables(campaign):
         for row in table.rows():
-            known = best.get(row.job.key)
+            known = best.get(row.key)
             if known is None or _FIRST.index(row.state) < _FIRST.index(known.state):
-                best[row.job.key] = row
+                best[row.key] = row
         earlier += table.earlier()
         told = table.fact(ABSENT)
         absent |= msgspec.json.decode(told or "{}", type=dict[str, Missing])
         table.close()
-    rows = sorted(best.values(), key=lambda row: row.rank or 0)
+    rows = sorted(best.values(), key=lambda row: row.rank)
     return _state(campaign, rows, absent, earlier)
 
 
@@ -80,16 +93,20 @@ def _state(
 ) -> CampaignState:
     there = arrived(campaign.name)
     rows = [_seen(row, there) for row in rows]
-    left = [row.job for row in rows if row.state in {"planned", "leased"}]
+    left = [(row.lane, row.expected_s) for row in rows if row.state in {"planned", "leased"}]
     cells: dict[str, list[Row]] = {}
+    titles: dict[int, str] = {}  # jobs of a cell share its object, within a table
     for row in rows:
-        cells.setdefault(f"{row.job.cell.target}: {row.job.cell.what}", []).append(row)
+        title = titles.get(id(row.cell))
+        if title is None:
+            title = titles[id(row.cell)] = f"{row.cell.target}: {row.cell.what}"
+        cells.setdefault(title, []).append(row)
     return CampaignState(
         name=campaign.name,
         title=campaign.title,
         jobs=_counts(rows),
         left_s=in_parallel_s(left, len(os.sched_getaffinity(0))),
-        cells=[_cell(found) for found in cells.values()],
+        cells=[_cell(campaign.name, found) for found in cells.values()],
         absent=absent,
         earlier=earlier,
     )
@@ -97,7 +114,7 @@ def _state(
 
 def _seen(row: Row, there: set[str]) -> Row:
     """Return the row with the state that the run directories give it."""
-    if row.job.key in there:
+    if row.key in there:
         return row if row.state == "done" else row._replace(state="done", reason=None)
     return row._replace(state="planned", reason=None) if row.state == "done" else row
 
@@ -107,15 +124,15 @@ def _counts(rows: Iterable[Row]) -> Counts:
     return Counts(**found)
 
 
-def _cell(rows: Sequence[Row]) -> CampaignCell:
-    cell = rows[0].job.cell
+def _cell(name: str, rows: Sequence[Row]) -> CampaignCell:
+    cell = rows[0].cell
     return CampaignCell(
         target=cell.target,
         measure=cell.measure,
         load=cell.load,
         params=cell.params,
         jobs=_counts(rows),
-        runs=[row.job.run_id for row in rows if row.state == "done"],
+        runs=[run_id(name, row.key) for row in rows if row.state == "done"],
         remarks=_reasons(row for row in rows if row.state == "done"),
         missing=_reasons(row for row in rows if row.state != "done"),
     )

@@ -24,6 +24,7 @@ import msgspec
 
 from rtstone.campaign.jobs import CORE, Job
 from rtstone.errors import StoreError
+from rtstone.inputs.campaign import Cell
 from rtstone.store.places import home, lock, runs
 
 State = Literal["planned", "leased", "done", "failed", "unsupported"]
@@ -34,8 +35,9 @@ _MAKE = f"""
 DROP TABLE IF EXISTS jobs;
 DROP TABLE IF EXISTS facts;
 CREATE TABLE jobs (
-    key TEXT PRIMARY KEY, rank INTEGER, target TEXT, cell TEXT, lane TEXT, job BLOB, state TEXT,
-    until REAL, owner TEXT, attempts INTEGER DEFAULT 0, reason TEXT, took_s REAL, ended REAL
+    key TEXT PRIMARY KEY, rank INTEGER, target TEXT, cell TEXT, lane TEXT, expected REAL, job BLOB,
+    state TEXT, until REAL, owner TEXT, attempts INTEGER DEFAULT 0, reason TEXT, took_s REAL,
+    ended REAL
 ) WITHOUT ROWID;
 CREATE INDEX next ON jobs (target, state, rank);
 CREATE INDEX lanes ON jobs (lane, state);
@@ -45,16 +47,15 @@ PRAGMA user_version={_VERSION};
 
 
 class Row(NamedTuple):
-    """A job with what came of it; ``rank``: None if it is of an earlier plan."""
+    """A job of the present plan, with what came of it; jobs of a cell share its object."""
 
-    job: Job
-    rank: int | None
+    key: str
+    rank: int
+    cell: Cell
+    lane: str
+    expected_s: float | None
     state: State
-    reason: str | None = None
-    took_s: float | None = None
-
-
-_COLUMNS = "job, rank, state, reason, took_s"
+    reason: str | None
 
 
 def folder(name: str) -> Path:
@@ -178,14 +179,14 @@ class Table:
                 [(name,) for name in known if name not in absent],
             )
             database.executemany(
-                "INSERT INTO jobs (key, rank, target, cell, lane, job, state, reason) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET "
+                "INSERT INTO jobs (key, rank, target, cell, lane, expected, job, state, reason) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET "
                 "rank=excluded.rank, target=excluded.target, cell=excluded.cell, "
-                "lane=excluded.lane, job=excluded.job",
+                "lane=excluded.lane, expected=excluded.expected, job=excluded.job",
                 (
                     (
-                        job.key, rank, job.cell.target, f"{job.cell.target}: {job.cell.what}",
-                        job.lane, msgspec.json.encode(job),
+                        job.key, rank, job.cell.target, msgspec.json.encode(job.cell).decode(),
+                        job.lane, job.expected_s, msgspec.json.encode(job),
                         "unsupported" if job.lacks else "planned", job.lacks,
                     )
                     for rank, job in jobs
@@ -219,9 +220,17 @@ class Table:
 
     def rows(self) -> list[Row]:
         """Return the jobs of the present plan, in order."""
-        found = self._rows(f"SELECT {_COLUMNS} FROM jobs WHERE rank IS NOT NULL ORDER BY rank")
-        decode = msgspec.json.Decoder(Job).decode
-        return [Row(decode(job), *rest) for job, *rest in found]
+        cells: dict[str, Cell] = {}
+        decode = msgspec.json.Decoder(Cell).decode
+        found = []
+        for key, rank, text, *rest in self._rows(
+            "SELECT key, rank, cell, lane, expected, state, reason FROM jobs "
+            "WHERE rank IS NOT NULL ORDER BY rank"
+        ):
+            if (cell := cells.get(text)) is None:
+                cell = cells[text] = decode(text)
+            found.append(Row(key, rank, cell, *rest))
+        return found
 
     def earlier(self) -> int:
         """Return how many jobs are of earlier plans only."""

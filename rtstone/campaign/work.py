@@ -20,7 +20,7 @@ from typing import Literal
 
 import msgspec
 
-from rtstone.campaign.jobs import CORE, WHOLE, Job, key_of, request
+from rtstone.campaign.jobs import CORE, WHOLE, Job
 from rtstone.errors import (
     Inconclusive,
     Interrupted,
@@ -151,6 +151,7 @@ def _fault(error: RtstoneError) -> Fault:
 
 def _run(task: Task, interrupt: Interrupt) -> str | None:
     """Make the run, and return what is to be said of it.  Raises RtstoneError."""
+    from rtstone.campaign.asking import key_of, request
     from rtstone.runner.exclusive import alone, beside
     from rtstone.runner.listener import Listener
     from rtstone.runner.request import build_plan

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rtstone.cli.measuring import say
+from rtstone.cli.streams import say
 from rtstone.cli.working import working
 from rtstone.errors import Inconclusive, UsageError
 from rtstone.printable import shown

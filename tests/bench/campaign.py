@@ -25,6 +25,8 @@ from rtstone.campaign.planning import plan
 from rtstone.campaign.table import Table
 from rtstone.inputs.campaign import read
 from rtstone.interrupt import Interrupt
+from rtstone.store.arriving import take_in
+from rtstone.store.index import entries
 from tests.campaign import killing
 from tests.campaign.cluster import cluster
 from tests.targets.board import POSSIBLE, Board
@@ -123,8 +125,36 @@ def cost(arguments: argparse.Namespace, folder: Path) -> None:
     for _ in range(3):
         _timed(f"status, {arguments.runs} runs", [*COMMAND, "status", str(file)], home)
     _timed("run, all done", [*COMMAND, "run", str(file)], home)
-    _timed("run, all done", [*COMMAND, "run", str(file)], home)
+    _timed("the same again, its index made", [*COMMAND, "run", str(file)], home)
+    _runner(home, folder, next((home / "runs").glob("many.*")))
 
+
+def _runner(home: Path, folder: Path, like: Path) -> None:
+    """Measure what the runner does for a job: lease it, store its run, note that it is done."""
+    file = folder / "more.toml"
+    file.write_text(SMALL.format(repeat=2 * CYCLES))
+    found = plan(read(file), Interrupt())
+    table = Table("more")
+    table.register()
+    table.adopt(enumerate(found.jobs))
+    staged = [shutil.copytree(like, folder / job.run_id) for job in found.jobs[:CYCLES]]
+    begin, cpu = time.monotonic(), time.process_time()
+    for number, path in enumerate(staged):
+        job = table.lease("sim")
+        assert job and take_in(path, number)
+        table.done(job.key, 0.1)
+    took, used = time.monotonic() - begin, time.process_time() - cpu
+    table.close()
+    print(
+        f"lease, store and note: {1000 * took / CYCLES:.1f} ms a job, "
+        f"of the CPU {1000 * used / CYCLES:.1f} ms"
+    )
+    begin = time.monotonic()
+    number = len(entries())
+    print(f"the index of {number} runs: {time.monotonic() - begin:.2f} s")
+
+
+CYCLES = 200
 
 COMMAND = [killing.RTSTONE, "campaign"]
 

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from rtstone.campaign.jobs import CORE, WHOLE, Job
-from rtstone.campaign.planning import Planned, in_parallel_s, plan
+from rtstone.campaign.estimate import in_parallel_s
+from rtstone.campaign.jobs import CORE, WHOLE
+from rtstone.campaign.planning import Planned, plan
 from rtstone.errors import UsageError
-from rtstone.inputs.campaign import Cell, read
+from rtstone.inputs.campaign import read
 from rtstone.interrupt import Interrupt
 from tests.campaign.conftest import Board
 from tests.conftest import Cli
@@ -102,11 +103,8 @@ def test_expected_times_come_from_stored_runs(tmp_path: Path, cli: Cli) -> None:
 
 
 def test_lanes_are_estimated_side_by_side() -> None:
-    def job(lane: str, expected: float | None) -> Job:
-        return Job(campaign="x", key="", cell=Cell("", ""), spec="", lane=lane, expected_s=expected)
-
-    core = [job(CORE, 9.5)] * 4
+    core = [(CORE, 9.5)] * 4
     assert in_parallel_s(core, 2) == 20
-    assert in_parallel_s([*core, job(WHOLE, 9.5)], 2) == 30
-    assert in_parallel_s([*core, *[job("board", 9.5)] * 5], 2) == 50
-    assert in_parallel_s([*core, job(CORE, None)], 2) is None
+    assert in_parallel_s([*core, (WHOLE, 9.5)], 2) == 30
+    assert in_parallel_s([*core, *[("board", 9.5)] * 5], 2) == 50
+    assert in_parallel_s([*core, (CORE, None)], 2) is None
