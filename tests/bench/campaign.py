@@ -111,12 +111,13 @@ def cost(arguments: argparse.Namespace, folder: Path) -> None:
     """Measure what a job costs beyond its run, and a table and a store with many of them."""
     file, home = folder / "many.toml", folder / "home"
     file.write_text(SMALL.format(repeat=arguments.jobs))
-    took = killing.undisturbed(file, home, folder / "log")
-    cpus = len(os.sched_getaffinity(0))
-    beyond = (cpus * took - sum(_took(home, "many"))) / arguments.jobs
+    by_hand = ["run", "sched.yield", "-p", "samples=100", "--target", "sim", "-q"]
+    _timed("a run by hand", [killing.RTSTONE, *by_hand], folder / "other")
+    used = _timed(f"{arguments.jobs} jobs", [*COMMAND, "run", str(file)], home)
     size = sum(path.stat().st_blocks * 512 for path in (home / "runs").rglob("*"))
     print(
-        f"{arguments.jobs} jobs in {took:.1f} s: {beyond:.2f} s of a CPU a job beyond its run; "
+        f"a job: {used / arguments.jobs:.2f} s of the CPU with its run, which by itself took "
+        f"{sum(_took(home, 'many')) / arguments.jobs:.2f} s; "
         f"{size / arguments.jobs / 1024:.0f} KiB a stored run"
     )
     file.write_text(SMALL.format(repeat=arguments.runs))
@@ -173,9 +174,11 @@ def _fill(file: Path, home: Path, like: Path) -> None:
     table.close()
 
 
-def _timed(what: str, command: list[str], home: Path) -> None:
+def _timed(what: str, command: list[str], home: Path) -> float:
+    """Print what a command takes, and return its time of the CPU, with what it started, in s."""
     begin = time.monotonic()
-    process = subprocess.Popen(command, env=killing.environment(home), stdout=subprocess.DEVNULL)
+    quiet = subprocess.DEVNULL
+    process = subprocess.Popen(command, env=killing.environment(home), stdout=quiet, stderr=quiet)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     assert process.returncode == 0
@@ -184,6 +187,7 @@ def _timed(what: str, command: list[str], home: Path) -> None:
         f"{usage.ru_utime + usage.ru_stime:.2f} s, {usage.ru_maxrss / 1024:.0f} MiB",
         flush=True,
     )
+    return usage.ru_utime + usage.ru_stime
 
 
 def main() -> None:
