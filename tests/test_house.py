@@ -34,14 +34,16 @@ MAY_IMPORT = {
     "plot": "assemble documents inputs",
     "explain": "assemble documents lab runner store targets wire",  # a run is run again
     "report": "assemble documents inputs stats system wire",  # system: what grants rights
+    "engines": "",
+    "campaign": "documents engines inputs runner store targets",
     "api": "assemble documents inputs report runner stats store",
     "pytest_plugin": "api documents inputs report stats store",
     # assemble: the display of a run converts the agent's ticks to times.
-    "cli": "assemble documents explain formats inputs lab plot published report runner simulate "
-    "stats store system targets wire",
+    "cli": "assemble campaign documents engines explain formats inputs lab plot published report "
+    "runner simulate stats store system targets wire",
 }
 
-VERSION = {"cli", "formats", "pytest_plugin", "simulate"}  # may import rtstone itself
+VERSION = {"cli", "engines", "formats", "pytest_plugin", "simulate"}  # may import rtstone itself
 
 
 def _name(path: Path) -> str:

@@ -20,6 +20,7 @@ COMMANDS = {
     "explain": "Explain why a sample took so long.",
     "plot": "Draw runs as a figure for a paper.",
     "compare": "Compare systems, with the certainty of each difference.",
+    "campaign": "Measure a matrix of targets, loads and seeds, over days.",
     "check": "Check a run against a budget: a gate for CI.",
     "guarantee": "State a guaranteed latency, or why there is none.",
     "reproduce": "Reproduce a publication's tables beside this system's numbers.",
@@ -60,6 +61,7 @@ EXAMPLES = {
         "rtstone compare --run sim:rtai-22.2.4 sim:rtai-24.1.8 dk.periodic",
         "rtstone compare last~3,last~2 last~1,last --all",
     ),
+    "campaign": ("rtstone campaign plan night.toml", "rtstone campaign run night.toml"),
     "check": (
         "rtstone check last --write-budget budget.toml",
         "rtstone check last --budget budget.toml --junit gate.xml",

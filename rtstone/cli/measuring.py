@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 import msgspec
 
+from rtstone.cli.streams import say
 from rtstone.documents.plan import Plan, run_id
 from rtstone.documents.run import Run
 from rtstone.documents.run import Target as Place
@@ -136,12 +137,6 @@ def listener_for(quiet: bool) -> Listener:
     from rtstone.report.parts.console import console
 
     return Display(console(sys.stderr)) if sys.stderr.isatty() else Lines(sys.stderr)
-
-
-def say(line: str) -> None:
-    """Print a line on stderr."""
-    with suppress(OSError):  # who reads it may be gone, which is no reason not to measure
-        print(line, file=sys.stderr, flush=True)
 
 
 def told(error: RtstoneError | None, of: str = "") -> int:

@@ -11,7 +11,7 @@ def command(name: str) -> int:
     """Print the JSON schema of one of rtstone's documents.
 
     NAME is run, plan, session, comparison, check, guarantee, worstcase, reproduction, explanation,
-    simulation or simulated-hartstone, as in the document's member "schema".
+    campaign, simulation or simulated-hartstone, as in the document's member "schema".
     """
     from rtstone.cli.output import print_document
     from rtstone.documents.schemas import schema

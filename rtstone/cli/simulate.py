@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import stat
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +19,7 @@ from rtstone.printable import shown
 if TYPE_CHECKING:
     from rtstone.documents.run import Run
     from rtstone.documents.simulation import Simulation
-    from rtstone.simulate.study import Study
+    from rtstone.simulate.study import Share, Study
 
 
 def _stored_run(context: click.Context, parameter: click.Parameter, name: str | None) -> Run | None:
@@ -85,6 +88,11 @@ def _with_costs(command: Any) -> Any:
 @click.option(
     "--workers", type=click.IntRange(1, 1024), help="Worker processes; default: one per CPU."
 )
+@click.option(
+    "--engine", default="local", metavar="E",
+    help="What simulates: local (default), worker processes of this machine, or dask:ADDRESS, the "
+    "workers of a dask cluster.",
+)  # fmt: skip
 @_JSON
 @_PAGE
 @click.pass_context
@@ -103,8 +111,8 @@ def command(context: click.Context, /, **options: Any) -> None:
     from rtstone.simulate.ask import workers
     from rtstone.simulate.study import run
 
-    with working("simulating") as line:
-        points, breakdown = run(study, workers(options["workers"]), line.steps)
+    with _share(options["engine"]) as share, working("simulating") as line:
+        points, breakdown = run(study, workers(options["workers"]), line.steps, share)
     from msgspec.structs import replace
 
     simulation = replace(simulation, points=points, breakdown=breakdown)
@@ -119,6 +127,22 @@ def command(context: click.Context, /, **options: Any) -> None:
         console(sys.stdout).print(*simulation_lines(simulation), sep="\n")
     if path:
         _write(simulation, path, options["json"])
+
+
+@contextmanager
+def _share(engine: str) -> Iterator[Share | None]:
+    """Yield what shares the work out among the workers of a cluster, None for this machine."""
+    from rtstone.engines import dask
+
+    place = dask.address(engine)
+    if place is None:
+        yield None
+        return
+    client = dask.connect(place)
+    try:
+        yield partial(dask.shared_out, client)
+    finally:
+        client.close()
 
 
 @command.command("hartstone")

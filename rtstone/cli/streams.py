@@ -26,6 +26,12 @@ def take_any_letter() -> None:
             stream.reconfigure(errors="replace")
 
 
+def say(line: str) -> None:
+    """Print a line on stderr."""
+    with suppress(OSError):  # who reads it may be gone, which is no reason not to measure
+        print(line, file=sys.stderr, flush=True)
+
+
 @contextmanager
 def maybe_unread() -> Iterator[None]:
     """Ignore a closed pipe while printing: the reader may have ended, which is no error."""

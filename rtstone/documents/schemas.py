@@ -19,6 +19,7 @@ DOCUMENTS = {
     "guarantee": ("worstcase", "Guarantee"),
     "worstcase": ("worstcase", "WorstCases"),
     "reproduction": ("reproduction", "Reproduction"),
+    "campaign": ("campaign", "CampaignState"),
     "explanation": ("explanation", "Explanation"),
     "simulation": ("simulation", "Simulation"),
     "simulated-hartstone": ("simulation", "Hartstone"),

@@ -5,6 +5,7 @@ Measurements of other users are detected by the agent (flag ``other_run``).
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
 import tempfile
@@ -15,12 +16,12 @@ from pathlib import Path
 
 from rtstone.errors import Interrupted, UsageError
 from rtstone.interrupt import Interrupt
-from rtstone.store.places import lock
 from rtstone.targets.base import Target
 
 POLL_S = 0.05  # interval between attempts to take the lock
 LOOK_S = 0.5  # interval of looking for the agents of others
 _NAME = "rtstone-measuring.lock"
+_NEXT = "rtstone-measuring-next.lock"  # of who waits for the other one
 
 
 @contextmanager
@@ -54,21 +55,63 @@ def alone(interrupt: Interrupt, tell: Callable[[str], None] = lambda what: None)
     The kernel releases the lock however its holder ends.  Raises Interrupted, and UsageError if
     there is no directory for the lock that belongs to the user alone.
     """
-    handle = _opened()
+    following = _opened(_NEXT)  # what only shares the lock lets this one pass
     try:
-        if not (free := lock(handle)):
-            tell("waiting for another measurement of this user")
-        while not (free or lock(handle)):
-            if interrupt.requested:
-                raise Interrupted("interrupted before the run began")
-            time.sleep(POLL_S)
+        handle = _opened(_NAME)
+        try:
+            _wait(following, fcntl.LOCK_EX, interrupt, tell)
+            _wait(handle, fcntl.LOCK_EX, interrupt, tell)
+            fcntl.flock(following, fcntl.LOCK_UN)
+            yield
+        finally:
+            os.close(handle)
+    finally:
+        os.close(following)
+
+
+@contextmanager
+def beside(interrupt: Interrupt) -> Iterator[None]:
+    """Share the user's measurement lock with others that do not mind, as they measure no time.
+
+    Raises as ``alone``.
+    """
+    following, handle = _opened(_NEXT), _opened(_NAME)
+    try:
+        _wait(following, fcntl.LOCK_EX, interrupt)
+        _wait(handle, fcntl.LOCK_SH, interrupt)
+        fcntl.flock(following, fcntl.LOCK_UN)
         yield
     finally:
         os.close(handle)
+        os.close(following)
 
 
-def _opened() -> int:
-    """Open or create the lock file, without following links or trusting another user's files."""
+def _wait(
+    handle: int, kind: int, interrupt: Interrupt, tell: Callable[[str], None] = lambda what: None
+) -> None:
+    """Lock an open file, waiting until that is possible.  Raises Interrupted."""
+    if _locked(handle, kind):
+        return
+    tell("waiting for another measurement of this user")
+    while not _locked(handle, kind):
+        if interrupt.requested:
+            raise Interrupted("interrupted before the run began")
+        time.sleep(POLL_S)
+
+
+def _locked(handle: int, kind: int) -> bool:
+    """Lock an open file unless another process has; one without locks counts as free."""
+    try:
+        fcntl.flock(handle, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass
+    return True
+
+
+def _opened(name: str) -> int:
+    """Open or create a lock file, without following links or trusting another user's files."""
     place = _place()
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
@@ -76,7 +119,7 @@ def _opened() -> int:
         try:
             if not _own(os.fstat(folder)):
                 raise UsageError(f"directory is not private to this user, {place}; {_CURE}")
-            handle = os.open(_NAME, flags, 0o600, dir_fd=folder)
+            handle = os.open(name, flags, 0o600, dir_fd=folder)
         finally:
             os.close(folder)
     except OSError as error:

@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from msgspec import structs
+
 from rtstone import printable
 from rtstone.assemble.derived import ENVIRONMENT
 from rtstone.documents.plan import NONE, Plan, Trace, Until, run_id
@@ -42,18 +44,53 @@ class RunRequest(NamedTuple):
     trace: str | None = None
 
 
-def build_plan(wish: RunRequest, interrupt: Interrupt) -> tuple[Target, Plan]:
-    """Build the plan and find its target.  Raises UsageError, TargetError, Interrupted."""
-    name = None if wish.name is None else _free(wish.name)
-    target = find(wish.target)
+class Offer(NamedTuple):
+    """A target that has answered: what it is, and what it can measure.
+
+    ``known``: what any target can measure.
+    """
+
+    target: Target
+    place: Place
+    offered: Catalogue
+    known: Catalogue
+
+
+def ask(spec: str, interrupt: Interrupt) -> Offer:
+    """Find a target, and ask it what it offers.  Raises UsageError, TargetError, Interrupted."""
+    target = find(spec)
     target.check_ready()
     offered = catalogue(target, interrupt)
     place = Place(
-        name=target.name if target.named else wish.target,
+        name=target.name if target.named else spec,
         detail=dict(target.detail()),
         called=target.named.name if target.named else None,
     )
-    known = _known(target, offered, interrupt)
+    return Offer(target, place, offered, _known(target, offered, interrupt))
+
+
+def build_plan(wish: RunRequest, interrupt: Interrupt) -> tuple[Target, Plan]:
+    """Build the plan and find its target.  Raises UsageError, TargetError, Interrupted."""
+    name = None if wish.name is None else _free(wish.name)
+    there = ask(wish.target, interrupt)
+    target, plan = there.target, draft(wish, there)
+    plan = structs.replace(
+        plan,
+        environment=target.checklist()
+        if any(c.bench == ENVIRONMENT for c in plan.derived)
+        else None,
+        surroundings=target.host_conditions(),
+        name=name,
+    )
+    return target, printable.document(plan)
+
+
+def draft(wish: RunRequest, there: Offer) -> Plan:
+    """Return the plan without what is looked up for each run: name, and state of the target.
+
+    Raises UsageError.
+    """
+    target, place, offered, known = there
     created = datetime.now(UTC)
     limit = _until(wish, target)
     suites = [name for name in wish.names if name not in known.benches]
@@ -74,18 +111,15 @@ def build_plan(wish: RunRequest, interrupt: Interrupt) -> tuple[Target, Plan]:
         calls=calls,
         loads={call.name: offered.loads[call.name] for call in calls.values() if call.name != NONE},
         scale_s=scale_s,
-        environment=target.checklist() if any(c.bench == ENVIRONMENT for c in made) else None,
-        surroundings=target.host_conditions(),
         until=limit,
         listed_by=offered.source,
-        name=name,
         trace=_trace(wish),
     )
     if plan.endless and target.scripted:
         raise UsageError(
             f"target '{target.name}' cannot be stopped while it measures; give a time above 0"
         )
-    return target, printable.document(plan)
+    return plan
 
 
 def _asked(wish: RunRequest, target: Target) -> suite.Asked:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
 from typing import NamedTuple
@@ -117,14 +117,24 @@ def chunks(study: Study) -> Iterator[Chunk]:
 Progress = Callable[[int, int], None]
 
 
+Share = Callable[[Callable[[Chunk], Ints], Sequence[Chunk]], Iterator[Ints]]
+
+
 def run(
-    study: Study, workers: int, progress: Progress | None = None
+    study: Study, workers: int, progress: Progress | None = None, share: Share | None = None
 ) -> tuple[list[Point], list[Breakdown]]:
-    """Simulate everything, with the same result for any number of workers.  Raises TargetError."""
+    """Simulate everything, with the same result for any number of workers.
+
+    ``share``: what has others do the work and yields the results in order, instead of workers of
+    this machine.  Raises TargetError.
+    """
     todo = list(chunks(study))
     parts: dict[tuple[int, int | None], list[Ints]] = {}
     alone = workers == 1 or len(todo) == 1
-    made = map(work, todo) if alone else shared_out(work, todo, workers)
+    if share:
+        made = share(work, todo)
+    else:
+        made = map(work, todo) if alone else shared_out(work, todo, workers)
     for done, (chunk, part) in enumerate(zip(todo, made, strict=True), 1):
         parts.setdefault((chunk.n, chunk.ppm), []).append(part)
         if progress:

@@ -146,6 +146,13 @@ class Target(ABC):
         """Return the conditions that the agent cannot report: tuning, drivers."""
         return {}
 
+    def running_kernel(self) -> str | None:
+        """Return release, version and command line of the kernel that runs there.
+
+        None if ``detail`` has it, or it cannot be known before the start.
+        """
+        return None
+
     def apart(self) -> Mapping[str, str]:
         """Return, by prefix of bench ids, why those benches are in another agent."""
         return {}

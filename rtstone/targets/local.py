@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rtstone.system.facts import System
 
 MACHINE_ID = Path("/etc/machine-id")
+COMMAND_LINE = Path("/proc/cmdline")  # of the kernel
 SWEEP_S = 5.0  # time limit for an agent to remove what a dead one left
 
 
@@ -61,6 +62,14 @@ class Local(Target):
         from rtstone.system.tune import state
 
         return state() | drivers()
+
+    def running_kernel(self) -> str:
+        """Return that of this machine."""
+        found = os.uname()
+        words = ""
+        with suppress(OSError):
+            words = COMMAND_LINE.read_text("utf-8", errors="replace")
+        return " ".join([found.release, found.version, *words.split()])
 
     def checklist(self) -> TextTable | None:
         """Return what `rtstone doctor` finds."""

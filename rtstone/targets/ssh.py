@@ -35,10 +35,11 @@ FOLDER = "rtstone-upload-"  # begins the name of its directory; the agent remove
 
 # Prints what is known of the machine, one line each; $1: sudo is to be used.
 _PROBE = """
-LC_ALL=C; export LC_ALL
+LC_ALL=C; export LC_ALL; set -f
 echo system $(uname -s)
 echo machine $(uname -m)
 echo id $(cat /etc/machine-id 2>/dev/null)
+echo kernel $(uname -r -v; cat /proc/cmdline 2>/dev/null)
 echo cpus $(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status 2>/dev/null)
 echo isolated $(cat /sys/devices/system/cpu/isolated 2>/dev/null)
 [ "$1" != yes ] || if said=$(sudo -n true 2>&1); then echo sudo ok; else echo sudo $said; fi
@@ -296,6 +297,10 @@ class Machine(Target):
 
         with self.examine() as system:
             return state(system) | drivers(system)
+
+    def running_kernel(self) -> str | None:
+        """Return what the probe found."""
+        return self._found.get("kernel") or None
 
     def checklist(self) -> TextTable | None:
         """Return what `rtstone doctor` finds there."""

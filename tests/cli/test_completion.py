@@ -24,6 +24,7 @@ BREAKS = " \t\n\"'><=;|&(:"  # of bash
 FREE = {
     "KEY=VALUE", "S", "T", "N", "N,...", "U", "LIST", "SHARE", "WHEN", "P", "KWIPS", "ci=2%", "ID",
     "[PH.1 ...]", "SHELL", "NAME", "AGE", "W", "H", "above=50us",
+    "E", "K/N", "HOST:[DIR] or DIR",
 }  # fmt: skip
 
 

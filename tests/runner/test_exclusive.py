@@ -13,7 +13,7 @@ import pytest
 
 from rtstone.errors import Interrupted, UsageError
 from rtstone.interrupt import Interrupt
-from rtstone.runner.exclusive import alone
+from rtstone.runner.exclusive import alone, beside
 from rtstone.runner.listener import Listener
 from rtstone.store.index import entries
 from rtstone.system import agents as agents_of
@@ -71,6 +71,33 @@ def test_who_waits_can_be_interrupted(place: Path) -> None:
     wish.requested = True
     with alone(Interrupt()), pytest.raises(Interrupted), alone(wish):
         pass
+
+
+def test_what_measures_no_time_shares_the_lock_and_lets_others_pass(place: Path) -> None:
+    order: list[str] = []
+    waits = threading.Event()
+
+    def measure() -> None:
+        with alone(Interrupt(), lambda what: waits.set()):
+            order.append("alone")
+
+    def emulate() -> None:
+        with beside(Interrupt()):
+            order.append("beside")
+
+    with beside(Interrupt()):
+        emulate()  # at once
+        first = threading.Thread(target=measure)
+        first.start()
+        assert waits.wait(10)
+        second = threading.Thread(target=emulate)
+        second.start()
+        second.join(0.3)
+        assert order == ["beside"]  # it does not pass who waits for all of them to end
+    first.join()
+    second.join()
+    assert order == ["beside", "alone", "beside"]
+    assert not held(place)
 
 
 def test_the_directory_of_the_session_is_used_if_it_is_the_users(

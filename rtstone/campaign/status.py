@@ -1,0 +1,143 @@
+"""Say how far a campaign has come, from its tables and the run directories alone."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from rtstone.campaign.estimate import in_parallel_s
+from rtstone.campaign.jobs import run_id
+from rtstone.campaign.table import Row, State, Table, arrived, folder
+from rtstone.documents.campaign import CampaignCell, CampaignState, Counts, Missing
+from rtstone.errors import UsageError
+from rtstone.inputs.campaign import Campaign
+
+if TYPE_CHECKING:
+    from rtstone.campaign.planning import Planned
+
+ABSENT = "absent"  # fact of a table: the targets that did not answer
+_STATES: dict[State, str] = {"leased": "running"}  # as the document calls them
+_FIRST: tuple[State, ...] = ("done", "leased", "failed", "unsupported", "planned")
+
+
+def planned(campaign: Campaign, found: Planned) -> CampaignState:
+    """Return the state of a plan that is not carried out yet, or whose runs are there already."""
+    rows = [
+        Row(
+            job.key,
+            rank,
+            job.cell,
+            job.lane,
+            job.expected_s,
+            "unsupported" if job.lacks else "planned",
+            job.lacks,
+        )
+        for rank, job in enumerate(found.jobs)
+    ]
+    return _state(campaign, rows, _absent(found), 0)
+
+
+def note_absent(table: Table, found: Planned) -> None:
+    """Note in a table which targets did not answer and have no jobs of an earlier plan."""
+    known = table.targets()
+    lost = {name: one for name, one in _absent(found).items() if name not in known}
+    table.note(ABSENT, msgspec.json.encode(lost).decode())
+
+
+def _absent(found: Planned) -> dict[str, Missing]:
+    return {
+        name: Missing(reason=reason, jobs=found.unkeyed[name])
+        for name, reason in found.absent.items()
+    }
+
+
+def status(campaign: Campaign) -> CampaignState:
+    """Return how far a campaign has come.  Raises UsageError if it was never begun, StoreError."""
+    best: dict[str, Row] = {}
+    absent: dict[str, Missing] = {}
+    earlier = 0
+    for table in tables(campaign):
+        for row in table.rows():
+            known = best.get(row.key)
+            if known is None or _FIRST.index(row.state) < _FIRST.index(known.state):
+                best[row.key] = row
+        earlier += table.earlier()
+        told = table.fact(ABSENT)
+        absent |= msgspec.json.decode(told or "{}", type=dict[str, Missing])
+        table.close()
+    rows = sorted(best.values(), key=lambda row: row.rank)
+    return _state(campaign, rows, absent, earlier)
+
+
+def tables(campaign: Campaign) -> Iterator[Table]:
+    """Yield the tables of a campaign, which the caller closes.
+
+    There are several if parts of it were carried out.  Raises UsageError if there is none,
+    StoreError.
+    """
+    found = sorted(path.stem for path in folder(campaign.name).glob("*.db"))
+    if not found:
+        raise UsageError(
+            f"campaign '{campaign.name}' was never begun; `rtstone campaign run` begins it"
+        )
+    for part in found:
+        yield Table(campaign.name, part, fresh=False)
+
+
+def _state(
+    campaign: Campaign, rows: Sequence[Row], absent: dict[str, Missing], earlier: int
+) -> CampaignState:
+    there = arrived(campaign.name)
+    rows = [_seen(row, there) for row in rows]
+    left = [(row.lane, row.expected_s) for row in rows if row.state in {"planned", "leased"}]
+    cells: dict[str, list[Row]] = {}
+    titles: dict[int, str] = {}  # jobs of a cell share its object, within a table
+    for row in rows:
+        title = titles.get(id(row.cell))
+        if title is None:
+            title = titles[id(row.cell)] = f"{row.cell.target}: {row.cell.what}"
+        cells.setdefault(title, []).append(row)
+    return CampaignState(
+        name=campaign.name,
+        title=campaign.title,
+        jobs=_counts(rows),
+        left_s=in_parallel_s(left, len(os.sched_getaffinity(0))),
+        cells=[_cell(campaign.name, found) for found in cells.values()],
+        absent=absent,
+        earlier=earlier,
+    )
+
+
+def _seen(row: Row, there: set[str]) -> Row:
+    """Return the row with the state that the run directories give it."""
+    if row.key in there:
+        return row if row.state == "done" else row._replace(state="done", reason=None)
+    return row._replace(state="planned", reason=None) if row.state == "done" else row
+
+
+def _counts(rows: Iterable[Row]) -> Counts:
+    found = Counter(_STATES.get(row.state, row.state) for row in rows)
+    return Counts(**found)
+
+
+def _cell(name: str, rows: Sequence[Row]) -> CampaignCell:
+    cell = rows[0].cell
+    return CampaignCell(
+        target=cell.target,
+        measure=cell.measure,
+        load=cell.load,
+        params=cell.params,
+        jobs=_counts(rows),
+        runs=[run_id(name, row.key) for row in rows if row.state == "done"],
+        remarks=_reasons(row for row in rows if row.state == "done"),
+        missing=_reasons(row for row in rows if row.state != "done"),
+    )
+
+
+def _reasons(rows: Iterable[Row]) -> list[Missing]:
+    found = Counter(row.reason for row in rows if row.reason)
+    return [Missing(reason=reason, jobs=n) for reason, n in found.most_common()]

@@ -1,0 +1,184 @@
+"""Carry out one job, in a process of its own: it may crash, hang or be killed alone.
+
+``perform`` starts this module as a program.  The job comes on its standard input, and what came of
+it goes to its standard output; the run stays in the directory given as home.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import ExitStack, chdir, suppress
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from rtstone.campaign.jobs import CORE, WHOLE, Job
+from rtstone.errors import (
+    Inconclusive,
+    Interrupted,
+    RtstoneError,
+    StoreError,
+    TargetError,
+    UsageError,
+)
+from rtstone.interrupt import Interrupt
+from rtstone.printable import line
+
+SPARE_S = 600.0  # time limit of a job beyond ten times what it is expected to take
+UNKNOWN_S = 6 * 3600.0  # of one of which nobody knows how long it takes
+TOLD = 300  # characters of a crash that are told
+
+# What may have made a job fail: itself, its target, the disk here, a signal to end, a defect.
+Fault = Literal["job", "target", "store", "interrupted", "defect"]
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE}
+
+
+class Task(msgspec.Struct, frozen=True, kw_only=True):
+    """A job, where its paths begin, and the home in which its run is to be made."""
+
+    job: Job
+    folder: str
+    home: str
+    parent: int
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of a job.
+
+    ``fault``: None if its run is complete.  ``reason``: of the fault, or a remark on the run.
+    ``took_s``: of its run, without the start of its process.
+    """
+
+    fault: Fault | None = None
+    reason: str | None = None
+    took_s: float = 0.0
+
+
+def limit_s(job: Job) -> float:
+    """Return after how long a job is stopped, in s."""
+    return UNKNOWN_S if job.expected_s is None else SPARE_S + 10 * job.expected_s
+
+
+def perform(
+    job: Job, folder: str, home: str, started: Callable[[subprocess.Popen[bytes]], None]
+) -> Outcome:
+    """Carry out a job in a process of its own, and return what came of it.
+
+    ``started`` is called with the process.  Its run is in ``home``, in runs/ID.
+    """
+    task = Task(job=job, folder=folder, home=home, parent=os.getpid())
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-m", __name__],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            start_new_session=True,
+        )  # fmt: skip
+    except OSError as error:
+        return Outcome(fault="store", reason=f"no process can be started: {error.strerror}")
+    started(process)
+    try:
+        out, told = process.communicate(msgspec.json.encode(task), timeout=limit_s(job))
+    except subprocess.TimeoutExpired:
+        _kill(process)
+        return Outcome(
+            fault="target", reason=f"did not end within {limit_s(job):.0f} s; it was stopped"
+        )
+    with suppress(msgspec.MsgspecError):
+        return msgspec.json.decode(out, type=Outcome)
+    return Outcome(fault="defect", reason=_death(process.returncode, told))
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    with suppress(OSError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+
+
+def _death(status: int, told: bytes) -> str:
+    words = line(told.decode(errors="replace"))[-TOLD:]
+    how = f"by {signal.Signals(-status).name}" if status < 0 else f"with exit status {status}"
+    return f"its process ended {how}{f': {words}' if words else ''}"
+
+
+# ---- in the process of the job ------------------------------------------------------------------
+
+
+def main() -> None:
+    """Read a task, carry it out, and write what came of it."""
+    task = msgspec.json.decode(sys.stdin.buffer.read(), type=Task)
+    _end_with(task.parent)
+    os.environ["RTSTONE_HOME"] = task.home
+    with Interrupt() as interrupt:
+        outcome = _outcome(task, interrupt)
+    sys.stdout.buffer.write(msgspec.json.encode(outcome))
+    sys.stdout.buffer.flush()
+
+
+def _end_with(parent: int) -> None:
+    """End when the parent ends, however it does."""
+    with suppress(AttributeError, OSError):
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
+    if os.getppid() != parent:  # it ended before prctl
+        os._exit(1)
+
+
+def _outcome(task: Task, interrupt: Interrupt) -> Outcome:
+    begin = time.monotonic()
+    try:
+        note = _run(task, interrupt)
+        return Outcome(reason=note, took_s=time.monotonic() - begin)
+    except RtstoneError as error:
+        return Outcome(fault=_fault(error), reason=str(error), took_s=time.monotonic() - begin)
+
+
+def _fault(error: RtstoneError) -> Fault:
+    cause = error.__cause__
+    if isinstance(error, StoreError) or (isinstance(cause, OSError) and cause.errno in _FULL):
+        return "store"
+    kinds: tuple[tuple[type[RtstoneError], Fault], ...] = (
+        (Interrupted, "interrupted"), (TargetError, "target"),
+    )  # fmt: skip
+    return next((fault for kind, fault in kinds if isinstance(error, kind)), "job")
+
+
+def _run(task: Task, interrupt: Interrupt) -> str | None:
+    """Make the run, and return what is to be said of it.  Raises RtstoneError."""
+    from rtstone.campaign.asking import key_of, request
+    from rtstone.runner.exclusive import alone, beside
+    from rtstone.runner.listener import Listener
+    from rtstone.runner.request import build_plan
+    from rtstone.runner.start import execute
+
+    job = task.job
+    there = Path(task.folder)
+    with ExitStack() as held:
+        if there.is_dir():
+            held.enter_context(chdir(there))
+        wish = request(job.cell, job.spec, job.time, job.until, job.cpus)
+        target, plan = build_plan(wish, interrupt)
+        if key_of(plan, target.running_kernel(), job.repeat) != job.key:
+            raise UsageError(
+                f"not what was planned: target '{job.spec}', its kernel or its agent has changed; "
+                "`rtstone campaign run` plans again"
+            )
+        if job.lane == WHOLE:
+            held.enter_context(alone(interrupt))
+        elif job.lane == CORE:
+            held.enter_context(beside(interrupt))
+        plan = msgspec.structs.replace(plan, run_id=job.run_id)
+        done = execute(plan, target, interrupt=interrupt, listener=Listener())
+    if done.run.status != "complete" or not done.directory.finished:
+        raise done.error or Inconclusive(done.run.reason or "the run is incomplete")
+    return str(done.error) if done.error else None
+
+
+if __name__ == "__main__":
+    main()

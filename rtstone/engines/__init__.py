@@ -1,0 +1,1 @@
+"""Engines that carry out work elsewhere, for campaigns and simulations."""

@@ -1,0 +1,75 @@
+"""Take run directories that were made elsewhere into the store."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from pathlib import Path
+
+import msgspec
+
+from rtstone.documents.plan import Plan
+from rtstone.errors import StoreError
+from rtstone.printable import parsed
+from rtstone.store import atomic
+from rtstone.store.places import LARGEST, PLAN, RUN, UNREADABLE, regular, runs
+
+FILES = re.compile(r"(?:plan|run)\.json|wire(?:-[0-9]{1,6})?\.log")  # of a run directory
+STAGED = ".staged"  # directory among the runs, so on their file system, of those not complete yet
+
+
+def staging() -> Path:
+    """Return the directory for runs that are to be taken in; make it.  Raises StoreError."""
+    place = runs() / STAGED
+    try:
+        place.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise StoreError(f"results cannot be stored, {place}: {error.strerror}") from error
+    return place
+
+
+def take_in(staged: Path, arrival: int) -> bool:
+    """Move a complete run directory, named by its run's id, to the others.
+
+    ``arrival``: its number in the store.  It appears there as a whole, or not at all.  Returns
+    whether it did: False if there is a run of that id already, which is left as it is.  Raises
+    StoreError.
+    """
+    home = runs()
+    try:
+        place = os.open(staged, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        try:
+            plan = parsed(regular(staged / PLAN, LARGEST), Plan)
+            plan = msgspec.structs.replace(plan, arrival=arrival)
+            os.stat(RUN, dir_fd=place, follow_symlinks=False)
+            atomic.replace(place, PLAN, msgspec.json.format(msgspec.json.encode(plan)))
+        finally:
+            os.close(place)
+        staged.rename(home / staged.name)  # refused unless that is new, or an empty directory
+        _sync(home)
+    except UNREADABLE as error:
+        raise StoreError(f"not a run, {staged}: {error}") from error
+    except OSError as error:
+        if error.errno in {errno.ENOTEMPTY, errno.EEXIST} and is_whole(home / staged.name):
+            return False
+        raise StoreError(
+            f"results cannot be stored, {home / staged.name}: {error.strerror}; make room there"
+        ) from error
+    return True
+
+
+def is_whole(path: Path) -> bool:
+    """Return whether a directory holds a run that has ended."""
+    try:
+        return (path / RUN).exists() and (path / PLAN).exists()
+    except OSError:
+        return False
+
+
+def _sync(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,59 @@
+"""A campaign survives the end of its runners at any moment: nothing is lost or there twice."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.campaign import killing
+
+pytestmark = pytest.mark.lab
+
+FILE = """
+targets = ["sim", "sim:rtai-24.1.8", "qemu:freertos-a64"]
+measure = ["dk.periodic sync.test2", "sched.yield.pair"]
+repeat = 4
+[params]
+samples = 100
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "killed.toml"
+    path.write_text(FILE)
+    return path
+
+
+def test_two_runners_killed_at_random_moments(file: Path, tmp_path: Path) -> None:
+    quiet, home = tmp_path / "quiet", tmp_path / "home"
+    killing.undisturbed(file, quiet, tmp_path / "quiet.log")
+    killing.killed(file, home, tmp_path / "log", kills=10, mean_s=0.6, seed=19)
+    assert set(killing.keys(home, "killed").values()) == {1}
+    one, other = killing.runs(quiet, "killed"), killing.runs(home, "killed")
+    assert len(one) == 24
+    assert killing.differing(one, other) == []
+    end = time.monotonic() + 5
+    while (left := killing.left_behind(home)) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert left == []
+
+
+def test_it_goes_on_without_its_table(file: Path, tmp_path: Path) -> None:
+    home, log = tmp_path / "home", tmp_path / "log"
+    killing.undisturbed(file, home, log)
+    before = {path: path.stat().st_mtime_ns for path in (home / "runs").rglob("*.json")}
+    table = home / "campaigns" / "killed" / "jobs.db"
+    table.write_bytes(b"damaged" * 1000)
+    for tail in ("-wal", "-shm"):
+        table.with_name(table.name + tail).unlink(missing_ok=True)
+    killing.undisturbed(file, home, log)
+    assert {path: path.stat().st_mtime_ns for path in (home / "runs").rglob("*.json")} == before
+    gone = next((home / "runs").glob("killed.*"))
+    for one in gone.iterdir():
+        one.unlink()
+    gone.rmdir()
+    killing.undisturbed(file, home, log)
+    assert len(killing.runs(home, "killed")) == 24
