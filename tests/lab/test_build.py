@@ -16,7 +16,7 @@ import pytest
 
 from rtstone import resources
 from rtstone.errors import TargetError, UsageError
-from rtstone.lab import build, kconfig, kernels, ready, systems
+from rtstone.lab import build, kconfig, kernels, ready, sources, systems
 from rtstone.lab.kernels import Kernel
 from rtstone.targets import qemu
 from rtstone.targets.qemu import Qemu
@@ -404,3 +404,73 @@ def test_an_interrupt_leaves_nothing_listed_and_nothing_running(place: Place, cl
         pytest.fail("make is still running")
     place.does("true")
     place.build()  # as if nothing had been
+
+
+# ---- the hash of the sources -------------------------------------------------------------------
+
+
+@pytest.fixture
+def settled(place: Place, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Have the tree's files count as old, and return the trees that were read."""
+    read: list[Path] = []
+    real = sources._contents
+
+    def contents(tree: Path) -> str:
+        read.append(tree)
+        return real(tree)
+
+    monkeypatch.setattr(sources, "_contents", contents)
+    monkeypatch.setattr(sources, "SETTLED_S", -1e9)
+    return read
+
+
+def test_sources_that_have_not_changed_are_read_once(place: Place, settled: list[Path]) -> None:
+    first = sources.fingerprint(place.tree)
+    assert sources.fingerprint(place.tree) == first
+    assert settled == [place.tree]
+
+
+@pytest.mark.parametrize("change", ["content", "name", "new", "gone", "mode", "link"])
+def test_any_change_of_the_sources_is_seen(place: Place, settled: list[Path], change: str) -> None:
+    folder = place.tree / "kernel"
+    folder.mkdir()
+    file = folder / "a.c"
+    file.write_text("int a;\n")
+    (folder / "link").symlink_to("a.c")
+    before, state = sources.fingerprint(place.tree), file.stat()
+    match change:
+        case "content":  # of the same length, and with the same times
+            file.write_text("int b;\n")
+            os.utime(file, ns=(state.st_atime_ns, state.st_mtime_ns))
+        case "name":
+            file.rename(folder / "b.c")
+        case "new":
+            (folder / "c.c").write_text("")
+        case "gone":
+            file.unlink()
+        case "mode":
+            file.chmod(0o755)
+        case "link":
+            (folder / "link").unlink()
+            (folder / "link").symlink_to("b.c")
+    after = sources.fingerprint(place.tree)
+    assert len(settled) == 2
+    assert (after == before) == (change == "mode")  # which is no content
+
+
+def test_what_was_changed_just_now_is_read_again(
+    place: Place, settled: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file can change twice in one tick of the file system's clock."""
+    monkeypatch.setattr(sources, "SETTLED_S", 60.0)
+    assert sources.fingerprint(place.tree) == sources.fingerprint(place.tree)
+    assert len(settled) == 2
+
+
+def test_a_damaged_hash_is_made_again(place: Place, settled: list[Path]) -> None:
+    first = sources.fingerprint(place.tree)
+    (note,) = (kernels.cache() / sources.HASHES).iterdir()
+    note.write_text("{")
+    assert sources.fingerprint(place.tree) == first
+    assert len(settled) == 2
+    assert note.read_text() != "{"
