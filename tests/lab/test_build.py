@@ -16,7 +16,7 @@ import pytest
 
 from rtstone import resources
 from rtstone.errors import TargetError, UsageError
-from rtstone.lab import build, kconfig, kernels, ready, sources, systems
+from rtstone.lab import build, kconfig, kernels, ready, removal, sources, systems
 from rtstone.lab.kernels import Kernel
 from rtstone.targets import qemu
 from rtstone.targets.qemu import Qemu
@@ -177,10 +177,12 @@ def test_a_damaged_kernel_is_built_again(place: Place) -> None:
 
 def test_a_name_is_given_once(place: Place) -> None:
     place.build()
-    says = "name 'mine' is taken by a kernel of other options or sources; give another --name, or"
-    with pytest.raises(UsageError, match=says) as raised:
+    says = (
+        "name 'mine' is taken by a kernel of other options or sources; give another --name, or "
+        "`rtstone lab remove own/mine`"
+    )
+    with pytest.raises(UsageError, match=says):
         place.build("CONFIG_HZ_100=y")
-    assert str(kernels.folder("own/mine", "aarch64")) in str(raised.value)
     assert place.build("CONFIG_HZ_100=y", name=None).name == "own/6.1.9-hz_100"
     assert place.build('CONFIG_CMDLINE="a b"', "CONFIG_AIO=n", name=None).name == (
         "own/6.1.9-cmdline-a-b-no-aio"
@@ -404,6 +406,52 @@ def test_an_interrupt_leaves_nothing_listed_and_nothing_running(place: Place, cl
         pytest.fail("make is still running")
     place.does("true")
     place.build()  # as if nothing had been
+
+
+# ---- what is kept, and removed -----------------------------------------------------------------
+
+
+def objects() -> list[Path]:
+    return [one for one in (kernels.cache() / "objects").iterdir() if one.is_dir()]
+
+
+def test_a_kernel_is_removed_with_its_objects(place: Place, cli: Cli) -> None:
+    place.build()
+    place.build("CONFIG_NR_CPUS=2", name="other")
+    place.build(name="twin")  # of the same sources and options
+    assert len(objects()) == 2
+    done = cli("lab", "remove", "qemu:own/other", "own/mine")
+    assert done.status == 0, done.err
+    assert [line.split(", ")[0] for line in done.out.splitlines()] == [
+        "removed own/other", "removed own/mine"
+    ]  # fmt: skip
+    assert [note.name for note in kernels.own()] == ["own/twin"]
+    assert len(objects()) == 1
+    assert place.build(name="twin") == kernels.find("own/twin", "aarch64")
+    cli("lab", "remove", "own/twin")
+    assert objects() == []
+    assert [one.name for one in (kernels.cache() / "own").iterdir()] == []
+    done = cli("lab", "remove", "own/twin")
+    assert (done.status, "unknown kernel of the lab's 'own/twin'" in done.says) == (2, True)
+
+
+def test_objects_are_removed_and_a_kernel_stays(place: Place, cli: Cli) -> None:
+    kernel = place.build()
+    assert removal.names() == ["own/mine", "source", "objects"]
+    assert cli("lab", "remove", "objects", "source").status == 0
+    assert removal.names() == ["own/mine"]
+    assert kernels.find("own/mine", "aarch64") == kernel
+    place.build("CONFIG_NR_CPUS=2", name="other")
+
+
+def test_what_is_being_built_is_not_removed(place: Place) -> None:
+    place.build()
+    (made,) = objects()
+    for name in ("own/mine", "objects"):
+        with build.locked(made), pytest.raises(TargetError, match="is being built already"):
+            removal.remove(name)
+    assert objects() == [made]
+    assert [note.name for note in kernels.own()] == ["own/mine"]
 
 
 # ---- the hash of the sources -------------------------------------------------------------------
