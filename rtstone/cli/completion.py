@@ -210,6 +210,12 @@ def _systems() -> Words:
     yield from map(Word, SYSTEMS)
 
 
+def _stored() -> Words:
+    from rtstone.lab.removal import names
+
+    yield from map(Word, names())
+
+
 def _boards() -> Words:
     from rtstone.lab.build import RECIPES
     from rtstone.lab.systems import BOARDS
@@ -272,7 +278,8 @@ OTHERS = {
     ("explain", "form"): Value((_explanations,)),
     ("plot", "kind"): Value((_figures,)),
     ("import", "form"): Value((_readers,)),
-    ("fetch", "names"): Value((_systems,)),
+    ("fetch", "names"): Value((_systems,), file=True),
+    ("remove", "names"): Value((_stored,)),
     ("build-kernel", "source"): _FILE,
     ("build-kernel", "board"): Value((_boards,)),
     ("build-kernel", "fragments"): _FILE,

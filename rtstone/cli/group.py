@@ -31,7 +31,7 @@ COMMANDS = {
     "simulate": "Simulate schedulers, or Hartstone without an OS.",
     "schema": "Print the JSON schema of a document.",
     "doctor": "Check whether a system is fit to be measured.",
-    "lab": "List, fetch and build emulated targets.",
+    "lab": "List, fetch, build and remove emulated targets.",
     "agent": "Write the agent for another machine to a file.",
     "tune": "Prepare a system for measuring, and restore it.",
     "completion": "Print the completion script of a shell.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -47,6 +48,7 @@ def list_command(json: bool) -> None:
 
 
 def _row(system: System) -> dict[str, Any]:
+    from rtstone.lab import kernels
     from rtstone.lab.ready import missing
 
     lacking = missing(system)
@@ -54,6 +56,7 @@ def _row(system: System) -> dict[str, Any]:
         "target": _PREFIX + system.name,
         "title": system.title,
         "board": system.board.name,
+        "version": system.kernel and kernels.newest(system.kernel, system.board.arch),
         "preempt": list(system.preempt),
         "ready": not lacking,
         "missing": [lack._asdict() for lack in lacking],
@@ -62,23 +65,37 @@ def _row(system: System) -> dict[str, Any]:
 
 def _state(row: dict[str, Any]) -> str:
     if row["ready"]:
-        choices = "|".join(row["preempt"])
-        return "ready" + (f", also +preempt={choices}" if choices else "")
+        choices, version = "|".join(row["preempt"]), row["version"]
+        build = f" ({version})" if version and version not in row["target"] else ""
+        return f"ready{build}" + (f", also +preempt={choices}" if choices else "")
     return "; ".join(f"no {lack['what']}: {lack['command']}" for lack in row["missing"])
 
 
 @command.command("fetch")
-@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.argument("names", nargs=-1, metavar="[NAME or FILE.deb]...")
 def fetch_command(names: tuple[str, ...]) -> None:
-    """Fetch the Debian kernels of these targets, or of all, and Xen; apt verifies them."""
-    from rtstone.lab import fetch
-    from rtstone.lab.kernels import PREFIX
+    """Fetch the Debian kernels of these targets, or of all, and Xen; apt verifies them.
 
-    for name, arch in _wanted(names):
+    linux-6.1@6.1.0-56 is that build, if Debian's archive has it; FILE.deb is the package of a
+    build, got elsewhere and verified by nobody.
+    """
+    from rtstone.lab import fetch
+    from rtstone.lab.kernels import PREFIX, Kernel
+
+    def tell(label: str, kernel: Kernel) -> None:
+        click.echo(f"{label}: {kernel.package}, sha256 {kernel.sha256}")
+
+    files = [name for name in names if name.endswith(".deb")]
+    targets = tuple(name for name in names if name not in files)
+    for name, arch in _wanted(targets) if targets or not names else ():
         label = PREFIX[arch] + name
         with working(f"fetching {label}") as line:
             kernel = fetch.fetch(name, arch, line.echo)
-        click.echo(f"{label}: {kernel.package}, sha256 {kernel.sha256}")
+        tell(label, kernel)
+    for file in files:
+        with working(f"unpacking {file}"):
+            kernel = fetch.take(Path(file))
+        tell(PREFIX[kernel.arch] + kernel.name, kernel)
 
 
 def _wanted(names: tuple[str, ...]) -> list[tuple[str, str]]:
@@ -95,7 +112,7 @@ def _wanted(names: tuple[str, ...]) -> list[tuple[str, str]]:
         system = systems.find(plain)
         if not system.fetched and names:
             raise UsageError(f"{system.name} is built, not fetched; run `rtstone lab build`")
-        if system.kernel and system.kernel not in kernels.PACKAGES:
+        if system.kernel and system.kernel.startswith(f"{kernels.OWN}/"):
             raise UsageError(f"{system.name} was built here; run `rtstone lab build-kernel`")
         wanted += [(each, system.board.arch) for each in system.fetched]
     return list(dict.fromkeys(wanted))
@@ -141,3 +158,19 @@ def build_kernel_command(
     with working("building a kernel") as line:
         kernel = build.build(source, board, fragments, name, line.echo)
     click.echo(f"{_PREFIX}{PREFIX[kernel.arch]}{kernel.name}: sha256 {kernel.sha256}")
+
+
+@command.command("remove")
+@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+def remove_command(names: tuple[str, ...]) -> None:
+    """Remove kernels from the lab's cache.
+
+    NAME is that of a target, as own/mine or linux-6.1@6.1.0-50; `source` are all unpacked sources
+    of kernels, `objects` all that was compiled of them, of which only time is lost.
+    """
+    from rtstone.lab import removal
+    from rtstone.units import size
+
+    for name in names:
+        plain = name.removeprefix(_PREFIX)
+        click.echo(f"removed {plain}, {size(removal.remove(plain))}")

@@ -163,7 +163,8 @@ def _build(job: _Job, say: Say) -> Kernel:
     if there and (there.built is None or there.built.origin != job.origin):
         raise UsageError(
             f"name '{job.name.removeprefix(f'{OWN}/')}' is taken by a kernel of other options or "
-            f"sources; give another --name, or remove {kernels.folder(job.name, arch)}"
+            "sources; give another --name, or `rtstone lab remove "
+            f"{kernels.PREFIX[arch]}{job.name}`"
         )
     with _objects(job.origin) as place:
         config = _configure(job, place, say)
@@ -183,9 +184,21 @@ def _first_line(command: list[str]) -> str:
 @contextmanager
 def _objects(origin: str) -> Iterator[Path]:
     """Provide the folder of a kernel's objects, which no other build then has."""
-    place = kernels.private(OBJECTS) / origin[:16]
+    place = objects(origin)
     place.mkdir(mode=0o700, exist_ok=True)
     sources.check_room(place, ROOM)
+    with locked(place):
+        yield place
+
+
+def objects(origin: str) -> Path:
+    """Return the folder of a kernel's objects, which need not exist."""
+    return kernels.private(OBJECTS) / origin[:16]
+
+
+@contextmanager
+def locked(place: Path) -> Iterator[None]:
+    """Keep others from a folder of objects.  Raises TargetError if a build has it."""
     with (place / ".lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -193,7 +206,7 @@ def _objects(origin: str) -> Iterator[Path]:
             raise TargetError(
                 f"this kernel is being built already, in {place}; wait for that"
             ) from None
-        yield place
+        yield
 
 
 # ---- the kernel's Makefile ---------------------------------------------------------------------

@@ -13,21 +13,30 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import IO, NamedTuple
 
 import msgspec
 
-from rtstone.errors import TargetError
+from rtstone.errors import TargetError, UsageError
 from rtstone.lab import kernels
-from rtstone.lab.kernels import HYPERVISORS, NOTE, PACKAGES, Kernel, Note, Package
-from rtstone.resources import architectures
+from rtstone.lab.kernels import (
+    DEBIAN_ARCH,
+    EXACT,
+    HYPERVISORS,
+    NOTE,
+    PACKAGES,
+    VERSION,
+    Kernel,
+    Note,
+    Package,
+)
 
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 OS_RELEASE = Path("/etc/os-release")
-DEBIAN_ARCH = {one.name: one.debian for one in architectures()}
 # The modules that a RAM disk with ext4 needs, in loading order; a kernel may have some built in.
 MODULES = ("crc16", "crc32c_generic", "mbcache", "jbd2", "ext4", "brd", "loop")
 FORMER = {"crc32c_generic"}  # newer kernels have it in their library
@@ -47,29 +56,41 @@ class Source(NamedTuple):
 
 
 def fetch(name: str, arch: str, say: Say = print) -> Kernel:
-    """Fetch and store a kernel.  Raises TargetError if that is impossible here."""
+    """Fetch and store a kernel, one with an exact version unless it is there.
+
+    Raises TargetError if that is impossible here.
+    """
+    if EXACT in name:
+        with suppress(TargetError):
+            there = kernels.find(name, arch)
+            say(f"{name} for {arch} is there already")
+            return there
     found = _archives(name, _package(name).codename)
+    with _workshop() as work:
+        return _fetch(name, arch, found, work, say)
+
+
+@contextmanager
+def _workshop() -> Iterator[Path]:
+    """Provide a temporary folder in the cache.  Raises TargetError for what the disk refuses."""
     cache = kernels.cache()
     try:
         cache.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=cache, prefix="fetch-") as work:
-            return _fetch(name, arch, found, Path(work), say)
+            yield Path(work)
     except OSError as error:
         raise TargetError(f"the lab's folder, {cache}: {error}") from error
 
 
 def _package(name: str) -> Package:
-    return PACKAGES.get(name) or HYPERVISORS[name]
+    return PACKAGES.get(name.partition(EXACT)[0]) or HYPERVISORS[name]
 
 
 def _fetch(name: str, arch: str, found: list[Source], work: Path, say: Say) -> Kernel:
     options = _private_root(work, DEBIAN_ARCH[arch], found)
-    meta = _package(name).meta.format(DEBIAN_ARCH[arch])
     say(f"{name} for {arch}: reading the lists of packages")
     _run(["apt-get", *options, "-q", "update"])
-    package = meta
-    if name in PACKAGES:
-        package = depends(_run(["apt-cache", *options, "depends", meta]), meta, PACKAGES[name])
+    package = _chosen(name, arch, options)
     say(f"{name} for {arch}: fetching {package}")
     parts = parts_of(_run(["apt-cache", *options, "depends", package])) or [package]
     (work / "download").mkdir()
@@ -80,13 +101,92 @@ def _fetch(name: str, arch: str, found: list[Source], work: Path, say: Say) -> K
     version = _run(["dpkg-deb", "--field", str(archives[0]), "Version"]).strip()
     new = work / "new"
     new.mkdir()
-    note = unpack(archives, new, name, arch, f"{package} {version}")
+    return _store(unpack(archives, new, name, arch, f"{package} {version}"), work)
+
+
+def _chosen(name: str, arch: str, options: list[str]) -> str:
+    """Return the package of the newest build of a kernel, or of that with an exact version."""
+    meta = _package(name).meta.format(DEBIAN_ARCH[arch])
+    if name in HYPERVISORS:
+        return meta
+    plain, _, version = name.partition(EXACT)
+    if not version:
+        return depends(_run(["apt-cache", *options, "depends", meta]), meta, PACKAGES[name])
+    told = _run(["apt-cache", *options, "pkgnames", "linux-image-"]).split()
+    has = versions(told, plain, arch)
+    if version not in has:
+        there = ", ".join(kernels.builds(plain, arch)) or "none"
+        raise TargetError(
+            f"Debian's archive has no {name}: it has {', '.join(has) or 'none'}, and the lab "
+            f"{there}; a package file of that build is taken by `rtstone lab fetch FILE.deb`"
+        )
+    return f"linux-image-{version}{kernels.suffix(plain, DEBIAN_ARCH[arch])}"
+
+
+def versions(packages: Iterable[str], name: str, arch: str) -> list[str]:
+    """Return the versions that a kernel of Debian's has among packages of its architecture."""
+    end = kernels.suffix(name, DEBIAN_ARCH[arch])
+    releases = [one.removeprefix("linux-image-") for one in packages if one.endswith(end)]
+    return kernels.in_order(
+        version for release in releases
+        if VERSION.fullmatch(version := release.removesuffix(end))
+    )  # fmt: skip
+
+
+def _store(note: Note, work: Path) -> Kernel:
+    """Move what was unpacked to `new` in `work` to its place, and an older build to one of its own.
+
+    A build of the same version is replaced.
+    """
+    new = work / "new"
     (new / NOTE).write_bytes(msgspec.json.format(msgspec.json.encode(note)) + b"\n")
-    place = kernels.folder(name, arch)
+    place = kernels.folder(note.name, note.arch)
     if place.exists():
-        place.rename(work / "old")  # deleted with the temporary folder
+        older = kernels.aside(note)
+        place.rename(older if older and not older.exists() else work / "old")
     new.rename(place)
-    return kernels.find(name, arch)
+    return kernels.find(note.name, note.arch)
+
+
+def take(file: Path) -> Kernel:
+    """Store the kernel in a file of the user's: a package of Debian's with image and modules.
+
+    Raises UsageError if it is none, TargetError if it cannot be unpacked here.
+    """
+    if not file.is_file():
+        raise UsageError(f"package file '{file}' does not exist, or is no file")
+    if not shutil.which("dpkg-deb"):
+        raise TargetError("dpkg-deb is not installed, which unpacks packages")
+    command = ["dpkg-deb", "--show", "--showformat", "${Package} ${Version} ${Architecture}"]
+    done = subprocess.run(
+        [*command, str(file.absolute())], check=False, capture_output=True, text=True
+    )
+    if done.returncode:
+        said = (done.stderr.strip().splitlines() or ["nothing"])[-1]
+        raise UsageError(f"package file '{file}' cannot be read; dpkg-deb said: {said}")
+    package, version, debian = done.stdout.split()
+    name, arch = _build_of(file, package, debian)
+    with _workshop() as work:
+        (work / "new").mkdir()
+        return _store(unpack([file], work / "new", name, arch, f"{package} {version}"), work)
+
+
+def _build_of(file: Path, package: str, debian: str) -> tuple[str, str]:
+    """Return the name with its version, and the architecture, of a kernel in a package."""
+    release = package.removeprefix("linux-image-").removesuffix("-unsigned")
+    for arch in (arch for arch, its in DEBIAN_ARCH.items() if its == debian):
+        for name in (name for name, one in PACKAGES.items() if arch in one.arches):
+            end = kernels.suffix(name, debian)
+            version = release.removesuffix(end)
+            series = re.match(r"\d+\.\d+", version)
+            stock = release.endswith(end) and VERSION.fullmatch(version)
+            if stock and series and name.startswith(f"linux-{series[0]}"):
+                return f"{name}{EXACT}{version}", arch
+    known = sorted({name[6:] for name in PACKAGES if re.fullmatch(r"linux-[\d.]+", name)})
+    raise UsageError(
+        f"'{file}' is {package} for {debian}, no kernel of the series {', '.join(known)}; an image "
+        "of any kernel boots by --target qemu:kernel=FILE"
+    )
 
 
 def source_archive(package: str, codename: str, work: Path) -> Path:

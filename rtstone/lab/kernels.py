@@ -9,6 +9,7 @@ import os
 import re
 import stat
 import zlib
+from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
@@ -16,15 +17,19 @@ from typing import NamedTuple
 import msgspec
 
 from rtstone.errors import TargetError, UsageError
-from rtstone.resources import digest
+from rtstone.resources import architectures, digest
 
 PREFIX = {
     "aarch64": "",
     "x86_64": "q35/",
     "riscv64": "riscv/",
 }  # prefix + kernel = name of the system
+DEBIAN_ARCH = {one.name: one.debian for one in architectures()}
 NOTE = "kernel.json"  # in the folder of a kernel: its description, with hashes of its files
 OWN = "own"  # own/NAME: a kernel that was built here
+EXACT = "@"  # linux-6.1@6.1.0-56: one build of a kernel of Debian's
+# Of such a build: its release without flavour and architecture.
+VERSION = re.compile(r"\d+(\.\d+)+(-\d+(\.deb\d+\.\d+)?)?(\+deb\d+[\w.~]*)?", re.ASCII)
 
 
 class Package(NamedTuple):
@@ -157,12 +162,103 @@ def brings(name: str, arch: str) -> str:
 
 def own() -> list[Note]:
     """Return the kernels that were built here."""
+    return _noted(f"{OWN}/[!.]*")
+
+
+def kept() -> list[Note]:
+    """Return the builds of Debian's kernels that are kept under their exact versions."""
+    named = {}
+    for note in _noted(f"*{EXACT}*"):
+        if told := version(note):
+            name = f"{note.name.partition(EXACT)[0]}{EXACT}{told}"
+            named[name, note.arch] = msgspec.structs.replace(note, name=name)
+    names = in_order(name for name, _ in named)
+    return [named[key] for key in sorted(named, key=lambda key: (names.index(key[0]), key[1]))]
+
+
+def stored() -> list[Note]:
+    """Return all kernels and hypervisors in the cache."""
+    names = [*PACKAGES, *HYPERVISORS]
+    newest = [note for name in names for arch in PREFIX for note in _noted(f"{name}-{arch}")]
+    return [*newest, *kept(), *own()]
+
+
+def _noted(folders: str) -> list[Note]:
+    """Return what is noted in those folders of the cache."""
     found = []
-    for file in sorted((cache() / OWN).glob(f"[!.]*/{NOTE}")):
+    for file in sorted(cache().glob(f"{folders}/{NOTE}")):
         try:
             found.append(msgspec.json.decode(file.read_bytes(), type=Note))
         except (OSError, msgspec.MsgspecError):  # `find` tells of it
             continue
+    return found
+
+
+# ---- builds of Debian's kernels ----------------------------------------------------------------
+
+
+def suffix(name: str, debian_arch: str) -> str:
+    """Return how the releases of a kernel of Debian's end: with flavour and architecture."""
+    return PACKAGES[name].meta.format(debian_arch).removeprefix("linux-image")
+
+
+def version(note: Note) -> str | None:
+    """Return the exact version of a build of Debian's; None for a hypervisor or one's own."""
+    name = note.name.partition(EXACT)[0]
+    if name not in PACKAGES:
+        return None
+    return note.release.removesuffix(suffix(name, DEBIAN_ARCH[note.arch]))
+
+
+def builds(name: str, arch: str) -> list[str]:
+    """Return the versions of a kernel of Debian's that the cache has, the oldest first."""
+    plain = name.partition(EXACT)[0]
+    notes = [*_noted(f"{plain}-{arch}"), *_noted(f"{plain}{EXACT}*-{arch}")]
+    return in_order(told for note in notes if (told := version(note)))
+
+
+def newest(name: str, arch: str) -> str | None:
+    """Return the version of a kernel of Debian's in the cache, None if there is none."""
+    notes = _noted(place(name, arch).name) if PACKAGES.get(name.partition(EXACT)[0]) else []
+    return version(notes[0]) if notes else None
+
+
+def in_order(versions: Iterable[str]) -> list[str]:
+    """Return versions, or names with them, each once, the oldest first: by the numbers in them."""
+
+    def numbers(text: str) -> list[tuple[int, str]]:
+        parts = re.findall(r"[0-9]+|[^0-9]+", text)
+        return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
+
+    return sorted(set(versions), key=numbers)
+
+
+def aside(new: Note) -> Path | None:
+    """Return where the build goes that another takes the place of, None if it is not kept."""
+    older = _noted(f"{new.name}-{new.arch}")
+    told = older and version(older[0])
+    if not told or EXACT in new.name or told == version(new):
+        return None
+    return folder(f"{new.name}{EXACT}{told}", new.arch)
+
+
+def _instead(name: str, arch: str) -> str:
+    """Return what there is instead of an exact build, and how it comes if no archive has it."""
+    there = ", ".join(builds(name, arch)) or "none"
+    return (
+        f" if Debian's archive has it, `rtstone lab fetch FILE.deb` from its package; of {arch} "
+        f"the lab has {there}"
+    )
+
+
+def place(name: str, arch: str) -> Path:
+    """Return the directory with a kernel: an exact build may be the newest of its series."""
+    found = folder(name, arch)
+    plain, _, exact = name.partition(EXACT)
+    if exact and not found.exists():
+        newest = _noted(f"{plain}-{arch}")
+        if newest and version(newest[0]) == exact:
+            return folder(plain, arch)
     return found
 
 
@@ -171,23 +267,26 @@ def find(name: str, arch: str) -> Kernel:
 
     Raises TargetError if it is not there, or was changed.
     """
-    place = folder(name, arch)
+    there = place(name, arch)
     how = "built" if name.startswith(f"{OWN}/") else "fetched"
     again = f"`{brings(name, arch)}` brings it"
     try:
-        note = msgspec.json.decode((place / NOTE).read_bytes(), type=Note)
+        note = msgspec.json.decode((there / NOTE).read_bytes(), type=Note)
     except FileNotFoundError:
-        raise TargetError(f"kernel {name} for {arch} has not been {how}; {again}") from None
+        instead = _instead(name, arch) if EXACT in name else ""
+        raise TargetError(
+            f"kernel {name} for {arch} has not been {how}; {again}{instead}"
+        ) from None
     except (OSError, msgspec.MsgspecError) as error:
-        raise TargetError(f"kernel {name} for {arch}, {place / NOTE}: {error}; {again}") from error
+        raise TargetError(f"kernel {name} for {arch}, {there / NOTE}: {error}; {again}") from error
     for file, known in note.files.items():
-        if digest(place / file) != known:
-            raise TargetError(f"{place / file} is not what was {how}; {again} again")
+        if digest(there / file) != known:
+            raise TargetError(f"{there / file} is not what was {how}; {again} again")
     return Kernel(
         note.name,
         note.arch,
-        place / note.image,
-        tuple(place / module for module in note.modules),
+        there / note.image,
+        tuple(there / module for module in note.modules),
         note.release,
         note.package,
         note.files[note.image],

@@ -9,9 +9,11 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import stat
 import subprocess
 import tempfile
-from collections.abc import Iterable
+import time
+from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
@@ -26,6 +28,8 @@ from rtstone.resources import digest
 PACKED = Path("/usr/src")  # where Debian's packages put their archives
 PACKAGE = re.compile(r"(linux-source-(\d+\.\d+))(-rt)?")
 UNPACKED = "source"  # folder of the lab's cache
+HASHES = "source-hashes"  # another: what trees of sources were read as
+SETTLED_S = 2.0  # a file that was changed later than this could be changed again in the same tick
 NOTE = "source.json"  # beside an unpacked tree: what it was made of
 ROOM = 3 << 30  # bytes that unpacking takes, at most
 TOOLS = {"tar": "tar", "xz": "xz-utils"}  # program: Debian's package
@@ -82,31 +86,77 @@ def _version(tree: Path) -> str:
 def fingerprint(tree: Path) -> str:
     """Return a hash of the names and contents of all files, but git's own.
 
-    Raises UsageError for a file that cannot be read.
+    The files are read unless they are those of the last time, by names, sizes and times: a change
+    that these do not show would not be compiled by `make` either.  Raises UsageError for a file
+    that cannot be read.
     """
-    total = sha256()
+    folder = kernels.private(HASHES)
+    note = folder / sha256(os.fsencode(tree)).hexdigest()[:16]
     try:
-        for file in _files(tree):
-            link = file.is_symlink()
-            data = bytes(file.readlink()) if link else file.read_bytes()
-            name = str(file.relative_to(tree)).encode("utf-8", "surrogateescape")
-            total.update(name + b"\0" + sha256(data).digest())
+        listing, newest = _listing(tree)
+        if (known := _remembered(note)) and known.listing == listing:
+            return known.contents
+        settled = newest < time.time() - SETTLED_S  # a later change has another time
+        contents = _contents(tree)
+        unchanged = _listing(tree)[0] == listing
     except OSError as error:
         raise UsageError(f"kernel source {error.filename}: {error.strerror}") from error
+    if settled and unchanged:
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".new-") as work:
+            (new := Path(work) / "new").write_bytes(msgspec.json.encode(_Hash(listing, contents)))
+            new.rename(note)
+    return contents
+
+
+class _Hash(msgspec.Struct, frozen=True):
+    """The hash of a tree's contents, and that of the listing of its files."""
+
+    listing: str
+    contents: str
+
+
+def _remembered(note: Path) -> _Hash | None:
+    try:
+        return msgspec.json.decode(note.read_bytes(), type=_Hash)
+    except (OSError, msgspec.MsgspecError):
+        return None
+
+
+def _listing(tree: Path) -> tuple[str, float]:
+    """Return a hash of what shows a change of any file, and the time of the last one in s.
+
+    That is the time of the inode's last change, which, unlike its content's, nobody can set.
+    """
+    total, newest = sha256(), 0.0
+    for name, state in _files(str(tree)):
+        shows = (state.st_ino, state.st_mode, state.st_size, state.st_mtime_ns, state.st_ctime_ns)
+        total.update(os.fsencode(name) + b"\0%d %d %d %d %d\0" % shows)
+        newest = max(newest, state.st_ctime)
+    return total.hexdigest(), newest
+
+
+def _contents(tree: Path) -> str:
+    """Return a hash of all files' names and contents."""
+    total = sha256()
+    for name, state in _files(str(tree)):
+        link = stat.S_ISLNK(state.st_mode)
+        data = os.fsencode(Path(name).readlink()) if link else Path(name).read_bytes()
+        total.update(os.fsencode(name[len(str(tree)) + 1 :]) + b"\0" + sha256(data).digest())
     return total.hexdigest()
 
 
-def _files(tree: Path) -> Iterable[Path]:
-    def unreadable(error: OSError) -> None:
-        raise error
-
-    for folder, folders, names in os.walk(tree, onerror=unreadable):
-        folders[:] = sorted(name for name in folders if name != ".git")
-        place = Path(folder)
-        links = [name for name in folders if (place / name).is_symlink()]
-        for name in sorted([*names, *links]):
-            if (path := place / name).is_symlink() or path.is_file():
-                yield path
+def _files(folder: str) -> Iterator[tuple[str, os.stat_result]]:
+    """Yield the path and state of each file and link below a folder, but git's, in order."""
+    folders = []
+    with os.scandir(folder) as entries:
+        for entry in sorted(entries, key=lambda entry: entry.name):
+            state = entry.stat(follow_symlinks=False)
+            if stat.S_ISDIR(state.st_mode):
+                folders += [entry.path] * (entry.name != ".git")
+            elif stat.S_ISREG(state.st_mode) or stat.S_ISLNK(state.st_mode):
+                yield entry.path, state
+    for one in folders:
+        yield from _files(one)
 
 
 # ---- Debian's packages -------------------------------------------------------------------------

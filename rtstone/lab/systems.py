@@ -7,11 +7,12 @@ fixed date, a machine of a fixed version, and no disk outside the guest's memory
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from rtstone.errors import unknown
+from rtstone.errors import UsageError, unknown
 from rtstone.lab import kernels
 
 EPOCH = "2026-01-01"  # the initial date of every board's clock
@@ -209,8 +210,10 @@ SYSTEMS = {
 
 
 def every() -> dict[str, System]:
-    """Return all systems by name, with those of the kernels that were built here."""
-    return SYSTEMS | {system.name: system for system in map(_own, kernels.own()) if system}
+    """Return all systems by name, with those of the kernels that were kept or built here."""
+    kept = [find(kernels.PREFIX[note.arch] + note.name) for note in kernels.kept()]
+    own = [system for system in map(_own, kernels.own()) if system]
+    return SYSTEMS | {system.name: system for system in [*kept, *own]}
 
 
 def _own(note: kernels.Note) -> System | None:
@@ -228,10 +231,30 @@ def _own(note: kernels.Note) -> System | None:
 
 def find(name: str) -> System:
     """Return the system of that name.  Raises UsageError naming the nearest one."""
+    if kernels.EXACT in name:
+        return _exact(name)
     known = SYSTEMS if name in SYSTEMS else every()
     if name not in known:
         raise unknown("lab system", name, known)
     return known[name]
+
+
+def _exact(name: str) -> System:
+    """Return the system of one build of a kernel of Debian's, which need not have been fetched."""
+    plain, _, version = name.partition(kernels.EXACT)
+    system = find(plain)
+    if system.kernel not in kernels.PACKAGES or system.beside:
+        raise UsageError(f"{plain} has no versions: it is no kernel of Debian's by itself")
+    if not kernels.VERSION.fullmatch(version):
+        raise UsageError(
+            f"'{version}' is no version of a kernel of Debian's, as 6.1.0-50 or 6.12.57+deb13, in "
+            f"'{name}'"
+        )
+    return system._replace(
+        name=name,
+        title=f"{system.title}, {version}",
+        kernel=f"{system.kernel}{kernels.EXACT}{version}",
+    )
 
 
 def alone(system: System) -> System:
@@ -244,7 +267,7 @@ def split(words: str) -> tuple[str, list[str]]:
     for name in SYSTEMS:
         if "+" in name and f"{words}+".startswith(f"{name}+"):
             return name, words[len(name) + 1 :].split("+") if words != name else []
-    name, *others = words.split("+")
+    name, *others = re.split(r"\+(?!deb\d)", words)  # +deb13 is a part of a version
     return name, others
 
 

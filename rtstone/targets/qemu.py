@@ -41,6 +41,7 @@ SEEDS = 2**31
 POLL_S = 0.02
 APPENDED = 1000  # characters; a kernel takes 2048 in all
 WORDS = 300  # characters of the console in an error
+MEMORY = range(128, 4097)  # MiB of a Linux guest: loads and their RAM disk need the first
 KERNEL = "kernel="
 
 # Words that a kernel prints when it fails.
@@ -58,7 +59,7 @@ class Watcher(NamedTuple):
 
 
 class Qemu(Target):
-    """``qemu:SYSTEM[+preempt=MODEL][+seed=N][+append=WORDS][+icount=off]``.
+    """``qemu:SYSTEM[+preempt=MODEL][+seed=N][+append=WORDS][+mem=MIB][+icount=off]``.
 
     The system may be ``kernel=FILE``.  One that has another beside it, under a hypervisor, takes
     ``+beside=LOAD``, what that one does, and ``+xen=WORDS`` for the hypervisor's command line.
@@ -76,13 +77,15 @@ class Qemu(Target):
         self.name = f"qemu:{argument}"
         self._kernel_file = None
         if argument.startswith(KERNEL):  # and a file, in whose name there may be any word but these
-            name, *words = re.split(r"\+(?=(?:seed|icount|append)=)", argument)
+            name, *words = re.split(r"\+(?=(?:seed|icount|append|mem)=)", argument)
             self._kernel_file = Path(name.removeprefix(KERNEL))
             self.system = systems.with_kernel(self.kernel.arch)
         else:
             name, words = systems.split(argument)
             self.system = systems.find(name)
         given = _words(words, self.system, self.name)
+        if "mem" in given:
+            self.system = self.system._replace(memory=int(given["mem"]))
         self._preempt = given.get("preempt")
         self._seed = int(given.get("seed", "1"))
         self._append = given.get("append", "").split()
@@ -325,26 +328,39 @@ def _words(words: Sequence[str], system: System, spec: str) -> dict[str, str]:
         known["beside"], known["xen"] = text, text
     if system.preempt:
         known["preempt"] = one_of(*system.preempt)
+    if system.kernel and not system.beside:
+        known["mem"] = _mebibytes
 
     def check_of(name: str) -> Check:
-        if name == "preempt" and not system.preempt:
-            raise UsageError(f"{system.name} has only one preemption model, in target '{spec}'")
-        if name == "seed" and name not in known:
-            raise UsageError(
-                f"{system.name} uses no random numbers, so there is no seed, in target '{spec}'"
-            )
-        if name == "append" and name not in known:
-            raise UsageError(f"{system.name} has no kernel command line, in target '{spec}'")
-        if name == "smp":
-            raise UsageError(
-                "boards of the lab have one CPU: of two, each would wait for the emulator to have "
-                f"run the other (docs/lab.md, One CPU), in target '{spec}'"
-            )
-        if name not in known:
-            raise unknown("word", name, known)
-        return known[name]
+        if name in known:
+            return known[name]
+        if why := _NOT_HERE.get(name):
+            raise UsageError(f"{why.format(system.name)}, in target '{spec}'")
+        raise unknown("word", name, known)
 
     return parse(words, check_of, spec)
+
+
+# Words that a system has not, or none has: why.
+_NOT_HERE = {
+    "preempt": "{} has only one preemption model",
+    "seed": "{} uses no random numbers, so there is no seed",
+    "append": "{} has no kernel command line",
+    "mem": "{} has fixed memory; +mem is for a Linux that has a board to itself",
+    "smp": "boards of the lab have one CPU: of two, each would wait for the emulator to have run "
+    "the other (docs/lab.md, One CPU)",
+    "hz": "a kernel's HZ is chosen when it is built: `rtstone lab build-kernel` with --config "
+    "CONFIG_HZ_1000=y (docs/kernels.md)",
+}
+
+
+def _mebibytes(_: str, value: str, spec: str) -> None:
+    """Check the size of a guest's memory."""
+    if not (re.fullmatch(r"[0-9]{1,5}", value) and int(value) in MEMORY):
+        raise UsageError(
+            f"mem is a whole number of MiB from {MEMORY[0]} to {MEMORY[-1]}, not '{value}', in "
+            f"target '{spec}'"
+        )
 
 
 def _kernel_words(system: System) -> Check:

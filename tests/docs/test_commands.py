@@ -51,6 +51,7 @@ NOT_HERE = {
     "lab build-kernel": "takes minutes; tests/lab/test_build.py builds a tree that does not",
     "lab build": "make test does",
     "lab fetch": "make test does",
+    "lab remove": "would remove this machine's; tests/lab/test_build.py has kernels to remove",
 }
 
 # What is added to make it short; a later option replaces an earlier one.

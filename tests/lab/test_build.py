@@ -16,7 +16,7 @@ import pytest
 
 from rtstone import resources
 from rtstone.errors import TargetError, UsageError
-from rtstone.lab import build, kconfig, kernels, ready, systems
+from rtstone.lab import build, kconfig, kernels, ready, removal, sources, systems
 from rtstone.lab.kernels import Kernel
 from rtstone.targets import qemu
 from rtstone.targets.qemu import Qemu
@@ -177,10 +177,12 @@ def test_a_damaged_kernel_is_built_again(place: Place) -> None:
 
 def test_a_name_is_given_once(place: Place) -> None:
     place.build()
-    says = "name 'mine' is taken by a kernel of other options or sources; give another --name, or"
-    with pytest.raises(UsageError, match=says) as raised:
+    says = (
+        "name 'mine' is taken by a kernel of other options or sources; give another --name, or "
+        "`rtstone lab remove own/mine`"
+    )
+    with pytest.raises(UsageError, match=says):
         place.build("CONFIG_HZ_100=y")
-    assert str(kernels.folder("own/mine", "aarch64")) in str(raised.value)
     assert place.build("CONFIG_HZ_100=y", name=None).name == "own/6.1.9-hz_100"
     assert place.build('CONFIG_CMDLINE="a b"', "CONFIG_AIO=n", name=None).name == (
         "own/6.1.9-cmdline-a-b-no-aio"
@@ -404,3 +406,119 @@ def test_an_interrupt_leaves_nothing_listed_and_nothing_running(place: Place, cl
         pytest.fail("make is still running")
     place.does("true")
     place.build()  # as if nothing had been
+
+
+# ---- what is kept, and removed -----------------------------------------------------------------
+
+
+def objects() -> list[Path]:
+    return [one for one in (kernels.cache() / "objects").iterdir() if one.is_dir()]
+
+
+def test_a_kernel_is_removed_with_its_objects(place: Place, cli: Cli) -> None:
+    place.build()
+    place.build("CONFIG_NR_CPUS=2", name="other")
+    place.build(name="twin")  # of the same sources and options
+    assert len(objects()) == 2
+    done = cli("lab", "remove", "qemu:own/other", "own/mine")
+    assert done.status == 0, done.err
+    assert [line.split(", ")[0] for line in done.out.splitlines()] == [
+        "removed own/other", "removed own/mine"
+    ]  # fmt: skip
+    assert [note.name for note in kernels.own()] == ["own/twin"]
+    assert len(objects()) == 1
+    assert place.build(name="twin") == kernels.find("own/twin", "aarch64")
+    cli("lab", "remove", "own/twin")
+    assert objects() == []
+    assert [one.name for one in (kernels.cache() / "own").iterdir()] == []
+    done = cli("lab", "remove", "own/twin")
+    assert (done.status, "unknown kernel of the lab's 'own/twin'" in done.says) == (2, True)
+
+
+def test_objects_are_removed_and_a_kernel_stays(place: Place, cli: Cli) -> None:
+    kernel = place.build()
+    assert removal.names() == ["own/mine", "source", "objects"]
+    assert cli("lab", "remove", "objects", "source").status == 0
+    assert removal.names() == ["own/mine"]
+    assert kernels.find("own/mine", "aarch64") == kernel
+    place.build("CONFIG_NR_CPUS=2", name="other")
+
+
+def test_what_is_being_built_is_not_removed(place: Place) -> None:
+    place.build()
+    (made,) = objects()
+    for name in ("own/mine", "objects"):
+        with build.locked(made), pytest.raises(TargetError, match="is being built already"):
+            removal.remove(name)
+    assert objects() == [made]
+    assert [note.name for note in kernels.own()] == ["own/mine"]
+
+
+# ---- the hash of the sources -------------------------------------------------------------------
+
+
+@pytest.fixture
+def settled(place: Place, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Have the tree's files count as old, and return the trees that were read."""
+    read: list[Path] = []
+    real = sources._contents
+
+    def contents(tree: Path) -> str:
+        read.append(tree)
+        return real(tree)
+
+    monkeypatch.setattr(sources, "_contents", contents)
+    monkeypatch.setattr(sources, "SETTLED_S", -1e9)
+    return read
+
+
+def test_sources_that_have_not_changed_are_read_once(place: Place, settled: list[Path]) -> None:
+    first = sources.fingerprint(place.tree)
+    assert sources.fingerprint(place.tree) == first
+    assert settled == [place.tree]
+
+
+@pytest.mark.parametrize("change", ["content", "name", "new", "gone", "mode", "link"])
+def test_any_change_of_the_sources_is_seen(place: Place, settled: list[Path], change: str) -> None:
+    folder = place.tree / "kernel"
+    folder.mkdir()
+    file = folder / "a.c"
+    file.write_text("int a;\n")
+    (folder / "link").symlink_to("a.c")
+    before, state = sources.fingerprint(place.tree), file.stat()
+    match change:
+        case "content":  # of the same length, and with the same times
+            file.write_text("int b;\n")
+            os.utime(file, ns=(state.st_atime_ns, state.st_mtime_ns))
+        case "name":
+            file.rename(folder / "b.c")
+        case "new":
+            (folder / "c.c").write_text("")
+        case "gone":
+            file.unlink()
+        case "mode":
+            file.chmod(0o755)
+        case "link":
+            (folder / "link").unlink()
+            (folder / "link").symlink_to("b.c")
+    after = sources.fingerprint(place.tree)
+    assert len(settled) == 2
+    assert (after == before) == (change == "mode")  # which is no content
+
+
+def test_what_was_changed_just_now_is_read_again(
+    place: Place, settled: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file can change twice in one tick of the file system's clock."""
+    monkeypatch.setattr(sources, "SETTLED_S", 60.0)
+    assert sources.fingerprint(place.tree) == sources.fingerprint(place.tree)
+    assert len(settled) == 2
+
+
+def test_a_damaged_hash_is_made_again(place: Place, settled: list[Path]) -> None:
+    first = sources.fingerprint(place.tree)
+    (note,) = (kernels.cache() / sources.HASHES).iterdir()
+    note.write_text("{")
+    assert sources.fingerprint(place.tree) == first
+    assert len(settled) == 2
+    assert note.read_text() != "{"

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from rtstone.errors import TargetError
+from rtstone.errors import TargetError, UsageError
 from rtstone.lab import fetch, kernels
+from tests.conftest import Cli
 
 TARGETS = """\
 Debian|http://one/debian/|bookworm|bookworm|main
@@ -36,10 +37,25 @@ case "$*" in
 *" download "*) touch linux-image.deb ;;
 esac
 """
-APT_CACHE = '#!/bin/sh\necho "$@" >> "$PLANT/calls"\ncat "$PLANT/depends"\n'
+APT_CACHE = """\
+#!/bin/sh
+echo "$@" >> "$PLANT/calls"
+case "$*" in *" pkgnames "*) cat "$PLANT/names" ;; *) cat "$PLANT/depends" ;; esac
+"""
 DPKG_DEB = """\
 #!/bin/sh
-case "$1" in --field) echo 6.1.9-1 ;; *) cat "$PLANT/package.tar" ;; esac
+case "$1" in
+--field) echo 6.1.9-1 ;;
+--show) grep . "$4" || { echo "dpkg-deb: error: not a Debian format archive" >&2; exit 2; } ;;
+*) cat "$PLANT/package.tar" ;;
+esac
+"""
+NAMES = """\
+linux-image-6.1.0-10-rt-arm64
+linux-image-6.1.0-9-rt-arm64
+linux-image-6.1.0-9-rt-arm64-unsigned
+linux-image-6.1.0-9-arm64
+linux-image-rt-arm64
 """
 RELEASE = "6.1.0-9-rt-arm64"
 
@@ -75,6 +91,7 @@ def plant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / name).chmod(0o755)
     (tmp_path / "targets").write_text(TARGETS)
     (tmp_path / "depends").write_text(DEPENDS)
+    (tmp_path / "names").write_text(NAMES)
     (tmp_path / "package.tar").write_bytes(package(*WHOLE, *modules("xfs")))
     (tmp_path / "os-release").write_text("ID=debian\nVERSION_CODENAME=bookworm\n")
     monkeypatch.setattr(fetch, "OS_RELEASE", tmp_path / "os-release")
@@ -141,6 +158,124 @@ def test_a_second_fetch_replaces_the_first(plant: Path) -> None:
     (plant / "package.tar").write_bytes(package(*files))
     assert fetch.fetch("linux-6.1-rt", "aarch64", quiet).release == "6.1.0-10-rt-arm64"
     assert len(list(kernels.folder("linux-6.1-rt", "aarch64").glob("vmlinuz-*"))) == 1
+
+
+# ---- exact versions ----------------------------------------------------------------------------
+
+
+def brings(plant: Path, version: str) -> None:
+    """Have the archive's package hold a kernel of that version."""
+    files = [name.replace("-9-", f"-{version}-") for name in WHOLE]
+    (plant / "package.tar").write_bytes(package(*files))
+
+
+def test_a_newer_build_leaves_the_older_one(plant: Path, cli: Cli) -> None:
+    first = fetch.fetch("linux-6.1-rt", "aarch64", quiet)
+    same = fetch.fetch("linux-6.1-rt", "aarch64", quiet)
+    assert same == first
+    assert kernels.kept() == []
+    assert kernels.find("linux-6.1-rt@6.1.0-9", "aarch64") == first  # under both names
+    brings(plant, "10")
+    second = fetch.fetch("linux-6.1-rt", "aarch64", quiet)
+    brings(plant, "11")
+    third = fetch.fetch("linux-6.1-rt", "aarch64", quiet)
+    found = {
+        name: kernels.find(f"linux-6.1-rt{name}", "aarch64").release
+        for name in ("", "@6.1.0-9", "@6.1.0-10", "@6.1.0-11")
+    }
+    assert found == {
+        "": third.release, "@6.1.0-9": first.release, "@6.1.0-10": second.release,
+        "@6.1.0-11": third.release,
+    }  # fmt: skip
+    assert kernels.builds("linux-6.1-rt", "aarch64") == ["6.1.0-9", "6.1.0-10", "6.1.0-11"]
+    rows = cli("lab", "list", "--json").document["systems"]
+    there = {row["target"]: row["version"] for row in rows if row["version"]}
+    assert list(there.items()) == [
+        ("qemu:linux-6.1-rt", "6.1.0-11"),
+        ("qemu:linux-6.1-rt@6.1.0-9", "6.1.0-9"),
+        ("qemu:linux-6.1-rt@6.1.0-10", "6.1.0-10"),
+    ]
+
+
+def test_an_exact_version_is_fetched_once(plant: Path) -> None:
+    kernel = fetch.fetch("linux-6.1-rt@6.1.0-9", "aarch64", quiet)
+    assert kernel.release == RELEASE
+    calls = (plant / "calls").read_text()
+    assert f" download linux-image-{RELEASE}" in calls
+    assert fetch.fetch("linux-6.1-rt@6.1.0-9", "aarch64", quiet) == kernel
+    assert (plant / "calls").read_text() == calls
+    with pytest.raises(TargetError, match=r"kernel linux-6.1-rt for aarch64 has not been fetched"):
+        kernels.find("linux-6.1-rt", "aarch64")
+
+
+def test_a_version_that_no_archive_has(plant: Path) -> None:
+    fetch.fetch("linux-6.1-rt", "aarch64", quiet)
+    says = (
+        r"Debian's archive has no linux-6.1-rt@6.1.0-50: it has 6.1.0-9, 6.1.0-10, and the lab "
+        r"6.1.0-9; a package file of that build is taken by `rtstone lab fetch FILE.deb`"
+    )
+    with pytest.raises(TargetError, match=says):
+        fetch.fetch("linux-6.1-rt@6.1.0-50", "aarch64", quiet)
+    says = (
+        r"linux-6.1-rt@6.1.0-50 for aarch64 has not been fetched; `rtstone lab fetch "
+        r"linux-6.1-rt@6.1.0-50` brings it if Debian's archive has it, .*; of aarch64 the lab has "
+        r"6.1.0-9$"
+    )
+    with pytest.raises(TargetError, match=says):
+        kernels.find("linux-6.1-rt@6.1.0-50", "aarch64")
+
+
+def deb(place: Path, name: str, arch: str = "arm64") -> Path:
+    file = place / f"{name}.deb"
+    file.write_text(f"{name} 6.1.9-1 {arch}\n")
+    return file
+
+
+def test_a_package_file_is_taken(plant: Path, cli: Cli) -> None:
+    done = cli("lab", "fetch", str(deb(plant, f"linux-image-{RELEASE}")))
+    assert done.status == 0, done.err
+    assert done.out.startswith(f"linux-6.1-rt@6.1.0-9: linux-image-{RELEASE} 6.1.9-1, sha256 ")
+    kernel = kernels.find("linux-6.1-rt@6.1.0-9", "aarch64")
+    assert kernel.release == RELEASE
+    assert not (plant / "calls").exists()  # apt was not asked
+    assert cli("lab", "remove", "linux-6.1-rt@6.1.0-9").status == 0
+    assert list(kernels.cache().iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "arch", "kernel"),
+    [
+        ("linux-image-6.1.0-50-arm64", "arm64", "linux-6.1@6.1.0-50"),
+        ("linux-image-6.1.0-50-cloud-amd64-unsigned", "amd64", "q35/linux-6.1-cloud@6.1.0-50"),
+        ("linux-image-6.12.57+deb13-amd64", "amd64", "q35/linux-6.12@6.12.57+deb13"),
+        ("linux-image-5.10.0-33-rt-arm64", "arm64", "linux-5.10-rt@5.10.0-33"),
+    ],
+)
+def test_the_kernel_in_a_package_file(plant: Path, name: str, arch: str, kernel: str) -> None:
+    found, its = fetch._build_of(deb(plant, name, arch), name, arch)
+    assert kernels.PREFIX[its] + found == kernel
+
+
+@pytest.mark.parametrize(
+    ("name", "arch", "says"),
+    [
+        ("linux-image-6.11.10-arm64", "arm64", "no kernel of the series 5.10, 6.1, 6.12; an image"),
+        ("linux-image-6.1.0-50-686", "i386", "is linux-image-6.1.0-50-686 for i386, no kernel of"),
+        ("bash", "arm64", "is bash for arm64, no kernel of the series"),
+    ],
+)
+def test_another_package_file_is_refused(plant: Path, name: str, arch: str, says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        fetch.take(deb(plant, name, arch))
+    assert not kernels.cache().exists()
+
+
+def test_a_file_that_is_no_package(plant: Path) -> None:
+    (plant / "x.deb").touch()
+    with pytest.raises(UsageError, match="dpkg-deb said: dpkg-deb: error: not a Debian format"):
+        fetch.take(plant / "x.deb")
+    with pytest.raises(UsageError, match=r"y.deb' does not exist, or is no file"):
+        fetch.take(plant / "y.deb")
 
 
 def _no_sources(plant: Path) -> None:

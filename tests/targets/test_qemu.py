@@ -281,6 +281,14 @@ def test_an_image_that_was_not_built(lab: Lab, cli: Cli, tmp_path: Path) -> None
         ("qemu:freertos-a64+sed=1", "unknown word 'sed'"),
         ("qemu:freertos-a64+seed=1", "freertos-a64 uses no random numbers"),
         ("qemu:linux-6.1+smp=2", "boards of the lab have one CPU"),
+        ("qemu:linux-6.1+hz=1000", "a kernel's HZ is chosen when it is built: `rtstone lab build"),
+        ("qemu:linux-6.1+mem=127", "mem is a whole number of MiB from 128 to 4096, not '127'"),
+        ("qemu:linux-6.1+mem=4097", "mem is a whole number of MiB from 128 to 4096, not '4097'"),
+        ("qemu:linux-6.1+mem=1G", "mem is a whole number of MiB from 128 to 4096, not '1G'"),
+        ("qemu:freertos-m3+mem=256", "freertos-m3 has fixed memory; +mem is for a Linux"),
+        ("qemu:xen/linux-6.1+freertos-a64+mem=256", "+freertos-a64 has fixed memory; +mem is"),
+        ("qemu:linux-6.1@x", "'x' is no version of a kernel of Debian's, as 6.1.0-50 or"),
+        ("qemu:freertos-m3@6.1.0-50", "freertos-m3 has no versions: it is no kernel of Debian's"),
         ("qemu:linux-6.1+seed=1+seed=2", "seed is given twice"),
         ("qemu:linux-6.1+append= ", "append is one or more words of the kernel's command line"),
         ("qemu:linux-6.1+append=a\tb", "printable ASCII characters"),
@@ -303,6 +311,15 @@ def test_words_for_the_kernel_are_a_part_of_what_is_measured() -> None:
     assert isinstance(plain, Qemu)
     assert isinstance(more, Qemu)
     assert more._words() == f"{plain._words()} nosmt a=b,c"
+
+
+def test_the_memory_of_a_guest_is_a_part_of_what_is_measured() -> None:
+    for name in ("linux-6.1", "q35/linux-6.1", "riscv/linux-unstable", "linux-6.12@6.12.57+deb13"):
+        plain, small = (find(f"qemu:{name}{words}") for words in ("", "+mem=256"))
+        assert isinstance(plain, Qemu)
+        assert isinstance(small, Qemu)
+        assert small._words() == plain._words().replace("-m 512 ", "-m 256 ")
+        assert small._words() != plain._words()
 
 
 def test_every_system_is_listed_under_the_name_that_it_has() -> None:

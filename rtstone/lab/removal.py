@@ -1,0 +1,87 @@
+"""Remove what the lab keeps: kernels, and what was unpacked or compiled to build them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+from rtstone.errors import TargetError, unknown
+from rtstone.lab import build, kernels, sources
+
+# What is not a kernel: all of it can be made again.
+MATERIAL = {
+    "source": (sources.UNPACKED, sources.HASHES),
+    "objects": (build.OBJECTS,),
+}
+
+
+def names() -> list[str]:
+    """Return what there is to remove: kernels as the lab's systems are called, and material."""
+    found = [kernels.PREFIX[note.arch] + note.name for note in kernels.stored()]
+    return [*found, *(name for name in MATERIAL if any(map(os.path.lexists, _material(name))))]
+
+
+def remove(name: str) -> int:
+    """Remove a kernel, with the objects that it was built of, or material; return its bytes.
+
+    Raises UsageError for what is not there, TargetError while it is being built, or if it cannot be
+    removed.
+    """
+    if name not in names():
+        raise unknown("kernel of the lab's", name, names(), "as none is in its cache")
+    try:
+        with ExitStack() as stack:
+            places = _material(name) if name in MATERIAL else _kernel(name)
+            for place in places:
+                for made in _objects_in(place):
+                    stack.enter_context(build.locked(made))
+            return sum(map(_remove, places))
+    except OSError as error:
+        raise TargetError(f"cannot remove {error.filename}: {error.strerror}") from error
+
+
+def _material(name: str) -> list[Path]:
+    return [kernels.cache() / folder for folder in MATERIAL[name]]
+
+
+def _kernel(name: str) -> list[Path]:
+    """Return the folder of a kernel, and that of its objects unless another one has the same."""
+    by_name = {kernels.PREFIX[note.arch] + note.name: note for note in kernels.stored()}
+    note = by_name.pop(name)
+    folders = [kernels.place(note.name, note.arch)]
+    if note.built:
+        origins = {other.built.origin for other in by_name.values() if other.built}
+        folders += [build.objects(note.built.origin)] * (note.built.origin not in origins)
+    return folders
+
+
+def _objects_in(place: Path) -> list[Path]:
+    """Return the folders with objects that a folder is or holds."""
+    if place.parent.name == build.OBJECTS:
+        return [place] if place.is_dir() else []
+    if place.name == build.OBJECTS and place.is_dir():
+        return [one for one in place.iterdir() if one.is_dir()]
+    return []
+
+
+def _remove(place: Path) -> int:
+    """Remove a folder in two steps, so that no half of it is ever found; return its bytes."""
+    with suppress(FileNotFoundError):
+        aside = Path(tempfile.mkdtemp(dir=place.parent, prefix=".old-"))
+        try:
+            place.rename(aside / place.name)
+            return _size(aside)
+        finally:
+            shutil.rmtree(aside)
+    return 0
+
+
+def _size(folder: Path) -> int:
+    """Return the bytes of all files below a folder."""
+    return sum(
+        (Path(place) / name).lstat().st_size
+        for place, _, files in os.walk(folder) for name in files
+    )  # fmt: skip
