@@ -55,10 +55,14 @@ def trend(observations: Sequence[Observation], asked: Asked, full: Full) -> Tren
     ``full``: returns a result with its histogram and, for bounds, all else of its document.
     """
     there = [one for one in observations if one.result.n or one.result.status != "ok"]
-    found = [
-        _series(line, metric, asked, full) for line in lines(there) for metric in asked.metrics
-    ]
-    tables = {one.table.id: one.table for one in there if one.table}
+    return follow(lines(there), asked, full)
+
+
+def follow(through: Sequence[Line], asked: Asked, full: Full) -> Trend:
+    """Return the series of these lines, and their changes."""
+    found = [_series(line, metric, asked, full) for line in through for metric in asked.metrics]
+    observations = (one for line in through for run in line.runs for one in run)
+    tables = {one.table.id: one.table for one in observations if one.table}
     unsure = sorted({f"{s.bench}, whose unit is {s.unit}" for s in found if _better(s) is None})
     remarks = [
         f"neither more nor less is better, of {what}: no changes are sought" for what in unsure
