@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from rtstone.stats.trend import changepoints
 from rtstone.stats.trend.changepoints import LEVELS, SHORTEST, Floats, change_points, steps
 from tests.chance import is_fine
+from tests.stats.noise import drawn, shifted
+from tests.stats.oracle import AVAILABLE, LACKING, otava
 
 
 def defined(values: list[float], at: int) -> float:
@@ -88,3 +90,37 @@ def test_series_without_a_change_have_one_as_seldom_as_the_level_says(
 def test_numbers_that_repeat_change_wherever_they_differ() -> None:
     assert [split.at for split in steps([5, 5, 6, 5, 5])] == [2, 3]
     assert steps([1.0]) == steps([]) == []
+
+
+# ---- the oracle ---------------------------------------------------------------------------------
+
+
+def near(found: list[int], at: int) -> bool:
+    return any(abs(place - at) <= 2 for place in found)
+
+
+@pytest.mark.simulation
+@pytest.mark.skipif(not AVAILABLE, reason=LACKING)
+def test_apache_otava_finds_the_same_changes() -> None:
+    """The same algorithm, but for its random orders: both find what is there, and where it is."""
+    rng = np.random.default_rng(8)
+    places = rng.integers(10, 50, 60).tolist()
+    many = [shifted(drawn("quiet", "p50", 60, rng), at, 1.06).tolist() for at in places]
+    many = [[math.log(value) for value in series] for series in many]
+    told = otava(many)
+    ours = [[split.at for split in change_points(series)] for series in many]
+    assert sum(near(found, at) for found, at in zip(ours, places, strict=True)) >= 57
+    same = [found == theirs.original for found, theirs in zip(ours, told, strict=True)]
+    assert sum(same) >= 51  # each may split once too often, by chance
+    assert sum(near(one.original, at) for one, at in zip(told, places, strict=True)) >= 54
+
+
+@pytest.mark.skipif(not AVAILABLE, reason=LACKING)
+def test_apache_otava_splits_a_series_at_the_same_place_first() -> None:
+    """Without chance: a change so large that every order of the values is beside it."""
+    rng = np.random.default_rng(9)
+    many = [shifted(rng.normal(100, 1, 40), at, 2).tolist() for at in range(5, 36)]
+    for series, at, theirs in zip(many, range(5, 36), otava(many), strict=True):
+        assert at in theirs.original
+        assert at in theirs.hunter
+        assert at in [split.at for split in change_points(series)]
