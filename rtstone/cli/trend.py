@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import stat
 import sys
 from pathlib import Path
@@ -86,6 +87,7 @@ def _trend(
     with working("following the runs") as line, history(stored, read, line.steps) as found:
         for why in found.damaged:
             click.echo(f"left out: {why}", err=True)
+        gc.freeze()  # what was read stays: it is not looked through again and again
         full = found.whole if "bound" in metrics else found.with_histogram
         made = trend(found.observations, Asked(metrics, by), full)
     if not made.series:

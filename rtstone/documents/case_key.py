@@ -73,14 +73,18 @@ def measured_apart(results: Iterable[tuple[Hashable, Result]]) -> dict[str, set[
 
     ``results``: each with what its run is known by.
     """
+    by_run: dict[tuple[Hashable, str], list[Result]] = defaultdict(list)
+    for run, result in results:
+        by_run[run, result.bench].append(result)
     found: dict[str, set[str]] = defaultdict(set)
-    seen: dict[tuple[Hashable, CaseKey], Result] = {}
-    for run, r in results:
-        key = case_key(r.bench, r.params, r.series, r.load, ignoring=MEASURING)
-        other = seen.setdefault((run, key), r)
-        found[r.bench] |= {
-            name for name in MEASURING if other.params.get(name) != r.params.get(name)
-        }
+    for (_, bench), several in by_run.items():
+        seen: dict[CaseKey, Result] = {}
+        for r in several if len(several) > 1 else ():
+            key = case_key(r.bench, r.params, r.series, r.load, ignoring=MEASURING)
+            other = seen.setdefault(key, r)
+            found[bench] |= {
+                name for name in MEASURING if other.params.get(name) != r.params.get(name)
+            }
     return found
 
 

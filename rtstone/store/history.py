@@ -23,7 +23,7 @@ from rtstone.errors import UsageError
 from rtstone.printable import parsed
 from rtstone.store.index import SOUND, UNFINISHED, Entry
 from rtstone.store.places import HISTORY, UNREADABLE, home, runs
-from rtstone.store.rundir import load
+from rtstone.store.rundir import load, uncollected
 
 _VERSION = 1  # of the tables; those of another version are made anew from the directories
 _AT_ONCE = 200  # runs read before they are written down
@@ -74,7 +74,8 @@ class History:
         """Bring the history up to date with the index, and take these results from it."""
         self._update(known)
         named = [entry.run_id for entry in known if entry.run_id in wanted.runs]
-        self.observations = list(self._observations(named, wanted.benches))
+        with uncollected():
+            self.observations = list(self._observations(named, wanted.benches))
 
     def with_histogram(self, one: Observation) -> Result:
         """Return a result with its histogram."""
@@ -100,7 +101,7 @@ class History:
         wanted = list(filter(benches, names))
         marks = ", ".join("?" for _ in wanted)
         rows: dict[str, list[tuple[int, bytes]]] = {}
-        query = f"SELECT run_id, place, data FROM results WHERE bench IN ({marks}) ORDER BY place"
+        query = f"SELECT run_id, place, data FROM results WHERE bench IN ({marks})"
         for run_id, place, data in self._database.execute(query, wanted):
             rows.setdefault(run_id, []).append((place, data))
         heads = {run_id: told for run_id, *told in self._database.execute("SELECT * FROM runs")}
@@ -128,7 +129,8 @@ class History:
         """Read the runs that are not in the history, and remove those that are no more."""
         there = {entry.run_id for entry in known if entry.status != UNFINISHED}
         read = {run_id for (run_id,) in self._database.execute("SELECT run_id FROM runs")}
-        fresh = [entry.run_id for entry in known if entry.run_id in there - read]
+        new = there - read
+        fresh = [entry.run_id for entry in known if entry.run_id in new]
         for begin in range(0, len(fresh), _AT_ONCE):
             self._steps(begin, len(fresh))
             found = list(map(self._loaded, fresh[begin : begin + _AT_ONCE]))

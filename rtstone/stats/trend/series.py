@@ -44,7 +44,7 @@ class Line(NamedTuple):
     @property
     def exact(self) -> bool:
         """Whether its runs repeat exactly: counted instructions, or a model."""
-        return all(counted(run[0].whole) for run in self.runs)
+        return all(counted(one.run if one.run.clock else one.whole) for one, *_ in self.runs)
 
 
 class Point(NamedTuple):
@@ -55,6 +55,11 @@ class Point(NamedTuple):
 
     @property
     def run(self) -> Run:
+        """The run, without its results."""
+        return self.observations[0].run
+
+    @property
+    def whole(self) -> Run:
         """The run with the first of the results."""
         return self.observations[0].whole
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from rtstone.assemble.pool import pooled
 from rtstone.documents.comparison import Effect, Part
 from rtstone.documents.observation import Observation
-from rtstone.documents.run import Result
+from rtstone.documents.run import Distribution, Result
 from rtstone.documents.trend import By, Change, Doubt, Metric, Place, Pooled, Series, Trend
 from rtstone.stats.comparison.direction import SMALLER, direction
 from rtstone.stats.comparison.effects import scale
@@ -36,6 +36,10 @@ from rtstone.stats.worstcase.extremes import worst_case
 
 _PARTS: dict[Metric, Part] = {"p50": "median", "max": "maximum"}  # the others are of the tail
 _TOGETHER = "the runs after it"
+
+
+# Merged samples by the results that they are of: run and place.
+Merged = dict[tuple[tuple[str, int], ...], Distribution]
 
 
 class Asked(NamedTuple):
@@ -60,7 +64,7 @@ def trend(observations: Sequence[Observation], asked: Asked, full: Full) -> Tren
 
 def follow(through: Sequence[Line], asked: Asked, full: Full) -> Trend:
     """Return the series of these lines, and their changes."""
-    found = [_series(line, metric, asked, full) for line in through for metric in asked.metrics]
+    found = [series for line in through for series in _of_line(line, asked, full)]
     observations = (one for line in through for run in line.runs for one in run)
     tables = {one.table.id: one.table for one in observations if one.table}
     unsure = sorted({f"{s.bench}, whose unit is {s.unit}" for s in found if _better(s) is None})
@@ -78,7 +82,14 @@ def _better(series: Series) -> int | None:
     return SMALLER if series.metric == "missed" else direction(None, series.unit)
 
 
-def _series(line: Line, metric: Metric, asked: Asked, full: Full) -> Series:
+def _of_line(line: Line, asked: Asked, full: Full) -> Iterator[Series]:
+    """Yield the series of each metric, which share most merged histograms."""
+    merged: Merged = {}
+    for metric in asked.metrics:
+        yield _series(line, metric, asked, full, merged)
+
+
+def _series(line: Line, metric: Metric, asked: Asked, full: Full, merged: Merged) -> Series:
     found, left = points(line, metric, asked.by, full)
     key = line.key
     bare = Series(
@@ -87,7 +98,7 @@ def _series(line: Line, metric: Metric, asked: Asked, full: Full) -> Series:
         unit="%" if metric == "missed" else key.unit, runs=len(found), without=left,
     )  # fmt: skip
     changes, doubts = _changes(bare, found, asked.level)
-    pool = _Pool(found, metric, full)
+    pool = _Pool(found, metric, full, merged)
     ends = [0, *(change.at for change in changes), len(found)]
     return Series(
         **{name: getattr(bare, name) for name in bare.__struct_fields__}
@@ -106,8 +117,9 @@ def _series(line: Line, metric: Metric, asked: Asked, full: Full) -> Series:
 class _Pool:
     """Merges the samples of successive points."""
 
-    def __init__(self, found: Sequence[Point], metric: Metric, full: Full) -> None:
+    def __init__(self, found: Sequence[Point], metric: Metric, full: Full, merged: Merged) -> None:
         self._points, self._metric, self._full = found, metric, full
+        self._known = merged
 
     def __call__(self, begin: int, end: int) -> Pooled:
         """Return the samples of the points from ``begin`` to before ``end`` together."""
@@ -124,10 +136,12 @@ class _Pool:
     def _merged(
         self, observations: Sequence[Observation], results: Sequence[Result]
     ) -> float | None:
-        whole = [self._full(one) for one in observations]
         if self._metric == "bound":
-            return worst_case(whole).bound
-        return value_of(pooled(whole), results, self._metric)
+            return worst_case([self._full(one) for one in observations]).bound
+        key = tuple((one.run.run_id, one.place) for one in observations)
+        if key not in self._known:
+            self._known[key] = pooled([self._full(one) for one in observations])
+        return value_of(self._known[key], results, self._metric)
 
 
 def _places(found: Sequence[Point], by: By, pool: _Pool) -> Iterator[Place]:
@@ -201,8 +215,8 @@ class _Judge:
     def change(self, split: Split, begin: int, end: int) -> Change:
         """Return a change, with what differs between the runs near it on both sides."""
         at, runs = split.at, self._points
-        before = [point.run for point in runs[max(begin, at - NEAR) : at]]
-        after = [point.run for point in runs[at : min(end, at + NEAR)]]
+        before = [point.whole for point in runs[max(begin, at - NEAR) : at]]
+        after = [point.whole for point in runs[at : min(end, at + NEAR)]]
         return Change(
             at=at, before=before[-1].run_id, after=after[0].run_id, created=after[0].created,
             p=None if self._series.exact else split.p, effect=self.effect(at, begin, end),
