@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import stat
 import sys
 from pathlib import Path
@@ -70,6 +69,7 @@ def _trend(
 ) -> Trend:
     from rtstone.stats.trend.trend import Asked, trend
     from rtstone.store.history import Wanted, history
+    from rtstone.store.rundir import uncollected
 
     stored = entries()
     if not stored:
@@ -87,9 +87,9 @@ def _trend(
     with working("following the runs") as line, history(stored, read, line.steps) as found:
         for why in found.damaged:
             click.echo(f"left out: {why}", err=True)
-        gc.freeze()  # what was read stays: it is not looked through again and again
         full = found.whole if "bound" in metrics else found.with_histogram
-        made = trend(found.observations, Asked(metrics, by), full)
+        with uncollected():  # nothing of it is let go before the end
+            made = trend(found.observations, Asked(metrics, by), full)
     if not made.series:
         raise UsageError(f"no result has samples, of {', '.join(benches)}; see `rtstone list runs`")
     return made

@@ -274,7 +274,7 @@ def _decode(path: Path, kind: type[_T], schema: str | None) -> _T:
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Disable garbage collection, which would take most of the time of decoding documents."""
+    """Disable garbage collection, which would take most of the time of reading documents."""
     before = gc.isenabled()
     gc.disable()
     try:

@@ -7,6 +7,7 @@ planted changes in them.  docs/trend.md has the figures.
 from __future__ import annotations
 
 import os
+import random
 import subprocess
 import sys
 import tempfile
@@ -19,11 +20,12 @@ import msgspec
 import numpy as np
 from msgspec import structs
 
-from rtstone.documents.run import Run
+from rtstone.assemble.pool import percentiles
+from rtstone.documents.run import Result, Run
 from rtstone.documents.trend import Change
 from rtstone.stats.trend.changepoints import change_points
 from rtstone.store.places import PLAN, RUN
-from tests.bench.store import RTSTONE, _here, _other
+from tests.bench.store import RTSTONE, _here
 from tests.stats.noise import Floats, drawn, noise, shifted
 from tests.stats.observed import followed, observed, only
 from tests.stats.oracle import AVAILABLE, LACKING, otava
@@ -40,6 +42,7 @@ ORACLE = 100  # series that are given to Otava, which takes a while
 
 STORED = 10_000
 TARGETS = 40
+VARIANTS = 100
 TRIES = 5
 GOAL_S = 2.0
 
@@ -94,6 +97,14 @@ def as_it_was(machine: str, metric: str) -> None:
           f"{len(told)} changes")  # fmt: skip
 
 
+def every_error() -> None:
+    """Print the errors of both kinds for each machine and metric."""
+    for machine in ("quiet", "busy"):
+        for metric, factor in FACTORS.items():
+            errors(machine, metric, factor)
+            as_it_was(machine, metric)
+
+
 def power() -> None:
     """Print what share of shifts of normal noise is found, by size and runs after the shift."""
     rng = np.random.default_rng(2)
@@ -142,23 +153,28 @@ def _measured(home: Path) -> Path:
 
 
 def _store(home: Path) -> None:
-    """Make a store of runs of many targets, each of which changes once."""
-    import random
-
+    """Make a store of runs of many targets, with counts that differ from run to run."""
     chance = random.Random(1)
     real = msgspec.json.decode((home / "real" / RUN).read_bytes(), type=Run)
     plan = (home / "real" / PLAN).read_bytes()
+    results = [_varied(real.results[0], chance) for _ in range(VARIANTS)]
     for number in range(STORED):
-        target = structs.replace(real.target, name=f"ssh:board{number % TARGETS}")
-        (one,) = real.results
         run = structs.replace(
-            real, run_id=f"20261101-{number:06}-dk.periodic", target=target,
-            results=[_other(one, "none", chance)],
+            real, run_id=f"20261101-{number:06}-dk.periodic", results=[chance.choice(results)],
+            target=structs.replace(real.target, name=f"ssh:board{number % TARGETS}"),
         )  # fmt: skip
         path = home / "runs" / run.run_id
         path.mkdir(parents=True)
         (path / PLAN).write_bytes(plan)
         (path / RUN).write_bytes(msgspec.json.encode(run))
+
+
+def _varied(result: Result, chance: random.Random) -> Result:
+    """Return a result with other counts in the same buckets, as of another run of its agent."""
+    counts = [(value, count + chance.randrange(3)) for value, count in result.histogram]
+    n = sum(count for _, count in counts)
+    known = percentiles(counts, n, 0, result.max)
+    return structs.replace(result, histogram=counts, n=n, overflow=0, **known)
 
 
 def _timed(words: Sequence[str], home: Path) -> tuple[float, float, float]:
@@ -196,12 +212,7 @@ def store() -> bool:
 def main() -> None:
     """Print all, or the parts named: errors, power, oracle, store.  Exit with 1 if one is slow."""
     parts: dict[str, Callable[[], object]] = {
-        "errors": lambda: [
-            (errors(machine, metric, factor), as_it_was(machine, metric))
-            for machine in ("quiet", "busy")
-            for metric, factor in FACTORS.items()
-        ],
-        "power": power, "oracle": oracle, "store": store,
+        "errors": every_error, "power": power, "oracle": oracle, "store": store,
     }  # fmt: skip
     named = sys.argv[1:] or list(parts)
     slow = [name for name in named if parts[name]() is True]
