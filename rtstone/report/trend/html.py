@@ -12,6 +12,8 @@ from rtstone.report.parts.shapes import short
 from rtstone.report.parts.typeset import typeset
 from rtstone.report.trend import text as plainly
 
+_DECADE = 10  # an axis is logarithmic for values further apart
+
 
 def compose(trend: Trend) -> str:
     """Return the page as text.  Raises MissingBundleError."""
@@ -67,7 +69,7 @@ def _chart(series: Series, trend: Trend) -> dict[str, Any]:
     name = "runs" if trend.by == "time" else f"by {trend.by}"
     return {
         "kind": "curves", "over": "run", "unit": series.unit, "axis": plainly.metric(series),
-        "log": bool(values) and min(values) > 0,
+        "log": bool(values) and 0 < _DECADE * min(values) < max(values),
         "above": [[one.at + 1, str(number)] for number, one in enumerate(series.changes, 1)],
         "series": [{"name": name, "points": points}, {"name": "level", "points": levels}],
     }  # fmt: skip
