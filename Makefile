@@ -8,6 +8,7 @@ CHARTS := rtstone/report/assets/charts.js
 ENGINE := rtstone/_engine/engine.so
 PLUGINS := $(addprefix rtstone/_engine/qemu-plugin-,1.so 3.so)
 LABGRID := build/labgrid
+OTAVA := build/otava
 TEST_ARGS ?=
 # Tests side by side: tests/conftest.py says which are not, and that the longest begin first.
 PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
@@ -62,6 +63,9 @@ test: $(VENV)/dev.stamp agent engine charts sanitized
 	@if ! $(MAKE) --silent $(LABGRID)/stamp; then \
 	    [ "$(LAB)" != needed ] || exit 1; \
 	    echo "make: tests of places of labgrid are skipped, for the reason above" >&2; fi
+	@if ! $(MAKE) --silent $(OTAVA)/stamp; then \
+	    [ "$(LAB)" != needed ] || exit 1; \
+	    echo "make: the test against Apache Otava is skipped, for the reason above" >&2; fi
 	@if ! { $(BIN)/rtstone lab build && $(MAKE) --no-print-directory lab-kernel; }; then \
 	    [ "$(LAB)" != needed ] || exit 1; \
 	    echo "make: tests that boot an emulated board are skipped, for the reason above" >&2; fi
@@ -80,6 +84,7 @@ bench: $(VENV)/dev.stamp agent engine charts
 	$(BIN)/python -m tests.bench.report
 	$(BIN)/python -m tests.bench.peers
 	$(BIN)/python -m tests.bench.gates
+	$(BIN)/python -m tests.bench.trend
 	$(BIN)/python -m tests.bench.reach
 	$(BIN)/python -m tests.bench.users
 
@@ -309,10 +314,10 @@ $(VENV)/dev.stamp: requirements/dev.lock $(VENV)/run.stamp
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
 	@touch $@
 
-# labgrid, for tests only, in a Python of its own as its users have it.
-$(LABGRID)/stamp: requirements/labgrid.lock | check-tools
-	$(PYTHON) -m venv $(LABGRID)
-	$(LABGRID)/bin/pip install --quiet --disable-pip-version-check --require-hashes -r $<
+# labgrid and Apache Otava, for tests only, each in a Python of its own as its users have it.
+$(LABGRID)/stamp $(OTAVA)/stamp: build/%/stamp: requirements/%.lock | check-tools
+	$(PYTHON) -m venv build/$*
+	build/$*/bin/pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
 
 # ---- what has to be there -------------------------------------------------------------------
@@ -357,11 +362,12 @@ check-deb:
 	    exit 1; \
 	fi
 
-# The versions that the lock files pin, from pyproject.toml and requirements/labgrid.in.
+# The versions that the lock files pin, from pyproject.toml and requirements/*.in.
 lock: $(VENV)/dev.stamp
 	$(BIN)/pip-compile $(LOCK) --all-build-deps -o requirements/run.lock pyproject.toml
 	$(BIN)/pip-compile $(LOCK) --extra dev -o requirements/dev.lock pyproject.toml
 	$(BIN)/pip-compile $(LOCK) -o requirements/labgrid.lock requirements/labgrid.in
+	$(BIN)/pip-compile $(LOCK) -o requirements/otava.lock requirements/otava.in
 
 LOCK := --quiet --strip-extras --generate-hashes --no-emit-index-url --no-emit-trusted-host \
 	--no-emit-find-links --no-header --no-annotate --allow-unsafe

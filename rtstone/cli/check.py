@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,6 +15,9 @@ from rtstone.store.index import find
 from rtstone.store.rundir import load
 from rtstone.units import counted
 
+if TYPE_CHECKING:
+    from rtstone.documents.check import Gate
+
 _FILE = click.Path(path_type=Path)
 
 
@@ -23,6 +27,11 @@ _FILE = click.Path(path_type=Path)
 @click.option(
     "--baseline", "asked", multiple=True, metavar="RUN",
     help="Run that relative limits refer to; repeat the option for several runs of one system.",
+)  # fmt: skip
+@click.option(
+    "--trend", "last", type=click.IntRange(1), metavar="N",
+    help="Instead of a budget: fail if a case of the run became worse in the last N stored runs of "
+    "its target, as `rtstone trend` finds it.",
 )  # fmt: skip
 @click.option(
     "--explain", is_flag=True,
@@ -48,6 +57,7 @@ def command(
     names: tuple[str, ...],
     budget: Path | None,
     asked: tuple[str, ...],
+    last: int | None,
     explain: bool,
     json: bool,
     junit: Path | None,
@@ -55,13 +65,13 @@ def command(
     write_budget: Path | None,
     margin: str | None,
 ) -> int:
-    """Check a run against a budget.
+    """Check a run against a budget, or against the trend of the runs before it.
 
     Exit code: 0 if all limits are met, 1 if one is exceeded, 3 if the run cannot tell.
     """
     if write_budget is not None:
-        others = {"--budget": budget, "--baseline": asked, "--explain": explain, "--json": json,
-                 "--junit": junit, "--markdown": markdown}  # fmt: skip
+        others = {"--budget": budget, "--baseline": asked, "--trend": last, "--explain": explain,
+                 "--json": json, "--junit": junit, "--markdown": markdown}  # fmt: skip
         if given := [name for name, value in others.items() if value]:
             raise UsageError(
                 f"--write-budget drafts a budget and checks nothing; leave out {given[0]}"
@@ -69,28 +79,7 @@ def command(
         return _draft(names, write_budget, margin or "20%")
     if margin is not None:
         raise UsageError("--margin applies only with --write-budget")
-    if budget is None:
-        raise UsageError(
-            "no budget given; write --budget FILE, or --write-budget FILE to draft one"
-        )
-    if len(names) > 1:
-        raise UsageError(f"only one run can be checked at a time, not {len(names)}; name one")
-    from rtstone.inputs.budget import load as load_budget
-    from rtstone.stats.gate import check
-    from rtstone.store.baseline import baselines, note
-
-    limits = load_budget(budget)
-    with working("checking"):
-        path = find(names[0])
-        document = load(path)
-        before = [load(find(name)) for name in asked] or baselines(limits.baselines, budget)
-        for baseline in before if asked else ():
-            note(baseline.run_id, budget)
-        gate = check(document, limits, before)
-    if explain:
-        from rtstone.cli.causes import with_causes
-
-        gate = with_causes(path, document, gate)
+    gate = _gate(names, budget, asked, last, explain=explain)
     from rtstone.report.check import text as checked
 
     if junit:
@@ -108,6 +97,65 @@ def command(
 
         console(sys.stdout).print(*checked.gate_lines(gate), sep="\n")
     return gate.exit_code
+
+
+def _gate(
+    names: tuple[str, ...], budget: Path | None, asked: tuple[str, ...], last: int | None,
+    *, explain: bool,
+) -> Gate:  # fmt: skip
+    if budget is None and last is None:
+        raise UsageError(
+            "no budget given; write --budget FILE, --write-budget FILE to draft one, or --trend N"
+        )
+    if len(names) > 1:
+        raise UsageError(f"only one run can be checked at a time, not {len(names)}; name one")
+    if budget is None:
+        if given := [
+            n for n, value in {"--baseline": asked, "--explain": explain}.items() if value
+        ]:
+            raise UsageError(f"{given[0]} applies only with --budget")
+        return _followed(names[0], last or 0)
+    if last is not None:
+        raise UsageError("--trend is a gate without a budget; leave out --budget, or check twice")
+    return _checked(names[0], budget, asked, explain=explain)
+
+
+def _checked(name: str, budget: Path, asked: tuple[str, ...], *, explain: bool) -> Gate:
+    from rtstone.inputs.budget import load as load_budget
+    from rtstone.stats.gate import check
+    from rtstone.store.baseline import baselines, note
+
+    limits = load_budget(budget)
+    with working("checking"):
+        path = find(name)
+        document = load(path)
+        before = [load(find(one)) for one in asked] or baselines(limits.baselines, budget)
+        for baseline in before if asked else ():
+            note(baseline.run_id, budget)
+        gate = check(document, limits, before)
+    if explain:
+        from rtstone.cli.causes import with_causes
+
+        gate = with_causes(path, document, gate)
+    return gate
+
+
+def _followed(name: str, last: int) -> Gate:
+    from rtstone.stats.trend.gate import gate
+    from rtstone.store.history import Wanted, history
+    from rtstone.store.index import entries
+
+    path, stored = find(name), entries()
+    document = load(path)
+    ids = [entry.run_id for entry in stored]
+    if path.name not in ids:
+        raise UsageError(f"not among the stored runs, {path}; --trend follows those alone")
+    before = ids[: ids.index(path.name) + 1]
+    benches = {result.bench for result in document.results}
+    with working("following the runs") as line:
+        wanted = Wanted(set(before), benches.__contains__)
+        with history(stored, wanted, line.steps) as found:
+            return gate(document, found.observations, last, found.with_histogram)
 
 
 def _draft(names: tuple[str, ...], path: Path, margin: str) -> int:

@@ -257,6 +257,7 @@ VALUES = {
     "[SUITE or BENCH]...": Value((_suites, _benches), file=True),
     "SOURCE": Value((_publications,)),
     "B": Value((_benches,)),
+    "BENCH...": Value((_benches,)),
     "L": Value((_loads,)),
     "T": Value((_targets,)),
     "A": Value((_architectures,)),

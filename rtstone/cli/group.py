@@ -20,6 +20,7 @@ COMMANDS = {
     "explain": "Explain why a sample took so long.",
     "plot": "Draw runs as a figure for a paper.",
     "compare": "Compare systems, with the certainty of each difference.",
+    "trend": "Show the trend of benches through stored runs, and where it changes.",
     "campaign": "Measure a matrix of targets, loads and seeds, over days.",
     "check": "Check a run against a budget: a gate for CI.",
     "guarantee": "State a guaranteed latency, or why there is none.",
@@ -60,6 +61,10 @@ EXAMPLES = {
         "rtstone compare last~1 last",
         "rtstone compare --run sim:rtai-22.2.4 sim:rtai-24.1.8 dk.periodic",
         "rtstone compare last~3,last~2 last~1,last --all",
+    ),
+    "trend": (
+        "rtstone trend dk.periodic",
+        "rtstone trend sem --metric p99 --by kernel --target qemu -o trend.html",
     ),
     "campaign": ("rtstone campaign plan night.toml", "rtstone campaign run night.toml"),
     "check": (

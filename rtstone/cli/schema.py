@@ -10,8 +10,8 @@ import click
 def command(name: str) -> int:
     """Print the JSON schema of one of rtstone's documents.
 
-    NAME is run, plan, session, comparison, check, guarantee, worstcase, reproduction, explanation,
-    campaign, simulation or simulated-hartstone, as in the document's member "schema".
+    NAME is run, plan, session, comparison, trend, check, guarantee, worstcase, reproduction,
+    explanation, campaign, simulation or simulated-hartstone, as in the document's member "schema".
     """
     from rtstone.cli.output import print_document
     from rtstone.documents.schemas import schema

@@ -12,7 +12,7 @@ from collections.abc import Collection, Hashable, Iterable, Mapping
 from typing import NamedTuple
 
 from rtstone.documents.comparison import Grade
-from rtstone.documents.run import Value
+from rtstone.documents.run import Result, Value
 
 # Parameters that say how a case was measured, each with how serious a difference in it is.
 MEASURING: dict[str, Grade] = {
@@ -66,6 +66,26 @@ def differing(cases: Iterable[tuple[Hashable, Mapping[str, Value]]]) -> set[tupl
         for name, value in params.items():
             values[group, name].add(str(value))
     return {place for place, seen in values.items() if len(seen) > 1}
+
+
+def measured_apart(results: Iterable[tuple[Hashable, Result]]) -> dict[str, set[str]]:
+    """Return by bench the measuring parameters that a single run varies: these identify cases.
+
+    ``results``: each with what its run is known by.
+    """
+    by_run: dict[tuple[Hashable, str], list[Result]] = defaultdict(list)
+    for run, result in results:
+        by_run[run, result.bench].append(result)
+    found: dict[str, set[str]] = defaultdict(set)
+    for (_, bench), several in by_run.items():
+        seen: dict[CaseKey, Result] = {}
+        for r in several if len(several) > 1 else ():
+            key = case_key(r.bench, r.params, r.series, r.load, ignoring=MEASURING)
+            other = seen.setdefault(key, r)
+            found[bench] |= {
+                name for name in MEASURING if other.params.get(name) != r.params.get(name)
+            }
+    return found
 
 
 def may_be(params: Mapping[str, Value], wanted: Mapping[str, Value]) -> bool:

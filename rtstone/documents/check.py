@@ -88,7 +88,8 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
 
     ``schema``: name and version of the document.
     ``run_id``, ``target``, ``created``: the run that was checked.
-    ``budget``, ``title``: file and title of the budget.
+    ``budget``, ``title``: file and title of the budget.  ``trend``: instead of a budget, in so many
+    last runs no case may have become worse; ``budget`` is empty then.
     ``baselines``: ids of the runs that relative limits are relative to.
     ``policy``: what an inconclusive check counts as.
     ``verdict``: of the whole: "passed", "failed", "inconclusive" or "not measured".
@@ -113,6 +114,7 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
     checks: list[Check]
     causes: list[Cause] = []
     causes_left: Natural = 0
+    trend: Natural | None = None
 
     @property
     def exit_code(self) -> int:

@@ -15,6 +15,7 @@ DOCUMENTS = {
     "plan": ("plan", "Plan"),
     "session": ("session", "Session"),
     "comparison": ("comparison", "Comparison"),
+    "trend": ("trend", "Trend"),
     "check": ("check", "Gate"),
     "guarantee": ("worstcase", "Guarantee"),
     "worstcase": ("worstcase", "WorstCases"),

@@ -17,10 +17,21 @@ import msgspec
 from rtstone.errors import UsageError
 from rtstone.printable import parsed, shown
 from rtstone.store.names import LAST
-from rtstone.store.places import LARGEST, PLAN, RUN, UNREADABLE, holds_run, home, regular, runs
+from rtstone.store.places import (
+    HISTORY,
+    INDEX,
+    LARGEST,
+    PLAN,
+    RUN,
+    UNREADABLE,
+    holds_run,
+    home,
+    regular,
+    runs,
+)
 
 # Errors of access, after which the index is kept; after any other it is made anew.
-_SOUND = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY,
+SOUND = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY,
           sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_PERM}  # fmt: skip
 _ALONE = threading.Lock()  # threads of one process make and mend the table one after the other
 _VERSION = 5  # of the table; one of another version is made anew from the directories
@@ -72,14 +83,14 @@ def entries() -> list[Entry]:
 
 def _entries() -> list[Entry]:
     try:
-        return _indexed(home() / "index.db")
+        return _indexed(home() / INDEX)
     except sqlite3.Error as error:
-        if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _SOUND:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF not in SOUND:
             for tail in ("", "-wal", "-shm"):
                 with suppress(OSError):
-                    (home() / f"index.db{tail}").unlink()
+                    (home() / f"{INDEX}{tail}").unlink()
             with suppress(sqlite3.Error):
-                return _indexed(home() / "index.db")
+                return _indexed(home() / INDEX)
     return _indexed(":memory:")  # the store cannot be written: slower, not wrong
 
 
@@ -89,10 +100,11 @@ def arrivals() -> int:
 
 
 def forget(run_id: str) -> None:
-    """Invalidate the entry of a run that is about to change."""
-    with suppress(sqlite3.Error), closing(sqlite3.connect(home() / "index.db")) as database:
-        database.execute("DELETE FROM runs WHERE run_id = ?", (run_id,))
-        database.commit()
+    """Invalidate what is known of a run that is about to change."""
+    for name in (INDEX, HISTORY):
+        with suppress(sqlite3.Error), closing(sqlite3.connect(home() / name)) as database:
+            database.execute("DELETE FROM runs WHERE run_id = ?", (run_id,))
+            database.commit()
 
 
 def find(name: str) -> Path:

@@ -18,6 +18,7 @@ from rtstone.printable import shown
 PLAN, LOG, RUN = "plan.json", "wire.log", "run.json"
 # Of a sample by the numbers of its case and its own; one of a named series has that name's hash.
 EXPLANATION = re.compile(r"explanation-\d{1,19}-\d{1,19}(?:-[0-9a-f]{8})?\.json")
+INDEX, HISTORY = "index.db", "history.db"  # caches of the run directories
 NEW = ".new"  # suffix of a file that is still being written
 LARGEST = 1 << 30  # bytes; nothing larger is a document
 

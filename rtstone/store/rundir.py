@@ -262,7 +262,7 @@ def _decode(path: Path, kind: type[_T], schema: str | None) -> _T:
     try:
         if schema is not None and msgspec.json.decode(data, type=_Schema).schema != schema:
             raise UsageError(f"not of schema {schema}, {path}; another version of rtstone wrote it")
-        with _uncollected():
+        with uncollected():
             found = parsed(data, kind)
         if isinstance(found, Run):
             check_sound(found)
@@ -273,8 +273,8 @@ def _decode(path: Path, kind: type[_T], schema: str | None) -> _T:
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
-    """Disable garbage collection, which would take most of the time of decoding a document."""
+def uncollected() -> Iterator[None]:
+    """Disable garbage collection, which would take most of the time of reading documents."""
     before = gc.isenabled()
     gc.disable()
     try:

@@ -41,7 +41,7 @@ def junit(gate: Gate) -> str:
     named = {"name": gate.title, "timestamp": gate.created[:19], **counts}
     suite = ET.SubElement(root, "testsuite", _printable(named))
     properties = ET.SubElement(suite, "properties")
-    told = {"run": gate.run_id, "target": gate.target, "budget": gate.budget}
+    told = {"run": gate.run_id, "target": gate.target, "budget": gate.budget or gate.title}
     told |= {"baseline": ", ".join(gate.baselines)} if gate.baselines else {}
     for name, value in told.items():
         ET.SubElement(properties, "property", _printable({"name": name, "value": value}))

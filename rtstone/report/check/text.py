@@ -99,9 +99,10 @@ def gate_summary(gate: Gate) -> str:
     """Return the summary: ``failed: 12 checks, 1 failed, 2 inconclusive; run … on local, …``."""
     told = [f"{n} {verdict}" for verdict in SIGNS if (n := gate.count(verdict))]
     against = f", baseline {', '.join(gate.baselines)}" if gate.baselines else ""
+    measure = f"budget {gate.budget}" if gate.trend is None else f"trend of {gate.trend} runs"
     return (
         f"{gate.verdict}: {counted(len(gate.checks), 'check')}, {', '.join(told)}; "
-        f"run {_named(gate)} on {gate.target}, budget {gate.budget}{against}"
+        f"run {_named(gate)} on {gate.target}, {measure}{against}"
     )
 
 

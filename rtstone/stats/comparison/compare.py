@@ -10,7 +10,7 @@ from typing import NamedTuple
 from msgspec import structs
 
 from rtstone.assemble.pool import pooled, section_s
-from rtstone.documents.case_key import KEEPING, MEASURING, CaseKey, case_key, may_be
+from rtstone.documents.case_key import KEEPING, MEASURING, may_be, measured_apart
 from rtstone.documents.comparison import Cell, Comparison, Difference, Grade, Row
 from rtstone.documents.run import GRAVITY, NO_REASON, Result, Run, Value
 from rtstone.errors import UsageError
@@ -165,7 +165,7 @@ class _Table:
             for number, run in enumerate(system.runs)
             for result in run.results
         ]
-        self._telling = _telling(places)
+        self._telling = measured_apart(((p.column, p.run), p.result) for p in places)
         told = [place for place in places if place.result.n or place.result.figures]
         blank = [p for p in places if p.result.status != "ok" and p not in told]
         self._rows: dict[_Key, list[_Place]] = defaultdict(list)
@@ -291,19 +291,6 @@ class _Table:
                 seen[place.column][value(param, place.result.params[name])] = None
         values = [(self._systems[c].label, " and ".join(told)) for c, told in seen.items()]
         return differing(name, grade, values, key.bench)
-
-
-def _telling(places: Iterable[_Place]) -> dict[str, set[str]]:
-    """Return by bench the measuring parameters that a single run varies: these identify cases."""
-    found: dict[str, set[str]] = defaultdict(set)
-    seen: dict[tuple[int, int, CaseKey], Result] = {}
-    for column, run, r in places:
-        key = case_key(r.bench, r.params, r.series, r.load, ignoring=MEASURING)
-        other = seen.setdefault((column, run, key), r)
-        found[r.bench] |= {
-            name for name in MEASURING if other.params.get(name) != r.params.get(name)
-        }
-    return found
 
 
 # ---- cells --------------------------------------------------------------------------------------

@@ -164,7 +164,7 @@ def side(system: System, runs: Runs, label: str, why: str | None = None) -> Side
     first = system.first
     repeats = counted(first) and not system.seeds
     lack = f"{why} on {label}" if why else None
-    return Side(_usable(runs), _tick(first), counted(first), repeats, lack)
+    return Side(_usable(runs), tick(first), counted(first), repeats, lack)
 
 
 def _measured(cell: Cell) -> bool:
@@ -175,7 +175,7 @@ def _usable(runs: Runs) -> Runs:
     return [[r for r in results if r.status == "ok" and (r.n or r.figures)] for results in runs]
 
 
-def _tick(run: Run) -> float:
+def tick(run: Run) -> float:
     """Return the step of the clock in ns, 0 for exact values."""
     if run.clock is None or counted(run):
         return 0.0

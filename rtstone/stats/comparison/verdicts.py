@@ -243,14 +243,16 @@ def _sides(
     ratio = scale([*first, *other, *noise])
     resolution = _resolution(case, [*there(first), *there(other)], ratio)
     if ratio:
-        first, other, noise = (
-            [None if v is None else log(v) for v in values] for values in (first, other, noise)
-        )
+        first, other, noise = map(_logarithms, (first, other, noise))
     return Sides(
         first, other, ratio, case.paired, part != "median", exact, resolution,
         _scatter([there(noise)]), _within(case, statistic, ratio),
         counted=case.first.counted and case.other.counted,
     )  # fmt: skip
+
+
+def _logarithms(values: Sequence[float | None]) -> list[float | None]:
+    return [None if value is None else log(value) for value in values]
 
 
 def _scatter(sets: Sequence[Sequence[float]]) -> Noise | None:
@@ -307,6 +309,10 @@ def _resolution(case: JudgedCase, values: Sequence[float], ratio: bool) -> float
     tick = max(ticks)
     if case.figure is not None or (case.first.counted and case.other.counted):
         return 0.0
+    return _step(tick, values, ratio)
+
+
+def _step(tick: float, values: Sequence[float], ratio: bool) -> float:
     if not ratio:
         return tick
     least = min(values)
@@ -377,13 +383,37 @@ def _judged(effect: _Effect, alpha: float) -> Effect:
     )  # fmt: skip
     if effect.sides is None:
         return told
-    found = judge(effect.sides, alpha, effect.case.better)
-    missing = None if found.more is None else round(effect.samples * (found.more - 1)) or None
+    return _told(told, effect.sides, alpha, effect.case.better, effect.samples)
+
+
+def _told(told: Effect, sides: Sides, alpha: float, better: int, samples: int) -> Effect:
+    found = judge(sides, alpha, better)
+    missing = None if found.more is None else round(samples * (found.more - 1)) or None
     told = structs.replace(
         told, verdict=found.verdict, missing=missing, reason=found.reason, basis=found.basis,
         runs=found.runs,
     )  # fmt: skip
-    return (_ratio if effect.sides.ratio else _difference)(told, found)
+    return (_ratio if sides.ratio else _difference)(told, found)
+
+
+def judged_alone(
+    values: tuple[Sequence[float], Sequence[float]], effect: Effect, better: int,
+    *, tick: float, exact: bool,
+) -> Effect:  # fmt: skip
+    """Return an effect with its verdict, which is judged alone, from a value per run of each side.
+
+    ``effect``: says what the values are.  ``tick``: as of a side.  ``exact``: another run of either
+    side would only repeat its value.
+    """
+    first, other = values
+    ratio = scale([*first, *other])
+    step = 0.0 if exact else _step(tick, [*first, *other], ratio)
+    a, b = (_logarithms(side) if ratio else list(side) for side in values)
+    sides = Sides(
+        a, b, ratio, tail=effect.part != "median", exact=(exact, exact), resolution=step,
+        counted=exact,
+    )  # fmt: skip
+    return _told(effect, sides, (1 - KEPT) * LEVEL, better, 0)
 
 
 def _ratio(effect: Effect, found: Judged) -> Effect:

@@ -1,0 +1,107 @@
+"""`rtstone trend`."""
+
+from __future__ import annotations
+
+import stat
+import sys
+from pathlib import Path
+
+import click
+
+from rtstone.cli.run_filter import RunFilter, pick
+from rtstone.cli.working import working
+from rtstone.documents.trend import BYS, METRICS, By, Metric, Trend
+from rtstone.errors import UsageError
+from rtstone.printable import shown
+from rtstone.store.index import entries
+
+_DEFAULT: tuple[Metric, ...] = ("p50", "p99")
+
+
+@click.command("trend")
+@click.argument("benches", metavar="BENCH...", nargs=-1, required=True)
+@click.option(
+    "--metric", "metrics", type=click.Choice(METRICS), multiple=True,
+    help="What to follow; repeat the option for several.  Default: p50 and p99.",
+)  # fmt: skip
+@click.option(
+    "--by", type=click.Choice(BYS), default="time",
+    help="A point for each run (default), or for all runs of a kernel or of a commit.",
+)  # fmt: skip
+@click.option("--target", metavar="T", help="Only runs of T: a target, or a kind such as qemu.")
+@click.option("-o", "output", metavar="FILE.html", help="Also write a page.")
+@click.option("--json", is_flag=True, help="Print only the trend document, as JSON.")
+def command(
+    *,
+    benches: tuple[str, ...],
+    metrics: tuple[Metric, ...],
+    by: By,
+    target: str | None,
+    output: str | None,
+    json: bool,
+) -> None:
+    """Show the trend of benches through all stored runs, and where it changes.
+
+    A change is told only if two methods find it, with the conditions that differ between the runs
+    before and after it.  BENCH may be a family, such as sem.  `rtstone check --trend` is the gate.
+    """
+    from rtstone.report.parts import frame
+
+    if output is not None:
+        frame.bundle()
+    made = _trend(benches, metrics or _DEFAULT, by, target)
+    if json:
+        from rtstone.cli.output import print_document
+
+        print_document(made)
+    else:
+        from rtstone.cli.pager import paged
+        from rtstone.report.trend.text import trend_lines
+
+        with paged(sys.stdout) as out:
+            out.print(*trend_lines(made, out.width, out.encoding), sep="\n", soft_wrap=True)
+    if output is not None:
+        _write(made, Path(output), json)
+
+
+def _trend(
+    benches: tuple[str, ...], metrics: tuple[Metric, ...], by: By, target: str | None
+) -> Trend:
+    from rtstone.stats.trend.trend import Asked, trend
+    from rtstone.store.history import Wanted, history
+    from rtstone.store.rundir import uncollected
+
+    stored = entries()
+    if not stored:
+        raise UsageError("no runs are stored; measure some with `rtstone run`")
+    wanted = {
+        entry.run_id
+        for bench in benches
+        for entry in pick(stored, RunFilter(bench=bench, target=target))
+    }
+
+    def named(bench: str) -> bool:
+        return bench in benches or bench.partition(".")[0] in benches
+
+    read = Wanted(wanted, named)
+    with working("following the runs") as line, history(stored, read, line.steps) as found:
+        for why in found.damaged:
+            click.echo(f"left out: {why}", err=True)
+        full = found.whole if "bound" in metrics else found.with_histogram
+        with uncollected():  # nothing of it is let go before the end
+            made = trend(found.observations, Asked(metrics, by), full)
+    if not made.series:
+        raise UsageError(f"no result has samples, of {', '.join(benches)}; see `rtstone list runs`")
+    return made
+
+
+def _write(made: Trend, path: Path, quiet: bool) -> None:
+    from rtstone.report.trend.html import render
+
+    try:
+        size = render(made, path)
+        regular = stat.S_ISREG(path.stat().st_mode)
+    except (OSError, ValueError) as error:
+        told = error.strerror if isinstance(error, OSError) else error
+        raise UsageError(f"cannot write the page, {path}: {told}; write -o FILE.html") from error
+    click.echo(f"{shown(str(path))}: {size / 1e6:.1f} MB", err=quiet or not regular)

@@ -1,0 +1,37 @@
+"""One result of a stored run, as the history of the store keeps it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+from msgspec import structs
+
+from rtstone.documents.run import Result, Run
+from rtstone.wire.records import Bench
+
+
+class Tables(msgspec.Struct, frozen=True):
+    """The tables of the benches of a run, which many runs share."""
+
+    benches: list[Bench]
+
+
+class Observation(NamedTuple):
+    """A result and the run that it is from.
+
+    ``run``: without its results and the tables of its benches.  ``place``: of the result in the
+    run.  ``result``: its statistics, figures and evidence, without the histogram and what else
+    takes room.  ``table``: of its bench, None if the run has none.
+    """
+
+    run: Run
+    place: int
+    result: Result
+    table: Bench | None
+
+    @property
+    def whole(self) -> Run:
+        """The run with this result alone."""
+        benches = [self.table] if self.table else []
+        return structs.replace(self.run, results=[self.result], benches=benches)

@@ -1,0 +1,1 @@
+"""Trends on the terminal and as a page."""

@@ -1,0 +1,277 @@
+"""A trend in words, and drawn with characters on the terminal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from rich.text import Text
+
+from rtstone.documents.comparison import Verdict
+from rtstone.documents.trend import Change, Place, Series, Switch, Trend
+from rtstone.report.parts.console import sentences
+from rtstone.report.parts.words import Named, telling, usual
+from rtstone.statistics import LABELS
+from rtstone.units import count, counted, quantity
+
+STYLES: dict[Verdict, str] = {"worse": "bold red", "better": "green"}
+FEW = 4  # series that are all drawn; of more, only those that change
+TOLD = 5  # differences of conditions that are told of a change
+_WIDEST = 110  # columns of a picture
+_HEIGHT = 9
+_NARROWEST = 20
+_DRAWN = (("·", ":", "#", "─"), (".", ":", "#", "-"))  # one run, several, many, the level
+_MANY = 4
+_LONGEST = 60  # characters of a value
+
+
+# ---- words --------------------------------------------------------------------------------------
+
+
+def titles(trend: Trend) -> list[str]:
+    """Return the name of each series: case, target and what distinguishes it, metric."""
+    cases = list(dict.fromkeys((s.bench, str(s.params), s.series, s.load) for s in trend.series))
+    things = {
+        (s.bench, str(s.params), s.series, s.load): Named(s.bench, s.params, s.series, s.load)
+        for s in trend.series
+    }
+    told = telling(trend.benches, [things[case] for case in cases], usual(c[3] for c in cases))
+    labels = dict(zip(cases, told, strict=True))
+    return [
+        f"{' '.join(filter(None, (s.bench, labels[s.bench, str(s.params), s.series, s.load])))}, "
+        f"{_where(trend, s)}: {metric(s)}"
+        for s in trend.series
+    ]
+
+
+def _where(trend: Trend, series: Series) -> str:
+    """Return the target, with what it differs in from others of its name."""
+    others = [s.identity for s in trend.series if s.target == series.target]
+    telling_ones = [
+        f"{name} {value}"
+        for name, value in series.identity.items()
+        if any(other.get(name) != value for other in others)
+    ]
+    return f"on {series.target}" + (f" ({', '.join(telling_ones)})" if telling_ones else "")
+
+
+def metric(series: Series) -> str:
+    """Return what the series is of."""
+    return LABELS.get(series.metric, series.metric)
+
+
+def value(series: Series, number: float | None) -> str:
+    """Return a value of the series with its unit."""
+    if number is None:
+        return "unknown"
+    return f"{number:.3g} %" if series.unit == "%" else quantity(number, series.unit)
+
+
+def summary(series: Series) -> str:
+    """Return what a series consists of: runs, level, changes."""
+    if not series.runs:
+        return f"no run has a value{left_out(series)}"
+    levels = " -> ".join(value(series, part.value) for part in series.segments)
+    first, last = series.places[0].created[:10], series.places[-1].created[:10]
+    when = first if first == last else f"{first} to {last}"
+    changes = counted(len(series.changes), "change") if series.changes else _steady(series)
+    return f"{counted(series.runs, 'run')}, {when}, {levels}; {changes}{left_out(series)}"
+
+
+def _steady(series: Series) -> str:
+    return "all equal" if series.exact and series.runs > 1 else "no change found"
+
+
+def left_out(series: Series) -> str:
+    """Return how many runs have no value, and why; empty if all have one."""
+    told = [f"{count(n)} without: {why}" for why, n in series.without.items()]
+    return "".join(f"; {one}" for one in told)
+
+
+def change(series: Series, one: Change, number: int) -> str:
+    """Return a change in a sentence; ``number``: of the segment before it, from 0."""
+    before, after = series.segments[number : number + 2]
+    levels = f"{value(series, before.value)} -> {value(series, after.value)}"
+    return (
+        f"{one.effect.verdict} since {one.created[:16].replace('T', ' ')} (run {one.after}): "
+        f"{levels}, {_size(series, one)}; {count(before.runs)} and {counted(after.runs, 'run')}"
+    )
+
+
+def _size(series: Series, one: Change) -> str:
+    effect = one.effect
+    if effect.ratio is not None:
+        told = _percent(effect.ratio)
+        if effect.ci95 and not series.exact:
+            told += f" ({' to '.join(map(_percent, effect.ci95))})"
+        return told
+    apart = effect.difference or 0.0
+    unit = "points" if series.unit == "%" else series.unit
+    return f"{apart:+.3g} {unit}"
+
+
+def _percent(ratio: float) -> str:
+    return f"{100 * (ratio - 1):+.3g}%"
+
+
+def switch(one: Switch) -> str:
+    """Return a difference of conditions in words."""
+    if one.gone or one.come:
+        words = [*(f"+ {word}" for word in one.come), *(f"- {word}" for word in one.gone)]
+        told = "  ".join(_short(word) for word in words)
+    else:
+        told = f"{_short(one.before or 'none')} -> {_short(one.after or 'none')}"
+    return f"{one.aspect}: {told}{'' if one.stays else ' (some runs off)'}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+def switches(one: Change) -> list[str]:
+    """Return the differences of conditions at a change, the most telling first."""
+    if not one.differences:
+        return ["no condition that is known differs"]
+    more = len(one.differences) - TOLD
+    told = [switch(each) for each in one.differences[:TOLD]]
+    return told + ([f"{counted(more, 'further difference')}: see --json"] if more > 0 else [])
+
+
+def resolution(trend: Trend) -> str | None:
+    """Return to what share the merged values are known, None without merged ones."""
+    found = [part.off for s in trend.series for part in s.segments if part.off is not None]
+    if not found:
+        return None
+    return (
+        f"Levels are of merged histograms, known to ±{100 * max(found):.2g}%: half a bucket of the "
+        "coarsest run; merging moves no sample."
+    )
+
+
+# ---- terminal -----------------------------------------------------------------------------------
+
+
+def trend_lines(trend: Trend, width: int, encoding: str | None = None) -> Iterator[Text]:
+    """Yield a trend on a terminal: the series that change, with pictures, then the others."""
+    width = min(width, _WIDEST)
+    pairs = list(zip(trend.series, titles(trend), strict=True))
+    told = False
+    for series, title in sorted(pairs, key=lambda pair: not pair[0].changes):
+        drawn = bool(series.changes) or len(pairs) <= FEW
+        if told and drawn:
+            yield Text()
+        told = True
+        yield from sentences(Text(f"{title}: {summary(series)}", "bold" if drawn else ""), width)
+        if drawn:
+            yield from map(Text, picture(series, width, encoding))
+            yield from _changes(series, width)
+    yield Text()
+    for remark in [*trend.remarks, *filter(None, [resolution(trend)])]:
+        yield from sentences(Text(remark, "dim"), width)
+    changes = [one for series in trend.series for one in series.changes]
+    worse = sum(one.effect.verdict == "worse" for one in changes)
+    yield Text(
+        f"{count(len(trend.series))} series: "
+        f"{counted(len(changes), 'change')}, {count(worse)} for the worse"
+    )
+
+
+def _changes(series: Series, width: int) -> Iterator[Text]:
+    for number, one in enumerate(series.changes):
+        style = STYLES.get(one.effect.verdict, "")
+        head = Text(f"{number + 1}. {change(series, one, number)}", style)
+        yield from sentences(head, width, "   ")
+        for text in switches(one):
+            yield from sentences(Text(f"   {text}"), width, "     ")
+    for doubt in series.doubts:
+        text = f"not confirmed at run {doubt.after}: {doubt.reason}"
+        yield from sentences(Text(text, "dim"), width, "   ")
+
+
+def picture(series: Series, width: int, encoding: str | None = None) -> list[str]:
+    """Return the lines of a picture: runs as points, the level of each segment, the changes.
+
+    It is logarithmic where all values are above zero.  No point is a mean: a column shows every run
+    that falls into it.
+    """
+    known = [place for place in series.places if place.pooled.value is not None]
+    values = [place.pooled.value for place in known if place.pooled.value is not None]
+    if len(values) < 2:
+        return []
+    ratio = min(values) > 0
+    levels = [part.value for part in series.segments if part.value is not None]
+    low, high = _ends([*values, *levels], ratio=ratio)
+    marks = [value(series, _at(place / (_HEIGHT - 1), low, high, ratio=ratio))
+             for place in reversed(range(_HEIGHT))]  # fmt: skip
+    margin = max(map(len, marks))
+    columns = max(_NARROWEST, min(width - margin - 3, max(len(known), _NARROWEST)))
+    grid = _grid(series, known, columns, (low, high), encoding, ratio=ratio)
+    lines = [
+        f"{mark if n % 2 == 0 else '':>{margin}} |{''.join(row)}".rstrip()
+        for n, (mark, row) in enumerate(zip(marks, grid, strict=True))
+    ]
+    return [*lines, f"{'':>{margin}} +{_axis(series, known, columns)}"]
+
+
+def _ends(values: Sequence[float], *, ratio: bool) -> tuple[float, float]:
+    low, high = min(values), max(values)
+    if high - low <= 0.01 * abs(high):  # nearly equal values are drawn as such
+        pad = 0.05 * abs(high) or 1.0
+        low, high = low - pad, high + pad
+    return (math.log(low), math.log(high)) if ratio else (low, high)
+
+
+def _at(share: float, low: float, high: float, *, ratio: bool) -> float:
+    found = low + share * (high - low)
+    return math.exp(found) if ratio else found
+
+
+def _grid(
+    series: Series, known: Sequence[Place], columns: int, ends: tuple[float, float],
+    encoding: str | None, *, ratio: bool,
+) -> list[list[str]]:  # fmt: skip
+    one, several, many, level = _letters(encoding)
+    low, high = ends
+
+    def row(number: float) -> int:
+        size = math.log(number) if ratio else number
+        return _HEIGHT - 1 - round((size - low) / (high - low) * (_HEIGHT - 1))
+
+    grid = [[" "] * columns for _ in range(_HEIGHT)]
+    parts = [0, *(change.at for change in series.changes), series.runs]
+    for begin, end, part in zip(parts, parts[1:], series.segments, strict=False):
+        if part.value is not None:
+            first, last = (_column(at, series.runs, columns) for at in (begin, end - 1))
+            grid[row(part.value)][first : last + 1] = level * (last - first + 1)
+    hits: dict[tuple[int, int], int] = {}
+    for place in known:
+        if place.pooled.value is not None:
+            cell = row(place.pooled.value), _column(place.first, series.runs, columns)
+            hits[cell] = hits.get(cell, 0) + 1
+    for (y, x), n in hits.items():
+        grid[y][x] = one if n == 1 else several if n < _MANY else many
+    return grid
+
+
+def _column(at: int, runs: int, columns: int) -> int:
+    return round(at / max(runs - 1, 1) * (columns - 1))
+
+
+def _axis(series: Series, known: Sequence[Place], columns: int) -> str:
+    """Return the axis with the numbers of the changes at their places."""
+    line = ["-"] * columns
+    for number, one in enumerate(series.changes, 1):
+        text, at = str(number), _column(one.at, series.runs, columns)
+        start = min(at, columns - len(text))
+        line[start : start + len(text)] = text
+    return "".join(line)
+
+
+def _letters(encoding: str | None) -> tuple[str, str, str, str]:
+    """Return the characters of a picture that an encoding has; None: any."""
+    fine, simple = _DRAWN
+    try:
+        "".join(fine).encode(encoding or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return simple
+    return fine

@@ -1,0 +1,1 @@
+"""Trends: series of runs, where they change, and what changed with them."""

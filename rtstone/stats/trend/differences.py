@@ -1,0 +1,174 @@
+"""What differs between the runs on both sides of a change, most telling first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from rtstone.documents.run import Run, Value, rights_in
+from rtstone.documents.trend import Switch
+
+NEAR = 10  # runs on each side that are looked at
+_MOSTLY = 0.8  # share of them that have the value of their side, if a change is some runs off
+# Conditions that change by themselves.
+_RESTLESS = {"machine.load", "memory.available", "cpu.mhz", "tune.since"}
+_UNKNOWN: tuple[Value, ...] = (None, "", [])
+
+
+class _Aspect(NamedTuple):
+    """A condition: what it is called, and its value in a run.
+
+    ``words``: it is a list of words, of which some may be new.  ``moves``: it may have another
+    value in every run, and still be the reason of a change.  ``condition``: its name in the run.
+    """
+
+    name: str
+    of: Callable[[Run], Value]
+    words: bool = False
+    moves: bool = False
+    condition: str | None = None
+
+
+def _condition(name: str, condition: str, *, words: bool = False, moves: bool = False) -> _Aspect:
+    return _Aspect(name, lambda run: run.conditions.get(condition), words, moves, condition)
+
+
+def _detail(name: str) -> Callable[[Run], Value]:
+    return lambda run: run.target.detail.get(name)
+
+
+def _agent(name: str) -> Callable[[Run], Value]:
+    return lambda run: getattr(run.agent, name) if run.agent else None
+
+
+def _param(name: str) -> Callable[[Run], Value]:
+    return lambda run: run.results[0].params.get(name) if run.results else None
+
+
+def _rights(run: Run) -> Value:
+    return rights_in([result.evidence for result in run.results]) if run.results else None
+
+
+def _load(run: Run) -> Value:
+    """Return the parameters of the load, as it was started."""
+    load = run.results[0].load if run.results else ""
+    started = [one for one in run.loads if one.load == load and one.status == "ok"]
+    return [f"{name}={value}" for one in started for name, value in one.params.items()]
+
+
+# Most telling first.  Conditions that are not named here follow, in the order of the run.
+_TELLING = (
+    _condition("kernel", "kernel.release", moves=True),
+    _condition("kernel build", "kernel.version", moves=True),
+    _Aspect("kernel", _detail("kernel"), moves=True),
+    _Aspect("kernel image", _detail("kernel_sha256"), moves=True),
+    _condition("kernel command line", "kernel.cmdline", words=True, moves=True),
+    _condition("kernel configuration", "kernel.config", words=True),
+    _condition("preemption", "kernel.preempt_dynamic"),
+    _Aspect("preemption", _detail("preempt")),
+    _condition("PREEMPT_RT", "kernel.realtime"),
+    _condition("tuning", "tune", words=True),
+    _condition("tuning lost", "tune.lost", words=True),
+    _condition("isolated CPUs", "cpu.isolated"),
+    _condition("CPUs without a tick", "cpu.nohz_full"),
+    _condition("governor", "cpu.governor"),
+    _condition("idle driver", "cpu.idle_driver"),
+    _condition("idle governor", "cpu.idle_governor"),
+    _condition("idle states", "cpu.idle_states", words=True),
+    _condition("/dev/cpu_dma_latency", "cpu_dma_latency"),
+    _condition("SMT", "cpu.smt"),
+    _condition("boost", "cpu.boost"),
+    _condition("turbo off", "cpu.no_turbo"),
+    _condition("RT throttling", "sched.rt_runtime_us"),
+    _condition("clocksource", "clocksource.current"),
+    _condition("microcode", "cpu.microcode"),
+    _condition("firmware", "machine.bios"),
+    _condition("mitigations", "cpu.mitigations", words=True),
+    _Aspect("model", _detail("model_sha256")),
+    _Aspect("emulator", _detail("qemu")),
+    _Aspect("emulator's command line", _detail("emulator_command"), words=True),
+    _Aspect("hypervisor", _detail("hypervisor")),
+    _Aspect("hypervisor's command line", _detail("hypervisor_command"), words=True),
+    _Aspect("compiler", _agent("compiler")),
+    _Aspect("compiler flags", _agent("flags"), words=True),
+    _Aspect("agent source", _agent("source"), moves=True),
+    _Aspect("agent", _agent("version"), moves=True),
+    _condition("C library", "libc"),
+    _condition("drivers", "drivers", words=True),
+    _condition("modules", "modules", words=True),
+    _Aspect("rights", _rights),
+    _Aspect("clock", lambda run: run.clock.source if run.clock else None),
+    _Aspect("load", _load, words=True),
+    _Aspect("samples", _param("samples")),
+    _Aspect("time", _param("time")),
+    _Aspect("warm-up", _param("warmup")),
+    _Aspect("priority", _param("prio")),
+    _Aspect("CPUs", _param("cpus")),
+)
+_NAMED = {aspect.condition for aspect in _TELLING} | {"kernel.build"}  # which says the same
+
+
+def differences(before: Sequence[Run], after: Sequence[Run]) -> list[Switch]:
+    """Return the conditions that differ between the runs before and after a change.
+
+    First are those that all runs near it share with their side; among these the most telling.  What
+    is not known on a side is no difference.
+    """
+    before, after = before[-NEAR:], after[:NEAR]
+    names = dict.fromkeys(name for run in (*before, *after) for name in run.conditions)
+    others = [_condition(name, name) for name in names if name not in _NAMED | _RESTLESS]
+    found = [
+        switch
+        for aspect in (*_TELLING, *others)
+        if (switch := _switch(aspect, before, after)) is not None
+    ]
+    return list(_once(sorted(found, key=lambda switch: not switch.stays)))
+
+
+_Told = str | tuple[str, ...] | None  # a value; of an aspect of words, the words
+
+
+def _switch(aspect: _Aspect, before: Sequence[Run], after: Sequence[Run]) -> Switch | None:
+    one, other = ([_told(aspect, run) for run in side] for side in (before, after))
+    if any(set(side) == {None} for side in (one, other)):
+        return None
+    stays = set(one).isdisjoint(other)
+    steady = len(set(one)) == len(set(other)) == 1
+    if stays and (steady or aspect.moves):
+        return _between(aspect, one[-1], other[0], stays=True)
+    (first, n), (then, m) = (Counter(side).most_common(1)[0] for side in (one, other))
+    if first != then and n >= _MOSTLY * len(one) and m >= _MOSTLY * len(other):
+        return _between(aspect, first, then, stays=stays)
+    return None
+
+
+def _between(aspect: _Aspect, one: _Told, other: _Told, *, stays: bool) -> Switch:
+    if not aspect.words:
+        before, after = (str(value or "unknown") for value in (one, other))
+        return Switch(aspect=aspect.name, before=before, after=after, stays=stays)
+    a, b = Counter(one or ()), Counter(other or ())
+    return Switch(
+        aspect=aspect.name, before=" ".join(one or ()), after=" ".join(other or ()),
+        gone=list((a - b).elements()), come=list((b - a).elements()), stays=stays,
+    )  # fmt: skip
+
+
+def _told(aspect: _Aspect, run: Run) -> _Told:
+    value = aspect.of(run)
+    if value in _UNKNOWN:
+        return None
+    if isinstance(value, list):
+        return tuple(map(str, value)) if aspect.words else ", ".join(map(str, value))
+    if aspect.words:
+        return tuple(str(value).split())
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
+
+
+def _once(found: Sequence[Switch]) -> Iterator[Switch]:
+    """Yield each difference once: two sources may tell of one."""
+    seen = set()
+    for switch in found:
+        if (told := (switch.aspect, switch.before, switch.after)) not in seen:
+            seen.add(told)
+            yield switch

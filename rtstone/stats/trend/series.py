@@ -1,0 +1,208 @@
+"""Series of results: which results of which runs are points of one line, and their values."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from rtstone.assemble.pool import pooled
+from rtstone.documents.case_key import ANOTHER_RUN, CaseKey, case_key, measured_apart, without
+from rtstone.documents.observation import Observation
+from rtstone.documents.run import Distribution, Result, Run, Value, as_text
+from rtstone.documents.trend import By, Metric
+from rtstone.statistics import BY_NAME, SINGLE
+from rtstone.stats.comparison.conditions import counted, emulated, free, nature
+from rtstone.stats.comparison.systems import SEED, SYSTEM
+from rtstone.stats.worstcase.extremes import worst_case
+
+# Return a result with all that its document has, and with its histogram alone.
+Full = Callable[[Observation], Result]
+
+_COMMIT = re.compile(r"-g([0-9a-f]{7,40})\b")  # as the kernel's build writes it into its release
+# Of an emulated system, what makes it another one; further words for its kernel do not.
+_LAB = ("board", "preempt", SEED, "icount", "beside", "beside_load")
+
+
+class Key(NamedTuple):
+    """What the results of a series share: target, its identity, the case and the unit."""
+
+    target: str
+    identity: tuple[tuple[str, str], ...]
+    case: CaseKey
+    unit: str
+
+
+class Line(NamedTuple):
+    """The results of one case on one target, by run, in the order of the runs."""
+
+    key: Key
+    params: dict[str, Value]
+    runs: list[list[Observation]]
+
+    @property
+    def exact(self) -> bool:
+        """Whether its runs repeat exactly: counted instructions, or a model."""
+        return all(counted(one.run if one.run.clock else one.whole) for one, *_ in self.runs)
+
+
+class Point(NamedTuple):
+    """One run of a series: its results of the case, and the value of the metric."""
+
+    observations: list[Observation]
+    value: float
+
+    @property
+    def run(self) -> Run:
+        """The run, without its results."""
+        return self.observations[0].run
+
+    @property
+    def whole(self) -> Run:
+        """The run with the first of the results."""
+        return self.observations[0].whole
+
+
+def lines(observations: Sequence[Observation]) -> list[Line]:
+    """Return the lines through results, sorted by bench, case and target as they occur."""
+    apart = measured_apart((one.run.run_id, one.result) for one in observations)
+    defaults = _defaults(observations)
+    found: dict[Key, dict[str, list[Observation]]] = defaultdict(lambda: defaultdict(list))
+    shared: dict[Key, dict[str, Value]] = {}
+    for one in observations:
+        r = one.result
+        params = without(defaults[r.bench] | r.params, ANOTHER_RUN - apart[r.bench])
+        key = Key(*identity(one.run), case_key(r.bench, params, r.series, r.load), r.unit)
+        found[key][one.run.run_id].append(one)
+        shared.setdefault(key, params)
+    made = [Line(key, shared[key], list(runs.values())) for key, runs in found.items()]
+    places = {key.case.bench: n for n, key in reversed(list(enumerate(found)))}
+    return sorted(made, key=lambda line: places[line.key.case.bench])
+
+
+def _defaults(observations: Sequence[Observation]) -> dict[str, dict[str, Value]]:
+    """Return the defaults of the parameters of each bench.
+
+    A bench of another version, without a parameter, behaves like its default.
+    """
+    found: dict[str, dict[str, Value]] = defaultdict(dict)
+    for table in {id(one.table): one.table for one in observations}.values():
+        if table:
+            told: dict[str, Value] = {param.name: param.default for param in table.params}
+            found[table.id] = told | found[table.id]
+    return found
+
+
+def identity(run: Run) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """Return the name of a target, and what tells it from others of that name.
+
+    The kernel does not, nor its command line: a trend is to show what these change.
+    """
+    detail = run.target.detail
+    if emulated(run):
+        told = {name: detail.get(name) for name in _LAB}
+        name = f"qemu:{detail.get(SYSTEM)}"
+    elif nature(run) == "model":
+        told = {SEED: detail.get(SEED, run.conditions.get("model.seed"))}
+        name = run.target.name
+    else:
+        told = {
+            "machine": detail.get("machine") or run.conditions.get("machine.host"),
+            "CPU": run.conditions.get("cpu.model"),
+        }
+        name = run.target.called or run.target.name
+    return name, tuple((what, str(value)) for what, value in told.items() if value is not None)
+
+
+def label(run: Run, by: By) -> str | None:
+    """Return the name of the point that a run belongs to, None if it has none."""
+    if by == "time":
+        return run.run_id
+    release = as_text(run.conditions.get("kernel.release")) or as_text(
+        run.target.detail.get("kernel")
+    )
+    if by == "kernel":
+        return release or (run.agent.os if run.agent else None)
+    found = _COMMIT.search(release or "")
+    return found[1] if found else None
+
+
+# ---- values -------------------------------------------------------------------------------------
+
+
+def points(line: Line, metric: Metric, by: By, full: Full) -> tuple[list[Point], dict[str, int]]:
+    """Return the runs of a line that have a value, and by reason how many have none.
+
+    They are in order of time; or by kernel or commit, in the order in which these first occur.
+    """
+    left: Counter[str] = Counter()
+    groups: dict[str, list[Point]] = {}
+    for run in line.runs:
+        name = label(run[0].run, by)
+        value, why = _valued(run, metric, full)
+        if name is None:
+            why = f"no {by} is known of the run"
+        if why or value is None or name is None:
+            left[why or "no value"] += 1
+            continue
+        groups.setdefault(name, []).append(Point(run, value))
+    return [point for group in groups.values() for point in group], dict(left)
+
+
+def _valued(run: list[Observation], metric: Metric, full: Full) -> tuple[float | None, str]:
+    """Return the value of a run, or why it has none."""
+    results = [one.result for one in run]
+    if bad := next((result for result in results if result.status != "ok"), None):
+        return None, bad.status
+    if free(run[0].run):
+        return None, "the emulator ran freely (icount off)"
+    if metric == "bound":
+        told = worst_case([full(one) for one in run])
+        return told.bound, "" if told.bound is not None else f"no bound: {told.reason}"
+    return _statistic(merged(run, full), results, metric)
+
+
+def _statistic(
+    of: Distribution | Result, results: Sequence[Result], metric: Metric
+) -> tuple[float | None, str]:
+    if metric == "missed":
+        counts = [result.missed for result in results]
+        due = of.n + sum(count or 0 for count in counts)
+        if None in counts or not due:
+            return None, "missed activations are not counted"
+        return 100 * sum(count or 0 for count in counts) / due, ""
+    value: float | None = getattr(of, metric)
+    if value is not None:
+        return value, ""
+    statistic = BY_NAME[metric]
+    if any(r.batch > 1 for r in results) and (statistic.share or SINGLE + 1) > SINGLE:
+        return None, "samples are means of several operations"
+    return None, f"n is too small for {statistic.label}"
+
+
+def merged(run: list[Observation], full: Full) -> Distribution | Result:
+    """Return the samples of a run; of a case that it has several times, of all together."""
+    return run[0].result if len(run) == 1 else pooled([full(one) for one in run])
+
+
+def value_of(of: Distribution | Result, results: Sequence[Result], metric: Metric) -> float | None:
+    """Return the metric of merged samples, None if they do not allow it."""
+    return _statistic(of, results, metric)[0]
+
+
+def off(results: Sequence[Result], value: float | None) -> float | None:
+    """Return the share by which a value may be off, as samples are known to half a bucket.
+
+    None where the buckets are not known, as of another tool's data.
+    """
+    if not value or value < 0:
+        return None
+    found = []
+    for result in results:
+        if result.grid is None:
+            return None
+        tick, bits = result.grid.per_tick, result.grid.bits  # docs/wire.md
+        fine = value < tick * 2 ** (bits + 1)
+        found.append(tick / 2 / value if fine else 2.0 ** -(bits + 1))
+    return max(found)

@@ -1,0 +1,224 @@
+"""Trends through stored runs: their changes, found in two ways that have to agree.
+
+A change is where E-divisive means split a series *and* the comparison of the runs on both sides
+calls them different.  Where runs repeat exactly, any difference is a change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from math import log
+from typing import NamedTuple
+
+from rtstone.assemble.pool import pooled
+from rtstone.documents.comparison import Effect, Part
+from rtstone.documents.observation import Observation
+from rtstone.documents.run import Distribution, Result
+from rtstone.documents.trend import By, Change, Doubt, Metric, Place, Pooled, Series, Trend
+from rtstone.stats.comparison.direction import SMALLER, direction
+from rtstone.stats.comparison.effects import scale
+from rtstone.stats.comparison.judge import tick
+from rtstone.stats.comparison.verdicts import judged_alone
+from rtstone.stats.trend.changepoints import LEVEL, SHORTEST, Split, change_points, steps
+from rtstone.stats.trend.differences import NEAR, differences
+from rtstone.stats.trend.series import (
+    Full,
+    Line,
+    Point,
+    label,
+    lines,
+    off,
+    points,
+    value_of,
+)
+from rtstone.stats.worstcase.extremes import worst_case
+
+_PARTS: dict[Metric, Part] = {"p50": "median", "max": "maximum"}  # the others are of the tail
+_TOGETHER = "the runs after it"
+
+
+# Merged samples by the results that they are of: run and place.
+Merged = dict[tuple[tuple[str, int], ...], Distribution]
+
+
+class Asked(NamedTuple):
+    """What to follow: these metrics, over time or over kernels or commits.
+
+    ``level``: the share of series without a change of which one is said.
+    """
+
+    metrics: Sequence[Metric]
+    by: By = "time"
+    level: float = LEVEL
+
+
+def trend(observations: Sequence[Observation], asked: Asked, full: Full) -> Trend:
+    """Return the series that these results form, in the order of the runs, and their changes.
+
+    ``full``: returns a result with its histogram and, for bounds, all else of its document.
+    """
+    there = [one for one in observations if one.result.n or one.result.status != "ok"]
+    return follow(lines(there), asked, full)
+
+
+def follow(through: Sequence[Line], asked: Asked, full: Full) -> Trend:
+    """Return the series of these lines, and their changes."""
+    found = [series for line in through for series in _of_line(line, asked, full)]
+    observations = (one for line in through for run in line.runs for one in run)
+    tables = {one.table.id: one.table for one in observations if one.table}
+    unsure = sorted({f"{s.bench}, whose unit is {s.unit}" for s in found if _better(s) is None})
+    remarks = [
+        f"neither more nor less is better, of {what}: no changes are sought" for what in unsure
+    ]
+    return Trend(
+        by=asked.by, level=asked.level, shortest=SHORTEST, series=found, remarks=remarks,
+        benches=list(tables.values()),
+    )  # fmt: skip
+
+
+def _better(series: Series) -> int | None:
+    """Return which direction is better, None if neither is."""
+    return SMALLER if series.metric == "missed" else direction(None, series.unit)
+
+
+def _of_line(line: Line, asked: Asked, full: Full) -> Iterator[Series]:
+    """Yield the series of each metric, which share most merged histograms."""
+    merged: Merged = {}
+    for metric in asked.metrics:
+        yield _series(line, metric, asked, full, merged)
+
+
+def _series(line: Line, metric: Metric, asked: Asked, full: Full, merged: Merged) -> Series:
+    found, left = points(line, metric, asked.by, full)
+    key = line.key
+    bare = Series(
+        target=key.target, identity=dict(key.identity), bench=key.case.bench, params=line.params,
+        series=key.case.series, load=key.case.load, metric=metric, exact=line.exact,
+        unit="%" if metric == "missed" else key.unit, runs=len(found), without=left,
+    )  # fmt: skip
+    changes, doubts = _changes(bare, found, asked.level)
+    pool = _Pool(found, metric, full, merged)
+    ends = [0, *(change.at for change in changes), len(found)]
+    return Series(
+        **{name: getattr(bare, name) for name in bare.__struct_fields__}
+        | {
+            "places": list(_places(found, asked.by, pool)),
+            "segments": [pool(*part) for part in pairwise(ends)] if found else [],
+            "changes": changes,
+            "doubts": doubts,
+        }
+    )
+
+
+# ---- samples taken together ---------------------------------------------------------------------
+
+
+class _Pool:
+    """Merges the samples of successive points."""
+
+    def __init__(self, found: Sequence[Point], metric: Metric, full: Full, merged: Merged) -> None:
+        self._points, self._metric, self._full = found, metric, full
+        self._known = merged
+
+    def __call__(self, begin: int, end: int) -> Pooled:
+        """Return the samples of the points from ``begin`` to before ``end`` together."""
+        here = self._points[begin:end]
+        observations = [one for point in here for one in point.observations]
+        results = [one.result for one in observations]
+        n = sum(result.n for result in results)
+        value = here[0].value if len(here) == 1 else self._merged(observations, results)
+        counted = self._metric in ("missed", "bound", "max")
+        return Pooled(
+            runs=len(here), n=n, value=value, off=None if counted else off(results, value)
+        )
+
+    def _merged(
+        self, observations: Sequence[Observation], results: Sequence[Result]
+    ) -> float | None:
+        if self._metric == "bound":
+            return worst_case([self._full(one) for one in observations]).bound
+        key = tuple((one.run.run_id, one.place) for one in observations)
+        if key not in self._known:
+            self._known[key] = pooled([self._full(one) for one in observations])
+        return value_of(self._known[key], results, self._metric)
+
+
+def _places(found: Sequence[Point], by: By, pool: _Pool) -> Iterator[Place]:
+    """Yield the points to draw: each run, or what is known together of its kernel or commit."""
+    names = [label(point.run, by) or "" for point in found]
+    begins = [n for n, name in enumerate(names) if n == 0 or name != names[n - 1]]
+    for begin, end in pairwise([*begins, len(found)]):
+        run = found[begin].run
+        yield Place(
+            label=names[begin], created=run.created, first=begin,
+            name=run.name if by == "time" else None, pooled=pool(begin, end),
+        )  # fmt: skip
+
+
+# ---- changes ------------------------------------------------------------------------------------
+
+
+def _changes(
+    series: Series, found: Sequence[Point], level: float
+) -> tuple[list[Change], list[Doubt]]:
+    """Return the changes that both methods find, and those that the comparison does not confirm."""
+    better = _better(series)
+    values = [point.value for point in found]
+    if better is None or len(values) < 2:
+        return [], []
+    judge = _Judge(series, found, better)
+    if series.exact:
+        return [judge.change(s, s.at - 1, s.at + 1) for s in steps(values)], []
+    splits = change_points([log(v) for v in values] if scale(values) else values, level)
+    doubts = []
+    while doubtful := list(judge.doubtful(splits)):
+        weakest = min(doubtful, key=lambda doubt: doubt[1])
+        splits.remove(weakest[0])
+        doubts.append(weakest[2])
+    ends = [0, *(split.at for split in splits), len(values)]
+    parts = zip(splits, ends, ends[2:], strict=False)
+    doubts.sort(key=lambda doubt: doubt.at)
+    return [judge.change(split, begin, end) for split, begin, end in parts], doubts
+
+
+class _Judge:
+    """Compares the runs on both sides of a change, with the rules of `rtstone compare`."""
+
+    def __init__(self, series: Series, found: Sequence[Point], better: int) -> None:
+        self._series, self._points, self._better = series, found, better
+        self._values = [point.value for point in found]
+        batch = max(point.observations[0].result.batch for point in found)
+        ticks = max(tick(point.observations[0].run) for point in found)
+        self._tick = 0.0 if series.metric in ("missed", "bound") else ticks / batch
+
+    def effect(self, at: int, begin: int, end: int) -> Effect:
+        """Return the effect of the runs from ``at`` to ``end`` against those from ``begin`` on."""
+        metric = self._series.metric
+        part = _PARTS.get(metric, "tail")
+        bare = Effect(part=part, statistic=metric, column=_TOGETHER, verdict="inconclusive")
+        sides = self._values[begin:at], self._values[at:end]
+        return judged_alone(sides, bare, self._better, tick=self._tick, exact=self._series.exact)
+
+    def doubtful(self, splits: Sequence[Split]) -> Iterator[tuple[Split, float, Doubt]]:
+        """Yield the splits that the comparison does not confirm, with their size."""
+        ends = [0, *(split.at for split in splits), len(self._values)]
+        for split, begin, end in zip(splits, ends, ends[2:], strict=False):
+            effect = self.effect(split.at, begin, end)
+            if effect.verdict in ("better", "worse"):
+                continue
+            size = abs(effect.difference or 0.0) if effect.ratio is None else abs(log(effect.ratio))
+            after = self._points[split.at].run.run_id
+            reason = effect.reason or effect.verdict
+            yield split, size, Doubt(at=split.at, after=after, reason=reason)
+
+    def change(self, split: Split, begin: int, end: int) -> Change:
+        """Return a change, with what differs between the runs near it on both sides."""
+        at, runs = split.at, self._points
+        before = [point.whole for point in runs[max(begin, at - NEAR) : at]]
+        after = [point.whole for point in runs[at : min(end, at + NEAR)]]
+        return Change(
+            at=at, before=before[-1].run_id, after=after[0].run_id, created=after[0].created,
+            p=None if self._series.exact else split.p, effect=self.effect(at, begin, end),
+            differences=differences(before, after),
+        )  # fmt: skip

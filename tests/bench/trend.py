@@ -1,0 +1,223 @@
+"""`make bench`: how often trends are wrong and what they find, and their time on a large store.
+
+Series are of 100 runs that are drawn from real ones (tests/stats/noise.py), so nothing but what is
+planted changes in them.  docs/trend.md has the figures.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from math import log
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from msgspec import structs
+
+from rtstone.assemble.pool import percentiles
+from rtstone.documents.run import Result, Run
+from rtstone.documents.trend import Change
+from rtstone.stats.trend.changepoints import change_points
+from rtstone.store.places import PLAN, RUN
+from tests.bench.store import RTSTONE, _here
+from tests.stats.noise import Floats, drawn, noise, shifted
+from tests.stats.observed import followed, observed, only
+from tests.stats.oracle import AVAILABLE, LACKING, otava
+
+SERIES = 1000
+SHIFTED = 300  # series with a shift
+POWER = 100  # series for each entry of the table of power
+RUNS = 100
+WITHIN = 5  # runs
+FACTORS = {"p50": 1.03, "p99": 1.10}
+AFTER = (5, 10, 20, 50)  # runs after a change
+WIDTHS = (1.0, 1.5, 2.0, 3.0, 4.0)  # shifts, in standard deviations of the noise
+ORACLE = 100  # series that are given to Otava, which takes a while
+
+STORED = 10_000
+TARGETS = 40
+VARIANTS = 100
+TRIES = 5
+GOAL_S = 2.0
+
+Rng = np.random.Generator
+
+
+def changes(values: Floats) -> list[Change]:
+    """Return the changes of a series, as `rtstone trend` finds them."""
+    return only(followed(observed(values.tolist()))).changes
+
+
+def share(events: Iterator[bool]) -> float:
+    """Return how often something happens."""
+    found = list(events)
+    return sum(found) / len(found)
+
+
+def found(values: Floats, at: int) -> bool:
+    """Return whether a change for the worse is found at a place, or so many runs beside it."""
+    return any(
+        abs(one.at - at) <= WITHIN and one.effect.verdict == "worse" for one in changes(values)
+    )
+
+
+# ---- errors of both kinds -----------------------------------------------------------------------
+
+
+def errors(machine: str, metric: str, factor: float) -> None:
+    """Print false alarms, and the share of planted shifts that are found."""
+    rng = np.random.default_rng(1)
+    values = noise(machine, metric)
+    scatter = 1.4826 * float(np.median(np.abs(np.log(values / np.median(values)))))
+    draw = [drawn(machine, metric, RUNS, rng) for _ in range(SERIES)]
+    alarms = share(bool(changes(one)) for one in draw)
+    draw = draw[:SHIFTED]
+    places = rng.integers(20, RUNS - 20, SHIFTED).tolist()
+    middle = share(
+        found(shifted(one, at, factor), at) for one, at in zip(draw, places, strict=True)
+    )
+    soon = share(found(shifted(one, RUNS - WITHIN, factor), RUNS - WITHIN) for one in draw)
+    print(
+        f"{machine:6} {metric}  scatter of runs {scatter:6.1%}  false alarms {alarms:5.1%}  "
+        f"{factor - 1:+.0%}: {middle:6.1%} found, {soon:6.1%} in the first {WITHIN} runs after it",
+        flush=True,
+    )
+
+
+def as_it_was(machine: str, metric: str) -> None:
+    """Print what is found in the real series itself, with its own order."""
+    told = changes(noise(machine, metric))
+    print(f"{machine:6} {metric}  {len(noise(machine, metric))} runs in their order: "
+          f"{len(told)} changes")  # fmt: skip
+
+
+def every_error() -> None:
+    """Print the errors of both kinds for each machine and metric."""
+    for machine in ("quiet", "busy"):
+        for metric, factor in FACTORS.items():
+            errors(machine, metric, factor)
+            as_it_was(machine, metric)
+
+
+def power() -> None:
+    """Print what share of shifts of normal noise is found, by size and runs after the shift."""
+    rng = np.random.default_rng(2)
+    print(f"\n{'shift / sd':10}" + "".join(f"{after:>5} runs" for after in AFTER))
+    for width in WIDTHS:
+        row = []
+        for after in AFTER:
+            at = RUNS - after
+            noises = np.exp(0.01 * rng.normal(size=(POWER, RUNS)))
+            row.append(
+                share(found(shifted(1e4 * one, at, np.exp(0.01 * width)), at) for one in noises)
+            )
+        print(f"{width:10g}" + "".join(f"{one:10.1%}" for one in row), flush=True)
+
+
+def oracle() -> None:
+    """Print how far the changes agree with those of Apache Otava."""
+    if not AVAILABLE:
+        print(f"\nno oracle: {LACKING}")
+        return
+    rng = np.random.default_rng(3)
+    for what, factor in (("no shift", 1.0), ("a shift of 3%", 1.03), ("a shift of 6%", 1.06)):
+        draw = [drawn("quiet", "p50", RUNS, rng) for _ in range(ORACLE)]
+        many = [[log(v) for v in shifted(one, RUNS // 2, factor)] for one in draw]
+        ours = [[split.at for split in change_points(series)] for series in many]
+        told = otava(many)
+        same = share(mine == one.original for mine, one in zip(ours, told, strict=True))
+        any_ = [share(iter(map(bool, one))) for one in (ours, [t.original for t in told],
+                                                         [t.hunter for t in told])]  # fmt: skip
+        print(
+            f"Otava, {what}: the same changes in {same:.1%} of {ORACLE}; any change: here "
+            f"{any_[0]:.1%}, there {any_[1]:.1%}, by Hunter's t-test {any_[2]:.1%}"
+        )
+
+
+# ---- a large store ------------------------------------------------------------------------------
+
+
+def _measured(home: Path) -> Path:
+    words = [RTSTONE, "run", "dk.periodic", "-p", "period=200us", "--time", "2.5",
+             "--out", str(home / "real")]  # fmt: skip
+    done = subprocess.run(words, env=_here(home), capture_output=True, text=True, check=False)
+    if not (home / "real" / RUN).exists():
+        sys.exit(f"cannot measure this machine: {done.stderr}")
+    return home / "real"
+
+
+def _store(home: Path) -> None:
+    """Make a store of runs of many targets, with counts that differ from run to run."""
+    chance = random.Random(1)
+    real = msgspec.json.decode((home / "real" / RUN).read_bytes(), type=Run)
+    plan = (home / "real" / PLAN).read_bytes()
+    results = [_varied(real.results[0], chance) for _ in range(VARIANTS)]
+    for number in range(STORED):
+        run = structs.replace(
+            real, run_id=f"20261101-{number:06}-dk.periodic", results=[chance.choice(results)],
+            target=structs.replace(real.target, name=f"ssh:board{number % TARGETS}"),
+        )  # fmt: skip
+        path = home / "runs" / run.run_id
+        path.mkdir(parents=True)
+        (path / PLAN).write_bytes(plan)
+        (path / RUN).write_bytes(msgspec.json.encode(run))
+
+
+def _varied(result: Result, chance: random.Random) -> Result:
+    """Return a result with other counts in the same buckets, as of another run of its agent."""
+    counts = [(value, count + chance.randrange(3)) for value, count in result.histogram]
+    n = sum(count for _, count in counts)
+    known = percentiles(counts, n, 0, result.max)
+    return structs.replace(result, histogram=counts, n=n, overflow=0, **known)
+
+
+def _timed(words: Sequence[str], home: Path) -> tuple[float, float, float]:
+    """Return wall-clock time and CPU time of a command in s, and its largest memory in MB."""
+    begin = time.monotonic()
+    process = subprocess.Popen([RTSTONE, *words], env=_here(home), stdout=subprocess.DEVNULL)
+    _, _, used = os.wait4(process.pid, 0)
+    wall = time.monotonic() - begin
+    return wall, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+
+
+def store() -> bool:
+    """Print the time of a trend through a large store; return whether it took too long."""
+    with tempfile.TemporaryDirectory() as place:
+        home = Path(place)
+        _measured(home)
+        _store(home)
+        words = ["trend", "dk.periodic", "--json"]
+        wall, cpu, most = _timed(words, home)
+        print(f"\ntrend of {STORED} runs, history from nothing: {wall:.1f} s, CPU {cpu:.1f} s, "
+              f"{most:.0f} MB")  # fmt: skip
+        size = (home / "history.db").stat().st_size / 1e6
+        late = False
+        for what, more in ((f"{TARGETS} targets, p50 and p99", []),
+                           ("one target", ["--target", "ssh:board7"])):  # fmt: skip
+            tries = [_timed([*words, *more], home) for _ in range(TRIES)]
+            wall, cpu, most = min(tries)
+            late |= cpu > GOAL_S
+            told = f"of {GOAL_S:g} s" + (" TOO LONG" if cpu > GOAL_S else "")
+            print(f"trend of {STORED} runs, {what}: CPU {cpu:.2f} s {told}, on the wall "
+                  f"{wall:.2f} s, {most:.0f} MB; history {size:.0f} MB on disk")  # fmt: skip
+    return late
+
+
+def main() -> None:
+    """Print all, or the parts named: errors, power, oracle, store.  Exit with 1 if one is slow."""
+    parts: dict[str, Callable[[], object]] = {
+        "errors": every_error, "power": power, "oracle": oracle, "store": store,
+    }  # fmt: skip
+    named = sys.argv[1:] or list(parts)
+    slow = [name for name in named if parts[name]() is True]
+    sys.exit(bool(slow))
+
+
+if __name__ == "__main__":
+    main()

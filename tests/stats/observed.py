@@ -1,0 +1,78 @@
+"""Results of stored runs, made up, as a history returns them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from msgspec import structs
+
+from rtstone.documents.observation import Observation
+from rtstone.documents.run import Clock, Result, Run, Target
+from rtstone.documents.trend import Series, Trend
+from rtstone.stats.trend.trend import Asked, trend
+from rtstone.wire.records import Bench
+from tests.stats.runs import run
+
+CMDLINE = "root=/dev/sda1 quiet"
+COUNTED = Clock(source="icount", hz=10**9, resolution_ns=1, overhead_ns=0, unit="instructions")
+LAB: dict[str, Any] = {
+    "board": "virt", "system": "linux-6.1-rt", "icount": True, "instructions_per_s": 1, "seed": 7,
+}  # fmt: skip
+
+
+def result(value: float | None, **members: Any) -> Result:
+    """Return a result of 2000 samples, all of that value."""
+    told: dict[str, Any] = dict.fromkeys(("p50", "p99", "max"), value)
+    told["histogram"] = [] if value is None else [(value, 2000)]
+    bare = {"case": 1, "bench": "dk.periodic", "params": {}, "load": "none", "status": "ok"}
+    return Result(**{**bare, "unit": "ns", "n": 2000, **told, **members})
+
+
+def observation(
+    place: int, one: Result, *, table: Bench | None = None, **members: Any
+) -> Observation:
+    """Return a result of a run, the one in that place; a run each minute."""
+    bare = run([], f"run-{place:04}", minute=place)
+    conditions = {"kernel.release": "6.1.0", "kernel.cmdline": CMDLINE,
+                  "machine.load": f"{place}"}  # fmt: skip
+    conditions |= members.pop("conditions", {})
+    return Observation(structs.replace(bare, conditions=conditions, **members), 0, one, table)
+
+
+def observed(values: Sequence[float], **members: Any) -> list[Observation]:
+    """Return a run for each value."""
+    return [observation(place, result(float(v)), **members) for place, v in enumerate(values)]
+
+
+def counted(values: Sequence[float]) -> list[Observation]:
+    """Return runs of the lab, which count instructions."""
+    target = Target(name="qemu:linux-6.1-rt+seed=7", detail=LAB)
+    return [
+        observation(place, result(v, unit="instructions"), target=target, clock=COUNTED)
+        for place, v in enumerate(values)
+    ]
+
+
+def followed(observations: Sequence[Observation], *metrics: Any, **asked: Any) -> Trend:
+    """Return the trend, of results with their histograms."""
+    return trend(observations, Asked(metrics or ("p50",), **asked), lambda one: one.result)
+
+
+def only(found: Trend) -> Series:
+    (series,) = found.series
+    return series
+
+
+def noisy(seed: int, runs: int, sd: float = 0.01) -> Any:
+    """Return values about 10 µs, with noise that has a heavy tail."""
+    rng = np.random.default_rng(seed)
+    return 10_000 * np.exp(sd * rng.standard_t(5, runs))
+
+
+def with_conditions(one: Observation, **conditions: Any) -> Observation:
+    """Return a result of a run with other conditions; names with `_` for a dot."""
+    told = {name.replace("_", "."): value for name, value in conditions.items()}
+    changed: Run = structs.replace(one.run, conditions=one.run.conditions | told)
+    return one._replace(run=changed)

@@ -1,0 +1,248 @@
+"""Trends: where planted changes are found, what is said of them, and what is pooled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from msgspec import structs
+
+from rtstone.assemble.pool import pooled
+from rtstone.documents.observation import Observation
+from rtstone.documents.run import Target
+from rtstone.wire.records import Bench, Param
+from tests.chance import is_fine
+from tests.report.synthetic import statistics
+from tests.stats.observed import (
+    CMDLINE,
+    counted,
+    followed,
+    noisy,
+    observation,
+    observed,
+    only,
+    result,
+    with_conditions,
+)
+
+# ---- changes ------------------------------------------------------------------------------------
+
+
+def test_a_planted_change_is_found_where_it_is_with_its_size() -> None:
+    values = noisy(1, 80)
+    values[50:] *= 1.06
+    series = only(followed(observed(values)))
+    (change,) = series.changes
+    assert abs(change.at - 50) <= 1
+    assert change.effect.verdict == "worse"
+    assert change.effect.ci95 and change.effect.ci95[0] < 1.06 < change.effect.ci95[1]
+    assert (change.before, change.after) == (f"run-{change.at - 1:04}", f"run-{change.at:04}")
+    assert [part.runs for part in series.segments] == [change.at, 80 - change.at]
+    values[50:] /= 1.06**2
+    (change,) = only(followed(observed(values))).changes
+    assert change.effect.verdict == "better"
+
+
+def test_a_mean_that_one_stall_moves_is_not_followed() -> None:
+    values = noisy(2, 60)
+    values[40] *= 100
+    assert only(followed(observed(values))).changes == []
+
+
+def test_what_the_comparison_does_not_confirm_is_a_doubt() -> None:
+    """A change of the scatter alone splits a series, but neither side is slower."""
+    rng = np.random.default_rng(7)
+    noise = np.concatenate([0.002 * rng.normal(size=60), 0.2 * rng.normal(size=60)])
+    series = only(followed(observed(10_000 * np.exp(noise - noise.mean()))))
+    assert series.changes == []
+    assert series.doubts
+    assert len(series.segments) == 1
+
+
+def test_in_the_lab_any_difference_is_a_change_without_statistics() -> None:
+    series = only(followed(counted([5000, 5000, 5001, 5001, 4000])))
+    assert series.exact
+    assert [(c.at, c.effect.verdict, c.p) for c in series.changes] == [
+        (2, "worse", None), (4, "better", None),
+    ]  # fmt: skip
+    assert [part.value for part in series.segments] == [5000, 5001, 4000]
+
+
+def test_of_too_few_runs_nothing_is_said() -> None:
+    assert only(followed(observed([100, 100, 200, 200]))).changes == []
+    assert only(followed(observed([100]))).changes == []
+
+
+@pytest.mark.simulation
+def test_equal_systems_seldom_change_and_three_standard_deviations_are_found() -> None:
+    """Both methods have to agree: at most 5% of series of 100 runs, and 95% within 5 runs."""
+
+    def alarms() -> Iterator[bool]:
+        for seed in range(2000):
+            yield bool(only(followed(observed(noisy(seed, 100)))).changes)
+
+    def overlooked() -> Iterator[bool]:
+        for seed in range(2000):
+            values = noisy(seed, 100)
+            values[95:] *= 1.06
+            found = only(followed(observed(values))).changes
+            yield not any(change.effect.verdict == "worse" for change in found)
+
+    assert is_fine(alarms(), 0.03, 0.08)
+    assert is_fine(overlooked(), 0.02, 0.08)
+
+
+# ---- differences --------------------------------------------------------------------------------
+
+
+def changed(at: int, **conditions: Any) -> list[Observation]:
+    """Return runs that slow down at a place, with other conditions from there on."""
+    values = noisy(5, 60)
+    values[at:] *= 1.2
+    return [
+        with_conditions(one, **conditions) if place >= at else one
+        for place, one in enumerate(observed(values))
+    ]
+
+
+def test_a_planted_word_of_the_kernel_is_named_first() -> None:
+    planted = {"kernel_cmdline": f"{CMDLINE} skew_tick=1", "libc": "b", "memory_swappiness": 1}
+    before = {"libc": "a", "memory_swappiness": 60}
+    found = [
+        with_conditions(one, **before) if place < 30 else one
+        for place, one in enumerate(changed(30, **planted))
+    ]
+    (change,) = only(followed(found)).changes
+    assert [one.aspect for one in change.differences] == [
+        "kernel command line", "C library", "memory.swappiness",
+    ]  # fmt: skip
+    first = change.differences[0]
+    assert (first.come, first.gone, first.stays) == (["skew_tick=1"], [], True)
+
+
+def test_what_changes_by_itself_or_comes_and_goes_is_no_difference() -> None:
+    found = [
+        with_conditions(one, cpu_mhz=place, uptime=place * 60, cpu_governor="ab"[place % 2])
+        for place, one in enumerate(changed(30))
+    ]
+    (change,) = only(followed(found)).changes
+    assert change.differences == []
+
+
+def test_a_kernel_that_is_another_in_each_run_is_named() -> None:
+    found = [
+        with_conditions(one, kernel_release=f"6.9-{place}") for place, one in enumerate(changed(30))
+    ]
+    (change,) = only(followed(found)).changes
+    (told,) = change.differences
+    assert (told.aspect, told.before, told.after) == ("kernel", "6.9-29", "6.9-30")
+
+
+def test_a_word_that_came_some_runs_off_is_named_after_what_holds() -> None:
+    found = [
+        with_conditions(one, kernel_cmdline=CMDLINE if place < 32 else f"{CMDLINE} nohz=off",
+                        cpu_microcode=hex(1 + (place >= 30)))
+        for place, one in enumerate(changed(30))
+    ]  # fmt: skip
+    (change,) = only(followed(found)).changes
+    assert change.at == 30
+    assert [(one.aspect, one.stays) for one in change.differences] == [
+        ("microcode", True), ("kernel command line", False),
+    ]  # fmt: skip
+
+
+def test_in_the_lab_the_word_is_told_of_two_runs() -> None:
+    one, other = counted([5000, 5200])
+    other = with_conditions(other, kernel_cmdline=f"{CMDLINE} nohz=off")
+    (change,) = only(followed([one, other])).changes
+    assert [(d.aspect, d.come) for d in change.differences] == [
+        ("kernel command line", ["nohz=off"])
+    ]
+
+
+# ---- which results are one series ---------------------------------------------------------------
+
+
+def test_targets_loads_parameters_and_units_are_series_and_kernels_are_not() -> None:
+    lab = Target(name="qemu:linux-6.1-rt+append=nohz=off", detail={"board": "q", "system": "l"})
+    found = [
+        observation(0, result(1.0)),
+        observation(1, result(1.0), conditions={"kernel.release": "6.9"}),
+        observation(2, result(1.0, load="heavy")),
+        observation(3, result(1.0, params={"period": 5})),
+        observation(4, result(1.0), target=Target(name="ssh:board")),
+        observation(5, result(1.0, unit="instructions")),
+        observation(6, result(1.0), target=lab),
+        observation(7, result(1.0), target=structs.replace(lab, name="qemu:linux-6.1-rt")),
+        observation(8, result(1.0, params={"time": 5, "prio": 3, "raw": True})),
+    ]
+    assert [series.runs for series in followed(found).series] == [3, 1, 1, 1, 1, 2]
+
+
+def test_measuring_parameters_that_a_run_varies_are_series() -> None:
+    first, other = (observation(0, result(1.0, params={"cpus": cpu})) for cpu in "01")
+    found = followed([first, other._replace(place=1)])
+    assert [series.params for series in found.series] == [{"cpus": "0"}, {"cpus": "1"}]
+
+
+def test_a_parameter_that_an_older_bench_lacks_has_its_default() -> None:
+    def bench(*names: str) -> Bench:
+        params = [Param(name=name, type="int", default=1) for name in names]
+        return Bench(id="dk.periodic", title="", source="", params=params)
+
+    found = [
+        observation(0, result(1.0, params={"a": 1}), table=bench("a")),
+        observation(1, result(1.0, params={"a": 1, "b": 1}), table=bench("a", "b")),
+    ]
+    assert only(followed(found)).runs == 2
+
+
+def test_runs_without_a_value_are_counted_by_reason() -> None:
+    found = [
+        *observed([1.0, 1.0]),
+        observation(2, result(None)),
+        observation(3, result(None, status="failed", n=0)),
+        observation(4, result(None, batch=8)),
+    ]
+    series = only(followed(found, "max"))
+    assert series.runs == 2
+    assert series.without == {
+        "n is too small for max": 1, "failed": 1, "samples are means of several operations": 1,
+    }  # fmt: skip
+    series = only(followed(found, "missed"))
+    assert (series.runs, series.without["missed activations are not counted"]) == (0, 4)
+
+
+# ---- pooling ------------------------------------------------------------------------------------
+
+
+def drawn(seed: int, n: int, median: float) -> dict[str, Any]:
+    values = np.random.default_rng(seed).lognormal(np.log(median), 0.3, n)
+    return statistics(values.tolist())
+
+
+def test_percentiles_of_a_kernel_are_those_of_all_its_samples() -> None:
+    results = [result(None, **drawn(seed, 300, 1000 * (1 + seed % 3))) for seed in range(12)]
+    assert results[0].p99 is None  # n is too small in each run
+    found = [
+        observation(place, one, conditions={"kernel.release": "ab"[place % 2]})
+        for place, one in enumerate(results)
+    ]
+    series = only(followed(found, by="kernel"))
+    assert [place.label for place in series.places] == ["a", "b"]
+    for first, place in enumerate(series.places):
+        assert place.pooled.value == pooled(results[first::2]).p50
+        assert (place.pooled.runs, place.pooled.n) == (6, 1800)
+    assert only(followed(found, "p99", by="kernel")).without == {"n is too small for p99": 12}
+
+
+def test_a_commit_is_read_from_the_release_of_the_kernel() -> None:
+    found = [
+        with_conditions(one, kernel_release=f"6.9.0-rc1-00012-g{'ab'[place // 2] * 12}")
+        for place, one in enumerate(observed([1.0] * 4))
+    ]
+    series = only(followed([*found, observation(9, result(1.0))], by="commit"))
+    assert [place.label for place in series.places] == ["a" * 12, "b" * 12]
+    assert series.without == {"no commit is known of the run": 1}

@@ -1,0 +1,149 @@
+"""The history of the store: what it keeps of runs, and that it follows the run directories."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import msgspec
+import pytest
+from msgspec import structs
+
+from rtstone.documents.observation import Observation
+from rtstone.documents.plan import Plan
+from rtstone.documents.run import Result, Run
+from rtstone.store import history as histories
+from rtstone.store.history import Wanted, history
+from rtstone.store.index import entries, forget
+from rtstone.store.removal import remove
+from rtstone.store.rundir import RunDirectory, load
+from tests.stats.runs import run
+
+BENCH = "dk.periodic"
+
+
+def result(value: float, bench: str = BENCH, n: int = 20) -> Result:
+    return Result(
+        case=1, bench=bench, params={"a": 1}, load="none", status="ok", n=n, p50=value,
+        histogram=[(value, n)], evidence={"sched": "fifo"},
+    )  # fmt: skip
+
+
+def stored(plan: Plan, run_id: str, *results: Result) -> Path:
+    directory = RunDirectory(structs.replace(plan, run_id=run_id))
+    bare = run(results or [result(5.0)], run_id)
+    directory.finish(structs.replace(bare, benches=list(plan.benches.values())))
+    return directory.path
+
+
+def read(
+    takes: Callable[[str], bool] = lambda bench: True, runs: set[str] | None = None
+) -> list[Observation]:
+    known = entries()
+    wanted = Wanted({entry.run_id for entry in known} if runs is None else runs, takes)
+    with history(known, wanted) as found:
+        assert not found.damaged
+        return found.observations
+
+
+def values() -> list[float | None]:
+    return [one.result.p50 for one in read()]
+
+
+def test_results_are_kept_without_what_takes_room(plan: Plan) -> None:
+    path = stored(plan, "a", result(5.0), result(6.0, "other"))
+    whole = load(path)
+    known = entries()
+    with history(known, Wanted({"a"}, lambda bench: bench == BENCH)) as found:
+        (one,) = found.observations
+        assert found.with_histogram(one).histogram == [(5.0, 20)]
+        assert found.whole(one) == whole.results[0]
+    assert one.result == structs.replace(whole.results[0], histogram=[])
+    assert (one.run.run_id, one.run.conditions, one.run.results) == ("a", whole.conditions, [])
+    assert one.whole.results == [one.result]
+
+
+def test_only_what_is_wanted_is_returned_in_the_order_of_the_runs(plan: Plan) -> None:
+    for place, run_id in enumerate(["c", "a", "b"]):
+        stored(plan, run_id, result(float(place)), result(10.0 + place, "x.y"))
+    assert values() == [0, 10, 1, 11, 2, 12]
+    assert [one.result.p50 for one in read(lambda bench: bench == "x.y", {"c", "b"})] == [10, 12]
+    assert values() == [0, 10, 1, 11, 2, 12]  # the others are still there
+
+
+def test_a_run_is_read_once(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    stored(plan, "a")
+    assert values() == [5.0]
+
+    def never(path: Path) -> Run:
+        raise AssertionError(path)
+
+    monkeypatch.setattr(histories, "load", never)
+    assert values() == [5.0]
+
+
+def test_it_follows_removed_and_changed_runs(plan: Plan, home: Path) -> None:
+    path = stored(plan, "a")
+    stored(plan, "b", result(6.0))
+    assert values() == [5.0, 6.0]
+    remove(home / "runs" / "b")
+    assert values() == [5.0]
+    changed = structs.replace(load(path), results=[result(7.0)])
+    forget("a")  # as what resumes a run does
+    (path / "run.json").write_bytes(msgspec.json.encode(changed))
+    assert values() == [7.0]
+    with closing(sqlite3.connect(home / "history.db")) as database:
+        for table in ("runs", "results", "histograms"):
+            assert database.execute(f"SELECT count(*) FROM {table}").fetchone() == (1,), table
+
+
+def test_a_run_that_is_not_finished_is_none_yet(plan: Plan) -> None:
+    directory = RunDirectory(structs.replace(plan, run_id="a"))
+    assert values() == []
+    directory.finish(run([result(5.0)], "a"))
+    assert values() == [5.0]
+
+
+def test_a_copied_directory_is_a_run_of_its_own(plan: Plan, home: Path) -> None:
+    shutil.copytree(stored(plan, "a"), home / "runs" / "b")
+    assert sorted(one.run.run_id for one in read()) == ["a", "b"]
+
+
+def test_a_damaged_document_is_told_and_the_rest_is_read(plan: Plan) -> None:
+    path = stored(plan, "a")
+    stored(plan, "b")
+    assert len(entries()) == 2
+    (path / "run.json").write_bytes(b"{")
+    known = entries()
+    with history(known, Wanted({"a", "b"}, lambda bench: True)) as found:
+        assert [one.run.run_id for one in found.observations] == ["b"]
+        (why,) = found.damaged
+    assert why.startswith("not a readable run.json, ")
+
+
+@pytest.mark.parametrize("harm", ["delete", "garbage", "truncate", "text", "version", "directory"])
+def test_it_is_made_anew_or_done_without(plan: Plan, home: Path, harm: str) -> None:
+    stored(plan, "a")
+    assert values() == [5.0]
+    file = home / "history.db"
+    match harm:
+        case "delete":
+            file.unlink()
+        case "garbage":
+            file.write_bytes(b"not a database" * 1000)
+        case "truncate":
+            file.write_bytes(file.read_bytes()[:5000])
+        case "directory":
+            file.unlink()
+            file.mkdir()
+        case _:
+            change = {"text": "UPDATE results SET data = '{'", "version": "PRAGMA user_version=99"}
+            with closing(sqlite3.connect(file)) as database:
+                database.execute(change[harm])
+                database.commit()
+    assert values() == [5.0]
+    stored(plan, "b", result(6.0))
+    assert values() == [5.0, 6.0]
