@@ -5,6 +5,7 @@
 
 #define NEVER INT64_MAX
 #define NOBODY (-1)
+#define LAST (NEVER - 1) /* key of the background */
 
 /* A task, or the server: what it executes is its oldest job or request. */
 typedef struct entity {
@@ -15,11 +16,19 @@ typedef struct entity {
     int64_t done;     /* execution time it has had */
     int64_t job;      /* its number */
     int64_t queued;   /* jobs released and not completed */
-    int64_t next;     /* next release */
     int64_t action;   /* next action of the job */
-    int64_t place;    /* in `pending`, or NOBODY */
-    bool started;     /* the oldest job has begun to execute; a server never has */
+    bool pending;
+    bool started; /* the oldest job has begun to execute; a server never has */
 } entity;
+
+/* A tournament: finds the smallest key, and among equals the smallest number.  won[1] has won, the
+ * children of won[i] are won[2 * i] and the next, and all numbers, `leaves` in a power of two, are
+ * the last of them. */
+typedef struct tree {
+    int64_t leaves;
+    int64_t *key;
+    int32_t *won;
+} tree;
 
 typedef struct refill {
     int64_t at, amount;
@@ -27,9 +36,9 @@ typedef struct refill {
 
 typedef struct sim {
     const sim_set *set;
-    const sim_rules *rules;
+    sim_rules rules;
     sim_counts *counts;
-    sim_totals *totals;
+    sim_totals totals;
     int64_t *completed, *request_completed;
     int64_t now;
     int64_t busy;    /* the kernel has the CPU until then */
@@ -37,10 +46,11 @@ typedef struct sim {
     int64_t slice;   /* what is left of the quantum */
     int64_t turn;    /* of SIM_RR */
     int64_t next_tick;
+    int64_t outside; /* when something comes from there */
     int64_t missed;
-    entity *all; /* tasks, then the server */
-    int64_t *pending, pendings;
-    int64_t *heap, heaped; /* tasks by next release */
+    entity *all;  /* tasks, then the server */
+    tree pending; /* by urgency */
+    tree coming;  /* tasks by next release */
     int64_t *owner, ceiling;
     /* the server */
     int64_t arrived, budget;
@@ -60,62 +70,53 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* ---- releases: a heap ------------------------------------------------------------------------ */
+/* ---- tournaments ----------------------------------------------------------------------------- */
 
-static bool earlier(const sim *s, int64_t a, int64_t b)
+/* Sets a key.  Without branches on what is compared, which no processor could predict; among
+ * equals the left one of two, at an even place, has the smaller number. */
+static void put(const tree *t, int64_t who, int64_t key)
 {
-    int64_t at_a = s->all[a].next, at_b = s->all[b].next;
-    return at_a < at_b || (at_a == at_b && a < b);
-}
-
-static void sift_down(sim *s)
-{
-    int64_t *h = s->heap, at = 0, moving = h[0];
-    for (;;) {
-        int64_t child = 2 * at + 1;
-        if (child >= s->heaped)
-            break;
-        if (child + 1 < s->heaped && earlier(s, h[child + 1], h[child]))
-            child++;
-        if (!earlier(s, h[child], moving))
-            break;
-        h[at] = h[child];
-        at = child;
+    t->key[who] = key;
+    for (int64_t at = t->leaves + who; at > 1; at /= 2) {
+        int64_t other = t->won[at ^ 1], its = t->key[other], is_smaller = at & 1;
+        int64_t lost = -(int64_t)(its - is_smaller < key);
+        who = (who & ~lost) | (other & lost);
+        key = smaller(key, its);
+        t->won[at / 2] = (int32_t)who;
     }
-    h[at] = moving;
 }
 
-static void heap_add(sim *s, int64_t task)
+/* As put; quicker if it was the first and stays so, as only its own key needs to be known then. */
+static void put_back(const tree *t, int64_t who, int64_t key)
 {
-    int64_t at = s->heaped++;
-    while (at > 0 && earlier(s, task, s->heap[(at - 1) / 2])) {
-        s->heap[at] = s->heap[(at - 1) / 2];
-        at = (at - 1) / 2;
+    bool lost = t->won[1] != who;
+    for (int64_t at = t->leaves + who; at > 1; at /= 2) {
+        int64_t is_smaller = at & 1;
+        lost |= t->key[t->won[at ^ 1]] - is_smaller < key;
     }
-    s->heap[at] = task;
+    if (lost)
+        put(t, who, key);
+    else
+        t->key[who] = key;
 }
 
-static void heap_drop_first(sim *s)
+static int64_t first_key(const tree *t)
 {
-    s->heap[0] = s->heap[--s->heaped];
-    if (s->heaped)
-        sift_down(s);
+    return t->key[t->won[1]];
 }
 
 /* ---- who is pending -------------------------------------------------------------------------- */
 
 static void add_pending(sim *s, int64_t who)
 {
-    s->all[who].place = s->pendings;
-    s->pending[s->pendings++] = who;
+    s->all[who].pending = true;
+    put(&s->pending, who, s->all[who].key);
 }
 
 static void drop_pending(sim *s, int64_t who)
 {
-    int64_t place = s->all[who].place, last = s->pending[--s->pendings];
-    s->pending[place] = last;
-    s->all[last].place = place;
-    s->all[who].place = NOBODY;
+    s->all[who].pending = false;
+    put(&s->pending, who, NEVER);
 }
 
 static bool is_server(const sim *s, int64_t who)
@@ -128,7 +129,7 @@ static bool is_server(const sim *s, int64_t who)
 static void set_key(sim *s, int64_t who, int64_t nominal)
 {
     entity *e = &s->all[who];
-    switch (s->rules->policy) {
+    switch (s->rules.policy) {
     case SIM_FIXED:
         e->key = s->set->prio[who];
         break;
@@ -160,7 +161,7 @@ static void begin_job(sim *s, int64_t task)
     e->action = set->resources ? set->action_first[task] : 0;
     set_key(s, task, set->nominal[task]);
     if (task == s->current)
-        s->slice = s->rules->quantum;
+        s->slice = s->rules.quantum;
 }
 
 /* ---- resources ------------------------------------------------------------------------------- */
@@ -204,8 +205,8 @@ static void find_ceiling(sim *s)
 static void hold(sim *s, int64_t resource, int64_t who)
 {
     s->owner[resource] = who;
-    s->totals->events++;
-    if (s->rules->protocol == SIM_CEILING)
+    s->totals.events++;
+    if (s->rules.protocol == SIM_CEILING)
         find_ceiling(s);
 }
 
@@ -245,45 +246,52 @@ static void give_all(sim *s, int64_t who)
 static int64_t runner(const sim *s, int64_t candidate)
 {
     int64_t who = candidate, by;
-    bool background = is_server(s, who) && s->rules->server == SIM_BACKGROUND;
-    if (s->rules->protocol == SIM_CEILING && !s->all[who].started && !background &&
+    bool background = is_server(s, who) && s->rules.server == SIM_BACKGROUND;
+    if (s->rules.protocol == SIM_CEILING && !s->all[who].started && !background &&
         s->set->level[who] <= s->ceiling)
         return NOBODY;
     for (int64_t steps = 0; (by = holder(s, who)) != NOBODY; steps++) {
-        if (s->rules->protocol != SIM_INHERIT || steps > s->set->tasks)
+        if (s->rules.protocol != SIM_INHERIT || steps > s->set->tasks)
             return NOBODY; /* it waits, or all wait for each other */
         who = by;
     }
     return who;
 }
 
-/* The most urgent; who has the CPU keeps it among equals, else the first of them has it. */
-static int64_t choose(const sim *s)
+/* The most urgent that can go on; who has the CPU keeps it among equals, else the first has it. */
+static int64_t choose_with_resources(const sim *s)
 {
-    int64_t best = NOBODY, best_key = 0, best_candidate = 0;
-    for (int64_t i = 0; i < s->pendings; i++) {
-        int64_t candidate = s->pending[i], key = s->all[candidate].key;
-        if (best != NOBODY && key > best_key)
+    int64_t best = NOBODY, best_key = 0;
+    for (int64_t candidate = 0; candidate <= s->set->tasks; candidate++) {
+        int64_t key = s->all[candidate].key;
+        if (!s->all[candidate].pending || (best != NOBODY && key > best_key))
             continue;
-        int64_t who = s->set->resources ? runner(s, candidate) : candidate;
-        if (who == NOBODY)
-            continue;
-        bool equal = best != NOBODY && key == best_key;
-        bool keeps = who == s->current, kept = best == s->current;
-        if (equal && (kept != keeps ? kept : best_candidate < candidate))
+        int64_t who = runner(s, candidate);
+        if (who == NOBODY || (best != NOBODY && key == best_key && who != s->current))
             continue;
         best = who;
         best_key = key;
-        best_candidate = candidate;
     }
     return best;
+}
+
+static int64_t choose(const sim *s)
+{
+    if (s->set->resources)
+        return choose_with_resources(s);
+    int64_t first = first_key(&s->pending);
+    if (first == NEVER)
+        return NOBODY;
+    if (s->current != NOBODY && s->pending.key[s->current] == first)
+        return s->current;
+    return s->pending.won[1];
 }
 
 /* True: the CPU had to leave a job that has begun and could go on. */
 static bool preempted(const sim *s, int64_t who)
 {
-    return who != NOBODY && !is_server(s, who) && s->all[who].place != NOBODY &&
-           s->all[who].done > 0 && holder(s, who) == NOBODY;
+    return who != NOBODY && !is_server(s, who) && s->all[who].pending && s->all[who].done > 0 &&
+           holder(s, who) == NOBODY;
 }
 
 /* Gives the CPU to who shall have it; it executes from `busy` on. */
@@ -295,17 +303,17 @@ static void decide(sim *s)
             if (preempted(s, s->current))
                 s->counts[s->current].preemptions++;
             s->current = who;
-            s->slice = s->rules->quantum;
-            s->totals->switches += who != NOBODY;
-            if (who != NOBODY && s->rules->switch_cost) {
-                s->busy = s->now + s->rules->switch_cost;
+            s->slice = s->rules.quantum;
+            s->totals.switches += who != NOBODY;
+            if (who != NOBODY && s->rules.switch_cost) {
+                s->busy = s->now + s->rules.switch_cost;
                 return;
             }
         }
         if (who == NOBODY)
             return;
         s->all[who].started = !is_server(s, who);
-        if (take_due(s, who))
+        if (!s->set->resources || take_due(s, who))
             return;
     }
 }
@@ -318,7 +326,7 @@ static void begin_request(sim *s)
     e->done = 0;
     e->left = e->job < s->arrived ? s->set->request_work[e->job] : 0;
     if (s->current == s->set->tasks)
-        s->slice = s->rules->quantum;
+        s->slice = s->rules.quantum;
 }
 
 static void wake_server(sim *s, int64_t server)
@@ -326,9 +334,9 @@ static void wake_server(sim *s, int64_t server)
     entity *e = &s->all[server];
     e->released = s->active_since = s->now;
     s->used = 0;
-    e->due = s->rules->server == SIM_SPORADIC ? s->now + s->rules->server_period : s->next_refill;
-    if (s->rules->server == SIM_BACKGROUND)
-        e->key = NEVER;
+    e->due = s->rules.server == SIM_SPORADIC ? s->now + s->rules.server_period : s->next_refill;
+    if (s->rules.server == SIM_BACKGROUND)
+        e->key = LAST;
     else
         set_key(s, server, s->budget);
     add_pending(s, server);
@@ -337,9 +345,9 @@ static void wake_server(sim *s, int64_t server)
 static void rest_server(sim *s, int64_t server)
 {
     drop_pending(s, server);
-    if (s->rules->server == SIM_SPORADIC && s->used > 0) {
+    if (s->rules.server == SIM_SPORADIC && s->used > 0) {
         int64_t at = (s->refill_first + s->refill_n++) % (s->set->requests + 2);
-        s->refills[at] = (refill){s->active_since + s->rules->server_period, s->used};
+        s->refills[at] = (refill){s->active_since + s->rules.server_period, s->used};
     }
 }
 
@@ -348,10 +356,10 @@ static void update_server(sim *s)
 {
     int64_t server = s->set->tasks;
     bool work = s->all[server].job < s->arrived;
-    bool pending = s->all[server].place != NOBODY;
-    if (s->rules->server == SIM_POLLING && !work)
+    bool pending = s->all[server].pending;
+    if (s->rules.server == SIM_POLLING && !work)
         s->budget = 0;
-    bool ready = work && (s->rules->server == SIM_BACKGROUND || s->budget > 0);
+    bool ready = work && (s->rules.server == SIM_BACKGROUND || s->budget > 0);
     if (ready && !pending)
         wake_server(s, server);
     else if (pending && !ready)
@@ -360,29 +368,31 @@ static void update_server(sim *s)
 
 static int64_t refill_time(const sim *s)
 {
-    if (s->rules->server == SIM_SPORADIC)
+    if (s->rules.server == SIM_SPORADIC)
         return s->refill_n ? larger(s->refills[s->refill_first].at, s->now) : NEVER;
-    return s->rules->server == SIM_BACKGROUND ? NEVER : s->next_refill;
+    return s->rules.server == SIM_BACKGROUND ? NEVER : s->next_refill;
 }
 
 static void refill_server(sim *s)
 {
     int64_t server = s->set->tasks;
     entity *e = &s->all[server];
-    s->totals->events++;
-    if (s->rules->server == SIM_SPORADIC) {
+    s->totals.events++;
+    if (s->rules.server == SIM_SPORADIC) {
         s->budget += s->refills[s->refill_first].amount;
         s->refill_first = (s->refill_first + 1) % (s->set->requests + 2);
         s->refill_n--;
     } else {
         bool work = e->job < s->arrived;
-        s->budget = work || s->rules->server == SIM_DEFERRABLE ? s->rules->server_budget : 0;
-        s->next_refill += s->rules->server_period;
+        s->budget = work || s->rules.server == SIM_DEFERRABLE ? s->rules.server_budget : 0;
+        s->next_refill += s->rules.server_period;
         e->due = s->next_refill;
     }
-    bool by_deadline = s->rules->policy == SIM_EDF || s->rules->policy == SIM_LLF;
-    if (e->place != NOBODY && by_deadline)
+    bool by_deadline = s->rules.policy == SIM_EDF || s->rules.policy == SIM_LLF;
+    if (e->pending && by_deadline) {
         set_key(s, server, s->budget);
+        add_pending(s, server);
+    }
 }
 
 static void complete_request(sim *s)
@@ -391,9 +401,9 @@ static void complete_request(sim *s)
     int64_t response = s->now - s->set->arrival[e->job];
     if (s->request_completed)
         s->request_completed[e->job] = s->now;
-    s->totals->served++;
-    s->totals->response += response;
-    s->totals->worst_response = larger(s->totals->worst_response, response);
+    s->totals.served++;
+    s->totals.response += response;
+    s->totals.worst_response = larger(s->totals.worst_response, response);
     e->job++;
     begin_request(s);
 }
@@ -424,22 +434,22 @@ static void complete_job(sim *s, int64_t task)
         count_due(s, task, s->now - e->due, s->now <= e->due);
     e->queued--;
     e->job++;
-    if (e->queued)
+    if (e->queued) {
         begin_job(s, task);
-    else
+        add_pending(s, task);
+    } else {
         drop_pending(s, task);
+    }
 }
 
 static void release_job(sim *s)
 {
-    int64_t task = s->heap[0];
+    int64_t task = s->coming.won[1], next = s->now + s->set->period[task];
     entity *e = &s->all[task];
     s->counts[task].released++;
-    e->next += s->set->period[task];
-    if (e->next < s->set->end)
-        sift_down(s);
-    else
-        heap_drop_first(s);
+    put(&s->coming, task, next < s->set->end ? next : NEVER);
+    if (s->rules.first_miss && e->queued && e->due <= s->now)
+        count_due(s, task, s->now - e->due, false);
     if (e->queued++ == 0) {
         begin_job(s, task);
         add_pending(s, task);
@@ -467,45 +477,50 @@ static int64_t stretch(const sim *s)
 {
     const entity *e = &s->all[s->current];
     int64_t time = e->left;
-    if (s->rules->policy == SIM_RR || s->rules->policy == SIM_LLF)
+    if (s->rules.policy == SIM_RR || s->rules.policy == SIM_LLF)
         time = smaller(time, s->slice);
     if (has_action(s, s->current))
         time = smaller(time, s->set->action_at[e->action] - e->done);
-    if (is_server(s, s->current) && s->rules->server != SIM_BACKGROUND)
+    if (is_server(s, s->current) && s->rules.server != SIM_BACKGROUND)
         time = smaller(time, s->budget);
     return time;
 }
 
-static int64_t next_time(const sim *s)
+/* When something comes from outside, or the simulation ends. */
+static int64_t next_from_outside(const sim *s)
 {
-    int64_t t = s->heaped ? s->all[s->heap[0]].next : NEVER;
+    int64_t t = smaller(first_key(&s->coming), s->next_tick);
     if (s->arrived < s->set->requests)
         t = smaller(t, s->set->arrival[s->arrived]);
     if (s->set->requests)
         t = smaller(t, refill_time(s));
-    t = smaller(t, s->next_tick);
-    if (s->busy > s->now)
-        t = smaller(t, s->busy);
-    else if (s->current != NOBODY)
-        t = smaller(t, s->now + stretch(s));
     return smaller(t, s->set->end);
+}
+
+static int64_t next_time(const sim *s)
+{
+    if (s->busy > s->now)
+        return smaller(s->outside, s->busy);
+    return s->current == NOBODY ? s->outside : smaller(s->outside, s->now + stretch(s));
 }
 
 /* Lets a span of time pass. */
 static void pass(sim *s, int64_t span)
 {
     if (s->busy > s->now) {
-        s->totals->overhead += span;
+        s->totals.overhead += span;
     } else if (s->current == NOBODY) {
-        s->totals->idle += span;
+        s->totals.idle += span;
     } else {
         entity *e = &s->all[s->current];
-        s->totals->executed += span;
+        s->totals.executed += span;
         e->left -= span;
         e->done += span;
         s->slice -= span;
-        if (s->rules->policy == SIM_LLF && e->key != NEVER)
+        if (s->rules.policy == SIM_LLF && e->key != LAST) {
             e->key += span;
+            put_back(&s->pending, s->current, e->key);
+        }
         if (is_server(s, s->current)) {
             s->budget -= span;
             s->used += span;
@@ -518,9 +533,9 @@ static void pass(sim *s, int64_t span)
 static void settle(sim *s, int64_t who)
 {
     entity *e = &s->all[who];
-    bool sliced = s->rules->policy == SIM_RR || s->rules->policy == SIM_LLF;
+    bool sliced = s->rules.policy == SIM_RR || s->rules.policy == SIM_LLF;
     if (e->left == 0) {
-        s->totals->events++;
+        s->totals.events++;
         if (is_server(s, who))
             complete_request(s);
         else
@@ -530,23 +545,25 @@ static void settle(sim *s, int64_t who)
     if (s->set->resources)
         give_due(s, who);
     if (sliced && s->slice == 0) {
-        s->totals->events++;
-        s->slice = s->rules->quantum;
-        if (s->rules->policy == SIM_RR && e->key != NEVER)
+        s->totals.events++;
+        s->slice = s->rules.quantum;
+        if (s->rules.policy == SIM_RR && e->key != LAST) {
             e->key = s->turn++;
+            add_pending(s, who);
+        }
     }
 }
 
-/* What comes from outside at this time. */
+/* What comes from outside at this time, and what becomes of the server. */
 static void happen(sim *s)
 {
-    while (s->heaped && s->all[s->heap[0]].next == s->now) {
-        s->totals->events++;
+    while (first_key(&s->coming) == s->now) {
+        s->totals.events++;
         release_job(s);
     }
     if (s->set->requests) {
         while (s->arrived < s->set->requests && s->set->arrival[s->arrived] == s->now) {
-            s->totals->events++;
+            s->totals.events++;
             if (s->all[s->set->tasks].job == s->arrived++)
                 begin_request(s);
         }
@@ -557,67 +574,124 @@ static void happen(sim *s)
         } while (refill_time(s) == s->now);
     }
     if (s->next_tick == s->now) {
-        s->totals->events++;
-        s->totals->ticks++;
-        s->busy = larger(s->busy, s->now) + s->rules->tick_cost;
-        s->next_tick += s->rules->tick;
+        s->totals.events++;
+        s->totals.ticks++;
+        s->busy = larger(s->busy, s->now) + s->rules.tick_cost;
+        s->next_tick += s->rules.tick;
     }
+    s->outside = next_from_outside(s);
+}
+
+/* True: what is left of the time cannot change what is asked for. */
+static bool known(const sim *s)
+{
+    bool idles = s->current == NOBODY && s->busy <= s->now && s->totals.idle == 0;
+    return idles && s->now <= s->set->settled;
 }
 
 static void simulate(sim *s)
 {
-    int64_t most = s->rules->stop_after_misses ? s->rules->stop_after_misses : NEVER;
     happen(s);
-    while (s->now < s->set->end && s->missed < most) {
+    while (s->now < s->set->end && !(s->missed && s->rules.first_miss)) {
         if (s->busy <= s->now)
             decide(s);
+        if (s->set->settled && known(s))
+            return;
         bool executes = s->busy <= s->now && s->current != NOBODY;
         pass(s, next_time(s) - s->now);
         if (executes)
             settle(s, s->current);
-        if (s->now < s->set->end)
+        bool served = executes && is_server(s, s->current);
+        if (s->now < s->set->end && (served || s->now == s->outside))
             happen(s);
     }
     if (s->now == s->set->end)
         count_unfinished(s);
 }
 
+static void set_up_tree(const tree *t)
+{
+    for (int64_t i = 0; i < t->leaves; i++) {
+        t->key[i] = NEVER;
+        t->won[t->leaves + i] = (int32_t)i;
+    }
+    for (int64_t i = t->leaves - 1; i > 0; i--)
+        t->won[i] = t->won[2 * i];
+}
+
 static void set_up(sim *s)
 {
     const sim_set *set = s->set;
-    for (int64_t task = 0; task <= set->tasks; task++) {
-        s->all[task] = (entity){.place = NOBODY};
-        if (task == set->tasks)
-            break;
+    set_up_tree(&s->pending);
+    set_up_tree(&s->coming);
+    for (int64_t task = 0; task <= set->tasks; task++)
+        s->all[task] = (entity){0};
+    for (int64_t task = 0; task < set->tasks; task++) {
         s->counts[task] = (sim_counts){.worst = INT64_MIN};
-        s->all[task].next = set->offset[task];
         if (set->offset[task] < set->end)
-            heap_add(s, task);
+            put(&s->coming, task, set->offset[task]);
     }
     for (int64_t r = 0; r < set->resources; r++)
         s->owner[r] = NOBODY;
-    for (int64_t i = 0; s->completed && i < set->first[set->tasks]; i++)
+    for (int64_t i = set->first[0]; s->completed && i < set->first[set->tasks]; i++)
         s->completed[i] = -1;
     for (int64_t i = 0; s->request_completed && i < set->requests; i++)
         s->request_completed[i] = -1;
-    *s->totals = (sim_totals){0};
 }
 
 static bool countable(int64_t n)
 {
-    return n >= 0 && n < INT32_MAX;
+    return n >= 0 && n < INT32_MAX / 2;
 }
 
-int sim_run(const sim_set *set, const sim_rules *rules, sim_counts *counts, sim_totals *totals,
-            int64_t *completed, int64_t *request_completed)
+static bool get_tree(tree *t, size_t numbers)
 {
-    if (!countable(set->tasks) || !countable(set->resources) || !countable(set->requests))
-        return -1;
-    sim s = {
-        .set = set,
-        .rules = rules,
+    size_t leaves = 1;
+    while (leaves < numbers)
+        leaves *= 2;
+    t->leaves = (int64_t)leaves;
+    t->key = calloc(leaves, sizeof *t->key);
+    t->won = calloc(2 * leaves, sizeof *t->won);
+    return t->key && t->won;
+}
+
+/* Gets memory for the largest of the sets. */
+static bool get_memory(sim *s, const sim_set *sets, int64_t n)
+{
+    int64_t tasks = 0, resources = 0, requests = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (!countable(sets[i].tasks) || !countable(sets[i].resources) ||
+            !countable(sets[i].requests))
+            return false;
+        tasks = larger(tasks, sets[i].tasks);
+        resources = larger(resources, sets[i].resources);
+        requests = larger(requests, sets[i].requests);
+    }
+    size_t entities = (size_t)tasks + 1;
+    bool pending = get_tree(&s->pending, entities), coming = get_tree(&s->coming, entities);
+    s->all = calloc(entities, sizeof *s->all);
+    s->owner = calloc((size_t)resources + 1, sizeof *s->owner);
+    s->refills = calloc((size_t)requests + 2, sizeof *s->refills);
+    return pending && coming && s->all && s->owner && s->refills;
+}
+
+static void free_memory(const sim *s)
+{
+    free(s->pending.key);
+    free(s->pending.won);
+    free(s->coming.key);
+    free(s->coming.won);
+    free(s->all);
+    free(s->owner);
+    free(s->refills);
+}
+
+int sim_run(const sim_set *sets, int64_t n, const sim_rules *rules, sim_counts *counts,
+            sim_totals *totals, int64_t *completed, int64_t *request_completed)
+{
+    sim fresh = {
+        .rules = *rules,
         .counts = counts,
-        .totals = totals,
         .completed = completed,
         .request_completed = request_completed,
         .current = NOBODY,
@@ -625,21 +699,17 @@ int sim_run(const sim_set *set, const sim_rules *rules, sim_counts *counts, sim_
         .ceiling = INT64_MIN,
         .budget = rules->server == SIM_SPORADIC ? rules->server_budget : 0,
     };
-    size_t entities = (size_t)set->tasks + 1;
-    s.all = malloc(entities * sizeof *s.all);
-    s.pending = malloc(entities * sizeof *s.pending);
-    s.heap = malloc(entities * sizeof *s.heap);
-    s.owner = malloc(((size_t)set->resources + 1) * sizeof *s.owner);
-    s.refills = malloc(((size_t)set->requests + 2) * sizeof *s.refills);
-    bool memory = s.all && s.pending && s.heap && s.owner && s.refills;
-    if (memory) {
+    bool memory = get_memory(&fresh, sets, n);
+    for (int64_t i = 0; memory && i < n; i++) {
+        sim s = fresh;
+        s.set = &sets[i];
         set_up(&s);
         simulate(&s);
+        totals[i] = s.totals;
+        fresh.counts += sets[i].tasks;
+        if (request_completed)
+            fresh.request_completed += sets[i].requests;
     }
-    free(s.all);
-    free(s.pending);
-    free(s.heap);
-    free(s.owner);
-    free(s.refills);
+    free_memory(&fresh);
     return memory ? 0 : -1;
 }

@@ -33,7 +33,8 @@ enum {
     SIM_SPORADIC,   /* what was used comes back a period after it began to be (POSIX.1) */
 };
 
-/* A task set.  Arrays have `tasks` entries, one more for the server where it says so. */
+/* A task set.  Arrays have `tasks` entries, one more for the server where it says so; NULL: none.
+ * Sets may share `work`, `action_at` and `action_what`. */
 typedef struct sim_set {
     int64_t tasks;
     int64_t end;             /* jobs are released before it; deadlines up to it count */
@@ -54,15 +55,18 @@ typedef struct sim_set {
     int64_t requests;
     const int64_t *arrival;
     const int64_t *request_work; /* at least 1 */
+    /* If the CPU has been busy from 0 on and then idles, at this time at the latest, no deadline
+     * will be missed any more: end there.  0: go on */
+    int64_t settled;
 } sim_set;
 
 typedef struct sim_rules {
     int64_t policy, protocol, server;
     int64_t server_period, server_budget;
-    int64_t quantum;           /* of SIM_RR and SIM_LLF, at least 1 */
-    int64_t switch_cost;       /* each time the CPU goes to another task; 0: none */
-    int64_t tick, tick_cost;   /* period and cost of the clock interrupt; 0: none */
-    int64_t stop_after_misses; /* end early, with what there is by then; 0: go on */
+    int64_t quantum;         /* of SIM_RR and SIM_LLF, at least 1 */
+    int64_t switch_cost;     /* each time the CPU goes to another task; 0: none */
+    int64_t tick, tick_cost; /* period and cost of the clock interrupt; 0: none */
+    int64_t first_miss;      /* 1: end once a deadline is known to be missed */
 } sim_rules;
 
 /* Of one task.  Jobs whose deadline lies in the simulated time are due, and counted. */
@@ -85,12 +89,13 @@ typedef struct sim_totals {
 } sim_totals;
 
 /*
- * Simulates.  `counts` has an entry per task, `completed` one per job (-1: not completed),
- * `request_completed` one per request; the last two may be NULL.  0, or -1: no memory, or negative
- * numbers.
+ * Simulates `n` sets, one after the other.  `counts` has an entry per task, `totals` one per set,
+ * `completed` one per job (-1: not completed), where `first` says, and `request_completed` one per
+ * request; the last two may be NULL.  0, or -1: no memory, or negative numbers.
  */
-__attribute__((visibility("default"))) int sim_run(const sim_set *set, const sim_rules *rules,
-                                                   sim_counts *counts, sim_totals *totals,
-                                                   int64_t *completed, int64_t *request_completed);
+__attribute__((visibility("default"))) int sim_run(const sim_set *sets, int64_t n,
+                                                   const sim_rules *rules, sim_counts *counts,
+                                                   sim_totals *totals, int64_t *completed,
+                                                   int64_t *request_completed);
 
 #endif

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ctypes
 import os
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rtstone import resources
 from rtstone.errors import UsageError
@@ -17,9 +18,10 @@ from rtstone.simulate.taskset import (
     Ints,
     Rules,
     TaskSet,
-    actions,
+    TaskSets,
     levels,
     priorities,
+    stacked,
 )
 
 LIBRARY = resources.path("_engine", "engine.so")
@@ -27,34 +29,15 @@ ENGINE_VARIABLE = "RTSTONE_ENGINE"  # another build of the engine, for tests
 
 # As in engine.h; rm, dm and value density are fixed priorities with different ranks.
 _POLICIES = {"rm": 0, "dm": 0, "value": 0, "fifo": 1, "rr": 2, "edf": 3, "llf": 4}
-_ARRAY = ctypes.c_void_p
-
-
-class _Set(ctypes.Structure):
-    _fields_ = [
-        ("tasks", ctypes.c_int64),
-        ("end", ctypes.c_int64),
-        ("period", _ARRAY),
-        ("deadline", _ARRAY),
-        ("offset", _ARRAY),
-        ("nominal", _ARRAY),
-        ("work", _ARRAY),
-        ("first", _ARRAY),
-        ("prio", _ARRAY),
-        ("level", _ARRAY),
-        ("resources", ctypes.c_int64),
-        ("action_first", _ARRAY),
-        ("action_at", _ARRAY),
-        ("action_what", _ARRAY),
-        ("requests", ctypes.c_int64),
-        ("arrival", _ARRAY),
-        ("request_work", _ARRAY),
-    ]
-
-
+SET = (
+    "tasks", "end", "period", "deadline", "offset", "nominal", "work", "first", "prio", "level",
+    "resources", "action_first", "action_at", "action_what", "requests", "arrival", "request_work",
+    "settled",
+)  # fmt: skip
+_NUMBERS = {"tasks", "end", "resources", "requests", "settled"}  # of SET; the others are addresses
 RULES = (
     "policy", "protocol", "server", "server_period", "server_budget", "quantum", "switch_cost",
-    "tick", "tick_cost", "stop_after_misses",
+    "tick", "tick_cost", "first_miss",
 )  # fmt: skip
 COUNTS = (
     "released", "completed", "due", "met", "missed", "late", "lateness", "worst",
@@ -64,7 +47,10 @@ TOTALS = (
     "events", "switches", "ticks", "idle", "overhead", "executed", "served", "response",
     "worst_response",
 )  # fmt: skip
+_SET = np.dtype([(name, np.int64 if name in _NUMBERS else np.uintp) for name in SET], align=True)
 _COUNTS = np.dtype([(name, np.int64) for name in COUNTS])
+_TOTALS = np.dtype([(name, np.int64) for name in TOTALS])
+Records = NDArray[np.void]
 
 
 class Totals(NamedTuple):
@@ -89,8 +75,21 @@ class Outcome(NamedTuple):
     requested.
     """
 
-    counts: np.ndarray[tuple[int], np.dtype[np.void]]
+    counts: Records
     totals: Totals
+    completed: Ints | None
+    request_completed: Ints | None
+
+
+class Outcomes(NamedTuple):
+    """The outcomes of task sets.
+
+    ``counts``: a row per set, an entry per task with the members of COUNTS.  ``totals``: an entry
+    per set with those of TOTALS.  ``completed``, ``request_completed``: as in TaskSets.
+    """
+
+    counts: Records
+    totals: Records
     completed: Ints | None
     request_completed: Ints | None
 
@@ -111,84 +110,114 @@ def require() -> None:
 
 
 class Simulator:
-    """A task set, prepared for simulation under several sets of rules."""
+    """Task sets, prepared for simulation under several sets of rules."""
 
-    def __init__(self, tasks: TaskSet) -> None:
+    def __init__(self, tasks: TaskSets) -> None:
         self._run = library().sim_run
+        self._kept: dict[str, Ints] = {}
+        self._sets = np.zeros(len(tasks.period), _SET)
+        self._sets["tasks"], self._sets["end"] = tasks.period.shape[1], tasks.end
+        self._sets["resources"] = tasks.action_what.max(initial=0)
+        self._sets["requests"] = tasks.requests
         self._tasks = tasks
-        n = len(tasks.period)
-        offset = np.zeros(n, np.int64) if tasks.offset is None else tasks.offset
-        taken = actions(tasks) if any(tasks.sections) else [[] for _ in range(n)]
-        flat = [action for of_task in taken for action in of_task]
-        self._jobs = int(tasks.first[-1])
-        arrays = {
-            "period": tasks.period,
-            "deadline": tasks.deadline,
-            "offset": offset,
-            "nominal": tasks.nominal,
-            "work": tasks.work,
-            "first": tasks.first,
-            "action_first": np.cumsum([0, *(len(of_task) for of_task in taken)]),
-            "action_at": np.array([at for at, _ in flat], np.int64),
-            "action_what": np.array([what for _, what in flat], np.int64),
-            "arrival": tasks.arrival,
-            "request_work": tasks.request_work,
-        }
-        # Referenced for as long as the C side has their addresses.
-        self._arrays = {name: _contiguous(array) for name, array in arrays.items()}
-        self._check(n)
-        self._set = _Set(tasks=n, end=tasks.end, requests=len(tasks.arrival))
-        self._set.resources = max((what for _, what in flat), default=0)
-        for name, array in self._arrays.items():
-            setattr(self._set, name, None if array is None else array.ctypes.data)
+        for name in ("period", "deadline", "offset", "first", "action_first"):
+            self._give_rows(name, getattr(tasks, name))
+        self._give("action_what", tasks.action_what)
+        earlier = np.cumsum(tasks.requests) - tasks.requests
+        for name in ("arrival", "request_work"):
+            self._give(name, getattr(tasks, name), earlier)
+        _check(tasks)
+        self.renew(tasks)
 
-    def _check(self, n: int) -> None:
-        """Check what the C side relies on (engine.h).  Raises ValueError."""
-        kept = self._arrays
-        for name in ("period", "deadline", "offset", "nominal"):
-            array = kept[name]
-            assert array is not None
-            if array.shape != (n,) or array.min(initial=1) < (name != "offset"):
-                raise ValueError(f"{name} of a task set: one positive number per task")
-        work, arrival, request = kept["work"], kept["arrival"], kept["request_work"]
-        assert arrival is not None
-        assert request is not None
-        if work is not None and (work.shape != (self._jobs,) or work.min(initial=1) < 1):
-            raise ValueError("work of a task set: one positive number per job")
-        if arrival.shape != request.shape or request.min(initial=1) < 1:
-            raise ValueError("requests of a task set: an arrival and positive work each")
-        if (np.diff(arrival, prepend=0) < 0).any():
-            raise ValueError("arrivals of a task set: in order")
+    def renew(self, tasks: TaskSets) -> None:
+        """Take the same sets with other execution times."""
+        _check_times(tasks)
+        self._tasks = tasks
+        self._give_rows("nominal", tasks.nominal)
+        self._give("work", tasks.work)
+        self._give("action_at", tasks.action_at)
 
-    def run(self, rules: Rules, *, completions: bool = False) -> Outcome:
-        """Simulate from 0 to the end of the task set."""
-        prio = priorities(self._tasks, rules)
-        level = levels(self._tasks, rules, prio)
-        self._set.prio, self._set.level = prio.ctypes.data, level.ctypes.data
-        counts = np.empty(len(self._tasks.period), _COUNTS)
-        totals = (ctypes.c_int64 * len(TOTALS))()
-        completed = np.empty(self._jobs, np.int64) if completions else None
+    def _give(self, name: str, array: Ints | None, begin: Ints | int = 0) -> None:
+        """Let each set have an array on the C side, from an index on."""
+        if array is None:
+            self._sets[name] = 0
+            return
+        # Referenced for as long as the C side has its address.
+        kept = self._kept[name] = np.ascontiguousarray(array, np.int64)
+        self._sets[name] = kept.ctypes.data + kept.itemsize * begin
+
+    def _give_rows(self, name: str, array: Ints) -> None:
+        self._give(name, array, array.shape[1] * np.arange(len(array)))
+
+    def run(
+        self,
+        rules: Rules,
+        *,
+        which: Ints | None = None,
+        settled: Ints | int = 0,
+        completions: bool = False,
+    ) -> Outcomes:
+        """Simulate from 0 to the end of the task sets, all of them or those with these numbers.
+
+        ``settled``: of each set, as in engine.h.  Completions are those of all sets.
+        """
+        if _POLICIES[rules.policy] == 0:
+            self._give_rows("prio", priorities(self._tasks, rules))
+        if rules.protocol == "ceiling":
+            self._give_rows("level", levels(self._tasks, rules))
+        self._sets["settled"] = settled
+        sets = self._sets if which is None else self._sets[which]
+        counts = np.empty((len(sets), self._tasks.period.shape[1]), _COUNTS)
+        totals = np.empty(len(sets), _TOTALS)
+        completed = np.empty(self._tasks.first[-1, -1], np.int64) if completions else None
         requests = np.empty(len(self._tasks.arrival), np.int64) if completions else None
         failed = self._run(
-            ctypes.byref(self._set),
+            _address(sets),
+            ctypes.c_int64(len(sets)),
             _rules(rules),
-            ctypes.c_void_p(counts.ctypes.data),
-            totals,
-            None if completed is None else ctypes.c_void_p(completed.ctypes.data),
-            None if requests is None else ctypes.c_void_p(requests.ctypes.data),
+            _address(counts),
+            _address(totals),
+            _address(completed),
+            _address(requests),
         )
         if failed:
             raise MemoryError
-        return Outcome(counts, Totals(*totals), completed, requests)
+        return Outcomes(counts, totals, completed, requests)
 
 
 def simulate(tasks: TaskSet, rules: Rules, *, completions: bool = False) -> Outcome:
     """Simulate a task set once."""
-    return Simulator(tasks).run(rules, completions=completions)
+    found = Simulator(stacked([tasks])).run(rules, completions=completions)
+    return Outcome(found.counts[0], Totals(*found.totals[0].item()), *found[2:])
 
 
-def _contiguous(array: Ints | None) -> Ints | None:
-    return None if array is None else np.ascontiguousarray(array, np.int64)
+def _check(tasks: TaskSets) -> None:
+    """Check what the C side relies on (engine.h).  Raises ValueError."""
+    for name in ("period", "deadline", "offset"):
+        _check_tasks(tasks, name)
+    arrival, request = tasks.arrival, tasks.request_work
+    if arrival.shape != request.shape or request.min(initial=1) < 1:
+        raise ValueError("requests of a task set: an arrival and positive work each")
+    backwards = np.flatnonzero(arrival[1:] < arrival[:-1]) + 1  # where the next set begins
+    if arrival.min(initial=0) < 0 or not set(backwards) <= set(np.cumsum(tasks.requests)):
+        raise ValueError("arrivals of a task set: in order")
+
+
+def _check_times(tasks: TaskSets) -> None:
+    _check_tasks(tasks, "nominal")
+    work = tasks.work
+    if work is not None and (work.shape != (tasks.first[-1, -1],) or work.min(initial=1) < 1):
+        raise ValueError("work of a task set: one positive number per job")
+
+
+def _check_tasks(tasks: TaskSets, name: str) -> None:
+    array = getattr(tasks, name)
+    if array.shape != tasks.period.shape or array.min(initial=1) < (name != "offset"):
+        raise ValueError(f"{name} of a task set: one positive number per task")
+
+
+def _address(array: NDArray[Any] | None) -> ctypes.c_void_p | None:
+    return None if array is None else ctypes.c_void_p(array.ctypes.data)
 
 
 def _rules(rules: Rules) -> ctypes.Array[ctypes.c_int64]:

@@ -92,8 +92,8 @@ def run(
     level = levels(what.tasks, server=rules.form == "server" and what.service > 0)
     arrays = {
         "first": np.cumsum([0, *(len(release) for release, _ in times)]),
-        "release": per_ns * _joined([release for release, _ in times]),
-        "due": _ticks(_joined([due for _, due in times]), per_ns),
+        "release": per_ns * np.concatenate([release for release, _ in times]),
+        "due": _ticks(np.concatenate([due for _, due in times]), per_ns),
         "level": np.array([_level(task, level[i]) for task, i in zip(tasks, order, strict=True)]),
         "relative": np.array([TENTHS * SECOND // task.rate * per_ns for task in tasks]),
         "own": work * np.array([task.load for task in tasks]),
@@ -120,20 +120,15 @@ def run(
     return HartOutcome(in_place, events, order[last] if late else None, per_ns)
 
 
-def _times(task: Task, index: int, duration: int) -> tuple[list[int], list[int]]:
+def _times(task: Task, index: int, duration: int) -> tuple[Ints, Ints]:
     """Return the releases before the end of a test and their deadlines, in ns."""
     if task.kind is Kind.PERIODIC:
         found = releases(task, duration)
         return found[:-1], found[1:]
     found = arrivals(task, index, duration)
     if task.kind is Kind.BACKGROUND:
-        return found, [NO_DEADLINE] * len(found)
-    gap = TENTHS * SECOND // task.rate
-    return found, [at + gap for at in found]
-
-
-def _joined(lists: list[list[int]]) -> Ints:
-    return np.array([time for times in lists for time in times], np.int64)
+        return found, np.full(len(found), NO_DEADLINE)
+    return found, found + TENTHS * SECOND // task.rate
 
 
 def _ticks(due: Ints, per_ns: int) -> Ints:

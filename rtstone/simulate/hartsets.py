@@ -11,7 +11,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cache
 from typing import NamedTuple
+
+import numpy as np
+
+from rtstone.simulate.taskset import Ints, no_ints
 
 TENTHS = 10  # rates are in 1/TENTHS Hz
 SECOND = 10**9  # ns
@@ -145,6 +150,7 @@ def set_of_test(experiment: str, base: tuple[Task, ...], m: int, test: int) -> H
     return HartSet((*base, *models), m if served else 0)
 
 
+@cache
 def factor(series: str, raw: int) -> int:
     """Return the factor of all loads in the set auto.
 
@@ -207,12 +213,14 @@ class Exponentials:
 
     def __init__(self, state: int) -> None:
         self._state = state
-        self._known: list[int] = []
+        self._known = no_ints()
 
-    def __getitem__(self, index: int) -> int:
-        while index >= len(self._known):
-            self._known.append(self._next())
-        return self._known[index]
+    def first(self, n: int) -> Ints:
+        """Return the first ``n`` numbers."""
+        if n > len(self._known):
+            more = [self._next() for _ in range(n)]
+            self._known = np.concatenate((self._known, np.array(more, np.int64)))
+        return self._known[:n]
 
     def _draw(self) -> int:
         self._state = (self._state * 6364136223846793005 + 1442695040888963407) & _MASK
@@ -235,27 +243,26 @@ class Exponentials:
 _streams: dict[int, Exponentials] = {}
 
 
-def arrivals(task: Task, index: int, duration: int) -> list[int]:
+def arrivals(task: Task, index: int, duration: int) -> Ints:
     """Return the random releases in a test, in ns, of the task with this index in its set.
 
     The first release of a sporadic task is at 0.  The random numbers are the same in every test.
     """
     stream = _streams.setdefault(index, Exponentials(123 + index))
     background = task.kind is Kind.BACKGROUND
-    gap = 0 if background else TENTHS * SECOND // task.rate
-    found: list[int] = []
-    at = task.gap * stream[0] >> 32 if background else 0
-    while at < duration:
-        found.append(at)
-        at += gap + (task.gap * stream[len(found) - (not background)] >> 32)
-    return found
-
-
-def releases(task: Task, duration: int) -> list[int]:
-    """Return the releases of a periodic task in ns, and one more: each is the deadline before."""
-    found = []
-    for j in range(duration * task.rate // (TENTHS * SECOND) + 2):
-        found.append(j * TENTHS * SECOND // task.rate)
+    least = 0 if background else TENTHS * SECOND // task.rate
+    n = duration // (least + task.gap) + 1
+    while True:
+        n *= 2
+        whole, part = np.divmod(stream.first(n), 1 << 32)  # the product may have 70 bits
+        found = np.cumsum(least + task.gap * whole + (task.gap * part >> 32))
         if found[-1] >= duration:
-            break
-    return found
+            known = found[: np.searchsorted(found, duration)]
+            return known if background else np.concatenate(([0], known))
+
+
+def releases(task: Task, duration: int) -> Ints:
+    """Return the releases of a periodic task in ns, and one more: each is the deadline before."""
+    found = np.arange(duration * task.rate // (TENTHS * SECOND) + 2) * (TENTHS * SECOND)
+    found //= task.rate
+    return found[: np.searchsorted(found, duration) + 1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
 from typing import NamedTuple
@@ -11,11 +11,11 @@ import numpy as np
 
 from rtstone.documents.simulation import Breakdown, Point
 from rtstone.simulate.engine import Simulator
-from rtstone.simulate.taskset import Ints, Rules, TaskSet
+from rtstone.simulate.taskset import Ints, Rules, TaskSets, no_ints, stacked
 from rtstone.simulate.workers import shared_out
 from rtstone.simulate.workload import Shape, Workload, draw, fill, scaled
 
-CHUNK = 50  # sets that a worker simulates at a time
+CHUNK = 50  # sets that a worker simulates at a time, in one call of the engine per rule
 HEAVIEST = 1.5  # highest utilisation at which a breakdown is searched
 STEPS = 1 << 11  # resolution of that search: 1/STEPS
 
@@ -48,62 +48,87 @@ class Chunk(NamedTuple):
     last: int
 
 
-def measure(study: Study, n: int, ppm: int, number: int) -> list[list[int]]:
-    """Simulate a set under every rule, and return the numbers of KEPT for each."""
-    key = (n, ppm, number)
-    tasks = fill(study.workload, draw(study.workload, *key), ppm / 1e6, key)
+def measure(study: Study, n: int, ppm: int, numbers: Iterable[int]) -> Ints:
+    """Simulate sets under every rule; return an array of set, rule and the numbers of KEPT."""
+    keys = [(n, ppm, number) for number in numbers]
+    shapes = (draw(study.workload, *key) for key in keys)
+    tasks = stacked(
+        [fill(study.workload, of, ppm / 1e6, key) for of, key in zip(shapes, keys, strict=True)]
+    )
     simulator = Simulator(tasks)
-    value = tasks.value
-    rows = []
-    for rules in study.rules:
-        outcome = simulator.run(rules)
-        counts, totals = outcome.counts, outcome.totals._asdict()
-        kept = {name: int(counts[name].sum()) for name in _BY_TASK}
+    found = np.empty((len(keys), len(study.rules), len(KEPT)), np.int64)
+    for i, rules in enumerate(study.rules):
+        counts, totals, *_ = simulator.run(rules)
+        kept = {name: counts[name].sum(axis=1) for name in _BY_TASK}
         kept |= {name: totals[name] for name in _OF_ALL}
         kept |= {
-            "worst": int(counts["worst"].max()),
-            "value_due": int((counts["due"] * value).sum()),
-            "value_met": int((counts["met"] * value).sum()),
-            "requests": len(tasks.arrival),
+            "worst": counts["worst"].max(axis=1),
+            "value_due": (counts["due"] * tasks.value).sum(axis=1),
+            "value_met": (counts["met"] * tasks.value).sum(axis=1),
+            "requests": tasks.requests,
         }
-        rows.append([kept[name] for name in KEPT])
-    return rows
+        found[:, i] = np.stack([kept[name] for name in KEPT], axis=1)
+    return found
 
 
-def breakdown(study: Study, n: int, number: int) -> list[list[int]]:
-    """Return the breakdown utilisation of a set in 1/STEPS for every rule (Lehoczky, Sha, Ding).
+def breakdown(study: Study, n: int, numbers: Iterable[int]) -> Ints:
+    """Return the breakdown utilisations of sets in 1/STEPS: an array of set, rule, and one number.
 
-    Execution times are exact, and scaled by one factor.  Found by bisection, which assumes that a
-    set with misses also misses at any higher utilisation.
+    Execution times are exact, and scaled by one factor (Lehoczky, Sha, Ding).  Found by bisection,
+    which assumes that a set with misses also misses at any higher utilisation.
     """
-    key = (n, 0, number)
-    shape = draw(study.workload, *key)
-    whole = fill(replace(study.workload, exact=True), shape, 1.0, key)
-    return [[_heaviest(whole, shape, rules)] for rules in study.rules]
+    keys = [(n, 0, number) for number in numbers]
+    exact = replace(study.workload, exact=True)
+    shapes = [draw(exact, *key) for key in keys]
+    whole = stacked([fill(exact, of, 1.0, key) for of, key in zip(shapes, keys, strict=True)])
+    found = [_heaviest(whole, shapes, rules) for rules in study.rules]
+    return np.stack(found, axis=1)[:, :, None]
 
 
-def _heaviest(whole: TaskSet, shape: Shape, rules: Rules) -> int:
-    """Return the highest utilisation, in 1/STEPS, without a miss; ``whole``: the set at 1."""
-    rules = replace(rules, stop_after_misses=1)
-    low, high = 0, int(HEAVIEST * STEPS) + 1
-    while high - low > 1:
+def _heaviest(whole: TaskSets, shapes: list[Shape], rules: Rules) -> Ints:
+    """Return the highest utilisations, in 1/STEPS, without a miss; ``whole``: the sets at 1."""
+    rules = replace(rules, first_miss=True)
+    settled = _settled(whole, rules)
+    if settled.any():
+        none = np.zeros_like(whole.requests)
+        whole = replace(whole, requests=none, arrival=no_ints(), request_work=no_ints())
+    simulator = Simulator(whole)
+    low, high = np.zeros(len(shapes), np.int64), np.full(len(shapes), int(HEAVIEST * STEPS) + 1)
+    while len(which := np.flatnonzero(high - low > 1)):
         middle = (low + high) // 2
-        outcome = Simulator(scaled(whole, shape, middle / STEPS)).run(rules)
-        if outcome.counts["missed"].any():
-            high = middle
-        else:
-            low = middle
+        simulator.renew(scaled(whole, shapes, middle / STEPS))
+        counts = simulator.run(rules, which=which, settled=settled).counts
+        missed = counts["missed"].any(axis=1)
+        high[which[missed]] = middle[which[missed]]
+        low[which[~missed]] = middle[which[~missed]]
     return low
+
+
+def _settled(tasks: TaskSets, rules: Rules) -> Ints:
+    """Return for each set until when the CPU has to idle for the first time, so that no deadline
+    can be missed later; 0 if it never tells.
+
+    It tells where all tasks are released at 0, with deadlines within their periods, and need
+    nothing but the CPU; requests in the background then delay no job, and may be left out.  The
+    first busy period is the longest, so that any job is completed within its length: enough if no
+    deadline is shorter.  Under fixed priorities no response is longer than that of a first job
+    (Liu, Layland 1973).  Under EDF, if any deadline is missed, one is in the first busy period
+    (Spuri 1996).  Under LLF the arrival of a request is an occasion to decide, and counts.
+    """
+    costs = rules.switch_cost or rules.tick
+    found = np.zeros(len(tasks.period), np.int64)
+    if costs or rules.server != "background" or len(tasks.action_at) or rules.policy == "llf":
+        return found
+    return found + (tasks.deadline.min(axis=1) if rules.policy in {"fifo", "rr"} else tasks.end)
 
 
 def work(chunk: Chunk) -> Ints:
     """Simulate a chunk; return an array with the dimensions set, rule, number of KEPT."""
     study, n, ppm, first, last = chunk
+    numbers = range(first, last)
     if ppm is None:
-        found = [breakdown(study, n, number) for number in range(first, last)]
-    else:
-        found = [measure(study, n, ppm, number) for number in range(first, last)]
-    return np.array(found, np.int64)
+        return breakdown(study, n, numbers)
+    return measure(study, n, ppm, numbers)
 
 
 def chunks(study: Study) -> Iterator[Chunk]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,8 +63,8 @@ class TaskSet:
     @property
     def first(self) -> Ints:
         """Index of each task's first job in an array of all jobs, and the number of all jobs."""
-        offset = 0 if self.offset is None else self.offset
-        return np.concatenate(([0], np.cumsum(jobs(self.end, self.period, offset))))
+        found: Ints = stacked([self]).first[0]
+        return found
 
 
 def jobs(end: int, period: Ints, offset: Ints | int = 0) -> Ints:
@@ -76,7 +78,7 @@ class Rules:
     """The scheduling rules, and their costs.
 
     A server gets ``server_budget`` in every ``server_period``; background has neither.
-    ``stop_after_misses``: number of misses that ends the simulation early; 0: never.
+    ``first_miss``: end once a deadline is known to be missed.
     """
 
     policy: str
@@ -88,44 +90,100 @@ class Rules:
     switch_cost: int = 0
     tick: int = 0
     tick_cost: int = 0
-    stop_after_misses: int = 0
+    first_miss: bool = False
 
 
-def priorities(tasks: TaskSet, rules: Rules) -> Ints:
+@dataclass(frozen=True)
+class TaskSets:
+    """Task sets of equally many tasks, as the simulator takes them.
+
+    Arrays have a row per set and a column per task, or hold what all sets have, one after the
+    other: ``work`` of jobs, ``action_…`` of critical sections, ``arrival`` and ``request_work`` of
+    requests.  ``first``, ``action_first``: where a task's jobs and actions begin there; their last
+    column is where those of the next set begin.  ``requests``: the number of each set's.
+    """
+
+    end: int
+    period: Ints
+    deadline: Ints
+    offset: Ints
+    nominal: Ints
+    value: Ints
+    first: Ints
+    work: Ints | None
+    action_first: Ints
+    action_at: Ints
+    action_what: Ints
+    requests: Ints
+    arrival: Ints
+    request_work: Ints
+
+
+def stacked(sets: Sequence[TaskSet]) -> TaskSets:
+    """Return task sets, at least one, as one; all have the same end."""
+    period = np.stack([s.period for s in sets])
+    offset = np.stack([np.zeros_like(s.period) if s.offset is None else s.offset for s in sets])
+    ones = np.ones_like(period[0])
+    taken = [_actions(of_task) for s in sets for of_task in s.sections or ((),) * len(s.period)]
+    flat = [action for of_task in taken for action in of_task]
+    of_jobs = [s.work for s in sets if s.work is not None]
+    return TaskSets(
+        end=sets[0].end,
+        period=period,
+        deadline=np.stack([s.deadline for s in sets]),
+        offset=offset,
+        nominal=np.stack([s.nominal for s in sets]),
+        value=np.stack([ones if s.value is None else s.value for s in sets]),
+        first=_begins(jobs(sets[0].end, period, offset)),
+        work=np.concatenate(of_jobs) if of_jobs else None,
+        action_first=_begins(np.array([len(of_task) for of_task in taken]).reshape(period.shape)),
+        action_at=np.array([at for at, _ in flat], np.int64),
+        action_what=np.array([what for _, what in flat], np.int64),
+        requests=np.array([len(s.arrival) for s in sets]),
+        arrival=np.concatenate([s.arrival for s in sets]),
+        request_work=np.concatenate([s.request_work for s in sets]),
+    )
+
+
+def _begins(lengths: Ints) -> Ints:
+    """Return where each of the parts with these lengths begins, and in a last column the next."""
+    rows, columns = lengths.shape
+    all_of_them = np.concatenate(([0], np.cumsum(lengths)))
+    found: Ints = all_of_them[np.arange(rows)[:, None] * columns + np.arange(columns + 1)]
+    return found
+
+
+def priorities(tasks: TaskSets, rules: Rules) -> Ints:
     """Return the fixed-priority ranks of the tasks and, last, the server; 0 is the most urgent.
 
     A server ranks as a task with its period, and before tasks equal to it; under value density it
     is the most urgent.  Equal tasks rank by number.
     """
-    n = len(tasks.period)
+    by: NDArray[Any] = tasks.deadline if rules.policy == "dm" else tasks.period
+    server: float = rules.server_period
     if rules.policy == "value":
-        value = np.ones(n, np.int64) if tasks.value is None else tasks.value
-        urgency = np.append(-(value / tasks.nominal), -np.inf)
-    else:
-        by = tasks.deadline if rules.policy == "dm" else tasks.period
-        urgency = np.append(by, rules.server_period)
-    order = np.lexsort((np.append(np.arange(n), -1), urgency))
-    ranks = np.empty(n + 1, np.int64)
-    ranks[order] = np.arange(n + 1)
-    return ranks
+        by, server = -(tasks.value / tasks.nominal), -np.inf
+    first = np.full(len(by), server, by.dtype)
+    ranks = np.argsort(np.argsort(np.column_stack((first, by)), kind="stable"))
+    return np.column_stack((ranks[:, 1:], ranks[:, 0]))
 
 
-def levels(tasks: TaskSet, rules: Rules, prio: Ints) -> Ints:
+def levels(tasks: TaskSets, rules: Rules) -> Ints:
     """Return preemption levels of the tasks and, last, the server; larger preempts (Baker 1991)."""
     if rules.policy in {"fifo", "rr"}:
-        return np.zeros_like(prio)
+        return np.zeros_like(tasks.first)
     if rules.policy in {"edf", "llf"}:
-        return -np.append(tasks.deadline, rules.server_period)
-    return -prio
+        last = np.full(len(tasks.deadline), rules.server_period)
+        return -np.column_stack((tasks.deadline, last))
+    return -priorities(tasks, rules)
 
 
-def actions(tasks: TaskSet) -> list[list[tuple[int, int]]]:
-    """Return (progress, action) for each task: resource + 1 takes, -(resource + 1) releases."""
-    found = []
-    for sections in tasks.sections:
-        # At equal progress first release, inner sections first; then take, outer sections first.
-        events = [
-            (s.at + s.length, 0, -s.at, -(s.resource + 1)) for s in sections
-        ] + [(s.at, 1, -(s.at + s.length), s.resource + 1) for s in sections]  # fmt: skip
-        found.append([(at, what) for at, _, _, what in sorted(events, key=lambda event: event[:3])])
-    return found
+def _actions(sections: tuple[Section, ...]) -> list[tuple[int, int]]:
+    """Return a task's (progress, action): resource + 1 takes, -(resource + 1) releases."""
+    if not sections:
+        return []
+    # At equal progress first release, inner sections first; then take, outer sections first.
+    events = [
+        (s.at + s.length, 0, -s.at, -(s.resource + 1)) for s in sections
+    ] + [(s.at, 1, -(s.at + s.length), s.resource + 1) for s in sections]  # fmt: skip
+    return [(at, what) for at, _, _, what in sorted(events, key=lambda event: event[:3])]

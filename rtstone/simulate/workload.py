@@ -6,12 +6,13 @@ set, so that it does not depend on other sets or on the number of workers.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rtstone.simulate.taskset import Ints, Section, TaskSet, jobs
+from rtstone.simulate.taskset import Ints, Section, TaskSet, TaskSets, jobs
 
 SHORTEST, LONGEST = 10_000_000, 1_000_000_000  # periods
 LEAST_SHARE = 0.5  # least execution time of a job, as a share of the nominal one
@@ -116,11 +117,18 @@ def fill(
     )
 
 
-def scaled(tasks: TaskSet, shape: Shape, factor: float) -> TaskSet:
-    """Return the set with all nominal execution times, which jobs take exactly, times a factor."""
-    nominal = np.maximum(1, (tasks.nominal * factor).astype(np.int64))
-    sections = _sections(shape, nominal) if any(tasks.sections) else tasks.sections
-    return replace(tasks, nominal=nominal, work=None, sections=sections)
+def scaled(tasks: TaskSets, shapes: Sequence[Shape], factors: NDArray[np.float64]) -> TaskSets:
+    """Return sets with all nominal execution times, which jobs take exactly, times a factor each.
+
+    ``shapes``: those of the sets.
+    """
+    nominal = np.maximum(1, (tasks.nominal * factors[:, None]).astype(np.int64))
+    if not len(tasks.action_at):
+        return replace(tasks, nominal=nominal, work=None)
+    at, length = _times(np.stack([shape.at for shape in shapes]), nominal)
+    return replace(
+        tasks, nominal=nominal, work=None, action_at=np.stack((at, at + length), -1).ravel()
+    )
 
 
 def _requests(workload: Workload, key: tuple[int, int, int]) -> tuple[Ints, Ints]:
@@ -138,7 +146,14 @@ def _requests(workload: Workload, key: tuple[int, int, int]) -> tuple[Ints, Ints
 
 
 def _sections(shape: Shape, nominal: Ints) -> tuple[tuple[Section, ...], ...]:
+    at, length = _times(shape.at, nominal)
     return tuple(
-        (Section(int(at * c * (0.5 - SECTION_SHARE)), max(1, int(SECTION_SHARE * c)), int(r)),)
-        for at, c, r in zip(shape.at, nominal.tolist(), shape.resource, strict=True)
+        (Section(*numbers),)
+        for numbers in zip(at.tolist(), length.tolist(), shape.resource.tolist(), strict=True)
     )
+
+
+def _times(at: NDArray[np.float64], nominal: Ints) -> tuple[Ints, Ints]:
+    """Return the beginnings and the lengths of critical sections; ``at``: as in Shape."""
+    begin = (at * nominal * (0.5 - SECTION_SHARE)).astype(np.int64)
+    return begin, np.maximum(1, (SECTION_SHARE * nominal).astype(np.int64))

@@ -63,7 +63,7 @@ class Oracle:
                 found.append((j * 10 * S // task.rate, (j + 1) * 10 * S // task.rate))
                 j += 1
             return found
-        times = arrivals(task, index, self.end)
+        times = arrivals(task, index, self.end).tolist()
         if task.kind is Kind.BACKGROUND:
             return [(at, float("inf")) for at in times]
         return [(at, at + 10 * S // task.rate) for at in times]

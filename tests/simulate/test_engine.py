@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from rtstone.simulate.engine import Outcome, simulate
-from rtstone.simulate.taskset import POLICIES, PROTOCOLS, SERVERS, Rules, Section, TaskSet, jobs
+from rtstone.simulate.engine import Outcome, Simulator, simulate
+from rtstone.simulate.taskset import (
+    POLICIES,
+    PROTOCOLS,
+    SERVERS,
+    Rules,
+    Section,
+    TaskSet,
+    jobs,
+    stacked,
+)
 from tests.simulate.oracle import Oracle
 
 SETS = 12  # per combination of policy, protocol and server
@@ -113,3 +123,52 @@ def test_agrees_with_the_oracle(policy: str, protocol: str, server: str) -> None
     for ts, how in drawn(policy, protocol, server):
         found = simulate(ts, how, completions=True)
         agree(found, Oracle(ts, how).run(), ts)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("policy", POLICIES)
+def test_together_as_alone(policy: str, protocol: str) -> None:
+    """Sets with different jobs, requests and sections, and a choice of them."""
+    rng = np.random.default_rng([8, WAYS.index((policy, protocol, "sporadic"))])
+    drawn = [tasks(rng) for _ in range(150)]
+    how = rules(rng, policy, protocol, "sporadic")
+    sets = [replace(ts, work=None) for ts in drawn if len(ts.period) == 3]
+    assert len(sets) > 10
+    simulator = Simulator(stacked(sets))
+    together = simulator.run(how, completions=True)
+    alone = [simulate(ts, how, completions=True) for ts in sets]
+    assert together.counts.tolist() == [one.counts.tolist() for one in alone]
+    assert together.totals.tolist() == [tuple(one.totals) for one in alone]
+    for times in ("completed", "request_completed"):
+        of_each = [getattr(one, times) for one in alone]
+        assert getattr(together, times).tolist() == np.concatenate(of_each).tolist()
+    which = np.array([7, 2])
+    some = simulator.run(how, which=which)
+    assert some.counts.tolist() == together.counts[which].tolist()
+    assert some.totals.tolist() == together.totals[which].tolist()
+
+
+def test_work_of_sets_together() -> None:
+    rng = np.random.default_rng(9)
+    drawn = [tasks(rng) for _ in range(100)]
+    sets = [ts for ts in drawn if ts.work is not None and len(ts.period) == 2]
+    assert len(sets) > 5
+    together = Simulator(stacked(sets)).run(Rules("edf"))
+    assert together.counts.tolist() == [
+        simulate(ts, Rules("edf")).counts.tolist() for ts in sets
+    ]  # fmt: skip
+    with pytest.raises(ValueError, match="work of a task set"):
+        Simulator(stacked([*sets, replace(sets[0], work=None)]))
+
+
+@pytest.mark.parametrize("server", SERVERS)
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("policy", POLICIES)
+def test_the_first_miss_is_known_early(policy: str, protocol: str, server: str) -> None:
+    spared = 0
+    for ts, how in drawn(policy, protocol, server):
+        whole = simulate(ts, how)
+        early = simulate(ts, replace(how, first_miss=True))
+        assert early.counts["missed"].any() == whole.counts["missed"].any()
+        spared += whole.totals.events - early.totals.events
+    assert spared > 0

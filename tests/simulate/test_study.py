@@ -8,10 +8,20 @@ import numpy as np
 import pytest
 
 from rtstone.report.simulation.text import percent
-from rtstone.simulate.engine import Simulator
-from rtstone.simulate.study import KEPT, Study, breakdown, measure, run, wilson
-from rtstone.simulate.taskset import POLICIES, Rules
-from rtstone.simulate.workload import APERIODIC_LOAD, Workload, draw, fill, uunifast
+from rtstone.simulate.engine import Simulator, simulate
+from rtstone.simulate.study import (
+    HEAVIEST,
+    KEPT,
+    STEPS,
+    Study,
+    _settled,
+    breakdown,
+    measure,
+    run,
+    wilson,
+)
+from rtstone.simulate.taskset import POLICIES, Rules, TaskSet, stacked
+from rtstone.simulate.workload import APERIODIC_LOAD, Workload, _sections, draw, fill, uunifast
 
 SECOND = 10**9
 WORKLOAD = Workload(seed=123, end=2 * SECOND)
@@ -91,9 +101,9 @@ def test_numbers_of_a_set_are_those_of_the_simulator() -> None:
     asked = study(rules=tuple(map(Rules, POLICIES)))
     ts = fill(WORKLOAD, draw(WORKLOAD, *key), 1.2, key)
     assert ts.value is not None
-    for row, policy in zip(measure(asked, *key), POLICIES, strict=True):
+    for row, policy in zip(measure(asked, 5, 1_200_000, [3])[0].tolist(), POLICIES, strict=True):
         kept = dict(zip(KEPT, row, strict=True))
-        counts = Simulator(ts).run(Rules(policy)).counts
+        counts = simulate(ts, Rules(policy)).counts
         assert kept["missed"] + int(counts["met"].sum()) == kept["due"]
         assert kept["value_met"] == sum((counts["met"] * ts.value).tolist())
         assert kept["requests"] == len(ts.arrival) >= kept["served"]
@@ -103,9 +113,76 @@ def test_breakdown_of_known_sets() -> None:
     """EDF schedules 100%, within the simulated time; fixed priorities at least their bound."""
     asked = study(rules=(Rules("edf"), Rules("rm")), workload=replace(WORKLOAD, end=20 * SECOND))
     for number in range(20):
-        (edf,), (rm,) = breakdown(asked, 4, number)
+        ((edf,), (rm,)) = breakdown(asked, 4, [number])[0]
         assert 2048 <= edf < 1.05 * 2048
         assert 4 * (2 ** (1 / 4) - 1) * 2048 - 1 <= rm <= edf
+
+
+HOW = {
+    "free": (WORKLOAD, {}),
+    "constrained": (replace(WORKLOAD, constrained=True), {}),
+    "served": (WORKLOAD, {"server": "polling", "server_period": 10**7, "server_budget": 10**6}),
+    "costs": (WORKLOAD, {"switch_cost": 20_000, "tick": 10**6, "tick_cost": 5_000}),
+    "sections": (replace(WORKLOAD, resources=True), {"protocol": "inherit"}),
+    "ceilings": (replace(WORKLOAD, resources=True, constrained=True), {"protocol": "ceiling"}),
+}
+
+
+@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_breakdown_is_that_of_whole_simulations(policy: str, how: str) -> None:
+    """Nothing of a simulation is left out that matters."""
+    workload, members = HOW[how]
+    rules = Rules(policy, **members)  # type: ignore[arg-type]
+    found = breakdown(study(workload=workload, rules=(rules,)), 5, range(8))
+    assert found[:, 0, 0].tolist() == [_by_bisection(workload, 5, k, rules) for k in range(8)]
+
+
+def _by_bisection(workload: Workload, n: int, number: int, rules: Rules) -> int:
+    key = (n, 0, number)
+    shape = draw(workload, *key)
+    whole = fill(replace(workload, exact=True), shape, 1.0, key)
+    low, high = 0, int(HEAVIEST * STEPS) + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        nominal = np.maximum(1, (whole.nominal * (middle / STEPS)).astype(np.int64))
+        sections = _sections(shape, nominal) if workload.resources else ()
+        ts = replace(whole, nominal=nominal, sections=sections)
+        if simulate(ts, rules).counts["missed"].any():
+            high = middle
+        else:
+            low = middle
+    return low
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_idling_in_time_settles_the_rest(policy: str) -> None:
+    """Verdicts on small sets with any deadlines within their periods, with requests and without."""
+    rng = np.random.default_rng(4)
+    sets = [_small(rng) for _ in range(4000)]
+    rules = Rules(policy, quantum=1)
+    whole = Simulator(stacked(sets)).run(rules)
+    none = np.empty(0, np.int64)
+    alone = stacked([replace(ts, arrival=none, request_work=none) for ts in sets])
+    early = Simulator(alone).run(rules, settled=_settled(alone, rules))
+    missed = whole.counts["missed"].any(axis=1)
+    if policy != "llf":  # of which nothing is settled
+        assert (early.counts["missed"].any(axis=1) == missed).all()
+        assert 500 < missed.sum() < 3500
+        ended = early.totals["executed"] + early.totals["idle"] < 400
+        assert ended.sum() > 200
+    else:
+        assert not _settled(alone, rules).any()
+
+
+def _small(rng: np.random.Generator) -> TaskSet:
+    period = rng.integers(4, 40, 3)
+    nominal = 1 + (period * 0.8 * rng.dirichlet([1, 1, 1]) * rng.random()).astype(np.int64)
+    arrival = np.sort(rng.integers(0, 400, 20))
+    return TaskSet(
+        end=400, period=period, deadline=rng.integers(nominal, period + 1), nominal=nominal,
+        value=rng.integers(1, 9, 3), arrival=arrival, request_work=rng.integers(1, 5, 20),
+    )  # fmt: skip
 
 
 def test_the_interval_of_a_share() -> None:
