@@ -67,7 +67,9 @@ def records(lines: bytes, reader: Reader | None = None) -> list[Json]:
         for item in reader.feed(line):
             assert not isinstance(item, Noise), item
         found.append(filled(json.loads(line.split(b" ", 2)[2].rsplit(b" ", 1)[0])))
-    assert not reader.defects
+    spoilt = {defect.first: defect for defect in reader.defects}
+    numbered = {int(line.split(b" ", 2)[1]): line for line in lines.splitlines()}
+    assert not spoilt, [(defect, numbered.get(seq)) for seq, defect in spoilt.items()]
     assert all("text" in r for r in pick(found, "heard")), "a command was damaged"
     return [r for r in found if r["t"] != "heard"]
 

@@ -24,7 +24,7 @@ import pytest
 from rtstone.explain.functions import Functions
 from rtstone.explain.live import MARKER
 from rtstone.explain.ring import Event, Formats
-from rtstone.explain.timeline import Names, Sampled, interrupted, parts, tasks
+from rtstone.explain.timeline import Interrupted, Names, Part, Sampled, interrupted, parts, tasks
 from tests.agent.processes import SHM, soon
 from tests.agent.rights import as_root, nobody, realtime
 from tests.agent.speak import AGENT, QUICK, Agent, Json, asked, pick, records
@@ -131,6 +131,20 @@ def measured(head: Json, events: Sequence[Event]) -> int:
     return task
 
 
+def explained(found: list[Json]) -> Iterator[tuple[Json, list[Part], Interrupted | None]]:
+    """Yield each snapshot's first part, the parts of its time, what its interrupt came into."""
+    starts = sorted((int(one["address"], 16), one["name"]) for one in pick(found, "symbol"))
+    ends = [*(start for start, _ in starts[1:]), 1 << 64]
+    functions = Functions([start for start, _ in starts], ends, [name for _, name in starts])
+    formats = Formats((e["name"], e["format"]) for e in pick(found, "event"))
+    for head, pages in snapshots(found).values():
+        events = formats.read(pages, head["page"]).events
+        sample = Sampled(head["due"], head["stamp"], measured(head, events))
+        names = Names(tasks(events), {}, functions)
+        way = parts(events, sample, names, preemptible=False)
+        yield head, way, interrupted(events, sample, names)
+
+
 @realtime
 def test_the_largest_samples_are_kept_and_nothing_remains(place: Place) -> None:
     found = place.talk("trace 0 2", "case 1 dk.periodic samples=100", "case 2 null samples=100")
@@ -162,14 +176,8 @@ def test_who_had_the_cpu_is_named_and_the_parts_are_the_sample(place: Place) -> 
     found = place.talk("trace 500000 3", f"case 1 dk.periodic samples=300 prio=50 cpus={cpu}")
     kept = snapshots(found)
     assert kept, "the hog delays a twentieth of the samples"
-    formats = Formats((e["name"], e["format"]) for e in pick(found, "event"))
     blocked = 0
-    for head, pages in kept.values():
-        events = formats.read(pages, head["page"]).events
-        sample = Sampled(head["due"], head["stamp"], measured(head, events))
-        way = parts(
-            events, sample, Names(tasks(events), {}, Functions([], [], [])), preemptible=False
-        )
+    for head, way, _ in explained(found):
         assert all(one.end == other.start for one, other in itertools.pairwise(way))
         assert (way[0].start, way[-1].end) == (head["due"], head["stamp"])
         assert way[-1].kind == "return"
@@ -207,16 +215,46 @@ def test_the_functions_are_named_that_the_interrupt_came_into(place: Place) -> N
     known = {(f"{int(line.split()[0], 16):x}", line.split()[2]) for line in lines}
     told = {(one["address"], one["name"]) for one in pick(found, "symbol")}
     assert told and told <= known
-    starts = sorted((int(address, 16), name) for address, name in told)
-    ends = [*(start for start, _ in starts[1:]), 1 << 64]
-    functions = Functions([start for start, _ in starts], ends, [name for _, name in starts])
-    formats = Formats((e["name"], e["format"]) for e in pick(found, "event"))
-    ways = []
-    for head, pages in snapshots(found).values():
-        events = formats.read(pages, head["page"]).events
-        sample = Sampled(head["due"], head["stamp"], measured(head, events))
-        ways.append(interrupted(events, sample, Names(tasks(events), {}, functions)))
-    assert any(way and "vfs_read" in way.functions for way in ways)
+    assert any(into and "vfs_read" in into.functions for _, _, into in explained(found))
+
+
+@pytest.fixture
+def timers() -> Iterator[None]:
+    """Have a timer expire for which 900 wait, on the CPU that is measured: one long interrupt."""
+    program = (
+        "import ctypes, os, select, time\n"
+        f"os.sched_setaffinity(0, {{{max(os.sched_getaffinity(0))}}})\n"
+        "libc = ctypes.CDLL(None)\n"
+        "class Times(ctypes.Structure): _fields_ = [('_', ctypes.c_long * 4)]\n"
+        "file = libc.timerfd_create(1, 0)\n"
+        "waiters = [select.epoll() for _ in range(900)]\n"
+        "for waiter in waiters: waiter.register(file, select.EPOLLIN)\n"
+        "print(flush=True)\n"
+        "while True:\n"
+        "    s, ns = divmod(time.monotonic_ns() + 1_000_000, 10**9)\n"
+        "    at = ctypes.byref(Times((0, 0, s, ns)))\n"
+        "    libc.timerfd_settime(file, 1, at, None)\n"
+        "    time.sleep(0.0013)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as process:
+        assert process.stdout
+        process.stdout.readline()
+        yield
+        process.kill()
+
+
+@realtime
+@pytest.mark.usefixtures("timers")
+def test_the_timer_is_named_whose_interrupt_was_long(place: Place) -> None:
+    cpu = max(os.sched_getaffinity(0))
+    found = place.talk("trace 0 16", f"case 1 dk.periodic samples=500 prio=50 cpus={cpu}")
+    named = 0.0
+    for head, way, _ in explained(found):
+        spent = sum(
+            part.end - part.start for part in way if "in timerfd_tmrproc" in (part.by or "")
+        )
+        named = max(named, spent / head["value"])
+    assert named > 0.5, "in none of the largest samples it was the most"
 
 
 @realtime

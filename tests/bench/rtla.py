@@ -114,7 +114,7 @@ def main() -> int:
         run = work / "run"
         try:
             run_here(["run", "dk.periodic", "-p", "samples=1500", "-p", "period=2ms", "--trace",
-                      "worst", "--target", TARGET, "--out", str(run), "-q"])  # fmt: skip
+                      "worst,stacks", "--target", TARGET, "--out", str(run), "-q"])  # fmt: skip
         except SystemExit as end:
             if end.code:
                 return 1
