@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from rtstone.documents.campaign import CampaignCell, CampaignState, Spread
-from rtstone.report.campaign.text import causes, head
+from rtstone.report.campaign.text import causes, progress
 from rtstone.report.parts.frame import framed
 from rtstone.report.parts.output import write
 from rtstone.units import count, counted, quantity
@@ -26,7 +26,7 @@ def compose(state: CampaignState) -> str:
         "campaign.html",
         {"charts": {}, "details": {}, "forms": {}, "flags": {}},
         title=state.title,
-        verdict=head(state).plain,
+        verdict=progress(state),
         basis=_basis(state, cells),
         targets=targets,
         rows=rows,

@@ -17,6 +17,11 @@ MOST = 40  # cells, or reasons, that are listed one by one
 
 def head(state: CampaignState) -> Text:
     """Return the first line."""
+    return Text(f"{state.title}: {progress(state)}", style="bold")
+
+
+def progress(state: CampaignState) -> str:
+    """Return how many jobs are in which state, in words."""
     jobs = state.jobs
     lost = sum(one.jobs for one in state.absent.values())
     share = f"{count(jobs.done)} of {counted(jobs.total + lost, 'job')} done"
@@ -28,7 +33,7 @@ def head(state: CampaignState) -> Text:
         )
         if n
     ]  # fmt: skip
-    return Text(f"{state.title}: {', '.join([share, *more])}", style="bold")
+    return ", ".join([share, *more])
 
 
 def lines(state: CampaignState, left: str | None) -> Iterator[Text | Table]:
