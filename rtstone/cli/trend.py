@@ -46,10 +46,12 @@ def command(
     before and after it.  BENCH may be a family, such as sem.  `rtstone check --trend` is the gate.
     """
     from rtstone.report.parts import frame
+    from rtstone.store.rundir import uncollected
 
     if output is not None:
         frame.bundle()
-    made = _trend(benches, metrics or _DEFAULT, by, target)
+    with uncollected():  # nothing of what is read is let go before the end
+        made = _trend(benches, metrics or _DEFAULT, by, target)
     if json:
         from rtstone.cli.output import print_document
 
@@ -69,7 +71,6 @@ def _trend(
 ) -> Trend:
     from rtstone.stats.trend.trend import Asked, trend
     from rtstone.store.history import Wanted, history
-    from rtstone.store.rundir import uncollected
 
     stored = entries()
     if not stored:
@@ -88,8 +89,7 @@ def _trend(
         for why in found.damaged:
             click.echo(f"left out: {why}", err=True)
         full = found.whole if "bound" in metrics else found.with_histogram
-        with uncollected():  # nothing of it is let go before the end
-            made = trend(found.observations, Asked(metrics, by), full)
+        made = trend(found.observations, Asked(metrics, by), full)
     if not made.series:
         raise UsageError(f"no result has samples, of {', '.join(benches)}; see `rtstone list runs`")
     return made
