@@ -276,7 +276,7 @@ class _Explained:
         if self.interrupted:
             way = " < ".join(self.interrupted.functions[:DEPTH])
             notes.append(f"the interrupt came into {way}")
-        else:
+        elif not any(event.stack for event in self.read.events):
             notes.append("`--trace worst,stacks` records which functions its interrupt came into")
         if not self.read.events or self.read.events[0].time > self.due:
             notes.append("the trace begins after the sample was due: its first part is guessed")
