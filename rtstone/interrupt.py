@@ -6,10 +6,12 @@ this one, however it ends.
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from types import FrameType
 from typing import Any
 
@@ -21,6 +23,15 @@ def bound(command: Sequence[str], number: signal.Signals = signal.SIGKILL) -> li
     keeper = shutil.which("setpriv")
     name = number.name.removeprefix("SIG")
     return [keeper, "--pdeathsig", name, *command] if keeper else list(command)
+
+
+def end_with(parent: int) -> bool:
+    """Have this process killed when its parent ends; return False if that has ended already."""
+    import ctypes  # takes its time, and only workers need it
+
+    with suppress(AttributeError, OSError):
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
+    return os.getppid() == parent
 
 
 class Interrupt:

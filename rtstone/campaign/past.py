@@ -8,7 +8,7 @@ import msgspec
 
 from rtstone.documents.plan import Plan
 from rtstone.store.index import Entry, entries
-from rtstone.store.places import LARGEST, RUN, UNREADABLE, regular, runs
+from rtstone.store.places import LARGEST, PLAN, RUN, UNREADABLE, regular, runs
 
 
 class _Took(msgspec.Struct):
@@ -61,7 +61,7 @@ TRIED = 20  # runs of the same benches that are compared with a plan
 def _same(run_id: str, plan: Plan) -> bool:
     """Return whether a run had the same cases."""
     with suppress(OSError, *UNREADABLE):
-        text = regular(runs() / run_id / "plan.json", LARGEST)
+        text = regular(runs() / run_id / PLAN, LARGEST)
         then = msgspec.json.decode(text, type=_Cases).cases
         now = [(case.bench, case.params, case.load) for case in plan.cases]
         return [(case.bench, case.params, case.load) for case in then] == now

@@ -6,7 +6,6 @@ it goes to its standard output; the run stays in the directory given as home.
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import os
 import signal
@@ -29,7 +28,7 @@ from rtstone.errors import (
     TargetError,
     UsageError,
 )
-from rtstone.interrupt import Interrupt
+from rtstone.interrupt import Interrupt, end_with
 from rtstone.printable import line
 
 SPARE_S = 600.0  # time limit of a job beyond ten times what it is expected to take
@@ -114,20 +113,13 @@ def _death(status: int, told: bytes) -> str:
 def main() -> None:
     """Read a task, carry it out, and write what came of it."""
     task = msgspec.json.decode(sys.stdin.buffer.read(), type=Task)
-    _end_with(task.parent)
+    if not end_with(task.parent):
+        os._exit(1)
     os.environ["RTSTONE_HOME"] = task.home
     with Interrupt() as interrupt:
         outcome = _outcome(task, interrupt)
     sys.stdout.buffer.write(msgspec.json.encode(outcome))
     sys.stdout.buffer.flush()
-
-
-def _end_with(parent: int) -> None:
-    """End when the parent ends, however it does."""
-    with suppress(AttributeError, OSError):
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
-    if os.getppid() != parent:  # it ended before prctl
-        os._exit(1)
 
 
 def _outcome(task: Task, interrupt: Interrupt) -> Outcome:

@@ -6,7 +6,6 @@ stay behind if its process is killed, as do the workers that wait for them.
 
 from __future__ import annotations
 
-import ctypes
 import multiprocessing
 import os
 import signal
@@ -16,6 +15,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any, TypeVar, cast
 
 from rtstone.errors import TargetError
+from rtstone.interrupt import end_with
 
 _A = TypeVar("_A")
 _B = TypeVar("_B")
@@ -77,9 +77,7 @@ def _answer(line: Connection) -> Any:
 def _serve(line: Connection, work: Callable[[_A], _B], parent: int) -> None:
     """Work as a worker: ignore Ctrl-C, and end with the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with suppress(AttributeError, OSError):
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
-    if os.getppid() != parent:  # the parent ended before prctl
+    if not end_with(parent):
         return
     with suppress(EOFError, OSError):
         while True:

@@ -16,6 +16,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -91,13 +92,23 @@ def place() -> Iterator[Place]:
     assert not left
 
 
+@contextmanager
+def planted(program: str) -> Iterator[None]:
+    """Run a program of Python on the last CPU, from when it has said that it is ready."""
+    pinned = f"import os\nos.sched_setaffinity(0, {{{max(os.sched_getaffinity(0))}}})\n{program}"
+    with subprocess.Popen([sys.executable, "-c", pinned], stdout=subprocess.PIPE) as process:
+        assert process.stdout
+        process.stdout.readline()
+        yield
+        process.kill()
+
+
 @pytest.fixture
 def hog() -> Iterator[None]:
     """Start a task that takes the last CPU for 3 ms, again and again, and is more urgent."""
     program = (
-        "import ctypes, os, time\n"
+        "import ctypes, time\n"
         "ctypes.CDLL(None).prctl(15, b'planted-hog')\n"
-        f"os.sched_setaffinity(0, {{{max(os.sched_getaffinity(0))}}})\n"
         "os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(60))\n"
         "print(flush=True)\n"
         "while True:\n"
@@ -105,11 +116,8 @@ def hog() -> Iterator[None]:
         "    while time.monotonic() < end: pass\n"
         "    time.sleep(0.02)\n"
     )
-    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as process:
-        assert process.stdout
-        process.stdout.readline()
+    with planted(program):
         yield
-        process.kill()
 
 
 def snapshots(found: list[Json], case: int = 1) -> dict[int, tuple[Json, bytes]]:
@@ -194,16 +202,12 @@ def test_who_had_the_cpu_is_named_and_the_parts_are_the_sample(place: Place) -> 
 def reader() -> Iterator[None]:
     """A process that is in system calls all the time, on the CPU that is measured."""
     program = (
-        f"import os\nos.sched_setaffinity(0, {{{max(os.sched_getaffinity(0))}}})\n"
         "os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))\n"
         "print(flush=True)\nzeros, room = open('/dev/zero', 'rb', 0), bytearray(1 << 20)\n"
         "while True: zeros.readinto(room)\n"
     )
-    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as process:
-        assert process.stdout
-        process.stdout.readline()
+    with planted(program):
         yield
-        process.kill()
 
 
 @realtime
@@ -222,8 +226,7 @@ def test_the_functions_are_named_that_the_interrupt_came_into(place: Place) -> N
 def timers() -> Iterator[None]:
     """Have a timer expire for which 900 wait, on the CPU that is measured: one long interrupt."""
     program = (
-        "import ctypes, os, select, time\n"
-        f"os.sched_setaffinity(0, {{{max(os.sched_getaffinity(0))}}})\n"
+        "import ctypes, select, time\n"
         "libc = ctypes.CDLL(None)\n"
         "class Times(ctypes.Structure): _fields_ = [('_', ctypes.c_long * 4)]\n"
         "file = libc.timerfd_create(1, 0)\n"
@@ -236,11 +239,8 @@ def timers() -> Iterator[None]:
         "    libc.timerfd_settime(file, 1, at, None)\n"
         "    time.sleep(0.0013)\n"
     )
-    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as process:
-        assert process.stdout
-        process.stdout.readline()
+    with planted(program):
         yield
-        process.kill()
 
 
 @realtime
