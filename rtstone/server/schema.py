@@ -1,0 +1,228 @@
+"""The tables of the server's database.
+
+They hold nothing that the run directories do not say, but for tokens, the audit log and what is
+still to be delivered: `rtstone serve --rebuild` makes the rest again.  Points in time are seconds
+since 1970, UTC.  JSON is text, as msgspec encodes the documents it is from.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+# SQLite counts rows by itself in a primary key of this type only.
+_Id = BigInteger().with_variant(Integer, "sqlite")
+
+
+def _of(table: str) -> ForeignKey:
+    """Return a reference to a row, which goes with that row."""
+    return ForeignKey(f"{table}.id", ondelete="CASCADE")
+
+
+projects = Table(
+    "projects", metadata,
+    Column("id", _Id, primary_key=True),
+    Column("name", String(64), nullable=False, unique=True),
+)  # fmt: skip
+
+# ``id``: in order of arrival.  ``series_target``: the target as trends name it.  ``grade`` and
+# ``verdict``: as the first line of the run's page has them.  ``fingerprint``: of plan and logs,
+# without the number of arrival.
+runs = Table(
+    "runs", metadata,
+    Column("id", _Id, primary_key=True),
+    Column("project", _Id, _of("projects"), nullable=False),
+    Column("run_id", String(200), nullable=False),
+    Column("fingerprint", String(64), nullable=False),
+    Column("created", String(64), nullable=False),
+    Column("begun", Float, nullable=False),
+    Column("arrived", Float, nullable=False),
+    Column("target", String(400), nullable=False),
+    Column("series_target", String(400), nullable=False),
+    Column("kernel", String(400)),
+    Column("suite", String(200)),
+    Column("label", String(400)),
+    Column("campaign", String(200)),
+    Column("status", String(20), nullable=False),
+    Column("ok", Integer, nullable=False),
+    Column("results", Integer, nullable=False),
+    Column("grade", String(8), nullable=False),
+    Column("verdict", Text, nullable=False),
+    UniqueConstraint("project", "run_id"),
+    Index(None, "project", "begun"),
+    Index(None, "project", "series_target", "begun"),
+    Index(None, "project", "campaign"),
+)  # fmt: skip
+
+# What a run is found by.  ``kind``: bench, load, flag, target, kernel or label.
+tags = Table(
+    "tags", metadata,
+    Column("project", _Id, _of("projects"), primary_key=True),
+    Column("kind", String(8), primary_key=True),
+    Column("value", String(400), primary_key=True),
+    Column("run", _Id, _of("runs"), primary_key=True),
+    Index(None, "run"),
+)  # fmt: skip
+
+# A case on a target, as rtstone.stats.trend.series tells one from the other.  ``key``: a hash of
+# what identifies it, so that its address stays.
+series = Table(
+    "series", metadata,
+    Column("id", _Id, primary_key=True),
+    Column("project", _Id, _of("projects"), nullable=False),
+    Column("key", String(16), nullable=False),
+    Column("target", String(400), nullable=False),
+    Column("identity", Text, nullable=False),
+    Column("bench", String(100), nullable=False),
+    Column("params", Text, nullable=False),
+    Column("series", String(200), nullable=False),
+    Column("load", String(400), nullable=False),
+    Column("unit", String(20), nullable=False),
+    Column("exact", Boolean, nullable=False),
+    Column("title", Text, nullable=False),
+    UniqueConstraint("project", "key"),
+    Index(None, "project", "target", "bench"),
+)  # fmt: skip
+
+# The results of a series.  ``place``: of the result in its run.
+points = Table(
+    "points", metadata,
+    Column("series", _Id, _of("series"), primary_key=True),
+    Column("run", _Id, _of("runs"), primary_key=True),
+    Column("place", Integer, primary_key=True),
+    Column("status", String(12), nullable=False),
+    Column("n", BigInteger, nullable=False),
+    Column("p50", Float),
+    Column("p99", Float),
+    Column("p999", Float),
+    Column("max", Float),
+    Column("missed", BigInteger),
+    Index(None, "run"),
+)  # fmt: skip
+
+# ``dirty``: when a run came that has not been analysed; ``claimed``: when a server began to.
+# ``usual_gap``: median of the times between the begins of its last runs, in s.
+targets = Table(
+    "targets", metadata,
+    Column("project", _Id, _of("projects"), primary_key=True),
+    Column("name", String(400), primary_key=True),
+    Column("runs", Integer, nullable=False),
+    Column("last_run", _Id, nullable=False),
+    Column("last_begun", Float, nullable=False),
+    Column("usual_gap", Float),
+    Column("dirty", Float),
+    Column("claimed", Float),
+)  # fmt: skip
+
+# The newest runs of a series as a rtstone.documents.trend.Series, for each metric.
+analyses = Table(
+    "analyses", metadata,
+    Column("series", _Id, _of("series"), primary_key=True),
+    Column("metric", String(8), primary_key=True),
+    Column("made", Float, nullable=False),
+    Column("document", Text, nullable=False),
+)  # fmt: skip
+
+# ``at_run``, ``before_run``: ids of the first run after it and of the last one before it.
+# ``begun``: of the first.  ``change``: a rtstone.documents.trend.Change.  ``notified``: when feed
+# and webhooks took notice of it.
+changes = Table(
+    "changes", metadata,
+    Column("id", _Id, primary_key=True),
+    Column("project", _Id, _of("projects"), nullable=False),
+    Column("series", _Id, _of("series"), nullable=False),
+    Column("metric", String(8), nullable=False),
+    Column("at_run", String(200), nullable=False),
+    Column("before_run", String(200), nullable=False),
+    Column("begun", Float, nullable=False),
+    Column("verdict", String(16), nullable=False),
+    Column("before_value", Float),
+    Column("after_value", Float),
+    Column("size", Float),
+    Column("found", Float, nullable=False),
+    Column("notified", Float),
+    Column("change", Text, nullable=False),
+    UniqueConstraint("series", "metric", "at_run"),
+    Index(None, "project", "verdict", "begun"),
+)  # fmt: skip
+
+# The plan of a campaign as who carries it out told it: a rtstone.documents.campaign.CampaignState.
+campaigns = Table(
+    "campaigns", metadata,
+    Column("project", _Id, _of("projects"), primary_key=True),
+    Column("name", String(200), primary_key=True),
+    Column("told", Float, nullable=False),
+    Column("state", Text, nullable=False),
+)  # fmt: skip
+
+# Runs that are no more.  A file in the project's directory says the same (places.py).
+deletions = Table(
+    "deletions", metadata,
+    Column("project", _Id, _of("projects"), primary_key=True),
+    Column("run_id", String(200), primary_key=True),
+    Column("fingerprint", String(64), nullable=False),
+    Column("at", Float, nullable=False),
+    Column("by", String(200), nullable=False),
+    Column("why", Text, nullable=False),
+)  # fmt: skip
+
+# ``hash``: SHA-256 of a secret of 256 random bits.  ``project``: None for all of them.
+tokens = Table(
+    "tokens", metadata,
+    Column("id", String(16), primary_key=True),
+    Column("hash", String(64), nullable=False),
+    Column("name", String(200), nullable=False),
+    Column("project", String(64)),
+    Column("scope", String(8), nullable=False),
+    Column("created", Float, nullable=False),
+    Column("expires", Float),
+    Column("used", Float),
+    Column("revoked", Float),
+)  # fmt: skip
+
+audit = Table(
+    "audit", metadata,
+    Column("id", _Id, primary_key=True),
+    Column("at", Float, nullable=False),
+    Column("who", String(200), nullable=False),
+    Column("client", String(64), nullable=False),
+    Column("action", String(40), nullable=False),
+    Column("project", String(64)),
+    Column("what", Text, nullable=False),
+    Column("outcome", Text, nullable=False),
+    Index(None, "at"),
+)  # fmt: skip
+
+# Messages to webhooks that are still to be delivered.
+deliveries = Table(
+    "deliveries", metadata,
+    Column("id", _Id, primary_key=True),
+    Column("hook", String(200), nullable=False),
+    Column("body", Text, nullable=False),
+    Column("made", Float, nullable=False),
+    Column("tries", Integer, nullable=False),
+    Column("next", Float, nullable=False),
+    Column("failed", Text),
+    Index(None, "next"),
+)  # fmt: skip
