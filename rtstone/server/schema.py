@@ -100,7 +100,6 @@ series = Table(
     Column("load", String(400), nullable=False),
     Column("unit", String(20), nullable=False),
     Column("exact", Boolean, nullable=False),
-    Column("title", Text, nullable=False),
     UniqueConstraint("project", "key"),
     Index(None, "project", "target", "bench"),
 )  # fmt: skip
