@@ -71,7 +71,7 @@ EXAMPLES = {
     "campaign": ("rtstone campaign plan night.toml", "rtstone campaign run night.toml"),
     "serve": (
         "rtstone serve",
-        "rtstone serve --store /srv/rtstone --listen 0.0.0.0:8420 --read token",
+        "rtstone serve --listen 0.0.0.0:8420 --read token",
     ),
     "token": ("rtstone token new ci --project firmware", "rtstone token revoke ci"),
     "check": (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import closing
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,7 +49,7 @@ DATABASE = click.option(
     "--demo", is_flag=True, help="Fill the store, which must be empty, with a year of runs first."
 )
 def command(
-    store: Path | None, listen: str, database: str | None, reading: Reading | None,
+    *, store: Path | None, listen: str, database: str | None, reading: Reading | None,
     verify: bool, rebuild: bool, demo: bool,
 ) -> int:  # fmt: skip
     """Serve a store's runs to browsers, and take in those that are pushed.
@@ -71,11 +72,8 @@ def command(
 def needed() -> None:
     """Raise UsageError unless what a server needs is installed."""
     try:
-        import alembic
-        import psycopg
-        import sqlalchemy
-        import starlette
-        import uvicorn  # noqa: F401
+        for name in ("alembic", "psycopg", "sqlalchemy", "starlette", "uvicorn"):
+            import_module(name)
     except ImportError as error:
         raise UsageError(f"{error.name} is not installed; pip install 'rtstone[server]'") from error
 
@@ -120,8 +118,6 @@ def _kept(asked: Settings, verify: bool, rebuild: bool) -> int:
 
 def _fill(asked: Settings) -> None:
     """Fill the store with runs to look at.  Raises UsageError if it is not empty."""
-    from importlib import import_module
-
     from rtstone.server.places import Places
 
     with closing(opened(asked)) as database:
@@ -140,14 +136,12 @@ def _serve(asked: Settings) -> None:
 
 def _first_line(asked: Settings) -> str:
     """Return what is told at the start: where, how much, who may read."""
-    import os
-
     from rtstone.server.places import RUN_ID, Places
 
     places = Places(asked.store)
     projects = places.projects()
     folders = [places.runs(name) for name in projects if places.runs(name).is_dir()]
-    number = sum(bool(RUN_ID.fullmatch(one)) for folder in folders for one in os.listdir(folder))
+    number = sum(bool(RUN_ID.fullmatch(one.name)) for some in folders for one in some.iterdir())
     who = "everybody" if asked.reading == "open" else "who has a token"
     many = f"{counted(number, 'run')} in {counted(len(projects), 'project')}"
     return f"{asked.base}/  {many}; {who} may read, who has a token may push"

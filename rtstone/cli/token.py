@@ -39,7 +39,7 @@ def command() -> None:
 @STORE
 @DATABASE
 def new_command(
-    name: str, project: str | None, scope: Scope, expires: str | None,
+    *, name: str, project: str | None, scope: Scope, expires: str | None,
     store: Path | None, database: str | None,
 ) -> None:  # fmt: skip
     """Make a token for NAME: who or what is to use it.

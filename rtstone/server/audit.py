@@ -15,7 +15,7 @@ _LONGEST = 500  # characters of what is told
 
 
 def note(
-    database: Database, who: str, client: str, action: str, project: str | None,
+    database: Database, *, who: str, client: str, action: str, project: str | None,
     what: str, outcome: str,
 ) -> None:  # fmt: skip
     """Append a row to the table."""
@@ -34,4 +34,7 @@ def by_command(database: Database, action: str, project: str | None, what: str) 
         user = getpass.getuser()
     except (KeyError, OSError):
         user = "unknown user"
-    note(database, user, "command line", action, project, what, "done")
+    note(
+        database, who=user, client="command line", action=action, project=project, what=what,
+        outcome="done",
+    )  # fmt: skip
