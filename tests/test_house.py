@@ -41,7 +41,7 @@ MAY_IMPORT = {
     "pytest_plugin": "api documents inputs report stats store",
     # assemble: the display of a run converts the agent's ticks to times.
     "cli": "assemble campaign documents engines explain formats inputs lab plot published report "
-    "runner simulate stats store system targets wire",
+    "runner server simulate stats store system targets wire",
 }
 
 VERSION = {"cli", "engines", "formats", "pytest_plugin", "simulate"}  # may import rtstone itself

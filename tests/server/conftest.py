@@ -24,6 +24,9 @@ from rtstone.server.database import Database
 from rtstone.server.places import MAIN, Places
 from rtstone.server.schema import metadata
 from rtstone.store import places as stores
+from tests.server.serving import served
+
+__all__ = ["served"]
 
 DAY = 86_400.0
 BEGUN = datetime(2026, 11, 1, tzinfo=UTC).timestamp()  # of the first copy, in s
