@@ -15,8 +15,10 @@ import sqlalchemy as sql
 from sqlalchemy.engine import Connection
 
 from rtstone.documents.observation import Observation
+from rtstone.documents.plan import NONE
 from rtstone.documents.run import Result, Run
 from rtstone.errors import UsageError
+from rtstone.report.parts.words import Named, telling
 from rtstone.report.run.answer import answer
 from rtstone.server.database import Database, one_writer, pairs, unless_there
 from rtstone.server.schema import points, runs, series, tags, targets
@@ -144,7 +146,7 @@ def _series(run: Run) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
 
 
 def series_row(line: Line) -> dict[str, Any]:
-    """Return the row of a series without its project and title."""
+    """Return the row of a series without its project."""
     key = line.key
     params = msgspec.json.encode(line.params, order="sorted").decode()
     told = msgspec.json.encode(dict(key.identity), order="sorted").decode()
@@ -159,7 +161,15 @@ def series_row(line: Line) -> dict[str, Any]:
         "load": key.case.load[:_LONGEST],
         "unit": key.unit[:20],
         "exact": line.exact,
+        "label": _label(line),
     }
+
+
+def _label(line: Line) -> str:
+    """Return what tells a series from others of its bench, in words."""
+    case = line.key.case
+    tables = [table for one in line.runs[0] if (table := one.table)]
+    return telling(tables, [Named(case.bench, line.params, case.series, case.load)], NONE)[0]
 
 
 def _point(place: int, result: Result) -> dict[str, Any]:

@@ -86,7 +86,8 @@ tags = Table(
 )  # fmt: skip
 
 # A case on a target, as rtstone.stats.trend.series tells one from the other.  ``key``: a hash of
-# what identifies it, so that its address stays.
+# what identifies it, so that its address stays.  ``label``: its parameters that are no defaults,
+# its series and its load, in words.
 series = Table(
     "series", metadata,
     Column("id", _Id, primary_key=True),
@@ -100,6 +101,7 @@ series = Table(
     Column("load", String(400), nullable=False),
     Column("unit", String(20), nullable=False),
     Column("exact", Boolean, nullable=False),
+    Column("label", Text, nullable=False),
     UniqueConstraint("project", "key"),
     Index(None, "project", "target", "bench"),
 )  # fmt: skip
