@@ -94,9 +94,7 @@ def _row(task: _Task) -> tuple[Any, Any]:
     return targets.c.project == task.project, targets.c.name == task.target
 
 
-def _read(
-    database: Database, places: Places, task: _Task
-) -> tuple[list[Observation], float]:
+def _read(database: Database, places: Places, task: _Task) -> tuple[list[Observation], float]:
     """Return the results of the newest runs in their order, and when the first of these began."""
     query = (
         sql.select(runs.c.run_id, runs.c.begun)
@@ -106,7 +104,7 @@ def _read(
     )
     with database.reading() as connection:
         newest = connection.execute(query).all()[::-1]
-    found = []
+    found: list[Observation] = []
     for row in newest:
         try:
             run = load(places.run(task.name, row.run_id))

@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ from rtstone.documents.observation import Observation
 from rtstone.documents.run import Result, Run
 from rtstone.errors import UsageError
 from rtstone.report.run.answer import answer
-from rtstone.server.database import Database
+from rtstone.server.database import Database, one_writer, pairs, unless_there
 from rtstone.server.schema import points, runs, series, tags, targets
 from rtstone.stats.evaluate import evaluate_run
 from rtstone.stats.trend.series import Line, identity, label, lines
@@ -173,6 +174,7 @@ def _point(place: int, result: Result) -> dict[str, Any]:
 
 def add(connection: Connection, project: int, found: Sequence[Found]) -> list[int | None]:
     """Write runs, and return their numbers; None for those that are there with that content."""
+    one_writer(connection, project)
     known = _known(connection, project, [one.row["run_id"] for one in found])
     fresh = [one for one in found if known.get(one.row["run_id"]) != one.row["fingerprint"]]
     drop(connection, project, [f.row["run_id"] for f in fresh if f.row["run_id"] in known])
@@ -184,7 +186,7 @@ def add(connection: Connection, project: int, found: Sequence[Found]) -> list[in
         query = sql.select(runs.c.run_id, runs.c.id).where(
             runs.c.project == project, runs.c.run_id.in_(ids)
         )
-        numbers = {run_id: number for run_id, number in connection.execute(query)}
+        numbers = pairs(connection, query)
         _add_tags(connection, project, fresh, numbers)
         _add_points(connection, project, fresh, numbers)
         refresh_targets(connection, project, {one.row["series_target"] for one in fresh})
@@ -195,7 +197,7 @@ def _known(connection: Connection, project: int, ids: Sequence[str]) -> dict[str
     query = sql.select(runs.c.run_id, runs.c.fingerprint).where(
         runs.c.project == project, runs.c.run_id.in_(ids)
     )
-    return {run_id: told for run_id, told in connection.execute(query)}
+    return pairs(connection, query)
 
 
 def drop(connection: Connection, project: int, ids: Iterable[str]) -> None:
@@ -203,6 +205,7 @@ def drop(connection: Connection, project: int, ids: Iterable[str]) -> None:
     wanted = list(ids)
     if not wanted:
         return
+    one_writer(connection, project)
     mine = sql.and_(runs.c.project == project, runs.c.run_id.in_(wanted))
     gone = set(connection.execute(sql.select(runs.c.series_target).where(mine)).scalars())
     connection.execute(sql.delete(runs).where(mine))
@@ -247,22 +250,14 @@ def _series_numbers(
             query = sql.select(series.c.key, series.c.id).where(
                 series.c.project == project, series.c.key.in_(keys[begin : begin + 500])
             )
-            found |= {key: number for key, number in connection.execute(query)}
+            found |= pairs(connection, query)
         return found
 
     there = known()
     if new := [{"project": project, **row} for key, row in wanted.items() if key not in there]:
-        connection.execute(_unless_there(connection), new)
+        connection.execute(unless_there(connection, series, ["project", "key"]), new)
         there = known()
     return there
-
-
-def _unless_there(connection: Connection) -> Any:
-    """Return the statement that adds a series, unless another server has meanwhile."""
-    from sqlalchemy.dialects import postgresql, sqlite
-
-    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-    return dialect.insert(series).on_conflict_do_nothing(index_elements=["project", "key"])
 
 
 def refresh_targets(connection: Connection, project: int, names: Iterable[str]) -> None:
@@ -276,7 +271,9 @@ def refresh_targets(connection: Connection, project: int, names: Iterable[str]) 
             connection.execute(sql.delete(targets).where(one))
             continue
         query = sql.select(runs.c.id, runs.c.begun).where(mine)
-        last = connection.execute(query.order_by(runs.c.begun.desc(), runs.c.id.desc()).limit(_RECENT))
+        last = connection.execute(
+            query.order_by(runs.c.begun.desc(), runs.c.id.desc()).limit(_RECENT)
+        )
         recent = last.all()
         told = {
             "runs": count, "last_run": recent[0].id, "last_begun": recent[0].begun,
@@ -288,7 +285,7 @@ def refresh_targets(connection: Connection, project: int, names: Iterable[str]) 
 
 def _gap(begun: Sequence[float]) -> float | None:
     """Return the median of the times between runs, newest first; None of one run."""
-    gaps = sorted(later - earlier for later, earlier in zip(begun, begun[1:], strict=False))
+    gaps = sorted(later - earlier for later, earlier in pairwise(begun))
     return gaps[len(gaps) // 2] if gaps else None
 
 

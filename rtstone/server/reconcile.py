@@ -16,7 +16,7 @@ from typing import NamedTuple
 import sqlalchemy as sql
 
 from rtstone.errors import UsageError
-from rtstone.server.database import Database
+from rtstone.server.database import Database, pairs
 from rtstone.server.indexing import (
     Found,
     add,
@@ -57,7 +57,7 @@ class Reconciler:
         self._unfit: dict[Path, int] = {}  # directories that could not be read, with their times
 
     def run(self) -> Reconciled:
-        """Bring the index into agreement with the directories.  It costs little if nothing changed."""
+        """Bring the index into agreement with the directories; cheap if nothing changed."""
         found = [self._project(name) for name in self._places.projects()]
         return Reconciled(sum(one.added for one in found), sum(one.removed for one in found))
 
@@ -75,7 +75,7 @@ class Reconciler:
             gone = known - there.keys()
             drop(connection, number, gone)
             deleted = _tombstones(self._places, project)
-            _note_deleted(connection, number, deleted)
+            _note_deleted(connection, number, [one for one in deleted if one.run_id not in there])
         ended = {name for name, whole in there.items() if whole}
         added = self._add(project, number, sorted(ended - known))
         self._seen[project] = changed, frozenset(there.keys() - ended)
@@ -113,7 +113,7 @@ def _time(path: Path) -> int:
 def _directories(folder: Path) -> Iterator[tuple[str, bool]]:
     """Yield the run directories of a project, and whether their runs have ended."""
     try:
-        names = os.listdir(folder)
+        names = os.listdir(folder)  # noqa: PTH208  of a hundred thousand
     except FileNotFoundError:
         return
     for name in names:
@@ -183,7 +183,7 @@ def _verified(database: Database, places: Places, project: str) -> Iterator[str]
     with database.writing() as connection:
         number = database.project(connection, project)
         query = sql.select(runs.c.run_id, runs.c.id).where(runs.c.project == number)
-        known = {run_id: run for run_id, run in connection.execute(query)}
+        known = pairs(connection, query)
     there = dict(_directories(places.runs(project)))
     for name in sorted(known.keys() - there.keys()):
         yield f"{project}/{name}: indexed, but there is no directory of it"
@@ -201,9 +201,7 @@ def _verified(database: Database, places: Places, project: str) -> Iterator[str]
                 yield from _differences(connection, f"{project}/{name}", known[name], found)
 
 
-def _differences(
-    connection: sql.Connection, name: str, number: int, found: Found
-) -> Iterator[str]:
+def _differences(connection: sql.Connection, name: str, number: int, found: Found) -> Iterator[str]:
     """Yield what the index says otherwise of a run."""
     row = connection.execute(sql.select(runs).where(runs.c.id == number)).mappings().one()
     for column, value in found.row.items():
@@ -217,8 +215,9 @@ def _differences(
     there = {tuple(row) for row in connection.execute(joined.where(points.c.run == number))}
     names = [column.name for column in columns]
     wanted = {
-        (row["key"], *(point[name] for name in names)) for row, some in found.series for point in some
+        (row["key"], *(point[name] for name in names))
+        for row, some in found.series
+        for point in some
     }
     if there != wanted:
         yield f"{name}: other results in the index than in the directory"
-

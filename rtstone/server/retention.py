@@ -12,7 +12,7 @@ import sqlalchemy as sql
 
 from rtstone.errors import UsageError
 from rtstone.inputs.server import Retention
-from rtstone.server.database import Database
+from rtstone.server.database import Database, pairs
 from rtstone.server.indexing import drop
 from rtstone.server.places import DELETED, Places
 from rtstone.server.schema import deletions, projects, runs
@@ -26,8 +26,8 @@ def remove(
 ) -> None:
     """Remove a run, its directory and its rows.
 
-    The record is written first: who pushes the run again is told so, and a server that is killed
-    meanwhile removes it when it next looks.  Raises UsageError if it cannot be removed.
+    The record comes first, and counts once the directory is gone.  Raises UsageError if the run
+    cannot be removed.
     """
     with database.writing() as connection:
         number = database.project(connection, project)
@@ -39,9 +39,9 @@ def remove(
             raise UsageError(f"no run '{run_id}', in project {project}")
     path = places.run(project, run_id)
     record = {"run_id": run_id, "fingerprint": told, "at": time(), "by": by, "why": why}
+    _note(places, project, record)
     if path.exists():
         removal.remove(path, places.runs(project))
-    _note(places, project, record)
     with database.writing() as connection:
         drop(connection, number, [run_id])
         mine = sql.and_(deletions.c.project == number, deletions.c.run_id == run_id)
@@ -69,7 +69,7 @@ def apply(database: Database, places: Places, rules: Sequence[Retention]) -> lis
     """
     gone = []
     with database.reading() as connection:
-        names = dict(connection.execute(sql.select(projects.c.name, projects.c.id)).all())  # type: ignore[arg-type]
+        names = pairs(connection, sql.select(projects.c.name, projects.c.id))
     for name, number in names.items():
         rule = next((rule for rule in rules if rule.project in (name, "*")), None)
         for run_id in _too_old(database, number, rule) if rule else ():
