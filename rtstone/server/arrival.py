@@ -151,7 +151,7 @@ class Arrival:
         """Begin it, or go on with it.  Raises StoreError, also if too many are open."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            if not self.path.exists() and len(os.listdir(self.path.parent)) >= OPEN:
+            if not self.path.exists() and sum(1 for _ in self.path.parent.iterdir()) >= OPEN:
                 raise StoreError(f"{OPEN} uploads are open; try again when some have ended")
             self.path.mkdir(exist_ok=True, mode=0o700)
             with _opened(self.path) as place:
@@ -234,15 +234,22 @@ class Appending:
             raise _full(error) from error
         return self.offset == blob.size and told.hexdigest() == blob.sha256
 
-    def unpack(self, manifest: Manifest) -> Path:
-        """Unpack the run directory, to exactly the sizes that were told, and return it.
+    @contextmanager
+    def unpacked(self, manifest: Manifest) -> Iterator[Path]:
+        """Unpack the run directory, to exactly the sizes that were told, while the block lasts.
 
         Raises UsageError for what was not packed so, StoreError.
         """
         place = self._path / manifest.run_id
+        shutil.rmtree(place, ignore_errors=True)  # of a server that was killed
         try:
-            if place.is_symlink() or place.exists():
-                shutil.rmtree(place)  # of a server that was killed
+            self._unpack(manifest, place)
+            yield place
+        finally:
+            shutil.rmtree(place, ignore_errors=True)
+
+    def _unpack(self, manifest: Manifest, place: Path) -> None:
+        try:
             place.mkdir(mode=0o755)
             os.lseek(self._handle, 0, os.SEEK_SET)
             source = _Unpacked(self._handle)
@@ -255,7 +262,6 @@ class Appending:
             raise _full(error) from error
         except zlib.error as error:
             raise UsageError("what was sent is not packed by zlib") from error
-        return place
 
 
 class _Unpacked:
