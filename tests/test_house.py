@@ -36,15 +36,23 @@ MAY_IMPORT = {
     "report": "assemble documents inputs stats system wire",  # system: what grants rights
     "engines": "",
     "campaign": "documents engines inputs runner store targets",
-    "server": "documents inputs report stats store",
+    "remote": "documents store",
+    "server": "assemble documents inputs report stats store",
     "api": "assemble documents inputs report runner stats store",
     "pytest_plugin": "api documents inputs report stats store",
     # assemble: the display of a run converts the agent's ticks to times.
     "cli": "assemble campaign documents engines explain formats inputs lab plot published report "
-    "runner server simulate stats store system targets wire",
+    "remote runner server simulate stats store system targets wire",
 }
 
-VERSION = {"cli", "engines", "formats", "pytest_plugin", "simulate"}  # may import rtstone itself
+VERSION = {
+    "cli",
+    "engines",
+    "formats",
+    "pytest_plugin",
+    "remote",
+    "simulate",
+}  # may import rtstone itself
 
 
 def _name(path: Path) -> str:

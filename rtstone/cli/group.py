@@ -22,6 +22,7 @@ COMMANDS = {
     "compare": "Compare systems, with the certainty of each difference.",
     "trend": "Show the trend of benches through stored runs, and where it changes.",
     "campaign": "Measure a matrix of targets, loads and seeds, over days.",
+    "push": "Send runs to a results server.",
     "serve": "Serve the runs of a store to a team, as pages and for programs.",
     "token": "Say who may push runs to a server, and read them.",
     "check": "Check a run against a budget: a gate for CI.",

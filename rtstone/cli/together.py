@@ -47,12 +47,12 @@ def measured(requests: Sequence[Request], interrupt: Interrupt) -> int:
         if first.json:
             print_document(_document([Lost(one.target, early) for one in requests]))
         raise
-    return _shown(
-        first,
-        [Ended(one.spec, None, one.error) if isinstance(one, Lost) else next(ended)
-         for one in prepared],
-        interrupt,
-    )  # fmt: skip
+    all_ended = [
+        Ended(one.spec, None, one.error) if isinstance(one, Lost) else next(ended)
+        for one in prepared
+    ]
+    made = [one.done.directory for one in all_ended if one.done]
+    return _shown(first, all_ended, interrupt), made
 
 
 def _check(request: Request) -> None:

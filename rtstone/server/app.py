@@ -16,10 +16,11 @@ from starlette.responses import PlainTextResponse, Response
 
 from rtstone.errors import RtstoneError, StoreError, UsageError
 from rtstone.printable import line
-from rtstone.server import answers, pages
+from rtstone.server import answers, pages, uploads
 from rtstone.server.background import Background
 from rtstone.server.database import Database
 from rtstone.server.headers import Headers
+from rtstone.server.parsing import Parser
 from rtstone.server.places import Places
 from rtstone.server.settings import Settings
 
@@ -29,10 +30,11 @@ _log = logging.getLogger("rtstone.server")
 def build(settings: Settings) -> Starlette:
     """Return the application.
 
-    Its state has ``settings``, and while it runs ``database``, ``places`` and ``background``.
+    Its state has ``settings``, and while it runs ``database``, ``places``, ``background`` and
+    ``parser``.
     """
     app = Starlette(
-        routes=[*pages.routes, *answers.routes],
+        routes=[*pages.routes, *answers.routes, *uploads.routes],
         middleware=[Middleware(Headers)],
         exception_handlers={
             HTTPException: _refused,
@@ -55,9 +57,11 @@ async def _lifespan(app: Starlette) -> AsyncIterator[None]:
     state.database = Database(state.settings.database, state.settings.store)
     state.background = Background(state.database, state.places, state.settings)
     state.background.start()
+    state.parser = Parser()
     try:
         yield
     finally:
+        state.parser.close()
         state.background.stop()
         state.database.close()
 

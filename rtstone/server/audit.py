@@ -6,8 +6,10 @@ import getpass
 from time import time
 
 import sqlalchemy as sql
+from starlette.requests import Request
 
 from rtstone.printable import line
+from rtstone.server.access import ANYBODY, Principal
 from rtstone.server.database import Database
 from rtstone.server.schema import audit
 
@@ -26,6 +28,16 @@ def note(
     }  # fmt: skip
     with database.writing() as connection:
         connection.execute(sql.insert(audit).values(row))
+
+
+def of(request: Request, action: str, project: str | None, what: str, outcome: str) -> None:
+    """Note what came of a request."""
+    who: Principal = request.scope.get("principal") or ANYBODY
+    client = request.client.host if request.client else "unknown"
+    note(
+        request.app.state.database, who=who.name, client=client, action=action, project=project,
+        what=what, outcome=outcome,
+    )  # fmt: skip
 
 
 def by_command(database: Database, action: str, project: str | None, what: str) -> None:

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from time import monotonic
 
-from rtstone.server import analysis, answers, retention
+from rtstone.server import analysis, answers, arrival, retention
 from rtstone.server.database import Database
 from rtstone.server.places import Places
 from rtstone.server.reconcile import Reconciler
@@ -62,6 +62,7 @@ class Background:
             if monotonic() >= self._hourly:
                 self._hourly = monotonic() + HOURLY_S
                 self._do("removing old runs", self._retain)
+                self._do("removing what was left of uploads", self._sweep)
             with self._round:
                 self._rounds += 1
                 self._round.notify_all()
@@ -79,6 +80,10 @@ class Background:
     def _analyse(self) -> None:
         while not self._over.is_set() and analysis.analyse_next(self._database, self._places):
             pass
+
+    def _sweep(self) -> None:
+        for project in self._places.projects():
+            arrival.sweep(self._places, project)
 
     def _retain(self) -> None:
         if self._settings.retention:

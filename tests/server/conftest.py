@@ -27,7 +27,6 @@ from rtstone.store import places as stores
 from tests.server.serving import served
 
 __all__ = ["served"]
-
 DAY = 86_400.0
 BEGUN = datetime(2026, 11, 1, tzinfo=UTC).timestamp()  # of the first copy, in s
 _POSTGRES = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
