@@ -18,7 +18,8 @@ from rtstone.server.pages.site import document, page, project_of, site, wants_js
 from rtstone.statistics import LABELS
 from rtstone.units import counted, quantity
 
-WORDS = {"bad": "Not fit.", "note": "To be looked at.", "good": "Fit.", "info": ""}
+_MARKS = {"bad": "✗", "note": "!", "good": "✓", "info": "·"}
+_NAMED = 4  # targets that the first sentence names
 _LABELS: dict[Metric | str, str] = {**LABELS, "missed": "missed"}
 
 
@@ -43,29 +44,39 @@ def overview(request: Request) -> Response:
     if wants_json(request):
         return document(told)
     silent = [one for one in told.targets if one.silent_s is not None]
-    grade = "bad" if told.worse_total else "note" if silent else "good"
+    events = _events(told.worse)
+    grade = "bad" if events else "note" if silent else "good"
     return page(
-        "server/overview.html", site(project), told=told,
-        grade=grade if told.targets else "info",
-        says=_says(told, silent), basis=_basis(told, silent),
-        worse=[_worse(project, one) for one in told.worse],
+        "server/overview.html", site(project), told=told, basis=_basis(told, silent),
+        grade=grade if told.targets else "info", says=_says(told, events, silent),
+        events=[_event(project, event) for event in events],
         targets=[_target(project, one) for one in told.targets],
         base=request.app.state.settings.base,
     )  # fmt: skip
 
 
-def _says(told: Overview, silent: Sequence[TargetState]) -> str:
+_Event = list[Seen]  # the changes of the series of a target at one run
+
+
+def _events(worse: Sequence[Seen]) -> list[_Event]:
+    """Return the changes that came with the same run of a target together, newest first."""
+    found: dict[tuple[str, str], _Event] = {}
+    for one in worse:
+        found.setdefault((one.series.target, one.at_run), []).append(one)
+    return list(found.values())
+
+
+def _says(told: Overview, events: Sequence[_Event], silent: Sequence[TargetState]) -> str:
     """Return the answer in a sentence."""
     if not told.targets:
         return "Nothing has been measured yet."
-    where = sum(bool(one.worse) for one in told.targets)
     of = counted(len(told.targets), "target")
-    if told.worse_total:
-        many = counted(told.worse_total, "change")
-        told_worse = f"{many} for the worse in {told.days} days, on {where} of {of}"
-    else:
-        told_worse = f"Nothing got worse in {told.days} days, on {of}"
-    return f"{told_worse}{_silent(silent)}."
+    if not events:
+        return f"Nothing got worse in {told.days} days, on {of}{_silent(silent)}."
+    names = [event[0].series.target for event in events]
+    where = dict.fromkeys(names)
+    which = ", ".join(list(where)[:_NAMED]) + (" and others" if len(where) > _NAMED else "")
+    return f"{len(where)} of {of} got worse in {told.days} days: {which}{_silent(silent)}."
 
 
 def _silent(silent: Sequence[TargetState]) -> str:
@@ -89,24 +100,47 @@ def _basis(told: Overview, silent: Sequence[TargetState]) -> list[str]:
 
 def span(seconds: float) -> str:
     """Return a span of hours or days in words."""
-    if seconds < 2 * queries.DAY:
-        return counted(max(1, round(seconds / 3600)), "hour")
-    return counted(round(seconds / queries.DAY), "day")
+    hours = max(1, round(seconds / 3600))
+    if hours < 24:
+        return counted(hours, "hour")
+    return counted(round(hours / 24), "day")
+
+
+def _event(project: str, event: _Event) -> dict[str, Any]:
+    first = max(event, key=lambda one: _ratio(one) or 0.0)
+    told = next((one for one in event if one.differences), event[0])
+    differs = switch(told.differences[0]) if told.differences else "no condition that is known"
+    return {
+        "target": first.series.target,
+        "target_link": _target_link(project, first.series.target),
+        "since": first.since,
+        "run": f"/p/{project}/runs/{quote(first.at_run)}",
+        "compare": f"/p/{project}/compare?run={quote(first.before_run)}&run={quote(first.at_run)}",
+        "largest": size(first),
+        "differs": differs,
+        "series": [_worse(project, one) for one in event],
+    }
+
+
+def _ratio(one: Seen) -> float | None:
+    """Return the level after a change divided by the one before, None if that is no number."""
+    if one.unit == "%" or not one.before or one.after is None:
+        return None
+    return one.after / one.before
 
 
 def _worse(project: str, one: Seen) -> dict[str, Any]:
-    metric = _LABELS.get(one.metric, one.metric)
     return {
         "link": f"/p/{project}/series/{one.series.key}",
-        "title": f"{one.series.title}: {metric}",
-        "target": one.series.target,
-        "since": one.since,
-        "run": f"/p/{project}/runs/{quote(one.at_run)}",
+        "title": f"{one.series.title}: {_LABELS.get(one.metric, one.metric)}",
         "before": value(one.before, one.unit),
         "after": value(one.after, one.unit),
         "size": size(one),
-        "differs": switch(one.differences[0]) if one.differences else "no condition that is known",
     }
+
+
+def _target_link(project: str, name: str) -> str:
+    return f"/p/{project}/series?target={quote(name, safe='')}"
 
 
 def value(number: float | None, unit: str) -> str:
@@ -118,8 +152,9 @@ def value(number: float | None, unit: str) -> str:
 
 def size(one: Seen) -> str:
     """Return how much a level changed."""
-    if one.before and one.after is not None and one.unit != "%":
-        return f"{100 * (one.after / one.before - 1):+.3g}%"
+    ratio = _ratio(one)
+    if ratio is not None:
+        return f"{100 * (ratio - 1):+.3g}%"
     apart = (one.after or 0.0) - (one.before or 0.0)
     return f"{apart:+.3g} {'points' if one.unit == '%' else one.unit}"
 
@@ -128,9 +163,9 @@ def _target(project: str, one: TargetState) -> dict[str, Any]:
     usual = "" if one.usual_gap_s is None else f"every {span(one.usual_gap_s)}"
     return {
         "name": one.name,
-        "link": f"/p/{project}/series?target={quote(one.name, safe='')}",
+        "link": _target_link(project, one.name),
         "grade": one.last.grade,
-        "word": WORDS[one.last.grade],
+        "mark": _MARKS[one.last.grade],
         "verdict": one.last.verdict,
         "run": f"/p/{project}/runs/{quote(one.last.run_id)}",
         "when": one.last.created,
