@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-from rtstone.documents.run import Value
+from rtstone.documents.run import Run, Value
 from rtstone.documents.trend import Metric, Switch
 from rtstone.documents.trend import Series as Followed
 
@@ -200,3 +200,22 @@ class Campaigns(msgspec.Struct, frozen=True, kw_only=True):
     schema: str = "rtstone.server.campaigns/1"
     project: str
     campaigns: list[ListedCampaign]
+
+
+class Observed(msgspec.Struct, frozen=True, kw_only=True):
+    """The head of results that are sent: how many runs follow, how many older ones do not."""
+
+    schema: str = "rtstone.server.observations/1"
+    runs: int
+    left: int
+
+
+class ObservedRun(msgspec.Struct, frozen=True, kw_only=True):
+    """A run with some of its results.
+
+    ``damaged``: why it could not be read.
+    """
+
+    run_id: str
+    run: Run | None = None
+    damaged: str | None = None

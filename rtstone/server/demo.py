@@ -19,7 +19,7 @@ import msgspec
 import numpy as np
 
 from rtstone.documents.plan import Plan
-from rtstone.documents.run import Clock, Result, Run, Value
+from rtstone.documents.run import Clock, Result, Run, Target, Value
 from rtstone.errors import UsageError
 from rtstone.inputs.suite import Asked
 from rtstone.interrupt import Interrupt
@@ -59,12 +59,18 @@ class _Target(NamedTuple):
     exact: bool = False
 
 
-_PI: dict[str, Value] = {"kernel.release": "6.1.0-31-rt-arm64", "kernel.cmdline": "quiet isolcpus=3",
-                         "cpu.model": "Cortex-A72", "cpu.governor": "performance"}  # fmt: skip
-_PC: dict[str, Value] = {"kernel.release": "6.1.0-31-rt-amd64", "cpu.model": "Atom x6425E",
-                         "kernel.cmdline": "quiet nohz_full=2-3", "cpu.governor": "performance"}  # fmt: skip
-_PLC: dict[str, Value] = {"kernel.release": "5.10.0-33-rt-amd64", "cpu.model": "Celeron J1900",
-                          "kernel.cmdline": "quiet"}  # fmt: skip
+_PI: dict[str, Value] = {
+    "kernel.release": "6.1.0-31-rt-arm64", "kernel.cmdline": "quiet isolcpus=3",
+    "cpu.model": "Cortex-A72", "cpu.governor": "performance",
+}  # fmt: skip
+_PC: dict[str, Value] = {
+    "kernel.release": "6.1.0-31-rt-amd64", "kernel.cmdline": "quiet nohz_full=2-3",
+    "cpu.model": "Atom x6425E", "cpu.governor": "performance",
+}  # fmt: skip
+_PLC: dict[str, Value] = {
+    "kernel.release": "5.10.0-33-rt-amd64", "kernel.cmdline": "quiet",
+    "cpu.model": "Celeron J1900",
+}  # fmt: skip
 _TARGETS = (
     _Target("pi4-rt", 0, 1.0, (
         _Phase(365, 1.0, _PI),
@@ -95,7 +101,10 @@ def fill(database: Database, places: Places) -> None:
         chance = np.random.default_rng(_SEED)
         for target in _TARGETS:
             for number, (day, phase) in enumerate(_days(target)):
-                _place(folder, target, number, day, phase, templates[target.model], chance)
+                begun = datetime.fromtimestamp(time() - day * _DAY, UTC).replace(microsecond=0)
+                path = folder / f"{begun:%Y%m%d-%H%M%S}.{target.name}-{number:03}"
+                made = _made(target, phase, templates[target.model].run, chance)
+                _write(path, begun, made, templates[target.model])
     reconcile(database, places)
 
 
@@ -127,33 +136,25 @@ def _days(target: _Target) -> Iterator[tuple[float, _Phase]]:
         day -= target.gap if day < 120 else max(target.gap, 7.0)
 
 
-def _place(
-    folder: Path, target: _Target, number: int, day: float, phase: _Phase, of: _Template,
-    chance: np.random.Generator,
-) -> None:  # fmt: skip
-    begun = datetime.fromtimestamp(time() - day * _DAY, UTC).replace(microsecond=0)
-    run_id = f"{begun:%Y%m%d-%H%M%S}.{target.name}-{number:03}"
-    same: dict[str, object] = {"run_id": run_id, "created": begun.isoformat()}
-    detail = of.run.target.detail if target.exact else {"machine": target.name}
-    where = msgspec.structs.replace(
-        of.run.target, called=target.name, name=of.run.target.name if target.exact else "ssh:lab",
-        detail=detail,
-    )  # fmt: skip
-    scatter = [1.0 if target.exact else chance.normal(1.0, _SCATTER) for _ in of.run.results]
+def _made(target: _Target, phase: _Phase, of: Run, chance: np.random.Generator) -> Run:
+    """Return a run of a target in a phase of its year, without its time."""
+    scatter = [1.0 if target.exact else chance.normal(1.0, _SCATTER) for _ in of.results]
     factors = [phase.factor * one for one in scatter]
-    run = msgspec.structs.replace(
-        of.run, **same, target=where, notes=[_NOTE],
-        conditions=of.run.conditions if target.exact else phase.conditions,
-        results=[_scaled(one, by) for one, by in zip(of.run.results, factors, strict=True)],
-    )  # fmt: skip
-    if not target.exact:
-        run = _machine(run)
-    path = folder / run_id
+    results = [_scaled(one, by) for one, by in zip(of.results, factors, strict=True)]
+    run = msgspec.structs.replace(of, results=results, notes=[_NOTE])
+    if target.exact:
+        return run
+    where = Target(name="ssh:lab", called=target.name, detail={"machine": target.name})
+    return _machine(msgspec.structs.replace(run, target=where, conditions=phase.conditions))
+
+
+def _write(path: Path, begun: datetime, run: Run, of: _Template) -> None:
+    """Write a run begun at that time to a new directory, with the log of the one it is made of."""
+    same = {"run_id": path.name, "created": begun.isoformat(), "target": run.target}
     path.mkdir(mode=0o700)
-    plan = msgspec.structs.replace(of.plan, **same, target=where)
-    (path / PLAN).write_bytes(msgspec.json.encode(plan))
+    (path / PLAN).write_bytes(msgspec.json.encode(msgspec.structs.replace(of.plan, **same)))
     os.link(of.path / LOG, path / LOG)
-    (path / RUN).write_bytes(msgspec.json.encode(run))
+    (path / RUN).write_bytes(msgspec.json.encode(msgspec.structs.replace(run, **same)))
 
 
 def _machine(run: Run) -> Run:

@@ -21,6 +21,7 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
 )
+from sqlalchemy.dialects import postgresql
 
 metadata = MetaData(
     naming_convention={
@@ -33,6 +34,10 @@ metadata = MetaData(
 
 # SQLite counts rows by itself in a primary key of this type only.
 _Id = BigInteger().with_variant(Integer, "sqlite")
+
+
+# Ordered by code point, whatever the database's language: it is searched by its beginning.
+_Tag = String(400).with_variant(postgresql.VARCHAR(400, collation="C"), "postgresql")
 
 
 def _of(table: str) -> ForeignKey:
@@ -80,7 +85,7 @@ tags = Table(
     "tags", metadata,
     Column("project", _Id, _of("projects"), primary_key=True),
     Column("kind", String(8), primary_key=True),
-    Column("value", String(400), primary_key=True),
+    Column("value", _Tag, primary_key=True),
     Column("run", _Id, _of("runs"), primary_key=True),
     Index(None, "run"),
 )  # fmt: skip

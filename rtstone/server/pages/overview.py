@@ -10,17 +10,16 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from rtstone.documents.server import Overview, Projects, Seen, TargetState
-from rtstone.documents.trend import Metric
 from rtstone.report.trend.text import switch
 from rtstone.server.access import require
 from rtstone.server.pages import queries
 from rtstone.server.pages.site import document, page, project_of, site, wants_json
-from rtstone.statistics import LABELS
+from rtstone.statistics import LABELS as _NAMES
 from rtstone.units import counted, quantity
 
 _MARKS = {"bad": "✗", "note": "!", "good": "✓", "info": "·"}
 _NAMED = 4  # targets that the first sentence names
-_LABELS: dict[Metric | str, str] = {**LABELS, "missed": "missed"}
+LABELS: dict[str, str] = {**_NAMES, "missed": "missed"}
 
 
 def projects(request: Request) -> Response:
@@ -132,7 +131,7 @@ def _ratio(one: Seen) -> float | None:
 def _worse(project: str, one: Seen) -> dict[str, Any]:
     return {
         "link": f"/p/{project}/series/{one.series.key}",
-        "title": f"{one.series.title}: {_LABELS.get(one.metric, one.metric)}",
+        "title": f"{one.series.title}: {LABELS.get(one.metric, one.metric)}",
         "before": value(one.before, one.unit),
         "after": value(one.after, one.unit),
         "size": size(one),

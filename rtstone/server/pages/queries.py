@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from time import time
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import msgspec
 import sqlalchemy as sql
@@ -30,6 +30,7 @@ from rtstone.documents.server import (
 )
 from rtstone.documents.trend import Change
 from rtstone.documents.trend import Series as Followed
+from rtstone.server.indexing import seconds as _seconds
 from rtstone.server.schema import (
     analyses,
     campaigns,
@@ -50,6 +51,7 @@ POINTS = 1000  # newest results of a series that are listed
 PAGE = 50  # runs on a page of search
 KINDS = ("target", "kernel", "bench", "load", "label", "flag")
 PREFIXED = {"target", "kernel", "label"}  # are also found by their beginning
+_LATEST = 20  # newest runs of a target that have its latest results
 _LAST = "\U0010ffff"
 _RUN = [
     runs.c[name]
@@ -62,6 +64,11 @@ _SERIES = [series.c[name] for name in SeriesHead.__struct_fields__]
 def told(seconds: float) -> str:
     """Return a point in time in ISO 8601."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+
+
+def seconds(created: str) -> float:
+    """Return a point in time in s since 1970; one that is none as that."""
+    return _seconds(created, 0.0)
 
 
 def project_id(connection: Connection, name: str) -> int:
@@ -174,6 +181,116 @@ def _change(row: Any) -> Seen:
     )  # fmt: skip
 
 
+def worse(connection: Connection, name: str, days: int, most: int) -> Iterable[Seen]:
+    """Return the changes for the worse of a project's last days, newest first."""
+    project = project_id(connection, name)
+    return _seen(connection, project, time() - days * DAY, most)
+
+
+class Unannounced(NamedTuple):
+    """A change of which nobody was told; ``news``: it is not long past."""
+
+    number: int
+    seen: Seen
+    news: bool
+
+
+def unannounced(connection: Connection, name: str, days: int) -> list[Unannounced]:
+    """Return the changes for the worse that were not announced, oldest first."""
+    query = (
+        sql.select(*_SERIES, *(c for c in changes.c if c.name != "series"))
+        .join(series, series.c.id == changes.c.series)
+        .join(projects, projects.c.id == changes.c.project)
+        .where(projects.c.name == name, changes.c.verdict == "worse", changes.c.notified.is_(None))
+        .order_by(changes.c.begun, changes.c.id)
+    )
+    since = time() - days * DAY
+    rows = connection.execute(query).all()
+    return [Unannounced(row.id, _change(row), row.begun >= since) for row in rows]
+
+
+class Standing(NamedTuple):
+    """Where a series stands.  ``worse_since``: since when it is worse, None if it is not."""
+
+    title: str
+    unit: str
+    latest: float | None
+    worse_since: str | None
+
+
+def standing(connection: Connection, name: str, key: str, metric: str) -> Standing:
+    """Return where a series stands: it is worse until it becomes better.
+
+    Raises HTTPException 404.
+    """
+    project = project_id(connection, name)
+    row = connection.execute(
+        sql.select(series.c.id, *_SERIES).where(series.c.project == project, series.c.key == key)
+    ).first()
+    if row is None:
+        raise HTTPException(404, f"no series '{key}', in project {name}")
+    newest = (
+        sql.select(points.c[metric])
+        .join(runs, runs.c.id == points.c.run)
+        .where(points.c.series == row.id, points.c.status == "ok")
+        .order_by(runs.c.begun.desc(), points.c.run.desc())
+        .limit(1)
+    )
+    last = connection.execute(
+        sql.select(changes.c.verdict, changes.c.begun)
+        .where(changes.c.series == row.id, changes.c.metric == metric)
+        .order_by(changes.c.begun.desc())
+        .limit(1)
+    ).first()
+    return Standing(
+        title=_head(row).title, unit="activations" if metric == "missed" else row.unit,
+        latest=connection.execute(newest).scalar(),
+        worse_since=told(last.begun) if last and last.verdict == "worse" else None,
+    )  # fmt: skip
+
+
+def there(connection: Connection, names: Iterable[str]) -> list[str]:
+    """Return those of the projects that have runs, or had some."""
+    known = set(connection.execute(sql.select(projects.c.name)).scalars())
+    return [name for name in names if name in known]
+
+
+def latest_points(connection: Connection, name: str) -> list[Any]:
+    """Return the newest result of each series that the last runs of its target have."""
+    project = project_id(connection, name)
+    ranked = (
+        sql.select(
+            runs.c.id, runs.c.begun,
+            sql.func.row_number().over(
+                partition_by=runs.c.series_target, order_by=(runs.c.begun.desc(), runs.c.id.desc())
+            ).label("age"),
+        )
+        .where(runs.c.project == project)
+        .subquery()
+    )  # fmt: skip
+    values = [points.c[n] for n in ("p50", "p99", "p999", "max", "missed")]
+    query = (
+        sql.select(*_SERIES, *values)
+        .join(points, points.c.series == series.c.id)
+        .join(ranked, ranked.c.id == points.c.run)
+        .where(ranked.c.age <= _LATEST, points.c.status == "ok")
+        .order_by(ranked.c.begun, ranked.c.id)
+    )
+    newest = {row.key: row for row in connection.execute(query)}
+    return sorted(newest.values(), key=lambda row: (row.target, row.bench, row.key))
+
+
+def runs_with(connection: Connection, name: str, benches: Sequence[str]) -> list[str]:
+    """Return the ids of the runs that have one of these benches or families, as they came."""
+    project = project_id(connection, name)
+    named = [sql.or_(tags.c.value == bench, _begins(f"{bench}.")) for bench in benches]
+    mine = sql.select(tags.c.run).where(
+        tags.c.project == project, tags.c.kind == "bench", sql.or_(*named)
+    )
+    query = sql.select(runs.c.run_id).where(runs.c.project == project, runs.c.id.in_(mine))
+    return list(connection.execute(query.order_by(runs.c.id)).scalars())
+
+
 # ---- series -------------------------------------------------------------------------------------
 
 
@@ -270,9 +387,14 @@ def search(
 def _tagged(project: int, kind: str, value: str) -> Any:
     same = tags.c.value == value
     if kind in PREFIXED:
-        same = sql.and_(tags.c.value >= value, tags.c.value < value + _LAST)
+        same = _begins(value)
     mine = sql.select(tags.c.run).where(tags.c.project == project, tags.c.kind == kind, same)
     return runs.c.id.in_(mine)
+
+
+def _begins(text: str) -> Any:
+    """Return the condition that a tag begins so."""
+    return sql.and_(tags.c.value >= text, tags.c.value < text + _LAST)
 
 
 def _place(after: str) -> tuple[float, int]:
