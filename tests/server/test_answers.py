@@ -32,7 +32,7 @@ from tests.server.serving import Served, serving
 
 NOW = (time() - BEGUN) / DAY
 ATOM = "{http://www.w3.org/2005/Atom}"
-EVIL = '<b>"\\{}\'&'
+EVIL = "<b>\"\\{}'&"
 
 
 @pytest.fixture

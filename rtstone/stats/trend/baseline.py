@@ -1,7 +1,8 @@
 """The gate "not worse than before": a run against earlier runs of a system that did not change.
 
 The runs are compared as `rtstone compare` does, all effects judged together: of runs of a system
-that does not change, at most 5% fail.  What is not shown to be worse passes, as with a trend.
+that does not change, at most 5% fail.  What is not shown to be worse passes, as with a trend; what
+differs, but by too few runs to rule out chance, is inconclusive.
 """
 
 from __future__ import annotations
@@ -82,7 +83,17 @@ def _judged(effect: Effect, *, enough: bool, n: int) -> tuple[Verdict, str | Non
         return "failed", f"{_size(effect)} against the earlier runs"
     if not enough:
         return "inconclusive", f"earlier runs: {n}; it takes {LEAST} to know how runs scatter"
+    if effect.verdict == "inconclusive" and _differs(effect):
+        return "inconclusive", f"{_size(effect)} against the earlier runs: {effect.reason}"
     return "passed", None
+
+
+def _differs(effect: Effect) -> bool:
+    """Return whether the interval excludes that nothing changed, though the runs are too few."""
+    if effect.ci95 is not None:
+        return not effect.ci95[0] <= 1 <= effect.ci95[1]
+    ends = effect.difference_ci95
+    return ends is not None and not ends[0] <= 0 <= ends[1]
 
 
 def _size(effect: Effect) -> str:
