@@ -88,6 +88,7 @@ tags = Table(
     Column("value", _Tag, primary_key=True),
     Column("run", _Id, _of("runs"), primary_key=True),
     Index(None, "run"),
+    sqlite_with_rowid=False,
 )  # fmt: skip
 
 # A case on a target, as rtstone.stats.trend.series tells one from the other.  ``key``: a hash of
@@ -125,6 +126,7 @@ points = Table(
     Column("max", Float),
     Column("missed", BigInteger),
     Index(None, "run"),
+    sqlite_with_rowid=False,
 )  # fmt: skip
 
 # ``dirty``: when a run came that has not been analysed; ``claimed``: when a server began to.
