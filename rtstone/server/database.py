@@ -8,14 +8,20 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sql
+from alembic import command
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import Insert, Select, Table
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.pool import NullPool
 
+from rtstone import resources
 from rtstone.errors import UsageError
-from rtstone.server.schema import metadata, projects
+from rtstone.server.schema import projects
 
+_SCRIPTS = resources.path("server") / "migrations"
 FILE = "server.db"  # in the store, unless another database is named
 _BUSY_S = 30  # how long a writer waits for another
 _LOCK = 0x7274  # the class of our locks in PostgreSQL
@@ -31,8 +37,24 @@ class Database:
         self.migrate()
 
     def migrate(self) -> None:
-        """Bring the tables to the newest version."""
-        metadata.create_all(self.engine)
+        """Bring the tables to the newest version; one server at a time.
+
+        Raises UsageError if a newer rtstone has made them.
+        """
+        with self.writing() as connection:
+            if connection.dialect.name == "postgresql":
+                connection.execute(sql.select(sql.func.pg_advisory_xact_lock(_LOCK, 0)))
+            config = Config()
+            config.set_main_option("script_location", str(_SCRIPTS).replace("%", "%%"))
+            config.attributes["connection"] = connection
+            known = {one.revision for one in ScriptDirectory.from_config(config).walk_revisions()}
+            found = MigrationContext.configure(connection).get_current_revision()
+            if found is not None and found not in known:
+                raise UsageError(
+                    f"a newer rtstone has made the database (version {found}); "
+                    "update rtstone, or name another --database"
+                )
+            command.upgrade(config, "head")
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
