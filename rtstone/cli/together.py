@@ -24,12 +24,14 @@ from rtstone.errors import Interrupted, UsageError
 from rtstone.interrupt import Interrupt
 from rtstone.runner.listener import Listener
 from rtstone.runner.together import Ended, Lost, Member, measure_together, prepare
+from rtstone.store.rundir import RunDirectory
 
 
-def measured(requests: Sequence[Request], interrupt: Interrupt) -> int:
-    """Measure the same on several targets at once, print all runs, and return the exit code.
+def measured(requests: Sequence[Request], interrupt: Interrupt) -> tuple[int, list[RunDirectory]]:
+    """Measure the same on several targets at once, and print all runs.
 
-    It is the highest of all: one that failed does not cost the others.  Raises UsageError as long
+    Returns the exit code, the highest of all (one that failed does not cost the others), and the
+    directories of the runs.  Raises UsageError as long
     as nothing has been measured.
     """
     first = requests[0]

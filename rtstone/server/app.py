@@ -7,12 +7,14 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import sqlalchemy as sql
 from sqlalchemy.exc import OperationalError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
 
 from rtstone.errors import RtstoneError, StoreError, UsageError
 from rtstone.printable import line
@@ -20,6 +22,8 @@ from rtstone.server import answers, pages, uploads
 from rtstone.server.background import Background
 from rtstone.server.database import Database
 from rtstone.server.headers import Headers
+from rtstone.server.limits import Guard
+from rtstone.server.pages.site import error_page, wants_json
 from rtstone.server.parsing import Parser
 from rtstone.server.places import Places
 from rtstone.server.settings import Settings
@@ -34,8 +38,8 @@ def build(settings: Settings) -> Starlette:
     ``parser``.
     """
     app = Starlette(
-        routes=[*pages.routes, *answers.routes, *uploads.routes],
-        middleware=[Middleware(Headers)],
+        routes=[*pages.routes, *answers.routes, *uploads.routes, Route("/healthz", health)],
+        middleware=[Middleware(Headers), Middleware(Guard, settings=settings)],
         exception_handlers={
             HTTPException: _refused,
             RtstoneError: _failed,
@@ -76,6 +80,16 @@ def make_store(settings: Settings) -> None:
         raise UsageError(f"not a store, {settings.store}: {error.strerror}") from error
 
 
+def health(request: Request) -> Response:
+    """Say whether the database answers and the store can be written, for who watches it."""
+    state = request.app.state
+    with state.database.reading() as connection:
+        connection.execute(sql.select(sql.literal(1)))
+    if not os.access(state.settings.store, os.W_OK | os.X_OK):
+        return _told("the store cannot be written", 503)
+    return _told("ok", 200)
+
+
 # ---- errors: one line each ----------------------------------------------------------------------
 
 
@@ -84,15 +98,26 @@ def _told(text: str, status: int, headers: dict[str, str] | None = None) -> Resp
 
 
 def _refused(request: Request, error: Exception) -> Response:
+    """Return a refusal: as a page for browsers, else as a line."""
     assert isinstance(error, HTTPException)
     headers = dict(error.headers) if error.headers else None
     if error.status_code in {204, 304}:
         return Response(status_code=error.status_code, headers=headers)
-    return _told(error.detail, error.status_code, headers)
+    return _answered(request, error.detail, error.status_code, headers)
 
 
 def _failed(request: Request, error: Exception) -> Response:
-    return _told(str(error), 507 if isinstance(error, StoreError) else 400)
+    return _answered(request, str(error), 507 if isinstance(error, StoreError) else 400)
+
+
+def _answered(
+    request: Request, text: str, status: int, headers: dict[str, str] | None = None
+) -> Response:
+    if "text/html" not in request.headers.get("accept", "") or wants_json(request):
+        return _told(text, status, headers)
+    found = error_page(status, line(text))
+    found.headers.update(headers or {})
+    return found
 
 
 def _unavailable(request: Request, error: Exception) -> Response:

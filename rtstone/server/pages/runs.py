@@ -118,10 +118,10 @@ def _there(request: Request, project: str, run_id: str) -> Path:
 
 def file(request: Request) -> Response:
     """Return a file of a run as it is stored: its plan, a log, or its document."""
-    name = request.path_params["name"]
+    project, name = project_of(request), request.path_params["name"]
     if not FILES.fullmatch(name):
         raise HTTPException(404, f"no file '{name}' of a run; plan.json, run.json or wire.log")
-    path = _there(request, project_of(request), request.path_params["run_id"]) / name
+    path = _there(request, project, request.path_params["run_id"]) / name
     if not path.is_file() or path.is_symlink():
         raise HTTPException(404, f"the run has no {name}")
     kind = "application/json" if name.endswith(".json") else "text/plain; charset=utf-8"

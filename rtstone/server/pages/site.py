@@ -51,8 +51,7 @@ def wants_json(request: Request) -> bool:
     return request.url.path.endswith(".json")
 
 
-def error(request: Request, status: int, says: str) -> Response:
+def error_page(status: int, says: str) -> Response:
     """Return an error as a page: one line, and the way back."""
-    return HTMLResponse(
-        framed("server/error.html", _NOTHING, site(None), status=status, says=says), status
-    )
+    text = framed("server/error.html", _NOTHING, site(None), status=status, says=says)
+    return HTMLResponse(text, status)
