@@ -37,7 +37,8 @@ MAY_IMPORT = {
     "engines": "",
     "campaign": "documents engines inputs runner store targets",
     "remote": "documents store",
-    "server": "assemble documents inputs report stats store",
+    # runner: the demonstration measures on the simulated system
+    "server": "assemble documents inputs report runner stats store",
     "api": "assemble documents inputs report runner stats store",
     "pytest_plugin": "api documents inputs report stats store",
     # assemble: the display of a run converts the agent's ticks to times.
@@ -51,6 +52,7 @@ VERSION = {
     "formats",
     "pytest_plugin",
     "remote",
+    "server",
     "simulate",
 }  # may import rtstone itself
 

@@ -70,6 +70,10 @@ EXAMPLES = {
         "rtstone trend sem --metric p99 --by kernel --target qemu -o trend.html",
     ),
     "campaign": ("rtstone campaign plan night.toml", "rtstone campaign run night.toml"),
+    "push": (
+        "rtstone push https://rt.example.org/p/firmware last",
+        "rtstone push https://rt.example.org/p/firmware",
+    ),
     "serve": (
         "rtstone serve",
         "rtstone serve --listen 0.0.0.0:8420 --read token",

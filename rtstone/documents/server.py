@@ -103,7 +103,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     analysed yet.
     """
 
-    schema: str = "rtstone.server.overview/1"
+    schema: str = "rtstone.server-overview/1"
     project: str
     made: str
     days: int
@@ -128,7 +128,7 @@ class Project(msgspec.Struct, frozen=True, kw_only=True):
 class Projects(msgspec.Struct, frozen=True, kw_only=True):
     """The projects of a server that who asks may read."""
 
-    schema: str = "rtstone.server.projects/1"
+    schema: str = "rtstone.server-projects/1"
     projects: list[Project]
 
 
@@ -154,7 +154,7 @@ class SeriesView(msgspec.Struct, frozen=True, kw_only=True):
     ``points``: the newest results, oldest first; ``of``: how many there are.
     """
 
-    schema: str = "rtstone.server.series/1"
+    schema: str = "rtstone.server-series/1"
     project: str
     series: SeriesHead
     trends: list[Followed]
@@ -166,7 +166,7 @@ class SeriesView(msgspec.Struct, frozen=True, kw_only=True):
 class SeriesList(msgspec.Struct, frozen=True, kw_only=True):
     """The series of a target.  ``changes``: by key, changes for the worse of all its time."""
 
-    schema: str = "rtstone.server.series-list/1"
+    schema: str = "rtstone.server-series-list/1"
     project: str
     target: str
     series: list[SeriesHead]
@@ -176,7 +176,7 @@ class SeriesList(msgspec.Struct, frozen=True, kw_only=True):
 class Search(msgspec.Struct, frozen=True, kw_only=True):
     """Runs that match, newest first.  ``after``: what to ask with for those that follow."""
 
-    schema: str = "rtstone.server.search/1"
+    schema: str = "rtstone.server-search/1"
     project: str
     asked: dict[str, str]
     runs: list[ListedRun]
@@ -197,7 +197,7 @@ class ListedCampaign(msgspec.Struct, frozen=True, kw_only=True):
 class Campaigns(msgspec.Struct, frozen=True, kw_only=True):
     """The campaigns of a project, the newest first."""
 
-    schema: str = "rtstone.server.campaigns/1"
+    schema: str = "rtstone.server-campaigns/1"
     project: str
     campaigns: list[ListedCampaign]
 
@@ -205,7 +205,7 @@ class Campaigns(msgspec.Struct, frozen=True, kw_only=True):
 class Observed(msgspec.Struct, frozen=True, kw_only=True):
     """The head of results that are sent: how many runs follow, how many older ones do not."""
 
-    schema: str = "rtstone.server.observations/1"
+    schema: str = "rtstone.server-observations/1"
     runs: int
     left: int
 
