@@ -36,15 +36,25 @@ MAY_IMPORT = {
     "report": "assemble documents inputs stats system wire",  # system: what grants rights
     "engines": "",
     "campaign": "documents engines inputs runner store targets",
-    "server": "",
+    "remote": "documents store",
+    # runner: the demonstration measures on the simulated system
+    "server": "assemble documents inputs report runner stats store",
     "api": "assemble documents inputs report runner stats store",
     "pytest_plugin": "api documents inputs report stats store",
     # assemble: the display of a run converts the agent's ticks to times.
     "cli": "assemble campaign documents engines explain formats inputs lab plot published report "
-    "runner simulate stats store system targets wire",
+    "remote runner server simulate stats store system targets wire",
 }
 
-VERSION = {"cli", "engines", "formats", "pytest_plugin", "simulate"}  # may import rtstone itself
+VERSION = {
+    "cli",
+    "engines",
+    "formats",
+    "pytest_plugin",
+    "remote",
+    "server",
+    "simulate",
+}  # may import rtstone itself
 
 
 def _name(path: Path) -> str:

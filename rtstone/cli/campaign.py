@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rtstone.cli.pushing import PUSH, Reporter, checked
 from rtstone.cli.streams import say
 from rtstone.cli.working import working
 from rtstone.errors import Inconclusive, UsageError
@@ -64,13 +65,14 @@ def plan_command(file: Path, json: bool) -> None:
     help="What carries out the jobs: local (default), processes of this machine, or dask:ADDRESS, "
     "the workers of a dask cluster.",
 )  # fmt: skip
+@PUSH
 @_JSON
-def run_command(file: Path, engine: str, json: bool) -> int:
+def run_command(file: Path, engine: str, push: str | None, json: bool) -> int:
     """Carry out what is planned and has not been done, until nothing is left.
 
     May be started again at any time, and several times at once.
     """
-    return _carry_out(file, json, engine=engine)
+    return _carry_out(file, json, push, engine=engine)
 
 
 @command.command("work")
@@ -79,14 +81,15 @@ def run_command(file: Path, engine: str, json: bool) -> int:
     "--shard", required=True, metavar="K/N",
     help="Which part of the jobs: 3/8 is the third of eight, as of a Slurm array or a CI matrix.",
 )  # fmt: skip
+@PUSH
 @_JSON
-def work_command(file: Path, shard: str, json: bool) -> int:
+def work_command(file: Path, shard: str, push: str | None, json: bool) -> int:
     """Carry out one part of the jobs on this machine, without a table that others share.
 
     Afterwards `campaign pull` brings the runs together; in a directory that all parts share
     (RTSTONE_HOME) they are together already.
     """
-    return _carry_out(file, json, shard=_shard(shard))
+    return _carry_out(file, json, push, shard=_shard(shard))
 
 
 def _shard(text: str) -> tuple[int, int]:
@@ -98,24 +101,31 @@ def _shard(text: str) -> tuple[int, int]:
 
 
 def _carry_out(
-    file: Path, json: bool, engine: str = "local", shard: tuple[int, int] | None = None
-) -> int:
+    file: Path, json: bool, push: str | None, *, engine: str = "local",
+    shard: tuple[int, int] | None = None,
+) -> int:  # fmt: skip
     from rtstone.campaign.status import status
     from rtstone.campaign.table import Table
     from rtstone.engines.dask import address
     from rtstone.inputs.campaign import read
     from rtstone.interrupt import Interrupt
 
-    campaign, place = read(file), address(engine)
+    campaign, place, to = read(file), address(engine), checked(push)
+    reporter = Reporter(to, campaign) if to else None
     with Interrupt() as interrupt:
         found = _planned(campaign, interrupt)
         table = Table(campaign.name, f"shard-{shard[0]}-{shard[1]}" if shard else "jobs")
         try:
             table.register()
-            early = _Rounds(campaign, table, interrupt, place, shard or (1, 1)).run(found)
+            rounds = _Rounds(
+                campaign, table, interrupt, place=place, shard=shard or (1, 1), reporter=reporter
+            )
+            early = rounds.run(found)
         finally:
             table.close()
     state = status(campaign)
+    if reporter:
+        reporter.tell(state, last=True)
     _show(state, json)
     if early:
         say(f"{early}; `rtstone campaign run {file}` goes on")
@@ -134,10 +144,14 @@ class _Rounds:
     """The carrying out of a campaign, and once more if a target answers that did not before."""
 
     def __init__(
-        self, campaign: Campaign, table: Table, interrupt: Interrupt,
-        place: str | None, shard: tuple[int, int],
+        self, campaign: Campaign, table: Table, interrupt: Interrupt, *,
+        place: str | None, shard: tuple[int, int], reporter: Reporter | None,
     ) -> None:  # fmt: skip
-        """``place``: of a dask scheduler.  ``shard``: which part of the jobs, of how many."""
+        """``place``: of a dask scheduler.  ``shard``: which part of the jobs, of how many.
+
+        ``reporter``: of the results server, None if there is none.
+        """
+        self._reporter = reporter
         self._campaign, self._table, self._interrupt = campaign, table, interrupt
         self._place, self._shard = place, shard
 
@@ -162,7 +176,7 @@ class _Rounds:
         note_absent(self._table, found)
         hours = self._campaign.hours
         limits = Limits(None if hours is None else hours * 3600, self._campaign.runs)
-        return Runner(self._table, self._engine(), self._interrupt, _tell).run(limits)
+        return Runner(self._table, self._engine(), self._interrupt, self._tell).run(limits)
 
     def _engine(self) -> Engine:
         names = self._campaign.name, self._table.owner, self._campaign.folder
@@ -174,12 +188,14 @@ class _Rounds:
 
         return Dask(self._place, *names)
 
+    def _tell(self, event: Event) -> None:
+        from rtstone.store.places import runs
+        from rtstone.units import seconds
 
-def _tell(event: Event) -> None:
-    from rtstone.units import seconds
-
-    why = f": {event.reason}" if event.reason else ""
-    say(f"{event.state}  {event.job.title}, {seconds(event.took_s)}{why}")
+        why = f": {event.reason}" if event.reason else ""
+        say(f"{event.state}  {event.job.title}, {seconds(event.took_s)}{why}")
+        if self._reporter and event.state == "done":
+            self._reporter.ended(runs() / event.job.run_id)
 
 
 @command.command("status")

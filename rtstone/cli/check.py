@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rtstone.cli.fetched import is_url, local, scratch
 from rtstone.cli.working import working
 from rtstone.errors import UsageError
 from rtstone.printable import shown
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from rtstone.documents.check import Gate
 
 _FILE = click.Path(path_type=Path)
+_MOST = 20  # runs of a series that a run is compared with
 
 
 @click.command("check")
@@ -26,7 +28,9 @@ _FILE = click.Path(path_type=Path)
 @click.option("--budget", type=_FILE, metavar="FILE", help="Budget with the limits, a TOML file.")
 @click.option(
     "--baseline", "asked", multiple=True, metavar="RUN",
-    help="Run that relative limits refer to; repeat the option for several runs of one system.",
+    help="Run that relative limits refer to; repeat the option for several runs of one system.  "
+    "Without --budget: fail if the run is worse than these, or with URL/series/KEY of a results "
+    "server than the runs of that series since its last change.",
 )  # fmt: skip
 @click.option(
     "--trend", "last", type=click.IntRange(1), metavar="N",
@@ -65,7 +69,7 @@ def command(
     write_budget: Path | None,
     margin: str | None,
 ) -> int:
-    """Check a run against a budget, or against the trend of the runs before it.
+    """Check a run against a budget, against earlier runs, or against the trend of those before it.
 
     Exit code: 0 if all limits are met, 1 if one is exceeded, 3 if the run cannot tell.
     """
@@ -103,12 +107,18 @@ def _gate(
     names: tuple[str, ...], budget: Path | None, asked: tuple[str, ...], last: int | None,
     *, explain: bool,
 ) -> Gate:  # fmt: skip
-    if budget is None and last is None:
+    if budget is None and last is None and not asked:
         raise UsageError(
-            "no budget given; write --budget FILE, --write-budget FILE to draft one, or --trend N"
+            "no budget given; write --budget FILE, --write-budget FILE to draft one, "
+            "--baseline RUN or --trend N"
         )
     if len(names) > 1:
         raise UsageError(f"only one run can be checked at a time, not {len(names)}; name one")
+    names = local(names)
+    if budget is None and last is None:
+        if explain:
+            raise UsageError("--explain applies only with --budget")
+        return _not_worse(names[0], asked)
     if budget is None:
         if given := [
             n for n, value in {"--baseline": asked, "--explain": explain}.items() if value
@@ -129,7 +139,7 @@ def _checked(name: str, budget: Path, asked: tuple[str, ...], *, explain: bool) 
     with working("checking"):
         path = find(name)
         document = load(path)
-        before = [load(find(one)) for one in asked] or baselines(limits.baselines, budget)
+        before = [load(find(one)) for one in local(asked)] or baselines(limits.baselines, budget)
         for baseline in before if asked else ():
             note(baseline.run_id, budget)
         gate = check(document, limits, before)
@@ -138,6 +148,30 @@ def _checked(name: str, budget: Path, asked: tuple[str, ...], *, explain: bool) 
 
         gate = with_causes(path, document, gate)
     return gate
+
+
+def _not_worse(name: str, asked: tuple[str, ...]) -> Gate:
+    """Return whether a run is worse than others: runs by their names, or a series by its URL."""
+    from rtstone.stats.trend.baseline import gate
+
+    document = load(find(name))
+    paths = [path for one in asked for path in _earlier(one)]
+    with working("comparing"):
+        earlier = [run for run in map(load, paths) if run.run_id != document.run_id]
+        if not earlier:
+            raise UsageError("no earlier run, in --baseline: it names the run itself alone")
+        return gate(document, earlier, ", ".join(asked))
+
+
+def _earlier(name: str) -> list[Path]:
+    """Return the directories of the runs that a name or URL stands for."""
+    if not is_url(name):
+        return [find(name)]
+    from rtstone.remote.fetch import baseline, fetch, named
+
+    of = named(name)
+    with working("fetching runs"):
+        return baseline(of, _MOST, scratch()) if of.series else [fetch(of, scratch())]
 
 
 def _followed(name: str, last: int) -> Gate:

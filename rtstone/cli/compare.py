@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
+from rtstone.cli.fetched import local
 from rtstone.cli.measuring import Request, as_asked, assignments, listener_for, told
 from rtstone.cli.streams import maybe_unread
 from rtstone.cli.working import working
@@ -82,6 +83,7 @@ def command(
         raise click.MissingParameter(param_hint="'RUN...'", param_type="argument")
     from rtstone.stats.comparison.compare import compare
 
+    names = local(names)
     with working(f"comparing {counted(len(names), 'run')}"):
         beside = [load(find(name)) for text in floor for name in several(text)]
         made = compare(named(names), beside)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from rtstone.cli.fetched import local
 from rtstone.errors import UsageError
 from rtstone.formats.table import WRITERS, writer
 from rtstone.report.parts.output import write
@@ -22,7 +23,7 @@ from rtstone.store.rundir import load, samples
 @click.option("-o", "output", metavar="FILE", help="Output file; default: standard output.")
 def command(run: str, form: str, output: str | None) -> None:
     """Export a run for other tools.  What the format cannot hold is listed on standard error."""
-    path = find(run)
+    path = find(*local([run]))
     document = load(path)
     made = writer(form).write(document, lambda result: samples(path, document, result))
     for line in made.lost:

@@ -22,6 +22,9 @@ COMMANDS = {
     "compare": "Compare systems, with the certainty of each difference.",
     "trend": "Show the trend of benches through stored runs, and where it changes.",
     "campaign": "Measure a matrix of targets, loads and seeds, over days.",
+    "push": "Send runs to a results server.",
+    "serve": "Serve the runs of a store to a team, as pages and for programs.",
+    "token": "Say who may push runs to a server, and read them.",
     "check": "Check a run against a budget: a gate for CI.",
     "guarantee": "State a guaranteed latency, or why there is none.",
     "reproduce": "Reproduce a publication's tables beside this system's numbers.",
@@ -67,6 +70,15 @@ EXAMPLES = {
         "rtstone trend sem --metric p99 --by kernel --target qemu -o trend.html",
     ),
     "campaign": ("rtstone campaign plan night.toml", "rtstone campaign run night.toml"),
+    "push": (
+        "rtstone push https://rt.example.org/p/firmware last",
+        "rtstone push https://rt.example.org/p/firmware",
+    ),
+    "serve": (
+        "rtstone serve",
+        "rtstone serve --listen 0.0.0.0:8420 --read token",
+    ),
+    "token": ("rtstone token new ci --project firmware", "rtstone token revoke ci"),
     "check": (
         "rtstone check last --write-budget budget.toml",
         "rtstone check last --budget budget.toml --junit gate.xml",

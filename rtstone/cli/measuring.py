@@ -49,6 +49,7 @@ class Request(msgspec.Struct, frozen=True):
     yes: bool = False
     wait: bool = False
     trace: str | None = None
+    push: str | None = None
 
 
 def assignments(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from rtstone.cli.fetched import local
 from rtstone.cli.working import working
 from rtstone.documents.explanation import Explanation
 from rtstone.documents.run import Run
@@ -60,6 +61,7 @@ def command(runs: tuple[str, ...], output: Path) -> None:
     from rtstone.stats.evaluate import evaluate_runs
 
     frame.bundle()
+    runs = local(runs)
     with working("making the page"):
         explained: dict[str, list[Explanation]] = {}
         documents = named(runs, lambda path: _read(path, explained))

@@ -20,6 +20,7 @@ from rtstone.cli.measuring import (
     status_of,
 )
 from rtstone.cli.output import print_document
+from rtstone.cli.pushing import PUSH, checked, push_after
 from rtstone.cli.show import print_verdict
 from rtstone.cli.streams import maybe_unread
 from rtstone.documents.plan import Plan
@@ -30,6 +31,7 @@ from rtstone.runner.start import Finished, resume, start
 from rtstone.store.index import find as find_run
 from rtstone.store.index import latest
 from rtstone.store.places import holds_run, run_name
+from rtstone.store.rundir import RunDirectory
 from rtstone.targets import find as find_target
 
 
@@ -85,6 +87,7 @@ def _directory(context: click.Context, parameter: click.Parameter, text: str | N
     is_flag=True,
     help="Wait until no other measurement on this machine disturbs this one.",
 )
+@PUSH
 @click.option("--yes", is_flag=True, help="Also measure for longer than an hour.")
 @click.option("--out", callback=_directory, metavar="DIR", help="Directory of the run.")
 @click.option("--json", is_flag=True, help="Print only the run document, as JSON.")
@@ -105,12 +108,21 @@ def command(targets: tuple[str, ...], **options: object) -> int:
         _counted(msgspec.convert(options | {"target": target}, Request))
         for target in targets or (LOCAL,)
     ]
+    to = checked(requests[0].push)
     with Interrupt() as interrupt:
-        if len(requests) > 1:
-            from rtstone.cli.together import measured
+        status, made = _measured(requests, interrupt)
+    push_after(to, [one.path for one in made if one.finished])
+    return status
 
-            return measured(requests, interrupt)
-        return (_resume if requests[0].resume is not None else _run)(requests[0], interrupt)
+
+def _measured(requests: list[Request], interrupt: Interrupt) -> tuple[int, list[RunDirectory]]:
+    """Measure, print the runs, and return the exit code and their directories."""
+    if len(requests) > 1:
+        from rtstone.cli.together import measured
+
+        return measured(requests, interrupt)
+    done = (_resume if requests[0].resume is not None else carry_out)(requests[0], interrupt)
+    return _shown(requests[0], interrupt, done), [done.directory]
 
 
 def _counted(request: Request) -> Request:
@@ -123,10 +135,6 @@ def _counted(request: Request) -> Request:
     if not find_target(request.target).name.startswith("qemu:"):
         raise UsageError(f"--icount applies to qemu:... targets only, not to '{request.target}'")
     return msgspec.structs.replace(request, target=f"{request.target}+icount={request.icount}")
-
-
-def _run(request: Request, interrupt: Interrupt) -> int:
-    return _shown(request, interrupt, carry_out(request, interrupt))
 
 
 def carry_out(request: Request, interrupt: Interrupt) -> Finished:
@@ -163,7 +171,7 @@ def _shown(request: Request, interrupt: Interrupt, done: Finished) -> int:
     return status_of(interrupt, done)
 
 
-def _resume(request: Request, interrupt: Interrupt) -> int:
+def _resume(request: Request, interrupt: Interrupt) -> Finished:
     """Continue a run.  Its own plan decides everything, so no other option is accepted."""
     asked = {
         "a suite or bench": request.names, "--load": request.loads, "-p": request.params,
@@ -177,11 +185,10 @@ def _resume(request: Request, interrupt: Interrupt) -> int:
         raise UsageError(f"--resume continues the run as it was requested; leave out {given[0]}")
     path, listener = _to_resume(str(request.resume)), listener_for(request.json or request.quiet)
     with ExitStack() as held:
-        done = resume(
+        return resume(
             path, interrupt=interrupt, listener=listener,
             approve=lambda plan: await_others(request, [plan], interrupt, held),
         )  # fmt: skip
-    return _shown(request, interrupt, done)
 
 
 def _to_resume(name: str) -> Path:

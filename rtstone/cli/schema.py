@@ -11,7 +11,12 @@ def command(name: str) -> int:
     """Print the JSON schema of one of rtstone's documents.
 
     NAME is run, plan, session, comparison, trend, check, guarantee, worstcase, reproduction,
-    explanation, campaign, simulation or simulated-hartstone, as in the document's member "schema".
+    explanation, campaign, simulation or simulated-hartstone, as in the document's member "schema";
+    of a results server:
+
+    \b
+      server-projects server-overview server-series-list server-series
+      server-search server-campaigns server-observations
     """
     from rtstone.cli.output import print_document
     from rtstone.documents.schemas import schema

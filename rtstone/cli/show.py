@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from rtstone.cli.fetched import local
 from rtstone.documents.run import Run
 from rtstone.store.index import find
 from rtstone.store.places import run_name
@@ -25,9 +26,9 @@ def command(run: str, quiet: bool, conditions: bool, worst_case: bool, json: boo
     """Show one run: its verdict, findings and results.
 
     RUN is a directory, a run's name, its id or the beginning of one, last, or last~1: the last run
-    with results, and the one before it.
+    with results, and the one before it; or a run's URL on a results server.
     """
-    path = find(run)
+    path = find(*local([run]))
     document = load(path)
     if worst_case:
         _worst_cases(document, json)

@@ -24,12 +24,14 @@ from rtstone.errors import Interrupted, UsageError
 from rtstone.interrupt import Interrupt
 from rtstone.runner.listener import Listener
 from rtstone.runner.together import Ended, Lost, Member, measure_together, prepare
+from rtstone.store.rundir import RunDirectory
 
 
-def measured(requests: Sequence[Request], interrupt: Interrupt) -> int:
-    """Measure the same on several targets at once, print all runs, and return the exit code.
+def measured(requests: Sequence[Request], interrupt: Interrupt) -> tuple[int, list[RunDirectory]]:
+    """Measure the same on several targets at once, and print all runs.
 
-    It is the highest of all: one that failed does not cost the others.  Raises UsageError as long
+    Returns the exit code, the highest of all (one that failed does not cost the others), and the
+    directories of the runs.  Raises UsageError as long
     as nothing has been measured.
     """
     first = requests[0]
@@ -47,12 +49,12 @@ def measured(requests: Sequence[Request], interrupt: Interrupt) -> int:
         if first.json:
             print_document(_document([Lost(one.target, early) for one in requests]))
         raise
-    return _shown(
-        first,
-        [Ended(one.spec, None, one.error) if isinstance(one, Lost) else next(ended)
-         for one in prepared],
-        interrupt,
-    )  # fmt: skip
+    all_ended = [
+        Ended(one.spec, None, one.error) if isinstance(one, Lost) else next(ended)
+        for one in prepared
+    ]
+    made = [one.done.directory for one in all_ended if one.done]
+    return _shown(first, all_ended, interrupt), made
 
 
 def _check(request: Request) -> None:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import stat
 import sys
 from pathlib import Path
 
 import click
 
+from rtstone.cli.fetched import is_url
 from rtstone.cli.run_filter import RunFilter, pick
 from rtstone.cli.working import working
 from rtstone.documents.trend import BYS, METRICS, By, Metric, Trend
 from rtstone.errors import UsageError
 from rtstone.printable import shown
 from rtstone.store.index import entries
+from rtstone.units import counted
 
 _DEFAULT: tuple[Metric, ...] = ("p50", "p99")
 
@@ -29,6 +32,11 @@ _DEFAULT: tuple[Metric, ...] = ("p50", "p99")
     help="A point for each run (default), or for all runs of a kernel or of a commit.",
 )  # fmt: skip
 @click.option("--target", metavar="T", help="Only runs of T: a target, or a kind such as qemu.")
+@click.option(
+    "--store", "where", metavar="DIR or URL",
+    help="Where the runs are: a directory, or a project of a results server.  Default: where "
+    "`rtstone run` stores them.",
+)  # fmt: skip
 @click.option("-o", "output", metavar="FILE.html", help="Also write a page.")
 @click.option("--json", is_flag=True, help="Print only the trend document, as JSON.")
 def command(
@@ -37,6 +45,7 @@ def command(
     metrics: tuple[Metric, ...],
     by: By,
     target: str | None,
+    where: str | None,
     output: str | None,
     json: bool,
 ) -> None:
@@ -51,7 +60,12 @@ def command(
     if output is not None:
         frame.bundle()
     with uncollected():  # nothing of what is read is let go before the end
-        made = _trend(benches, metrics or _DEFAULT, by, target)
+        if where is not None and is_url(where):
+            made = _remote(where, benches, metrics or _DEFAULT, by, target)
+        else:
+            if where is not None:
+                os.environ["RTSTONE_HOME"] = where
+            made = _trend(benches, metrics or _DEFAULT, by, target)
     if json:
         from rtstone.cli.output import print_document
 
@@ -92,6 +106,36 @@ def _trend(
         made = trend(found.observations, Asked(metrics, by), full)
     if not made.series:
         raise UsageError(f"no result has samples, of {', '.join(benches)}; see `rtstone list runs`")
+    return made
+
+
+def _remote(
+    url: str, benches: tuple[str, ...], metrics: tuple[Metric, ...], by: By, target: str | None
+) -> Trend:
+    """Return the trend of the runs of a results server."""
+    from rtstone.remote.observations import observations
+    from rtstone.stats.trend.trend import Asked, trend
+
+    if "bound" in metrics:
+        raise UsageError("a bound needs whole runs, which are not fetched; use --store DIR there")
+    with working("fetching the runs"):
+        found = observations(url, benches)
+    for why in found.damaged:
+        click.echo(f"left out: {why}", err=True)
+    if found.left:
+        click.echo(f"left out: the oldest {counted(found.left, 'run')}", err=True)
+    runs = {id(one.run): one.run for one in found.observations}
+    wanted = {
+        run.run_id
+        for run in runs.values()
+        if target in (None, run.target.name, run.target.called, run.target.name.partition(":")[0])
+    }
+    made = trend(
+        [one for one in found.observations if one.run.run_id in wanted],
+        Asked(metrics, by), lambda one: one.result,
+    )  # fmt: skip
+    if not made.series:
+        raise UsageError(f"no result has samples, of {', '.join(benches)}, on {url}")
     return made
 
 

@@ -24,6 +24,13 @@ DOCUMENTS = {
     "explanation": ("explanation", "Explanation"),
     "simulation": ("simulation", "Simulation"),
     "simulated-hartstone": ("simulation", "Hartstone"),
+    "server-projects": ("server", "Projects"),
+    "server-overview": ("server", "Overview"),
+    "server-series-list": ("server", "SeriesList"),
+    "server-series": ("server", "SeriesView"),
+    "server-search": ("server", "Search"),
+    "server-campaigns": ("server", "Campaigns"),
+    "server-observations": ("server", "Observed"),
 }
 
 

@@ -10,7 +10,7 @@ from rtstone.report.comparison.html import Compared, compared
 from rtstone.report.comparison.html import template_values as comparison_values
 from rtstone.report.explanation.html import MOST as MOST_WHYS
 from rtstone.report.explanation.html import whys
-from rtstone.report.parts.frame import framed
+from rtstone.report.parts.frame import Site, framed
 from rtstone.report.parts.output import write
 from rtstone.report.parts.shapes import trace_budget
 from rtstone.report.run.details import Forms, flag_texts
@@ -24,9 +24,14 @@ OPEN = 4  # results whose details are open from the start
 
 
 def compose(
-    evaluation: Evaluation, explanations: Mapping[str, Sequence[Explanation]] | None = None
+    evaluation: Evaluation,
+    explanations: Mapping[str, Sequence[Explanation]] | None = None,
+    site: Site | None = None,
 ) -> str:
-    """Return the page as text; ``explanations``: of samples of these runs, by their id."""
+    """Return the page as text.
+
+    ``explanations``: of samples of these runs, by their id.  ``site``: of a server's page.
+    """
     runs = evaluation.runs
     forms, results = Forms(), [r for one in runs for r in one.run.results]
     rows = trace_budget(results)
@@ -51,6 +56,7 @@ def compose(
     return framed(
         "page.html",
         data,
+        site,
         pages=pages,
         explained={page.key: whys(kept[page.key], page.run, page.key) for page in pages},
         unshown={key: len(found[MOST_WHYS:]) for key, found in kept.items()},

@@ -8,14 +8,24 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sql
+from alembic import command
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Insert, Select, Table
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.pool import NullPool
 
+from rtstone import resources
 from rtstone.errors import UsageError
-from rtstone.server.schema import metadata, projects
+from rtstone.server.schema import projects
 
+_SCRIPTS = resources.path("server") / "migrations"
 FILE = "server.db"  # in the store, unless another database is named
 _BUSY_S = 30  # how long a writer waits for another
+_LOCK = 0x7274  # the class of our locks in PostgreSQL
+_WRITES = "rtstone_writes"  # option of a connection that begins a transaction to write
 
 
 class Database:
@@ -27,8 +37,24 @@ class Database:
         self.migrate()
 
     def migrate(self) -> None:
-        """Bring the tables to the newest version."""
-        metadata.create_all(self.engine)
+        """Bring the tables to the newest version; one server at a time.
+
+        Raises UsageError if a newer rtstone has made them.
+        """
+        with self.writing() as connection:
+            if connection.dialect.name == "postgresql":
+                connection.execute(sql.select(sql.func.pg_advisory_xact_lock(_LOCK, 0)))
+            config = Config()
+            config.set_main_option("script_location", str(_SCRIPTS).replace("%", "%%"))
+            config.attributes["connection"] = connection
+            known = {one.revision for one in ScriptDirectory.from_config(config).walk_revisions()}
+            found = MigrationContext.configure(connection).get_current_revision()
+            if found is not None and found not in known:
+                raise UsageError(
+                    f"a newer rtstone has made the database (version {found}); "
+                    "update rtstone, or name another --database"
+                )
+            command.upgrade(config, "head")
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -39,7 +65,7 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """Open a transaction, committed at its end and undone by an exception."""
-        with self.engine.begin() as connection:
+        with self.engine.execution_options(**{_WRITES: True}).begin() as connection:
             yield connection
 
     def project(self, connection: Connection, name: str) -> int:
@@ -47,10 +73,9 @@ class Database:
         query = sql.select(projects.c.id).where(projects.c.name == name)
         known = connection.execute(query).scalar()
         if known is None:
-            made = connection.execute(sql.insert(projects).values(name=name))
-            known = made.inserted_primary_key[0] if made.inserted_primary_key else None
-        assert isinstance(known, int)
-        return known
+            connection.execute(unless_there(connection, projects, ["name"]), {"name": name})
+            known = connection.execute(query).scalar_one()
+        return int(known)
 
     def close(self) -> None:
         """Close all connections."""
@@ -71,9 +96,37 @@ def _sqlite(path: Path) -> Engine:
     )
 
     @sql.event.listens_for(engine, "connect")
-    def _begun(connection: Any, _record: Any) -> None:
+    def _connected(connection: Any, _record: Any) -> None:
+        connection.isolation_level = None  # transactions begin below, not behind our back
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=NORMAL")
         connection.execute("PRAGMA foreign_keys=ON")
 
+    @sql.event.listens_for(engine, "begin")
+    def _begun(connection: Connection) -> None:
+        # One that reads first and writes then would be refused if another wrote meanwhile.
+        writes = connection.get_execution_options().get(_WRITES)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
     return engine
+
+
+def pairs(connection: Connection, query: Select[Any]) -> dict[str, Any]:
+    """Return the rows of a query of two columns, the second by the first."""
+    return {name: value for name, value in connection.execute(query)}  # noqa: C416  rows are no pairs
+
+
+def unless_there(connection: Connection, table: Table, unique: list[str]) -> Insert:
+    """Return the statement that adds rows, but for those that another server has added.
+
+    ``unique``: the columns by which these are known.
+    """
+    if connection.dialect.name == "postgresql":
+        return postgresql.insert(table).on_conflict_do_nothing(index_elements=unique)
+    return sqlite.insert(table).on_conflict_do_nothing(index_elements=unique)
+
+
+def one_writer(connection: Connection, project: int) -> None:
+    """Keep other servers from writing the runs of a project until the transaction ends."""
+    if connection.dialect.name == "postgresql":  # SQLite has one writer anyway
+        connection.execute(sql.select(sql.func.pg_advisory_xact_lock(_LOCK, project)))

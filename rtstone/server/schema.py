@@ -21,6 +21,7 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
 )
+from sqlalchemy.dialects import postgresql
 
 metadata = MetaData(
     naming_convention={
@@ -33,6 +34,10 @@ metadata = MetaData(
 
 # SQLite counts rows by itself in a primary key of this type only.
 _Id = BigInteger().with_variant(Integer, "sqlite")
+
+
+# Ordered by code point, whatever the database's language: it is searched by its beginning.
+_Tag = String(400).with_variant(postgresql.VARCHAR(400, collation="C"), "postgresql")
 
 
 def _of(table: str) -> ForeignKey:
@@ -80,13 +85,15 @@ tags = Table(
     "tags", metadata,
     Column("project", _Id, _of("projects"), primary_key=True),
     Column("kind", String(8), primary_key=True),
-    Column("value", String(400), primary_key=True),
+    Column("value", _Tag, primary_key=True),
     Column("run", _Id, _of("runs"), primary_key=True),
     Index(None, "run"),
+    sqlite_with_rowid=False,
 )  # fmt: skip
 
 # A case on a target, as rtstone.stats.trend.series tells one from the other.  ``key``: a hash of
-# what identifies it, so that its address stays.
+# what identifies it, so that its address stays.  ``label``: its parameters that are no defaults,
+# its series and its load, in words.
 series = Table(
     "series", metadata,
     Column("id", _Id, primary_key=True),
@@ -100,7 +107,7 @@ series = Table(
     Column("load", String(400), nullable=False),
     Column("unit", String(20), nullable=False),
     Column("exact", Boolean, nullable=False),
-    Column("title", Text, nullable=False),
+    Column("label", Text, nullable=False),
     UniqueConstraint("project", "key"),
     Index(None, "project", "target", "bench"),
 )  # fmt: skip
@@ -119,6 +126,7 @@ points = Table(
     Column("max", Float),
     Column("missed", BigInteger),
     Index(None, "run"),
+    sqlite_with_rowid=False,
 )  # fmt: skip
 
 # ``dirty``: when a run came that has not been analysed; ``claimed``: when a server began to.

@@ -29,14 +29,15 @@ def staging() -> Path:
     return place
 
 
-def take_in(staged: Path, arrival: int) -> bool:
+def take_in(staged: Path, arrival: int, into: Path | None = None) -> bool:
     """Move a complete run directory, named by its run's id, to the others.
 
-    ``arrival``: its number in the store.  It appears there as a whole, or not at all.  Returns
+    ``arrival``: its number in the store.  ``into``: the directory of the others, on the same file
+    system; default: of this user's store.  It appears there as a whole, or not at all.  Returns
     whether it did: False if there is a run of that id already, which is left as it is.  Raises
     StoreError.
     """
-    home = runs()
+    home = into or runs()
     try:
         place = os.open(staged, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         try:

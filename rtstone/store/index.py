@@ -99,10 +99,14 @@ def arrivals() -> int:
     return max((entry.arrival for entry in entries()), default=0)
 
 
-def forget(run_id: str) -> None:
-    """Invalidate what is known of a run that is about to change."""
+def forget(run_id: str, store: Path | None = None) -> None:
+    """Invalidate what is known of a run that is about to change.
+
+    ``store``: the directory of its store, that of this user if None.
+    """
     for name in (INDEX, HISTORY):
-        with suppress(sqlite3.Error), closing(sqlite3.connect(home() / name)) as database:
+        path = (store or home()) / name
+        with suppress(sqlite3.Error), closing(sqlite3.connect(path)) as database:
             database.execute("DELETE FROM runs WHERE run_id = ?", (run_id,))
             database.commit()
 

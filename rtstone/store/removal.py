@@ -44,27 +44,29 @@ class _Plan(msgspec.Struct):
 def size(path: Path) -> int:
     """Return how many bytes the files of a run have, 0 if they cannot be seen."""
     with suppress(OSError, UsageError), ExitStack() as stack:
-        place = _opened(stack, path)
+        place = _opened(stack, path, runs())
         return sum(os.stat(name, dir_fd=place).st_size for name in _files(place))
     return 0
 
 
-def remove(path: Path) -> Removed:
+def remove(path: Path, store: Path | None = None) -> Removed:
     """Remove the run in a directory.
+
+    ``store``: the directory of the runs of its store, that of this user if None.
 
     Raises UsageError for one that still goes on, that is another user's, that rtstone has not made,
     or that cannot be removed.
     """
     try:
         with ExitStack() as stack:
-            return _removed(stack, path)
+            return _removed(stack, path, store or runs())
     except OSError as error:
         raise UsageError(f"cannot remove run, {path}: {error.strerror}") from error
 
 
-def _removed(stack: ExitStack, path: Path) -> Removed:
-    place = _opened(stack, path)
-    run_id = _run_id(place, path)
+def _removed(stack: ExitStack, path: Path, store: Path) -> Removed:
+    place = _opened(stack, path, store)
+    run_id = _run_id(place, path, store)
     names = _locked(stack, place, path)
     freed = 0
     for name in names:
@@ -72,14 +74,14 @@ def _removed(stack: ExitStack, path: Path) -> Removed:
         os.unlink(name, dir_fd=place)
     os.fsync(place)
     left = sorted(_there(place))
-    forget(run_id)
-    _drop_entry(run_id, path, empty=not left)
+    forget(run_id, store.parent)
+    _drop_entry(run_id, path, store, empty=not left)
     return Removed(run_id, path, freed, left)
 
 
-def _opened(stack: ExitStack, path: Path) -> int:
+def _opened(stack: ExitStack, path: Path, store: Path) -> int:
     """Open the directory of a run, or the one that its entry in the store links to."""
-    linked = path.parent.absolute() == runs().absolute() and path.is_symlink()
+    linked = path.parent.absolute() == store.absolute() and path.is_symlink()
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
     place = os.open(path.parent / path.readlink() if linked else path, flags)
     stack.callback(os.close, place)
@@ -88,9 +90,9 @@ def _opened(stack: ExitStack, path: Path) -> int:
     return place
 
 
-def _run_id(place: int, path: Path) -> str:
+def _run_id(place: int, path: Path, store: Path) -> str:
     """Return the id of the run; in the store its directory has that name."""
-    inside = path.parent.absolute() == runs().absolute()
+    inside = path.parent.absolute() == store.absolute()
     try:
         handle = os.open(PLAN, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=place)
         with os.fdopen(handle, "rb") as file:
@@ -147,14 +149,14 @@ def _locked(stack: ExitStack, place: int, path: Path) -> list[str]:
             return names
 
 
-def _drop_entry(run_id: str, path: Path, empty: bool) -> None:
+def _drop_entry(run_id: str, path: Path, store: Path, empty: bool) -> None:
     """Remove the directory from the store if it is empty, or the link to one elsewhere."""
     with suppress(OSError), ExitStack() as stack:
-        store = os.open(runs(), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        stack.callback(os.close, store)
-        if stat.S_ISLNK(_mode(store, run_id)):
-            link = Path(os.readlink(run_id, dir_fd=store))
+        place = os.open(store, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        stack.callback(os.close, place)
+        if stat.S_ISLNK(_mode(place, run_id)):
+            link = Path(os.readlink(run_id, dir_fd=place))
             if path.is_symlink() or link == path.resolve():
-                os.unlink(run_id, dir_fd=store)
-        elif empty and path.absolute() == runs().absolute() / run_id:
-            os.rmdir(run_id, dir_fd=store)
+                os.unlink(run_id, dir_fd=place)
+        elif empty and path.absolute() == store.absolute() / run_id:
+            os.rmdir(run_id, dir_fd=place)

@@ -7,7 +7,7 @@ from typing import Any
 
 from rtstone.documents.campaign import CampaignCell, CampaignState, Spread
 from rtstone.report.campaign.text import causes, progress
-from rtstone.report.parts.frame import framed
+from rtstone.report.parts.frame import Site, framed
 from rtstone.report.parts.output import write
 from rtstone.units import count, counted, quantity
 
@@ -15,8 +15,8 @@ _MARKS = {"bad": "✗", "note": "!", "good": "✓", "info": "·"}
 _WORDS = {"bad": "not fit", "note": "to be looked at", "good": "fit", "info": "no verdict in time"}
 
 
-def compose(state: CampaignState) -> str:
-    """Return the page as text.  Raises MissingBundleError."""
+def compose(state: CampaignState, site: Site | None = None) -> str:
+    """Return the page as text; ``site``: of a server's page.  Raises MissingBundleError."""
     targets = list(dict.fromkeys([*(cell.target for cell in state.cells), *state.absent]))
     rows: dict[str, dict[str, dict[str, Any]]] = {}
     for number, cell in enumerate(state.cells):
@@ -25,6 +25,7 @@ def compose(state: CampaignState) -> str:
     return framed(
         "campaign.html",
         {"charts": {}, "details": {}, "forms": {}, "flags": {}},
+        site,
         title=state.title,
         verdict=progress(state),
         basis=_basis(state, cells),

@@ -12,8 +12,9 @@ import hashlib
 import json
 import re
 import zlib
+from collections.abc import Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import jinja2
 from markupsafe import Markup, escape
@@ -38,6 +39,29 @@ class MissingBundleError(UsageError):
         super().__init__(
             f"the report's charts are not built, {BUNDLE} is missing; run: make charts"
         )
+
+
+class Link(NamedTuple):
+    """A link of the navigation of a site; ``here``: it leads to the page itself."""
+
+    text: str
+    address: str
+    here: bool = False
+
+
+class Site(NamedTuple):
+    """What the pages of a server share: addresses of script and style, and the navigation.
+
+    ``title``: of the project.  ``refresh_s``: after how long the page is loaded anew, None: never.
+    """
+
+    script: str
+    style: str
+    title: str
+    home: str
+    links: Sequence[Link]
+    feed: str | None = None
+    refresh_s: int | None = None
 
 
 def bundle() -> str:
@@ -105,13 +129,16 @@ def environment() -> jinja2.Environment:
     return env
 
 
-def framed(name: str, data: dict[str, Any], **shown: Any) -> str:
+def framed(name: str, data: dict[str, Any], site: Site | None = None, **shown: Any) -> str:
     """Return a page as text: the template of that name, with the data for its script.
 
+    ``site``: where a server's page finds script and style; None: they are part of the page.
     ``shown``: the values and functions that the template uses.  Raises MissingBundleError.
     """
-    script = bundle()
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     embedded = embed({"units": units.UNITS, "axes": AXES, **data})
+    script = digest = ""
+    if site is None:
+        script = bundle()
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     template = environment().get_template(name)
-    return template.render(script=script, digest=digest, data=embedded, **shown)
+    return template.render(script=script, digest=digest, data=embedded, site=site, **shown)

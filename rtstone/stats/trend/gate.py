@@ -6,7 +6,7 @@ system that does not change, at most 5% fail.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import structs
 
@@ -39,7 +39,7 @@ def gate(run: Run, observations: Sequence[Observation], last: int, full: Full) -
     made = follow(found, Asked(METRICS, level=level), full)
     checks = [check for line in found for check in _unmeasured(line)]
     checks += [check for series in made.series for check in _checks(series, run, last)]
-    labels = _labels(found, made.benches)
+    labels = case_labels(((line.key.case.bench, line.params) for line in found), made.benches)
     checks = [structs.replace(one, label=labels(one.bench, one.params)) for one in checks]
     return Gate(
         run_id=run.run_id, target=run.target.name, created=run.created, budget="", trend=last,
@@ -49,11 +49,11 @@ def gate(run: Run, observations: Sequence[Observation], last: int, full: Full) -
     )  # fmt: skip
 
 
-def _labels(
-    found: Sequence[Line], tables: Sequence[Bench]
+def case_labels(
+    cases: Iterable[tuple[str, Mapping[str, Value]]], tables: Sequence[Bench]
 ) -> Callable[[str, Mapping[str, Value]], str]:
-    """Return what tells a case from others of its bench: parameters that differ."""
-    telling = differing((line.key.case.bench, line.params) for line in found)
+    """Return what tells a case, by bench and parameters, from others of its bench."""
+    telling = differing(cases)
     known = {table.id: table for table in tables}
 
     def label(bench: str, params: Mapping[str, Value]) -> str:

@@ -1,0 +1,147 @@
+"""`rtstone serve`."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import closing
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from rtstone.cli.streams import say
+from rtstone.errors import UsageError
+from rtstone.units import counted
+
+if TYPE_CHECKING:
+    from rtstone.server.database import Database
+    from rtstone.server.settings import Reading, Settings
+
+STORE = click.option(
+    "--store", type=click.Path(path_type=Path), metavar="DIR",
+    help="Where the runs are.  Default: where `rtstone run` stores them.",
+)  # fmt: skip
+DATABASE = click.option(
+    "--database", metavar="URL",
+    help="Keep the index there: postgresql://user@host/name.  Default: what server.toml in the "
+    "store says, else SQLite in the store.",
+)  # fmt: skip
+
+
+@click.command("serve")
+@STORE
+@click.option(
+    "--listen", default="127.0.0.1:8420", metavar="HOST:PORT",
+    help="Where to listen.  Default: 127.0.0.1:8420, which only this machine reaches.",
+)  # fmt: skip
+@DATABASE
+@click.option(
+    "--read", "reading", type=click.Choice(["open", "token"]),
+    help="Who may read: all who reach it, or who has a token.  Default on loopback: open.  "
+    "Pushing is always by token.",
+)  # fmt: skip
+@click.option(
+    "--verify", is_flag=True, help="Only prove that the index agrees with the run directories."
+)
+@click.option("--rebuild", is_flag=True, help="Only make the index anew from the run directories.")
+@click.option(
+    "--demo", is_flag=True, help="Fill the store, which must be empty, with a year of runs first."
+)
+def command(
+    *, store: Path | None, listen: str, database: str | None, reading: Reading | None,
+    verify: bool, rebuild: bool, demo: bool,
+) -> int:  # fmt: skip
+    """Serve a store's runs to browsers, and take in those that are pushed.
+
+    What else there is to say stands in server.toml in the store (docs/server.md).  TLS is the
+    business of a proxy before it.
+    """
+    needed()
+    from rtstone.server.settings import settings
+
+    asked = settings(home(store), listen, reading, database)
+    if verify or rebuild:
+        return _kept(asked, verify, rebuild)
+    if demo:
+        _fill(asked)
+    _serve(asked)
+    return 0
+
+
+def needed() -> None:
+    """Raise UsageError unless what a server needs is installed."""
+    try:
+        for name in ("alembic", "psycopg", "sqlalchemy", "starlette", "uvicorn"):
+            import_module(name)
+    except ImportError as error:
+        raise UsageError(f"{error.name} is not installed; pip install 'rtstone[server]'") from error
+
+
+def home(store: Path | None) -> Path:
+    """Return the directory of a store."""
+    from rtstone.store.places import home
+
+    return (store or home()).absolute()
+
+
+def opened(asked: Settings) -> Database:
+    """Open the database of a server.  Raises UsageError."""
+    from rtstone.server.app import make_store
+    from rtstone.server.database import Database
+
+    make_store(asked)
+    return Database(asked.database, asked.store)
+
+
+def _kept(asked: Settings, verify: bool, rebuild: bool) -> int:
+    """Make the index anew, prove that it agrees; return 1 if it does not."""
+    from rtstone.server import reconcile
+    from rtstone.server.places import Places
+
+    places = Places(asked.store)
+    with closing(opened(asked)) as database:
+        if rebuild:
+            done = reconcile.rebuild(database, places)
+            click.echo(f"indexed {counted(done.added, 'run')} anew")
+        faults = reconcile.verify(database, places) if verify else []
+    for fault in faults:
+        click.echo(fault)
+    if verify:
+        click.echo(
+            f"{counted(len(faults), 'fault')} found; `rtstone serve --rebuild` makes the index anew"
+            if faults
+            else "index and run directories agree"
+        )
+    return 1 if faults else 0
+
+
+def _fill(asked: Settings) -> None:
+    """Fill the store with runs to look at.  Raises UsageError if it is not empty."""
+    from rtstone.server.places import Places
+
+    with closing(opened(asked)) as database:
+        import_module("rtstone.server.demo").fill(database, Places(asked.store))
+
+
+def _serve(asked: Settings) -> None:
+    from rtstone.server.serving import listen, serve
+
+    on = listen(asked)
+    asked = asked._replace(port=on.getsockname()[1])
+    say(_first_line(asked))
+    sys.stderr.flush()
+    serve(asked, on)
+
+
+def _first_line(asked: Settings) -> str:
+    """Return what is told at the start: where, how much, who may read."""
+    from rtstone.server.places import RUN_ID, Places
+
+    places = Places(asked.store)
+    projects = places.projects()
+    folders = [places.runs(name) for name in projects if places.runs(name).is_dir()]
+    number = sum(bool(RUN_ID.fullmatch(one.name)) for some in folders for one in some.iterdir())
+    who = "everybody" if asked.reading == "open" else "who has a token"
+    many = f"{counted(number, 'run')} in {counted(len(projects), 'project')}"
+    return f"{asked.base}/  {many}; {who} may read, who has a token may push"

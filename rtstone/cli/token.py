@@ -1,0 +1,135 @@
+"""`rtstone token`."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from rtstone.cli.serve import DATABASE, STORE, home, needed, opened
+from rtstone.cli.streams import say
+from rtstone.errors import UsageError
+from rtstone.printable import shown
+
+if TYPE_CHECKING:
+    from rtstone.server.access import Scope, Token
+    from rtstone.server.database import Database
+
+
+@click.group("token")
+def command() -> None:
+    """Say who may push runs to a server, and read them, by tokens.
+
+    These commands are for the machine of the server, also while it runs.
+    """
+
+
+@command.command("new")
+@click.argument("name")
+@click.option("--project", metavar="P", help="The only project it is for.  Default: all of them.")
+@click.option(
+    "--scope", type=click.Choice(["read", "push", "admin"]), default="push",
+    help="What it allows, with what stands before it; admin: deleting runs.  Default: push.",
+)  # fmt: skip
+@click.option("--expires", metavar="AGE", help="When it expires: 12h, 90d or 52w from now.")
+@STORE
+@DATABASE
+def new_command(
+    *, name: str, project: str | None, scope: Scope, expires: str | None,
+    store: Path | None, database: str | None,
+) -> None:  # fmt: skip
+    """Make a token for NAME: who or what is to use it.
+
+    It is printed once, and stored hashed: who has lost it gets a new one.
+    """
+    from rtstone.inputs.server import age
+
+    needed()
+    from rtstone.server.access import new_token
+    from rtstone.server.audit import by_command
+
+    until = None
+    if expires is not None:
+        until = datetime.now(UTC).timestamp() + age(expires, "in --expires")
+    with closing(_database(store, database)) as there:
+        made = new_token(there, name, scope, project, until)
+        by_command(there, "token new", project, f"{made.split('_')[1]} {name} {scope}")
+    say("keep it in RTSTONE_TOKEN or in ~/.config/rtstone/tokens.toml; it is not shown again:")
+    click.echo(made)
+
+
+@command.command("list")
+@STORE
+@DATABASE
+@click.option("--json", is_flag=True, help="Print only one document, as JSON.")
+def list_command(store: Path | None, database: str | None, json: bool) -> None:
+    """List the tokens: for whom, for what, when last used."""
+    needed()
+    from rtstone.server.access import all_tokens
+
+    with closing(_database(store, database)) as there:
+        found = all_tokens(there)
+    if json:
+        from rtstone.cli.output import print_document
+
+        print_document([token._asdict() for token in found])
+        return
+    from rich.table import Table
+
+    from rtstone.report.parts.console import console
+
+    table = Table("id", "name", "scope", "project", "last used", "state", box=None)
+    for token in found:
+        state = _state(token)
+        table.add_row(
+            token.id,
+            shown(token.name),
+            token.scope,
+            token.project or "all",
+            _day(token.used),
+            state,
+        )
+    console(sys.stdout).print(table if found else "no tokens; `rtstone token new` makes one")
+
+
+@command.command("revoke")
+@click.argument("name", metavar="ID or NAME")
+@STORE
+@DATABASE
+def revoke_command(name: str, store: Path | None, database: str | None) -> None:
+    """Revoke a token: from now on it is refused."""
+    needed()
+    from rtstone.server.access import revoke
+    from rtstone.server.audit import by_command
+
+    with closing(_database(store, database)) as there:
+        gone = revoke(there, name)
+        by_command(there, "token revoke", gone.project, f"{gone.id} {gone.name}")
+    click.echo(f"revoked {gone.id}, of {shown(gone.name)}")
+
+
+def _database(store: Path | None, database: str | None) -> Database:
+    """Open the database of the server of a store.  Raises UsageError."""
+    from rtstone.server.settings import Settings, configured
+
+    where = home(store)
+    if not where.is_dir():
+        raise UsageError(f"no store, {where}; name the server's with --store")
+    return opened(Settings(where, database=database or configured(where).database))
+
+
+def _day(moment: float | None) -> str:
+    return "never" if moment is None else f"{datetime.fromtimestamp(moment, UTC):%Y-%m-%d}"
+
+
+def _state(token: Token) -> str:
+    if token.revoked is not None:
+        return f"revoked {_day(token.revoked)}"
+    if token.expires is None:
+        return "valid"
+    over = token.expires <= datetime.now(UTC).timestamp()
+    return f"{'expired' if over else 'valid until'} {_day(token.expires)}"

@@ -1,0 +1,150 @@
+"""The address of a project on a results server, and the token for it.
+
+    https://rt.example.org/p/firmware     the project `firmware`
+    https://rt.example.org                the project `main`
+
+A token never stands on a command line.  It is in RTSTONE_TOKEN, or in tokens.toml in the user's
+rtstone configuration, which only the user may read; the longest address that fits counts:
+
+    ["https://rt.example.org"]
+    token = "rts_..."
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import tomllib
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote, urlsplit
+
+from rtstone.errors import UsageError
+
+MAIN = "main"
+ENVIRONMENT = "RTSTONE_TOKEN"
+_PATH = re.compile(r"((?:/[^/]+)*?)(?:/p/([a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?)(/.*)?)?/?")
+_TOKEN = re.compile(r"[\x21-\x7e]{1,200}")
+
+
+class Address(NamedTuple):
+    """A project on a server.  ``prefix``: of all paths, of a server behind a proxy.
+
+    ``rest``: what the URL names in the project, as ``/runs/ID``; empty for all of it.
+    ``fragment``: what stands behind its #.
+    """
+
+    scheme: str
+    host: str
+    port: int | None
+    prefix: str
+    project: str
+    rest: str = ""
+    fragment: str = ""
+
+    @property
+    def server(self) -> str:
+        """The URL of the server, without a slash at the end."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.scheme}://{host}{f':{self.port}' if self.port else ''}{self.prefix}"
+
+    @property
+    def url(self) -> str:
+        """The URL of the project."""
+        return f"{self.server}/p/{self.project}"
+
+    def path(self, *names: str) -> str:
+        """Return the path of something in the project: of its pages."""
+        return "/".join((f"{self.prefix}/p/{self.project}", *(quote(n, safe="") for n in names)))
+
+    def api(self, *names: str) -> str:
+        """Return the path of something in the project: of what changes it."""
+        there = (f"{self.prefix}/api/v1/p/{self.project}", *(quote(n, safe="") for n in names))
+        return "/".join(there)
+
+    @property
+    def is_loopback(self) -> bool:
+        """Return whether it is on this machine."""
+        return self.host in {"localhost", "::1"} or self.host.startswith("127.")
+
+
+def is_url(text: str) -> bool:
+    """Return whether a word of the command line is the URL of a server."""
+    return text.startswith(("http://", "https://"))
+
+
+def address(url: str) -> Address:
+    """Return what a URL names.  Raises UsageError."""
+    try:
+        parts = urlsplit(url)
+        host, port, path = parts.hostname, parts.port, _PATH.fullmatch(parts.path)
+    except ValueError:
+        host = port = path = None
+    if parts.scheme not in {"http", "https"} or not host or path is None or parts.query:
+        raise UsageError(f"bad URL '{url[:200]}'; write https://HOST/p/PROJECT")
+    if parts.username is not None:
+        raise UsageError(
+            f"a password in a URL is seen by others; put the token in {ENVIRONMENT} or tokens.toml"
+        )
+    return Address(
+        parts.scheme, host, port, path[1], path[2] or MAIN, (path[3] or "").rstrip("/"),
+        parts.fragment,
+    )  # fmt: skip
+
+
+def token(of: Address) -> str | None:
+    """Return the token for a project, None if there is none.
+
+    Raises UsageError for a file of tokens that others may read, and for a token that would go over
+    a network as it is.
+    """
+    noted = _noted(of)
+    found = os.environ.get(ENVIRONMENT) or noted
+    if found is None:
+        return None
+    if not _TOKEN.fullmatch(found):
+        raise UsageError(f"not a token, for {of.server}; it begins with rts_")
+    # Who writes http:// into the file knows that the network can be trusted.
+    if of.scheme == "http" and not of.is_loopback and noted is None:
+        raise UsageError(
+            f"the token would be seen on the way to {of.server}; use https://, or name the "
+            f"server with http:// in {tokens_file()} if its network can be trusted"
+        )
+    return found
+
+
+def tokens_file() -> Path:
+    """Return the file of tokens."""
+    given = Path(os.environ.get("XDG_CONFIG_HOME", ""))
+    config = given if given.is_absolute() else Path("~/.config").expanduser()
+    return config / "rtstone" / "tokens.toml"
+
+
+def _noted(of: Address) -> str | None:
+    """Return the token in the file for a project.  Raises UsageError."""
+    path = tokens_file()
+    best, found = -1, None
+    for url, table in _table(path).items():
+        if not isinstance(table, dict) or not isinstance(table.get("token"), str):
+            raise UsageError(f'no token, in ["{url}"] of {path}; write token = "rts_..."')
+        noted = url.rstrip("/")
+        if f"{of.url}/".startswith(f"{noted}/") and len(noted) > best:
+            best, found = len(noted), table["token"]
+    return found
+
+
+def _table(path: Path) -> dict[str, object]:
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        with os.fdopen(handle, "rb") as file:
+            status = os.fstat(handle)
+            if not stat.S_ISREG(status.st_mode) or status.st_mode & 0o077:
+                raise UsageError(f"others may read the tokens in {path}: chmod 600 {path}")
+            return tomllib.loads(file.read(1 << 20).decode())
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"not a TOML file, {path}: {error}") from error

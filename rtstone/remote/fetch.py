@@ -1,0 +1,86 @@
+"""Fetch runs from a results server: the plan and the logs, from which the document is made here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from rtstone.documents.server import SeriesView
+from rtstone.errors import TargetError, UsageError
+from rtstone.remote.address import Address, address
+from rtstone.remote.http import Refused, Server
+from rtstone.store.places import LOG, PLAN
+
+_RUN = re.compile(r"/runs/([A-Za-z0-9][A-Za-z0-9._-]{0,149})")
+_SERIES = re.compile(r"(?:/series/)?([0-9a-f]{16})")
+_LOGS = 1000  # of one run: it was resumed as often
+
+
+class Named(NamedTuple):
+    """A run or a series on a server; one of both is None."""
+
+    at: Address
+    run: str | None = None
+    series: str | None = None
+
+
+def named(url: str) -> Named:
+    """Return the run or the series that a URL names.  Raises UsageError."""
+    at = address(url)
+    if run := _RUN.fullmatch(at.rest):
+        return Named(at, run=run[1])
+    if series := _SERIES.fullmatch(at.rest or at.fragment):
+        return Named(at, series=series[1])
+    raise UsageError(
+        f"'{url[:200]}' names no run and no series; write https://HOST/p/PROJECT/runs/ID"
+    )
+
+
+def fetch(of: Named, into: Path) -> Path:
+    """Fetch a run to a new directory, and return it.
+
+    ``into``: a directory that only this process writes to.  Raises UsageError, TargetError.
+    """
+    assert of.run is not None
+    with Server(of.at) as server:
+        return _fetch(server, of.run, into)
+
+
+def _fetch(server: Server, run_id: str, into: Path) -> Path:
+    path = into / run_id
+    path.mkdir(mode=0o700, exist_ok=True)
+    names = [PLAN, LOG, *(f"wire-{number}.log" for number in range(2, _LOGS))]
+    for name in names:
+        try:
+            found = server.get(server.address.path("runs", run_id, name))
+        except Refused as error:
+            if error.status == 404 and name not in (PLAN, LOG):
+                return path
+            raise
+        (path / name).write_bytes(found.body)
+    raise TargetError(f"{server.where}: run {run_id} has more than {_LOGS} logs")
+
+
+def baseline(of: Named, most: int, into: Path) -> list[Path]:
+    """Fetch the newest runs of a series since its last change, oldest first.
+
+    ``most``: how many at most.  Raises UsageError, TargetError.
+    """
+    assert of.series is not None
+    with Server(of.at) as server:
+        found = server.get(server.address.path("series", f"{of.series}.json"))
+        view = found.json(SeriesView)
+        ids = since_last_change(view)[-most:]
+        if not ids:
+            raise UsageError(f"no valid result, of series {of.series} on {server.where}")
+        return [_fetch(server, run_id, into) for run_id in ids]
+
+
+def since_last_change(view: SeriesView) -> Sequence[str]:
+    """Return the runs of a series since the last of its changes, each once, oldest first."""
+    ids = list(dict.fromkeys(point.run_id for point in view.points if point.status == "ok"))
+    last = [one.changes[-1].after for one in view.trends if one.changes]
+    begins = [ids.index(run_id) for run_id in last if run_id in ids]
+    return ids[max(begins, default=0) :]

@@ -1,0 +1,176 @@
+"""Find the changes of the series of a target, when runs of it have come.
+
+A target is analysed as a whole, as `rtstone check --trend` does: the level is shared by all of its
+series, so that of targets that do not change at most 5% show any change.  The newest WINDOW runs
+are looked at; changes that were found before them stay as they were found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from time import time
+from typing import Any, NamedTuple
+
+import msgspec
+import sqlalchemy as sql
+from sqlalchemy.engine import Connection
+
+from rtstone.documents.observation import Observation
+from rtstone.documents.run import Run
+from rtstone.documents.trend import Change, Metric, Series
+from rtstone.errors import UsageError
+from rtstone.server.database import Database
+from rtstone.server.indexing import seconds, series_row
+from rtstone.server.places import Places
+from rtstone.server.schema import analyses, changes, projects, runs, series, targets
+from rtstone.stats.trend.changepoints import LEVEL
+from rtstone.stats.trend.series import Line, lines
+from rtstone.stats.trend.trend import Asked, follow
+from rtstone.store.rundir import load, uncollected
+
+WINDOW = 200  # newest runs of a target that are analysed
+METRICS: tuple[Metric, ...] = ("p50", "p99", "missed")
+_CLAIM_S = 600.0  # after which another server takes over what one had claimed
+
+# Of a result, what no trend reads.
+_SLIM: dict[str, Any] = {
+    "worst": [], "trace": None, "blocks": None, "batches": None, "corrected": None,
+    "tables": [], "load_rates": [], "until": None,
+}  # fmt: skip
+
+
+class _Task(NamedTuple):
+    """A target to analyse.  ``dirty``: when its last run came, as was known at the begin."""
+
+    project: int
+    name: str
+    target: str
+    dirty: float
+
+
+def analyse_next(database: Database, places: Places) -> bool:
+    """Analyse a target that has new runs; return whether there was one."""
+    task = _claimed(database)
+    if task is None:
+        return False
+    with uncollected():
+        observations, first = _read(database, places, task)
+        through = lines(observations)
+        level = LEVEL / max(1, len(through) * len(METRICS))
+        made = [_followed(line, level) for line in through]
+    with database.writing() as connection:
+        for line, found in zip(through, made, strict=True):
+            number = _number(connection, task.project, line)
+            if number is not None:
+                _write(connection, task.project, number, found, first)
+        done = sql.update(targets).where(*_row(task))
+        connection.execute(done.where(targets.c.dirty == task.dirty).values(dirty=None))
+        connection.execute(done.values(claimed=None))
+    return True
+
+
+def _claimed(database: Database) -> _Task | None:
+    """Claim the target that has waited longest; no other server has it meanwhile."""
+    now = time()
+    free = sql.or_(targets.c.claimed.is_(None), targets.c.claimed < now - _CLAIM_S)
+    query = (
+        sql.select(targets.c.project, projects.c.name, targets.c.name.label("target"),
+                   targets.c.dirty)
+        .join(projects, projects.c.id == targets.c.project)
+        .where(targets.c.dirty.is_not(None), free)
+        .order_by(targets.c.dirty)
+        .limit(1)
+    )  # fmt: skip
+    with database.writing() as connection:
+        row = connection.execute(query).first()
+        if row is None:
+            return None
+        task = _Task(*row)
+        claim = sql.update(targets).where(*_row(task), free).values(claimed=now)
+        return task if connection.execute(claim).rowcount else None
+
+
+def _row(task: _Task) -> tuple[Any, Any]:
+    return targets.c.project == task.project, targets.c.name == task.target
+
+
+def _read(database: Database, places: Places, task: _Task) -> tuple[list[Observation], float]:
+    """Return the results of the newest runs in their order, and when the first of these began."""
+    query = (
+        sql.select(runs.c.run_id, runs.c.begun)
+        .where(runs.c.project == task.project, runs.c.series_target == task.target)
+        .order_by(runs.c.begun.desc(), runs.c.id.desc())
+        .limit(WINDOW)
+    )
+    with database.reading() as connection:
+        newest = connection.execute(query).all()[::-1]
+    found: list[Observation] = []
+    for row in newest:
+        try:
+            run = load(places.run(task.name, row.run_id))
+        except UsageError:  # removed or damaged since; `serve --verify` says so
+            continue
+        found += _observed(msgspec.structs.replace(run, run_id=row.run_id))
+    return found, newest[0].begun if newest else 0.0
+
+
+def _observed(run: Run) -> Iterator[Observation]:
+    head = msgspec.structs.replace(run, results=[], benches=[], slopes=[], notes=[], command=[])
+    known = {table.id: table for table in run.benches}
+    for place, result in enumerate(run.results):
+        if result.n or result.status != "ok":
+            slim = msgspec.structs.replace(result, **_SLIM)
+            yield Observation(head, place, slim, known.get(result.bench))
+
+
+def _followed(line: Line, level: float) -> Sequence[Series]:
+    return follow([line], Asked(METRICS, level=level), lambda one: one.result).series
+
+
+def _number(connection: Connection, project: int, line: Line) -> int | None:
+    """Return the number of a series; None of one that single runs are not told apart as."""
+    query = sql.select(series.c.id).where(
+        series.c.project == project, series.c.key == series_row(line)["key"]
+    )
+    return connection.execute(query).scalar()
+
+
+def _write(
+    connection: Connection, project: int, number: int, found: Sequence[Series], first: float
+) -> None:
+    """Replace what is known of a series since ``first``; what was notified stays so."""
+    mine = sql.and_(changes.c.series == number, changes.c.begun >= first)
+    query = sql.select(changes.c.metric, changes.c.at_run, changes.c.found, changes.c.notified)
+    before = {(row.metric, row.at_run): row for row in connection.execute(query.where(mine))}
+    connection.execute(sql.delete(changes).where(mine))
+    connection.execute(sql.delete(analyses).where(analyses.c.series == number))
+    now = time()
+    rows = []
+    for one in found:
+        document = msgspec.json.encode(one).decode()
+        told = {"series": number, "metric": one.metric, "made": now, "document": document}
+        connection.execute(sql.insert(analyses).values(**told))
+        for place, change in enumerate(one.changes):
+            known = before.get((one.metric, change.after))
+            rows.append({
+                **_change(one, place, change), "project": project, "series": number,
+                "found": known.found if known else now,
+                "notified": known.notified if known else None,
+            })  # fmt: skip
+    if rows:
+        connection.execute(sql.insert(changes), rows)
+
+
+def _change(of: Series, place: int, change: Change) -> dict[str, Any]:
+    effect = change.effect
+    return {
+        "metric": of.metric,
+        "at_run": change.after,
+        "before_run": change.before,
+        "begun": seconds(change.created, time()),
+        "verdict": effect.verdict,
+        "before_value": of.segments[place].value,
+        "after_value": of.segments[place + 1].value,
+        "size": effect.ratio if effect.ratio is not None else effect.difference,
+        "change": msgspec.json.encode(change).decode(),
+    }

@@ -1,0 +1,67 @@
+"""Changes for the worse as events: what became worse on a target with one run."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+from urllib.parse import quote
+
+from rtstone.documents.server import Seen
+from rtstone.report.trend.text import switch
+from rtstone.server.pages.overview import LABELS, size, value
+
+_SPACE = uuid.UUID("5b7c0a0e-7c1b-4c5e-9f3a-2d9b7c1e8f60")  # of the ids of events
+
+
+class Event(NamedTuple):
+    """The changes of the series of a target with its run ``at_run``."""
+
+    project: str
+    target: str
+    at_run: str
+    changes: Sequence[Seen]
+
+    @property
+    def id(self) -> str:
+        """The same for the same event, whenever and by whatever server it is told."""
+        return uuid.uuid5(_SPACE, "\0".join((self.project, self.target, self.at_run))).urn
+
+    @property
+    def since(self) -> str:
+        """When the first run after the change began."""
+        return self.changes[0].since
+
+    @property
+    def title(self) -> str:
+        """The event in a line."""
+        more = len(self.changes) - 1
+        also = f" and {more} more" if more else ""
+        return f"{self.target} got worse: {told(self.changes[0])}{also}"
+
+    @property
+    def lines(self) -> list[str]:
+        """Every change in a line, and the first condition that differs."""
+        first = next((one.differences[0] for one in self.changes if one.differences), None)
+        differs = switch(first) if first else "no condition that is known differs"
+        return [*map(told, self.changes), f"First difference: {differs}"]
+
+    def link(self, base: str) -> str:
+        """Return the address of the comparison of the runs around the event."""
+        before = self.changes[0].before_run
+        return f"{base}/p/{self.project}/compare?run={quote(before)}&run={quote(self.at_run)}"
+
+
+def told(one: Seen) -> str:
+    """Return a change in words."""
+    metric = LABELS.get(one.metric, one.metric)
+    levels = f"{value(one.before, one.unit)} to {value(one.after, one.unit)}"
+    return f"{one.series.title}: {metric} {levels} ({size(one)})"
+
+
+def events(project: str, changes: Iterable[Seen]) -> list[Event]:
+    """Return the events of changes, in the order of these."""
+    found: dict[tuple[str, str], list[Seen]] = {}
+    for one in changes:
+        found.setdefault((one.series.target, one.at_run), []).append(one)
+    return [Event(project, target, run, some) for (target, run), some in found.items()]

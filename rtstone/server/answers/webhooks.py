@@ -1,0 +1,143 @@
+"""Webhooks: changes for the worse are posted to the addresses in STORE/server.toml, signed.
+
+X-Rtstone-Timestamp has the time in s since 1970, X-Rtstone-Signature "sha256=" and the HMAC-SHA256
+of that number, a dot and the body, keyed with the hook's secret.  A receiver compares in constant
+time, and refuses times that are long past.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import http.client
+import logging
+import threading
+from collections.abc import Sequence
+from time import time
+from urllib.parse import urlsplit
+
+import msgspec
+import sqlalchemy as sql
+
+from rtstone import __version__
+from rtstone.inputs.server import EVERY, Webhook
+from rtstone.printable import line
+from rtstone.server.answers.events import Event, events
+from rtstone.server.database import Database
+from rtstone.server.pages import queries
+from rtstone.server.places import Places
+from rtstone.server.schema import changes, deliveries
+from rtstone.server.settings import Settings
+
+NEWS_DAYS = 7  # a change that began before is no news: an old store was served for the first time
+TRIES = 12
+_FIRST_S, _LONGEST_S = 10.0, 6 * 3600.0  # between two tries
+_TIMEOUT_S = 10.0
+_AT_ONCE = 20
+_MEANWHILE_S = 120.0  # for which no other server tries what one is delivering
+_SENDING = threading.Lock()
+_log = logging.getLogger("rtstone.server")
+
+
+def announce(database: Database, places: Places, settings: Settings) -> None:
+    """Note for delivery what got worse and has not been told yet."""
+    for project in places.projects():
+        with database.writing() as connection:
+            fresh = queries.unannounced(connection, project, NEWS_DAYS)
+            if not fresh:
+                continue
+            hooks = [hook for hook in settings.webhooks if hook.project in (project, EVERY)]
+            told = [one for one in fresh if one.news]
+            rows = [
+                {"hook": hook.name, "body": _body(event, settings.base), "made": time(),
+                 "tries": 0, "next": 0.0}
+                for event in events(project, (one.seen for one in told))
+                for hook in hooks
+            ]  # fmt: skip
+            if rows:
+                connection.execute(sql.insert(deliveries), rows)
+            numbers = [one.number for one in fresh]
+            known = sql.update(changes).where(changes.c.id.in_(numbers))
+            connection.execute(known.values(notified=time()))
+
+
+def _body(event: Event, base: str) -> str:
+    told = {
+        "event": "worse", "id": event.id, "project": event.project, "target": event.target,
+        "since": event.since, "run": event.at_run, "title": event.title,
+        "text": "\n".join(event.lines), "link": event.link(base), "changes": event.changes,
+    }  # fmt: skip
+    return msgspec.json.encode(told).decode()
+
+
+def deliver(database: Database, places: Places, settings: Settings) -> None:
+    """Post what is due, in a thread of its own: a hook that hangs holds up nothing else."""
+    if settings.webhooks and not _SENDING.locked():
+        threading.Thread(target=_all, args=(database, settings.webhooks), daemon=True).start()
+
+
+def _all(database: Database, hooks: Sequence[Webhook]) -> None:
+    with _SENDING:
+        try:
+            deliver_due(database, hooks)
+        except Exception:
+            _log.exception("delivering has failed")
+
+
+def deliver_due(database: Database, hooks: Sequence[Webhook]) -> None:
+    """Post what is due, each at most once."""
+    known = {hook.name: hook for hook in hooks}
+    query = sql.select(deliveries).where(
+        deliveries.c.next <= time(), deliveries.c.hook.in_(known), deliveries.c.tries < TRIES
+    )
+    with database.reading() as connection:
+        due = connection.execute(query.order_by(deliveries.c.id).limit(_AT_ONCE)).all()
+    for row in due:
+        mine = deliveries.c.id == row.id, deliveries.c.next == row.next
+        claim = sql.update(deliveries).where(*mine).values(next=time() + _MEANWHILE_S)
+        with database.writing() as connection:
+            claimed = connection.execute(claim).rowcount
+        if claimed:
+            _settle(database, row, post(known[row.hook], row.body.encode()))
+
+
+def _settle(database: Database, row: sql.Row[tuple[object, ...]], failed: str | None) -> None:
+    one = deliveries.c.id == row.id
+    with database.writing() as connection:
+        if failed is None:
+            connection.execute(sql.delete(deliveries).where(one))
+            return
+        pause = min(_FIRST_S * 2**row.tries, _LONGEST_S)
+        values = {"tries": row.tries + 1, "next": time() + pause, "failed": failed[:500]}
+        connection.execute(sql.update(deliveries).where(one).values(**values))
+    _log.warning("webhook %s: %s; try %d of %d", row.hook, failed, row.tries + 1, TRIES)
+
+
+def signature(secret: str, timestamp: str, body: bytes) -> str:
+    """Return the signature of a message."""
+    key, text = secret.encode(), timestamp.encode() + b"." + body
+    return "sha256=" + hmac.new(key, text, hashlib.sha256).hexdigest()
+
+
+def post(hook: Webhook, body: bytes) -> str | None:
+    """Post a message, and return why it failed, None if it did not.
+
+    A redirection is a failure: it would take the message elsewhere.
+    """
+    parts, now = urlsplit(hook.url), str(int(time()))
+    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    headers = {
+        "Content-Type": "application/json", "User-Agent": f"rtstone/{__version__}",
+        "X-Rtstone-Timestamp": now, "X-Rtstone-Signature": signature(hook.secret, now, body),
+    }  # fmt: skip
+    try:
+        connection = kind(parts.hostname or "", parts.port, timeout=_TIMEOUT_S)
+        try:
+            connection.request("POST", path, body, headers)
+            status = connection.getresponse().status
+        finally:
+            connection.close()
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        return line(f"it does not answer: {error}")
+    return None if 200 <= status < 300 else f"it answers with status {status}"

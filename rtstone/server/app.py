@@ -1,0 +1,129 @@
+"""The application: routes of all modules, what they share, and what runs beside them."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import sqlalchemy as sql
+from sqlalchemy.exc import OperationalError
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from rtstone.errors import RtstoneError, StoreError, UsageError
+from rtstone.printable import line
+from rtstone.server import answers, pages, uploads
+from rtstone.server.background import Background
+from rtstone.server.database import Database
+from rtstone.server.headers import Headers
+from rtstone.server.limits import Guard
+from rtstone.server.pages.site import error_page, wants_json
+from rtstone.server.parsing import Parser
+from rtstone.server.places import Places
+from rtstone.server.settings import Settings
+
+_log = logging.getLogger("rtstone.server")
+
+
+def build(settings: Settings) -> Starlette:
+    """Return the application.
+
+    Its state has ``settings``, and while it runs ``database``, ``places``, ``background`` and
+    ``parser``.
+    """
+    app = Starlette(
+        routes=[*pages.routes, *answers.routes, *uploads.routes, Route("/healthz", health)],
+        middleware=[Middleware(Headers), Middleware(Guard, settings=settings)],
+        exception_handlers={
+            HTTPException: _refused,
+            RtstoneError: _failed,
+            OperationalError: _unavailable,
+            Exception: _defect,
+        },
+        lifespan=_lifespan,
+    )
+    app.state.settings = settings
+    return app
+
+
+@asynccontextmanager
+async def _lifespan(app: Starlette) -> AsyncIterator[None]:
+    """Open the database, and begin the work in the background; end both."""
+    state = app.state
+    make_store(state.settings)
+    state.places = Places(state.settings.store)
+    state.database = Database(state.settings.database, state.settings.store)
+    state.background = Background(state.database, state.places, state.settings)
+    state.background.start()
+    state.parser = Parser()
+    try:
+        yield
+    finally:
+        state.parser.close()
+        state.background.stop()
+        state.database.close()
+
+
+def make_store(settings: Settings) -> None:
+    """Make the store's directory, if there is none.  Raises UsageError."""
+    try:
+        settings.store.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if not os.access(settings.store, os.W_OK | os.X_OK):
+            raise PermissionError(13, "it cannot be written")
+    except OSError as error:
+        raise UsageError(f"not a store, {settings.store}: {error.strerror}") from error
+
+
+def health(request: Request) -> Response:
+    """Say whether the database answers and the store can be written, for who watches it."""
+    state = request.app.state
+    with state.database.reading() as connection:
+        connection.execute(sql.select(sql.literal(1)))
+    if not os.access(state.settings.store, os.W_OK | os.X_OK):
+        return _told("the store cannot be written", 503)
+    return _told("ok", 200)
+
+
+# ---- errors: one line each ----------------------------------------------------------------------
+
+
+def _told(text: str, status: int, headers: dict[str, str] | None = None) -> Response:
+    return PlainTextResponse(line(text) + "\n", status, headers)
+
+
+def _refused(request: Request, error: Exception) -> Response:
+    """Return a refusal: as a page for browsers, else as a line."""
+    assert isinstance(error, HTTPException)
+    headers = dict(error.headers) if error.headers else None
+    if error.status_code in {204, 304}:
+        return Response(status_code=error.status_code, headers=headers)
+    return _answered(request, error.detail, error.status_code, headers)
+
+
+def _failed(request: Request, error: Exception) -> Response:
+    return _answered(request, str(error), 507 if isinstance(error, StoreError) else 400)
+
+
+def _answered(
+    request: Request, text: str, status: int, headers: dict[str, str] | None = None
+) -> Response:
+    if "text/html" not in request.headers.get("accept", "") or wants_json(request):
+        return _told(text, status, headers)
+    found = error_page(status, line(text))
+    found.headers.update(headers or {})
+    return found
+
+
+def _unavailable(request: Request, error: Exception) -> Response:
+    _log.error("the database does not answer: %s", line(str(error)))
+    return _told("the database does not answer; try again", 503, {"Retry-After": "5"})
+
+
+def _defect(request: Request, error: Exception) -> Response:
+    return _told("internal error; the server's log says more", 500)

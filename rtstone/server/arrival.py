@@ -1,0 +1,347 @@
+"""Runs on their way into the store: what has come of each so far, on disk.
+
+    runs/.arriving/ID/manifest.json  what is to come, as it was told
+    runs/.arriving/ID/blob           what has come of it; its size is the offset
+    runs/.arriving/ID/RUN_ID/        the run directory, while it is unpacked and parsed
+
+ID is a hash of project and manifest: whoever sends the same again goes on where it ended, on any
+server of the store.  Who appends holds a lock on the blob.  All of it is reached through the
+directory's descriptor and never through a link.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from time import time
+from typing import Annotated
+
+import msgspec
+
+from rtstone.documents.plan import Plan
+from rtstone.errors import RtstoneError, StoreError, UsageError
+from rtstone.inputs.server import Limits
+from rtstone.printable import parsed
+from rtstone.server.places import ARRIVING, Places
+from rtstone.store import atomic
+from rtstone.store.arriving import is_whole
+from rtstone.store.places import LARGEST, LOG, PLAN, UNREADABLE, lock, regular
+
+ID = re.compile(r"[0-9a-f]{32}")
+MANIFEST, BLOB = "manifest.json", "blob"
+FILES = 1000  # of a run: its plan, its log and those of its resumptions
+OPEN = 1000  # uploads of a project at a time
+KEPT_S = 86400.0  # that nothing came of
+_STEP = 1 << 20  # bytes that are unpacked at a time
+_DENSEST = 1040  # zlib packs no more bytes into one
+
+Size = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
+Hash = Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{64}\Z")]
+
+
+class File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A file of the run."""
+
+    name: Annotated[str, msgspec.Meta(pattern=r"\A(plan\.json|wire(-[1-9][0-9]{0,3})?\.log)\Z")]
+    size: Size
+    sha256: Hash
+
+
+class Blob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is sent: the files in their order, one after the other, packed by zlib."""
+
+    size: Size
+    sha256: Hash
+
+
+class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is to come."""
+
+    run_id: Annotated[str, msgspec.Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-9._-]{0,149}\Z")]
+    blob: Blob
+    files: list[File]
+
+    def id(self, project: str) -> str:
+        """Return the id of the upload."""
+        told = project.encode() + b"\0" + msgspec.json.encode(self)
+        return hashlib.sha256(told).hexdigest()[:32]
+
+    def fault(self) -> str:
+        """Return what is wrong with it, empty if nothing is."""
+        count = len(self.files)
+        names = [PLAN, LOG, *(f"wire-{n}.log" for n in range(2, min(count, FILES)))][:count]
+        if count < 2 or [file.name for file in self.files] != names:
+            return f"the files are not {PLAN}, {LOG}, wire-2.log and so on, at most {FILES}"
+        if not self.blob.size:
+            return "nothing is to come"
+        if self.unpacked > self.blob.size * _DENSEST:
+            return "so much cannot have been packed into so little"
+        return ""
+
+    def too_large(self, limits: Limits) -> str:
+        """Return which limit it exceeds, empty if none."""
+        if self.blob.size > limits.upload:
+            return f"it has {self.blob.size} bytes, more than the {limits.upload} of an upload"
+        if self.unpacked > limits.run:
+            return f"it has {self.unpacked} bytes unpacked, more than the {limits.run} of a run"
+        return ""
+
+    @property
+    def unpacked(self) -> int:
+        """The size of all files in bytes."""
+        return sum(file.size for file in self.files)
+
+
+def normal(plan: Plan) -> bytes:
+    """Return a plan as it is sent: without its number of arrival, which each store gives anew."""
+    plan = msgspec.structs.replace(plan, arrival=0)
+    return msgspec.json.format(msgspec.json.encode(plan))
+
+
+class Other(UsageError):  # noqa: N818  no fault of the program
+    """There is another run of that id."""
+
+
+def is_stored(places: Places, project: str, manifest: Manifest) -> bool:
+    """Return whether the run is in the store.
+
+    False also if only its plan differs: it may have been written by another version of rtstone,
+    which is found out when it has come.  Raises Other if another run has its id.
+    """
+    path = places.run(project, manifest.run_id)
+    if not path.exists():
+        return False
+    if not is_whole(path):
+        raise Other(f"run {manifest.run_id} goes on in the store of the server")
+    plan, *logs = manifest.files
+    names = [log.name for log in logs]
+    more = path / f"wire-{len(names) + 1}.log"
+    if more.exists() or any(_hash(path / log.name) != log.sha256 for log in logs):
+        raise Other(f"there is another run {manifest.run_id}, with other results")
+    try:
+        there = normal(parsed(regular(path / PLAN, LARGEST), Plan))
+    except (OSError, *UNREADABLE) as error:
+        raise Other(f"there is a damaged run {manifest.run_id}") from error
+    return hashlib.sha256(there).hexdigest() == plan.sha256
+
+
+def _hash(path: Path) -> str:
+    try:
+        return hashlib.sha256(regular(path, LARGEST)).hexdigest()
+    except OSError:
+        return ""
+
+
+class Arrival:
+    """An upload that is not complete."""
+
+    def __init__(self, places: Places, project: str, number: str) -> None:
+        """``number``: its id.  Raises UsageError for what is none."""
+        if not ID.fullmatch(number):
+            raise UsageError("no such upload")
+        self.path = places.runs(project) / ARRIVING / number
+
+    def begin(self, manifest: Manifest) -> None:
+        """Begin it, or go on with it.  Raises StoreError, also if too many are open."""
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if not self.path.exists() and sum(1 for _ in self.path.parent.iterdir()) >= OPEN:
+                raise StoreError(f"{OPEN} uploads are open; try again when some have ended")
+            self.path.mkdir(exist_ok=True, mode=0o700)
+            with _opened(self.path) as place:
+                atomic.replace(place, MANIFEST, msgspec.json.encode(manifest))
+                flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+                os.close(os.open(BLOB, flags, 0o600, dir_fd=place))
+        except OSError as error:
+            raise _full(error) from error
+
+    def manifest(self) -> Manifest | None:
+        """Return what is to come, None if there is no such upload (any more)."""
+        with suppress(OSError, msgspec.MsgspecError), _opened(self.path) as place:
+            handle = os.open(MANIFEST, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=place)
+            with os.fdopen(handle, "rb") as file:
+                return msgspec.json.decode(file.read(_STEP), type=Manifest)
+        return None
+
+    def offset(self) -> int:
+        """Return how many bytes have come."""
+        try:
+            return (self.path / BLOB).lstat().st_size
+        except OSError:
+            return 0
+
+    @contextmanager
+    def appending(self) -> Iterator[Appending | None]:
+        """Lock it, to append to it; None if somebody else does, or it has just ended."""
+        try:
+            with _opened(self.path) as place:
+                flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
+                handle = os.open(BLOB, flags, dir_fd=place)
+        except FileNotFoundError:
+            yield None
+            return
+        except OSError as error:
+            raise _full(error) from error
+        try:
+            held = lock(handle) and os.fstat(handle).st_nlink > 0
+            yield Appending(self.path, handle) if held else None
+        finally:
+            os.close(handle)
+
+    def drop(self) -> None:
+        """Remove it."""
+        # Renamed first: what is removed half is no upload.
+        gone = self.path.with_name(f".gone-{self.path.name}")
+        shutil.rmtree(gone, ignore_errors=True)
+        with suppress(OSError):
+            self.path.rename(gone)
+        shutil.rmtree(gone, ignore_errors=True)
+
+
+class Appending:
+    """An upload that this process has locked."""
+
+    def __init__(self, path: Path, handle: int) -> None:
+        self._path, self._handle = path, handle
+        self.offset = os.lseek(handle, 0, os.SEEK_END)
+
+    def append(self, data: bytes | bytearray) -> None:
+        """Append bytes.  Those that find room stay.  Raises StoreError."""
+        rest = memoryview(data)
+        try:
+            while rest:
+                done = os.write(self._handle, rest)
+                self.offset += done
+                rest = rest[done:]
+        except OSError as error:
+            raise _full(error) from error
+
+    def fits(self, blob: Blob) -> bool:
+        """Return whether what has come is what was told, synced to disk.  Raises StoreError."""
+        try:
+            os.fsync(self._handle)
+            os.lseek(self._handle, 0, os.SEEK_SET)
+            told = hashlib.sha256()
+            while data := os.read(self._handle, _STEP):
+                told.update(data)
+        except OSError as error:
+            raise _full(error) from error
+        return self.offset == blob.size and told.hexdigest() == blob.sha256
+
+    @contextmanager
+    def unpacked(self, manifest: Manifest) -> Iterator[Path]:
+        """Unpack the run directory, to exactly the sizes that were told, while the block lasts.
+
+        Raises UsageError for what was not packed so, StoreError.
+        """
+        place = self._path / manifest.run_id
+        shutil.rmtree(place, ignore_errors=True)  # of a server that was killed
+        try:
+            self._unpack(manifest, place)
+            yield place
+        finally:
+            shutil.rmtree(place, ignore_errors=True)
+
+    def _unpack(self, manifest: Manifest, place: Path) -> None:
+        try:
+            place.mkdir(mode=0o755)
+            os.lseek(self._handle, 0, os.SEEK_SET)
+            source = _Unpacked(self._handle)
+            with _opened(place) as folder:
+                for file in manifest.files:
+                    _write(source, folder, file)
+                os.fsync(folder)
+            source.end()
+        except OSError as error:
+            raise _full(error) from error
+        except zlib.error as error:
+            raise UsageError("what was sent is not packed by zlib") from error
+
+
+class _Unpacked:
+    """What a blob unpacks to, a bounded piece at a time."""
+
+    def __init__(self, handle: int) -> None:
+        self._handle, self._stream, self._rest = handle, zlib.decompressobj(), b""
+
+    def read(self, most: int) -> bytes:
+        """Return some bytes, none at the end."""
+        while not self._stream.eof:
+            if not self._rest:
+                self._rest = os.read(self._handle, 1 << 16)
+            found = self._stream.decompress(self._rest, most)
+            ended = not self._rest
+            self._rest = self._stream.unconsumed_tail
+            if found or ended:
+                return found
+        return b""
+
+    def end(self) -> None:
+        """Raise UsageError unless it has ended with what was read."""
+        if self.read(1):
+            raise UsageError("more was packed than was told")
+        if not self._stream.eof:
+            raise UsageError("less was packed than was told")
+        if self._stream.unused_data or os.read(self._handle, 1):
+            raise UsageError("more was sent than was packed")
+
+
+def _write(source: _Unpacked, folder: int, file: File) -> None:
+    """Write a file, synced to disk.  Raises UsageError, OSError."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    told, left = hashlib.sha256(), file.size
+    with os.fdopen(os.open(file.name, flags, 0o644, dir_fd=folder), "wb") as to:
+        while left:
+            data = source.read(min(left, _STEP))
+            if not data:
+                raise UsageError(f"less was packed than was told, in {file.name}")
+            told.update(data)
+            to.write(data)
+            left -= len(data)
+        to.flush()
+        os.fsync(to.fileno())
+    if told.hexdigest() != file.sha256:
+        raise UsageError(f"{file.name} has another SHA-256 than was told")
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[int]:
+    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def _full(error: OSError) -> StoreError:
+    return StoreError(f"runs cannot be stored: {error.strerror}; what has come stays")
+
+
+def sweep(places: Places, project: str) -> int:
+    """Remove uploads that nothing came of for a day, and return how many."""
+    limit, gone = time() - KEPT_S, 0
+    with suppress(OSError):
+        for path in (places.runs(project) / ARRIVING).iterdir():
+            if path.name.startswith(".gone-"):
+                shutil.rmtree(path, ignore_errors=True)
+            elif ID.fullmatch(path.name) and path.lstat().st_mtime < limit:
+                gone += _swept(Arrival(places, project, path.name), limit)
+    return gone
+
+
+def _swept(arrival: Arrival, limit: float) -> bool:
+    with suppress(OSError, RtstoneError):
+        if (arrival.path / BLOB).exists() and (arrival.path / BLOB).lstat().st_mtime >= limit:
+            return False
+        with arrival.appending() as held:
+            if held is None and (arrival.path / BLOB).exists():
+                return False
+            arrival.drop()
+            return True
+    return False

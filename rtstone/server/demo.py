@@ -1,0 +1,183 @@
+"""A store to look at: a year of five targets, simulated first and varied then.
+
+A few runs are really measured on the simulated system.  The others are copies of them with other
+values, times and conditions, and say so in their notes: their documents do not follow from their
+logs, which no run that is pushed can do.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import time
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from rtstone.documents.plan import Plan
+from rtstone.documents.run import Clock, Result, Run, Target, Value
+from rtstone.errors import UsageError
+from rtstone.inputs.suite import Asked
+from rtstone.interrupt import Interrupt
+from rtstone.runner.listener import Listener
+from rtstone.runner.request import RunRequest
+from rtstone.runner.start import start
+from rtstone.server.database import Database
+from rtstone.server.places import Places
+from rtstone.server.reconcile import reconcile
+from rtstone.store.places import LOG, PLAN, RUN
+
+PROJECT = "demo"
+_DAY = 86_400.0
+_SEED = 20261101
+_BENCHES = ("dk.periodic", "sem.post.higher", "sched.yield.pair", "sync.test2")
+_MODELS = ("sim", "sim:rtai-24.1.8")
+_SCATTER = 0.03  # of the values of a machine's runs
+_NOTE = "Generated for the demonstration from a simulated run: its values are made up."
+
+
+class _Phase(NamedTuple):
+    """A part of a target's year: from ``day`` (before today) on, values and conditions."""
+
+    day: float
+    factor: float
+    conditions: dict[str, Value]
+
+
+class _Target(NamedTuple):
+    """A target of the demonstration.  ``until``: days before today of its last run."""
+
+    name: str
+    model: int
+    gap: float
+    phases: tuple[_Phase, ...]
+    until: float = 0.2
+    exact: bool = False
+
+
+_PI: dict[str, Value] = {
+    "kernel.release": "6.1.0-31-rt-arm64", "kernel.cmdline": "quiet isolcpus=3",
+    "cpu.model": "Cortex-A72", "cpu.governor": "performance",
+}  # fmt: skip
+_PC: dict[str, Value] = {
+    "kernel.release": "6.1.0-31-rt-amd64", "kernel.cmdline": "quiet nohz_full=2-3",
+    "cpu.model": "Atom x6425E", "cpu.governor": "performance",
+}  # fmt: skip
+_PLC: dict[str, Value] = {
+    "kernel.release": "5.10.0-33-rt-amd64", "kernel.cmdline": "quiet",
+    "cpu.model": "Celeron J1900",
+}  # fmt: skip
+_TARGETS = (
+    _Target("pi4-rt", 0, 1.0, (
+        _Phase(365, 1.0, _PI),
+        _Phase(9, 1.35, _PI | {"kernel.cmdline": "quiet isolcpus=3 skew_tick=1"}),
+    )),
+    _Target("gateway-x6425", 1, 1.0, (
+        _Phase(365, 1.3, _PC),
+        _Phase(110, 1.0, _PC | {"kernel.release": "6.12.9-rt-amd64"}),
+        _Phase(4, 1.22, _PC | {"kernel.release": "6.12.9-rt-amd64",
+                               "cpu.governor": "schedutil"}),
+    )),
+    _Target("plc-j1900", 0, 2.0, (_Phase(365, 1.6, _PLC),), until=12.0),
+    _Target("pi4-stock", 1, 2.0, (_Phase(365, 2.4, _PI | {
+        "kernel.release": "6.1.0-31-arm64"}),)),
+    _Target("model", 0, 7.0, (_Phase(365, 1.0, {}), _Phase(160, 0.9, {})), exact=True),
+)  # fmt: skip
+
+
+def fill(database: Database, places: Places) -> None:
+    """Fill the project `demo`.  Raises UsageError if the store has runs."""
+    if any(places.runs(name).exists() and any(places.runs(name).iterdir())
+           for name in places.projects()):  # fmt: skip
+        raise UsageError(f"the store has runs, {places.store}; give --demo an empty --store DIR")
+    folder = places.runs(PROJECT)
+    folder.mkdir(parents=True, mode=0o700)
+    with TemporaryDirectory(dir=places.store, prefix=".demo-") as scratch:
+        templates = [_measured(model, Path(scratch)) for model in _MODELS]
+        chance = np.random.default_rng(_SEED)
+        for target in _TARGETS:
+            for number, (day, phase) in enumerate(_days(target)):
+                begun = datetime.fromtimestamp(time() - day * _DAY, UTC).replace(microsecond=0)
+                path = folder / f"{begun:%Y%m%d-%H%M%S}.{target.name}-{number:03}"
+                made = _made(target, phase, templates[target.model].run, chance)
+                _write(path, begun, made, templates[target.model])
+    reconcile(database, places)
+
+
+class _Template(NamedTuple):
+    run: Run
+    plan: Plan
+    path: Path
+
+
+def _measured(model: str, scratch: Path) -> _Template:
+    """Measure on a simulated system."""
+    asked = Asked({}, "200ms", None, ())
+    words = ["rtstone", "run", *_BENCHES, "--target", model]
+    path = scratch / model.replace(":", "-")
+    request = RunRequest(_BENCHES, model, asked, words)
+    done = start(request, interrupt=Interrupt(), listener=Listener(), out=path)
+    if done.error:
+        raise done.error
+    plan = msgspec.json.decode((path / PLAN).read_bytes(), type=Plan)
+    return _Template(done.run, plan, path)
+
+
+def _days(target: _Target) -> Iterator[tuple[float, _Phase]]:
+    """Yield the days before today on which a target was measured, weekly until half a year ago."""
+    day = target.phases[0].day
+    while day > target.until:
+        phase = next(one for one in reversed(target.phases) if one.day >= day)
+        yield day, phase
+        day -= target.gap if day < 120 else max(target.gap, 7.0)
+
+
+def _made(target: _Target, phase: _Phase, of: Run, chance: np.random.Generator) -> Run:
+    """Return a run of a target in a phase of its year, without its time."""
+    scatter = [1.0 if target.exact else chance.normal(1.0, _SCATTER) for _ in of.results]
+    factors = [phase.factor * one for one in scatter]
+    results = [_scaled(one, by) for one, by in zip(of.results, factors, strict=True)]
+    run = msgspec.structs.replace(of, results=results, notes=[_NOTE])
+    if target.exact:
+        return run
+    where = Target(name="ssh:lab", called=target.name, detail={"machine": target.name})
+    return _machine(msgspec.structs.replace(run, target=where, conditions=phase.conditions))
+
+
+def _write(path: Path, begun: datetime, run: Run, of: _Template) -> None:
+    """Write a run begun at that time to a new directory, with the log of the one it is made of."""
+    same = {"run_id": path.name, "created": begun.isoformat(), "target": run.target}
+    path.mkdir(mode=0o700)
+    (path / PLAN).write_bytes(msgspec.json.encode(msgspec.structs.replace(of.plan, **same)))
+    os.link(of.path / LOG, path / LOG)
+    (path / RUN).write_bytes(msgspec.json.encode(msgspec.structs.replace(run, **same)))
+
+
+def _machine(run: Run) -> Run:
+    """Return a run of a model as one of a machine, whose runs never repeat exactly."""
+    agent = run.agent and msgspec.structs.replace(run.agent, port="linux", os="Linux")
+    clock = Clock(source="tsc", hz=1_000_000_000, resolution_ns=1.0, overhead_ns=20.0)
+    return msgspec.structs.replace(run, agent=agent, clock=clock)
+
+
+def _scaled(result: Result, factor: float) -> Result:
+    """Return a result all of whose values are so many times as large."""
+    told = {
+        name: getattr(result, name) * factor
+        for name in ("min", "mean", "p50", "p90", "p99", "p999", "p9999", "max")
+        if getattr(result, name) is not None
+    }
+    histogram = [(value * factor, n) for value, n in result.histogram]
+    ends = {name: _ends(pair, factor) for name, pair in result.ci95.items()}
+    return msgspec.structs.replace(
+        result, **told, histogram=histogram, ci95=ends, worst=[], trace=None, blocks=None,
+        batches=None, corrected=None, grid=None,
+    )  # fmt: skip
+
+
+def _ends(pair: Sequence[float] | None, factor: float) -> tuple[float, float] | None:
+    return None if pair is None else (pair[0] * factor, pair[1] * factor)

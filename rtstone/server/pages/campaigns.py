@@ -1,0 +1,77 @@
+"""Campaigns as a matrix that follows the runs as they come."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import structs
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from rtstone.documents.campaign import CampaignCell, CampaignState, Counts, Judged
+from rtstone.report.campaign.html import compose
+from rtstone.server.pages import queries
+from rtstone.server.pages.site import document, page, project_of, site, wants_json
+
+_REFRESH_S = 30
+_ORDER = ("bad", "note", "info", "good")  # the worst first
+
+
+def campaigns(request: Request) -> Response:
+    """List the campaigns."""
+    project = project_of(request)
+    with request.app.state.database.reading() as connection:
+        told = queries.all_campaigns(connection, project)
+    if wants_json(request):
+        return document(told)
+    base = request.app.state.settings.base
+    return page("server/campaigns.html", site(project, "campaigns"), told=told, base=base)
+
+
+def campaign(request: Request) -> Response:
+    """Show the matrix of a campaign: what is there, and what is still to come as it was told."""
+    project, name = project_of(request), request.path_params["name"]
+    with request.app.state.database.reading() as connection:
+        told, _, there = queries.campaign_state(connection, project, name)
+    state = _state(name, told, there)
+    if wants_json(request):
+        return document(state)
+    left = state.jobs.planned + state.jobs.running
+    of = site(project, "campaigns", refresh_s=_REFRESH_S if left else None)
+    return HTMLResponse(compose(state, of))
+
+
+def _state(name: str, told: CampaignState | None, there: Sequence[Any]) -> CampaignState:
+    """Return the state that the runs here give a campaign, whatever was told of them."""
+    runs = {row.run_id: row for row in there}
+    if told is None:
+        cells: dict[tuple[str, str], list[Any]] = {}
+        for row in there:
+            cells.setdefault((row.series_target, row.suite or "benches"), []).append(row)
+        made = [
+            CampaignCell(target=target, measure=measure, jobs=Counts(done=len(rows)),
+                         runs=[row.run_id for row in rows], judged=_judged(rows))
+            for (target, measure), rows in cells.items()
+        ]  # fmt: skip
+        return CampaignState(name=name, title=name, jobs=Counts(done=len(there)), cells=made)
+    made = [_cell(cell, runs) for cell in told.cells]
+    jobs = [cell.jobs for cell in made]
+    total = {name: sum(getattr(one, name) for one in jobs) for name in Counts.__struct_fields__}
+    return structs.replace(told, cells=made, jobs=Counts(**total))
+
+
+def _cell(cell: CampaignCell, runs: dict[str, Any]) -> CampaignCell:
+    """Return a cell whose runs are those that are here; done ones that are not are on their way."""
+    here = [runs[run_id] for run_id in cell.runs if run_id in runs]
+    away = max(0, cell.jobs.done - len(here))
+    jobs = structs.replace(cell.jobs, done=len(here), running=cell.jobs.running + away)
+    return structs.replace(cell, jobs=jobs, runs=[row.run_id for row in here], judged=_judged(here))
+
+
+def _judged(rows: Sequence[Any]) -> Judged | None:
+    """Return the verdict of the worst run."""
+    if not rows:
+        return None
+    worst = min(rows, key=lambda row: _ORDER.index(row.grade))
+    return Judged(grade=worst.grade, verdict=worst.verdict, run=worst.run_id, of=len(rows))

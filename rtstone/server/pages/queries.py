@@ -1,0 +1,478 @@
+"""What the views ask the database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from time import time
+from typing import Any, NamedTuple, cast
+
+import msgspec
+import sqlalchemy as sql
+from sqlalchemy.engine import Connection
+from starlette.exceptions import HTTPException
+
+from rtstone.documents.campaign import CampaignState
+from rtstone.documents.run import Value
+from rtstone.documents.server import (
+    Campaigns,
+    ListedCampaign,
+    ListedRun,
+    Overview,
+    Point,
+    Project,
+    Search,
+    Seen,
+    SeriesHead,
+    SeriesList,
+    SeriesView,
+    TargetState,
+)
+from rtstone.documents.trend import Change
+from rtstone.documents.trend import Series as Followed
+from rtstone.server.indexing import seconds as _seconds
+from rtstone.server.schema import (
+    analyses,
+    campaigns,
+    changes,
+    points,
+    projects,
+    runs,
+    series,
+    tags,
+    targets,
+)
+
+DAYS = 30  # for which the overview shows what became worse
+DAY = 86_400.0
+MOST_CHANGES = 50  # on the overview
+LATE = 3.0  # a target is silent after so many times its usual gap, and a day at least
+POINTS = 1000  # newest results of a series that are listed
+PAGE = 50  # runs on a page of search
+KINDS = ("target", "kernel", "bench", "load", "label", "flag")
+PREFIXED = {"target", "kernel", "label"}  # are also found by their beginning
+_LATEST = 20  # newest runs of a target that have its latest results
+_LAST = "\U0010ffff"
+_RUN = [
+    runs.c[name]
+    for name in ("run_id", "created", "series_target", "kernel", "suite", "label", "status", "ok",
+                 "results", "grade", "verdict")
+]  # fmt: skip
+_SERIES = [series.c[name] for name in SeriesHead.__struct_fields__]
+
+
+def told(seconds: float) -> str:
+    """Return a point in time in ISO 8601."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+
+
+def seconds(created: str) -> float:
+    """Return a point in time in s since 1970; one that is none as that."""
+    return _seconds(created, 0.0)
+
+
+def project_id(connection: Connection, name: str) -> int:
+    """Return the number of a project.  Raises HTTPException 404."""
+    query = sql.select(projects.c.id).where(projects.c.name == name)
+    found = connection.execute(query).scalar()
+    if found is None:
+        raise HTTPException(404, f"no project '{name}'")
+    return int(found)
+
+
+def _run(row: Any) -> ListedRun:
+    return ListedRun(
+        run_id=row.run_id, created=row.created, target=row.series_target, kernel=row.kernel,
+        suite=row.suite, label=row.label, status=row.status, ok=row.ok, results=row.results,
+        grade=row.grade, verdict=row.verdict,
+    )  # fmt: skip
+
+
+def _head(row: Any) -> SeriesHead:
+    return SeriesHead(
+        key=row.key, target=row.target, bench=row.bench, label=row.label, series=row.series,
+        load=row.load, unit=row.unit, exact=row.exact,
+        identity=msgspec.json.decode(row.identity, type=dict[str, str]),
+        params=cast("dict[str, Value]", msgspec.json.decode(row.params)),
+    )  # fmt: skip
+
+
+# ---- overview -----------------------------------------------------------------------------------
+
+
+def all_projects(connection: Connection, names: Iterable[str]) -> list[Project]:
+    """Return these projects, with how they stand."""
+    since = time() - DAYS * DAY
+    found = []
+    for name in names:
+        query = sql.select(projects.c.id).where(projects.c.name == name)
+        number = connection.execute(query).scalar()
+        if number is None:
+            found.append(Project(name=name, runs=0, targets=0, worse=0, last=None))
+            continue
+        mine = targets.c.project == number
+        counted = sql.select(sql.func.count(), sql.func.sum(targets.c.runs),
+                             sql.func.max(targets.c.last_begun)).where(mine)  # fmt: skip
+        many, total, last = connection.execute(counted).one()
+        worse = connection.execute(_worse(number, since, sql.func.count())).scalar_one()
+        found.append(Project(
+            name=name, runs=total or 0, targets=many, worse=worse,
+            last=None if last is None else told(last),
+        ))  # fmt: skip
+    return found
+
+
+def _worse(project: int, since: float, *columns: Any) -> sql.Select[Any]:
+    return sql.select(*columns).select_from(changes).where(
+        changes.c.project == project, changes.c.verdict == "worse", changes.c.begun >= since
+    )  # fmt: skip
+
+
+def overview(connection: Connection, name: str) -> Overview:
+    """Return the state of a project."""
+    project, now = project_id(connection, name), time()
+    since = now - DAYS * DAY
+    by_target = _worse(project, since, series.c.target, sql.func.count())
+    by_target = by_target.join(series, series.c.id == changes.c.series).group_by(series.c.target)
+    worse = {target: number for target, number in connection.execute(by_target)}  # noqa: C416
+    query = (
+        sql.select(targets, *_RUN)
+        .join(runs, runs.c.id == targets.c.last_run)
+        .where(targets.c.project == project)
+        .order_by(targets.c.name)
+    )
+    rows = connection.execute(query).all()
+    return Overview(
+        project=name, made=told(now), days=DAYS, runs=sum(row.runs for row in rows),
+        targets=[_target(row, now, worse.get(row.name, 0)) for row in rows],
+        worse=list(_seen(connection, project, since, MOST_CHANGES)),
+        worse_total=sum(worse.values()), most=MOST_CHANGES,
+        pending=sum(row.dirty is not None for row in rows),
+    )  # fmt: skip
+
+
+def _target(row: Any, now: float, worse: int) -> TargetState:
+    gap, since = row.usual_gap, now - row.last_begun
+    late = gap is not None and since > max(DAY, LATE * gap)
+    return TargetState(
+        name=row.name, runs=row.runs, last=_run(row), usual_gap_s=gap,
+        silent_s=since if late else None, worse=worse,
+    )  # fmt: skip
+
+
+def _seen(connection: Connection, project: int, since: float, most: int) -> Iterable[Seen]:
+    query = (
+        _worse(project, since, *_SERIES, changes)
+        .join(series, series.c.id == changes.c.series)
+        .order_by(changes.c.begun.desc(), changes.c.id)
+        .limit(most)
+    )
+    names = [column.name for column in changes.c if column.name != "series"]
+    query = query.with_only_columns(*_SERIES, *(changes.c[name] for name in names))
+    return map(_change, connection.execute(query))
+
+
+def _change(row: Any) -> Seen:
+    change = msgspec.json.decode(row.change, type=Change)
+    return Seen(
+        series=_head(row), metric=row.metric, unit="%" if row.metric == "missed" else row.unit,
+        verdict=row.verdict, since=change.created, at_run=row.at_run, before_run=row.before_run,
+        before=row.before_value, after=row.after_value, differences=change.differences,
+    )  # fmt: skip
+
+
+def worse(connection: Connection, name: str, days: int, most: int) -> Iterable[Seen]:
+    """Return the changes for the worse of a project's last days, newest first."""
+    project = project_id(connection, name)
+    return _seen(connection, project, time() - days * DAY, most)
+
+
+class Unannounced(NamedTuple):
+    """A change of which nobody was told; ``news``: it is not long past."""
+
+    number: int
+    seen: Seen
+    news: bool
+
+
+def unannounced(connection: Connection, name: str, days: int) -> list[Unannounced]:
+    """Return the changes for the worse that were not announced, oldest first."""
+    query = (
+        sql.select(*_SERIES, *(c for c in changes.c if c.name != "series"))
+        .join(series, series.c.id == changes.c.series)
+        .join(projects, projects.c.id == changes.c.project)
+        .where(projects.c.name == name, changes.c.verdict == "worse", changes.c.notified.is_(None))
+        .order_by(changes.c.begun, changes.c.id)
+    )
+    since = time() - days * DAY
+    rows = connection.execute(query).all()
+    return [Unannounced(row.id, _change(row), row.begun >= since) for row in rows]
+
+
+class Standing(NamedTuple):
+    """Where a series stands.  ``worse_since``: since when it is worse, None if it is not."""
+
+    title: str
+    unit: str
+    latest: float | None
+    worse_since: str | None
+
+
+def standing(connection: Connection, name: str, key: str, metric: str) -> Standing:
+    """Return where a series stands: it is worse until it becomes better.
+
+    Raises HTTPException 404.
+    """
+    project = project_id(connection, name)
+    row = connection.execute(
+        sql.select(series.c.id, *_SERIES).where(series.c.project == project, series.c.key == key)
+    ).first()
+    if row is None:
+        raise HTTPException(404, f"no series '{key}', in project {name}")
+    newest = (
+        sql.select(points.c[metric])
+        .join(runs, runs.c.id == points.c.run)
+        .where(points.c.series == row.id, points.c.status == "ok")
+        .order_by(runs.c.begun.desc(), points.c.run.desc())
+        .limit(1)
+    )
+    last = connection.execute(
+        sql.select(changes.c.verdict, changes.c.begun)
+        .where(changes.c.series == row.id, changes.c.metric == metric)
+        .order_by(changes.c.begun.desc())
+        .limit(1)
+    ).first()
+    return Standing(
+        title=_head(row).title, unit="activations" if metric == "missed" else row.unit,
+        latest=connection.execute(newest).scalar(),
+        worse_since=told(last.begun) if last and last.verdict == "worse" else None,
+    )  # fmt: skip
+
+
+def there(connection: Connection, names: Iterable[str]) -> list[str]:
+    """Return those of the projects that have runs, or had some."""
+    known = set(connection.execute(sql.select(projects.c.name)).scalars())
+    return [name for name in names if name in known]
+
+
+def latest_points(connection: Connection, name: str) -> list[Any]:
+    """Return the newest result of each series that the last runs of its target have."""
+    project = project_id(connection, name)
+    ranked = (
+        sql.select(
+            runs.c.id, runs.c.begun,
+            sql.func.row_number().over(
+                partition_by=runs.c.series_target, order_by=(runs.c.begun.desc(), runs.c.id.desc())
+            ).label("age"),
+        )
+        .where(runs.c.project == project)
+        .subquery()
+    )  # fmt: skip
+    values = [points.c[n] for n in ("p50", "p99", "p999", "max", "missed")]
+    query = (
+        sql.select(*_SERIES, *values)
+        .join(points, points.c.series == series.c.id)
+        .join(ranked, ranked.c.id == points.c.run)
+        .where(ranked.c.age <= _LATEST, points.c.status == "ok")
+        .order_by(ranked.c.begun, ranked.c.id)
+    )
+    newest = {row.key: row for row in connection.execute(query)}
+    return sorted(newest.values(), key=lambda row: (row.target, row.bench, row.key))
+
+
+def runs_with(connection: Connection, name: str, benches: Sequence[str]) -> list[str]:
+    """Return the ids of the runs that have one of these benches or families, as they came."""
+    project = project_id(connection, name)
+    named = [sql.or_(tags.c.value == bench, _begins(f"{bench}.")) for bench in benches]
+    mine = sql.select(tags.c.run).where(
+        tags.c.project == project, tags.c.kind == "bench", sql.or_(*named)
+    )
+    query = sql.select(runs.c.run_id).where(runs.c.project == project, runs.c.id.in_(mine))
+    return list(connection.execute(query.order_by(runs.c.id)).scalars())
+
+
+# ---- series -------------------------------------------------------------------------------------
+
+
+def series_list(connection: Connection, name: str, target: str) -> SeriesList:
+    """Return the series of a target.  Raises HTTPException 404."""
+    project = project_id(connection, name)
+    mine = sql.and_(series.c.project == project, series.c.target == target)
+    query = sql.select(*_SERIES).where(mine).order_by(series.c.bench, series.c.id)
+    found = [_head(row) for row in connection.execute(query)]
+    if not found:
+        raise HTTPException(404, f"no series of target '{target}', in project {name}")
+    counted = (
+        sql.select(series.c.key, sql.func.count())
+        .join(changes, changes.c.series == series.c.id)
+        .where(mine, changes.c.verdict == "worse")
+        .group_by(series.c.key)
+    )
+    worse = {key: number for key, number in connection.execute(counted)}  # noqa: C416
+    return SeriesList(project=name, target=target, series=found, changes=worse)
+
+
+def series_view(connection: Connection, name: str, key: str) -> SeriesView:
+    """Return a series.  Raises HTTPException 404."""
+    project = project_id(connection, name)
+    row = connection.execute(
+        sql.select(series.c.id, *_SERIES).where(series.c.project == project, series.c.key == key)
+    ).first()
+    if row is None:
+        raise HTTPException(404, f"no series '{key}', in project {name}")
+    query = (
+        sql.select(analyses.c.document)
+        .where(analyses.c.series == row.id)
+        .order_by(analyses.c.metric)
+    )
+    trends = [
+        msgspec.json.decode(text, type=Followed) for text in connection.execute(query).scalars()
+    ]
+    known = {(one.metric, change.after) for one in trends for change in one.changes}
+    earlier = [
+        _change(one)
+        for one in connection.execute(
+            sql.select(*_SERIES, *(c for c in changes.c if c.name != "series"))
+            .join(series, series.c.id == changes.c.series)
+            .where(changes.c.series == row.id)
+            .order_by(changes.c.begun.desc())
+        )
+        if (one.metric, one.at_run) not in known
+    ]
+    of = sql.select(sql.func.count()).select_from(points).where(points.c.series == row.id)
+    return SeriesView(
+        project=name, series=_head(row), trends=trends, earlier=earlier,
+        points=_points(connection, row.id), of=connection.execute(of).scalar_one(),
+    )  # fmt: skip
+
+
+def _points(connection: Connection, number: int) -> list[Point]:
+    values = [points.c[name] for name in Point.__struct_fields__[2:]]
+    query = (
+        sql.select(runs.c.run_id, runs.c.created, *values)
+        .join(runs, runs.c.id == points.c.run)
+        .where(points.c.series == number)
+        .order_by(runs.c.begun.desc(), points.c.run.desc(), points.c.place.desc())
+        .limit(POINTS)
+    )  # fmt: skip
+    return [Point(**row._mapping) for row in connection.execute(query)][::-1]
+
+
+# ---- search -------------------------------------------------------------------------------------
+
+
+def search(
+    connection: Connection, name: str, asked: dict[str, str], after: str | None = None
+) -> Search:
+    """Return the runs of a project that have these tags, newest first.
+
+    ``after``: of the page before.  Raises HTTPException 400.
+    """
+    project = project_id(connection, name)
+    query = sql.select(runs.c.id, runs.c.begun, *_RUN).where(runs.c.project == project)
+    for kind, value in asked.items():
+        query = query.where(_tagged(project, kind, value))
+    if after is not None:
+        begun, number = _place(after)
+        earlier = sql.and_(runs.c.begun == begun, runs.c.id < number)
+        query = query.where(sql.or_(runs.c.begun < begun, earlier))
+    query = query.order_by(runs.c.begun.desc(), runs.c.id.desc()).limit(PAGE + 1)
+    rows = connection.execute(query).all()
+    more = f"{rows[PAGE - 1].begun!r}-{rows[PAGE - 1].id}" if len(rows) > PAGE else None
+    return Search(
+        project=name, asked=asked, runs=[_run(row) for row in rows[:PAGE]], after=more
+    )  # fmt: skip
+
+
+def _tagged(project: int, kind: str, value: str) -> Any:
+    same = tags.c.value == value
+    if kind in PREFIXED:
+        same = _begins(value)
+    mine = sql.select(tags.c.run).where(tags.c.project == project, tags.c.kind == kind, same)
+    return runs.c.id.in_(mine)
+
+
+def _begins(text: str) -> Any:
+    """Return the condition that a tag begins so."""
+    return sql.and_(tags.c.value >= text, tags.c.value < text + _LAST)
+
+
+def _place(after: str) -> tuple[float, int]:
+    begun, _, number = after.rpartition("-")
+    try:
+        return float(begun), int(number)
+    except ValueError:
+        raise HTTPException(400, "bad 'after'; take it from the page before") from None
+
+
+def known_values(connection: Connection, name: str, most: int = 200) -> dict[str, list[str]]:
+    """Return what can be searched for, by kind: at most so many of each."""
+    project = project_id(connection, name)
+    found = {}
+    for kind in KINDS:
+        values: list[str] = []
+        value = ""
+        while len(values) < most:  # one step along the index each: tags are many, values few
+            query = sql.select(sql.func.min(tags.c.value)).where(
+                tags.c.project == project, tags.c.kind == kind, tags.c.value > value
+            )
+            following = connection.execute(query).scalar()
+            if following is None:
+                break
+            values.append(value := following)
+        found[kind] = values
+    return found
+
+
+# ---- campaigns ----------------------------------------------------------------------------------
+
+
+def all_campaigns(connection: Connection, name: str) -> Campaigns:
+    """Return the campaigns of a project."""
+    project = project_id(connection, name)
+    counted = (
+        sql.select(runs.c.campaign, sql.func.count(), sql.func.max(runs.c.begun))
+        .where(runs.c.project == project, runs.c.campaign.is_not(None))
+        .group_by(runs.c.campaign)
+    )
+    there = {row[0]: (row[1], row[2]) for row in connection.execute(counted)}
+    states = {
+        row.name: (row.told, msgspec.json.decode(row.state, type=CampaignState))
+        for row in connection.execute(sql.select(campaigns).where(campaigns.c.project == project))
+    }
+    found = []
+    for campaign in there.keys() | states.keys():
+        number, last = there.get(campaign, (0, None))
+        when, state = states.get(campaign, (None, None))
+        newest = max((one for one in (last, when) if one is not None), default=0.0)
+        found.append((newest, ListedCampaign(
+            name=campaign, title=state.title if state else campaign, runs=number,
+            jobs=state.jobs.total if state else None, told=None if when is None else told(when),
+            last=None if last is None else told(last),
+        )))  # fmt: skip
+    found.sort(key=lambda one: (-one[0], one[1].name))
+    return Campaigns(project=name, campaigns=[one for _, one in found])
+
+
+def campaign_state(
+    connection: Connection, name: str, campaign: str
+) -> tuple[CampaignState | None, float | None, Sequence[Any]]:
+    """Return what was told of a campaign, when, and the rows of its runs in their order.
+
+    Raises HTTPException 404 if there is neither.
+    """
+    project = project_id(connection, name)
+    row = connection.execute(
+        sql.select(campaigns).where(campaigns.c.project == project, campaigns.c.name == campaign)
+    ).first()
+    query = (
+        sql.select(*_RUN)
+        .where(runs.c.project == project, runs.c.campaign == campaign)
+        .order_by(runs.c.begun, runs.c.id)
+    )
+    there = connection.execute(query).all()
+    if row is None and not there:
+        raise HTTPException(404, f"no campaign '{campaign}', in project {name}")
+    if row is None:
+        return None, None, there
+    return msgspec.json.decode(row.state, type=CampaignState), row.told, there

@@ -1,0 +1,224 @@
+"""Parse what was pushed, in processes of their own that are bounded in memory and time.
+
+A `Parser` has a few of them and uses them again and again.  Each is started by a thread that lives
+as long as the server, as it ends with that thread.  This module is also the program that they run:
+a task comes as a line of JSON, what came of it goes back as one.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import selectors
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from rtstone.errors import RtstoneError, StoreError, UsageError
+from rtstone.interrupt import end_with
+from rtstone.printable import line
+
+if TYPE_CHECKING:
+    from rtstone.server.indexing import Found
+
+AT_ONCE = 2  # processes
+MEMORY = 2 << 30  # bytes of address space of one
+CPU_S = 60  # of one run
+WALL_S = 180.0  # of one run, on a machine that is busy
+_LONGEST = 64 << 20  # bytes of what one answers
+_TOLD = 300  # characters of what is wrong with a run
+
+
+class Task(msgspec.Struct, frozen=True):
+    """A directory with a plan and logs, and the largest document in bytes to be made of them."""
+
+    path: str
+    largest: int
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What is indexed of the run, as a `Found`; else what is wrong with it.
+
+    ``full``: it could not be stored, which is no fault of the run.
+    """
+
+    found: Any = None
+    fault: str = ""
+    full: bool = False
+
+
+class Parser:
+    """Processes that parse runs."""
+
+    def __init__(self) -> None:
+        self._threads = ThreadPoolExecutor(AT_ONCE, "parser")
+        self._own = threading.local()
+        self._all: set[_Process] = set()
+
+    def parse(self, path: Path, largest: int) -> Found:
+        """Write the document of a run into its directory, and return what is indexed of it.
+
+        Raises UsageError for what is no run, StoreError if it could not be stored.
+        """
+        from rtstone.server.indexing import Found
+
+        answer = self._threads.submit(self._parse, Task(str(path), largest)).result()
+        if answer.full:
+            raise StoreError(answer.fault)
+        if answer.found is None:
+            raise UsageError(answer.fault or "it cannot be parsed")
+        return msgspec.convert(answer.found, Found, strict=False)
+
+    def _parse(self, task: Task) -> Answer:
+        process: _Process | None = getattr(self._own, "process", None)
+        if process is None or not process.lives:
+            process = self._own.process = _Process()
+            self._all.add(process)
+        answer = process.ask(task)
+        if not process.lives:
+            self._all.discard(process)
+        return answer
+
+    def close(self) -> None:
+        """End the processes, after what they just do."""
+        self._threads.shutdown()
+        for process in self._all:
+            process.end()
+
+
+class _Process:
+    """One of the processes."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", __name__, str(os.getpid())],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0,
+            env=os.environ | {"OPENBLAS_NUM_THREADS": "1"}, start_new_session=True,
+        )  # fmt: skip
+
+    @property
+    def lives(self) -> bool:
+        return self._process.poll() is None
+
+    def ask(self, task: Task) -> Answer:
+        """Return what came of a task; the process is ended unless that is a line in time."""
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(msgspec.json.encode(task) + b"\n")
+            told = self._line()
+            return msgspec.json.decode(told, type=Answer)
+        except (OSError, msgspec.MsgspecError):
+            self.end()
+            return Answer(fault="it cannot be parsed within the limits of memory and time")
+
+    def _line(self) -> bytes:
+        """Return the line that it answers, as far as it comes in time."""
+        assert self._process.stdout is not None
+        told = bytearray()
+        with selectors.DefaultSelector() as ready:
+            ready.register(self._process.stdout, selectors.EVENT_READ)
+            while not told.endswith(b"\n") and len(told) < _LONGEST and ready.select(WALL_S):
+                more = os.read(self._process.stdout.fileno(), 1 << 20)
+                if not more:
+                    break
+                told += more
+        return bytes(told)
+
+    def end(self) -> None:
+        """End the process."""
+        with suppress(OSError):
+            self._process.kill()
+        for stream in (self._process.stdin, self._process.stdout):
+            with suppress(OSError):
+                if stream is not None:
+                    stream.close()
+        self._process.wait()
+
+
+# ---- in the process -----------------------------------------------------------------------------
+
+
+def main() -> None:
+    """Carry out the tasks on standard input."""
+    if not end_with(int(sys.argv[1])):
+        os._exit(1)
+    _examined_imports()
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    for text in sys.stdin.buffer:
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        end = int(used.ru_utime + used.ru_stime) + CPU_S
+        resource.setrlimit(resource.RLIMIT_CPU, (end, resource.RLIM_INFINITY))
+        answer = _answer(msgspec.json.decode(text, type=Task))
+        sys.stdout.buffer.write(msgspec.json.encode(answer) + b"\n")
+        sys.stdout.buffer.flush()
+        if answer.found is None:
+            break  # it may have left anything in memory
+
+
+def _examined_imports() -> None:
+    """Import what parsing needs, before the limits hold."""
+    import rtstone.assemble.assembly
+    import rtstone.server.indexing  # noqa: F401
+
+
+def _answer(task: Task) -> Answer:
+    path = Path(task.path)
+    try:
+        return Answer(_made(path, task.largest))
+    except StoreError as error:
+        return Answer(fault=_plain(error, path), full=True)
+    except RtstoneError as error:
+        return Answer(fault=_plain(error, path))
+    except MemoryError:
+        return Answer(fault="it needs more memory to be parsed than is allowed")
+    except Exception as error:  # a plan that no rtstone has written
+        return Answer(fault=_plain(f"it cannot be parsed: {type(error).__name__} {error}", path))
+
+
+def _plain(text: object, path: Path) -> str:
+    """Return what is wrong without telling where the server has its files."""
+    return line(str(text).replace(str(path), path.name))[:_TOLD]
+
+
+def _made(path: Path, largest: int) -> Found:
+    """Write the document of a run, and return what is indexed of it.  Raises RtstoneError."""
+    from rtstone.assemble.assembly import replay
+    from rtstone.documents.consistency import check_sound
+    from rtstone.server.indexing import examine
+    from rtstone.store import atomic
+    from rtstone.store.places import RUN
+    from rtstone.store.rundir import logs
+
+    plan, (first, *later) = logs(path)
+    if plan.run_id != path.name:
+        raise UsageError(f"its plan is that of run {plan.run_id[:150]}")
+    run = replay(plan, first, *later)
+    try:
+        check_sound(run)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"not a sound run: {error}") from error
+    if run.agent is None:
+        raise UsageError("nothing was measured: its logs have no records of an agent")
+    text = msgspec.json.encode(run)
+    if len(text) > largest:
+        raise UsageError(f"its document would have {len(text)} bytes, more than {largest}")
+    try:
+        place = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            atomic.write(place, RUN, text)
+        finally:
+            os.close(place)
+    except OSError as error:
+        raise StoreError(f"runs cannot be stored: {error.strerror}") from error
+    return examine(path, 0.0)
+
+
+if __name__ == "__main__":
+    main()

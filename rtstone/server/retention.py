@@ -1,0 +1,96 @@
+"""Remove runs, by rule or on request, and leave a record of it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import defaultdict
+from collections.abc import Sequence
+from time import time
+
+import sqlalchemy as sql
+
+from rtstone.errors import UsageError
+from rtstone.inputs.server import Retention
+from rtstone.server.database import Database, pairs
+from rtstone.server.indexing import drop
+from rtstone.server.places import DELETED, Places
+from rtstone.server.schema import deletions, projects, runs
+from rtstone.store import removal
+
+BY_RULE = "retention"
+
+
+def remove(
+    database: Database, places: Places, project: str, run_id: str, *, by: str, why: str
+) -> None:
+    """Remove a run, its directory and its rows.
+
+    The record comes first, and counts once the directory is gone.  Raises UsageError if the run
+    cannot be removed.
+    """
+    with database.writing() as connection:
+        number = database.project(connection, project)
+        query = sql.select(runs.c.fingerprint).where(
+            runs.c.project == number, runs.c.run_id == run_id
+        )
+        told = connection.execute(query).scalar()
+        if told is None:
+            raise UsageError(f"no run '{run_id}', in project {project}")
+    path = places.run(project, run_id)
+    record = {"run_id": run_id, "fingerprint": told, "at": time(), "by": by, "why": why}
+    _note(places, project, record)
+    if path.exists():
+        removal.remove(path, places.runs(project))
+    with database.writing() as connection:
+        drop(connection, number, [run_id])
+        mine = sql.and_(deletions.c.project == number, deletions.c.run_id == run_id)
+        connection.execute(sql.delete(deletions).where(mine))
+        connection.execute(sql.insert(deletions).values(project=number, **record))
+
+
+def _note(places: Places, project: str, record: dict[str, object]) -> None:
+    """Append a record to the project's file, synced to disk.  Raises UsageError."""
+    path = places.home(project) / DELETED
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        with os.fdopen(os.open(path, flags, 0o644), "ab", buffering=0) as file:
+            file.write(json.dumps(record).encode() + b"\n")
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise UsageError(f"cannot note what was deleted, {path}: {error.strerror}") from error
+
+
+def apply(database: Database, places: Places, rules: Sequence[Retention]) -> list[str]:
+    """Remove what the rules let go, and return the ids of these runs with their projects.
+
+    The first rule of a project is that which counts.  Named runs stay, and the newest of each
+    target.
+    """
+    gone = []
+    with database.reading() as connection:
+        names = pairs(connection, sql.select(projects.c.name, projects.c.id))
+    for name, number in names.items():
+        rule = next((rule for rule in rules if rule.project in (name, "*")), None)
+        for run_id in _too_old(database, number, rule) if rule else ():
+            remove(database, places, name, run_id, by=BY_RULE, why=rule.title if rule else "")
+            gone.append(f"{name}/{run_id}")
+    return gone
+
+
+def _too_old(database: Database, project: int, rule: Retention) -> list[str]:
+    """Return the runs that a rule lets go, oldest first."""
+    query = (
+        sql.select(runs.c.run_id, runs.c.series_target, runs.c.begun, runs.c.label)
+        .where(runs.c.project == project)
+        .order_by(runs.c.begun.desc(), runs.c.id.desc())
+    )
+    limit = time() - rule.older_than_s
+    seen: dict[str, int] = defaultdict(int)
+    found = []
+    with database.reading() as connection:
+        for row in connection.execute(query):
+            seen[row.series_target] += 1
+            if row.begun < limit and not row.label and seen[row.series_target] > rule.keep_last:
+                found.append(row.run_id)
+    return found[::-1]

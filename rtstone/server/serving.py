@@ -1,0 +1,107 @@
+"""Run a server until it is told to end."""
+
+from __future__ import annotations
+
+import logging
+import resource
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from time import time
+from types import FrameType
+
+import msgspec
+import uvicorn
+from starlette.applications import Starlette
+
+from rtstone.errors import UsageError
+from rtstone.server.app import build
+from rtstone.server.limits import Bounded
+from rtstone.server.settings import Settings
+
+GRACE_S = 30  # for requests to end, before they are ended
+
+
+def listen(settings: Settings) -> socket.socket:
+    """Return the socket to serve on; port 0 becomes a free one.  Raises UsageError."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    found = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind((settings.host, settings.port))
+        found.listen(2048)
+    except OSError as error:
+        found.close()
+        raise UsageError(
+            f"cannot listen on {settings.host}:{settings.port}: {error.strerror}; "
+            "give another address with --listen"
+        ) from error
+    return found
+
+
+def serve(settings: Settings, on: socket.socket) -> None:
+    """Serve until SIGTERM or SIGINT, then let requests end."""
+    log_to_stderr()
+    _raise_limit()
+    _Server(config(settings, build(settings))).run([on])
+
+
+def config(settings: Settings, app: Starlette) -> uvicorn.Config:
+    """Return how uvicorn serves the application."""
+    return uvicorn.Config(
+        app, host=settings.host, port=settings.port, http=Bounded, ws="none", lifespan="on",
+        log_config=None, access_log=False, server_header=False, timeout_keep_alive=15,
+        timeout_graceful_shutdown=GRACE_S, proxy_headers=bool(settings.proxies),
+        forwarded_allow_ips=list(settings.proxies), h11_max_incomplete_event_size=16 << 10,
+    )  # fmt: skip
+
+
+class _Server(uvicorn.Server):
+    """A server for which to be told to end is no failure."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Take SIGTERM and SIGINT as the wish that it ends."""
+        numbers = (signal.SIGINT, signal.SIGTERM)
+        before = {number: signal.signal(number, self._asked) for number in numbers}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _asked(self, number: int, frame: FrameType | None) -> None:
+        self.force_exit = self.should_exit and number == signal.SIGINT
+        self.should_exit = True
+
+
+def _raise_limit() -> None:
+    """Have as many open files as this process may: each connection is one."""
+    with suppress(OSError, ValueError):
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+class Line(logging.Formatter):
+    """A line of JSON for each record."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the record as JSON."""
+        told = {"at": round(time(), 3), "level": record.levelname.lower()}
+        told |= getattr(record, "told", None) or {"message": record.getMessage()}
+        if record.exc_info:
+            told["traceback"] = self.formatException(record.exc_info)
+        return msgspec.json.encode(told).decode()
+
+
+def log_to_stderr() -> None:
+    """Write what is logged to stderr, a line of JSON each."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(Line())
+    logging.getLogger("rtstone").setLevel(logging.INFO)
+    for name in ("rtstone", "uvicorn"):
+        logging.getLogger(name).handlers = [handler]
+        logging.getLogger(name).propagate = False
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)

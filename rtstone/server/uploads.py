@@ -1,0 +1,303 @@
+"""Receive runs over HTTP, and what campaigns tell; delete runs.
+
+    POST   /api/v1/p/PROJECT/uploads         a manifest: what is to come
+    HEAD   /api/v1/p/PROJECT/uploads/ID      how much has come
+    PATCH  /api/v1/p/PROJECT/uploads/ID      more of it; the last byte completes it
+    PUT    /api/v1/p/PROJECT/campaigns/NAME  how far a campaign has come
+    DELETE /api/v1/p/PROJECT/runs/RUN_ID
+
+What comes is the wire with its plan; the document is made from them here.  A run appears in the
+store as a whole, or not at all.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable
+from time import time
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+import sqlalchemy as sql
+from anyio import to_thread
+from sqlalchemy.exc import SQLAlchemyError
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from rtstone.documents.campaign import CampaignState
+from rtstone.errors import StoreError, UsageError
+from rtstone.printable import parsed
+from rtstone.server import access, audit, retention
+from rtstone.server.arrival import Appending, Arrival, Manifest, Other, is_stored
+from rtstone.server.database import Database
+from rtstone.server.indexing import Found, add, fingerprint_or_document
+from rtstone.server.places import Places
+from rtstone.server.schema import campaigns, deletions, projects, runs
+from rtstone.store.arriving import take_in
+from rtstone.store.places import LARGEST, PLAN, UNREADABLE, regular
+
+MANIFEST_LARGEST = 256 << 10  # bytes
+CAMPAIGN_LARGEST = 8 << 20
+_STEP = 1 << 20  # bytes that are written at a time
+_CAMPAIGN = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}", re.ASCII)
+_log = logging.getLogger("rtstone.server")
+_T = TypeVar("_T")
+
+
+async def begin(request: Request) -> Response:
+    """Begin an upload, or go on with it."""
+    project = request.path_params["project"]
+    await _required(request, "push", project)
+    manifest = _decoded(await _body(request, MANIFEST_LARGEST), Manifest)
+    return await to_thread.run_sync(_begun, request, project, manifest)
+
+
+def _begun(request: Request, project: str, manifest: Manifest) -> Response:
+    state = request.app.state
+    if fault := manifest.fault():
+        raise HTTPException(400, f"not a run: {fault}")
+    if fault := manifest.too_large(state.settings.limits):
+        raise HTTPException(413, f"too large: {fault}")
+    _refuse_deleted(state.database, project, manifest.run_id)
+    arrival = Arrival(state.places, project, manifest.id(project))
+    try:
+        if is_stored(state.places, project, manifest):
+            arrival.drop()  # of a server that was killed when it was stored
+            return _stored(request, project, manifest.run_id, 200)
+    except Other as other:
+        raise HTTPException(409, str(other)) from other
+    arrival.begin(manifest)
+    told = {"state": "open", "upload": arrival.path.name, "offset": arrival.offset()}
+    return JSONResponse(told, 201)
+
+
+def _refuse_deleted(database: Database, project: str, run_id: str) -> None:
+    with database.reading() as connection:
+        query = sql.select(deletions.c.by, deletions.c.why).where(
+            deletions.c.project == _number(connection, project), deletions.c.run_id == run_id
+        )
+        gone = connection.execute(query).first()
+    if gone is not None:
+        raise HTTPException(410, f"run {run_id} was deleted, by {gone.by}: {gone.why}")
+
+
+def _number(connection: sql.Connection, project: str) -> Any:
+    return connection.execute(sql.select(projects.c.id).where(projects.c.name == project)).scalar()
+
+
+async def offset(request: Request) -> Response:
+    """Say how much of an upload has come."""
+    project = request.path_params["project"]
+    await _required(request, "push", project)
+    arrival, manifest = await to_thread.run_sync(_known, request, project)
+    return Response(headers=_at(arrival.offset()) | {"Upload-Length": str(manifest.blob.size)})
+
+
+async def more(request: Request) -> Response:
+    """Append to an upload; complete it with its last byte."""
+    project = request.path_params["project"]
+    await _required(request, "push", project)
+    arrival, manifest = await to_thread.run_sync(_known, request, project)
+    told = request.headers.get("upload-offset", "")
+    if not re.fullmatch(r"\d{1,12}", told, re.ASCII):
+        raise HTTPException(400, "no Upload-Offset, with which place in the upload this begins")
+    with arrival.appending() as held:
+        if held is None:
+            why = "another request sends it, or it has ended; try again"
+            raise HTTPException(423, why, {"Retry-After": "1"})
+        if held.offset != int(told):
+            raise HTTPException(409, f"{held.offset} bytes are here", _at(held.offset))
+        await _appended(request, held, manifest)
+        if held.offset < manifest.blob.size:
+            return Response(status_code=204, headers=_at(held.offset))
+        coming = _Coming(request, project, arrival, held, manifest)
+        return await to_thread.run_sync(_completed, coming)
+
+
+async def _appended(request: Request, held: Appending, manifest: Manifest) -> None:
+    """Append what comes; all of it that has come when the connection ends stays."""
+    waiting = bytearray()
+    room = manifest.blob.size - held.offset
+    try:
+        async for data in request.stream():
+            room -= len(data)
+            if room < 0:
+                raise HTTPException(413, f"more than the {manifest.blob.size} bytes that were told")
+            waiting += data
+            if len(waiting) >= _STEP:
+                some, waiting = waiting, bytearray()
+                await to_thread.run_sync(held.append, some)
+    except ClientDisconnect as error:
+        raise HTTPException(400, "it has not come as a whole") from error
+    finally:
+        if waiting and room >= 0:
+            held.append(waiting)
+
+
+class _Coming(NamedTuple):
+    """A run that has come as a whole."""
+
+    request: Request
+    project: str
+    arrival: Arrival
+    held: Appending
+    manifest: Manifest
+
+
+def _completed(run: _Coming) -> Response:
+    """Store a run that has come as a whole."""
+    request, project, name = run.request, run.project, run.manifest.run_id
+    try:
+        if not run.held.fits(run.manifest.blob):
+            raise UsageError("what was sent has another SHA-256 than was told")
+        _take_in(run)
+    except UsageError as fault:  # sending it again would change nothing
+        run.arrival.drop()
+        why = f"run {name} is refused: {fault}"
+        audit.of(request, "push", project, name, why)
+        raise HTTPException(409 if isinstance(fault, Other) else 422, why) from fault
+    run.arrival.drop()
+    audit.of(request, "push", project, name, "stored")
+    return _stored(request, project, name, 201)
+
+
+def _take_in(run: _Coming) -> None:
+    """Parse the run, move it into the store, index it.
+
+    Raises UsageError for what is no run, Other if there is another of its id, StoreError.
+    """
+    state = run.request.app.state
+    database, places, project = state.database, state.places, run.project
+    with run.held.unpacked(run.manifest) as staged:
+        found: Found = state.parser.parse(staged, state.settings.limits.run)
+        found.row["arrived"] = time()
+        try:
+            fresh = take_in(staged, _arrival(database, places, project), places.runs(project))
+        except StoreError as error:
+            raise StoreError("runs cannot be stored; make room on the server") from error
+    if not fresh:
+        there = fingerprint_or_document(places.run(project, run.manifest.run_id))
+        if there != found.row["fingerprint"]:
+            raise Other("there is another one of that id, with other results")
+    try:
+        with database.writing() as connection:
+            add(connection, database.project(connection, project), [found])
+    except SQLAlchemyError:  # it is in the store: the background finds it
+        _log.exception("run %s is stored, but could not be indexed yet", run.manifest.run_id)
+    state.background.wake()
+
+
+def _arrival(database: Database, places: Places, project: str) -> int:
+    """Return the number of arrival after that of the project's newest run."""
+    with database.reading() as connection:
+        mine = runs.c.project == _number(connection, project)
+        query = sql.select(runs.c.run_id).where(mine).order_by(runs.c.id.desc()).limit(1)
+        newest = connection.execute(query).scalar()
+    if newest is None:
+        return 1
+    try:
+        plan = regular(places.run(project, newest) / PLAN, LARGEST)
+        return msgspec.json.decode(plan, type=_Arrived).arrival + 1
+    except (OSError, *UNREADABLE):
+        return 1
+
+
+class _Arrived(msgspec.Struct):
+    arrival: int = 0
+
+
+def _stored(request: Request, project: str, run_id: str, status: int) -> Response:
+    url = f"{request.app.state.settings.base}/p/{project}/runs/{run_id}"
+    return JSONResponse({"state": "stored", "url": url}, status)
+
+
+# ---- campaigns, deleting ------------------------------------------------------------------------
+
+
+async def tell_campaign(request: Request) -> Response:
+    """Take note of how far a campaign has come."""
+    project, name = request.path_params["project"], request.path_params["name"]
+    await _required(request, "push", project)
+    text = await _body(request, CAMPAIGN_LARGEST)
+    state = await to_thread.run_sync(_decoded, text, CampaignState)
+    if not _CAMPAIGN.fullmatch(name) or state.name != name:
+        raise HTTPException(400, "not the campaign of that name")
+    await to_thread.run_sync(_tell, request.app.state.database, project, name, state)
+    return Response(status_code=204)
+
+
+def _tell(database: Database, project: str, name: str, state: CampaignState) -> None:
+    told = {"told": time(), "state": msgspec.json.encode(state).decode()}
+    with database.writing() as connection:
+        number = database.project(connection, project)
+        mine = sql.and_(campaigns.c.project == number, campaigns.c.name == name)
+        if not connection.execute(sql.update(campaigns).where(mine).values(told)).rowcount:
+            row = {"project": number, "name": name, **told}
+            connection.execute(sql.insert(campaigns).values(row))
+
+
+def delete_run(request: Request) -> Response:
+    """Delete a run; what remains is that it was deleted, by whom."""
+    project, run_id = request.path_params["project"], request.path_params["run_id"]
+    who = access.require(request, "admin", project)
+    state = request.app.state
+    if not state.places.run(project, run_id).exists():
+        raise HTTPException(404, f"no run {run_id}, in project {project}")
+    retention.remove(state.database, state.places, project, run_id, by=who.name, why="on request")
+    audit.of(request, "delete", project, run_id, "deleted")
+    return Response(status_code=204)
+
+
+# ---- requests -----------------------------------------------------------------------------------
+
+
+async def _required(request: Request, scope: access.Scope, project: str) -> None:
+    request.app.state.places.home(project)  # raises UsageError for what is no name of one
+    await to_thread.run_sync(access.require, request, scope, project)
+
+
+def _known(request: Request, project: str) -> tuple[Arrival, Manifest]:
+    arrival = Arrival(request.app.state.places, project, request.path_params["upload"])
+    manifest = arrival.manifest()
+    if manifest is None:
+        raise HTTPException(404, "no such upload; begin it again")
+    return arrival, manifest
+
+
+async def _body(request: Request, largest: int) -> bytes:
+    """Return the body of a request.  Raises HTTPException 413 before it is too large."""
+    body = bytearray()
+    try:
+        async for data in request.stream():
+            body += data
+            if len(body) > largest:
+                raise HTTPException(413, f"more than {largest} bytes")
+    except ClientDisconnect as error:
+        raise HTTPException(400, "it has not come as a whole") from error
+    return bytes(body)
+
+
+def _decoded(text: bytes, kind: type[_T]) -> _T:
+    try:
+        return parsed(text, kind)
+    except UNREADABLE as error:
+        raise HTTPException(400, f"not a {kind.__name__}: {error}") from error
+
+
+def _at(number: int) -> dict[str, str]:
+    return {"Upload-Offset": str(number)}
+
+
+_Handler = Callable[[Request], Any]
+_UPLOADS = "/api/v1/p/{project}/uploads"
+_WHERE: tuple[tuple[str, str, _Handler], ...] = (
+    ("POST", _UPLOADS, begin),
+    ("HEAD", _UPLOADS + "/{upload}", offset),
+    ("PATCH", _UPLOADS + "/{upload}", more),
+    ("PUT", "/api/v1/p/{project}/campaigns/{name}", tell_campaign),
+    ("DELETE", "/api/v1/p/{project}/runs/{run_id}", delete_run),
+)
+routes = [Route(path, handler, methods=[method]) for method, path, handler in _WHERE]

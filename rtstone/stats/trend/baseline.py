@@ -1,0 +1,102 @@
+"""The gate "not worse than before": a run against earlier runs of a system that did not change.
+
+The runs are compared as `rtstone compare` does, all effects judged together: of runs of a system
+that does not change, at most 5% fail.  What is not shown to be worse passes, as with a trend; what
+differs, but by too few runs to rule out chance, is inconclusive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from msgspec import structs
+
+from rtstone.documents.check import Check, Gate, Verdict, overall
+from rtstone.documents.comparison import Comparison, Effect, Row
+from rtstone.documents.run import NO_REASON, Run
+from rtstone.errors import UsageError
+from rtstone.stats.comparison.compare import compare
+from rtstone.stats.comparison.conditions import counted
+from rtstone.stats.trend.differences import differences
+from rtstone.stats.trend.gate import case_labels
+
+LEAST = 3  # earlier runs, where runs do not repeat exactly: fewer do not show how they scatter
+
+
+def gate(run: Run, before: Sequence[Run], source: str) -> Gate:
+    """Return whether a run is worse than earlier ones.
+
+    ``source``: where these are from, in words.  Raises UsageError if they have no case in common.
+    """
+    made = compare([list(before), run])
+    rows = [row for row in made.rows if all(row.cells)]
+    if not rows:
+        raise UsageError(f"no case in common, of run {run.run_id} and those of {source}")
+    enough = len(before) >= LEAST or all(map(counted, (*before, run)))
+    label = case_labels(((row.bench, row.params) for row in rows), made.benches)
+    checks = [
+        check
+        for row in rows
+        for check in _checks(row, label(row.bench, row.params), enough=enough, n=len(before))
+    ]
+    return Gate(
+        run_id=run.run_id, target=run.target.name, created=run.created, budget="",
+        title=f"Not worse than {len(before)} runs of {source}", policy="inconclusive",
+        baselines=[one.run_id for one in before], verdict=overall(checks, "inconclusive"),
+        remarks=_remarks(made, run, before), checks=checks, name=run.name,
+    )  # fmt: skip
+
+
+def _remarks(made: Comparison, run: Run, before: Sequence[Run]) -> list[str]:
+    """Return what to know, first which conditions differ from those of the earlier runs."""
+    told = []
+    for one in differences(before, [run]):
+        words = [*(f"+ {word}" for word in one.come), *(f"- {word}" for word in one.gone)]
+        change = "  ".join(words) or f"{one.before or 'none'} -> {one.after or 'none'}"
+        told.append(f"differs from the earlier runs: {one.aspect}: {change}")
+    return [*told, *made.remarks]
+
+
+def _checks(row: Row, label: str, *, enough: bool, n: int) -> Iterator[Check]:
+    cell = row.cells[1]
+    assert cell is not None
+    bare = Check(
+        bench=row.bench, params=row.params, label=label, series=row.series, load=row.load,
+        what="baseline", limit="not worse", verdict="not measured", unit=row.unit, n=cell.n,
+        flags=cell.flags,
+    )  # fmt: skip
+    if cell.status != "ok":
+        yield _with(bare, "not measured", f"{cell.status}: {cell.reason or NO_REASON}")
+        return
+    for effect in row.effects:
+        one = _with(bare, *_judged(effect, enough=enough, n=n), what=effect.statistic)
+        value = getattr(cell, effect.statistic, None)
+        yield one if value is None else _with(one, one.verdict, one.reason, observed=value)
+
+
+def _with(check: Check, verdict: Verdict, reason: str | None, **members: object) -> Check:
+    return structs.replace(check, verdict=verdict, reason=reason, **members)
+
+
+def _judged(effect: Effect, *, enough: bool, n: int) -> tuple[Verdict, str | None]:
+    if effect.verdict == "worse":
+        return "failed", f"{_size(effect)} against the earlier runs"
+    if not enough:
+        return "inconclusive", f"earlier runs: {n}; it takes {LEAST} to know how runs scatter"
+    if effect.verdict == "inconclusive" and _differs(effect):
+        return "inconclusive", f"{_size(effect)} against the earlier runs: {effect.reason}"
+    return "passed", None
+
+
+def _differs(effect: Effect) -> bool:
+    """Return whether the interval excludes that nothing changed, though the runs are too few."""
+    if effect.ci95 is not None:
+        return not effect.ci95[0] <= 1 <= effect.ci95[1]
+    ends = effect.difference_ci95
+    return ends is not None and not ends[0] <= 0 <= ends[1]
+
+
+def _size(effect: Effect) -> str:
+    if effect.ratio is None:
+        return f"{effect.difference or 0.0:+.3g}"
+    return f"{100 * (effect.ratio - 1):+.3g}%"

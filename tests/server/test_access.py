@@ -1,0 +1,173 @@
+"""Who may do what: every route, every kind of token."""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import re
+from collections.abc import Iterator
+from time import time
+
+import pytest
+import sqlalchemy as sql
+from starlette.routing import Route
+
+from rtstone.server import access
+from rtstone.server.access import all_tokens, new_token, revoke
+from rtstone.server.database import Database
+from rtstone.server.places import Places
+from rtstone.server.schema import tokens
+from rtstone.server.settings import Settings
+from tests.conftest import Cli
+from tests.server.conftest import Copied, counts
+from tests.server.serving import Served, serving
+
+PUBLIC = {"/static/{name}", "/healthz"}  # part of rtstone, or without content
+FILLED = {"project": "main", "name": "x", "key": "0" * 16, "run_id": "r", "upload": "0" * 32}
+
+
+@pytest.fixture(scope="module")
+def closed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """Serve a store that is read by token."""
+    store = tmp_path_factory.mktemp("store")
+    with serving(Settings(store, port=0, reading="token")) as found:
+        with found.database.writing() as connection:
+            found.database.project(connection, "main")
+        yield found
+
+
+def routes(served: Served) -> list[tuple[str, str]]:
+    """Return method and address of every route."""
+    found = []
+    for route in served.app.routes:
+        assert isinstance(route, Route)
+        address = re.sub(r"\{(\w+)\}", lambda part: FILLED[part[1]], route.path)
+        found += [(method, address, route.path) for method in sorted(route.methods or {"GET"})]
+    return [(method, address) for method, address, path in found if path not in PUBLIC]
+
+
+def test_without_a_token_nothing_is_open_but_what_is_meant_to_be(closed: Served) -> None:
+    asked = routes(closed)
+    assert len(asked) > 40
+    for method, address in asked:
+        found = closed.client.request(method, address)
+        assert found.status_code == 401, (method, address)
+        assert "WWW-Authenticate" in found.headers
+    assert closed.client.get("/healthz").text == "ok\n"
+
+
+def test_where_reading_is_open_changing_is_not(places: Places) -> None:
+    with serving(Settings(places.store, port=0)) as served:
+        for method, address in routes(served):
+            found = served.client.request(method, address)
+            changes = method not in ("GET", "HEAD") or "/api/" in address
+            assert (found.status_code == 401) == changes, (method, address)
+
+
+def test_a_token_that_reads_changes_nothing(closed: Served) -> None:
+    headers = closed.bearer("read")
+    for method, address in routes(closed):
+        found = closed.client.request(method, address, headers=headers)
+        changes = method not in ("GET", "HEAD") or "/api/" in address
+        assert (found.status_code == 403) == changes, (method, address)
+    pushing = closed.bearer("push")
+    assert closed.client.delete("/api/v1/p/main/runs/r", headers=pushing).status_code == 403
+
+
+def test_tokens_that_are_not_valid(closed: Served) -> None:
+    good = closed.token("read")
+    number, secret = good.split("_", 2)[1:]
+    expired = closed.token("read", expires=time() - 1)
+    revoked = new_token(closed.database, "to be revoked", "read", None)
+    assert closed.client.get("/p/main/", headers=bearer(revoked)).status_code == 200
+    revoke(closed.database, "to be revoked")
+    assert closed.client.get("/p/main/", headers=bearer(good)).status_code == 200
+    bad = [
+        expired, revoked, "x", good[:-1], good + "x", good.upper(), f"rts_{number}_", secret,
+        f"rts_{number}_{secret[::-1]}", f"rts_{'0' * 12}_{secret}", good[:20], "rts_%_%",
+        "rts_' OR 1=1 --_x", "a" * 8_000,
+    ]  # fmt: skip
+    for token in bad:
+        found = closed.client.get("/p/main/", headers=bearer(token))
+        assert found.status_code == 401, token
+        assert token not in found.text or len(token) < 2
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+def test_a_browser_reads_by_basic_and_never_changes_anything(closed: Served) -> None:
+    admin = closed.token("admin")
+    told = base64.b64encode(f"anybody:{admin}".encode()).decode()
+    headers = {"Authorization": f"Basic {told}"}
+    assert closed.client.get("/p/main/", headers=headers).status_code == 200
+    deleted = closed.client.delete("/api/v1/p/main/runs/r", headers=headers)
+    assert deleted.status_code == 401
+    for bad in ("Basic", "Basic x", "Basic " + "=" * 50, "Digest x", f"Basic {told}x"):
+        headers = {"Authorization": bad}
+        assert closed.client.get("/p/main/", headers=headers).status_code == 401
+
+
+def test_a_token_is_for_its_project(closed: Served, copied: Copied) -> None:
+    headers = closed.bearer("push", "lab")
+    for address in (
+        "/p/main/",
+        "/p/main/feed.atom",
+        "/p/main/runs/r",
+        "/p/main/observations?bench=x",
+    ):
+        assert closed.client.get(address, headers=headers).status_code == 403
+    found = closed.client.post("/api/v1/p/main/uploads", json={}, headers=headers)
+    assert found.status_code == 403
+    assert closed.client.get("/p/lab/", headers=headers).status_code == 404  # it has no runs
+    assert 'project="main"' not in closed.client.get("/metrics", headers=headers).text
+
+
+def test_no_secret_is_stored_and_comparing_takes_the_same_time(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = new_token(database, "ci", "push", None)
+    with database.reading() as connection:
+        row = connection.execute(sql.select(tokens)).mappings().one()
+    secret = token.split("_", 2)[2]
+    assert all(secret not in str(value) for value in row.values())
+    compared = []
+    same = hmac.compare_digest
+
+    def compare(a: str, b: str) -> bool:
+        compared.append((a, b))
+        return same(a, b)
+
+    monkeypatch.setattr("rtstone.server.access.hmac.compare_digest", compare)
+    assert access.principal(database, token)
+    assert access.principal(database, token[:-1] + "_") is None
+    assert access.principal(database, "rts_000000000000_" + "a" * 43) is None
+    assert len(compared) == 3  # also where there is no such token
+    assert {len(a) for a, _ in compared} == {len(b) for _, b in compared} == {64}
+
+
+def test_tokens_are_made_listed_and_revoked_by_command(cli: Cli, places: Places) -> None:
+    store = ["--store", str(places.store)]
+    made = cli("token", "new", "ci", "--project", "lab", *store)
+    assert made.status == 0
+    token = next(word for word in made.out.split() if word.startswith("rts_"))
+    listed = cli("token", "list", *store)
+    assert "ci" in listed.out
+    assert "lab" in listed.out
+    assert token.split("_", 2)[2] not in listed.out
+    assert cli("token", "revoke", "ci", *store).status == 0
+    assert cli("token", "revoke", "ci", *store).status == 2
+    assert cli("token", "new", "x", "--scope", "all", *store).status == 2
+    assert cli("token", "new", "x", "--project", "../x", *store).status == 2
+    database = Database(None, places.store)
+    assert [one.revoked is not None for one in all_tokens(database)] == [True]
+    assert counts(database)["audit"] >= 2
+    database.close()
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "", "localhost.evil"])
+def test_the_name_of_another_site_is_refused(closed: Served, host: str) -> None:
+    """A page elsewhere may have its own name lead to this address (DNS rebinding)."""
+    assert closed.client.get("/healthz", headers={"Host": host}).status_code in (400, 421)
+    assert closed.client.get("/healthz", headers={"Host": "localhost:1"}).status_code == 200

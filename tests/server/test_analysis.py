@@ -1,0 +1,164 @@
+"""Changes that are planted are found, with their conditions; what does not change shows none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+import sqlalchemy as sql
+
+from rtstone.documents.run import Run
+from rtstone.documents.trend import Change, Series
+from rtstone.server import analysis
+from rtstone.server.analysis import analyse_next
+from rtstone.server.database import Database
+from rtstone.server.places import Places
+from rtstone.server.reconcile import reconcile
+from rtstone.server.schema import analyses, changes, series, targets
+from rtstone.store.places import RUN
+from tests.server.conftest import BEGUN, DAY, Copied, counts
+
+
+def all_changes(database: Database) -> list[sql.RowMapping]:
+    query = (
+        sql.select(series.c.bench, changes)
+        .join(series, series.c.id == changes.c.series)
+        .order_by(changes.c.begun, series.c.bench, changes.c.metric)
+    )
+    with database.reading() as connection:
+        return list(connection.execute(query).mappings())
+
+
+def analysed(database: Database, places: Places) -> int:
+    reconcile(database, places)
+    n = 0
+    while analyse_next(database, places):
+        n += 1
+    return n
+
+
+def test_a_planted_step_of_a_model_is_found_with_its_condition(
+    database: Database, copied: Copied, places: Places
+) -> None:
+    for n in range(8):
+        word = "quiet" if n < 5 else "quiet skew_tick=1"
+        scale = 1.0 if n < 5 else 1.5
+        copied(f"20261101-{n}", day=n, scale=scale, conditions={"kernel.cmdline": word})
+    assert analysed(database, places) == 1
+    found = all_changes(database)
+    assert {(one["bench"], one["metric"]) for one in found} >= {
+        ("sched.yield", "p50"), ("sem.post.higher", "p50"), ("dk.periodic", "p50"),
+    }  # fmt: skip
+    for one in found:
+        assert (one["before_run"], one["at_run"]) == ("20261101-4", "20261101-5")
+        assert (one["verdict"], one["begun"]) == ("worse", BEGUN + 5 * DAY)
+        assert one["after_value"] == pytest.approx(1.5 * one["before_value"])
+        told = msgspec.json.decode(one["change"], type=Change)
+        assert told.differences[0].come == ["skew_tick=1"]
+    with database.reading() as connection:
+        documents = connection.execute(sql.select(analyses.c.document)).scalars().all()
+    assert len(documents) == 9
+    for text in documents:
+        assert msgspec.json.decode(text, type=Series).runs in (8, 0)
+
+
+def test_what_does_not_change_shows_none_and_is_not_looked_at_again(
+    database: Database, copied: Copied, places: Places
+) -> None:
+    for n in range(4):
+        copied(f"20261101-{n}", day=n)
+    assert analysed(database, places) == 1
+    assert all_changes(database) == []
+    assert analysed(database, places) == 0
+    copied("20261101-9", day=9)
+    assert analysed(database, places) == 1
+
+
+def test_a_step_of_a_machine_is_found_beside_its_scatter(
+    database: Database, copied: Copied, places: Places
+) -> None:
+    chance = np.random.default_rng(4)
+    for n in range(40):
+        level = 1.0 if n < 25 else 1.4
+        path = copied(f"20261101-{n:02}", day=n, scale=level * chance.normal(1.0, 0.02))
+        machine(path)
+    analysed(database, places)
+    found = [one for one in all_changes(database) if one["metric"] == "p50"]
+    assert len(found) == 3
+    for one in found:
+        assert one["verdict"] == "worse"
+        assert one["size"] == pytest.approx(1.4, rel=0.05)
+        assert abs((one["begun"] - BEGUN) / DAY - 25) <= 1
+
+
+def machine(path: Path) -> None:
+    """Make a run of a model one of a machine, whose runs scatter."""
+    file = path / RUN
+    run = msgspec.json.decode(file.read_bytes(), type=Run)
+    agent = msgspec.structs.replace(run.agent, port="linux") if run.agent else None
+    clock = msgspec.structs.replace(run.clock, source="tsc") if run.clock else None
+    target = msgspec.structs.replace(run.target, name="local", detail={"machine": "m"})
+    told = msgspec.structs.replace(run, agent=agent, clock=clock, target=target, conditions={})
+    file.unlink()
+    file.write_bytes(msgspec.json.encode(told))
+
+
+def test_changes_older_than_the_window_stay_and_notices_are_kept(
+    database: Database, copied: Copied, places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(analysis, "WINDOW", 6)
+    for n in range(4):
+        copied(f"20261101-{n:02}", day=n, scale=1.0 if n < 2 else 2.0)
+    analysed(database, places)
+    first = all_changes(database)
+    assert {one["at_run"] for one in first} == {"20261101-02"}
+    with database.writing() as connection:
+        connection.execute(sql.update(changes).values(notified=7.0))
+    for n in range(4, 14):
+        copied(f"20261101-{n:02}", day=n, scale=2.0 if n < 12 else 1.0)
+    analysed(database, places)
+    found = all_changes(database)
+    assert {one["at_run"] for one in found} == {"20261101-02", "20261101-12"}
+    assert {one["notified"] for one in found if one["at_run"] == "20261101-02"} == {7.0}
+    assert {one["verdict"] for one in found if one["at_run"] == "20261101-12"} == {"better"}
+    copied("20261101-20", day=20, scale=1.0)
+    analysed(database, places)
+    keys = [(one["series"], one["metric"], one["at_run"], one["notified"]) for one in found]
+    again = all_changes(database)
+    assert [(o["series"], o["metric"], o["at_run"], o["notified"]) for o in again] == keys
+
+
+def test_two_servers_never_analyse_the_same_target(
+    database: Database, copied: Copied, places: Places
+) -> None:
+    copied("20261101-0")
+    reconcile(database, places)
+    first = analysis._claimed(database)
+    assert first is not None
+    assert analysis._claimed(database) is None
+    with database.writing() as connection:
+        connection.execute(sql.update(targets).values(claimed=0.0))  # that server died
+    assert analysis._claimed(database) == first
+
+
+def test_a_run_that_comes_meanwhile_is_not_forgotten(
+    database: Database, copied: Copied, places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copied("20261101-0")
+    reconcile(database, places)
+    read = analysis._read
+
+    def slowly(*told: object) -> object:
+        found = read(*told)  # type: ignore[arg-type]
+        copied("20261101-1", day=1)
+        reconcile(database, places)
+        return found
+
+    monkeypatch.setattr(analysis, "_read", slowly)
+    assert analyse_next(database, places)
+    monkeypatch.undo()
+    assert analyse_next(database, places)
+    assert not analyse_next(database, places)
+    assert counts(database)["analyses"] == 9

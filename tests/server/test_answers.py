@@ -1,0 +1,307 @@
+"""What programs are told: feed, badges, metrics, webhooks; each against planted changes."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import hmac
+import json
+import re
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from time import time
+from xml.etree import ElementTree as Xml
+
+import pytest
+import sqlalchemy as sql
+
+from rtstone.inputs.server import Webhook
+from rtstone.server import answers
+from rtstone.server.analysis import analyse_next
+from rtstone.server.answers import metrics, webhooks
+from rtstone.server.database import Database
+from rtstone.server.pages import queries
+from rtstone.server.places import Places
+from rtstone.server.reconcile import reconcile
+from rtstone.server.schema import changes, deliveries
+from rtstone.server.settings import Settings
+from tests.server.conftest import BEGUN, DAY, Copied, counts
+from tests.server.serving import Served, serving
+
+NOW = (time() - BEGUN) / DAY
+ATOM = "{http://www.w3.org/2005/Atom}"
+EVIL = "<b>\"\\{}'&"
+
+
+@pytest.fixture
+def served(places: Places, database_url: str | None) -> Iterator[Served]:
+    settings = Settings(places.store, port=0, database=database_url)
+    with serving(settings) as found:
+        yield found
+
+
+def stepped(copied: Copied, served: Served, target: str | None = None) -> None:
+    for n in range(8):
+        late = n >= 5
+        copied(
+            f"r-{n}", day=NOW - 8 + n, scale=1.5 if late else 1.0, target=target,
+            conditions={"kernel.cmdline": "quiet skew_tick=1" if late else "quiet"},
+        )  # fmt: skip
+    served.settled()
+
+
+def key(served: Served, bench: str = "dk.periodic") -> str:
+    found = served.client.get("/p/main/overview.json").json()["worse"]
+    told: str = next(one["series"]["key"] for one in found if one["series"]["bench"] == bench)
+    return told
+
+
+# ---- feed ---------------------------------------------------------------------------------------
+
+
+def test_the_feed_has_an_entry_for_each_event_that_stays_the_same(
+    served: Served, copied: Copied
+) -> None:
+    empty = Xml.fromstring(served.client.get("/p/main/feed.atom").content)
+    assert empty.findall(f"{ATOM}entry") == []
+    stepped(copied, served)
+    answer = served.client.get("/p/main/feed.atom")
+    assert answer.headers["Content-Type"].startswith("application/atom+xml")
+    top = Xml.fromstring(answer.content)
+    (entry,) = top.findall(f"{ATOM}entry")
+    told = {name: entry.findtext(f"{ATOM}{name}") or "" for name in ("id", "title", "content")}
+    assert re.match(r"sim got worse: .* \(\+50%\) and \d+ more", told["title"])
+    assert "skew_tick=1" in told["content"]
+    assert told["id"].startswith("urn:uuid:")
+    link = entry.find(f"{ATOM}link")
+    assert link is not None
+    assert "run=r-4&run=r-5" in link.attrib["href"]
+    assert served.client.get(link.attrib["href"]).status_code == 200
+    same = served.client.get("/p/main/feed.atom", headers={"If-None-Match": answer.headers["ETag"]})
+    assert same.status_code == 304
+    copied("r-9", day=NOW, scale=1.5)
+    served.settled()
+    again = Xml.fromstring(served.client.get("/p/main/feed.atom").content)
+    assert again.findtext(f"{ATOM}entry/{ATOM}id") == told["id"]
+
+
+def test_names_are_no_markup_in_feed_and_badge(served: Served, copied: Copied) -> None:
+    for n in range(8):
+        copied(f"r-{n}", day=NOW - 8 + n, scale=1.0 + (n > 4), conditions={
+            "kernel.cmdline": f"{EVIL}{n > 4}"})  # fmt: skip
+    served.settled()
+    top = Xml.fromstring(served.client.get("/p/main/feed.atom").content)
+    content = top.findtext(f"{ATOM}entry/{ATOM}content") or ""
+    assert "<b>" in content
+    badge = served.client.get(f"/p/main/badge/{key(served)}.svg")
+    assert "img" not in {one.tag for one in Xml.fromstring(badge.content).iter()}
+
+
+# ---- badge --------------------------------------------------------------------------------------
+
+
+def test_a_badge_says_the_latest_value_and_that_it_got_worse(
+    served: Served, copied: Copied
+) -> None:
+    stepped(copied, served)
+    address = f"/p/main/badge/{key(served)}.svg"
+    title = Xml.fromstring(served.client.get(address).content)[0].text or ""
+    latest = served.client.get(f"/p/main/series/{key(served)}.json").json()["points"][-1]["p50"]
+    assert title.startswith("dk.periodic p50: ")
+    assert f"{latest / 1000:.3g}"[:3] in title
+    assert ", worse since 20" in title
+    for n in range(9, 14):
+        copied(f"r-{n}", day=NOW, scale=1.0)
+    served.settled()
+    title = Xml.fromstring(served.client.get(address).content)[0].text or ""
+    assert "worse" not in title
+    unknown = served.client.get(f"{address}?metric=p999").content
+    assert "unknown" in (Xml.fromstring(unknown)[0].text or "")
+    assert served.client.get(f"{address}?metric=p1").status_code == 400
+    assert served.client.get("/p/main/badge/0000000000000000.svg").status_code == 404
+
+
+# ---- metrics ------------------------------------------------------------------------------------
+
+_SAMPLE = re.compile(r'(\w+)\{((?:\w+="(?:[^"\\\n]|\\.)*",?)*)\} (\S+)')
+
+
+def samples(text: str) -> list[tuple[str, dict[str, str], float]]:
+    """Parse OpenMetrics as strictly as is simple."""
+    lines = text.split("\n")
+    assert lines[-2:] == ["# EOF", ""]
+    found, families = [], set()
+    for line in lines[:-2]:
+        if line.startswith("# TYPE "):
+            name = line.split()[2]
+            assert name not in families, "a family stands twice"
+            families.add(name)
+        elif not line.startswith("# "):
+            match = _SAMPLE.fullmatch(line)
+            assert match, line
+            assert match[1] in families
+            labels = dict(re.findall(r'(\w+)="((?:[^"\\\n]|\\.)*)"', match[2]))
+            found.append((match[1], labels, float(match[3])))
+    return found
+
+
+def test_metrics_have_the_latest_result_of_each_series_in_seconds(
+    served: Served, copied: Copied
+) -> None:
+    stepped(copied, served)
+    answer = served.client.get("/p/main/metrics")
+    assert answer.headers["Content-Type"] == metrics.TYPE
+    found = samples(answer.text)
+    point = served.client.get(f"/p/main/series/{key(served)}.json").json()["points"][-1]
+    told = {
+        (name, labels.get("bench"), labels.get("quantile")): value for name, labels, value in found
+    }
+    assert told["rtstone_latest_seconds", "dk.periodic", "0.5"] == pytest.approx(
+        point["p50"] * 1e-9
+    )
+    assert told["rtstone_latest_seconds", "dk.periodic", "1"] == pytest.approx(point["max"] * 1e-9)
+    assert told["rtstone_latest_missed_activations", "dk.periodic", None] == 0
+    assert told["rtstone_runs", None, None] == 8
+    worse = served.client.get("/p/main/overview.json").json()["worse_total"]
+    assert told["rtstone_worse_changes", None, None] == worse > 0
+    assert samples(served.client.get("/metrics").text) == found
+
+
+def test_labels_are_escaped(served: Served, copied: Copied) -> None:
+    copied("r", day=NOW - 1, target='a"b\\c')
+    served.settled()
+    found = samples(served.client.get("/metrics").text)
+    assert found
+
+
+def test_the_dashboard_asks_for_what_there_is(served: Served, copied: Copied) -> None:
+    path = Path(answers.__file__).parent / "grafana.json"
+    dashboard = json.loads(path.read_text("utf-8"))
+    stepped(copied, served)
+    there: dict[str, set[str]] = {}
+    quantiles = set()
+    for name, labels, _ in samples(served.client.get("/metrics").text):
+        there.setdefault(name, set()).update(labels)
+        quantiles.add(labels.get("quantile"))
+    variables = {one["name"] for one in dashboard["templating"]["list"]}
+    asked = 0
+    for panel in dashboard["panels"]:
+        for target in panel["targets"]:
+            for name, told in re.findall(r"(rtstone_\w+)\{([^}]*)\}", target["expr"]):
+                asked += 1
+                labels = dict(re.findall(r'(\w+)=~?"([^"]*)"', told))
+                assert labels.keys() <= there[name]
+                assert labels.get("quantile") in quantiles
+                used = {value[1:] for value in labels.values() if value.startswith("$")}
+                assert used <= variables
+            words = set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"]))
+            assert words <= set().union(*there.values())
+    assert asked == len(dashboard["panels"])
+    for one in dashboard["templating"]["list"]:
+        found = re.match(r"label_values\((rtstone_\w+)(?:\{.*\})?, (\w+)\)", one["query"])
+        assert one["type"] == "datasource" or (found and found[2] in there[found[1]])
+
+
+# ---- webhooks -----------------------------------------------------------------------------------
+
+
+class Receiver:
+    """A receiver of webhooks that answers with the next of some statuses."""
+
+    def __init__(self, *statuses: int) -> None:
+        self.got: list[tuple[dict[str, str], bytes]] = []
+        left = list(statuses)
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(handler) -> None:  # noqa: N805
+                body = handler.rfile.read(int(handler.headers["Content-Length"]))
+                self.got.append((dict(handler.headers), body))
+                status = left.pop(0) if left else 204
+                handler.send_response(status)
+                if status == 302:
+                    handler.send_header("Location", f"{self.url}/elsewhere")
+                handler.end_headers()
+
+            def log_message(handler, *_: object) -> None:  # noqa: N805
+                pass
+
+        self.server = HTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+
+
+@contextlib.contextmanager
+def receiving(*statuses: int) -> Iterator[Receiver]:
+    found = Receiver(*statuses)
+    thread = threading.Thread(target=found.server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield found
+    finally:
+        found.server.shutdown()
+        thread.join()
+        found.server.server_close()
+
+
+def test_a_change_is_told_once_and_signed(
+    database: Database, places: Places, copied: Copied
+) -> None:
+    with receiving() as receiver:
+        hooks = (Webhook("chat", f"{receiver.url}/hook?a=b", "secret"),
+                 Webhook("other", receiver.url, "x", project="lab"))  # fmt: skip
+        settings = Settings(places.store, url="https://rt.example.org", webhooks=hooks)
+        for n in range(8):
+            copied(f"r-{n}", day=NOW - 8 + n, scale=1.0 + (n > 4))
+        for _ in range(2):
+            reconcile(database, places)
+            while analyse_next(database, places):
+                pass
+            webhooks.announce(database, places, settings)
+            webhooks.deliver_due(database, hooks)
+    ((headers, body),) = receiver.got
+    now = headers["X-Rtstone-Timestamp"]
+    expected = hmac.new(b"secret", now.encode() + b"." + body, hashlib.sha256).hexdigest()
+    assert headers["X-Rtstone-Signature"] == f"sha256={expected}"
+    told = json.loads(body)
+    assert told["link"] == "https://rt.example.org/p/main/compare?run=r-4&run=r-5"
+    assert (told["target"], told["run"]) == ("sim", "r-5")
+    assert len(told["changes"]) >= 3
+    assert counts(database)["deliveries"] == 0
+
+
+def test_what_fails_is_tried_again_and_redirections_are_not_followed(database: Database) -> None:
+    with receiving(500, 302) as receiver:
+        hooks = [Webhook("chat", receiver.url, "secret")]
+        with database.writing() as connection:
+            connection.execute(sql.insert(deliveries).values(
+                hook="chat", body="{}", made=0.0, tries=0, next=0.0))  # fmt: skip
+        for tries in range(1, 3):
+            webhooks.deliver_due(database, hooks)
+            webhooks.deliver_due(database, hooks)  # it is not due again yet
+            with database.writing() as connection:
+                row = connection.execute(sql.select(deliveries)).one()
+                assert (row.tries, len(receiver.got)) == (tries, tries)
+                assert row.next > time() + 5
+                connection.execute(sql.update(deliveries).values(next=0.0))
+        webhooks.deliver_due(database, hooks)
+    assert [headers.get("X-Rtstone-Signature", "")[:7] for headers, _ in receiver.got] == 3 * [
+        "sha256="
+    ]
+    assert counts(database)["deliveries"] == 0
+    assert webhooks.post(Webhook("gone", receiver.url, "s"), b"{}") is not None
+
+
+def test_an_old_store_is_no_news(database: Database, places: Places, copied: Copied) -> None:
+    hooks = (Webhook("chat", "http://127.0.0.1:9/", "secret"),)
+    for n in range(8):
+        copied(f"r-{n}", day=NOW - 80 + n, scale=1.0 + (n > 4))
+    reconcile(database, places)
+    assert analyse_next(database, places)
+    webhooks.announce(database, places, Settings(places.store, webhooks=hooks))
+    assert counts(database)["deliveries"] == 0
+    with database.reading() as connection:
+        rows = connection.execute(sql.select(changes.c.notified)).scalars().all()
+        assert rows
+        assert all(rows)
+        assert queries.unannounced(connection, "main", 7) == []

@@ -1,0 +1,57 @@
+"""The tables come by versions, on both databases, and are those of the schema."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import closing
+
+import pytest
+import sqlalchemy as sql
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+
+from rtstone.errors import UsageError
+from rtstone.server.database import Database
+from rtstone.server.places import Places
+from rtstone.server.schema import metadata
+
+
+def test_the_versions_make_the_tables_of_the_schema(database: Database) -> None:
+    with database.reading() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        assert compare_metadata(context, metadata) == []
+        assert context.get_current_revision() == "0001"
+
+
+def test_servers_that_start_at_once_do_not_collide(
+    places: Places, database_url: str | None
+) -> None:
+    failed: list[BaseException] = []
+
+    def start() -> None:
+        try:
+            with closing(Database(database_url, places.store)) as found, found.reading() as there:
+                assert there.execute(sql.text("SELECT count(*) FROM runs")).scalar() == 0
+        except BaseException as error:
+            failed.append(error)
+
+    workers = [threading.Thread(target=start) for _ in range(4)]
+    for one in workers:
+        one.start()
+    for one in workers:
+        one.join()
+    assert failed == []
+
+
+def test_a_database_of_a_newer_version_is_refused(
+    database: Database, places: Places, database_url: str | None
+) -> None:
+    with database.writing() as connection:
+        connection.execute(sql.text("UPDATE alembic_version SET version_num = '0999'"))
+    with pytest.raises(UsageError, match="0999"):
+        Database(database_url, places.store)
+
+
+def test_an_unknown_database_is_refused(places: Places) -> None:
+    with pytest.raises(UsageError, match="postgresql://"):
+        Database("mysql://localhost/x", places.store)

@@ -1,0 +1,223 @@
+"""What the index says of runs, and that it agrees with their directories."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Callable
+
+import msgspec
+import pytest
+import sqlalchemy as sql
+
+from rtstone.documents.run import Run
+from rtstone.errors import UsageError
+from rtstone.server.database import Database
+from rtstone.server.indexing import index
+from rtstone.server.places import MAIN, Places
+from rtstone.server.reconcile import Reconciler, rebuild, reconcile, verify
+from rtstone.server.schema import points, runs, series, tags, targets, tokens
+from rtstone.store.places import PLAN, RUN
+from tests.server.conftest import BEGUN, DAY, Copied, Template, counts
+
+
+def test_a_run_is_indexed_with_what_it_says(
+    database: Database, copied: Copied, template: Template
+) -> None:
+    path = copied("20261101-a", scale=2.0, name="tuned", conditions={"kernel.release": "6.1-rt"})
+    number = index(database, MAIN, path, arrived=5.0)
+    with database.reading() as connection:
+        row = connection.execute(sql.select(runs)).mappings().one()
+        found = {(t.kind, t.value) for t in connection.execute(sql.select(tags))}
+        told = connection.execute(
+            sql.select(series.c.bench, points).join(series, series.c.id == points.c.series)
+        ).mappings()
+        values = {(one["bench"], one["place"]): one for one in told}
+    assert row["id"] == number
+    assert (row["run_id"], row["begun"], row["arrived"]) == ("20261101-a", BEGUN, 5.0)
+    assert (row["kernel"], row["label"], row["campaign"]) == ("6.1-rt", "tuned", None)
+    assert (row["ok"], row["results"]) == (3, 3)
+    assert row["verdict"].startswith("Fit for a period of 1 ms, in the model")
+    assert row["grade"] == "good"
+    assert {value for kind, value in found if kind == "bench"} == {
+        "sched.yield", "sem.post.higher", "dk.periodic",
+    }  # fmt: skip
+    assert {("load", "none"), ("target", "sim"), ("kernel", "6.1-rt"), ("label", "tuned")} <= found
+    assert len(values) == 3
+    for place, result in enumerate(template.run.results):
+        one = values[result.bench, place]
+        assert one["n"] == result.n
+        assert one["p50"] == pytest.approx(2 * (result.p50 or 0.0))
+        assert one["missed"] == result.missed
+
+
+def test_the_same_run_is_indexed_once_and_another_content_again(
+    database: Database, copied: Copied
+) -> None:
+    path = copied("20261101-a")
+    assert index(database, MAIN, path, arrived=1.0) is not None
+    before = counts(database)
+    assert index(database, MAIN, path, arrived=2.0) is None
+    assert counts(database) == before
+    with (path / "wire.log").open("rb") as log:
+        text = log.read()
+    (path / "wire.log").unlink()
+    (path / "wire.log").write_bytes(text + b"further\n")
+    assert index(database, MAIN, path, arrived=3.0) is not None
+    assert counts(database) == before
+
+
+def test_equal_cases_share_a_series_and_targets_do_not(database: Database, copied: Copied) -> None:
+    for n in range(3):
+        index(database, MAIN, copied(f"20261101-a{n}", day=n), arrived=n)
+    assert counts(database)["series"] == 3
+    index(database, MAIN, copied("20261101-b", target="another"), arrived=9)
+    index(database, "lab", copied("20261101-a0", project="lab"), arrived=9)
+    assert counts(database)["series"] == 6  # a model is known by its name, not by what it is called
+    with database.reading() as connection:
+        rows = connection.execute(sql.select(targets).order_by(targets.c.runs)).mappings().all()
+    assert [row["runs"] for row in rows] == [1, 4]
+    assert rows[1]["usual_gap"] == pytest.approx(DAY)
+    assert rows[1]["last_begun"] == BEGUN + 2 * DAY
+    assert all(row["dirty"] for row in rows)
+
+
+def test_many_servers_index_one_run_once(
+    database: Database, copied: Copied, places: Places
+) -> None:
+    paths = [copied(f"20261101-{n}", day=n) for n in range(6)]
+    failed: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            for path in paths:
+                index(database, MAIN, path, arrived=1.0)
+        except BaseException as error:
+            failed.append(error)
+
+    workers = [threading.Thread(target=work) for _ in range(3)]
+    for one in workers:
+        one.start()
+    for one in workers:
+        one.join()
+    assert failed == []
+    assert (counts(database)["runs"], counts(database)["points"]) == (6, 18)
+    assert verify(database, places) == []
+
+
+def test_what_is_no_run_is_refused(database: Database, places: Places) -> None:
+    path = places.runs(MAIN) / "20261101-a"
+    path.mkdir(parents=True)
+    (path / RUN).write_text('{"schema": "rtstone.run/1"')
+    with pytest.raises(UsageError, match=r"run\.json"):
+        index(database, MAIN, path, arrived=1.0)
+    assert counts(database)["runs"] == 0
+
+
+# ---- agreement ----------------------------------------------------------------------------------
+
+
+def test_runs_that_come_and_go_are_noticed(
+    database: Database, copied: Copied, places: Places
+) -> None:
+    for n in range(3):
+        copied(f"20261101-{n}")
+    copied("20261101-x", project="lab")
+    reconciler = Reconciler(database, places)
+    assert reconciler.run() == (4, 0)
+    assert reconciler.run() == (0, 0)
+    shutil.rmtree(places.run(MAIN, "20261101-1"))
+    copied("20261101-4")
+    assert reconciler.run() == (1, 1)
+    assert verify(database, places) == []
+
+
+def test_a_run_that_goes_on_is_taken_up_when_it_has_ended(
+    database: Database, copied: Copied, places: Places
+) -> None:
+    path = copied("20261101-0")
+    text = (path / RUN).read_bytes()
+    (path / RUN).unlink()
+    reconciler = Reconciler(database, places)
+    assert reconciler.run() == (0, 0)
+    (path / RUN).write_bytes(text)
+    assert reconciler.run() == (1, 0)
+
+
+Fault = Callable[[Database, Places], None]
+
+
+def _unindexed(database: Database, places: Places) -> None:
+    with database.writing() as connection:
+        connection.execute(sql.delete(runs).where(runs.c.run_id == "20261101-1"))
+
+
+def _gone(database: Database, places: Places) -> None:
+    shutil.rmtree(places.run(MAIN, "20261101-1"))
+
+
+def _other_point(database: Database, places: Places) -> None:
+    with database.writing() as connection:
+        connection.execute(sql.update(points).values(p99=1.0))
+
+
+def _other_tag(database: Database, places: Places) -> None:
+    with database.writing() as connection:
+        connection.execute(sql.update(tags).where(tags.c.kind == "load").values(value="heavy"))
+
+
+def _other_verdict(database: Database, places: Places) -> None:
+    with database.writing() as connection:
+        connection.execute(sql.update(runs).values(verdict="Fit."))
+
+
+def _other_plan(database: Database, places: Places) -> None:
+    path = places.run(MAIN, "20261101-1") / PLAN
+    path.write_bytes(path.read_bytes().replace(b'"keep_idle":', b'"keep_idle" :').replace(
+        b"false", b"true", 1))  # fmt: skip
+
+
+FAULTS = [_unindexed, _gone, _other_point, _other_tag, _other_verdict, _other_plan]
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_each_disagreement_is_told_and_mended(
+    database: Database, copied: Copied, places: Places, fault: Fault
+) -> None:
+    for n in range(3):
+        copied(f"20261101-{n}")
+    reconcile(database, places)
+    assert verify(database, places) == []
+    fault(database, places)
+    assert any("main/20261101-1: " in line for line in verify(database, places))
+    with database.writing() as connection:
+        connection.execute(sql.insert(tokens).values(
+            id="a", hash="b", name="c", scope="read", created=1.0))  # fmt: skip
+    rebuild(database, places)
+    assert verify(database, places) == []
+    assert counts(database)["tokens"] == 1
+
+
+def test_damaged_runs_keep_no_others_out(
+    database: Database, copied: Copied, places: Places
+) -> None:
+    for n in range(3):
+        copied(f"20261101-{n}")
+    (places.run(MAIN, "20261101-1") / RUN).write_bytes(b"\xff" * 100)
+    (places.runs(MAIN) / "not a run").mkdir()
+    (places.runs(MAIN) / "pipe").symlink_to("/dev/zero")
+    assert reconcile(database, places) == (2, 0)
+    assert [line.partition(":")[0] for line in verify(database, places)] == ["main/20261101-1"]
+
+
+def test_a_run_without_results_is_indexed(
+    database: Database, copied: Copied, places: Places
+) -> None:
+    path = copied("20261101-0")
+    run = msgspec.json.decode((path / RUN).read_bytes(), type=Run)
+    empty = msgspec.structs.replace(run, results=[], status="incomplete", reason="no agent")
+    (path / RUN).write_bytes(msgspec.json.encode(empty))
+    assert reconcile(database, places) == (1, 0)
+    with database.reading() as connection:
+        row = connection.execute(sql.select(runs)).mappings().one()
+    assert (row["grade"], row["verdict"]) == ("info", "no agent")

@@ -1,0 +1,359 @@
+"""What the pages say, as HTML and as JSON, of runs that are planted."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from time import time
+
+import msgspec
+import pytest
+
+from rtstone.documents.campaign import CampaignState, Counts
+from rtstone.documents.server import Overview, Projects, Search, SeriesList, SeriesView
+from rtstone.server.pages import queries
+from rtstone.server.places import Places
+from rtstone.server.settings import Settings
+from tests.server.conftest import BEGUN, DAY, Copied
+from tests.server.serving import Served, serving
+
+NOW = (time() - BEGUN) / DAY
+EVIL = "<img src=x onerror=alert(1)>\"'&{{7*7}}"
+
+
+@pytest.fixture
+def served(places: Places, database_url: str | None) -> Iterator[Served]:
+    """Serve the store that ``copied`` fills, with each kind of database."""
+    settings = Settings(places.store, port=0, database=database_url)
+    with serving(settings) as found:
+        yield found
+
+
+class Read(HTMLParser):
+    """The links, texts and element names of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.names: list[str] = []
+        self.links: list[str] = []
+        self.handlers: list[str] = []
+        self.words: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names.append(tag)
+        told = dict(attrs)
+        self.handlers += [name for name in told if name.startswith("on")]
+        self.links += [told["href"] or ""] if "href" in told else []
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return re.sub(r"\s+", " ", " ".join(self.words))
+
+
+def page(served: Served, path: str, status: int = 200) -> Read:
+    answer = served.client.get(path, follow_redirects=True)
+    assert answer.status_code == status, answer.text
+    return Read(answer.text)
+
+
+def stepped(copied: Copied, served: Served, name: str = "sim-a", runs: int = 8) -> None:
+    """Plant a target that became slower four runs ago, with a word of its command line."""
+    for n in range(runs):
+        late = n >= runs - 4
+        copied(
+            f"{name}-{n}", day=NOW - runs + n, scale=1.5 if late else 1.0,
+            conditions={"kernel.cmdline": "quiet skew_tick=1" if late else "quiet"},
+        )  # fmt: skip
+    served.settled()
+
+
+def test_the_overview_says_what_got_worse_and_what_differs(served: Served, copied: Copied) -> None:
+    stepped(copied, served)
+    told = page(served, "/")
+    assert "1 of 1 target got worse in 30 days: sim." in told.text
+    assert "kernel command line: + skew_tick=1" in told.text
+    assert "+50%" in told.text
+    assert "/p/main/compare?run=sim-a-3&run=sim-a-4" in told.links
+    found = served.client.get("/p/main/overview.json")
+    document = msgspec.json.decode(found.content, type=Overview)
+    assert (document.runs, document.pending) == (8, 0)
+    assert {one.series.bench for one in document.worse} == {
+        "sched.yield", "sem.post.higher", "dk.periodic",
+    }  # fmt: skip
+    assert {one.at_run for one in document.worse} == {"sim-a-4"}
+    assert document.worse_total == len(document.worse) == document.targets[0].worse
+    for one in document.worse:
+        assert one.after == pytest.approx(1.5 * (one.before or 0.0))
+    for link in {one for one in told.links if one.startswith("/p/")}:
+        if not link.endswith(".atom"):
+            page(served, link)
+
+
+def test_what_got_better_or_long_ago_is_not_told_as_worse(served: Served, copied: Copied) -> None:
+    for n in range(6):
+        copied(f"a-{n}", day=NOW - 50 + n, scale=1.0 if n < 3 else 1.5)
+    for n in range(6):
+        copied(f"b-{n}", day=NOW - 6 + n, scale=1.5 if n < 3 else 1.0)
+    served.settled()
+    told = page(served, "/p/main/")
+    assert "Nothing got worse in 30 days, on 1 target." in told.text
+    document = msgspec.json.decode(
+        served.client.get("/p/main/overview.json").content, type=Overview
+    )
+    assert document.worse == []
+
+
+def test_a_target_that_is_late_is_silent(served: Served, copied: Copied) -> None:
+    for n in range(5):
+        copied(f"a-{n}", day=NOW - 20 + n)
+    served.settled()
+    told = page(served, "/p/main/")
+    assert "1 target has not reported, for up to 16 days" in told.text
+    document = msgspec.json.decode(
+        served.client.get("/p/main/overview.json").content, type=Overview
+    )
+    assert document.targets[0].silent_s == pytest.approx(16 * DAY, rel=0.01)
+    copied("a-9", day=NOW - 0.1)
+    served.settled()
+    assert "not reported" not in page(served, "/p/main/").text
+
+
+def test_a_series_shows_its_change_its_levels_and_its_runs(served: Served, copied: Copied) -> None:
+    stepped(copied, served)
+    listed = served.client.get("/p/main/series.json", params={"target": "sim"})
+    found = msgspec.json.decode(listed.content, type=SeriesList)
+    assert len(found.series) == 3
+    assert all(found.changes[one.key] for one in found.series)
+    of = next(one for one in found.series if one.bench == "dk.periodic")
+    told = page(served, f"/p/main/series/{of.key}")
+    assert "worse since" in told.text
+    assert "+50%" in told.text
+    assert "skew_tick=1" in told.text
+    view = msgspec.json.decode(
+        served.client.get(f"/p/main/series/{of.key}.json").content, type=SeriesView
+    )
+    assert [one.run_id for one in view.points] == [f"sim-a-{n}" for n in range(8)]
+    assert view.of == 8
+    change = next(one for one in view.trends if one.metric == "p50").changes[0]
+    assert (change.at, change.after) == (4, "sim-a-4")
+    page(served, "/p/main/series/0123456789abcdef", 404)
+    page(served, "/p/main/series", 400)
+
+
+def test_changes_that_are_no_longer_analysed_stay(
+    served: Served, copied: Copied, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stepped(copied, served, runs=6)
+    monkeypatch.setattr("rtstone.server.analysis.WINDOW", 4)
+    for n in range(4):
+        copied(f"later-{n}", day=NOW + n / 10, scale=1.5)
+        served.settled()
+    listed = served.client.get("/p/main/series.json", params={"target": "sim"})
+    key = msgspec.json.decode(listed.content, type=SeriesList).series[0].key
+    told = page(served, f"/p/main/series/{key}")
+    assert "Earlier changes" in told.text
+    assert "No change found in the newest 4 runs." in told.text
+
+
+def test_a_run_is_the_report_of_it(served: Served, copied: Copied) -> None:
+    path = copied("20261101-a", day=NOW - 1)
+    served.settled()
+    told = page(served, "/p/main/runs/20261101-a")
+    assert "Fit for a period of 1 ms, in the model" in told.text
+    assert "sem.post.higher" in told.text
+    document = served.client.get("/p/main/runs/20261101-a.json").json()
+    assert document["run_id"] == "20261101-a"
+    for name in ("plan.json", "run.json", "wire.log"):
+        assert (
+            served.client.get(f"/p/main/runs/20261101-a/{name}").content
+            == (path / name).read_bytes()
+        )
+    for name in ("wire-2.log", "secret", "..%2f..%2fserver.db", "%2e%2e"):
+        assert served.client.get(f"/p/main/runs/20261101-a/{name}").status_code == 404
+    page(served, "/p/main/runs/20261101-b", 404)
+    page(served, "/p/main/runs/..%2f20261101-a", 404)
+
+
+def test_a_page_is_made_anew_when_the_run_has_another_content(
+    served: Served, copied: Copied
+) -> None:
+    path = copied("20261101-a", day=NOW - 1)
+    served.settled()
+    assert "another name" not in page(served, "/p/main/runs/20261101-a").text
+    run = json.loads((path / "run.json").read_bytes())
+    for one in path.iterdir():
+        one.unlink()
+    path.rmdir()
+    served.settled()
+    copied("20261101-a", day=NOW - 2, name="another name")
+    served.settled()
+    assert run["run_id"] == "20261101-a"
+    assert "another name" in page(served, "/p/main/runs/20261101-a").text
+
+
+def test_runs_are_compared(served: Served, copied: Copied) -> None:
+    for n in range(4):
+        copied(f"a-{n}", day=NOW - 4 + n, scale=1.0 + 0.5 * (n // 2))
+    served.settled()
+    told = page(served, "/p/main/compare?run=a-0&run=a-2")
+    assert "a-0" in told.text
+    assert "a-2" in told.text
+    grouped = served.client.get("/p/main/compare.json?run=a-0,a-1&run=a-2,a-3").json()
+    assert len(grouped["columns"]) == 2
+    page(served, "/p/main/compare?run=a-0", 400)
+    page(served, "/p/main/compare?" + "&".join(9 * ["run=a-0"]), 400)
+    page(served, "/p/main/compare?run=a-0&run=a-9", 404)
+
+
+# ---- search -------------------------------------------------------------------------------------
+
+
+def search(served: Served, **asked: str) -> list[str]:
+    found = served.client.get("/p/main/search.json", params=asked)
+    return [one.run_id for one in msgspec.json.decode(found.content, type=Search).runs]
+
+
+def test_runs_are_found_by_each_of_their_tags(served: Served, copied: Copied) -> None:
+    copied("a", day=NOW - 3, conditions={"kernel.release": "6.1.0-rt"}, name="tuned")
+    copied("b", day=NOW - 2, conditions={"kernel.release": "6.12.1"})
+    copied("c", day=NOW - 1, target="board")
+    served.settled()
+    assert search(served) == ["c", "b", "a"]
+    assert search(served, kernel="6.1") == ["b", "a"]
+    assert search(served, kernel="6.1.") == ["a"]
+    assert search(served, kernel="6.12.1") == ["b"]
+    assert search(served, label="tun") == ["a"]
+    assert search(served, target="board") == ["c"]
+    assert search(served, bench="dk.periodic", load="none", kernel="6.1.0") == ["a"]
+    assert search(served, bench="dk") == []
+    assert search(served, bench="dk.periodic", label="other") == []
+    told = page(served, "/p/main/search?kernel=6.1")
+    assert "6.12.1" in told.text
+    assert "No run matches" in page(served, "/p/main/search?kernel=7").text
+
+
+def test_pages_of_search_go_through_all_runs_once(
+    served: Served, copied: Copied, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queries, "PAGE", 3)
+    for n in range(8):
+        copied(f"r-{n}", day=NOW - 8 + n // 2)  # pairs that began at the same time
+    served.settled()
+    seen: list[str] = []
+    address: str | None = "/p/main/search?load=none"
+    for _ in range(3):
+        assert address
+        told = page(served, address)
+        seen += [one.rpartition("/")[2] for one in told.links if "/runs/r-" in one]
+        address = next((one for one in told.links if "after=" in one), None)
+    assert address is None
+    assert len(seen) == 8
+    assert set(seen) == {f"r-{n}" for n in range(8)}
+    assert served.client.get("/p/main/search?after=x").status_code == 400
+
+
+# ---- campaigns ----------------------------------------------------------------------------------
+
+
+def test_a_campaign_is_a_matrix_of_what_is_there_and_what_is_told(
+    served: Served, copied: Copied
+) -> None:
+    keys = [f"{n:016x}" for n in range(3)]
+    for key in keys[:2]:
+        copied(f"night.{key}", day=NOW - 1)
+    served.settled()
+    assert "unknown" in page(served, "/p/main/campaigns").text
+    told = page(served, "/p/main/campaigns/night")
+    assert "2 of 2" in told.text
+    cell = {"target": "sim", "measure": "quick", "jobs": {"done": 3, "planned": 1},
+            "runs": [f"night.{key}" for key in keys]}  # fmt: skip
+    state = {"name": "night", "title": "Every night", "jobs": {"done": 3, "planned": 1},
+             "cells": [cell]}  # fmt: skip
+    sent = served.client.put(
+        "/api/v1/p/main/campaigns/night", json=state, headers=served.bearer("push")
+    )
+    assert sent.status_code < 300, sent.text
+    told = page(served, "/p/main/campaigns/night")
+    assert "2 of 4" in told.text
+    found = served.client.get("/p/main/campaigns/night.json")
+    document = msgspec.json.decode(found.content, type=CampaignState)
+    assert document.jobs == Counts(done=2, planned=1, running=1)  # a run that is still on its way
+    assert "Every night" in page(served, "/p/main/campaigns").text
+    page(served, "/p/main/campaigns/day", 404)
+
+
+# ---- safety -------------------------------------------------------------------------------------
+
+
+def test_nothing_of_a_run_becomes_markup(served: Served, copied: Copied) -> None:
+    for n in range(6):
+        copied(
+            f"a-{n}", day=NOW - 6 + n, scale=1.0 + (n > 2), target=EVIL, name=EVIL, suite=EVIL,
+            status="incomplete", reason=EVIL, notes=[EVIL],
+            conditions={"kernel.release": f"{EVIL}{n > 2}", "kernel.cmdline": f"{EVIL} {n > 2}"},
+        )  # fmt: skip
+    served.settled()
+    first = page(served, "/p/main/")
+    addresses = {one for one in first.links if one.startswith("/p/main/series")}
+    addresses |= {"/p/main/", "/p/main/search", "/p/main/runs/a-5", "/p/main/campaigns"}
+    addresses |= {"/p/main/compare?run=a-0&run=a-5", f"/p/main/search?label={EVIL[:5]}"}
+    assert len(addresses) > 6
+    for address in addresses:
+        told = page(served, address)
+        assert "img" not in told.names, address
+        assert told.handlers == [], address
+        assert "1787569" not in told.text, address
+    for status, address in ((404, f"/p/main/runs/{EVIL[:4]}"), (404, "/p/<script>/"),
+                            (404, "/p/main/series/<script>")):  # fmt: skip
+        answer = served.client.get(address)
+        assert answer.status_code in (status, 400)
+        plain = answer.headers["Content-Type"].startswith("text/plain")
+        assert plain or "<script>" not in answer.text
+
+
+def test_projects_are_listed_and_apart(served: Served, copied: Copied) -> None:
+    copied("a", day=NOW - 1)
+    copied("b", day=NOW - 1, project="lab")
+    served.settled()
+    told = msgspec.json.decode(served.client.get("/projects.json").content, type=Projects)
+    assert [(one.name, one.runs) for one in told.projects] == [("main", 1), ("lab", 1)]
+    assert "/p/lab/" in page(served, "/").links
+    assert search(served) == ["a"]
+    page(served, "/p/lab/runs/a", 404)
+    page(served, "/p/nothing/", 404)
+
+
+def test_a_token_that_reads_one_project_sees_no_other(places: Places, copied: Copied) -> None:
+    copied("a", day=NOW - 1)
+    copied("b", day=NOW - 1, project="lab")
+    with serving(Settings(places.store, port=0, reading="token")) as served:
+        served.settled()
+        told = served.bearer("read", "lab")
+        assert served.client.get("/").status_code == 401
+        assert served.client.get("/p/lab/", headers=told).status_code == 200
+        assert served.client.get("/p/main/", headers=told).status_code == 403
+        assert (
+            served.client.get("/projects.json", headers=told).json()["projects"][0]["name"] == "lab"
+        )
+        assert served.client.get("/static/x.js").status_code == 404
+
+
+def test_script_and_style_are_kept_for_ever_and_the_policy_is_strict(served: Served) -> None:
+    answer = served.client.get("/p/main/")
+    names = re.findall(r'"(/static/[^"]+)"', answer.text)
+    assert len(names) == 2
+    for name in names:
+        found = served.client.get(name)
+        assert found.status_code == 200
+        assert "immutable" in found.headers["Cache-Control"]
+    assert "script-src 'self'" in answer.headers["Content-Security-Policy"]
+    assert (
+        re.findall(r"<script(?![^>]* (src|type=\"application/octet-stream\"))", answer.text) == []
+    )
+    assert "<style" not in answer.text

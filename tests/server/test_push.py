@@ -1,0 +1,270 @@
+"""Runs that are pushed arrive, whatever happens on their way and to the server."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+import msgspec
+import pytest
+import sqlalchemy as sql
+
+from rtstone.inputs.server import Limits
+from rtstone.server.access import new_token
+from rtstone.server.database import Database
+from rtstone.server.places import ARRIVING, MAIN, Places
+from rtstone.server.reconcile import reconcile, verify
+from rtstone.server.schema import runs
+from rtstone.server.settings import Settings
+from rtstone.store.places import PLAN, RUN
+from rtstone.store.places import home as own_home
+from tests.conftest import Cli
+from tests.server.conftest import Template
+from tests.server.serving import Served, serving
+
+
+@pytest.fixture
+def served(places: Places, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+    with serving(Settings(places.store, port=0, limits=Limits(requests=0))) as found:
+        monkeypatch.setenv("RTSTONE_TOKEN", found.token("push"))
+        yield found
+
+
+def own(template: Template, run_id: str) -> Path:
+    """Place a copy of the run in the store of who pushes, with another id in plan and document."""
+    path = own_home() / "runs" / run_id
+    path.mkdir(parents=True)
+    os.link(template.path / "wire.log", path / "wire.log")
+    plan = msgspec.structs.replace(template.plan, run_id=run_id)
+    run = msgspec.structs.replace(template.run, run_id=run_id)
+    (path / PLAN).write_bytes(msgspec.json.encode(plan))
+    (path / RUN).write_bytes(msgspec.json.encode(run))
+    return path
+
+
+def there(places: Places) -> list[str]:
+    folder = places.runs(MAIN)
+    return sorted(path.name for path in folder.glob("*") if path.name != ARRIVING)
+
+
+def test_runs_are_pushed_once(served: Served, template: Template, cli: Cli) -> None:
+    for name in ("r-1", "r-2"):
+        own(template, name)
+    done = cli("push", served.url, "r-1", "r-2")
+    assert (done.status, there(served.places)) == (0, ["r-1", "r-2"])
+    assert f"{served.url}/p/main/runs/r-1" in done.err
+    again = cli("push", f"{served.url}/p/main", "r-1", "--json")
+    assert again.status == 0
+    assert again.document["pushed"][0]["fresh"] is False
+    assert cli("push", served.url).status == 0
+    assert there(served.places) == ["r-1", "r-2"]
+
+
+def test_a_measured_run_is_pushed_when_it_has_ended(served: Served, cli: Cli) -> None:
+    done = cli("run", "sched.yield", "--target", "sim", "--time", "1ms", "--push", served.url)
+    assert done.status == 0
+    assert len(there(served.places)) == 1
+
+
+def test_without_a_server_runs_wait_and_go_with_the_next_push(
+    places: Places, template: Template, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rtstone.cli.pushing.PATIENCE_S", 0.3)
+    monkeypatch.setattr("rtstone.cli.push.PATIENCE_S", 0.3)
+    monkeypatch.setenv("RTSTONE_TOKEN", "rts_x")
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    done = cli("run", "sched.yield", "--target", "sim", "--time", "1ms", "--push", url)
+    assert done.status == 0  # what was measured is no failure
+    assert "1 run queued" in done.err
+    own(template, "r-1")
+    assert cli("push", url, "r-1").status == 4
+    with serving(Settings(places.store, port=port)) as served:
+        monkeypatch.setenv("RTSTONE_TOKEN", served.token("push"))
+        assert cli("push", url).status == 0
+        assert len(there(places)) == 2
+        assert "nothing is queued" in cli("push", url).err
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port: int = one.getsockname()[1]
+    return port
+
+
+def test_who_may_not_push_is_told(
+    served: Served, template: Template, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own(template, "r-1")
+    for token, says in (("", "a token"), ("rts_x", "not valid"), (served.token("read"), "may not")):
+        monkeypatch.setenv("RTSTONE_TOKEN", token)
+        if not token:
+            monkeypatch.delenv("RTSTONE_TOKEN")
+        done = cli("push", served.url, "r-1")
+        assert done.status != 0
+        assert says in done.err
+        assert there(served.places) == []
+
+
+def test_imported_and_unfinished_runs_are_refused_here(
+    served: Served, template: Template, cli: Cli
+) -> None:
+    (own(template, "r-1") / "wire.log").unlink()
+    (own(template, "r-2") / RUN).unlink()
+    for name in ("r-1", "r-2"):
+        done = cli("push", served.url, name)
+        assert done.status == 2, done.err
+    assert there(served.places) == []
+
+
+# ---- a line that breaks, a server that is killed ------------------------------------------------
+
+
+class Cutting(threading.Thread):
+    """Passes connections on, each for so many bytes of what is sent."""
+
+    def __init__(self, to: tuple[str, int], most: int) -> None:
+        super().__init__(daemon=True)
+        self._to, self._most, self._open = to, most, True
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self._listening.settimeout(0.05)
+        self.url = f"http://127.0.0.1:{self._listening.getsockname()[1]}"
+        self.cuts = 0
+
+    def run(self) -> None:
+        while self._open:
+            with suppress(TimeoutError):
+                one, _ = self._listening.accept()
+                threading.Thread(target=self._pass, args=(one,), daemon=True).start()
+
+    def _pass(self, one: socket.socket) -> None:
+        left = self._most
+        with one, suppress(OSError), socket.create_connection(self._to) as other:
+            back = threading.Thread(target=self._back, args=(other, one), daemon=True)
+            back.start()
+            while left > 0 and (data := one.recv(min(left, 8192))):
+                other.sendall(data)
+                left -= len(data)
+            self.cuts += left <= 0
+
+    def _back(self, other: socket.socket, one: socket.socket) -> None:
+        with suppress(OSError):
+            while data := other.recv(8192):
+                one.sendall(data)
+
+    def close(self) -> None:
+        self._open = False
+        self.join()
+        self._listening.close()
+
+
+def test_a_line_that_breaks_again_and_again_costs_nothing(
+    served: Served, template: Template, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rtstone.remote.push._LONGEST_S", 0.2)
+    own(template, "r-1")
+    host, port = served.url.removeprefix("http://").split(":")
+    relay = Cutting((host, int(port)), 4_000)
+    relay.start()
+    try:
+        done = cli("push", relay.url, "r-1")
+    finally:
+        relay.close()
+    assert done.status == 0, done.err
+    assert relay.cuts >= 2
+    assert there(served.places) == ["r-1"]
+    assert verify(served.database, served.places) == []
+
+
+@contextmanager
+def process(places: Places, port: int) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a server as a process of its own."""
+    words = [Path(sys.executable).with_name("rtstone"), "serve", "--store", places.store,
+             "--listen", f"127.0.0.1:{port}"]  # fmt: skip
+    one = subprocess.Popen(words, stderr=subprocess.DEVNULL)
+    try:
+        yield one
+    finally:
+        one.kill()
+        one.wait()
+
+
+def answers(port: int) -> bool:
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1) as one:
+        one.sendall(b"GET /healthz HTTP/1.0\r\nHost: localhost\r\n\r\n")
+        return b"ok" in one.recv(4096)
+    return False
+
+
+def test_a_server_that_is_killed_loses_and_doubles_nothing(
+    places: Places, template: Template, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = random.Random(8)
+    names = [own(template, f"r-{number}").name for number in range(6)]
+    with closing(Database(None, places.store)) as database:
+        monkeypatch.setenv("RTSTONE_TOKEN", new_token(database, "t", "push", None))
+    port = free_port()
+    over = threading.Event()
+
+    def killed_again_and_again() -> None:
+        for wait in (0.05, 0.15, 0.1):
+            with process(places, port):
+                while not answers(port) and not over.is_set():
+                    time.sleep(0.02)
+                over.wait(wait + chance.random() / 5)
+        with process(places, port):
+            over.wait(60)
+
+    killer = threading.Thread(target=killed_again_and_again)
+    killer.start()
+    try:
+        done = cli("push", f"http://127.0.0.1:{port}", *names)
+    finally:
+        over.set()
+        killer.join()
+    assert done.status == 0, done.err
+    assert there(places) == names
+    with closing(Database(None, places.store)) as database:
+        reconcile(database, places)
+        assert verify(database, places) == []
+        with database.reading() as connection:
+            found = list(connection.execute(sql.select(runs.c.run_id)).scalars())
+    assert sorted(found) == names
+    assert list((places.runs(MAIN) / ARRIVING).iterdir()) == []
+
+
+def test_a_server_ends_in_order_when_it_is_told_to(places: Places) -> None:
+    port = free_port()
+    with process(places, port) as server:
+        while not answers(port):
+            assert server.poll() is None
+            time.sleep(0.02)
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(20) == 0
+    assert not answers(port)
+
+
+def test_a_campaign_pushes_its_runs_and_tells_its_state(
+    served: Served, cli: Cli, tmp_path: Path
+) -> None:
+    plan = tmp_path / "night.toml"
+    measure = '["sched.yield", "sem.try.free"]'
+    plan.write_text(f'title = "Night"\ntargets = ["sim"]\nmeasure = {measure}\ntime = "1ms"\n')
+    done = cli("campaign", "run", plan, "--push", served.url)
+    assert done.status == 0, done.err
+    assert len(there(served.places)) == 2
+    assert all(re.fullmatch(r"night\.[0-9a-f]{16}", name) for name in there(served.places))
+    served.settled()
+    state = served.client.get("/p/main/campaigns/night.json").json()
+    assert (state["title"], state["jobs"]["done"]) == ("Night", 2)

@@ -1,0 +1,311 @@
+"""Runs that are sent are stored as a whole, once, and as their wire says; or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import msgspec
+import pytest
+
+from rtstone.documents.run import Run
+from rtstone.inputs.server import Limits
+from rtstone.remote.push import Packed, pack
+from rtstone.server.arrival import Appending, _full
+from rtstone.server.places import ARRIVING, MAIN, Places
+from rtstone.server.reconcile import verify
+from rtstone.server.settings import Settings
+from rtstone.store.places import PLAN, RUN
+from tests.server.conftest import Template, counts
+from tests.server.serving import Served, serving
+
+API = "/api/v1/p/main"
+
+
+@pytest.fixture
+def served(places: Places) -> Iterator[Served]:
+    with serving(Settings(places.store, port=0, limits=Limits(requests=0))) as found:
+        yield found
+
+
+@pytest.fixture
+def packed(template: Template) -> Packed:
+    return pack(template.path)
+
+
+def manifest(packed: Packed) -> dict[str, Any]:
+    told: dict[str, Any] = json.loads(packed.manifest)
+    return told
+
+
+class Sender:
+    """Sends as a client of another making would."""
+
+    def __init__(self, served: Served, headers: dict[str, str] | None = None) -> None:
+        self._client = served.client
+        self._headers = headers or served.bearer("push")
+
+    def begin(self, told: object, api: str = API) -> httpx.Response:
+        return self._client.post(f"{api}/uploads", json=told, headers=self._headers)
+
+    def more(self, upload: str, offset: int, data: bytes, api: str = API) -> httpx.Response:
+        headers = {**self._headers, "Upload-Offset": str(offset)}
+        return self._client.patch(f"{api}/uploads/{upload}", content=data, headers=headers)
+
+    def offset(self, upload: str) -> int:
+        found = self._client.head(f"{API}/uploads/{upload}", headers=self._headers)
+        return int(found.headers["Upload-Offset"])
+
+    def all(self, packed: Packed) -> httpx.Response:
+        told = self.begin(manifest(packed))
+        assert told.status_code == 201, told.text
+        return self.more(told.json()["upload"], 0, packed.blob)
+
+
+def nothing_is_stored(served: Served) -> None:
+    folder = served.places.runs(MAIN)
+    there = [path for path in folder.glob("*") if path.name != ARRIVING]
+    assert there == []
+    assert counts(served.database)["runs"] == 0
+
+
+def test_a_run_is_made_from_its_wire(served: Served, packed: Packed, template: Template) -> None:
+    done = Sender(served).all(packed)
+    assert done.status_code == 201
+    run_id = template.run.run_id
+    assert done.json() == {"state": "stored", "url": f"{served.url}/p/main/runs/{run_id}"}
+    path = served.places.run(MAIN, run_id)
+    made = msgspec.json.decode((path / RUN).read_bytes(), type=Run)
+    assert msgspec.structs.replace(made, duration_s=None) == msgspec.structs.replace(
+        template.run, duration_s=None
+    )
+    assert (path / "wire.log").read_bytes() == (template.path / "wire.log").read_bytes()
+    assert (path / PLAN).stat().st_nlink == 1
+    assert verify(served.database, served.places) == []
+    assert list((served.places.runs(MAIN) / ARRIVING).iterdir()) == []
+    assert served.client.get(f"/p/main/runs/{run_id}").status_code == 200
+
+
+def test_the_same_run_is_there_already_and_another_of_its_id_is_refused(
+    served: Served, packed: Packed, template: Template, tmp_path: Path
+) -> None:
+    sender = Sender(served)
+    assert sender.all(packed).status_code == 201
+    again = sender.begin(manifest(packed))
+    assert (again.status_code, again.json()["state"]) == (200, "stored")
+    other = _copied(template, tmp_path, wire=(template.path / "wire.log").read_bytes() + b"x\n")
+    refused = sender.begin(manifest(other))
+    assert refused.status_code == 409
+    assert "another" in refused.text
+    assert counts(served.database)["runs"] == 1
+
+
+def _copied(
+    template: Template, folder: Path, *, wire: bytes | None = None, **plan: object
+) -> Packed:
+    """Return the template packed with another log or plan."""
+    path = folder / "copied"
+    path.mkdir()
+    told = msgspec.structs.replace(template.plan, **plan)
+    (path / PLAN).write_bytes(msgspec.json.encode(told))
+    log = (template.path / "wire.log").read_bytes() if wire is None else wire
+    (path / "wire.log").write_bytes(log)
+    (path / RUN).write_bytes(b"{}")
+    return pack(path)
+
+
+def test_an_upload_that_is_cut_goes_on_where_it_ended(served: Served, packed: Packed) -> None:
+    sender, step = Sender(served), len(packed.blob) // 7
+    told = sender.begin(manifest(packed)).json()
+    assert told["offset"] == 0
+    at = 0
+    while at + step < len(packed.blob):
+        assert sender.more(told["upload"], at, packed.blob[at : at + step]).status_code == 204
+        at += step
+        assert sender.offset(told["upload"]) == at
+        assert sender.begin(manifest(packed)).json() == {**told, "offset": at}
+        wrong = sender.more(told["upload"], at - 1, b"x")
+        assert (wrong.status_code, wrong.headers["Upload-Offset"]) == (409, str(at))
+        nothing_is_stored(served)
+    assert sender.more(told["upload"], at, packed.blob[at:]).status_code == 201
+
+
+def test_what_was_told_is_what_has_to_come(served: Served, packed: Packed) -> None:
+    sender = Sender(served)
+    told = sender.begin(manifest(packed)).json()
+    longer = sender.more(told["upload"], 0, packed.blob + b"x")
+    assert longer.status_code == 413
+    damaged = bytearray(packed.blob)
+    damaged[len(damaged) // 2] ^= 1
+    fresh = sender.begin(manifest(packed)).json()
+    found = sender.more(fresh["upload"], fresh["offset"], bytes(damaged[fresh["offset"] :]))
+    assert found.status_code == 422
+    assert "SHA-256" in found.text
+    nothing_is_stored(served)
+    assert sender.all(packed).status_code == 201
+
+
+def test_a_bomb_is_refused_before_it_is_unpacked(served: Served, packed: Packed) -> None:
+    told = manifest(packed)
+    bomb = zlib.compress(bytes(64 << 20), 9)
+    told["blob"] = {"size": len(bomb), "sha256": hashlib.sha256(bomb).hexdigest()}
+    sender = Sender(served)
+    upload = sender.begin(told).json()["upload"]
+    assert sender.more(upload, 0, bomb).status_code == 422
+    told["files"][1]["size"] = 1 << 30
+    assert sender.begin(told).status_code in (400, 413)
+    told["files"][1]["size"] = 300 << 20
+    told["blob"]["size"] = 1 << 20
+    assert sender.begin(told).status_code == 413
+    nothing_is_stored(served)
+
+
+@pytest.mark.parametrize(("member", "value"), [
+    ("run_id", "../x"), ("run_id", "a/b"), ("run_id", ""), ("run_id", ".hidden"),
+    ("run_id", "a" * 151),
+    ("run_id", "<script>"), ("run_id", "a\x00"), ("run_id", 7), ("files", []), ("files", None),
+    ("files", [{"name": "plan.json", "size": 1, "sha256": "0" * 64}]),
+    ("files", 2 * [{"name": "plan.json", "size": 1, "sha256": "0" * 64}]),
+    ("files", [{"name": "../plan.json", "size": 1, "sha256": "0" * 64},
+               {"name": "wire.log", "size": 1, "sha256": "0" * 64}]),
+    ("files", [{"name": "plan.json", "size": -1, "sha256": "0" * 64},
+               {"name": "wire.log", "size": 1, "sha256": "0" * 64}]),
+    ("files", [{"name": "plan.json", "size": 10**30, "sha256": "0" * 64},
+               {"name": "wire.log", "size": 1, "sha256": "0" * 64}]),
+    ("files", [{"name": "plan.json", "size": 1, "sha256": "zz"},
+               {"name": "wire.log", "size": 1, "sha256": "0" * 64}]),
+    ("blob", {"size": 0, "sha256": "0" * 64}), ("blob", {}), ("extra", 1),
+])  # fmt: skip
+def test_a_bad_manifest_is_refused_in_a_line(
+    served: Served, packed: Packed, member: str, value: object
+) -> None:
+    found = Sender(served).begin({**manifest(packed), member: value})
+    assert found.status_code == 400
+    assert found.text.count("\n") == 1
+    nothing_is_stored(served)
+
+
+def test_a_plan_of_another_run_or_of_nothing_is_refused(
+    served: Served, template: Template, tmp_path: Path
+) -> None:
+    sender = Sender(served)
+    for number, packed in enumerate((
+        _copied(template, _folder(tmp_path, 0), run_id="another"),
+        _copied(template, _folder(tmp_path, 1), wire=b"no records\n"),
+        _copied(template, _folder(tmp_path, 2), wire=b""),
+    )):  # fmt: skip
+        told = manifest(packed) | ({"run_id": template.run.run_id} if number == 0 else {})
+        upload = sender.begin(told)
+        if upload.status_code == 201:
+            found = sender.more(upload.json()["upload"], 0, packed.blob)
+            assert found.status_code == 422, found.text
+            assert str(served.places.store) not in found.text
+    nothing_is_stored(served)
+
+
+def _folder(path: Path, number: int) -> Path:
+    found = path / str(number)
+    found.mkdir()
+    return found
+
+
+def test_mutated_uploads_are_refused_or_stored_as_their_wire_says(
+    served: Served, packed: Packed, template: Template
+) -> None:
+    """Plan and log are changed at random; nothing else than a sound run is ever stored."""
+    chance, sender = random.Random(20), Sender(served)
+    plain = [(template.path / name).read_bytes() for name in (PLAN, "wire.log")]
+    refused = 0
+    for number in range(60):
+        files = [bytearray(one) for one in plain]
+        for _ in range(chance.randrange(1, 4)):
+            one = chance.choice(files)
+            at = chance.randrange(len(one))
+            one[at : at + chance.randrange(3)] = chance.randbytes(chance.randrange(3))
+        blob = zlib.compress(b"".join(files), 1)
+        told = manifest(packed) | {
+            "blob": {"size": len(blob), "sha256": hashlib.sha256(blob).hexdigest()},
+            "files": [
+                {"name": name, "size": len(one), "sha256": hashlib.sha256(one).hexdigest()}
+                for name, one in zip((PLAN, "wire.log"), files, strict=True)
+            ],
+        }  # fmt: skip
+        begun = sender.begin(told)
+        done = sender.more(begun.json()["upload"], 0, blob) if begun.status_code == 201 else begun
+        assert done.status_code in (200, 201, 400, 409, 422), (number, done.text)
+        refused += done.status_code >= 400
+        if done.status_code >= 400:
+            assert done.text.count("\n") == 1
+    assert refused > 20
+    assert counts(served.database)["runs"] <= 1
+    served.settled()
+    assert verify(served.database, served.places) == []
+
+
+def test_a_full_disk_keeps_what_has_come_and_the_upload_goes_on(
+    served: Served, packed: Packed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sender = Sender(served)
+    told = sender.begin(manifest(packed)).json()
+    half = len(packed.blob) // 2
+    append, room = Appending.append, half
+
+    def full(self: Appending, data: bytes) -> None:
+        some = data[: room - self.offset]
+        append(self, some)
+        if len(some) < len(data):
+            raise _full(OSError(28, os.strerror(28)))
+
+    monkeypatch.setattr(Appending, "append", full)
+    found = sender.more(told["upload"], 0, packed.blob)
+    assert (found.status_code, sender.offset(told["upload"])) == (507, half)
+    assert "No space left" in found.text
+    nothing_is_stored(served)
+    monkeypatch.undo()
+    assert sender.more(told["upload"], half, packed.blob[half:]).status_code == 201
+
+
+def test_two_servers_share_an_upload(places: Places, packed: Packed, postgres: str) -> None:
+    url = f"{postgres}/postgres"
+    settings = Settings(places.store, port=0, database=url, limits=Limits(requests=0))
+    with serving(settings) as one, serving(settings) as other:
+        headers, half = one.bearer("push"), len(packed.blob) // 2
+        first, second = Sender(one, headers), Sender(other, headers)
+        upload = first.begin(manifest(packed)).json()["upload"]
+        first.more(upload, 0, packed.blob[:half])
+        assert second.offset(upload) == half
+        assert second.more(upload, half, packed.blob[half:]).status_code == 201
+        run_id = manifest(packed)["run_id"]
+        assert one.client.get(f"/p/main/runs/{run_id}").status_code == 200
+        assert first.begin(manifest(packed)).status_code == 200
+        assert counts(one.database)["runs"] == 1
+
+
+def test_a_deleted_run_stays_deleted(served: Served, packed: Packed) -> None:
+    sender = Sender(served)
+    assert sender.all(packed).status_code == 201
+    run = f"{API}/runs/{manifest(packed)['run_id']}"
+    assert served.client.delete(run, headers=served.bearer("push")).status_code == 403
+    assert served.client.delete(run, headers=served.bearer("admin")).status_code == 204
+    assert sender.begin(manifest(packed)).status_code == 410
+    nothing_is_stored(served)
+    assert counts(served.database)["audit"] >= 2
+
+
+def test_projects_are_apart(served: Served, packed: Packed) -> None:
+    lab = Sender(served, served.bearer("push", "lab"))
+    assert lab.begin(manifest(packed)).status_code == 403
+    begun = lab.begin(manifest(packed), "/api/v1/p/lab")
+    assert begun.status_code == 201
+    upload = begun.json()["upload"]
+    assert Sender(served).more(upload, 0, packed.blob).status_code == 404
+    assert lab.more(upload, 0, packed.blob, "/api/v1/p/lab").status_code == 201
+    assert not served.places.run(MAIN, manifest(packed)["run_id"]).exists()
+    assert (served.places.run("lab", manifest(packed)["run_id"]) / PLAN).exists()
