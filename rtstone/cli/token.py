@@ -29,7 +29,7 @@ def command() -> None:
 
 
 @command.command("new")
-@click.argument("name")
+@click.argument("name", metavar="NAME")
 @click.option("--project", metavar="P", help="The only project it is for.  Default: all of them.")
 @click.option(
     "--scope", type=click.Choice(["read", "push", "admin"]), default="push",

@@ -190,8 +190,8 @@ def test_a_line_that_breaks_again_and_again_costs_nothing(
 @contextmanager
 def process(places: Places, port: int) -> Iterator[subprocess.Popen[bytes]]:
     """Start a server as a process of its own."""
-    words = [Path(sys.executable).with_name("rtstone"), "serve", "--store", places.store,
-             "--listen", f"127.0.0.1:{port}"]  # fmt: skip
+    program = Path(sys.executable).with_name("rtstone")
+    words = [str(program), "serve", "--store", str(places.store), "--listen", f"127.0.0.1:{port}"]
     one = subprocess.Popen(words, stderr=subprocess.DEVNULL)
     try:
         yield one
