@@ -155,7 +155,7 @@ def _not_worse(name: str, asked: tuple[str, ...]) -> Gate:
     from rtstone.stats.trend.baseline import gate
 
     document = load(find(name))
-    paths = [path for one in asked for path in _earlier(one)]
+    paths = [path for one in asked for path in _earlier(one, document.run_id)]
     with working("comparing"):
         earlier = [run for run in map(load, paths) if run.run_id != document.run_id]
         if not earlier:
@@ -163,15 +163,15 @@ def _not_worse(name: str, asked: tuple[str, ...]) -> Gate:
         return gate(document, earlier, ", ".join(asked))
 
 
-def _earlier(name: str) -> list[Path]:
-    """Return the directories of the runs that a name or URL stands for."""
+def _earlier(name: str, run_id: str) -> list[Path]:
+    """Return the directories of the runs that a name or URL stands for, for this run."""
     if not is_url(name):
         return [find(name)]
     from rtstone.remote.fetch import baseline, fetch, named
 
     of = named(name)
     with working("fetching runs"):
-        return baseline(of, _MOST, scratch()) if of.series else [fetch(of, scratch())]
+        return baseline(of, _MOST, scratch(), run_id) if of.series else [fetch(of, scratch())]
 
 
 def _followed(name: str, last: int) -> Gate:

@@ -63,24 +63,29 @@ def _fetch(server: Server, run_id: str, into: Path) -> Path:
     raise TargetError(f"{server.where}: run {run_id} has more than {_LOGS} logs")
 
 
-def baseline(of: Named, most: int, into: Path) -> list[Path]:
+def baseline(of: Named, most: int, into: Path, run_id: str) -> list[Path]:
     """Fetch the newest runs of a series since its last change, oldest first.
 
-    ``most``: how many at most.  Raises UsageError, TargetError.
+    ``most``: how many at most.  ``run_id``: the run that is compared with them; if it has come to
+    the series already, they are those before it.  Raises UsageError, TargetError.
     """
     assert of.series is not None
     with Server(of.at) as server:
         found = server.get(server.address.path("series", f"{of.series}.json"))
         view = found.json(SeriesView)
-        ids = since_last_change(view)[-most:]
+        ids = since_last_change(view, run_id)[-most:]
         if not ids:
             raise UsageError(f"no valid result, of series {of.series} on {server.where}")
         return [_fetch(server, run_id, into) for run_id in ids]
 
 
-def since_last_change(view: SeriesView) -> Sequence[str]:
-    """Return the runs of a series since the last of its changes, each once, oldest first."""
+def since_last_change(view: SeriesView, run_id: str = "") -> Sequence[str]:
+    """Return the runs of a series since the last of its changes, each once, oldest first.
+
+    ``run_id``: where the series ends, without this run.
+    """
     ids = list(dict.fromkeys(point.run_id for point in view.points if point.status == "ok"))
-    last = [one.changes[-1].after for one in view.trends if one.changes]
-    begins = [ids.index(run_id) for run_id in last if run_id in ids]
+    ids = ids[: ids.index(run_id)] if run_id in ids else ids
+    changes = [change.after for one in view.trends for change in one.changes]
+    begins = [ids.index(first) for first in changes if first in ids]
     return ids[max(begins, default=0) :]

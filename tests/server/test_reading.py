@@ -105,14 +105,22 @@ def test_a_baseline_of_a_model_names_the_word_that_made_it_slower(
 
 
 def test_a_baseline_is_what_came_after_the_last_change(
-    served: Served, copied: Copied, cli: Cli, places: Places
+    served: Served, copied: Copied, cli: Cli, places: Places, template: Template
 ) -> None:
     for n in range(6):
         copied(f"r-{n}", day=NOW - 6 + n, scale=1.0 + (n > 2))
     served.settled()
     address = f"{served.url}/p/main/series/{key(served, 'sched.yield')}"
-    found = cli("check", places.run(MAIN, "r-0"), "--baseline", address, "--json").document
-    assert found["baselines"] == ["r-3", "r-4", "r-5"]
+
+    def against(run: Path) -> list[str]:
+        found = cli("check", run, "--baseline", address, "--json").document
+        told: list[str] = found["baselines"]
+        return told
+
+    assert against(template.path) == ["r-3", "r-4", "r-5"]
+    assert against(places.run(MAIN, "r-5")) == ["r-3", "r-4"]  # those before it
+    assert against(places.run(MAIN, "r-3")) == ["r-0", "r-1", "r-2"]
+    assert cli("check", places.run(MAIN, "r-0"), "--baseline", address).status == 2
 
 
 def test_single_runs_of_a_machine_are_too_few(copied: Copied, cli: Cli, places: Places) -> None:

@@ -1,0 +1,100 @@
+"""The server's views in a real browser: silent, of one host, accessible, within the window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from time import time
+from typing import Any
+
+import pytest
+from selenium import webdriver
+
+from rtstone.server.places import Places
+from rtstone.server.settings import Settings
+from tests.report.test_browser import (
+    CONTROLS,
+    barriers,
+    browser,
+    eventually,
+    needs_axe,
+    pytestmark,
+)
+from tests.server.conftest import BEGUN, DAY, Copied
+from tests.server.serving import Served, serving
+
+__all__ = ["browser", "pytestmark"]
+
+NOW = (time() - BEGUN) / DAY
+SCRIPTED = "return document.documentElement.classList.contains('scripted')"
+LOOKS = [(1200, "light"), (390, "dark")]
+
+
+@pytest.fixture
+def served(places: Places, copied: Copied) -> Iterator[Served]:
+    """Serve a project with a change, a silent target and a campaign."""
+    for n in range(9):
+        late = n > 5
+        copied(f"r-{n}", day=NOW - 9 + n, scale=1.5 if late else 1.0,
+               conditions={"kernel.cmdline": "quiet skew_tick=1" if late else "quiet"})  # fmt: skip
+        copied(f"old.{n:016x}", day=NOW - 60 + n, conditions={}, target="board")
+    with serving(Settings(places.store, port=0)) as found:
+        found.settled()
+        yield found
+
+
+def views(served: Served) -> list[str]:
+    listed = served.client.get("/p/main/series.json", params={"target": "sim"}).json()["series"]
+    key = next(one["key"] for one in listed if one["bench"] == "dk.periodic")
+    return ["/p/main/", f"/p/main/series/{key}", "/p/main/series?target=sim", "/p/main/runs/r-8",
+            "/p/main/compare?run=r-5&run=r-6", "/p/main/search?bench=dk.periodic",
+            "/p/main/campaigns", "/p/main/campaigns/old"]  # fmt: skip
+
+
+def look(browser: webdriver.Chrome, width: int, theme: str) -> None:
+    size = {"width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    features = [{"name": "prefers-color-scheme", "value": theme}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+
+
+@needs_axe
+def test_each_view_is_silent_fits_and_has_no_barriers(
+    browser: webdriver.Chrome, served: Served
+) -> None:
+    try:
+        for width, theme in LOOKS:
+            look(browser, width, theme)
+            for address in views(served):
+                browser.get(served.url + address)
+                js = browser.execute_script
+                eventually(partial(js, SCRIPTED), f"the script has not run, on {address}")
+                beyond = js("return document.documentElement.scrollWidth - innerWidth")
+                assert beyond <= 0, (address, width)
+                asked = js("return performance.getEntriesByType('resource').map(r => r.name)")
+                assert all(one.startswith(served.url) for one in asked), address
+                assert barriers(browser) == [], (address, width)
+                assert browser.get_log("browser") == [], address  # type: ignore[no-untyped-call]
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def test_the_keyboard_reaches_every_link_and_the_chart_is_drawn(
+    browser: webdriver.Chrome, served: Served
+) -> None:
+    look(browser, 1200, "light")
+    for address in views(served)[:2]:
+        browser.get(served.url + address)
+        js: Any = browser.execute_script
+        visible = f'[...document.querySelectorAll("{CONTROLS}")].filter(e => e.checkVisibility())'
+        expected = js(f"return {visible}.length")
+        tab = {"key": "Tab", "code": "Tab", "windowsVirtualKeyCode": 9}
+        reached = set()
+        for _ in range(expected + 5):
+            for kind in ("keyDown", "keyUp"):
+                browser.execute_cdp_cmd("Input.dispatchKeyEvent", {"type": kind, **tab})
+            reached.add(js(f"return {visible}.indexOf(document.activeElement)"))
+        assert len(reached - {-1}) == expected, address
+    eventually(lambda: js("return document.querySelectorAll('.chart svg, .chart canvas').length"),
+               "no chart is drawn")  # fmt: skip
