@@ -45,12 +45,14 @@ class Task(msgspec.Struct, frozen=True):
 class Answer(msgspec.Struct, frozen=True):
     """What is indexed of the run, as a `Found`; else what is wrong with it.
 
-    ``full``: it could not be stored, which is no fault of the run.
+    ``full``: it could not be stored, which is no fault of the run.  ``spent``: the process has no
+    memory left for another.
     """
 
     found: Any = None
     fault: str = ""
     full: bool = False
+    spent: bool = False
 
 
 class Parser:
@@ -81,6 +83,8 @@ class Parser:
             process = self._own.process = _Process()
             self._all.add(process)
         answer = process.ask(task)
+        if answer.spent:
+            process.end()
         if not process.lives:
             self._all.discard(process)
         return answer
@@ -158,8 +162,6 @@ def main() -> None:
         answer = _answer(msgspec.json.decode(text, type=Task))
         sys.stdout.buffer.write(msgspec.json.encode(answer) + b"\n")
         sys.stdout.buffer.flush()
-        if answer.found is None:
-            break  # it may have left anything in memory
 
 
 def _examined_imports() -> None:
@@ -177,7 +179,7 @@ def _answer(task: Task) -> Answer:
     except RtstoneError as error:
         return Answer(fault=_plain(error, path))
     except MemoryError:
-        return Answer(fault="it needs more memory to be parsed than is allowed")
+        return Answer(fault="it needs more memory to be parsed than is allowed", spent=True)
     except Exception as error:  # a plan that no rtstone has written
         return Answer(fault=_plain(f"it cannot be parsed: {type(error).__name__} {error}", path))
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,12 +15,31 @@ import pytest
 import uvicorn
 from starlette.applications import Starlette
 
+from rtstone.server import app as application
 from rtstone.server.access import Scope, new_token
 from rtstone.server.app import build
 from rtstone.server.database import Database
+from rtstone.server.parsing import Parser
 from rtstone.server.places import Places
 from rtstone.server.serving import config, listen
 from rtstone.server.settings import Settings
+
+
+class _Shared(Parser):
+    """Its processes take their time to start, so that all servers of these tests share them."""
+
+    def close(self) -> None:
+        pass
+
+    def end(self) -> None:
+        super().close()
+
+
+@cache
+def _parser() -> Parser:
+    shared = _Shared()
+    atexit.register(shared.end)
+    return shared
 
 
 class Served(NamedTuple):
@@ -57,6 +78,8 @@ def serving(settings: Settings) -> Iterator[Served]:
     app = build(settings)
     server = uvicorn.Server(config(settings, app))
     thread = threading.Thread(target=server.run, args=([on],))
+    patch = pytest.MonkeyPatch()
+    patch.setattr(application, "Parser", _parser)
     thread.start()
     try:
         while not server.started and thread.is_alive():
@@ -67,6 +90,7 @@ def serving(settings: Settings) -> Iterator[Served]:
     finally:
         server.should_exit = True
         thread.join()
+        patch.undo()
 
 
 @pytest.fixture
