@@ -81,6 +81,8 @@ def address(url: str) -> Address:
         host, port, path = parts.hostname, parts.port, _PATH.fullmatch(parts.path)
     except ValueError:
         host = port = path = None
+    if path is not None and "/p/" in f"{path[1]}/":  # what follows is no name of a project
+        path = None
     if parts.scheme not in {"http", "https"} or not host or path is None or parts.query:
         raise UsageError(f"bad URL '{url[:200]}'; write https://HOST/p/PROJECT")
     if parts.username is not None:

@@ -87,6 +87,7 @@ def require(request: Request, scope: Scope, project: str | None) -> Principal:
         request.scope["refused"] = True
         raise _unknown("the token is not valid: unknown, expired or revoked", by_browser)
     _known(request, found)
+    state.guard.of_token(found.token)
     if not found.may(scope, project):
         where = "" if project is None else f" in project {project}"
         raise HTTPException(403, f"the token '{found.name}' may not {scope}{where}")

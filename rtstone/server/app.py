@@ -19,10 +19,11 @@ from starlette.routing import Route
 from rtstone.errors import RtstoneError, StoreError, UsageError
 from rtstone.printable import line
 from rtstone.server import answers, pages, uploads
+from rtstone.server.audit import Logged
 from rtstone.server.background import Background
 from rtstone.server.database import Database
 from rtstone.server.headers import Headers
-from rtstone.server.limits import Guard
+from rtstone.server.limits import Guard, Limited
 from rtstone.server.pages.site import error_page, wants_json
 from rtstone.server.parsing import Parser
 from rtstone.server.places import Places
@@ -34,21 +35,21 @@ _log = logging.getLogger("rtstone.server")
 def build(settings: Settings) -> Starlette:
     """Return the application.
 
-    Its state has ``settings``, and while it runs ``database``, ``places``, ``background`` and
-    ``parser``.
+    Its state has ``settings`` and ``guard``, and while it runs ``database``, ``places``,
+    ``background`` and ``parser``.
     """
+    guard = Guard(settings)
     app = Starlette(
         routes=[*pages.routes, *answers.routes, *uploads.routes, Route("/healthz", health)],
-        middleware=[Middleware(Headers), Middleware(Guard, settings=settings)],
+        middleware=[Middleware(Headers), Middleware(Logged), Middleware(Limited, guard=guard)],
         exception_handlers={
             HTTPException: _refused,
             RtstoneError: _failed,
             OperationalError: _unavailable,
-            Exception: _defect,
         },
         lifespan=_lifespan,
     )
-    app.state.settings = settings
+    app.state.settings, app.state.guard, app.state.sending = settings, guard, {}
     return app
 
 
@@ -123,7 +124,3 @@ def _answered(
 def _unavailable(request: Request, error: Exception) -> Response:
     _log.error("the database does not answer: %s", line(str(error)))
     return _told("the database does not answer; try again", 503, {"Retry-After": "5"})
-
-
-def _defect(request: Request, error: Exception) -> Response:
-    return _told("internal error; the server's log says more", 500)

@@ -1,19 +1,32 @@
-"""Who did what: a table of what changed or was refused, and a log line for each request."""
+"""Who did what: a table of what changed or was refused, and a log line for each request.
+
+No token stands in either, and of a request no more than its path.
+"""
 
 from __future__ import annotations
 
 import getpass
-from time import time
+import logging
+from contextlib import suppress
+from time import monotonic, time
 
 import sqlalchemy as sql
+from anyio import to_thread
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rtstone.printable import line
 from rtstone.server.access import ANYBODY, Principal
 from rtstone.server.database import Database
+from rtstone.server.limits import Buckets
 from rtstone.server.schema import audit
 
 _LONGEST = 500  # characters of what is told
+_KEPT_S = 400 * 86400.0  # how long rows are kept
+_REFUSALS, _REFUSAL_S = 100, 1.0  # rows of refusals: at once, and one more every so many s
+_log = logging.getLogger("rtstone.access")
 
 
 def note(
@@ -33,10 +46,9 @@ def note(
 def of(request: Request, action: str, project: str | None, what: str, outcome: str) -> None:
     """Note what came of a request."""
     who: Principal = request.scope.get("principal") or ANYBODY
-    client = request.client.host if request.client else "unknown"
     note(
-        request.app.state.database, who=who.name, client=client, action=action, project=project,
-        what=what, outcome=outcome,
+        request.app.state.database, who=who.name, client=_client(request.scope), action=action,
+        project=project, what=what, outcome=outcome,
     )  # fmt: skip
 
 
@@ -50,3 +62,73 @@ def by_command(database: Database, action: str, project: str | None, what: str) 
         database, who=user, client="command line", action=action, project=project, what=what,
         outcome="done",
     )  # fmt: skip
+
+
+def sweep(database: Database) -> None:
+    """Remove rows of more than a year ago."""
+    with database.writing() as connection:
+        connection.execute(sql.delete(audit).where(audit.c.at < time() - _KEPT_S))
+
+
+class Logged:
+    """Logs each request, notes those that are refused, and answers for a defect."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._refusals = Buckets(1 / _REFUSAL_S, _REFUSALS)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        begun, status, size = monotonic(), 0, 0
+
+        async def seen(message: Message) -> None:
+            nonlocal status, size
+            status = message.get("status", status)
+            size += len(message.get("body", b""))
+            await send(message)
+
+        try:
+            await self._app(scope, receive, seen)
+        except TimeoutError:  # the client takes nothing: uvicorn ends the connection
+            raise
+        except Exception:
+            _log.exception("defect", extra={"told": {"defect": line(scope["path"])[:_LONGEST]}})
+            if not status:
+                text = "internal error; the server's log says more\n"
+                await PlainTextResponse(text, 500)(scope, receive, seen)
+        finally:
+            self._tell(scope, status, size, monotonic() - begun)
+        if status == 403 or scope.get("refused"):
+            await self._note(scope, status)
+
+    @staticmethod
+    def _tell(scope: Scope, status: int, size: int, took_s: float) -> None:
+        who: Principal = scope.get("principal") or ANYBODY
+        told = {
+            "who": who.name, "token": who.token, "client": _client(scope),
+            "method": scope["method"], "path": line(scope["path"])[:_LONGEST],
+            "status": status, "bytes": size, "ms": round(1000 * took_s, 1),
+        }  # fmt: skip
+        _log.info("request", extra={"told": told})
+
+    async def _note(self, scope: Scope, status: int) -> None:
+        """Note a refusal, unless there are too many of them."""
+        if not self._refusals.take(""):
+            with suppress(SQLAlchemyError):
+                await to_thread.run_sync(_refused, scope, status)
+
+
+def _refused(scope: Scope, status: int) -> None:
+    who: Principal = scope.get("principal") or ANYBODY
+    note(
+        scope["app"].state.database, who=who.name, client=_client(scope), action="refused",
+        project=scope.get("path_params", {}).get("project"),
+        what=f"{scope['method']} {scope['path']}", outcome=str(status),
+    )  # fmt: skip
+
+
+def _client(scope: Scope) -> str:
+    return scope["client"][0] if scope.get("client") else "unknown"

@@ -1,167 +1,233 @@
-"""What one client may take: requests per second, time to send them, connections."""
+"""What one client may cost the others: requests per second, at a time, connections, time.
+
+All of it is bounded in memory too: a client that is forgotten begins anew.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections import OrderedDict
+import ipaddress
+from collections import Counter, OrderedDict
 from time import monotonic
-from typing import Any
+from typing import Any, ClassVar
 
+from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from rtstone.server.settings import Settings
 
-HEADER_S = 10.0  # within which the head of a request has to come
-REST_S = 20.0  # without a byte of its body
-FLOOR = 1024.0  # bytes per second of a body, after GRACE_S
-GRACE_S = 30.0
-MOST = 4000  # connections; further ones are closed
-CLIENTS = 10_000  # addresses whose rates are known
-_BURST = 2.0  # times the requests of a second that may come at once
-_log = logging.getLogger("rtstone.server.requests")
+BURST_S = 10.0  # for how long a client may save up requests
+AT_ONCE, OF_ONE = 200, 64  # requests that are carried out at a time: of all clients, of one
+GUESSES, GUESS_S = 20, 5.0  # tokens that are not valid: at once, and one more every so many s
+REMEMBERED = 10_000  # clients, and tokens
+CONNECTIONS = 1000  # beyond them, the one goes that has waited longest for a request
+HEADER_S = 10.0  # until a request has come as far as its body
+IDLE_S = 15.0  # until the next request of a connection
+SILENT_S = 30.0  # between two pieces of a body, or until one is taken
+SLOWEST = 1024.0  # bytes per second of a body, and of what a client takes
+_CLOSE = {"Connection": "close"}  # the rest of the body is not waited for
 
 
-class Rates:
-    """How many requests each client may still make: a bucket that fills by and by."""
+class Buckets:
+    """Token buckets: each refills by ``rate`` per second up to ``most``."""
 
-    def __init__(self, rate: float) -> None:
-        """``rate``: requests per second, 0: as many as they like."""
-        self._rate = rate
-        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+    def __init__(self, rate: float, most: float, remembered: int = REMEMBERED) -> None:
+        self._rate, self._most, self._remembered = rate, most, remembered
+        self._known: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
-    def takes(self, client: str, now: float, cost: float = 1.0) -> bool:
-        """Return whether a client may make a request, which then counts."""
-        if not self._rate:
-            return True
-        most = self._rate * _BURST
-        left, then = self._left.pop(client, (most, now))
-        left = min(most, left + (now - then) * self._rate)
-        may = left >= cost
-        self._left[client] = (left - cost if may else left), now
-        if len(self._left) > CLIENTS:
-            self._left.popitem(last=False)
-        return may
+    def take(self, key: str, number: float = 1.0) -> float:
+        """Take from a bucket; return 0, or if it has less, after how many s it has enough.
+
+        ``number`` 0: only look whether there is one.
+        """
+        now = monotonic()
+        left, since = self._known.get(key, (self._most, now))
+        left = min(self._most, left + (now - since) * self._rate)
+        wanted = number or 1.0
+        if left < wanted:
+            return (wanted - left) / self._rate
+        self._known[key] = (left - number, now)
+        self._known.move_to_end(key)
+        if len(self._known) > self._remembered:
+            self._known.popitem(last=False)
+        return 0.0
 
     def __len__(self) -> int:
-        """Return how many clients are known."""
-        return len(self._left)
+        return len(self._known)
 
 
 class Guard:
-    """Lets requests through that keep the limits, and logs each of them."""
+    """What each client has taken so far."""
 
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
-        self._app, self._settings = app, settings
-        self._rates = Rates(settings.limits.requests)
+    def __init__(self, settings: Settings) -> None:
+        rate = settings.limits.requests or float("inf")
+        self._settings = settings
+        self._clients = Buckets(rate, rate * BURST_S)
+        self._tokens = Buckets(rate, rate * BURST_S)
+        self._guesses = Buckets(1 / GUESS_S, GUESSES)
+        self._running: Counter[str] = Counter()
+
+    def fault(self, scope: Scope) -> tuple[int, str, float] | None:
+        """Return why a request is not carried out now: status, words, when to try again in s."""
+        host = dict(scope["headers"]).get(b"host", b"").decode("latin-1")
+        if not self._settings.serves(host):
+            words = "this server is not called so; its name is 'url' in its server.toml"
+            return 421, words, 0.0
+        client = whose(scope)
+        if wait := self._guesses.take(client, 0):
+            return 429, "too many tokens that are not valid", wait
+        if self._settings.limits.requests and (wait := self._clients.take(client)):
+            return 429, "too many requests", wait
+        if self._running[client] >= OF_ONE or self._running.total() >= AT_ONCE:
+            return 503, "too many requests at a time", 1.0
+        return None
+
+    def begin(self, scope: Scope) -> None:
+        """Note that a request is carried out."""
+        self._running[whose(scope)] += 1
+
+    def end(self, scope: Scope) -> None:
+        """Note that it is done."""
+        client = whose(scope)
+        self._running[client] -= 1
+        if not self._running[client]:
+            del self._running[client]
+        if scope.get("refused"):
+            self._guesses.take(client)
+
+    def of_token(self, token: str | None) -> None:
+        """Count a request of a token.  Raises HTTPException 429 for too many."""
+        if token and self._settings.limits.requests and (wait := self._tokens.take(token)):
+            raise HTTPException(429, "too many requests", {"Retry-After": str(int(wait) + 1)})
+
+
+def whose(scope: Scope) -> str:
+    """Return whom a request counts for: an address, of IPv6 the network of a household."""
+    client = scope.get("client")
+    name = client[0] if client else ""
+    if ":" not in name:
+        return str(name)
+    try:
+        return str(ipaddress.ip_network(f"{name.partition('%')[0]}/64", strict=False))
+    except ValueError:
+        return str(name)
+
+
+class Limited:
+    """Refuses what is too much, and ends what is too slow."""
+
+    def __init__(self, app: ASGIApp, guard: Guard) -> None:
+        self._app, self._guard = app, guard
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it in a line."""
+        """Pass a request on, or refuse it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        began, status = monotonic(), 0
-
-        async def told(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            await send(message)
-
+        if fault := self._guard.fault(scope):
+            status, words, wait = fault
+            headers = {"Retry-After": str(int(wait) + 1)} if wait else None
+            await PlainTextResponse(f"{words}\n", status, headers)(scope, receive, send)
+            return
+        self._guard.begin(scope)
         try:
-            refused = self._refused(scope)
-            if refused:
-                await refused(scope, receive, told)
-            else:
-                await self._app(scope, _bounded(receive), told)
-        except _TooSlowError:
-            answer = PlainTextResponse("too slow\n", 408, {"Connection": "close"})
-            if not status:
-                await answer(scope, receive, told)
+            await self._app(scope, _Body(receive), _Taken(send))
         finally:
-            _write(scope, status, monotonic() - began)
-
-    def _refused(self, scope: Scope) -> PlainTextResponse | None:
-        client = scope["client"][0] if scope.get("client") else "unknown"
-        if not self._rates.takes(client, monotonic()):
-            told = "too many requests; make fewer\n"
-            return PlainTextResponse(told, 429, {"Retry-After": "1"})
-        host = next((value for name, value in scope["headers"] if name == b"host"), b"")
-        if not self._settings.serves(host.decode("latin-1")):
-            return PlainTextResponse("not a name of this server; set url in server.toml\n", 421)
-        return None
+            self._guard.end(scope)
 
 
-class _TooSlowError(Exception):
-    """A body comes too slowly."""
+class _Body:
+    """The body of a request, which must not come too slowly."""
 
+    def __init__(self, receive: Receive) -> None:
+        self._receive, self._begun, self._come = receive, monotonic(), 0
+        self._over = False
 
-def _bounded(receive: Receive) -> Receive:
-    """Return what receives a body, but not for ever."""
-    began, size = monotonic(), 0
+    async def __call__(self) -> Message:
+        """Return the next piece.  Raises HTTPException 408."""
+        found = await self._next()
+        return (self._rest() or found) if found["type"] == "http.disconnect" else found
 
-    async def receiving() -> Message:
-        nonlocal size
+    def _rest(self) -> Message | None:
+        """Return what had come before the connection ended, which uvicorn would drop."""
+        cycle = getattr(self._receive, "__self__", None)
+        if not isinstance(cycle, RequestResponseCycle) or not cycle.body:
+            return None
+        rest, cycle.body = bytes(cycle.body), bytearray()
+        return {"type": "http.request", "body": rest, "more_body": cycle.more_body}
+
+    async def _next(self) -> Message:
+        if self._over:  # who asks now waits for the end of the connection
+            return await self._receive()
         try:
-            message = await asyncio.wait_for(receive(), REST_S)
-        except TimeoutError:
-            raise _TooSlowError from None
-        if message["type"] == "http.request":
-            size += len(message.get("body", b""))
-            taken = monotonic() - began
-            if message.get("more_body") and taken > GRACE_S and size < FLOOR * taken:
-                raise _TooSlowError
-        return message
-
-    return receiving
+            async with asyncio.timeout(SILENT_S):
+                found = await self._receive()
+        except TimeoutError as error:
+            raise HTTPException(408, "nothing more has come", _CLOSE) from error
+        self._come += len(found.get("body", b""))
+        self._over = not found.get("more_body")
+        if not self._over and self._come < (monotonic() - self._begun - SILENT_S) * SLOWEST:
+            raise HTTPException(408, f"less than {SLOWEST:.0f} bytes come per second", _CLOSE)
+        return found
 
 
-def _write(scope: Scope, status: int, took_s: float) -> None:
-    """Log a request: who, what, and what came of it; no token, and no query."""
-    who = scope.get("principal")
-    told = {
-        "client": scope["client"][0] if scope.get("client") else "unknown",
-        "who": who.name if who else None, "method": scope["method"], "path": scope["path"][:400],
-        "status": status, "ms": round(1000 * took_s),
-    }  # fmt: skip
-    _log.info("request", extra={"told": told})
+class _Taken:
+    """What a client is sent, which it must not take too slowly."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+
+    async def __call__(self, message: Message) -> None:
+        """Send a piece.  Raises TimeoutError, which ends the connection."""
+        async with asyncio.timeout(SILENT_S + len(message.get("body", b"")) / SLOWEST):
+            await self._send(message)
 
 
-class Bounded(H11Protocol):
-    """A connection that is closed if no head of a request comes in time, or of too many."""
+class Protocol(H11Protocol):
+    """A connection that is closed if no request comes: uvicorn itself waits for ever."""
 
-    def __init__(self, *arguments: Any, **named: Any) -> None:
-        super().__init__(*arguments, **named)
-        self._limit: asyncio.TimerHandle | None = None
+    waiting: ClassVar[OrderedDict[Protocol, None]] = OrderedDict()  # for a request, oldest first
+    _timer: asyncio.TimerHandle | None = None
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin a connection."""
+    def connection_made(self, transport: Any) -> None:
+        """Begin to wait for a request; of too many connections the oldest such one is closed."""
         super().connection_made(transport)
-        if len(self.connections) > MOST:
-            transport.abort()
-        else:
-            self._wait()
+        self._await(HEADER_S)
+        if len(self.connections) > CONNECTIONS:
+            oldest = next(iter(self.waiting), self)
+            oldest.abort()
 
     def data_received(self, data: bytes) -> None:
-        """Take what comes; a head that begins after a response has its time, too."""
-        if self._limit is None and self._is_idle():
-            self._wait()
+        """Take what comes; once a request is there, wait no more."""
         super().data_received(data)
-        if self._limit is not None and not self._is_idle():
-            self._limit.cancel()
-            self._limit = None
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._cease()
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request, unless it is there."""
+        super().on_response_complete()
+        if not self.transport.is_closing() and (not self.cycle or self.cycle.response_complete):
+            self._await(IDLE_S)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End a connection."""
-        if self._limit is not None:
-            self._limit.cancel()
-            self._limit = None
+        """Forget it."""
+        self._cease()
         super().connection_lost(exc)
 
-    def _is_idle(self) -> bool:
-        return self.cycle is None or self.cycle.response_complete
+    def abort(self) -> None:
+        """Close it at once."""
+        self._cease()
+        self.transport.abort()
 
-    def _wait(self) -> None:
-        self._limit = self.loop.call_later(HEADER_S, self.transport.abort)
+    def _await(self, limit: float) -> None:
+        self._cease()
+        self._timer = self.loop.call_later(limit, self.abort)
+        self.waiting[self] = None
+
+    def _cease(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self.waiting.pop(self, None)

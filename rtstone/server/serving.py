@@ -18,7 +18,7 @@ from starlette.applications import Starlette
 
 from rtstone.errors import UsageError
 from rtstone.server.app import build
-from rtstone.server.limits import Bounded
+from rtstone.server.limits import IDLE_S, Protocol
 from rtstone.server.settings import Settings
 
 GRACE_S = 30  # for requests to end, before they are ended
@@ -51,8 +51,8 @@ def serve(settings: Settings, on: socket.socket) -> None:
 def config(settings: Settings, app: Starlette) -> uvicorn.Config:
     """Return how uvicorn serves the application."""
     return uvicorn.Config(
-        app, host=settings.host, port=settings.port, http=Bounded, ws="none", lifespan="on",
-        log_config=None, access_log=False, server_header=False, timeout_keep_alive=15,
+        app, host=settings.host, port=settings.port, http=Protocol, ws="none", lifespan="on",
+        log_config=None, access_log=False, server_header=False, timeout_keep_alive=int(IDLE_S),
         timeout_graceful_shutdown=GRACE_S, proxy_headers=bool(settings.proxies),
         forwarded_allow_ips=list(settings.proxies), h11_max_incomplete_event_size=16 << 10,
     )  # fmt: skip

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 import sqlalchemy as sql
-from anyio import to_thread
+from anyio import CancelScope, move_on_after, sleep, to_thread
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -42,6 +42,7 @@ from rtstone.store.places import LARGEST, PLAN, UNREADABLE, regular
 MANIFEST_LARGEST = 256 << 10  # bytes
 CAMPAIGN_LARGEST = 8 << 20
 _STEP = 1 << 20  # bytes that are written at a time
+_YIELD_S = 2.0  # within which a request that is ended has written what it has
 _CAMPAIGN = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}", re.ASCII)
 _log = logging.getLogger("rtstone.server")
 _T = TypeVar("_T")
@@ -104,17 +105,40 @@ async def more(request: Request) -> Response:
     told = request.headers.get("upload-offset", "")
     if not re.fullmatch(r"\d{1,12}", told, re.ASCII):
         raise HTTPException(400, "no Upload-Offset, with which place in the upload this begins")
+    sending: dict[str, CancelScope] = request.app.state.sending
+    key = str(arrival.path)
+    await _displace(sending, key)
     with arrival.appending() as held:
         if held is None:
             why = "another request sends it, or it has ended; try again"
             raise HTTPException(423, why, {"Retry-After": "1"})
         if held.offset != int(told):
             raise HTTPException(409, f"{held.offset} bytes are here", _at(held.offset))
-        await _appended(request, held, manifest)
+        with CancelScope() as scope:
+            sending[key] = scope
+            try:
+                await _appended(request, held, manifest)
+            finally:
+                if sending.get(key) is scope:
+                    del sending[key]
+        if scope.cancelled_caught:
+            raise HTTPException(423, "another request goes on with it", {"Connection": "close"})
         if held.offset < manifest.blob.size:
             return Response(status_code=204, headers=_at(held.offset))
         coming = _Coming(request, project, arrival, held, manifest)
         return await to_thread.run_sync(_completed, coming)
+
+
+async def _displace(sending: dict[str, CancelScope], key: str) -> None:
+    """End a request that still waits for more of an upload: who sends it has begun again.
+
+    Its connection is lost, which this end of it may learn much later.
+    """
+    if scope := sending.get(key):
+        scope.cancel()
+        with move_on_after(_YIELD_S):
+            while sending.get(key) is scope:
+                await sleep(0.01)
 
 
 async def _appended(request: Request, held: Appending, manifest: Manifest) -> None:

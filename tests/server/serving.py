@@ -15,6 +15,7 @@ import pytest
 import uvicorn
 from starlette.applications import Starlette
 
+from rtstone.inputs.server import Limits
 from rtstone.server import app as application
 from rtstone.server.access import Scope, new_token
 from rtstone.server.app import build
@@ -96,5 +97,5 @@ def serving(settings: Settings) -> Iterator[Served]:
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[Served]:
     """A server of an empty store, which all may read."""
-    with serving(Settings(tmp_path / "store", port=0)) as found:
+    with serving(Settings(tmp_path / "store", port=0, limits=Limits(requests=0))) as found:
         yield found

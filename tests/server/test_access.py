@@ -16,7 +16,7 @@ from rtstone.server import access
 from rtstone.server.access import all_tokens, new_token, revoke
 from rtstone.server.database import Database
 from rtstone.server.places import Places
-from rtstone.server.schema import tokens
+from rtstone.server.schema import audit, tokens
 from rtstone.server.settings import Settings
 from tests.conftest import Cli
 from tests.server.conftest import Copied, counts
@@ -171,3 +171,26 @@ def test_the_name_of_another_site_is_refused(closed: Served, host: str) -> None:
     """A page elsewhere may have its own name lead to this address (DNS rebinding)."""
     assert closed.client.get("/healthz", headers={"Host": host}).status_code in (400, 421)
     assert closed.client.get("/healthz", headers={"Host": "localhost:1"}).status_code == 200
+
+
+def test_a_token_of_another_project_opens_nothing_of_this_one(closed: Served) -> None:
+    headers = bearer(closed.token("admin", "other"))
+    for method, address in routes(closed):
+        if "/p/main" in address:
+            found = closed.client.request(method, address, headers=headers)
+            assert found.status_code == 403, (method, address)
+
+
+def test_tokens_that_are_refused_are_noted(closed: Served) -> None:
+    """A stolen one that was revoked is seen, and stands nowhere itself."""
+    stolen = closed.token("push")
+    revoke(closed.database, stolen.split("_")[1])
+    where = "/api/v1/p/main/uploads"
+    assert closed.client.post(where, headers=bearer(stolen)).status_code == 401
+    assert closed.client.post(where, headers=bearer(closed.token("read"))).status_code == 403
+    with closed.database.reading() as connection:
+        rows = [dict(row) for row in connection.execute(sql.select(audit)).mappings()]
+    told = [(row["action"], row["what"], row["outcome"]) for row in rows]
+    assert ("refused", f"POST {where}", "401") in told
+    assert ("refused", f"POST {where}", "403") in told
+    assert stolen.split("_", 2)[2] not in str(rows)

@@ -1,107 +1,147 @@
-"""A client that takes too much is refused, and keeps nobody else out."""
+"""One client cannot keep the others out."""
 
 from __future__ import annotations
 
 import json
-import logging
 import socket
-import time
-from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from pathlib import Path
 
-import httpx
 import pytest
 
 from rtstone.inputs.server import Limits
 from rtstone.server import limits
-from rtstone.server.limits import Rates
-from rtstone.server.places import Places
-from rtstone.server.serving import Line
+from rtstone.server.limits import Buckets, whose
 from rtstone.server.settings import Settings
+from tests.server.conftest import Template
+from tests.server.pushing import arriving, of_template, send, stored
 from tests.server.serving import Served, serving
 
-
-@pytest.fixture
-def served(places: Places) -> Iterator[Served]:
-    with serving(Settings(places.store, port=0, limits=Limits(requests=0))) as found:
-        yield found
+ID = "20261101-000000.000-quick-ab12"
 
 
-def test_a_bucket_lets_through_its_rate_and_a_burst() -> None:
-    rates = Rates(10.0)
-    assert [rates.takes("a", 0.0) for _ in range(25)] == 20 * [True] + 5 * [False]
-    assert rates.takes("b", 0.0)
-    assert sum(rates.takes("a", 1.0) for _ in range(20)) == 10
-    assert sum(rates.takes("a", 1.0 + n / 100) for n in range(100)) == pytest.approx(10, abs=1)
-    assert all(Rates(0).takes("a", 0.0) for _ in range(1000))
+def _port(served: Served) -> int:
+    return int(served.url.rpartition(":")[2])
 
 
-def test_the_memory_of_rates_is_bounded() -> None:
-    rates = Rates(10.0)
-    for number in range(3 * limits.CLIENTS):
-        rates.takes(str(number), 0.0)
-    assert len(rates) == limits.CLIENTS
-
-
-def test_who_asks_too_often_is_told_to_wait(places: Places) -> None:
-    with serving(Settings(places.store, port=0, limits=Limits(requests=5))) as served:
-        found = [served.client.get("/healthz") for _ in range(30)]
-        refused = [one for one in found if one.status_code == 429]
-        assert 10 <= len(refused) < 30
-        assert refused[0].headers["Retry-After"] == "1"
-        assert refused[0].text.count("\n") == 1
-
-
-def connect(served: Served) -> socket.socket:
-    host, port = served.url.removeprefix("http://").split(":")
-    found = socket.create_connection((host, int(port)), 10)
-    found.settimeout(10)
+def _sent(served: Served, text: bytes) -> socket.socket:
+    found = socket.create_connection(("127.0.0.1", _port(served)))
+    found.sendall(text)
     return found
 
 
-def test_heads_and_bodies_that_do_not_come_end_the_connection(
+def _ended(one: socket.socket) -> bytes:
+    """Return what comes until the other side closes the connection."""
+    one.settimeout(20)
+    found = b""
+    with suppress(ConnectionError):
+        while data := one.recv(65536):
+            found += data
+    return found
+
+
+def test_a_bucket_refills_and_forgets(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1000.0
+    monkeypatch.setattr(limits, "monotonic", lambda: now)
+    bucket = Buckets(2.0, 4.0, remembered=10)
+    assert [bucket.take("a") for _ in range(4)] == [0] * 4
+    assert bucket.take("a") == 0.5
+    assert bucket.take("b") == 0
+    now += 0.5
+    assert bucket.take("a") == 0
+    assert bucket.take("a", 0) > 0
+    for number in range(100):
+        bucket.take(str(number))
+    assert len(bucket) == 10
+
+
+def test_a_household_is_one_client() -> None:
+    def client(address: str) -> str:
+        return whose({"client": (address, 1)})
+
+    assert client("2001:db8::1") == client("2001:db8::ffff:2")
+    assert client("2001:db8::1") != client("2001:db8:0:1::1")
+    assert client("192.0.2.1") != client("192.0.2.2")
+
+
+def test_too_many_requests_are_refused_for_a_while(tmp_path: Path) -> None:
+    settings = Settings(tmp_path, port=0, limits=Limits(requests=1))
+    with serving(settings) as served:
+        found = [served.client.get("/healthz") for _ in range(10)]
+        assert [one.status_code for one in found] == [200] * 10
+        tries = (served.client.get("/healthz") for _ in range(200))
+        refused = next(one for one in tries if one.status_code == 429)
+        assert 1 <= int(refused.headers["Retry-After"]) <= 2
+        assert refused.text == "too many requests\n"
+
+
+def test_who_guesses_tokens_is_refused_before_they_are_looked_at(served: Served) -> None:
+    headers = {"Authorization": f"Bearer rts_{'0' * 12}_{'A' * 43}"}
+    where = "/api/v1/p/main/uploads"
+    found = [served.client.post(where, headers=headers).status_code for _ in range(30)]
+    assert found.count(401) == limits.GUESSES
+    assert found[-1] == 429
+
+
+def test_a_connection_without_a_request_is_closed(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "HEADER_S", 0.3)
-    monkeypatch.setattr(limits, "REST_S", 0.3)
-    token = served.bearer("push")["Authorization"]
-    sent = (
-        b"", b"GET / HT", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: ",
-        f"POST /api/v1/p/main/uploads HTTP/1.1\r\nHost: localhost\r\nAuthorization: {token}\r\n"
-        "Content-Length: 100\r\n\r\n{".encode(),
-    )  # fmt: skip
-    for text in sent:
-        with connect(served) as one:
-            one.sendall(text)
-            while one.recv(1 << 16):
-                pass
-    with connect(served) as one:  # one that drips its head has no more time
-        one.sendall(b"GET / HTTP/1.1\r\n")
-        with pytest.raises(OSError):
-            for _ in range(200):
-                one.sendall(b"X: y\r\n")
-                time.sleep(0.01)
-    assert served.client.get("/healthz").status_code == 200
+    monkeypatch.setattr(limits, "HEADER_S", 0.2)
+    for text in (b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: "):
+        with _sent(served, text) as one:
+            assert _ended(one) == b"", text
 
 
-def test_idle_connections_keep_nobody_out(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "MOST", 60)
-    many = [connect(served) for _ in range(150)]
-    try:
-        closed = 0
-        for one in many[60:]:
-            one.settimeout(2)
-            with_data = b"x"
-            try:
-                with_data = one.recv(1)
-            except ConnectionResetError:
-                with_data = b""
-            closed += with_data == b""
-        assert closed >= 85
-    finally:
-        for one in many:
-            one.close()
-    with httpx.Client(base_url=served.url, trust_env=False) as client:
-        assert client.get("/healthz").status_code == 200
+def test_a_slow_second_request_is_closed_too(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "IDLE_S", 0.2)
+    with _sent(served, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n") as one:
+        one.sendall(b"GET /noth")
+        assert _ended(one).count(b"HTTP/1.1 200") == 1
+
+
+def test_many_idle_connections_keep_nobody_out(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "CONNECTIONS", 20)
+    with ExitStack() as held:
+        idle = [held.enter_context(_sent(served, b"GET ")) for _ in range(60)]
+        assert served.client.get("/healthz").status_code == 200
+        assert _ended(idle[0]) == b""
+        assert len(limits.Protocol.waiting) <= 21
+
+
+def test_a_body_that_comes_too_slowly_is_ended(
+    served: Served, template: Template, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What has come of it stays, and nobody has to wait for it."""
+    monkeypatch.setattr(limits, "SILENT_S", 0.3)
+    one, headers = of_template(template, ID), served.bearer()
+    where = "/api/v1/p/main/uploads"
+    number = served.client.post(where, json=one.manifest, headers=headers).json()["upload"]
+    told = {**headers, "Host": "localhost", "Upload-Offset": "0", "Content-Length": "3000"}
+    head = f"PATCH {where}/{number} HTTP/1.1\r\n" + "".join(
+        f"{k}: {v}\r\n" for k, v in told.items()
+    )
+    with _sent(served, head.encode() + b"\r\n" + one.blob[:100]) as slow:
+        assert b"408" in _ended(slow).partition(b"\r\n")[0]
+    assert (
+        served.client.head(f"{where}/{number}", headers=headers).headers["Upload-Offset"] == "100"
+    )
+    assert send(served.client, headers, one).status_code == 201
+
+
+def test_too_large_bodies_are_refused_before_they_have_come(served: Served) -> None:
+    headers = served.bearer()
+    found = served.client.post("/api/v1/p/main/uploads", content=b"[" * 300_000, headers=headers)
+    assert found.status_code == 413
+    deep = served.client.post("/api/v1/p/main/uploads", content=b"[" * 200_000, headers=headers)
+    assert deep.status_code == 400
+    where = "/api/v1/p/main/campaigns/night"
+    found = served.client.put(where, content=b"[" * (9 << 20), headers=headers)
+    assert found.status_code == 413
+    assert arriving(served.places.runs("main")) == []
 
 
 @pytest.mark.parametrize("text", [
@@ -113,8 +153,7 @@ def test_idle_connections_keep_nobody_out(served: Served, monkeypatch: pytest.Mo
     b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
 ])  # fmt: skip
 def test_what_is_no_request_gets_no_content(served: Served, text: bytes) -> None:
-    with connect(served) as one:
-        one.sendall(text)
+    with _sent(served, text) as one:
         answer = b""
         try:
             while data := one.recv(1 << 16):
@@ -131,12 +170,39 @@ def test_what_is_no_request_gets_no_content(served: Served, text: bytes) -> None
 def test_each_request_is_a_line_of_the_log_without_secrets(
     served: Served, caplog: pytest.LogCaptureFixture
 ) -> None:
-    token = served.token("read")
-    with caplog.at_level(logging.INFO, "rtstone.server.requests"):
-        served.client.get("/metrics?x=hidden", headers={"Authorization": f"Bearer {token}"})
-    (record,) = [one for one in caplog.records if one.name == "rtstone.server.requests"]
-    text = Line().format(record)
-    told = json.loads(text)
-    assert (told["path"], told["status"], told["who"]) == ("/metrics", 200, "a read token")
-    assert token not in text
-    assert "hidden" not in text
+    from rtstone.server.serving import Line
+
+    token = served.token()
+    with caplog.at_level("INFO", "rtstone.access"):
+        served.client.get("/no%1bthing", headers={"Authorization": f"Bearer {token}"})
+        served.client.delete("/api/v1/p/main/runs/x", headers={"Authorization": f"Bearer {token}"})
+    lines = [json.loads(Line().format(record)) for record in caplog.records]
+    assert [line["status"] for line in lines] == [404, 403]
+    assert lines[0]["path"] == "/no?thing"
+    assert lines[1]["who"] == "a push token"
+    assert token.split("_", 2)[2] not in str(lines)
+    assert {"at", "client", "method", "ms", "bytes", "token"} <= lines[0].keys()
+
+
+def test_a_defect_is_one_line_too(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise KeyError("secret of the server")
+
+    headers = served.bearer()
+    monkeypatch.setattr("rtstone.server.uploads._tell", broken)
+    state = {"name": "night", "title": "n", "jobs": {}}
+    found = served.client.put("/api/v1/p/main/campaigns/night", json=state, headers=headers)
+    assert (found.status_code, found.text) == (500, "internal error; the server's log says more\n")
+    assert "Content-Security-Policy" in found.headers
+
+
+def test_a_parser_that_takes_too_much_is_ended(
+    served: Served, template: Template, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next run is parsed by another one."""
+    monkeypatch.setattr("rtstone.server.parsing.WALL_S", 0.0)
+    found = send(served.client, served.bearer(), of_template(template, ID))
+    assert (found.status_code, "within the limits" in found.text) == (422, True)
+    monkeypatch.setattr("rtstone.server.parsing.WALL_S", 60.0)
+    assert send(served.client, served.bearer(), of_template(template, ID)).status_code == 201
+    assert stored(served.places.runs("main")) == {ID}

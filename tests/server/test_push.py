@@ -20,6 +20,9 @@ import pytest
 import sqlalchemy as sql
 
 from rtstone.inputs.server import Limits
+from rtstone.remote.address import address
+from rtstone.remote.http import Server
+from rtstone.remote.push import pack, push
 from rtstone.server.access import new_token
 from rtstone.server.database import Database
 from rtstone.server.places import ARRIVING, MAIN, Places
@@ -184,6 +187,30 @@ def test_a_line_that_breaks_again_and_again_costs_nothing(
     assert done.status == 0, done.err
     assert relay.cuts >= 2
     assert there(served.places) == ["r-1"]
+    assert verify(served.database, served.places) == []
+
+
+def test_a_run_is_larger_than_what_any_connection_lets_through(
+    served: Served, template: Template, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What has come when a connection ends counts, also what the server has not read yet."""
+    monkeypatch.setattr("rtstone.remote.push._LONGEST_S", 0.2)
+    path = own(template, "r-1")
+    noise = "".join(f"{os.urandom(60).hex()}\n" for _ in range(6000)).encode()
+    text = (path / "wire.log").read_bytes() + noise
+    (path / "wire.log").unlink()
+    (path / "wire.log").write_bytes(text)
+    host, port = served.url.removeprefix("http://").split(":")
+    relay = Cutting((host, int(port)), 64 << 10)
+    relay.start()
+    try:
+        with Server(address(relay.url), patience_s=5) as server:
+            push(server, path)
+    finally:
+        relay.close()
+    blob = len(pack(path).blob)
+    assert blob // (64 << 10) <= relay.cuts <= 3 * blob // (64 << 10)
+    assert (served.places.run(MAIN, "r-1") / "wire.log").read_bytes() == text
     assert verify(served.database, served.places) == []
 
 

@@ -1,0 +1,135 @@
+"""A real `rtstone serve` that is killed again and again, while clients push through a relay."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from rtstone.remote.address import address
+from rtstone.remote.http import Server, Unreachable
+from rtstone.remote.push import Pushed, push
+
+RTSTONE = str(Path(sys.executable).parent / "rtstone")
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as one:
+        port: int = one.getsockname()[1]
+        return port
+
+
+class Serving:
+    """A server of a store, on a port that it has again after it was killed."""
+
+    def __init__(self, store: Path, log: Path, *words: str) -> None:
+        self.port, self._store, self._log, self._words = free_port(), store, log, words
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self, within_s: float = 60.0) -> None:
+        listen = f"127.0.0.1:{self.port}"
+        words = ["serve", "--store", str(self._store), "--listen", listen, *self._words]
+        with self._log.open("ab") as to:
+            self.process = subprocess.Popen(
+                [RTSTONE, *words], stdin=subprocess.DEVNULL, stdout=to, stderr=to,
+                start_new_session=True,
+            )  # fmt: skip
+        end = time.monotonic() + within_s
+        while time.monotonic() < end and self.process.poll() is None:
+            with suppress(OSError), socket.create_connection(("127.0.0.1", self.port)):
+                return
+            time.sleep(0.01)
+        raise AssertionError(self._log.read_text()[-2000:])
+
+    def kill(self) -> None:
+        assert self.process
+        self.process.kill()
+        self.process.wait()
+
+    def end(self) -> int:
+        """Have it end by itself, and return its exit status."""
+        assert self.process
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(60)
+
+
+@contextmanager
+def serve(store: Path, log: Path, *words: str) -> Iterator[Serving]:
+    server = Serving(store, log, *words)
+    server.start()
+    try:
+        yield server
+    finally:
+        if server.process and server.process.poll() is None:
+            server.kill()
+
+
+def token(store: Path, *words: str) -> str:
+    store.mkdir(parents=True, exist_ok=True)
+    done = subprocess.run(
+        [RTSTONE, "token", "new", "pusher", "--store", str(store), *words],
+        capture_output=True, text=True, check=True, env=os.environ,
+    )  # fmt: skip
+    return done.stdout.strip()
+
+
+class Clients(NamedTuple):
+    """What clients that pushed at once have in the end."""
+
+    pushed: list[Pushed]
+    faults: list[str]
+
+
+def push_all(port: int, paths: Sequence[Path], clients: int, patience_s: float) -> Clients:
+    """Push runs by so many clients at once, each again and again until the server has it."""
+    left, found = list(paths), Clients([], [])
+    alone = threading.Lock()
+
+    def work() -> None:
+        while True:
+            with alone:
+                if not left:
+                    return
+                path = left.pop()
+            end = time.monotonic() + patience_s
+            while True:
+                try:
+                    with Server(address(f"http://127.0.0.1:{port}"), patience_s=2.0) as server:
+                        found.pushed.append(push(server, path))
+                    break
+                except Unreachable as error:  # as when it is queued, and pushed once more
+                    if time.monotonic() > end:
+                        found.faults.append(f"{path.name}: {error}")
+                        break
+                except Exception as error:
+                    found.faults.append(f"{path.name}: {error!r}")
+                    break
+
+    threads = [threading.Thread(target=work) for _ in range(clients)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return found
+
+
+def kill_again_and_again(
+    server: Serving, over: threading.Event, kills: int, mean_s: float, seed: int
+) -> int:
+    """Kill the server at so many random moments, or until ``over``; return at how many."""
+    rng = random.Random(seed)
+    for number in range(kills):
+        if over.wait(rng.expovariate(1 / mean_s)):
+            return number
+        server.kill()
+        server.start()
+    return kills
