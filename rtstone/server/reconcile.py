@@ -9,11 +9,14 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterator, Sequence, Set
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from time import time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import sqlalchemy as sql
 
@@ -42,6 +45,7 @@ from rtstone.store.places import RUN, opened
 from rtstone.store.rundir import uncollected
 
 _AT_ONCE = 100  # runs that are written in one transaction
+_MANY = 2000  # directories that are read by several processes
 _TICK_S = 2.0  # within which two changes of a directory may have the same time
 _QUIET_S = 30.0  # a directory is still being written or copied if it changed since
 _OURS = re.compile(r"plan\.json|run\.json|wire(-\d+)?\.log")
@@ -77,8 +81,11 @@ class _Watched(NamedTuple):
 class Reconciler:
     """Looks at the directories of runs again and again, and reads only what is new."""
 
-    def __init__(self, database: Database, places: Places) -> None:
-        self._database, self._places = database, places
+    def __init__(
+        self, database: Database, places: Places, over: Callable[[], bool] = lambda: False
+    ) -> None:
+        """``over``: whether to end before all is done."""
+        self._database, self._places, self._over = database, places, over
         self._seen: dict[str, int] = {}  # when the directory of a project's runs had changed
         self._watched: dict[str, dict[str, _Watched]] = {}
 
@@ -94,55 +101,98 @@ class Reconciler:
         fresh = self._moved(folder, watched)
         if changed == self._seen.get(project):
             return Reconciled(self._add(project, fresh), 0)
-        there = set(_names(folder))
         with self._database.writing() as connection:
             number = self._database.project(connection, project)
             query = sql.select(runs.c.run_id).where(runs.c.project == number)
             known = set(connection.execute(query).scalars())
+        there = set(_names(folder))  # after it: a run that is pushed meanwhile is not gone
+        with self._database.writing() as connection:
             gone = known - there
             drop(connection, number, gone)
             deleted = _tombstones(self._places, project)
             _note_deleted(connection, number, [one for one in deleted if one.run_id not in there])
         for name in watched.keys() - there:
             del watched[name]
-        new = {name: _state(folder / name) for name in there - known - watched.keys()}
-        added = self._add(project, fresh | {name: at for name, at in new.items() if at})
+        added = self._add(project, fresh | (there - known - watched.keys()))
         # One that came just after the look may have left the same time.
-        if time() - changed / 1e9 > _TICK_S:
+        if time() - changed / 1e9 > _TICK_S and not self._over():
             self._seen[project] = changed
         return Reconciled(added, len(gone))
 
-    def _moved(self, folder: Path, watched: dict[str, _Watched]) -> dict[str, _State]:
+    def _moved(self, folder: Path, watched: dict[str, _Watched]) -> set[str]:
         """Return the watched directories that changed; those that no longer do are let go."""
-        moved, now = {}, time()
+        moved, now = set(), time()
         for name, before in list(watched.items()):
             state = _state(folder / name)
             if state is None or (before.indexed and state.changed < now - _QUIET_S):
                 del watched[name]
             if state is not None and state.files != before.state.files:
-                moved[name] = state
+                moved.add(name)
         return moved
 
-    def _add(self, project: str, states: Mapping[str, _State]) -> int:
+    def _add(self, project: str, names: Set[str]) -> int:
         """Index runs that are new or changed, and return how many could be."""
-        added, watched = 0, self._watched[project]
-        left = iter(sorted(states))
-        while some := list(islice(left, _AT_ONCE)):
-            with uncollected():
-                found = {name: self._examined(project, name, states[name]) for name in some}
-            fit = [one for one in found.values() if one]
-            if fit:
-                with self._database.writing() as connection:
-                    add(connection, self._database.project(connection, project), fit)
-            for name, one in found.items():
-                if one is None or states[name].changed > time() - _QUIET_S:
-                    watched[name] = _Watched(states[name], one is not None)
-            added += len(fit)
+        added, folder = 0, self._places.runs(project)
+        with _reading(len(names)) as read:
+            for some in _ahead(
+                read(partial(_read, folder), one) for one in _batches(sorted(names))
+            ):
+                fit = [found for _, _, found in some if found]
+                if fit:
+                    with self._database.writing() as connection:
+                        add(connection, self._database.project(connection, project), fit)
+                self._watch(project, some)
+                added += len(fit)
+                if self._over():
+                    break
         return added
 
-    def _examined(self, project: str, name: str, state: _State) -> Found | None:
-        path = self._places.run(project, name)
-        return of_directory(path, (path / RUN).stat().st_mtime) if state.ended else None
+    def _watch(self, project: str, some: Sequence[_Seen]) -> None:
+        for name, state, found in some:
+            if state and (found is None or state.changed > time() - _QUIET_S):
+                self._watched[project][name] = _Watched(state, found is not None)
+            else:
+                self._watched[project].pop(name, None)
+
+
+# ---- reading ------------------------------------------------------------------------------------
+
+_Seen = tuple[str, _State | None, Found | None]  # as it was before it was read, and its run
+_Reader = Callable[[Callable[[str], Any], Sequence[str]], Iterator[Any]]  # as map
+
+
+def _read(folder: Path, name: str) -> _Seen:
+    """Return what a directory has; nothing of a run that goes on, or cannot be read."""
+    state = _state(folder / name)
+    when = [at for name, _, at in state.files if name == RUN] if state else []
+    if not when:
+        return name, state, None
+    with uncollected():
+        return name, state, of_directory(folder / name, when[0] / 1e9)
+
+
+@contextmanager
+def _reading(count: int) -> Iterator[_Reader]:
+    """Return how to read so many directories: by all processors if they are many."""
+    if count < _MANY:
+        yield map
+        return
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        yield partial(pool.map, chunksize=10)
+
+
+def _batches(names: Sequence[str]) -> Iterator[Sequence[str]]:
+    for begin in range(0, len(names), _AT_ONCE):
+        yield names[begin : begin + _AT_ONCE]
+
+
+def _ahead(some: Iterator[Iterator[Any]]) -> Iterator[list[Any]]:
+    """Yield batches, each while the next is being read."""
+    before = next(some, None)
+    while before is not None:
+        following = next(some, None)
+        yield list(before)
+        before = following
 
 
 def _projects(database: Database, places: Places) -> list[str]:
@@ -256,21 +306,30 @@ def _verified(database: Database, places: Places, project: str) -> Iterator[str]
     with database.reading() as connection:
         query = sql.select(runs.c.run_id, runs.c.id).join(projects, projects.c.id == runs.c.project)
         known = pairs(connection, query.where(projects.c.name == project))
-    there = dict(_directories(places.runs(project)))
+    folder = places.runs(project)
+    there = dict(_directories(folder))
     for name in sorted(known.keys() - there.keys()):
         yield f"{project}/{name}: indexed, but there is no directory of it"
-    for name in sorted(name for name, whole in there.items() if whole):
-        path = places.run(project, name)
-        try:
-            found = examine(path, 0.0)
-        except UsageError as error:
-            yield f"{project}/{name}: {error}"
-            continue
-        if name not in known:
-            yield f"{project}/{name}: not indexed"
-        else:
-            with database.reading() as connection:
-                yield from _differences(connection, f"{project}/{name}", known[name], found)
+    ended = sorted(name for name, whole in there.items() if whole)
+    with _reading(len(ended)) as read:
+        for some in _ahead(read(partial(_proved, folder), one) for one in _batches(ended)):
+            for name, found in some:
+                if isinstance(found, str):
+                    yield f"{project}/{name}: {found}"
+                elif name not in known:
+                    yield f"{project}/{name}: not indexed"
+                else:
+                    with database.reading() as connection:
+                        yield from _differences(connection, f"{project}/{name}", known[name], found)
+
+
+def _proved(folder: Path, name: str) -> tuple[str, Found | str]:
+    """Return what is to be indexed of a directory, or why it cannot be read."""
+    try:
+        with uncollected():
+            return name, examine(folder / name, 0.0)
+    except UsageError as error:
+        return name, str(error)
 
 
 def _differences(connection: sql.Connection, name: str, number: int, found: Found) -> Iterator[str]:

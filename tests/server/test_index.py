@@ -6,6 +6,7 @@ import os
 import shutil
 import threading
 from collections.abc import Callable
+from contextlib import closing
 
 import msgspec
 import pytest
@@ -13,6 +14,7 @@ import sqlalchemy as sql
 
 from rtstone.documents.run import Run
 from rtstone.errors import UsageError
+from rtstone.server import reconcile as reconcile_module
 from rtstone.server.database import Database
 from rtstone.server.indexing import index
 from rtstone.server.places import MAIN, Places
@@ -254,6 +256,32 @@ def test_each_disagreement_is_told_and_mended(
     rebuild(database, places)
     assert verify(database, places) == []
     assert counts(database)["tokens"] == 1
+
+
+def test_many_runs_are_read_by_several_processes(
+    copied: Copied, places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reconcile_module, "_MANY", 4)
+    monkeypatch.setattr(reconcile_module, "_AT_ONCE", 2)
+    for n in range(5):
+        copied(f"20261101-{n}", scale=1.0 + n)
+    (places.run(MAIN, "20261101-1") / RUN).write_bytes(b"{")
+    with closing(Database(None, places.store)) as database:
+        assert reconcile(database, places) == (4, 0)
+        _other_point(database, places)
+        told = [line.partition(":")[0] for line in verify(database, places)]
+        assert told == [f"main/20261101-{n}" for n in range(5)]
+
+
+def test_a_look_that_is_over_goes_on_with_the_next(
+    database: Database, copied: Copied, places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reconcile_module, "_AT_ONCE", 2)
+    for n in range(5):
+        copied(f"20261101-{n}")
+    os.utime(places.runs(MAIN), (1.0, 1.0))
+    reconciler = Reconciler(database, places, over=lambda: True)
+    assert [reconciler.run().added for _ in range(4)] == [2, 2, 1, 0]
 
 
 def test_damaged_runs_keep_no_others_out(
