@@ -23,8 +23,8 @@ class Background:
 
     def __init__(self, database: Database, places: Places, settings: Settings) -> None:
         self._database, self._places, self._settings = database, places, settings
-        self._reconciler = Reconciler(database, places)
         self._wanted, self._over = threading.Event(), threading.Event()
+        self._reconciler = Reconciler(database, places, self._over.is_set)
         self._round = threading.Condition()
         self._rounds = 0
         self._hourly = 0.0

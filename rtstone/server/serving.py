@@ -27,7 +27,8 @@ GRACE_S = 30  # for requests to end, before they are ended
 def listen(settings: Settings) -> socket.socket:
     """Return the socket to serve on; port 0 becomes a free one.  Raises UsageError."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    found = socket.socket(family, socket.SOCK_STREAM)
+    # Named, for asyncio to send small answers at once (TCP_NODELAY).
+    found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         found.bind((settings.host, settings.port))

@@ -23,7 +23,7 @@ from rtstone import __version__
 from rtstone.inputs.server import EVERY, Webhook
 from rtstone.printable import line
 from rtstone.server.answers.events import Event, events
-from rtstone.server.database import Database
+from rtstone.server.database import Database, one_writer
 from rtstone.server.pages import queries
 from rtstone.server.places import Places
 from rtstone.server.schema import changes, deliveries
@@ -43,6 +43,7 @@ def announce(database: Database, places: Places, settings: Settings) -> None:
     """Note for delivery what got worse and has not been told yet."""
     for project in places.projects():
         with database.writing() as connection:
+            one_writer(connection, database.project(connection, project))
             fresh = queries.unannounced(connection, project, NEWS_DAYS)
             if not fresh:
                 continue

@@ -51,8 +51,9 @@ POINTS = 1000  # newest results of a series that are listed
 PAGE = 50  # runs on a page of search
 KINDS = ("target", "kernel", "bench", "load", "label", "flag")
 PREFIXED = {"target", "kernel", "label"}  # are also found by their beginning
-_COMPARED = 5  # runs on each side of a change that are compared
 _LATEST = 20  # newest runs of a target that have its latest results
+_PARAMETERS = 50 * _LATEST  # ids in a query
+_COMPARED = 5  # runs on each side of a change that are compared
 _LAST = "\U0010ffff"
 _RUN = [
     runs.c[name]
@@ -275,25 +276,29 @@ def there(connection: Connection, names: Iterable[str]) -> list[str]:
 def latest_points(connection: Connection, name: str) -> list[Any]:
     """Return the newest result of each series that the last runs of its target have."""
     project = project_id(connection, name)
-    ranked = (
-        sql.select(
-            runs.c.id, runs.c.begun,
-            sql.func.row_number().over(
-                partition_by=runs.c.series_target, order_by=(runs.c.begun.desc(), runs.c.id.desc())
-            ).label("age"),
+    names = connection.execute(sql.select(targets.c.name).where(targets.c.project == project))
+    newest_of = [
+        row.id
+        for (target,) in names.all()
+        for row in connection.execute(
+            sql.select(runs.c.id)
+            .where(runs.c.project == project, runs.c.series_target == target)
+            .order_by(runs.c.begun.desc(), runs.c.id.desc())
+            .limit(_LATEST)
         )
-        .where(runs.c.project == project)
-        .subquery()
-    )  # fmt: skip
+    ]
     values = [points.c[n] for n in ("p50", "p99", "p999", "max", "missed")]
     query = (
         sql.select(*_SERIES, *values)
         .join(points, points.c.series == series.c.id)
-        .join(ranked, ranked.c.id == points.c.run)
-        .where(ranked.c.age <= _LATEST, points.c.status == "ok")
-        .order_by(ranked.c.begun, ranked.c.id)
+        .join(runs, runs.c.id == points.c.run)
+        .where(points.c.status == "ok")
+        .order_by(runs.c.begun, runs.c.id)
     )
-    newest = {row.key: row for row in connection.execute(query)}
+    newest: dict[str, Any] = {}
+    for begin in range(0, len(newest_of), _PARAMETERS):  # the newest of a target stay together
+        some = points.c.run.in_(newest_of[begin : begin + _PARAMETERS])
+        newest |= {row.key: row for row in connection.execute(query.where(some))}
     return sorted(newest.values(), key=lambda row: (row.target, row.bench, row.key))
 
 
