@@ -2,12 +2,15 @@
 
 A target is analysed as a whole, as `rtstone check --trend` does: the level is shared by all of its
 series, so that of targets that do not change at most 5% show any change.  The newest WINDOW runs
-are looked at; changes that were found before them stay as they were found.
+are looked at; changes that were found before them, or in their first quarter, stay as they were
+found: with few runs before it, a change could not be seen any more.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from math import inf
 from time import time
 from typing import Any, NamedTuple
 
@@ -19,11 +22,11 @@ from rtstone.documents.observation import Observation
 from rtstone.documents.run import Run
 from rtstone.documents.trend import Change, Metric, Series
 from rtstone.errors import UsageError
-from rtstone.server.database import Database
+from rtstone.server.database import Database, one_writer
 from rtstone.server.indexing import seconds, series_row
 from rtstone.server.places import Places
 from rtstone.server.schema import analyses, changes, projects, runs, series, targets
-from rtstone.stats.trend.changepoints import LEVEL
+from rtstone.stats.trend.changepoints import LEVEL, SHORTEST
 from rtstone.stats.trend.series import Line, lines
 from rtstone.stats.trend.trend import Asked, follow
 from rtstone.store.rundir import load, uncollected
@@ -48,21 +51,33 @@ class _Task(NamedTuple):
     dirty: float
 
 
+class _Window(NamedTuple):
+    """The runs that are looked at: when they began, in order; changes before ``settled`` stay."""
+
+    begun: list[float]
+    settled: float
+
+    def place(self, begun: float) -> int:
+        """Return the place of the run that began then."""
+        return bisect_left(self.begun, begun)
+
+
 def analyse_next(database: Database, places: Places) -> bool:
     """Analyse a target that has new runs; return whether there was one."""
     task = _claimed(database)
     if task is None:
         return False
     with uncollected():
-        observations, first = _read(database, places, task)
+        observations, window = _read(database, places, task)
         through = lines(observations)
         level = LEVEL / max(1, len(through) * len(METRICS))
         made = [_followed(line, level) for line in through]
     with database.writing() as connection:
+        one_writer(connection, task.project)
         for line, found in zip(through, made, strict=True):
             number = _number(connection, task.project, line)
             if number is not None:
-                _write(connection, task.project, number, found, first)
+                _write(connection, task.project, number, found, window)
         done = sql.update(targets).where(*_row(task))
         connection.execute(done.where(targets.c.dirty == task.dirty).values(dirty=None))
         connection.execute(done.values(claimed=None))
@@ -94,8 +109,8 @@ def _row(task: _Task) -> tuple[Any, Any]:
     return targets.c.project == task.project, targets.c.name == task.target
 
 
-def _read(database: Database, places: Places, task: _Task) -> tuple[list[Observation], float]:
-    """Return the results of the newest runs in their order, and when the first of these began."""
+def _read(database: Database, places: Places, task: _Task) -> tuple[list[Observation], _Window]:
+    """Return the results of the newest runs in their order, and when these began."""
     query = (
         sql.select(runs.c.run_id, runs.c.begun)
         .where(runs.c.project == task.project, runs.c.series_target == task.target)
@@ -111,7 +126,9 @@ def _read(database: Database, places: Places, task: _Task) -> tuple[list[Observa
         except UsageError:  # removed or damaged since; `serve --verify` says so
             continue
         found += _observed(msgspec.structs.replace(run, run_id=row.run_id))
-    return found, newest[0].begun if newest else 0.0
+    begun = [row.begun for row in newest]
+    full = len(begun) == WINDOW
+    return found, _Window(begun, begun[WINDOW // 4] if full else -inf)
 
 
 def _observed(run: Run) -> Iterator[Observation]:
@@ -136,13 +153,17 @@ def _number(connection: Connection, project: int, line: Line) -> int | None:
 
 
 def _write(
-    connection: Connection, project: int, number: int, found: Sequence[Series], first: float
+    connection: Connection, project: int, number: int, found: Sequence[Series], window: _Window
 ) -> None:
-    """Replace what is known of a series since ``first``; what was notified stays so."""
-    mine = sql.and_(changes.c.series == number, changes.c.begun >= first)
-    query = sql.select(changes.c.metric, changes.c.at_run, changes.c.found, changes.c.notified)
-    before = {(row.metric, row.at_run): row for row in connection.execute(query.where(mine))}
-    connection.execute(sql.delete(changes).where(mine))
+    """Replace what is known of a series but for what is settled; what was notified stays so."""
+    mine = changes.c.series == number
+    query = sql.select(*(changes.c[name] for name in ("id", "metric", "at_run", "begun", "verdict",
+                                                      "found", "notified")))  # fmt: skip
+    known = connection.execute(query.where(mine)).all()
+    settled = {(one.metric, one.at_run) for one in known if one.begun < window.settled}
+    loose = [one for one in known if one.begun >= window.settled]
+    seen = _seen_until(connection, number)
+    connection.execute(sql.delete(changes).where(mine, changes.c.begun >= window.settled))
     connection.execute(sql.delete(analyses).where(analyses.c.series == number))
     now = time()
     rows = []
@@ -151,14 +172,50 @@ def _write(
         told = {"series": number, "metric": one.metric, "made": now, "document": document}
         connection.execute(sql.insert(analyses).values(**told))
         for place, change in enumerate(one.changes):
-            known = before.get((one.metric, change.after))
+            row = _change(one, place, change)
+            past = row["begun"] < window.settled and row["begun"] <= seen.get(one.metric, -inf)
+            if past or (one.metric, row["at_run"]) in settled:
+                continue
+            same = _same(loose, row, window)
             rows.append({
-                **_change(one, place, change), "project": project, "series": number,
-                "found": known.found if known else now,
-                "notified": known.notified if known else None,
+                **row, "project": project, "series": number,
+                "found": same.found if same else now, "notified": same.notified if same else None,
             })  # fmt: skip
     if rows:
         connection.execute(sql.insert(changes), rows)
+
+
+def _seen_until(connection: Connection, number: int) -> dict[str, float]:
+    """Return when the last run began that was looked at for changes of each metric."""
+    query = sql.select(analyses.c.metric, analyses.c.document).where(analyses.c.series == number)
+    found = {}
+    for metric, text in connection.execute(query):
+        document = msgspec.json.decode(text, type=Series)
+        if document.places:
+            found[metric] = seconds(document.places[-1].created, -inf)
+    return found
+
+
+def _same(loose: list[Any], row: dict[str, Any], window: _Window) -> Any:
+    """Take out what was known of a change, None if it is new.
+
+    With further runs it may be found a run or two from where it was; two that are different lie
+    further from each other.
+    """
+    at = window.place(row["begun"])
+
+    def far(one: Any) -> tuple[bool, int]:
+        return one.at_run != row["at_run"], abs(window.place(one.begun) - at)
+
+    alike = [
+        one for one in loose
+        if (one.metric, one.verdict) == (row["metric"], row["verdict"]) and far(one)[1] < SHORTEST
+    ]  # fmt: skip
+    if not alike:
+        return None
+    same = min(alike, key=far)
+    loose.remove(same)
+    return same
 
 
 def _change(of: Series, place: int, change: Change) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.pool import NullPool
 
 from rtstone import resources
-from rtstone.errors import UsageError
+from rtstone.errors import StoreError, UsageError
 from rtstone.server.schema import projects
 
 _SCRIPTS = resources.path("server") / "migrations"
@@ -32,9 +32,20 @@ class Database:
     """The tables of ``schema.py``, of the newest version."""
 
     def __init__(self, url: str | None, store: Path) -> None:
-        """``url``: postgresql://..., None for SQLite in the store.  Raises UsageError."""
+        """``url``: postgresql://..., None for SQLite in the store.
+
+        Raises UsageError, StoreError if it cannot be opened.
+        """
         self.engine = _engine(url, store)
-        self.migrate()
+        try:
+            self.migrate()
+        except sql.exc.DBAPIError as error:
+            self.close()
+            told = " ".join(str(error.orig).split())
+            raise StoreError(f"cannot open the database: {told}; see --database") from error
+        except BaseException:
+            self.close()
+            raise
 
     def migrate(self) -> None:
         """Bring the tables to the newest version; one server at a time.
@@ -87,7 +98,10 @@ def _engine(url: str | None, store: Path) -> Engine:
         return _sqlite(store / FILE)
     if not url.startswith("postgresql://"):
         raise UsageError("unknown database, in --database; write postgresql://user@host/name")
-    return sql.create_engine(url.replace("postgresql://", "postgresql+psycopg://", 1))
+    # Asked first, a connection outlives a server of PostgreSQL that was started anew.
+    return sql.create_engine(
+        url.replace("postgresql://", "postgresql+psycopg://", 1), pool_pre_ping=True
+    )
 
 
 def _sqlite(path: Path) -> Engine:

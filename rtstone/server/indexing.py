@@ -222,6 +222,16 @@ def drop(connection: Connection, project: int, ids: Iterable[str]) -> None:
     refresh_targets(connection, project, gone)
 
 
+def drop_bare_series(connection: Connection, project: int | None = None) -> None:
+    """Remove the series that have no results any more, with their changes; of all projects if None.
+
+    Not for runs that merely are not there: a store may come back, and its changes were told.
+    """
+    having = sql.select(points.c.series).where(points.c.series == series.c.id).exists()
+    mine = sql.true() if project is None else series.c.project == project
+    connection.execute(sql.delete(series).where(mine, ~having))
+
+
 def _add_tags(
     connection: Connection, project: int, fresh: Sequence[Found], numbers: dict[str, int]
 ) -> None:
@@ -250,24 +260,31 @@ def _add_points(
 def _series_numbers(
     connection: Connection, project: int, rows: Sequence[dict[str, Any]]
 ) -> dict[str, int]:
-    """Return the number of each series by its key; new ones are added."""
+    """Return the number of each series by its key.
+
+    New ones are added, the others brought up to date.
+    """
     wanted = {row["key"]: row for row in rows}
-
-    def known() -> dict[str, int]:
-        found: dict[str, int] = {}
-        keys = list(wanted)
-        for begin in range(0, len(keys), 500):
-            query = sql.select(series.c.key, series.c.id).where(
-                series.c.project == project, series.c.key.in_(keys[begin : begin + 500])
-            )
-            found |= pairs(connection, query)
-        return found
-
-    there = known()
+    there = _there(connection, project, list(wanted))
     if new := [{"project": project, **row} for key, row in wanted.items() if key not in there]:
         connection.execute(unless_there(connection, series, ["project", "key"]), new)
-        there = known()
-    return there
+        there = _there(connection, project, list(wanted))
+    for key, row in wanted.items():
+        if any(there[key][name] != value for name, value in row.items()):
+            mine = sql.and_(series.c.project == project, series.c.key == key)
+            connection.execute(sql.update(series).where(mine).values(**row))
+    return {key: row["id"] for key, row in there.items()}
+
+
+def _there(connection: Connection, project: int, keys: Sequence[str]) -> dict[str, sql.RowMapping]:
+    """Return the rows of those series that there are, by their keys."""
+    found: dict[str, sql.RowMapping] = {}
+    for begin in range(0, len(keys), 500):
+        query = sql.select(series).where(
+            series.c.project == project, series.c.key.in_(keys[begin : begin + 500])
+        )
+        found |= {row["key"]: row for row in connection.execute(query).mappings()}
+    return found
 
 
 def refresh_targets(connection: Connection, project: int, names: Iterable[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 from collections import defaultdict
 from collections.abc import Sequence
@@ -13,12 +14,13 @@ import sqlalchemy as sql
 from rtstone.errors import UsageError
 from rtstone.inputs.server import Retention
 from rtstone.server.database import Database, pairs
-from rtstone.server.indexing import drop
+from rtstone.server.indexing import drop, drop_bare_series
 from rtstone.server.places import DELETED, Places
 from rtstone.server.schema import deletions, projects, runs
 from rtstone.store import removal
 
 BY_RULE = "retention"
+_log = logging.getLogger("rtstone.server")
 
 
 def remove(
@@ -44,6 +46,7 @@ def remove(
         removal.remove(path, places.runs(project))
     with database.writing() as connection:
         drop(connection, number, [run_id])
+        drop_bare_series(connection, number)
         mine = sql.and_(deletions.c.project == number, deletions.c.run_id == run_id)
         connection.execute(sql.delete(deletions).where(mine))
         connection.execute(sql.insert(deletions).values(project=number, **record))
@@ -65,7 +68,7 @@ def apply(database: Database, places: Places, rules: Sequence[Retention]) -> lis
     """Remove what the rules let go, and return the ids of these runs with their projects.
 
     The first rule of a project is that which counts.  Named runs stay, and the newest of each
-    target.
+    target; so does one that cannot be removed, which is logged.
     """
     gone = []
     with database.reading() as connection:
@@ -73,8 +76,13 @@ def apply(database: Database, places: Places, rules: Sequence[Retention]) -> lis
     for name, number in names.items():
         rule = next((rule for rule in rules if rule.project in (name, "*")), None)
         for run_id in _too_old(database, number, rule) if rule else ():
-            remove(database, places, name, run_id, by=BY_RULE, why=rule.title if rule else "")
-            gone.append(f"{name}/{run_id}")
+            why = rule.title if rule else ""
+            try:
+                remove(database, places, name, run_id, by=BY_RULE, why=why)
+            except UsageError as error:
+                _log.warning("a run stays that a rule lets go: %s", error)
+            else:
+                gone.append(f"{name}/{run_id}")
     return gone
 
 

@@ -1,8 +1,13 @@
 """How the results server answers with many runs: python -m tests.bench.server [RUNS...].
 
-A store of 40 targets is made of 20 variants of a run of suite quick on the simulated system (45
-results): every run has a directory, whose files are links to those of its variant, and rows in the
-index that are varied from the variant's.  Then pages are asked for by HTTP, 20 times each.
+A run of suite quick on the simulated system (45 results) is varied in its values and made one of a
+machine, on 40 targets; on every tenth of these the last 60 runs are slower.  Every run has a
+directory.  The newest 200 runs of a target, which are those that are analysed, have documents of
+their own; the older ones share 20 documents of their target, by links, and only their rows in the
+index are their own.  Plans and logs are shared by all.  Rows are written by the server's own code.
+How fast directories are read is told of 500 runs that share no document.  Then pages are asked for
+by HTTP, 20 times each, and a mix of them many times, for the memory.  Server and client are one
+process.
 """
 
 from __future__ import annotations
@@ -14,14 +19,17 @@ import random
 import shutil
 import statistics
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
-from time import perf_counter, time
-from typing import Any
+from time import perf_counter, process_time, time
+from typing import NamedTuple
 
 import httpx
 import msgspec
+import sqlalchemy as sql
 
 from rtstone.cli.main import _status
 from rtstone.documents.run import Run
@@ -29,12 +37,15 @@ from rtstone.server.analysis import analyse_next
 from rtstone.server.database import Database
 from rtstone.server.indexing import Found, add, examine
 from rtstone.server.places import MAIN, Places
+from rtstone.server.reconcile import rebuild, reconcile, verify
+from rtstone.server.schema import metadata, targets
 from rtstone.server.settings import Settings
 from rtstone.store.places import LOG, PLAN, RUN
 from tests.server.conftest import scaled
 from tests.server.serving import Served, serving
 
-_TARGETS, _VARIANTS, _TIMES = 40, 20, 20
+_TARGETS, _VARIANTS, _OWN, _SLOWER, _TIMES = 40, 20, 200, 60, 20
+_SAMPLE = 500  # runs whose directories are read
 _ASKED = (
     "target=board-07", "bench=dk.periodic&load=none", "kernel=6.1.&bench=sem.post.higher",
     "flag=throttled", "label=release-1", "flag=throttled&target=board-08", "bench=nothing",
@@ -58,80 +69,154 @@ def _one(folder: Path, runs: int, url: str | None, requests: int) -> None:
     places = Places(folder / "store")
     places.runs(MAIN).mkdir(parents=True)
     variants = list(_variants(folder))
+    if url is None:
+        _agreement(Places(folder / "sample"), variants)
     began = perf_counter()
     with closing(Database(url, places.store)) as database:
+        before = _size(database, places)
         _fill(database, places, variants, runs)
         filled = perf_counter() - began
         began, analysed = perf_counter(), 0
-        while analysed < 3 and analyse_next(database, places):
+        while analyse_next(database, places):
             analysed += 1
-        each = (perf_counter() - began) / max(analysed, 1)
-        size = _size(database, places)
-    print(f"{runs} runs: indexed at {runs / filled:.0f} a second, {size / 1e6:.0f} MB of index, "
-          f"{each:.1f} s to analyse a target")  # fmt: skip
+        each = (perf_counter() - began) / analysed
+        size = _size(database, places) - before
+        rows = ", ".join(f"{_rows(database, name)} {name}" for name in ("points", "tags", "series",
+                                                                        "changes"))  # fmt: skip
+    print(f"{runs} runs: made and indexed at {runs / filled:.0f} a second, {size / 1e6:.0f} MB, "
+          f"{size / runs:.0f} bytes a run: {rows}; {each:.1f} s to analyse a target")  # fmt: skip
     with _quietly(places, url) as served:
-        for name, address in _addresses(served.client):
-            _time(served.client, name, address)
-        _memory(served.client, requests)
+        for name, addresses in _addresses(served.client):
+            _time(served.client, name, addresses)
+        _busy(served)
+        _memory(served.client, runs, requests)
 
 
-def _variants(folder: Path) -> Iterator[tuple[Path, Found]]:
-    """Measure a run, and yield it varied in its values, with what is indexed of each."""
+class _Variant(NamedTuple):
+    """A run with other values: its document with places for what differs, and what is shared."""
+
+    document: bytes
+    shared: Path
+    found: dict[str, Found]  # by target
+    links: dict[str, Path]  # the document that runs of a target share
+
+
+def _variants(folder: Path) -> Iterator[_Variant]:
+    """Measure a run, and yield it varied in its values; the second half are the slower ones."""
     os.environ["RTSTONE_HOME"] = str(folder / "home")
     assert _status(["run", "quick", "--target", "sim", "--quiet", "--time", "100ms"]) == 0
     source = next((folder / "home" / "runs").iterdir())
     run = msgspec.json.decode((source / RUN).read_bytes(), type=Run)
+    assert run.agent
+    assert run.clock
+    run = msgspec.structs.replace(
+        run, run_id="@run", created="@created", conditions={"kernel.release": "@kernel"},
+        agent=msgspec.structs.replace(run.agent, port="linux"),
+        clock=msgspec.structs.replace(run.clock, source="tsc"),
+        target=msgspec.structs.replace(run.target, name="local", called="@target", detail={}),
+    )  # fmt: skip
     chance = random.Random(1)
     for number in range(_VARIANTS):
-        path = folder / "variants" / f"v-{number}"
-        path.mkdir(parents=True)
-        by = chance.gauss(1.0, 0.02)
+        by = chance.gauss(1.0, 0.02) * (1.0 if number < _VARIANTS // 2 else 1.3)
         varied = msgspec.structs.replace(run, results=[scaled(one, by) for one in run.results])
-        (path / RUN).write_bytes(msgspec.json.encode(varied))
+        shared = folder / "variants" / f"v-{number}"
+        shared.mkdir(parents=True)
         for name in (PLAN, LOG):
-            shutil.copy(source / name, path / name)  # a file has at most 65 000 names
-        yield path, examine(path, 0.0)
+            shutil.copy(source / name, shared / name)  # a file has at most 65 000 names
+        made = _Variant(msgspec.json.encode(varied), shared, {}, {})
+        for target in map(_target, range(_TARGETS)):
+            text = _document(made, "r", target, "6.0.0-rt", 0.0)
+            (shared / RUN).write_bytes(text)
+            made.found[target] = examine(shared, 0.0)
+            made.links[target] = shared / target
+            made.links[target].write_bytes(text)
+        yield made
 
 
-def _fill(database: Database, places: Places, variants: list[Any], runs: int) -> None:
+def _target(number: int) -> str:
+    return f"board-{number % _TARGETS:02}"
+
+
+def _kernel(number: int) -> str:
+    return f"6.{number // 5000 % 12}.{number % 7}-rt"
+
+
+def _document(of: _Variant, run_id: str, target: str, kernel: str, begun: float) -> bytes:
+    told = {"@run": run_id, "@target": target, "@kernel": kernel,
+            "@created": datetime.fromtimestamp(begun, UTC).isoformat()}  # fmt: skip
+    text = of.document
+    for place, value in told.items():
+        text = text.replace(f'"{place}"'.encode(), f'"{value}"'.encode())
+    return text
+
+
+def _place(folder: Path, of: _Variant, run_id: str) -> Path:
+    """Make the directory of a run, without its document."""
+    there = folder / run_id
+    there.mkdir()
+    for name in (PLAN, LOG):
+        os.link(of.shared / name, there / name)
+    return there
+
+
+def _fill(database: Database, places: Places, variants: list[_Variant], runs: int) -> None:
     folder, now = places.runs(MAIN), time()
-    numbers = iter(range(runs))
+    numbers, half = iter(range(runs)), len(variants) // 2
     while some := list(itertools.islice(numbers, 500)):
         found = []
         for number in some:
-            path, one = variants[number % len(variants)]
-            begun = now - _YEAR_S * (runs - number) / runs
-            found.append(_varied(one, number, begun))
-            there = folder / f"r-{number:06}"
-            there.mkdir()
-            for name in (PLAN, LOG, RUN):
-                os.link(path / name, there / name)
+            target, age = _target(number), (runs - number) // _TARGETS  # in runs of the target
+            slower = number % 10 == 7 and age < min(_SLOWER, runs // _TARGETS // 2)
+            of = variants[number // _TARGETS % half + half * slower]
+            run_id, begun = f"r-{number:06}", now - _YEAR_S * (runs - number) / runs
+            found.append(_varied(of.found[target], number, run_id, begun))
+            there = _place(folder, of, run_id)
+            if age > _OWN:
+                os.link(of.links[target], there / RUN)
+            else:
+                text = _document(of, run_id, target, _kernel(number), begun)
+                (there / RUN).write_bytes(text)
         with database.writing() as connection:
             add(connection, database.project(connection, MAIN), found)
 
 
-def _varied(of: Found, number: int, begun: float) -> Found:
-    """Return what is indexed of a run, as of another one on one of the targets."""
-    target = f"board-{number % _TARGETS:02}"
-    kernel = f"6.{number // 5000 % 12}.{number % 7}-rt"
-    row = {**of.row, "run_id": f"r-{number:06}", "begun": begun, "arrived": begun,
-           "series_target": target, "target": target, "kernel": kernel}  # fmt: skip
-    kept = {tag for tag in of.tags if tag[0] not in ("target", "kernel")}
-    tags = kept | {("target", target), ("kernel", kernel)}
+def _varied(of: Found, number: int, run_id: str, begun: float) -> Found:
+    """Return what is indexed of a run, as of another one on its target."""
+    kernel, created = _kernel(number), datetime.fromtimestamp(begun, UTC).isoformat()
+    row = {**of.row, "run_id": run_id, "created": created, "begun": begun, "arrived": begun,
+           "kernel": kernel}  # fmt: skip
+    tags = {tag for tag in of.tags if tag[0] != "kernel"} | {("kernel", kernel)}
     if number % 1000 == 7:
         tags |= {("flag", "throttled"), ("label", f"release-{number // 1000}")}
-    series = [
-        ({**told, "key": f"{hash((target, told['key'])) & (1 << 64) - 1:016x}", "target": target},
-         points)
-        for told, points in of.series
-    ]  # fmt: skip
-    return Found(row, tags, series)
+    return Found(row, tags, of.series)
+
+
+def _agreement(places: Places, variants: list[_Variant]) -> None:
+    """Tell how fast runs are taken up from their directories, and the index is proved."""
+    folder = places.runs(MAIN)
+    folder.mkdir(parents=True)
+    for number in range(_SAMPLE):
+        of, run_id = variants[number % len(variants)], f"r-{number:06}"
+        text = _document(of, run_id, _target(number), _kernel(number), time() - number)
+        (_place(folder, of, run_id) / RUN).write_bytes(text)
+    with closing(Database(None, places.store)) as database:
+        for name, step in (("taken up", reconcile), ("made anew", rebuild), ("proved", verify)):
+            began, busy = perf_counter(), process_time()
+            found = step(database, places)
+            took, busy = perf_counter() - began, process_time() - busy
+            print(f"{name}: {_SAMPLE / took:.0f} runs a second, {1000 * busy / _SAMPLE:.1f} ms of "
+                  "CPU each")  # fmt: skip
+        assert found == []
+
+
+def _rows(database: Database, name: str) -> int:
+    with database.reading() as connection:
+        query = sql.select(sql.func.count()).select_from(metadata.tables[name])
+        return int(connection.execute(query).scalar_one())
 
 
 def _size(database: Database, places: Places) -> int:
     if database.engine.dialect.name == "postgresql":
-        import sqlalchemy as sql
-
         with database.reading() as connection:
             query = sql.text("SELECT pg_database_size(current_database())")
             return int(connection.execute(query).scalar_one())
@@ -149,28 +234,48 @@ def _quietly(places: Places, url: str | None) -> Iterator[Served]:
         yield served
 
 
-def _addresses(client: httpx.Client) -> Iterator[tuple[str, str]]:
-    targets = client.get("/p/main/overview.json", timeout=60).json()["targets"]
-    target = targets[7]["name"]
-    listed = client.get("/p/main/series.json", params={"target": target}, timeout=60)
-    key = listed.json()["series"][-1]["key"]
-    run = targets[7]["last"]["run_id"]
-    yield "overview", "/p/main/"
-    yield "series", f"/p/main/series/{key}"
-    yield "run", f"/p/main/runs/{run}"
-    yield "search, all", "/p/main/search"
+def _addresses(client: httpx.Client) -> Iterator[tuple[str, list[str]]]:
+    """Yield what is asked for; of runs another one each time, as pages that were made are kept."""
+    told = client.get("/p/main/overview.json", timeout=60).json()
+    slower = client.get("/p/main/series.json?target=board-07", timeout=60).json()["changes"]
+    key = max(slower, key=lambda one: slower[one])
+    last = sorted(one["last"]["run_id"] for one in told["targets"])
+    yield "overview", ["/p/main/"]
+    yield "series", [f"/p/main/series/{key}"]
+    yield "run", [f"/p/main/runs/{run}" for run in last[: _TIMES + 1]]
+    yield "run, again", [f"/p/main/runs/{last[0]}"]
+    yield "compare", [f"/p/main/compare?run={a}&run={b}" for a, b in itertools.pairwise(last)]
+    yield "search, all", ["/p/main/search"]
     for asked in _ASKED:
-        yield f"search, {asked}", f"/p/main/search?{asked}"
-    yield "metrics", "/p/main/metrics"
-    yield "feed", "/p/main/feed.atom"
+        yield f"search, {asked}", [f"/p/main/search?{asked}"]
+    yield "metrics", ["/p/main/metrics"]
+    yield "feed", ["/p/main/feed.atom"]
 
 
-def _time(client: httpx.Client, name: str, address: str) -> None:
-    first, *times = [_once(client, address) for _ in range(_TIMES + 1)]
+def _time(client: httpx.Client, name: str, addresses: list[str]) -> None:
+    asked = itertools.cycle(addresses)
+    first, *times = [_once(client, next(asked)) for _ in range(_TIMES + 1)]
     limit = _LIMIT_S.get(name.partition(",")[0])
     told = f"   (limit {1000 * limit:.0f})" if limit else ""
     print(f"  {name:45} first {1000 * first:6.0f}  median {1000 * statistics.median(times):6.0f}  "
           f"most {1000 * max(times):6.0f} ms{told}")  # fmt: skip
+
+
+def _busy(served: Served) -> None:
+    """Tell how long the overview takes while the server analyses targets."""
+    with served.database.writing() as connection:
+        connection.execute(sql.update(targets).values(dirty=time()))
+    over = threading.Event()
+
+    def work() -> None:
+        while not over.is_set() and analyse_next(served.database, served.places):
+            pass
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    _time(served.client, "overview, while targets are analysed", ["/p/main/"])
+    over.set()
+    worker.join()
 
 
 def _once(client: httpx.Client, address: str) -> float:
@@ -181,17 +286,19 @@ def _once(client: httpx.Client, address: str) -> float:
     return took
 
 
-def _memory(client: httpx.Client, requests: int) -> None:
+def _memory(client: httpx.Client, runs: int, requests: int) -> None:
     """Tell how the memory of the process grows over many requests of different pages."""
-    chance, before = random.Random(1), 0
-    for number in range(requests):
-        if number == requests // 10:
-            before = _resident()
-        run = f"/p/main/runs/r-{chance.randrange(900):06}"
-        views = ("/p/main/", "/p/main/search?target=board-01", run, "/p/main/campaigns")
+    chance, found = random.Random(1), []
+    for number in range(requests + 1):
+        if number % max(1, requests // 10) == 0:
+            found.append(_resident())
+        run = f"/p/main/runs/r-{runs - 1 - chance.randrange(min(runs, 2000)):06}"
+        views = ("/p/main/", f"/p/main/search?target=board-{chance.randrange(40):02}", run,
+                 f"{run}/run.json", "/p/main/series.json?target=board-07", "/p/main/campaigns",
+                 "/p/main/feed.atom")  # fmt: skip
         client.get(chance.choice(views), timeout=60)
-    print(f"  memory: {before / 1e6:.0f} MB after {requests // 10} requests, "
-          f"{_resident() / 1e6:.0f} MB after {requests}")  # fmt: skip
+    told = " ".join(f"{one / 1e6:.0f}" for one in found)
+    print(f"  memory over {requests} requests: {told} MB")
 
 
 def _resident() -> int:

@@ -23,7 +23,8 @@ BREAKS = " \t\n\"'><=;|&(:"  # of bash
 # Parameters with values that nobody can foretell: numbers, texts, and names of CPUs.
 FREE = {
     "KEY=VALUE", "S", "T", "N", "N,...", "U", "LIST", "SHARE", "WHEN", "P", "KWIPS", "ci=2%", "ID",
-    "[PH.1 ...]", "SHELL", "NAME", "AGE", "URL", "DIR or URL", "HOST:PORT", "ID or NAME", "W", "H", "above=50us",
+    "[PH.1 ...]", "SHELL", "NAME", "AGE", "W", "H", "above=50us",
+    "URL", "DIR or URL", "HOST:PORT", "ID or NAME",
     "E", "K/N", "HOST:[DIR] or DIR",
 }  # fmt: skip
 

@@ -181,16 +181,17 @@ def test_a_token_of_another_project_opens_nothing_of_this_one(closed: Served) ->
             assert found.status_code == 403, (method, address)
 
 
-def test_tokens_that_are_refused_are_noted(closed: Served) -> None:
+def test_tokens_that_are_refused_are_noted(places: Places) -> None:
     """A stolen one that was revoked is seen, and stands nowhere itself."""
-    stolen = closed.token("push")
-    revoke(closed.database, stolen.split("_")[1])
-    where = "/api/v1/p/main/uploads"
-    assert closed.client.post(where, headers=bearer(stolen)).status_code == 401
-    assert closed.client.post(where, headers=bearer(closed.token("read"))).status_code == 403
-    with closed.database.reading() as connection:
-        rows = [dict(row) for row in connection.execute(sql.select(audit)).mappings()]
-    told = [(row["action"], row["what"], row["outcome"]) for row in rows]
-    assert ("refused", f"POST {where}", "401") in told
-    assert ("refused", f"POST {where}", "403") in told
+    with serving(Settings(places.store, port=0, reading="token")) as served:
+        stolen = served.token("push")
+        revoke(served.database, stolen.split("_")[1])
+        where = "/api/v1/p/main/uploads"
+        assert served.client.post(where, headers=bearer(stolen)).status_code == 401
+        assert served.client.post(where, headers=bearer(served.token("read"))).status_code == 403
+        with served.database.reading() as connection:
+            rows = [dict(row) for row in connection.execute(sql.select(audit)).mappings()]
+        told = [(row["action"], row["what"], row["outcome"]) for row in rows]
+        assert ("refused", f"POST {where}", "401") in told
+        assert ("refused", f"POST {where}", "403") in told
     assert stolen.split("_", 2)[2] not in str(rows)

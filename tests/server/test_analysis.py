@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -15,7 +16,7 @@ from rtstone.server import analysis
 from rtstone.server.analysis import analyse_next
 from rtstone.server.database import Database
 from rtstone.server.places import Places
-from rtstone.server.reconcile import reconcile
+from rtstone.server.reconcile import rebuild, reconcile
 from rtstone.server.schema import analyses, changes, series, targets
 from rtstone.store.places import RUN
 from tests.server.conftest import BEGUN, DAY, Copied, counts
@@ -128,6 +129,62 @@ def test_changes_older_than_the_window_stay_and_notices_are_kept(
     keys = [(one["series"], one["metric"], one["at_run"], one["notified"]) for one in found]
     again = all_changes(database)
     assert [(o["series"], o["metric"], o["at_run"], o["notified"]) for o in again] == keys
+
+
+def test_a_change_stays_while_the_window_passes_over_it(
+    database: Database, copied: Copied, places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(analysis, "WINDOW", 32)
+    chance, numbers = np.random.default_rng(4), iter(range(100))
+
+    def come(runs: int, level: float) -> set[tuple[str, str]]:
+        for number in islice(numbers, runs):
+            scale = level * chance.normal(1.0, 0.02)
+            machine(copied(f"20261101-{number:02}", day=number, scale=scale))
+        analysed(database, places)
+        return {(one["bench"], one["at_run"]) for one in all_changes(database)
+                if one["metric"] == "p50"}  # fmt: skip
+
+    come(18, 1.0)
+    first = come(14, 1.5)
+    assert len(first) == 3
+    with database.writing() as connection:
+        connection.execute(sql.update(changes).values(notified=7.0))
+    for _ in range(5):
+        assert come(5, 1.5) == first
+    assert {one["notified"] for one in all_changes(database)} == {7.0}
+
+
+def test_a_change_that_is_found_a_run_further_is_not_told_again(
+    database: Database, copied: Copied, places: Places
+) -> None:
+    for n in range(8):
+        copied(f"20261101-{n}", day=n, scale=1.0 if n < 5 else 1.5)
+    analysed(database, places)
+    with database.writing() as connection:  # as if fewer runs had shown it
+        connection.execute(sql.update(changes).values(
+            at_run="20261101-4", begun=BEGUN + 4 * DAY, found=3.0, notified=7.0))  # fmt: skip
+    copied("20261101-8", day=8, scale=1.5)
+    analysed(database, places)
+    found = all_changes(database)
+    assert {one["at_run"] for one in found} == {"20261101-5"}
+    assert {(one["found"], one["notified"]) for one in found} == {(3.0, 7.0)}
+
+
+def test_a_rebuilt_index_tells_no_change_again(
+    database: Database, copied: Copied, places: Places
+) -> None:
+    for n in range(8):
+        copied(f"20261101-{n}", day=n, scale=1.0 if n < 5 else 1.5)
+    analysed(database, places)
+    with database.writing() as connection:
+        connection.execute(sql.update(changes).values(notified=7.0))
+    before = [(one["at_run"], one["metric"], one["bench"]) for one in all_changes(database)]
+    rebuild(database, places)
+    analysed(database, places)
+    found = all_changes(database)
+    assert [(one["at_run"], one["metric"], one["bench"]) for one in found] == before
+    assert {one["notified"] for one in found} == {7.0}
 
 
 def test_two_servers_never_analyse_the_same_target(

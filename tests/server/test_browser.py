@@ -27,7 +27,7 @@ __all__ = ["browser", "pytestmark"]
 
 NOW = (time() - BEGUN) / DAY
 SCRIPTED = "return document.documentElement.classList.contains('scripted')"
-LOOKS = [(1200, "light"), (390, "dark")]
+LOOKS = [(width, theme) for width in (1200, 390) for theme in ("light", "dark")]
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def test_each_view_is_silent_fits_and_has_no_barriers(
                 assert beyond <= 0, (address, width)
                 asked = js("return performance.getEntriesByType('resource').map(r => r.name)")
                 assert all(one.startswith(served.url) for one in asked), address
-                assert barriers(browser) == [], (address, width)
+                assert barriers(browser) == [], (address, width, theme)
                 assert browser.get_log("browser") == [], address  # type: ignore[no-untyped-call]
     finally:
         browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

@@ -10,8 +10,8 @@ import sqlalchemy as sql
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
-from rtstone.errors import UsageError
-from rtstone.server.database import Database
+from rtstone.errors import StoreError, UsageError
+from rtstone.server.database import FILE, Database
 from rtstone.server.places import Places
 from rtstone.server.schema import metadata
 
@@ -55,3 +55,14 @@ def test_a_database_of_a_newer_version_is_refused(
 def test_an_unknown_database_is_refused(places: Places) -> None:
     with pytest.raises(UsageError, match="postgresql://"):
         Database("mysql://localhost/x", places.store)
+
+
+def test_a_database_that_cannot_be_opened_is_one_line(places: Places) -> None:
+    (places.store / FILE).write_bytes(b"no database at all" * 100)
+    with pytest.raises(StoreError, match=r"^cannot open the database: [^\n]*not a database"):
+        Database(None, places.store)
+    with pytest.raises(
+        StoreError, match=r"^cannot open the database: [^\n]*refused[^\n]*$"
+    ) as told:
+        Database("postgresql://ann:secret@127.0.0.1:1/x", places.store)
+    assert "secret" not in str(told.value)

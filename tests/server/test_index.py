@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import threading
 from collections.abc import Callable
+from contextlib import closing
 
 import msgspec
 import pytest
@@ -12,12 +14,13 @@ import sqlalchemy as sql
 
 from rtstone.documents.run import Run
 from rtstone.errors import UsageError
+from rtstone.server import reconcile as reconcile_module
 from rtstone.server.database import Database
 from rtstone.server.indexing import index
 from rtstone.server.places import MAIN, Places
 from rtstone.server.reconcile import Reconciler, rebuild, reconcile, verify
 from rtstone.server.schema import points, runs, series, tags, targets, tokens
-from rtstone.store.places import PLAN, RUN
+from rtstone.store.places import LOG, PLAN, RUN
 from tests.server.conftest import BEGUN, DAY, Copied, Template, counts
 
 
@@ -144,6 +147,63 @@ def test_a_run_that_goes_on_is_taken_up_when_it_has_ended(
     assert reconciler.run() == (1, 0)
 
 
+def test_a_run_that_is_being_copied_is_taken_up_as_it_is_at_the_end(
+    database: Database, copied: Copied, places: Places
+) -> None:
+    path = copied("20261101-0")
+    document, log = ((path / name).read_bytes() for name in (RUN, LOG))
+    (path / LOG).unlink()
+    (path / RUN).write_bytes(document[:1000])
+    reconciler = Reconciler(database, places)
+    assert reconciler.run() == (0, 0)
+    with (path / RUN).open("ab") as file:  # neither directory has another time by that
+        file.write(document[1000:])
+    assert reconciler.run() == (1, 0)
+    assert reconciler.run() == (0, 0)
+    (path / LOG).write_bytes(log)
+    reconciler.run()
+    assert verify(database, places) == []
+
+
+def test_a_run_that_comes_within_a_tick_of_the_clock_is_noticed(
+    database: Database, copied: Copied, places: Places
+) -> None:
+    copied("20261101-0")
+    reconciler, folder = Reconciler(database, places), places.runs(MAIN)
+    told = folder.stat()
+    assert reconciler.run() == (1, 0)
+    copied("20261101-1")
+    os.utime(folder, ns=(told.st_atime_ns, told.st_mtime_ns))
+    assert reconciler.run() == (1, 0)
+
+
+def test_runs_of_a_project_that_is_gone_are_told_and_dropped(
+    database: Database, copied: Copied, places: Places
+) -> None:
+    copied("20261101-0")
+    copied("20261101-1", project="lab")
+    reconcile(database, places)
+    shutil.rmtree(places.home("lab"))
+    assert [line.partition(":")[0] for line in verify(database, places)] == ["lab/20261101-1"]
+    assert reconcile(database, places) == (0, 1)
+    assert verify(database, places) == []
+
+
+def test_a_rebuilt_index_has_what_series_say_now(
+    database: Database, copied: Copied, places: Places
+) -> None:
+    copied("20261101-0")
+    reconcile(database, places)
+    with database.writing() as connection:
+        before = connection.execute(sql.select(series)).all()
+        connection.execute(sql.update(series).values(label="as it was once", unit="s"))
+        told = {**before[0]._mapping, "id": 99, "key": "0" * 16}
+        connection.execute(sql.insert(series).values(**told))
+    rebuild(database, places)
+    with database.reading() as connection:
+        assert connection.execute(sql.select(series)).all() == before
+
+
 Fault = Callable[[Database, Places], None]
 
 
@@ -196,6 +256,32 @@ def test_each_disagreement_is_told_and_mended(
     rebuild(database, places)
     assert verify(database, places) == []
     assert counts(database)["tokens"] == 1
+
+
+def test_many_runs_are_read_by_several_processes(
+    copied: Copied, places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reconcile_module, "_MANY", 4)
+    monkeypatch.setattr(reconcile_module, "_AT_ONCE", 2)
+    for n in range(5):
+        copied(f"20261101-{n}", scale=1.0 + n)
+    (places.run(MAIN, "20261101-1") / RUN).write_bytes(b"{")
+    with closing(Database(None, places.store)) as database:
+        assert reconcile(database, places) == (4, 0)
+        _other_point(database, places)
+        told = [line.partition(":")[0] for line in verify(database, places)]
+        assert told == [f"main/20261101-{n}" for n in range(5)]
+
+
+def test_a_look_that_is_over_goes_on_with_the_next(
+    database: Database, copied: Copied, places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reconcile_module, "_AT_ONCE", 2)
+    for n in range(5):
+        copied(f"20261101-{n}")
+    os.utime(places.runs(MAIN), (1.0, 1.0))
+    reconciler = Reconciler(database, places, over=lambda: True)
+    assert [reconciler.run().added for _ in range(4)] == [2, 2, 1, 0]
 
 
 def test_damaged_runs_keep_no_others_out(

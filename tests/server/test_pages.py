@@ -79,7 +79,10 @@ def test_the_overview_says_what_got_worse_and_what_differs(served: Served, copie
     assert "1 of 1 target got worse in 30 days: sim." in told.text
     assert "kernel command line: + skew_tick=1" in told.text
     assert "+50%" in told.text
-    assert "/p/main/compare?run=sim-a-3&run=sim-a-4" in told.links
+    assert (
+        "/p/main/compare?run=sim-a-3,sim-a-2,sim-a-1,sim-a-0&run=sim-a-4,sim-a-5,sim-a-6,sim-a-7"
+        in told.links
+    )
     found = served.client.get("/p/main/overview.json")
     document = msgspec.json.decode(found.content, type=Overview)
     assert (document.runs, document.pending) == (8, 0)

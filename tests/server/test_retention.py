@@ -12,6 +12,7 @@ import sqlalchemy as sql
 
 from rtstone.errors import UsageError
 from rtstone.inputs.server import Retention
+from rtstone.server.analysis import analyse_next
 from rtstone.server.database import Database
 from rtstone.server.places import DELETED, MAIN, Places
 from rtstone.server.reconcile import rebuild, reconcile, verify
@@ -86,6 +87,34 @@ def test_what_cannot_be_removed_stays_whole(
     assert counts(database)["deletions"] == 0
     with pytest.raises(UsageError, match="no run"):
         remove(database, places, MAIN, "20261101-z", by="ann", why="")
+
+
+def test_a_run_that_stays_keeps_no_others(
+    database: Database, copied: Copied, places: Places
+) -> None:
+    paths = [copied(f"old-{n}", day=AGE - 60 + n) for n in range(4)]
+    log = paths[1] / "wire.log"  # those of copies are one file, which has one lock
+    text = log.read_bytes()
+    log.unlink()
+    log.write_bytes(text)
+    reconcile(database, places)
+    with log.open("rb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        gone = apply(database, places, [Retention("main", 30 * DAY, 1)])
+    assert gone == ["main/old-0", "main/old-2"]
+    assert there(database) == {"old-1", "old-3"}
+
+
+def test_with_the_last_run_of_a_target_its_series_go(
+    database: Database, copied: Copied, places: Places
+) -> None:
+    copied("20261101-a")
+    reconcile(database, places)
+    analyse_next(database, places)
+    assert counts(database)["analyses"] == 9
+    remove(database, places, MAIN, "20261101-a", by="ann", why="")
+    after = counts(database)
+    assert {after[name] for name in ("targets", "series", "analyses", "points", "tags")} == {0}
 
 
 def test_a_record_is_never_written_through_a_link(

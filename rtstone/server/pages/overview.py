@@ -40,15 +40,19 @@ def overview(request: Request) -> Response:
     project = project_of(request)
     with request.app.state.database.reading() as connection:
         told = queries.overview(connection, project)
+        events = _events(told.worse)
+        sides = [
+            queries.around(connection, project, event[0].series.target, event[0].at_run)
+            for event in events
+        ]
     if wants_json(request):
         return document(told)
     silent = [one for one in told.targets if one.silent_s is not None]
-    events = _events(told.worse)
     grade = "bad" if events else "note" if silent else "good"
     return page(
         "server/overview.html", site(project), told=told, basis=_basis(told, silent),
         grade=grade if told.targets else "info", says=_says(told, events, silent),
-        events=[_event(project, event) for event in events],
+        events=[_event(project, *one) for one in zip(events, sides, strict=True)],
         targets=[_target(project, one) for one in told.targets],
         base=request.app.state.settings.base,
     )  # fmt: skip
@@ -105,7 +109,7 @@ def span(seconds: float) -> str:
     return counted(round(hours / 24), "day")
 
 
-def _event(project: str, event: _Event) -> dict[str, Any]:
+def _event(project: str, event: _Event, sides: Sequence[Sequence[str]]) -> dict[str, Any]:
     first = max(event, key=lambda one: _ratio(one) or 0.0)
     told = next((one for one in event if one.differences), event[0])
     differs = switch(told.differences[0]) if told.differences else "no condition that is known"
@@ -114,7 +118,8 @@ def _event(project: str, event: _Event) -> dict[str, Any]:
         "target_link": _target_link(project, first.series.target),
         "since": first.since,
         "run": f"/p/{project}/runs/{quote(first.at_run)}",
-        "compare": f"/p/{project}/compare?run={quote(first.before_run)}&run={quote(first.at_run)}",
+        "compare": f"/p/{project}/compare?"
+        + "&".join("run=" + quote(",".join(side), safe=",") for side in sides),
         "largest": size(first),
         "differs": differs,
         "series": [_worse(project, one) for one in event],

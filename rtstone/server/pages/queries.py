@@ -51,6 +51,7 @@ POINTS = 1000  # newest results of a series that are listed
 PAGE = 50  # runs on a page of search
 KINDS = ("target", "kernel", "bench", "load", "label", "flag")
 PREFIXED = {"target", "kernel", "label"}  # are also found by their beginning
+_COMPARED = 5  # runs on each side of a change that are compared
 _LATEST = 20  # newest runs of a target that have its latest results
 _LAST = "\U0010ffff"
 _RUN = [
@@ -179,6 +180,22 @@ def _change(row: Any) -> Seen:
         verdict=row.verdict, since=change.created, at_run=row.at_run, before_run=row.before_run,
         before=row.before_value, after=row.after_value, differences=change.differences,
     )  # fmt: skip
+
+
+def around(connection: Connection, name: str, target: str, at_run: str) -> list[list[str]]:
+    """Return the ids of some runs of a target before a run, and of it and some after it."""
+    project = project_id(connection, name)
+    mine = runs.c.project == project, runs.c.series_target == target
+    begun = sql.select(runs.c.begun).where(*mine, runs.c.run_id == at_run).scalar_subquery()
+    sides = (
+        (runs.c.begun < begun, runs.c.begun.desc()), (runs.c.begun >= begun, runs.c.begun),
+    )  # fmt: skip
+    return [
+        list(connection.execute(
+            sql.select(runs.c.run_id).where(*mine, side).order_by(order).limit(_COMPARED)
+        ).scalars())
+        for side, order in sides
+    ]  # fmt: skip
 
 
 def worse(connection: Connection, name: str, days: int, most: int) -> Iterable[Seen]:
