@@ -25,7 +25,7 @@ from rtstone.server.schema import audit
 
 _LONGEST = 500  # characters of what is told
 _KEPT_S = 400 * 86400.0  # how long rows are kept
-_REFUSALS, _REFUSAL_S = 100, 1.0  # rows of refusals: at once, and one more every so many s
+REFUSALS, _REFUSAL_S = 100, 1.0  # rows of refusals: at once, and one more every so many s
 _log = logging.getLogger("rtstone.access")
 
 
@@ -75,7 +75,7 @@ class Logged:
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._refusals = Buckets(1 / _REFUSAL_S, _REFUSALS)
+        self._refusals = Buckets(1 / _REFUSAL_S, REFUSALS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on."""

@@ -20,7 +20,6 @@ from rtstone.server.settings import Settings
 
 BURST_S = 10.0  # for how long a client may save up requests
 AT_ONCE, OF_ONE = 200, 64  # requests that are carried out at a time: of all clients, of one
-GUESSES, GUESS_S = 20, 5.0  # tokens that are not valid: at once, and one more every so many s
 REMEMBERED = 10_000  # clients, and tokens
 CONNECTIONS = 1000  # beyond them, the one goes that has waited longest for a request
 HEADER_S = 10.0  # until a request has come as far as its body
@@ -37,18 +36,14 @@ class Buckets:
         self._rate, self._most, self._remembered = rate, most, remembered
         self._known: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
-    def take(self, key: str, number: float = 1.0) -> float:
-        """Take from a bucket; return 0, or if it has less, after how many s it has enough.
-
-        ``number`` 0: only look whether there is one.
-        """
+    def take(self, key: str) -> float:
+        """Take one from a bucket; return 0, or if it is empty, after how many s it has one."""
         now = monotonic()
         left, since = self._known.get(key, (self._most, now))
         left = min(self._most, left + (now - since) * self._rate)
-        wanted = number or 1.0
-        if left < wanted:
-            return (wanted - left) / self._rate
-        self._known[key] = (left - number, now)
+        if left < 1:
+            return (1 - left) / self._rate
+        self._known[key] = (left - 1, now)
         self._known.move_to_end(key)
         if len(self._known) > self._remembered:
             self._known.popitem(last=False)
@@ -66,7 +61,6 @@ class Guard:
         self._settings = settings
         self._clients = Buckets(rate, rate * BURST_S)
         self._tokens = Buckets(rate, rate * BURST_S)
-        self._guesses = Buckets(1 / GUESS_S, GUESSES)
         self._running: Counter[str] = Counter()
 
     def fault(self, scope: Scope) -> tuple[int, str, float] | None:
@@ -76,8 +70,6 @@ class Guard:
             words = "this server is not called so; its name is 'url' in its server.toml"
             return 421, words, 0.0
         client = whose(scope)
-        if wait := self._guesses.take(client, 0):
-            return 429, "too many tokens that are not valid", wait
         if self._settings.limits.requests and (wait := self._clients.take(client)):
             return 429, "too many requests", wait
         if self._running[client] >= OF_ONE or self._running.total() >= AT_ONCE:
@@ -94,8 +86,6 @@ class Guard:
         self._running[client] -= 1
         if not self._running[client]:
             del self._running[client]
-        if scope.get("refused"):
-            self._guesses.take(client)
 
     def of_token(self, token: str | None) -> None:
         """Count a request of a token.  Raises HTTPException 429 for too many."""
