@@ -7,9 +7,9 @@ test uses it.
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import pytest
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rtstone.documents.run import Run
     from rtstone.inputs.budget import Budget
 
+_T = TypeVar("_T")
 _BEFORE = pytest.StashKey[int]()  # measurements before the test and its fixtures
 _TOLD = pytest.StashKey[set[str]]()  # runs whose ids are in the report already
 _CHECKED = pytest.StashKey["Checked"]()
@@ -37,6 +38,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--rtstone-budget", metavar="FILE", type=Path,
         help="a budget that all that the fixture rtstone_run measures is held against",
+    )  # fmt: skip
+    group.addoption(
+        "--rtstone-baseline", metavar="URL",
+        help="runs of a results server that what rtstone_run measures must not be worse than: "
+        "https://HOST/p/PROJECT/series/KEY, those of a series since its last change",
     )  # fmt: skip
     group.addoption(
         "--rtstone-unfit", choices=("fail", "skip"), default="fail",
@@ -70,23 +76,48 @@ class Checked:
         return [entry.where for entry in self.budget.entries]
 
 
-class Runner:
-    """Measures, and checks results against the budget, if any."""
+class Compared:
+    """Runs of a results server that others must not be worse than."""
 
-    def __init__(self, target: str, checked: Checked | None) -> None:
+    def __init__(self, url: str) -> None:
+        from tempfile import TemporaryDirectory
+
+        from rtstone.remote.fetch import earlier
+        from rtstone.store.rundir import load
+
+        self._url = url
+        with TemporaryDirectory(prefix="rtstone-baseline-") as folder:
+            self._runs = [load(path) for path in earlier(url, Path(folder))]
+
+    def check(self, run: Run) -> Gate | None:
+        """Return the verdicts on the cases of a run, None if the others have none of these."""
+        from rtstone.stats.trend.baseline import gate
+
+        benches = {result.bench for one in self._runs for result in one.results}
+        if not any(result.bench in benches for result in run.results):
+            return None
+        return gate(run, self._runs, self._url)
+
+
+class Runner:
+    """Measures, and checks results against the budget and earlier runs, if any are named."""
+
+    def __init__(self, target: str, gates: Sequence[Checked | Compared]) -> None:
         self._target = target
-        self._checked = checked
+        self._gates = gates
 
     def __call__(self, bench: str, **asked: Any) -> Measured:
         """Measure as rtstone.run does, on the session's target.  Fails the test beyond a limit."""
         import rtstone
 
         measured = rtstone.run(bench, **{"target": self._target, **asked})
-        gate = self._checked.check(measured.run) if self._checked else None
-        if gate is not None and gate.exit_code:
-            from rtstone.report.check import text as checked
+        for one in self._gates:
+            gate = one.check(measured.run)
+            if gate is not None and gate.exit_code:
+                from rtstone.report.check import text as checked
 
-            pytest.fail("\n".join(line.plain for line in checked.gate_lines(gate)), pytrace=False)
+                told = "\n".join(line.plain for line in checked.gate_lines(gate))
+                pytest.fail(told, pytrace=False)
         return measured
 
 
@@ -94,18 +125,28 @@ class Runner:
 def rtstone_run(request: pytest.FixtureRequest) -> Runner:
     """rtstone.run on --rtstone-target: ``rtstone_run("dk.periodic", load="heavy")``.
 
-    With --rtstone-budget the test fails unless the limits that concern the case are kept.
+    With --rtstone-budget the test fails unless the limits that concern the case are kept; with
+    --rtstone-baseline unless it is shown that it is not worse.
     """
     config = request.config
     path: Path | None = config.getoption("--rtstone-budget")
     if path is not None and _CHECKED not in config.stash:
-        from rtstone.errors import UsageError
+        config.stash[_CHECKED] = _named("--rtstone-budget", lambda: Checked(path))
+    gates: list[Checked | Compared] = [config.stash[_CHECKED]] if _CHECKED in config.stash else []
+    url: str | None = config.getoption("--rtstone-baseline")
+    if url is not None:
+        gates.append(_named("--rtstone-baseline", lambda: Compared(url)))
+    return Runner(config.getoption("--rtstone-target"), gates)
 
-        try:
-            config.stash[_CHECKED] = Checked(path)
-        except UsageError as error:
-            raise pytest.UsageError(f"--rtstone-budget: {error}") from error
-    return Runner(config.getoption("--rtstone-target"), config.stash.get(_CHECKED, None))
+
+def _named(option: str, made: Callable[[], _T]) -> _T:
+    """Return what an option names.  Raises pytest.UsageError."""
+    from rtstone.errors import RtstoneError
+
+    try:
+        return made()
+    except RtstoneError as error:
+        raise pytest.UsageError(f"{option}: {error}") from error
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

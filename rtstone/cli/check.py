@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from rtstone.documents.check import Gate
 
 _FILE = click.Path(path_type=Path)
-_MOST = 20  # runs of a series that a run is compared with
 
 
 @click.command("check")
@@ -167,11 +166,10 @@ def _earlier(name: str, run_id: str) -> list[Path]:
     """Return the directories of the runs that a name or URL stands for, for this run."""
     if not is_url(name):
         return [find(name)]
-    from rtstone.remote.fetch import baseline, fetch, named
+    from rtstone.remote.fetch import earlier
 
-    of = named(name)
     with working("fetching runs"):
-        return baseline(of, _MOST, scratch(), run_id) if of.series else [fetch(of, scratch())]
+        return earlier(name, scratch(), run_id)
 
 
 def _followed(name: str, last: int) -> Gate:

@@ -15,6 +15,7 @@ from rtstone.store.places import LOG, PLAN
 
 _RUN = re.compile(r"/runs/([A-Za-z0-9][A-Za-z0-9._-]{0,149})")
 _SERIES = re.compile(r"(?:/series/)?([0-9a-f]{16})")
+MOST = 20  # runs of a series that a run is compared with
 _LOGS = 1000  # of one run: it was resumed as often
 
 
@@ -61,6 +62,15 @@ def _fetch(server: Server, run_id: str, into: Path) -> Path:
             raise
         (path / name).write_bytes(found.body)
     raise TargetError(f"{server.where}: run {run_id} has more than {_LOGS} logs")
+
+
+def earlier(url: str, into: Path, run_id: str = "") -> list[Path]:
+    """Fetch the runs that a URL names for comparing: a single one, or those of a series.
+
+    ``run_id``: of the run that is compared with them.  Raises UsageError, TargetError.
+    """
+    of = named(url)
+    return [fetch(of, into)] if of.run else baseline(of, MOST, into, run_id)
 
 
 def baseline(of: Named, most: int, into: Path, run_id: str) -> list[Path]:

@@ -630,27 +630,32 @@ def test_memory_is_constant_over_a_run() -> None:
 
 @realtime
 def test_a_stall_of_8_ms_on_this_machine() -> None:
-    """A task with a higher priority occupies the CPU during a release of a 1 ms task."""
+    """A task with a higher priority occupies the CPU during a release of a 1 ms task.
+
+    The task reads the clock when it gets the CPU back: after the last look at the clock with the
+    higher priority, and before the first one without real-time priority, which has to wait for it.
+    """
     period, offset, length = 1_000_000, 500_000, 8_000_000
     allowed = os.sched_getaffinity(0)
     cpu = max(allowed)
     agent = Agent()
     begun = agent.begin(f"dk.periodic align={offset} cpus={cpu} samples=0 time=900000000")
-    release = time.monotonic_ns() // period * period + 20 * period + offset
+    between = time.monotonic_ns() // period * period + 20 * period  # two releases
     try:
         os.sched_setaffinity(0, {cpu})
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(99))
-        time.sleep((release - period // 2 - time.monotonic_ns()) / 1e9)
-        while (now := time.monotonic_ns()) < release + length:
+        time.sleep((between - time.monotonic_ns()) / 1e9)
+        release = (time.monotonic_ns() - offset) // period * period + period + offset  # the next
+        while (last := time.monotonic_ns()) < release + length:
             pass
     finally:
         os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+        first = time.monotonic_ns()
         os.sched_setaffinity(0, allowed)
     found = pick(begun + agent.rest("bye"), "result")[0]
-    lateness = now - release
-    value = min((v for v, _, _ in found["worst"]), key=lambda v: abs(v - lateness))
-    assert value == pytest.approx(lateness, rel=0.01)
-    assert found["missed"] >= (lateness - 1) // period
+    least, most = last - release, first - release
+    assert [v for v, _, _ in found["worst"] if least <= v <= most], (least, most, found["worst"])
+    assert found["missed"] >= (least - 1) // period
 
 
 # ---- cold caches ----------------------------------------------------------------------------

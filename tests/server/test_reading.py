@@ -140,6 +140,32 @@ def test_single_runs_of_a_machine_are_too_few(copied: Copied, cli: Cli, places: 
     assert cli("check", slower, "--baseline", slower).status == 2
 
 
+def test_a_test_fails_if_what_it_measures_is_worse_than_a_series(
+    served: Served, copied: Copied, pytester: pytest.Pytester
+) -> None:
+    for n in range(3):
+        copied(f"r-{n}", day=NOW - 3 + n)
+    served.settled()
+    pytester.makepyfile(
+        """
+        def test_of_the_same_model(rtstone_run):
+            rtstone_run("sem.post.higher", target="sim", time="20ms")
+
+        def test_of_a_slower_one(rtstone_run):
+            rtstone_run("sem.post.higher", target="sim:ose-like", time="20ms")
+
+        def test_of_another_bench(rtstone_run):
+            rtstone_run("sem.try.free", target="sim", time="1ms")
+        """
+    )
+    address = f"{served.url}/p/main#{key(served, 'sem.post.higher')}"
+    done = pytester.runpytest_inprocess("--rtstone-baseline", address)
+    done.assert_outcomes(passed=2, failed=1)
+    done.stdout.fnmatch_lines(["*failed*sem.post.higher*against the earlier runs*"])
+    nothing = pytester.runpytest_inprocess("--rtstone-baseline", f"{served.url}/p/main#x")
+    assert nothing.ret != 0
+
+
 def test_a_server_that_lies_is_told_in_a_line(cli: Cli) -> None:
     answers = {
         "plan.json": b"{", "wire.log": b"\xff\xfe", "observations": b'{"runs": 3, "left": 0}\n',
