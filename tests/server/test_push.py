@@ -178,7 +178,7 @@ def test_a_line_that_breaks_again_and_again_costs_nothing(
     monkeypatch.setattr("rtstone.remote.push._LONGEST_S", 0.2)
     own(template, "r-1")
     host, port = served.url.removeprefix("http://").split(":")
-    relay = Cutting((host, int(port)), 4_000)
+    relay = Cutting((host, int(port)), 2_000)
     relay.start()
     try:
         done = cli("push", relay.url, "r-1")
