@@ -10,10 +10,11 @@ from typing import NamedTuple
 from rtstone.documents.server import SeriesView
 from rtstone.errors import TargetError, UsageError
 from rtstone.remote.address import Address, address
-from rtstone.remote.http import Refused, Server
+from rtstone.remote.http import LARGEST, Refused, Server
 from rtstone.store.places import LOG, PLAN
 
-_RUN = re.compile(r"/runs/([A-Za-z0-9][A-Za-z0-9._-]{0,149})")
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,149}")  # of a run: the name of its directory, too
+_RUN = re.compile(rf"/runs/({_ID.pattern})")
 _SERIES = re.compile(r"(?:/series/)?([0-9a-f]{16})")
 MOST = 20  # runs of a series that a run is compared with
 _LOGS = 1000  # of one run: it was resumed as often
@@ -50,8 +51,11 @@ def fetch(of: Named, into: Path) -> Path:
 
 
 def _fetch(server: Server, run_id: str, into: Path) -> Path:
+    if not _ID.fullmatch(run_id):  # the server says it
+        raise TargetError(f"{server.where} names a run as none is called: '{run_id[:150]}'")
     path = into / run_id
-    path.mkdir(mode=0o700, exist_ok=True)
+    path.mkdir(mode=0o700)
+    size = 0
     names = [PLAN, LOG, *(f"wire-{number}.log" for number in range(2, _LOGS))]
     for name in names:
         try:
@@ -60,7 +64,11 @@ def _fetch(server: Server, run_id: str, into: Path) -> Path:
             if error.status == 404 and name not in (PLAN, LOG):
                 return path
             raise
-        (path / name).write_bytes(found.body)
+        size += len(found.body)
+        if size > LARGEST:
+            raise TargetError(f"{server.where} sends more than {LARGEST} bytes of run {run_id}")
+        with (path / name).open("xb") as file:
+            file.write(found.body)
     raise TargetError(f"{server.where}: run {run_id} has more than {_LOGS} logs")
 
 

@@ -13,7 +13,8 @@ from time import time
 import msgspec
 import pytest
 
-from rtstone.errors import UsageError
+from rtstone.errors import TargetError, UsageError
+from rtstone.remote import fetch as fetching
 from rtstone.remote.fetch import named
 from rtstone.server.places import MAIN, Places
 from rtstone.server.settings import Settings
@@ -164,6 +165,22 @@ def test_a_test_fails_if_what_it_measures_is_worse_than_a_series(
     done.stdout.fnmatch_lines(["*failed*sem.post.higher*against the earlier runs*"])
     nothing = pytester.runpytest_inprocess("--rtstone-baseline", f"{served.url}/p/main#x")
     assert nothing.ret != 0
+
+
+@pytest.mark.parametrize("name", ["../victim", "/tmp/victim", "a/b", "", ".", "..", "a" * 151])
+def test_a_server_names_no_place_to_write_to(
+    served: Served, copied: Copied, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Run ids come from the server, and are names of directories here."""
+    copied("r-1", day=NOW - 1)
+    served.settled()
+    monkeypatch.setattr(fetching, "since_last_change", lambda *_: [name])
+    (tmp_path / "into").mkdir()
+    of = named(f"{served.url}/p/main#{key(served, 'dk.periodic')}")
+    with pytest.raises(TargetError, match="as none is called"):
+        fetching.baseline(of, 20, tmp_path / "into", "")
+    assert list((tmp_path / "into").iterdir()) == []
+    assert not (tmp_path / "victim").exists()
 
 
 def test_a_server_that_lies_is_told_in_a_line(cli: Cli) -> None:
