@@ -136,7 +136,8 @@ def _serve(asked: Settings) -> None:
 
 def _first_line(asked: Settings) -> str:
     """Return what is told at the start: where, how much, who may read."""
-    from rtstone.server.places import RUN_ID, Places
+    from rtstone.server.places import Places
+    from rtstone.store.places import RUN_ID
 
     places = Places(asked.store)
     projects = places.projects()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import msgspec
@@ -35,3 +36,11 @@ class Observation(NamedTuple):
         """The run with this result alone."""
         benches = [self.table] if self.table else []
         return structs.replace(self.run, results=[self.result], benches=benches)
+
+
+def observed(run: Run) -> Iterator[Observation]:
+    """Yield the results of a run as observations, each with all that the run has of it."""
+    head = structs.replace(run, results=[], benches=[])
+    known = {table.id: table for table in run.benches}
+    for place, result in enumerate(run.results):
+        yield Observation(head, place, result, known.get(result.bench))

@@ -69,11 +69,6 @@ class Address(NamedTuple):
         return self.host in {"localhost", "::1"} or self.host.startswith("127.")
 
 
-def is_url(text: str) -> bool:
-    """Return whether a word of the command line is the URL of a server."""
-    return text.startswith(("http://", "https://"))
-
-
 def address(url: str) -> Address:
     """Return what a URL names.  Raises UsageError."""
     try:

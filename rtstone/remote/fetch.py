@@ -11,10 +11,9 @@ from rtstone.documents.server import SeriesView
 from rtstone.errors import TargetError, UsageError
 from rtstone.remote.address import Address, address
 from rtstone.remote.http import LARGEST, Refused, Server
-from rtstone.store.places import LOG, PLAN
+from rtstone.store.places import LOG, PLAN, RUN_ID
 
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,149}")  # of a run: the name of its directory, too
-_RUN = re.compile(rf"/runs/({_ID.pattern})")
+_RUN = re.compile(rf"/runs/({RUN_ID.pattern})")
 _SERIES = re.compile(r"(?:/series/)?([0-9a-f]{16})")
 MOST = 20  # runs of a series that a run is compared with
 _LOGS = 1000  # of one run: it was resumed as often
@@ -51,7 +50,7 @@ def fetch(of: Named, into: Path) -> Path:
 
 
 def _fetch(server: Server, run_id: str, into: Path) -> Path:
-    if not _ID.fullmatch(run_id):  # the server says it
+    if not RUN_ID.fullmatch(run_id):  # the server says it
         raise TargetError(f"{server.where} names a run as none is called: '{run_id[:150]}'")
     path = into / run_id
     path.mkdir(mode=0o700)

@@ -7,10 +7,8 @@ from typing import NamedTuple
 from urllib.parse import urlencode
 
 import msgspec
-from msgspec import structs
 
-from rtstone.documents.observation import Observation
-from rtstone.documents.run import Run
+from rtstone.documents.observation import Observation, observed
 from rtstone.documents.server import Observed, ObservedRun
 from rtstone.errors import TargetError
 from rtstone.printable import parsed
@@ -43,14 +41,5 @@ def observations(url: str, benches: Sequence[str]) -> Fetched:
         raise TargetError(f"{at.server} sends no results: {error}") from error
     if len(runs) != head.runs:
         raise TargetError(f"{at.server} sent {len(runs)} of {head.runs} runs; try again")
-    found = [one for told in runs if told.run for one in _of(told.run)]
+    found = [one for told in runs if told.run for one in observed(told.run)]
     return Fetched(found, head.left, [told.damaged for told in runs if told.damaged])
-
-
-def _of(run: Run) -> list[Observation]:
-    head = structs.replace(run, results=[], benches=[])
-    known = {table.id: table for table in run.benches}
-    return [
-        Observation(head, place, result, known.get(result.bench))
-        for place, result in enumerate(run.results)
-    ]

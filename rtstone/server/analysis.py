@@ -18,7 +18,7 @@ import msgspec
 import sqlalchemy as sql
 from sqlalchemy.engine import Connection
 
-from rtstone.documents.observation import Observation
+from rtstone.documents.observation import Observation, observed
 from rtstone.documents.run import Run
 from rtstone.documents.trend import Change, Metric, Series
 from rtstone.errors import UsageError
@@ -132,12 +132,9 @@ def _read(database: Database, places: Places, task: _Task) -> tuple[list[Observa
 
 
 def _observed(run: Run) -> Iterator[Observation]:
-    head = msgspec.structs.replace(run, results=[], benches=[], slopes=[], notes=[], command=[])
-    known = {table.id: table for table in run.benches}
-    for place, result in enumerate(run.results):
-        if result.n or result.status != "ok":
-            slim = msgspec.structs.replace(result, **_SLIM)
-            yield Observation(head, place, slim, known.get(result.bench))
+    for one in observed(msgspec.structs.replace(run, slopes=[], notes=[], command=[])):
+        if one.result.n or one.result.status != "ok":
+            yield one._replace(result=msgspec.structs.replace(one.result, **_SLIM))
 
 
 def _followed(line: Line, level: float) -> Sequence[Series]:

@@ -31,7 +31,7 @@ from rtstone.printable import parsed
 from rtstone.server.places import ARRIVING, Places
 from rtstone.store import atomic
 from rtstone.store.arriving import is_whole
-from rtstone.store.places import LARGEST, LOG, PLAN, UNREADABLE, lock, regular
+from rtstone.store.places import LARGEST, LOG, PLAN, RUN_ID, UNREADABLE, lock, regular
 
 ID = re.compile(r"[0-9a-f]{32}")
 MANIFEST, BLOB = "manifest.json", "blob"
@@ -63,7 +63,7 @@ class Blob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is to come."""
 
-    run_id: Annotated[str, msgspec.Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-9._-]{0,149}\Z")]
+    run_id: Annotated[str, msgspec.Meta(pattern=rf"\A{RUN_ID.pattern}\Z")]
     blob: Blob
     files: list[File]
 

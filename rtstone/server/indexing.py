@@ -14,13 +14,13 @@ import msgspec
 import sqlalchemy as sql
 from sqlalchemy.engine import Connection
 
-from rtstone.documents.observation import Observation
+from rtstone.documents.observation import observed
 from rtstone.documents.plan import NONE
 from rtstone.documents.run import Result, Run
 from rtstone.errors import UsageError
 from rtstone.report.parts.words import Named, telling
 from rtstone.report.run.answer import answer
-from rtstone.server.database import Database, one_writer, pairs, unless_there
+from rtstone.server.database import one_writer, pairs, unless_there
 from rtstone.server.schema import points, runs, series, tags, targets
 from rtstone.stats.evaluate import evaluate_run
 from rtstone.stats.trend.series import Line, identity, label, lines
@@ -44,31 +44,16 @@ class Found(NamedTuple):
 def fingerprint(path: Path) -> str:
     """Return a hash of what was measured in a directory: its plan and logs, in their order.
 
-    The number of arrival is left out, which every store gives anew.  Raises UsageError.
+    The number of arrival is left out, which every store gives anew.  Of a run without a plan or a
+    log, as a copied document, it is that of the document.  Raises UsageError.
     """
+    if not ((path / PLAN).exists() and (path / LOG).exists()):
+        return hashlib.sha256(msgspec.json.encode(load(path))).hexdigest()
     plan, texts = logs(path)
     told = hashlib.sha256(msgspec.json.encode(msgspec.structs.replace(plan, arrival=0)))
     for text in texts:
         told.update(hashlib.sha256(text).digest())
     return told.hexdigest()
-
-
-def fingerprint_or_document(path: Path) -> str:
-    """Return the fingerprint of a run; of one without a plan, as a copied document, that of it."""
-    if (path / PLAN).exists() and (path / LOG).exists():
-        return fingerprint(path)
-    return hashlib.sha256(msgspec.json.encode(load(path))).hexdigest()
-
-
-def index(database: Database, project: str, path: Path, *, arrived: float) -> int | None:
-    """Index the run in a directory, and return its number; None if it is indexed already.
-
-    ``arrived``: when it came, in s since 1970.  A run that was indexed with other content is
-    indexed again.  Raises UsageError for what cannot be read.
-    """
-    found = examine(path, arrived)
-    with database.writing() as connection:
-        return add(connection, database.project(connection, project), [found])[0]
 
 
 # ---- reading ------------------------------------------------------------------------------------
@@ -82,7 +67,7 @@ def examine(path: Path, arrived: float) -> Found:
     name, _ = identity(run)
     row = {
         "run_id": run.run_id,
-        "fingerprint": fingerprint_or_document(path),
+        "fingerprint": fingerprint(path),
         "created": run.created[:64],
         "begun": seconds(run.created, arrived),
         "arrived": arrived,
@@ -134,13 +119,7 @@ def _tags(run: Run, row: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _series(run: Run) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
     """Yield the row of each series that has results of the run, and the rows of these."""
-    head = msgspec.structs.replace(run, results=[], benches=[])
-    known = {table.id: table for table in run.benches}
-    seen = [
-        Observation(head, place, result, known.get(result.bench))
-        for place, result in enumerate(run.results)
-        if result.n or result.status != "ok"
-    ]
+    seen = [one for one in observed(run) if one.result.n or one.result.status != "ok"]
     for line in lines(seen):
         yield series_row(line), [_point(one.place, one.result) for one in line.runs[0]]
 

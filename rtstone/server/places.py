@@ -11,10 +11,10 @@ import re
 from pathlib import Path
 
 from rtstone.errors import UsageError
+from rtstone.store.places import RUN_ID
 
 MAIN = "main"
 NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?")
-RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,149}")
 DELETED = "deleted.jsonl"  # in a project's store: runs that were removed, a line each
 ARRIVING = ".arriving"  # among the runs: uploads that are not complete
 

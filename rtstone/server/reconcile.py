@@ -30,7 +30,7 @@ from rtstone.server.indexing import (
     examine,
     of_directory,
 )
-from rtstone.server.places import DELETED, RUN_ID, Places
+from rtstone.server.places import DELETED, Places
 from rtstone.server.schema import (
     analyses,
     deletions,
@@ -41,7 +41,7 @@ from rtstone.server.schema import (
     tags,
     targets,
 )
-from rtstone.store.places import RUN, opened
+from rtstone.store.places import RUN, RUN_ID, opened
 from rtstone.store.rundir import uncollected
 
 _AT_ONCE = 100  # runs that are written in one transaction

@@ -33,7 +33,7 @@ from rtstone.printable import parsed
 from rtstone.server import access, audit, retention
 from rtstone.server.arrival import Appending, Arrival, Manifest, Other, is_stored
 from rtstone.server.database import Database
-from rtstone.server.indexing import Found, add, fingerprint_or_document
+from rtstone.server.indexing import Found, add, fingerprint
 from rtstone.server.places import Places
 from rtstone.server.schema import campaigns, deletions, projects, runs
 from rtstone.store.arriving import take_in
@@ -203,7 +203,7 @@ def _take_in(run: _Coming) -> None:
         except StoreError as error:
             raise StoreError("runs cannot be stored; make room on the server") from error
     if not fresh:
-        there = fingerprint_or_document(places.run(project, run.manifest.run_id))
+        there = fingerprint(places.run(project, run.manifest.run_id))
         if there != found.row["fingerprint"]:
             raise Other("there is another one of that id, with other results")
     try:

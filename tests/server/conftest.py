@@ -9,6 +9,7 @@ import socket
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -21,6 +22,7 @@ from rtstone.cli.main import _status
 from rtstone.documents.plan import Plan
 from rtstone.documents.run import Result, Run, Value
 from rtstone.server.database import Database
+from rtstone.server.indexing import add, examine
 from rtstone.server.places import MAIN, Places
 from rtstone.server.schema import metadata
 from rtstone.store import places as stores
@@ -166,6 +168,20 @@ def database(places: Places, database_url: str | None) -> Iterator[Database]:
     """Return an empty database, of each kind."""
     with contextlib.closing(Database(database_url, places.store)) as found:
         yield found
+
+
+def index(database: Database, project: str, path: Path, *, arrived: float) -> int | None:
+    """Index the run in a directory; return its number, None if it is there with that content."""
+    found = examine(path, arrived)
+    with database.writing() as connection:
+        return add(connection, database.project(connection, project), [found])[0]
+
+
+def at_once(work: Callable[[], None], number: int) -> None:
+    """Do it in so many threads at once, and raise what any of them raised."""
+    with ThreadPoolExecutor(number) as threads:
+        for one in [threads.submit(work) for _ in range(number)]:
+            one.result()
 
 
 def counts(database: Database) -> dict[str, int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from contextlib import closing
 
 import pytest
@@ -14,6 +13,7 @@ from rtstone.errors import StoreError, UsageError
 from rtstone.server.database import FILE, Database
 from rtstone.server.places import Places
 from rtstone.server.schema import metadata
+from tests.server.conftest import at_once
 
 
 def test_the_versions_make_the_tables_of_the_schema(database: Database) -> None:
@@ -26,21 +26,11 @@ def test_the_versions_make_the_tables_of_the_schema(database: Database) -> None:
 def test_servers_that_start_at_once_do_not_collide(
     places: Places, database_url: str | None
 ) -> None:
-    failed: list[BaseException] = []
-
     def start() -> None:
-        try:
-            with closing(Database(database_url, places.store)) as found, found.reading() as there:
-                assert there.execute(sql.text("SELECT count(*) FROM runs")).scalar() == 0
-        except BaseException as error:
-            failed.append(error)
+        with closing(Database(database_url, places.store)) as found, found.reading() as there:
+            assert there.execute(sql.text("SELECT count(*) FROM runs")).scalar() == 0
 
-    workers = [threading.Thread(target=start) for _ in range(4)]
-    for one in workers:
-        one.start()
-    for one in workers:
-        one.join()
-    assert failed == []
+    at_once(start, 4)
 
 
 def test_a_database_of_a_newer_version_is_refused(

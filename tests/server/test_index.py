@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import threading
 from collections.abc import Callable
 from contextlib import closing
 
@@ -16,12 +15,11 @@ from rtstone.documents.run import Run
 from rtstone.errors import UsageError
 from rtstone.server import reconcile as reconcile_module
 from rtstone.server.database import Database
-from rtstone.server.indexing import index
 from rtstone.server.places import MAIN, Places
 from rtstone.server.reconcile import Reconciler, rebuild, reconcile, verify
 from rtstone.server.schema import points, runs, series, tags, targets, tokens
 from rtstone.store.places import LOG, PLAN, RUN
-from tests.server.conftest import BEGUN, DAY, Copied, Template, counts
+from tests.server.conftest import BEGUN, DAY, Copied, Template, at_once, counts, index
 
 
 def test_a_run_is_indexed_with_what_it_says(
@@ -89,21 +87,12 @@ def test_many_servers_index_one_run_once(
     database: Database, copied: Copied, places: Places
 ) -> None:
     paths = [copied(f"20261101-{n}", day=n) for n in range(6)]
-    failed: list[BaseException] = []
 
     def work() -> None:
-        try:
-            for path in paths:
-                index(database, MAIN, path, arrived=1.0)
-        except BaseException as error:
-            failed.append(error)
+        for path in paths:
+            index(database, MAIN, path, arrived=1.0)
 
-    workers = [threading.Thread(target=work) for _ in range(3)]
-    for one in workers:
-        one.start()
-    for one in workers:
-        one.join()
-    assert failed == []
+    at_once(work, 3)
     assert (counts(database)["runs"], counts(database)["points"]) == (6, 18)
     assert verify(database, places) == []
 

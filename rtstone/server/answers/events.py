@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from rtstone.documents.server import Seen
 from rtstone.report.trend.text import switch
-from rtstone.server.pages.overview import LABELS, size, value
+from rtstone.server.pages.overview import LABELS, by_event, size, value
 
 _SPACE = uuid.UUID("5b7c0a0e-7c1b-4c5e-9f3a-2d9b7c1e8f60")  # of the ids of events
 
@@ -61,7 +61,6 @@ def told(one: Seen) -> str:
 
 def events(project: str, changes: Iterable[Seen]) -> list[Event]:
     """Return the events of changes, in the order of these."""
-    found: dict[tuple[str, str], list[Seen]] = {}
-    for one in changes:
-        found.setdefault((one.series.target, one.at_run), []).append(one)
-    return [Event(project, target, run, some) for (target, run), some in found.items()]
+    return [
+        Event(project, some[0].series.target, some[0].at_run, some) for some in by_event(changes)
+    ]

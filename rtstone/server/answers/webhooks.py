@@ -42,6 +42,9 @@ _log = logging.getLogger("rtstone.server")
 def announce(database: Database, places: Places, settings: Settings) -> None:
     """Note for delivery what got worse and has not been told yet."""
     for project in places.projects():
+        with database.reading() as connection:
+            if not queries.unannounced(connection, project, NEWS_DAYS):
+                continue
         with database.writing() as connection:
             one_writer(connection, database.project(connection, project))
             fresh = queries.unannounced(connection, project, NEWS_DAYS)

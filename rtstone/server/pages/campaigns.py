@@ -33,7 +33,7 @@ def campaign(request: Request) -> Response:
     """Show the matrix of a campaign: what is there, and what is still to come as it was told."""
     project, name = project_of(request), request.path_params["name"]
     with request.app.state.database.reading() as connection:
-        told, _, there = queries.campaign_state(connection, project, name)
+        told, there = queries.campaign_state(connection, project, name)
     state = _state(name, told, there)
     if wants_json(request):
         return document(state)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -40,7 +40,7 @@ def overview(request: Request) -> Response:
     project = project_of(request)
     with request.app.state.database.reading() as connection:
         told = queries.overview(connection, project)
-        events = _events(told.worse)
+        events = by_event(told.worse)
         sides = [
             queries.around(connection, project, event[0].series.target, event[0].at_run)
             for event in events
@@ -61,10 +61,10 @@ def overview(request: Request) -> Response:
 _Event = list[Seen]  # the changes of the series of a target at one run
 
 
-def _events(worse: Sequence[Seen]) -> list[_Event]:
-    """Return the changes that came with the same run of a target together, newest first."""
+def by_event(changes: Iterable[Seen]) -> list[_Event]:
+    """Return the changes that came with the same run of a target together, in their order."""
     found: dict[tuple[str, str], _Event] = {}
-    for one in worse:
+    for one in changes:
         found.setdefault((one.series.target, one.at_run), []).append(one)
     return list(found.values())
 

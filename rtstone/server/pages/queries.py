@@ -30,6 +30,7 @@ from rtstone.documents.server import (
 )
 from rtstone.documents.trend import Change
 from rtstone.documents.trend import Series as Followed
+from rtstone.server.database import pairs
 from rtstone.server.indexing import seconds as _seconds
 from rtstone.server.schema import (
     analyses,
@@ -61,6 +62,10 @@ _RUN = [
                  "results", "grade", "verdict")
 ]  # fmt: skip
 _SERIES = [series.c[name] for name in SeriesHead.__struct_fields__]
+_CHANGES = (  # with the series that they are of, as `_change` takes them
+    sql.select(*_SERIES, *(column for column in changes.c if column.name != "series"))
+    .join(series, series.c.id == changes.c.series)
+)  # fmt: skip
 
 
 def told(seconds: float) -> str:
@@ -99,6 +104,17 @@ def _head(row: Any) -> SeriesHead:
     )  # fmt: skip
 
 
+def _series(connection: Connection, name: str, key: str) -> Any:
+    """Return the number of a series and what its head is made of.  Raises HTTPException 404."""
+    project = project_id(connection, name)
+    row = connection.execute(
+        sql.select(series.c.id, *_SERIES).where(series.c.project == project, series.c.key == key)
+    ).first()
+    if row is None:
+        raise HTTPException(404, f"no series '{key}', in project {name}")
+    return row
+
+
 # ---- overview -----------------------------------------------------------------------------------
 
 
@@ -116,27 +132,33 @@ def all_projects(connection: Connection, names: Iterable[str]) -> list[Project]:
         counted = sql.select(sql.func.count(), sql.func.sum(targets.c.runs),
                              sql.func.max(targets.c.last_begun)).where(mine)  # fmt: skip
         many, total, last = connection.execute(counted).one()
-        worse = connection.execute(_worse(number, since, sql.func.count())).scalar_one()
+        worse = sql.select(sql.func.count()).select_from(changes).where(_worse(number, since))
         found.append(Project(
-            name=name, runs=total or 0, targets=many, worse=worse,
+            name=name, runs=total or 0, targets=many,
+            worse=connection.execute(worse).scalar_one(),
             last=None if last is None else told(last),
         ))  # fmt: skip
     return found
 
 
-def _worse(project: int, since: float, *columns: Any) -> sql.Select[Any]:
-    return sql.select(*columns).select_from(changes).where(
+def _worse(project: int, since: float) -> Any:
+    """Return the condition that a change of a project is one for the worse since then."""
+    return sql.and_(
         changes.c.project == project, changes.c.verdict == "worse", changes.c.begun >= since
-    )  # fmt: skip
+    )
 
 
 def overview(connection: Connection, name: str) -> Overview:
     """Return the state of a project."""
     project, now = project_id(connection, name), time()
     since = now - DAYS * DAY
-    by_target = _worse(project, since, series.c.target, sql.func.count())
-    by_target = by_target.join(series, series.c.id == changes.c.series).group_by(series.c.target)
-    worse = {target: number for target, number in connection.execute(by_target)}  # noqa: C416
+    by_target = (
+        sql.select(series.c.target, sql.func.count())
+        .join(changes, changes.c.series == series.c.id)
+        .where(_worse(project, since))
+        .group_by(series.c.target)
+    )
+    worse = pairs(connection, by_target)
     query = (
         sql.select(targets, *_RUN)
         .join(runs, runs.c.id == targets.c.last_run)
@@ -163,14 +185,8 @@ def _target(row: Any, now: float, worse: int) -> TargetState:
 
 
 def _seen(connection: Connection, project: int, since: float, most: int) -> Iterable[Seen]:
-    query = (
-        _worse(project, since, *_SERIES, changes)
-        .join(series, series.c.id == changes.c.series)
-        .order_by(changes.c.begun.desc(), changes.c.id)
-        .limit(most)
-    )
-    names = [column.name for column in changes.c if column.name != "series"]
-    query = query.with_only_columns(*_SERIES, *(changes.c[name] for name in names))
+    query = _CHANGES.where(_worse(project, since))
+    query = query.order_by(changes.c.begun.desc(), changes.c.id).limit(most)
     return map(_change, connection.execute(query))
 
 
@@ -216,9 +232,7 @@ class Unannounced(NamedTuple):
 def unannounced(connection: Connection, name: str, days: int) -> list[Unannounced]:
     """Return the changes for the worse that were not announced, oldest first."""
     query = (
-        sql.select(*_SERIES, *(c for c in changes.c if c.name != "series"))
-        .join(series, series.c.id == changes.c.series)
-        .join(projects, projects.c.id == changes.c.project)
+        _CHANGES.join(projects, projects.c.id == changes.c.project)
         .where(projects.c.name == name, changes.c.verdict == "worse", changes.c.notified.is_(None))
         .order_by(changes.c.begun, changes.c.id)
     )
@@ -241,12 +255,7 @@ def standing(connection: Connection, name: str, key: str, metric: str) -> Standi
 
     Raises HTTPException 404.
     """
-    project = project_id(connection, name)
-    row = connection.execute(
-        sql.select(series.c.id, *_SERIES).where(series.c.project == project, series.c.key == key)
-    ).first()
-    if row is None:
-        raise HTTPException(404, f"no series '{key}', in project {name}")
+    row = _series(connection, name, key)
     newest = (
         sql.select(points.c[metric])
         .join(runs, runs.c.id == points.c.run)
@@ -330,18 +339,13 @@ def series_list(connection: Connection, name: str, target: str) -> SeriesList:
         .where(mine, changes.c.verdict == "worse")
         .group_by(series.c.key)
     )
-    worse = {key: number for key, number in connection.execute(counted)}  # noqa: C416
+    worse = pairs(connection, counted)
     return SeriesList(project=name, target=target, series=found, changes=worse)
 
 
 def series_view(connection: Connection, name: str, key: str) -> SeriesView:
     """Return a series.  Raises HTTPException 404."""
-    project = project_id(connection, name)
-    row = connection.execute(
-        sql.select(series.c.id, *_SERIES).where(series.c.project == project, series.c.key == key)
-    ).first()
-    if row is None:
-        raise HTTPException(404, f"no series '{key}', in project {name}")
+    row = _series(connection, name, key)
     query = (
         sql.select(analyses.c.document)
         .where(analyses.c.series == row.id)
@@ -354,10 +358,7 @@ def series_view(connection: Connection, name: str, key: str) -> SeriesView:
     earlier = [
         _change(one)
         for one in connection.execute(
-            sql.select(*_SERIES, *(c for c in changes.c if c.name != "series"))
-            .join(series, series.c.id == changes.c.series)
-            .where(changes.c.series == row.id)
-            .order_by(changes.c.begun.desc())
+            _CHANGES.where(changes.c.series == row.id).order_by(changes.c.begun.desc())
         )
         if (one.metric, one.at_run) not in known
     ]
@@ -478,8 +479,8 @@ def all_campaigns(connection: Connection, name: str) -> Campaigns:
 
 def campaign_state(
     connection: Connection, name: str, campaign: str
-) -> tuple[CampaignState | None, float | None, Sequence[Any]]:
-    """Return what was told of a campaign, when, and the rows of its runs in their order.
+) -> tuple[CampaignState | None, Sequence[Any]]:
+    """Return what was told of a campaign, and the rows of its runs in their order.
 
     Raises HTTPException 404 if there is neither.
     """
@@ -495,6 +496,5 @@ def campaign_state(
     there = connection.execute(query).all()
     if row is None and not there:
         raise HTTPException(404, f"no campaign '{campaign}', in project {name}")
-    if row is None:
-        return None, None, there
-    return msgspec.json.decode(row.state, type=CampaignState), row.told, there
+    told = None if row is None else msgspec.json.decode(row.state, type=CampaignState)
+    return told, there

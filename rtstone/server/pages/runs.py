@@ -20,7 +20,7 @@ from rtstone.server.pages.queries import project_id
 from rtstone.server.pages.site import document, project_of, site, wants_json
 from rtstone.server.places import Places
 from rtstone.server.schema import runs as table
-from rtstone.stats.evaluate import evaluate_runs
+from rtstone.stats.evaluate import Evaluation, evaluate_runs
 from rtstone.store.arriving import FILES
 from rtstone.store.explanations import explanations
 from rtstone.store.rundir import load, uncollected
@@ -83,20 +83,27 @@ def compare(request: Request) -> Response:
         raise HTTPException(
             400, f"name 2 to {MOST} systems: ?run=ID&run=ID, or run=ID,ID for runs of one system"
         )
-    groups = [[load(_there(request, project, run_id)) for run_id in group] for group in named]
+    told = tuple(_told(request, project, run_id) for run_id in every)
+    places: Places = request.app.state.places
+
+    def groups() -> list[list[Run]]:
+        return [[load(places.run(project, run_id)) for run_id in group] for group in named]
+
     if wants_json(request):
-        evaluation = evaluate_runs([group if len(group) > 1 else group[0] for group in groups])
+        evaluation = _evaluated(groups())
         if evaluation.comparison is None:
             raise UsageError(f"these runs are not compared: {evaluation.incomparable}")
         return document(evaluation.comparison)
-    told = tuple(_told(request, project, run_id) for run_id in every)
     key = (project, tuple(map(tuple, named)), told)
-    return HTMLResponse(_PAGES.of(key, lambda: _compose(groups, {}, project)))
+    return HTMLResponse(_PAGES.of(key, lambda: _compose(groups(), {}, project)))
 
 
 def _compose(groups: list[list[Run]], explained: dict[str, list[Explanation]], project: str) -> str:
-    evaluation = evaluate_runs([group if len(group) > 1 else group[0] for group in groups])
-    return report.compose(evaluation, explained, site(project, "-"))
+    return report.compose(_evaluated(groups), explained, site(project, "-"))
+
+
+def _evaluated(groups: list[list[Run]]) -> Evaluation:
+    return evaluate_runs([group if len(group) > 1 else group[0] for group in groups])
 
 
 def _told(request: Request, project: str, run_id: str) -> str:
