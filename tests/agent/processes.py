@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
+
+from tests.waiting import soon
 
 SHM = Path("/dev/shm")  # where agents have lock files and objects with a name
 
@@ -47,16 +48,6 @@ def sleeps(pid: int) -> bool:
     """Return whether a process executes ``sleep``, and waits for its end."""
     state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
     return (name_of(pid), state) == ("sleep", "S")
-
-
-def soon(happened: Callable[[], object]) -> bool:
-    """Wait until something has happened; return whether it did within 20 s."""
-    end = time.monotonic() + 20
-    while not happened():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.02)
-    return True
 
 
 def gone(pids: Iterable[int]) -> bool:

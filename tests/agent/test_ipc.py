@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.processes import SHM, descendants, gone, soon
+from tests.agent.processes import SHM, descendants, gone
 from tests.agent.rights import as_root, nobody, realtime
 from tests.agent.speak import AGENT, QUICK, STUB, Agent, asked, case, figures, pick, result
+from tests.waiting import soon
 
 pytestmark = pytest.mark.machine
 

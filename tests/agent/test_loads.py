@@ -21,9 +21,10 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.agent.processes import children, descendants, gone, name_of, soon
+from tests.agent.processes import children, descendants, gone, name_of
 from tests.agent.rights import as_root, copied, nobody, realtime
 from tests.agent.speak import AGENT, HASTY, QUICK, STUB, Agent, Json, listed, pick, talk
+from tests.waiting import soon
 
 pytestmark = pytest.mark.machine
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.processes import SHM, descendants, gone, soon
+from tests.agent.processes import SHM, descendants, gone
 from tests.agent.rights import as_root, limited, may_realtime, nobody, realtime, unprivileged
 from tests.agent.speak import (
     AGENT,
@@ -31,6 +31,7 @@ from tests.agent.speak import (
     talk,
 )
 from tests.agent.test_posix import measuring
+from tests.waiting import soon
 
 pytestmark = pytest.mark.machine
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.processes import SHM, descendants, gone, name_of, sleeps, soon
+from tests.agent.processes import SHM, descendants, gone, name_of, sleeps
 from tests.agent.rights import as_root, limited, may_realtime, nobody, realtime, unprivileged
 from tests.agent.speak import (
     AGENT,
@@ -35,6 +35,7 @@ from tests.agent.speak import (
     result,
     talk,
 )
+from tests.waiting import soon
 
 pytestmark = pytest.mark.machine
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.agent.processes import soon
 from tests.agent.speak import asked, pick, records
 from tests.agent.truth import SIM, C, answers, per
+from tests.waiting import soon
 
 ENDLESS = "case 1 null samples=0 time=1000000000000"
 

@@ -26,10 +26,11 @@ from rtstone.explain.functions import Functions
 from rtstone.explain.live import MARKER
 from rtstone.explain.ring import Event, Formats
 from rtstone.explain.timeline import Interrupted, Names, Part, Sampled, interrupted, parts, tasks
-from tests.agent.processes import SHM, soon
+from tests.agent.processes import SHM
 from tests.agent.rights import as_root, nobody, realtime
 from tests.agent.speak import AGENT, QUICK, Agent, Json, asked, pick, records
 from tests.agent.test_posix import keeper_of
+from tests.waiting import soon
 
 pytestmark = [pytest.mark.machine, as_root]
 

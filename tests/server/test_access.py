@@ -6,7 +6,8 @@ import base64
 import hmac
 import re
 from collections.abc import Iterator
-from time import sleep, time
+from time import time
+from typing import Any
 
 import pytest
 import sqlalchemy as sql
@@ -21,6 +22,7 @@ from rtstone.server.settings import Settings
 from tests.conftest import Cli
 from tests.server.conftest import Copied, counts
 from tests.server.serving import Served, serving
+from tests.waiting import soon
 
 PUBLIC = {"/static/{name}", "/healthz"}  # part of rtstone, or without content
 FILLED = {"project": "main", "name": "x", "key": "0" * 16, "run_id": "r", "upload": "0" * 32}
@@ -189,12 +191,13 @@ def test_tokens_that_are_refused_are_noted(places: Places) -> None:
         where = "/api/v1/p/main/uploads"
         assert served.client.post(where, headers=bearer(stolen)).status_code == 401
         assert served.client.post(where, headers=bearer(served.token("read"))).status_code == 403
-        for _ in range(500):  # they are noted once the answer is on its way
+
+        def noted() -> list[dict[str, Any]]:
             with served.database.reading() as connection:
-                rows = [dict(row) for row in connection.execute(sql.select(audit)).mappings()]
-            if len(rows) > 1:
-                break
-            sleep(0.02)
+                return [dict(row) for row in connection.execute(sql.select(audit)).mappings()]
+
+        assert soon(lambda: len(noted()) > 1), "both are noted once the answer is on its way"
+        rows = noted()
         told = [(row["action"], row["what"], row["outcome"]) for row in rows]
         assert ("refused", f"POST {where}", "401") in told
         assert ("refused", f"POST {where}", "403") in told

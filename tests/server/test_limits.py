@@ -17,6 +17,7 @@ from rtstone.server.settings import Settings
 from tests.server.conftest import Template
 from tests.server.pushing import arriving, of_template, send, stored
 from tests.server.serving import Served, serving
+from tests.waiting import soon
 
 ID = "20261101-000000.000-quick-ab12"
 
@@ -184,6 +185,7 @@ def test_each_request_is_a_line_of_the_log_without_secrets(
     with caplog.at_level("INFO", "rtstone.access"):
         served.client.get("/no%1bthing", headers={"Authorization": f"Bearer {token}"})
         served.client.delete("/api/v1/p/main/runs/x", headers={"Authorization": f"Bearer {token}"})
+        assert soon(lambda: len(caplog.records) > 1), "a line follows its answer"
     lines = [json.loads(Line().format(record)) for record in caplog.records]
     assert [line["status"] for line in lines] == [404, 403]
     assert lines[0]["path"] == "/no?thing"
