@@ -599,6 +599,21 @@ def test_it_can_be_started_by_one_that_ignores_its_children() -> None:
     assert [r["status"] for r in pick(records(done.stdout), "end")] == ["ok"]
 
 
+@as_root
+def test_the_first_process_of_a_container_is_an_agent_like_others() -> None:
+    """It is no guest's init, which ends the machine."""
+    container = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    names = ["sem.post.higher type=pshared entity=process samples=20", "null samples=10"]
+    commands = ["load bg50 tasks=2", *(f"case {i} {name}" for i, name in enumerate(names)), "bye"]
+    done = subprocess.run(
+        [*container, AGENT, QUICK], input=asked(*commands), capture_output=True, timeout=60,
+        check=True,
+    )  # fmt: skip
+    found = records(done.stdout)
+    assert [end["status"] for end in pick(found, "end")] == ["ok", "ok"]
+    assert (found[-1]["t"], done.stderr) == ("bye", b"")
+
+
 def test_a_crash_costs_one_case() -> None:
     agent = Agent()
     begun = agent.begin("dk.periodic samples=0 time=60000000000")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from pathlib import Path
 
@@ -20,16 +21,23 @@ samples = 100
 """
 
 
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    path = tmp_path / "killed.toml"
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("campaign") / "killed.toml"
     path.write_text(FILE)
     return path
 
 
-def test_two_runners_killed_at_random_moments(file: Path, tmp_path: Path) -> None:
-    quiet, home = tmp_path / "quiet", tmp_path / "home"
-    killing.undisturbed(file, quiet, tmp_path / "quiet.log")
+@pytest.fixture(scope="module")
+def quiet(file: Path) -> Path:
+    """The home of a campaign that nothing disturbed."""
+    home = file.parent / "quiet"
+    killing.undisturbed(file, home, file.parent / "quiet.log")
+    return home
+
+
+def test_two_runners_killed_at_random_moments(file: Path, quiet: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home"
     killing.killed(file, home, tmp_path / "log", kills=10, mean_s=0.6, seed=19)
     assert set(killing.keys(home, "killed").values()) == {1}
     one, other = killing.runs(quiet, "killed"), killing.runs(home, "killed")
@@ -41,9 +49,8 @@ def test_two_runners_killed_at_random_moments(file: Path, tmp_path: Path) -> Non
     assert left == []
 
 
-def test_it_goes_on_without_its_table(file: Path, tmp_path: Path) -> None:
-    home, log = tmp_path / "home", tmp_path / "log"
-    killing.undisturbed(file, home, log)
+def test_it_goes_on_without_its_table(file: Path, quiet: Path, tmp_path: Path) -> None:
+    home, log = Path(shutil.copytree(quiet, tmp_path / "home")), tmp_path / "log"
     before = {path: path.stat().st_mtime_ns for path in (home / "runs").rglob("*.json")}
     table = home / "campaigns" / "killed" / "jobs.db"
     table.write_bytes(b"damaged" * 1000)

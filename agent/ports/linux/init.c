@@ -151,13 +151,17 @@ static void take_console(void)
     posix_option.drain = true;
 }
 
-static void take_script(void)
+/* Returns false where there is none: the first process of a container is an agent like others. */
+static bool take_script(void)
 {
     int script = open(SCRIPT, O_RDONLY);
+    if (script < 0 && errno == ENOENT)
+        return false;
     if (script < 0)
         give_up("cannot open " SCRIPT);
     dup2(script, STDIN_FILENO);
     close(script);
+    return true;
 }
 
 static void load_module(const char *name)
@@ -329,8 +333,9 @@ bool posix_init(void)
 #ifdef POSIX_NOTHING
     linux_start.entered = posix_counter();
 #endif
+    if (!take_script())
+        return false;
     linux_start.guest = true;
-    take_script();
     linux_start.measured = measures_start();
     if (linux_start.measured)
         hurry(true);
