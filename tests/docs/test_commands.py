@@ -56,7 +56,7 @@ NOT_HERE = {
     "trend dk.periodic --store": "as push; tests/server/test_reading.py",
     "compare https": "as trend --store",
     "check last --baseline": "as trend --store",
-    "run preemption": "takes a minute on an emulated board; tests/inputs reads every suite that ships",
+    "run preemption": "takes a minute on an emulated board; tests/inputs reads its suite",
     "lab build-kernel": "takes minutes; tests/lab/test_build.py builds a tree that does not",
     "lab build": "make test does",
     "lab fetch": "make test does",
