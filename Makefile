@@ -305,19 +305,23 @@ $(CHARTS): package-lock.json $(wildcard rtstone/report/charts/*) | check-tools
 $(VENV)/bin/python: | check-tools
 	$(PYTHON) -m venv $(VENV)
 
+# A lock file has all that is needed: to look for it again would find what was released since.
+PIP_INSTALL := pip install --quiet --disable-pip-version-check --no-deps
+PIP_LOCKED := $(PIP_INSTALL) --require-hashes -r
+
 $(VENV)/run.stamp: requirements/run.lock pyproject.toml | $(VENV)/bin/python
-	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/run.lock
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(BIN)/$(PIP_LOCKED) requirements/run.lock
+	$(BIN)/$(PIP_INSTALL) --no-build-isolation -e .
 	@touch $@
 
 $(VENV)/dev.stamp: requirements/dev.lock $(VENV)/run.stamp
-	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
+	$(BIN)/$(PIP_LOCKED) requirements/dev.lock
 	@touch $@
 
 # labgrid and Apache Otava, for tests only, each in a Python of its own as its users have it.
 $(LABGRID)/stamp $(OTAVA)/stamp: build/%/stamp: requirements/%.lock | check-tools
 	$(PYTHON) -m venv build/$*
-	build/$*/bin/pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	build/$*/bin/$(PIP_LOCKED) $<
 	@touch $@
 
 # ---- what has to be there -------------------------------------------------------------------
