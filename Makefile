@@ -15,6 +15,8 @@ PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 # A line for each file would take a process each, a seventh of the time.
 GENERATOR := -G "Unix Makefiles" -DCMAKE_RULE_MESSAGES=OFF
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
+# Under make --jobs, all compilers together are as many as it says.
+BUILD = +$(if $(findstring jobserver,$(MAKEFLAGS)),env -u CMAKE_BUILD_PARALLEL_LEVEL )cmake --build
 # Tests start rtstone hundreds of times: it is compiled once, whatever the caller's shell says.
 export PYTHONDONTWRITEBYTECODE :=
 
@@ -101,7 +103,7 @@ lint-host: $(VENV)/dev.stamp
 
 lint-agent: $(VENV)/dev.stamp build/agent/Makefile
 	git ls-files 'agent/*.[ch]' 'rtstone/*.[ch]' | xargs $(BIN)/clang-format --dry-run -Werror
-	cmake --build build/agent
+	$(BUILD) build/agent
 	$(TIDY) build/agent $$(git ls-files 'agent/*.c' | grep -v /template/)
 	if [ -e build/freertos-a64/compile_commands.json ]; then \
 	    $(TIDY) --flag=--target=aarch64-none-elf build/freertos-a64 \
@@ -169,11 +171,11 @@ format: $(VENV)/dev.stamp
 
 # With its unit tests and those agents that only tests start; agent-only: without.
 agent: build/agent/Makefile
-	cmake --build build/agent
+	$(BUILD) build/agent
 	$(INSTALL_AGENTS)
 
 agent-only: build/agent/Makefile
-	cmake --build build/agent --target rtstone-agent --target rtstone-agent-sim
+	$(BUILD) build/agent --target rtstone-agent --target rtstone-agent-sim
 	$(INSTALL_AGENTS)
 
 define INSTALL_AGENTS
@@ -197,7 +199,7 @@ agents: check-agents
 
 # Stripped.  Beside it is what a replay in the lab needs to know of it (docs/explain.md).
 $(addprefix agent-,$(ARCHITECTURES)): agent-%: build/agent-%/Makefile
-	cmake --build build/agent-$* --target rtstone-agent
+	$(BUILD) build/agent-$* --target rtstone-agent
 	@cd build/agent-$*; tools=$(call field,$*,3); \
 	$$tools-objcopy --strip-all rtstone-agent stripped && \
 	$$tools-objcopy --strip-debug rtstone-agent symbols && \
@@ -227,25 +229,32 @@ FREERTOS_BOARDS := virt-a53:freertos-a64 virt-a53-xen:freertos-a64-xen \
 	mps2-an385:freertos-m3 mps2-an385-hart:freertos-m3-hart \
 	mps2-an386:freertos-m4f mps2-an500:freertos-m7 mps2-an505:freertos-m33 \
 	vexpress-a9:freertos-a9 virt-rv32:freertos-rv32 virt-rv64:freertos-rv64
+FREERTOS_IMAGES := $(foreach pair,$(FREERTOS_BOARDS),$(lastword $(subst :, ,$(pair))))
+FREERTOS_KERNEL := build/freertos-kernel
 FREERTOS_OPTIONS ?=
 
-freertos: | check-cross
+.PHONY: freertos-kernel $(addprefix image-,$(FREERTOS_IMAGES))
+
+freertos: $(addprefix image-,$(FREERTOS_IMAGES))
+	@size $(addprefix $(AGENTS)/,$(FREERTOS_IMAGES:=.elf))
+
+$(addprefix image-,$(FREERTOS_IMAGES)): image-%: freertos-kernel
+	@cmake -S agent -B build/$* $(GENERATOR) -DFREERTOS_KERNEL_PATH="$$(cat $(FREERTOS_KERNEL))" \
+	    -DCMAKE_TOOLCHAIN_FILE=$(CURDIR)/agent/boards/$(patsubst %:$*,%,$(filter %:$*,\
+	        $(FREERTOS_BOARDS))).cmake $(FREERTOS_OPTIONS)
+	$(BUILD) build/$*
+	@$(PYTHON) agent/marks.py readelf build/$*/$*.elf >build/$*/$*.marks
+	@mkdir -p $(AGENTS); \
+	for file in $*.elf $*.marks; do \
+	    cmp -s build/$*/$$file $(AGENTS)/$$file \
+	        || install -m 644 build/$*/$$file $(AGENTS) || exit 1; \
+	done
+
+# Where the kernel's sources are.
+freertos-kernel: | check-cross
 	@kernel="$(FREERTOS_KERNEL_PATH)"; \
 	[ -n "$$kernel" ] || kernel=$$($(PYTHON) agent/ports/freertos/kernel/find.py) || exit 1; \
-	mkdir -p $(AGENTS); \
-	for pair in $(FREERTOS_BOARDS); do \
-	    board=$${pair%:*}; image=$${pair#*:}; \
-	    cmake -S agent -B build/$$image $(GENERATOR) -DFREERTOS_KERNEL_PATH="$$kernel" \
-	        -DCMAKE_TOOLCHAIN_FILE=$(CURDIR)/agent/boards/$$board.cmake $(FREERTOS_OPTIONS) \
-	        && cmake --build build/$$image || exit 1; \
-	    $(PYTHON) agent/marks.py readelf build/$$image/$$image.elf \
-	        >build/$$image/$$image.marks || exit 1; \
-	    for file in $$image.elf $$image.marks; do \
-	        cmp -s build/$$image/$$file $(AGENTS)/$$file \
-	            || install -m 644 build/$$image/$$file $(AGENTS) || exit 1; \
-	    done; \
-	done
-	@size $(foreach pair,$(FREERTOS_BOARDS),$(AGENTS)/$(lastword $(subst :, ,$(pair))).elf)
+	mkdir -p build; echo "$$kernel" >$(FREERTOS_KERNEL)
 
 freertos-memory: freertos $(VENV)/dev.stamp
 	$(BIN)/python -m tests.bench.memory
@@ -270,7 +279,7 @@ check-cross:
 	fi
 
 sanitized: build/sanitized/Makefile build/sanitized/engine.so
-	cmake --build build/sanitized
+	$(BUILD) build/sanitized
 
 build/sanitized/Makefile: | check-tools
 	cmake -S agent -B build/sanitized $(GENERATOR) -DRTS_SANITIZE=ON
