@@ -315,7 +315,8 @@ $(VENV)/bin/python: | check-tools
 	$(PYTHON) -m venv $(VENV)
 
 # A lock file has all that is needed: to look for it again would find what was released since.
-PIP_INSTALL := pip install --quiet --disable-pip-version-check --no-deps
+# Modules are compiled when they are first imported, as most never are.
+PIP_INSTALL := pip install --quiet --disable-pip-version-check --no-deps --no-compile
 PIP_LOCKED := $(PIP_INSTALL) --require-hashes -r
 
 $(VENV)/run.stamp: requirements/run.lock pyproject.toml | $(VENV)/bin/python

@@ -249,17 +249,18 @@ async def tell_campaign(request: Request) -> Response:
     state = await to_thread.run_sync(_decoded, text, CampaignState)
     if not _CAMPAIGN.fullmatch(name) or state.name != name:
         raise HTTPException(400, "not the campaign of that name")
-    await to_thread.run_sync(_tell, request.app.state.database, project, name, state)
+    await to_thread.run_sync(note_campaign, request.app.state.database, project, state)
     return Response(status_code=204)
 
 
-def _tell(database: Database, project: str, name: str, state: CampaignState) -> None:
+def note_campaign(database: Database, project: str, state: CampaignState) -> None:
+    """Keep how far a campaign has come, in place of what was told of it before."""
     told = {"told": time(), "state": msgspec.json.encode(state).decode()}
     with database.writing() as connection:
         number = database.project(connection, project)
-        mine = sql.and_(campaigns.c.project == number, campaigns.c.name == name)
+        mine = sql.and_(campaigns.c.project == number, campaigns.c.name == state.name)
         if not connection.execute(sql.update(campaigns).where(mine).values(told)).rowcount:
-            row = {"project": number, "name": name, **told}
+            row = {"project": number, "name": state.name, **told}
             connection.execute(sql.insert(campaigns).values(row))
 
 

@@ -199,7 +199,7 @@ def test_a_defect_is_one_line_too(served: Served, monkeypatch: pytest.MonkeyPatc
         raise KeyError("secret of the server")
 
     headers = served.bearer()
-    monkeypatch.setattr("rtstone.server.uploads._tell", broken)
+    monkeypatch.setattr("rtstone.server.uploads.note_campaign", broken)
     state = {"name": "night", "title": "n", "jobs": {}}
     found = served.client.put("/api/v1/p/main/campaigns/night", json=state, headers=headers)
     assert (found.status_code, found.text) == (500, "internal error; the server's log says more\n")
