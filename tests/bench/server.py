@@ -39,6 +39,7 @@ from rtstone.server.indexing import Found, add, examine
 from rtstone.server.places import MAIN, Places
 from rtstone.server.reconcile import rebuild, reconcile, verify
 from rtstone.server.schema import metadata, targets
+from rtstone.server.serving import bound_heap
 from rtstone.server.settings import Settings
 from rtstone.store.places import LOG, PLAN, RUN
 from tests.server.conftest import scaled
@@ -60,6 +61,7 @@ def main() -> None:
     asked.add_argument("--database", help="postgresql://...: an empty database")
     asked.add_argument("--requests", type=int, default=1_000, help="for the memory")
     told = asked.parse_args()
+    bound_heap()  # as `rtstone serve`
     for runs in told.runs:
         with tempfile.TemporaryDirectory(prefix="rtstone-bench-", dir="/var/tmp") as folder:
             _one(Path(folder), runs, told.database, told.requests)
