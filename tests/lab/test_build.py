@@ -8,7 +8,6 @@ import shutil
 import signal
 import threading
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,6 +19,7 @@ from rtstone.lab import build, kconfig, kernels, ready, removal, sources, system
 from rtstone.lab.kernels import Kernel
 from rtstone.targets import qemu
 from rtstone.targets.qemu import Qemu
+from tests.agent.processes import gone
 from tests.conftest import Cli
 from tests.lab.test_kernels import ARM64, bz_image
 
@@ -395,15 +395,7 @@ def test_an_interrupt_leaves_nothing_listed_and_nothing_running(place: Place, cl
     assert kernels.own() == []
     assert not (kernels.cache() / "own").exists()
     (file,) = running.glob("*/pid")
-    pid = int(file.read_text())
-    for _ in range(500):
-        with suppress(ProcessLookupError):
-            os.kill(pid, 0)
-            time.sleep(0.01)
-            continue
-        break
-    else:
-        pytest.fail("make is still running")
+    assert gone([int(file.read_text())]), "make is still running"
     place.does("true")
     place.build()  # as if nothing had been
 
