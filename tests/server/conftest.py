@@ -120,7 +120,7 @@ def scaled(result: Result, scale: float) -> Result:
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[str]:
+def cluster() -> Iterator[str]:
     """Start a server of PostgreSQL for these tests, and yield its URL without a database."""
     if not _POSTGRES or os.geteuid() != 0:
         pytest.skip("no PostgreSQL that root can start as its user; install postgresql")
@@ -149,18 +149,22 @@ def postgres() -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def database_url(request: pytest.FixtureRequest) -> str | None:
-    """Return what --database names: None for SQLite in the store."""
-    if request.param == "sqlite":
-        return None
-    url = f"{request.getfixturevalue('postgres')}/postgres"
+@pytest.fixture
+def postgres(cluster: str) -> str:
+    """Return the URL of an empty database of PostgreSQL."""
+    url = f"{cluster}/postgres"
     engine = sql.create_engine(url.replace("postgresql:", "postgresql+psycopg:"))
     with engine.begin() as connection:  # tables of the test before
         connection.execute(sql.text("DROP SCHEMA public CASCADE"))
         connection.execute(sql.text("CREATE SCHEMA public"))
     engine.dispose()
     return url
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest) -> str | None:
+    """Return what --database names: None for SQLite in the store."""
+    return None if request.param == "sqlite" else request.getfixturevalue("postgres")
 
 
 @pytest.fixture

@@ -273,8 +273,7 @@ def test_a_full_disk_keeps_what_has_come_and_the_upload_goes_on(
 
 
 def test_two_servers_share_an_upload(places: Places, packed: Packed, postgres: str) -> None:
-    url = f"{postgres}/postgres"
-    settings = Settings(places.store, port=0, database=url, limits=Limits(requests=0))
+    settings = Settings(places.store, port=0, database=postgres, limits=Limits(requests=0))
     with serving(settings) as one, serving(settings) as other:
         headers, half = one.bearer("push"), len(packed.blob) // 2
         first, second = Sender(one, headers), Sender(other, headers)
