@@ -41,7 +41,7 @@ read = "10ns"
 time = "10ns"
 switch = { fixed = "1us", random = [[0, 0], [0.99, "20us"], [1, "500us"]] }
 """
-SAMPLES = 600_000
+SAMPLES = 1_500_000  # takes a second, in which a busy machine must see the first progress
 ASKED = ("dk.periodic", "-p", "period=100us")
 LONG = ("-p", f"samples={SAMPLES}")
 
