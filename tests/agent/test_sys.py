@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.agent.rights import limited
-from tests.agent.speak import AGENT, QUICK, Agent, asked, case, figures, result, talk
+from tests.agent.speak import AGENT, QUICK, Agent, asked, case, figures, pick, result, talk
 
 pytestmark = pytest.mark.machine
 
@@ -146,17 +146,17 @@ def test_system_v_objects_of_an_agent_that_was_killed_are_removed() -> None:
 
 
 def test_no_object_or_process_is_left() -> None:
-    def listed(kind: str) -> list[str]:
-        return Path(f"/proc/sysvipc/{kind}").read_text().splitlines()
-
-    before = listed("sem"), listed("shm")
-    talk(
-        [
-            f"case {i} {name} samples={N}"
-            for i, name in enumerate(["sys.sem", "sys.shm", "sys.forkexec"])
-        ]
-    )
-    assert (listed("sem"), listed("shm")) == before
+    agent = Agent()
+    for i, name in enumerate(["sys.sem", "sys.shm", "sys.forkexec"]):
+        (end,) = pick(agent.ask(f"case {i} {name} samples={N}", "end"), "end")
+        assert end["status"] == "ok"
+    left = [
+        line for kind in ("sem", "shm")
+        for line in Path(f"/proc/sysvipc/{kind}").read_text().splitlines()[1:]
+        if (int(line.split()[0]) & 0xFFFFFFFF) >> 2 == 0x15 << 25 | agent.pid  # those of its keys
+    ]  # fmt: skip
+    agent.rest("bye")
+    assert left == []
     children = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True)
     assert "rtstone-child" not in children.stdout.split("\n")
 
