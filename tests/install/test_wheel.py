@@ -25,6 +25,7 @@ NOBODY = 65534
 ELF_ARM, ELF_RISCV = 40, 243  # e_machine
 SETPRIV = "/usr/bin/setpriv"
 USERS = {"root": 0, "user": NOBODY}
+COMPILED = "compiled"  # a folder of `dist`
 # Compiled in half the time, and apart from what is given to others: what is packed is tested here,
 # and how fast it is by tests/agent.
 UNOPTIMISED = [
@@ -46,6 +47,8 @@ def dist() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="rtstone-dist-") as name:
         folder = Path(name)
         folder.chmod(0o755)
+        (folder / COMPILED).mkdir()
+        (folder / COMPILED).chmod(0o1777)
         settings = f"WHEEL_SETTINGS={' '.join(UNOPTIMISED)}"
         done = subprocess.run(
             ["nice", "make", "--silent", "wheel", f"DIST={folder}", settings,  # others measure
@@ -97,7 +100,10 @@ def environment(installation: Installed) -> Path:
 
 
 class Account(NamedTuple):
-    """Somebody who uses the environment from a directory of their own, with no program on PATH."""
+    """Somebody who uses the environment from a directory of their own, with no program on PATH.
+
+    Modules that one has compiled are used by all: the environment has none, and not all may write.
+    """
 
     uid: int
     home: Path
@@ -112,9 +118,15 @@ class Account(NamedTuple):
             f"--regid={self.uid}",
             "--clear-groups",
         ]
+        compiled = self.program.parents[2] / COMPILED
+        settings: dict[str, str | Path] = {
+            "HOME": self.home,
+            "PATH": "/nonexistent",
+            "PYTHONPYCACHEPREFIX": compiled,
+        }
         return subprocess.run(
             [*(become if other else []), str(self.program), *arguments],
-            cwd=self.home, env={"HOME": str(self.home), "PATH": "/nonexistent"},
+            cwd=self.home, env=settings,
             capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
         )  # fmt: skip
 
