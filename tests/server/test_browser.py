@@ -27,7 +27,7 @@ __all__ = ["browser", "pytestmark"]
 
 NOW = (time() - BEGUN) / DAY
 SCRIPTED = "return document.documentElement.classList.contains('scripted')"
-LOOKS = [(width, theme) for width in (1200, 390) for theme in ("light", "dark")]
+LOOKS = [(1200, "light"), (390, "dark")]  # a theme changes colours, a width the layout
 
 
 @pytest.fixture
