@@ -26,6 +26,7 @@ FILE = "server.db"  # in the store, unless another database is named
 _BUSY_S = 30  # how long a writer waits for another
 _LOCK = 0x7274  # the class of our locks in PostgreSQL
 _WRITES = "rtstone_writes"  # option of a connection that begins a transaction to write
+_MIGRATES = "rtstone_migrates"  # that changes the tables
 
 
 class Database:
@@ -52,7 +53,8 @@ class Database:
 
         Raises UsageError if a newer rtstone has made them.
         """
-        with self.writing() as connection:
+        options = {_WRITES: True, _MIGRATES: True}
+        with self.engine.execution_options(**options).begin() as connection:
             if connection.dialect.name == "postgresql":
                 connection.execute(sql.select(sql.func.pg_advisory_xact_lock(_LOCK, 0)))
             config = Config()
@@ -118,9 +120,12 @@ def _sqlite(path: Path) -> Engine:
 
     @sql.event.listens_for(engine, "begin")
     def _begun(connection: Connection) -> None:
+        options = connection.get_execution_options()
+        if options.get(_MIGRATES):
+            # A table is changed by a copy of it: what refers to the old one must not go with it.
+            connection.exec_driver_sql("PRAGMA foreign_keys=OFF")
         # One that reads first and writes then would be refused if another wrote meanwhile.
-        writes = connection.get_execution_options().get(_WRITES)
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get(_WRITES) else "BEGIN")
 
     return engine
 
