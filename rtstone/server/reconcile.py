@@ -92,7 +92,10 @@ class Reconciler:
     def run(self) -> Reconciled:
         """Bring the index into agreement with the directories; cheap if nothing changed."""
         found = [self._project(name) for name in _projects(self._database, self._places)]
-        return Reconciled(sum(one.added for one in found), sum(one.removed for one in found))
+        added = sum(one.added for one in found)
+        if added > _AT_ONCE:
+            self._database.gather_statistics()
+        return Reconciled(added, sum(one.removed for one in found))
 
     def _project(self, project: str) -> Reconciled:
         folder = self._places.runs(project)

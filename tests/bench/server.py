@@ -77,6 +77,7 @@ def _one(folder: Path, runs: int, url: str | None, requests: int) -> None:
     with closing(Database(url, places.store)) as database:
         before = _size(database, places)
         _fill(database, places, variants, runs)
+        database.gather_statistics()  # as after a rebuild
         filled = perf_counter() - began
         began, analysed = perf_counter(), 0
         while analyse_next(database, places):

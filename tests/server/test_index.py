@@ -262,6 +262,20 @@ def test_many_runs_are_read_by_several_processes(
         assert told == [f"main/20261101-{n}" for n in range(5)]
 
 
+def test_postgresql_knows_its_tables_after_many_runs(
+    copied: Copied, places: Places, postgres: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It plans a search by their statistics, which it gathers only now and then."""
+    monkeypatch.setattr(reconcile_module, "_AT_ONCE", 2)
+    for n in range(3):
+        copied(f"20261101-{n}")
+    query = sql.text("SELECT reltuples FROM pg_class WHERE relname = 'runs'")  # -1: unknown
+    with closing(Database(postgres, places.store)) as database:
+        reconcile(database, places)
+        with database.reading() as connection:
+            assert connection.execute(query).scalar() == 3
+
+
 def test_a_look_that_is_over_goes_on_with_the_next(
     database: Database, copied: Copied, places: Places, monkeypatch: pytest.MonkeyPatch
 ) -> None:
