@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from rtstone.interrupt import Interrupt
+from rtstone.interrupt import Interrupt, bound
 from rtstone.lab import systems
 from rtstone.lab.ready import missing
 from rtstone.resources import BUILT
@@ -96,7 +96,7 @@ def emulate(board: str, tmp_path_factory: pytest.TempPathFactory) -> Run:
         system = systems.find(board)
         path = BUILD.parent / board / image if image else BUILT / str(system.image)
         done = subprocess.run(
-            systems.command(system, image=path, script=script),
+            bound(systems.command(system, image=path, script=script)),
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=timeout, check=False,
         )  # fmt: skip
         lines = done.stdout.splitlines(keepends=True)
@@ -370,7 +370,7 @@ def test_a_counter_that_is_not_the_clock_is_told(board: str) -> None:
         pytest.skip("the counter of this board is a clock in any case")
     command = systems.command(system, image=BUILT / str(system.image), icount=False)
     done = subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False
+        bound(command), stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False
     )
     assert done.returncode == 1
     assert done.stdout.strip().startswith(b"rtstone: mcycle does not count ns")

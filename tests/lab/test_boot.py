@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from rtstone.errors import TargetError
+from rtstone.interrupt import bound
 from rtstone.lab import images, kernels, ready, systems
 from rtstone.lab.kernels import Kernel
 from rtstone.wire.reader import Noise, Reader
@@ -45,7 +46,7 @@ def boot(kernel: Kernel, archive: bytes, place: Path) -> bytes:
     command = systems.command(
         SYSTEM, image=kernel.image, initramfs=initramfs, serial=f"file:{console}"
     )
-    subprocess.run(command, check=True, timeout=LIMIT_S, stdin=subprocess.DEVNULL)
+    subprocess.run(bound(command), check=True, timeout=LIMIT_S, stdin=subprocess.DEVNULL)
     return console.read_bytes()
 
 

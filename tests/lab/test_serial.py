@@ -15,6 +15,7 @@ from msgspec import structs
 
 from rtstone.assemble.assembly import replay
 from rtstone.documents.run import Result, Run
+from rtstone.interrupt import bound
 from rtstone.lab import systems
 from rtstone.resources import BUILT
 from rtstone.store.rundir import RunDirectory, load
@@ -30,7 +31,7 @@ def board(name: str) -> Iterator[str]:
     command = systems.command(system, image=BUILT / str(system.image), serial="pty")
     # Here its time must not run ahead of ours while it waits for the host: a lease would end.
     words = [word.replace(",sleep=off", "") for word in command]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as emulator:
+    with subprocess.Popen(bound(words), stdout=subprocess.PIPE, text=True) as emulator:
         try:
             assert emulator.stdout
             found = re.search(r"/dev/pts/\d+", emulator.stdout.readline())

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from rtstone.errors import TargetError
+from rtstone.interrupt import bound
 from rtstone.lab import kernels, systems, xen
 from rtstone.lab.ready import missing
 from rtstone.resources import BUILT
@@ -204,7 +205,7 @@ def test_freertos_measures_in_a_domain(tmp_path: Path) -> None:
         system, image=hypervisor.image, tree=tree, modules={address: tmp_path / "image"},
         serial=f"file:{console}",
     )  # fmt: skip
-    with subprocess.Popen(command) as emulator:  # Xen does not end with its domains
+    with subprocess.Popen(bound(command)) as emulator:  # Xen does not end with its domains
         try:
             end = time.monotonic() + LIMIT_S
             while b'"bye"' not in _of_domain(console) and time.monotonic() < end:
