@@ -5,12 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-PATIENCE_S = 20
 
-
-def soon(happened: Callable[[], object]) -> bool:
-    """Wait until something has happened; return whether it did within 20 s."""
-    end = time.monotonic() + PATIENCE_S
+def soon(happened: Callable[[], object], within_s: float = 20) -> bool:
+    """Wait until something has happened; return whether it did in time."""
+    end = time.monotonic() + within_s
     while not happened():
         if time.monotonic() > end:
             return False

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import re
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -23,6 +22,7 @@ from rtstone.stats.evaluate import evaluate_runs
 from tests.report.explained import drawn, explained_run, hostile, small
 from tests.report.synthetic import run
 from tests.stats.lab import study
+from tests.waiting import soon
 
 CHROMIUM, DRIVER = Path("/usr/bin/chromium"), Path("/usr/bin/chromedriver")
 FLAGS = (
@@ -95,10 +95,7 @@ PATIENCE_S = 60  # of a machine that has other things to do
 
 
 def eventually(holds: Callable[[], object], what: str) -> None:
-    end = time.monotonic() + PATIENCE_S
-    while not holds():
-        assert time.monotonic() < end, what
-        time.sleep(0.02)
+    assert soon(holds, PATIENCE_S), what
 
 
 def undrawn(within: str) -> str:

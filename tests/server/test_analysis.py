@@ -155,11 +155,16 @@ def test_a_change_stays_while_the_window_passes_over_it(
     assert {one["notified"] for one in all_changes(database)} == {7.0}
 
 
+def slower_from_the_sixth(copied: Copied) -> None:
+    """Store eight runs, one a day, of which the last three are slower."""
+    for n in range(8):
+        copied(f"20261101-{n}", day=n, scale=1.0 if n < 5 else 1.5)
+
+
 def test_a_change_that_is_found_a_run_further_is_not_told_again(
     database: Database, copied: Copied, places: Places
 ) -> None:
-    for n in range(8):
-        copied(f"20261101-{n}", day=n, scale=1.0 if n < 5 else 1.5)
+    slower_from_the_sixth(copied)
     analysed(database, places)
     with database.writing() as connection:  # as if fewer runs had shown it
         connection.execute(sql.update(changes).values(
@@ -174,8 +179,7 @@ def test_a_change_that_is_found_a_run_further_is_not_told_again(
 def test_a_rebuilt_index_tells_no_change_again(
     database: Database, copied: Copied, places: Places
 ) -> None:
-    for n in range(8):
-        copied(f"20261101-{n}", day=n, scale=1.0 if n < 5 else 1.5)
+    slower_from_the_sixth(copied)
     analysed(database, places)
     with database.writing() as connection:
         connection.execute(sql.update(changes).values(notified=7.0))
