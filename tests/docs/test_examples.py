@@ -17,7 +17,17 @@ from pathlib import Path
 import pytest
 
 from tests.agent.rights import as_root
-from tests.bench.users import EXAMPLES, OTHERS, USERS, User, arguments, lacks, powerless, written
+from tests.bench.users import (
+    EXAMPLES,
+    OTHERS,
+    USERS,
+    User,
+    answer,
+    arguments,
+    lacks,
+    powerless,
+    written,
+)
 from tests.conftest import Cli
 from tests.docs.commands import ROOT, commands
 
@@ -82,17 +92,10 @@ def test_the_python_script_runs(
 
 @as_root
 @pytest.mark.machine
-def test_without_rights_the_script_says_what_its_answer_is_worth(tmp_path: Path) -> None:
+def test_without_rights_the_script_says_what_its_answer_is_worth() -> None:
     (user,) = (user for user in USERS if user.nobody)
-    tmp_path.chmod(0o777)
-    here = os.environ | {
-        "PATH": f"{BIN}:{os.environ['PATH']}", "RTSTONE_HOME": str(tmp_path / "home"),
-    }  # fmt: skip
-    done = subprocess.run(
-        [*powerless(), EXAMPLES / user.name, "--time", "50ms"], cwd=tmp_path, env=here,
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert not lacks(user.ours, done.stdout), done.stdout + done.stderr
+    told = answer(EXAMPLES / user.name, ["--time", "50ms"], powerless())
+    assert not lacks(user.ours, told.text), told.text
 
 
 def test_the_page_shows_the_scripts_as_they_are() -> None:
