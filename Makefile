@@ -58,7 +58,7 @@ step-packages step-programs: | check-tools
 # acquire a place of labgrid.
 LAB ?= wanted
 
-test: $(VENV)/dev.stamp agent engine charts sanitized
+test: build/collected agent engine charts sanitized
 	@if ! $(MAKE) --silent agents; then \
 	    [ "$(LAB)" != needed ] || exit 1; \
 	    echo "make: tests of other machines' agents are skipped, for the reason above" >&2; fi
@@ -72,6 +72,10 @@ test: $(VENV)/dev.stamp agent engine charts sanitized
 	    [ "$(LAB)" != needed ] || exit 1; \
 	    echo "make: tests that boot an emulated board are skipped, for the reason above" >&2; fi
 	$(BIN)/pytest $(PARALLEL) --durations=10 $(TEST_ARGS)
+
+# The tests there are.  To import them compiles all modules, which else each worker would do.
+build/collected: $(VENV)/dev.stamp | agent engine charts
+	@mkdir -p build; $(BIN)/pytest --collect-only --quiet >$@ || { cat $@ >&2; rm $@; exit 1; }
 
 # The kernel and the hypervisor that tests boot, if there are none yet; `rtstone lab fetch` brings
 # the newest.
@@ -101,9 +105,8 @@ lint-host: $(VENV)/dev.stamp
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-lint-agent: $(VENV)/dev.stamp build/agent/Makefile
+lint-agent: $(VENV)/dev.stamp agent
 	git ls-files 'agent/*.[ch]' 'rtstone/*.[ch]' | xargs $(BIN)/clang-format --dry-run -Werror
-	$(BUILD) build/agent
 	$(TIDY) build/agent $$(git ls-files 'agent/*.c' | grep -v /template/)
 	if [ -e build/freertos-a64/compile_commands.json ]; then \
 	    $(TIDY) --flag=--target=aarch64-none-elf build/freertos-a64 \
