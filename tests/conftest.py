@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import pytest
@@ -143,6 +144,13 @@ def _alone(request: pytest.FixtureRequest) -> Iterator[None]:
         if marks(MACHINE) is not None:
             held.enter_context(machine())
         yield
+
+
+@pytest.fixture
+def on_disk() -> Iterator[Path]:
+    """Yield a directory beside the checkout: /tmp may lie in memory, and forbid capabilities."""
+    with TemporaryDirectory(prefix="test-", dir=LOCKS.parent) as name:
+        yield Path(name)
 
 
 def machine() -> AbstractContextManager[None]:

@@ -424,18 +424,18 @@ def test_serial_interrupts_are_the_bytes_that_come_back(agent: LoadAgent) -> Non
      "read size=1048576 cache=keep", "proc", f"driver device={AGENT}"],
 )  # fmt: skip
 def test_files_are_worked_on_and_none_is_left(
-    agent: LoadAgent, tmp_path: Path, command: str
+    agent: LoadAgent, on_disk: Path, command: str
 ) -> None:
     name = command.split(maxsplit=1)[0]
-    where = f" dir={tmp_path}" if name in {"copy", "read", "write"} else ""
+    where = f" dir={on_disk}" if name in {"copy", "read", "write"} else ""
     agent.load(command + where)
     (component,) = agent.work().values()
     assert component["unit"] == ("files" if name == "proc" else "bytes")
     if where:
         (worker,) = agent.workers()
         files = [str(fd.readlink()) for fd in Path(f"/proc/{worker}/fd").iterdir()]
-        assert sum(f.startswith(str(tmp_path)) for f in files) == (2 if name == "copy" else 1)
-        assert list(tmp_path.iterdir()) == []  # they are unnamed
+        assert sum(f.startswith(str(on_disk)) for f in files) == (2 if name == "copy" else 1)
+        assert list(on_disk.iterdir()) == []  # they are unnamed
 
 
 @beside

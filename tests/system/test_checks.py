@@ -607,16 +607,16 @@ def test_who_is_in_the_agents_group_is_told_from_who_has_to_join_it(
 
 
 def test_the_command_that_grants_rights_fits_the_machine(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    on_disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    agent = tmp_path / "an agent"
+    agent = on_disk / "an agent"
     agent.touch()
-    root = tmp_path / "root"
+    root = on_disk / "root"
     plant(root, {"proc/self/cgroup": "0::/user.slice\n", "proc/1/cgroup": "0::/init.scope\n"})
     monkeypatch.setattr(shutil, "which", lambda name, path: f"/usr/sbin/{name}")
     plain = f"sudo setcap cap_sys_nice,cap_ipc_lock+ep '{agent}'"
     assert rights.granting(agent, root) == plain
-    assert "limits.d" in rights.granting(tmp_path / "none", root)
+    assert "limits.d" in rights.granting(on_disk / "none", root)
     monkeypatch.setattr(shutil, "which", lambda name, path: None)
     assert "limits.d/rtstone.conf" in rights.granting(agent, root)
     plant(root, {".dockerenv": ""})
