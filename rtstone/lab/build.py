@@ -26,7 +26,7 @@ import msgspec
 from rtstone import resources
 from rtstone.cpus import usable_cpus
 from rtstone.errors import TargetError, UsageError
-from rtstone.interrupt import bound
+from rtstone.interrupt import Interrupt, bound
 from rtstone.lab import kconfig, kernels, sources
 from rtstone.lab.fetch import Say
 from rtstone.lab.kconfig import Option
@@ -65,6 +65,7 @@ OBJECTS = "objects"  # folder of the lab's cache
 LOG = "rtstone-build.log"  # beside the objects: what make said
 ROOM = 1 << 30  # bytes that a build of a small kernel takes, at most
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
+POLL_S = 0.1  # interval in which an interrupt is noticed
 _KEPT = ("PATH", "HOME", "TMPDIR", "CCACHE_")  # what make learns of the environment
 _WRONG = re.compile(r"No space left on device|\berror: |undefined reference|\*\*\* \S|not found$")
 
@@ -264,16 +265,18 @@ def _run(command: list[str], out: int) -> int:
         "LC_ALL": "C", "KBUILD_BUILD_TIMESTAMP": EPOCH, "KBUILD_BUILD_VERSION": "1",
         "KBUILD_BUILD_USER": "rtstone", "KBUILD_BUILD_HOST": "lab",
     }  # fmt: skip
-    process = subprocess.Popen(
-        bound(command, signal.SIGTERM), env=kept | fixed, start_new_session=True,
-        stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
-    )  # fmt: skip
-    try:
-        return process.wait()
-    finally:
-        if process.poll() is None:
+    with Interrupt() as interrupt:  # an exception would lose a process that is just being started
+        process = subprocess.Popen(
+            bound(command, signal.SIGTERM), env=kept | fixed, start_new_session=True,
+            stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        while not interrupt.requested:
+            with suppress(subprocess.TimeoutExpired):
+                return process.wait(POLL_S)
+        with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGTERM)
-            process.wait()
+        process.wait()
+    raise KeyboardInterrupt
 
 
 def _failure(log: Path) -> TargetError:

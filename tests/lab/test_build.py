@@ -6,10 +6,11 @@ import errno
 import os
 import shutil
 import signal
+import subprocess
 import threading
 import time
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -378,18 +379,31 @@ def test_one_build_at_a_time(place: Place) -> None:
     assert "is being built already" in str(errors[0])
 
 
-def test_an_interrupt_leaves_nothing_listed_and_nothing_running(place: Place, cli: Cli) -> None:
+@pytest.mark.parametrize("starts", [False, True], ids=["while it runs", "while it is started"])
+def test_an_interrupt_leaves_nothing_listed_and_nothing_running(
+    place: Place, cli: Cli, monkeypatch: pytest.MonkeyPatch, starts: bool
+) -> None:
     place.does("echo $$$$ > $(O)/pid; exec sleep 60")
     running = kernels.cache() / "objects"
+    struck = threading.Event()
+
+    class Slow(subprocess.Popen[bytes]):
+        def __init__(self, *words: Any, **options: Any) -> None:
+            super().__init__(*words, **options)
+            while starts and "make" in words[0] and self.poll() is None and not struck.is_set():
+                time.sleep(0.01)
 
     def strike() -> None:
         while not [file for file in running.glob("*/pid") if file.read_text().strip()]:
             time.sleep(0.01)
         os.kill(os.getpid(), signal.SIGINT)
+        struck.set()
 
     other = threading.Thread(target=strike)
     other.start()
-    done = cli("lab", "build-kernel", str(place.tree), "--board", "virt-a53", "--name", "mine")
+    with monkeypatch.context() as patch:
+        patch.setattr(subprocess, "Popen", Slow)
+        done = cli("lab", "build-kernel", str(place.tree), "--board", "virt-a53", "--name", "mine")
     other.join()
     assert done.status == 130
     assert kernels.own() == []

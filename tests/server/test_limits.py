@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import socket
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 import sqlalchemy as sql
 
 from rtstone.inputs.server import Limits
-from rtstone.server import audit, limits, schema
+from rtstone.server import audit, limits, parsing, schema
 from rtstone.server.limits import Buckets, whose
 from rtstone.server.settings import Settings
 from tests.server.conftest import Template
@@ -206,13 +207,18 @@ def test_a_defect_is_one_line_too(served: Served, monkeypatch: pytest.MonkeyPatc
     assert "Content-Security-Policy" in found.headers
 
 
-def test_a_parser_that_takes_too_much_is_ended(
-    served: Served, template: Template, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_parser_that_takes_too_much_is_ended(served: Served, template: Template) -> None:
     """The next run is parsed by another one."""
-    monkeypatch.setattr("rtstone.server.parsing.WALL_S", 0.0)
-    found = send(served.client, served.bearer(), of_template(template, ID))
+    ask = parsing._Process.ask
+
+    def stopped(process: parsing._Process, task: parsing.Task) -> parsing.Answer:
+        process._process.send_signal(signal.SIGSTOP)
+        return ask(process, task)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parsing, "WALL_S", 0.1)
+        patch.setattr(parsing._Process, "ask", stopped)
+        found = send(served.client, served.bearer(), of_template(template, ID))
     assert (found.status_code, "within the limits" in found.text) == (422, True)
-    monkeypatch.setattr("rtstone.server.parsing.WALL_S", 60.0)
     assert send(served.client, served.bearer(), of_template(template, ID)).status_code == 201
     assert stored(served.places.runs("main")) == {ID}

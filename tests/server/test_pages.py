@@ -348,6 +348,7 @@ def test_a_token_that_reads_one_project_sees_no_other(places: Places, copied: Co
 
 
 def test_script_and_style_are_kept_for_ever_and_the_policy_is_strict(served: Served) -> None:
+    served.settled()  # the first round finds the project
     answer = served.client.get("/p/main/")
     names = re.findall(r'"(/static/[^"]+)"', answer.text)
     assert len(names) == 2
