@@ -66,7 +66,7 @@ def test_no_receiver_runs_while_a_send_is_timed(mechanism: str, entity: str) -> 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_what_is_received_was_there_before(mechanism: str) -> None:
-    for size in (1024, 5120, 16384):
+    for size in (1024, 5120, *([] if os.geteuid() else [16384])):  # beyond the limits of users
         results, end = case(f"ipc.receive mechanism={mechanism} size={size} samples=150")
         assert end["status"] == "ok", end["reason"]
         assert figures(results[0])["messages sent"] == 1 + 10 + 150

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.agent.rights import realtime
 from tests.agent.speak import AGENT, POSIX, case, pick, result, talk
 
 ONLY_HERE = {"children", "clock_syscall", "cold_cache", "deadline", "event", "footprint"} | {
@@ -24,11 +25,11 @@ def test_it_has_no_capability_that_a_system_has_to_add() -> None:
     "command",
     [
         "sem.post.nowait",
-        "ipc.srsr mechanism=pipe size=256",
-        "ipc.srsr mechanism=fifo size=256",
-        "ipc.srsr mechanism=sysv",
+        pytest.param("ipc.srsr mechanism=pipe size=256", marks=realtime),
+        pytest.param("ipc.srsr mechanism=fifo size=256", marks=realtime),
+        pytest.param("ipc.srsr mechanism=sysv", marks=realtime),
         "det.timer_jitter by=signal",
-        "posix.thread.create",
+        pytest.param("posix.thread.create", marks=realtime),
     ],
 )
 def test_it_measures(command: str) -> None:
@@ -41,6 +42,7 @@ def test_what_posix_cannot_tell_is_unknown() -> None:
     assert {end["evidence"][k] for k in ("migrations", "steal_ns", "smi", "others")} == {None}
 
 
+@realtime
 def test_a_pipe_takes_at_once_what_posix_promises() -> None:
     """512 bytes, of one message or several."""
     _, end = case("ipc.srsr mechanism=pipe size=1024 samples=20", agent=POSIX)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.agent.rights import realtime
 from tests.agent.speak import AGENT, asked
 
 pytestmark = pytest.mark.machine
@@ -27,6 +28,7 @@ def told(program: Path, *options: str, commands: str = asked("bye").decode()) ->
     return done.stdout
 
 
+@realtime
 def test_it_measures_without_its_file_and_its_directory(tmp_path: Path) -> None:
     """One that executes itself does so without the file, too."""
     program = uploaded(tmp_path / NAME)

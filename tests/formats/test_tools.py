@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from rtstone.documents.run import Run
+from tests.agent.rights import may_realtime
 from tests.formats.long import run_of
 
 pytestmark = pytest.mark.machine
@@ -20,6 +21,8 @@ def output(*command: str) -> str:
     """What a tool prints, errors included; the test is skipped where there is no such tool."""
     if not shutil.which(command[0]):
         pytest.skip(f"needs {command[0]}")
+    if command[0] == "cyclictest" and not may_realtime():
+        pytest.skip("cyclictest needs the right to real-time scheduling")
     done = subprocess.run(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=30, check=True
     )

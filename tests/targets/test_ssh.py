@@ -625,6 +625,7 @@ def test_a_connection_that_nothing_uses_ends_by_itself(
 # ---- several machines -----------------------------------------------------------------------
 
 
+@NEEDED
 def test_two_machines_and_a_model_are_measured_at_once(
     there: Board, cli: Cli, tmp_path: Path
 ) -> None:
