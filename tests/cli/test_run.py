@@ -630,7 +630,7 @@ def test_an_interrupt_while_the_agent_hangs(
     fake_process: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch, fate: str
 ) -> None:
     trace = fake_process(at=2, fate=fate)
-    monkeypatch.setattr("rtstone.targets.process.STOP_S", 0.1)
+    monkeypatch.setattr("rtstone.targets.process.STOP_S", 0.1 if fate == "deaf" else 60.0)
     monkeypatch.setattr(session, "POLL_S", 0.02)
     before = RunDirectory.append
 
