@@ -73,8 +73,8 @@ test: build/collected agent engine charts sanitized
 	    echo "make: tests that boot an emulated board are skipped, for the reason above" >&2; fi
 	$(BIN)/pytest $(PARALLEL) --durations=10 $(TEST_ARGS)
 
-# The tests there are.  To import them compiles all modules, which else each worker would do.
-build/collected: $(VENV)/dev.stamp | agent engine charts
+# Imports all tests once, which compiles all modules; else each worker would, in a fresh clone.
+build/collected: $(VENV)/dev.stamp | agent engine
 	@mkdir -p build; $(BIN)/pytest --collect-only --quiet >$@ || { cat $@ >&2; rm $@; exit 1; }
 
 # The kernel and the hypervisor that tests boot, if there are none yet; `rtstone lab fetch` brings

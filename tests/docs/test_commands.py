@@ -27,7 +27,7 @@ from tests.conftest import Cli, machine
 from tests.docs.commands import PAGES, Command, commands
 from tests.relay import Relay
 from tests.targets import places
-from tests.targets.board import POSSIBLE, board
+from tests.targets.board import NEEDED, board
 
 pytestmark = pytest.mark.lab
 
@@ -180,14 +180,17 @@ def reached(where: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 
 @pytest.mark.parametrize(
-    "page", [page for page in PAGES if page.name not in SCRIPTS], ids=lambda page: page.name
+    "page",
+    [
+        pytest.param(page, id=page.name, marks=NEEDED if page.name in REACHES else ())
+        for page in PAGES
+        if page.name not in SCRIPTS
+    ],
 )
 def test_the_commands_of_a_page_work(
     page: Path, place: Path, where: Path, cli: Cli, request: pytest.FixtureRequest
 ) -> None:
     if page.name in REACHES:
-        if not POSSIBLE:
-            pytest.skip("other machines need root, namespaces, openssh-server")
         request.getfixturevalue("reached")
     found = [
         command

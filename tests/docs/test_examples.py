@@ -32,7 +32,6 @@ from tests.conftest import Cli
 from tests.docs.commands import ROOT, commands
 
 PAGE = ROOT / "docs" / "six-questions.md"
-BIN = Path(sys.executable).parent
 SHELL = [user for user in USERS if user.name.endswith(".sh")]
 STAND_IN = '#!/bin/sh\nprintf "%s\\n" "$@" "" >>"$RECORD"\n'
 FAIR = {0, 3}

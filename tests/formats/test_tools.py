@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rtstone.documents.run import Run
-from tests.agent.rights import may_realtime
+from tests.agent.rights import realtime
 from tests.formats.long import run_of
 
 pytestmark = pytest.mark.machine
@@ -21,8 +21,6 @@ def output(*command: str) -> str:
     """What a tool prints, errors included; the test is skipped where there is no such tool."""
     if not shutil.which(command[0]):
         pytest.skip(f"needs {command[0]}")
-    if command[0] == "cyclictest" and not may_realtime():
-        pytest.skip("cyclictest needs the right to real-time scheduling")
     done = subprocess.run(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=30, check=True
     )
@@ -32,6 +30,7 @@ def output(*command: str) -> str:
 CYCLICTEST = ("cyclictest", "-t2", "-l20", "-i2000")
 
 
+@realtime
 @pytest.mark.parametrize(
     ("options", "form", "most"),
     [
@@ -54,6 +53,7 @@ def test_cyclictest(options: Sequence[str], form: str, most: int) -> None:
     assert ("statistics_only" in run.results[0].flags) == (form == "cyclictest-statistics")
 
 
+@realtime
 @pytest.mark.parametrize("more", [[], ["-h300"]])
 def test_json_of_cyclictest(more: Sequence[str], tmp_path: Path) -> None:
     path = tmp_path / "out.json"
@@ -63,6 +63,7 @@ def test_json_of_cyclictest(more: Sequence[str], tmp_path: Path) -> None:
     assert run.results[0].params == {"interval": 2_000_000}
 
 
+@realtime
 def test_histogram_file_of_cyclictest(tmp_path: Path) -> None:
     path = tmp_path / "histogram"
     output(*CYCLICTEST, "-q", "-h300", f"--histfile={path}")
