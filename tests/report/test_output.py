@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -53,6 +55,79 @@ def test_a_link_is_followed(tmp_path: Path, there: bool) -> None:
     assert link.is_symlink()
     assert target.read_text() == "page"
     assert not target.is_symlink()
+
+
+@pytest.fixture
+def somebodys(tmp_path: Path) -> Path:
+    """Return a directory in which another user may plant what he likes."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can make another user's links")
+    place = tmp_path / "somebodys"
+    place.mkdir(mode=0o777)
+    return place
+
+
+def planted(link: Path, target: Path, user: int = 1234) -> Path:
+    link.symlink_to(target)
+    os.chown(link, user, user, follow_symlinks=False)
+    return link
+
+
+def test_a_link_of_another_user_is_not_followed(somebodys: Path, tmp_path: Path) -> None:
+    """He would choose which of this user's files is lost; also by a link in the way, or by two."""
+    precious = tmp_path / "precious"
+    precious.write_text("kept")
+    direct = planted(somebodys / "page.html", precious)
+    way = planted(somebodys / "folder", tmp_path)
+    twice = planted(somebodys / "twice.html", direct, user=0)
+    for path, name in [(direct, "page"), (way / "precious", "folder"), (twice, "page")]:
+        with pytest.raises(PermissionError, match=rf"{name}.* another user \(uid 1234\)"):
+            write("page", path)
+    with pytest.raises(PermissionError):
+        write("page", planted(somebodys / "new.html", tmp_path / "new"))
+    assert precious.read_text() == "kept"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["precious", "somebodys"]
+    assert len(list(somebodys.iterdir())) == 4
+
+
+def test_a_link_of_another_user_to_a_device_is_not_followed(somebodys: Path) -> None:
+    with pytest.raises(PermissionError):
+        write("page", planted(somebodys / "page.html", Path("/dev/null")))
+
+
+def test_a_link_of_root_is_followed(
+    somebodys: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As /dev/stdout is, or /home where it leads elsewhere."""
+    link = planted(somebodys / "page.html", tmp_path / "page.html", user=0)
+    monkeypatch.setattr(os, "geteuid", lambda: 1234)
+    write("page", link)
+    assert (tmp_path / "page.html").read_text() == "page"
+
+
+def test_a_file_of_another_user_does_not_give_its_mode(somebodys: Path) -> None:
+    path = somebodys / "page.html"
+    path.touch()
+    os.chown(path, 1234, 1234)
+    path.chmod(0o4777)
+    write("page", path)
+    assert not path.stat().st_mode & (stat.S_ISUID | 0o111)
+    assert path.stat().st_uid == 0
+
+
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+@pytest.mark.parametrize("into", ["pipe", "file"])
+def test_standard_output_has_a_name(tmp_path: Path, name: str, into: str) -> None:
+    code = f"""
+from pathlib import Path
+from rtstone.report.parts.output import write
+write("page", Path({name!r}))
+"""
+    kept = tmp_path / "kept"
+    with kept.open("wb") as file:
+        to = file.fileno() if into == "file" else subprocess.PIPE
+        done = subprocess.run([sys.executable, "-c", code], stdout=to, check=True, timeout=60)
+    assert (done.stdout or kept.read_bytes()) == b"page"
 
 
 def test_a_link_to_itself_is_refused(tmp_path: Path) -> None:

@@ -5,42 +5,99 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+import stat
+from contextlib import ExitStack, suppress
 from pathlib import Path
+from typing import NamedTuple
+
+_LINKS = 40  # that a path may go by, as in Linux
+
+
+class _Place(NamedTuple):
+    """Where a path leads, by a directory that is held open: nobody can exchange it for a link."""
+
+    folder: int
+    name: str
+    there: int | None  # what has this name, opened with O_PATH; None if nothing has it
 
 
 def write(content: str | bytes, path: Path) -> int:
     """Write text or bytes, and return the number of bytes.
 
-    Symbolic links are followed, an existing file keeps its mode, pipes and devices are written
-    directly.  Raises OSError.
+    A file is replaced and keeps its mode, if it was this user's; pipes and devices are written
+    directly.  Links of this user and of root are followed; one of anybody else would choose which
+    file is lost, and raises PermissionError.  Raises OSError.
     """
     data = content.encode("utf-8", "replace") if isinstance(content, str) else content
-    if path.exists() and not path.is_file():
-        with path.open("wb") as out:
-            out.write(data)
-    else:
-        _replace(data, _followed(path))
+    with ExitStack() as opened:
+        place = _walk(path, opened)
+        old = None if place.there is None else os.fstat(place.there)
+        if old is None or stat.S_ISREG(old.st_mode):
+            _replace(data, place, old)
+        else:
+            with Path(f"/proc/self/fd/{place.there}").open("wb") as out:
+                out.write(data)
     return len(data)
 
 
-def _followed(path: Path) -> Path:
-    try:
-        return path.resolve()
-    except RuntimeError:  # pathlib's error for a loop of links
-        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP)) from None
+def _walk(path: Path, opened: ExitStack) -> _Place:
+    """Follow a path one name after the other, with the links that may be followed."""
+    folder, links = _enter(".", None, opened), 0
+    names = list(reversed(path.parts)) or ["."]
+    while True:
+        name = names.pop()
+        try:
+            there = _enter(name, folder, opened)
+        except FileNotFoundError:
+            if names:
+                raise
+            return _Place(folder, name, None)
+        kind = os.fstat(there)
+        if not stat.S_ISLNK(kind.st_mode):
+            if not names:
+                return _Place(folder, name, there)
+            folder = there
+            continue
+        if (links := links + 1) > _LINKS:
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        if kind.st_uid not in {0, os.geteuid()}:
+            raise PermissionError(errno.EPERM, _whose(name, kind.st_uid))
+        if not names and (stream := _stream(name, folder, kind, opened)) is not None:
+            return _Place(folder, name, stream)
+        names += reversed(Path(os.readlink("", dir_fd=there)).parts)
 
 
-def _replace(data: bytes, path: Path) -> None:
-    part = path.with_name(f".rtstone-{secrets.token_hex(8)}")
+def _enter(name: str, folder: int | None, opened: ExitStack, flags: int = os.O_NOFOLLOW) -> int:
+    handle = os.open(name, os.O_PATH | os.O_CLOEXEC | flags, dir_fd=folder)
+    opened.callback(os.close, handle)
+    return handle
+
+
+def _whose(name: str, user: int) -> str:
+    return f"{name} is a link of another user (uid {user}), not followed; name the file itself"
+
+
+def _stream(name: str, folder: int, link: os.stat_result, opened: ExitStack) -> int | None:
+    """Return the pipe or device that a link of /proc stands for, as /dev/stdout: it has no path."""
+    if link.st_dev != Path("/proc").stat().st_dev:
+        return None
+    there = _enter(name, folder, opened, flags=0)
+    return None if stat.S_ISREG(os.fstat(there).st_mode) else there
+
+
+def _replace(data: bytes, place: _Place, old: os.stat_result | None) -> None:
+    part = f".rtstone-{secrets.token_hex(8)}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    handle = os.open(part, flags, 0o666, dir_fd=place.folder)  # minus the umask
     try:
-        with os.fdopen(os.open(part, flags, 0o666), "wb") as out:  # minus the umask
+        with os.fdopen(handle, "wb") as out:
             out.write(data)
             out.flush()
-            os.fsync(out.fileno())
-        if path.exists():
-            part.chmod(path.stat().st_mode & 0o7777)
-        part.replace(path)
+            if old is not None and old.st_uid == os.geteuid():
+                os.fchmod(handle, old.st_mode & 0o777)
+            os.fsync(handle)
+        os.replace(part, place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder)
     except BaseException:
-        part.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            os.unlink(part, dir_fd=place.folder)
         raise
