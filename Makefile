@@ -207,7 +207,7 @@ $(addprefix agent-,$(ARCHITECTURES)): agent-%: build/agent-%/Makefile
 	$$tools-objcopy --strip-all rtstone-agent stripped && \
 	$$tools-objcopy --strip-debug rtstone-agent symbols && \
 	$$tools-objcopy --only-keep-debug symbols && \
-	$(PYTHON) $(CURDIR)/agent/marks.py $$tools-readelf rtstone-agent >marks
+	$(call MARKS,$$tools-readelf,rtstone-agent,marks)
 	@bytes=$$(stat -c %s build/agent-$*/stripped); most=$(call field,$*,4); \
 	echo "static agent for $*: $$bytes bytes of $$most"; \
 	if [ $$bytes -gt $$most ]; then \
@@ -216,6 +216,10 @@ $(addprefix agent-,$(ARCHITECTURES)): agent-%: build/agent-%/Makefile
 	cmp -s stripped $$to || install stripped $$to; \
 	for file in symbols marks; do \
 	    cmp -s $$file $$to.$$file || install -m 644 $$file $$to.$$file; done
+
+# The marks of a program, by a readelf, unless they are newer than it; its table takes a while.
+MARKS = { [ $(3) -nt $(2) -a $(3) -nt $(CURDIR)/agent/marks.py ] || { \
+	$(PYTHON) $(CURDIR)/agent/marks.py $(1) $(2) >$(3).new && mv $(3).new $(3); }; }
 
 build/agent-%/Makefile: | check-tools
 	$(call NEED_COMPILERS,$*)
@@ -246,7 +250,7 @@ $(addprefix image-,$(FREERTOS_IMAGES)): image-%: freertos-kernel
 	    -DCMAKE_TOOLCHAIN_FILE=$(CURDIR)/agent/boards/$(patsubst %:$*,%,$(filter %:$*,\
 	        $(FREERTOS_BOARDS))).cmake $(FREERTOS_OPTIONS)
 	$(BUILD) build/$*
-	@$(PYTHON) agent/marks.py readelf build/$*/$*.elf >build/$*/$*.marks
+	@$(call MARKS,readelf,build/$*/$*.elf,build/$*/$*.marks)
 	@mkdir -p $(AGENTS); \
 	for file in $*.elf $*.marks; do \
 	    cmp -s build/$*/$$file $(AGENTS)/$$file \

