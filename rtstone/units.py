@@ -131,6 +131,13 @@ def size(number: int) -> str:
     return f"{rounded(number / SIZES[unit])} {unit}"
 
 
+def file_size(number: int) -> str:
+    """Return the size of a file as `ls --si` counts: ``1.2 MB``, ``640 kB``."""
+    if number >= 1e6:
+        return f"{number / 1e6:.1f} MB"
+    return f"{number / 1000:.0f} kB" if number >= 1000 else f"{number} B"
+
+
 def quantity(value: float | None, unit: str) -> str:
     """Return a value with its unit: ``1.20 µs``."""
     return "unknown" if value is None else " ".join(split(value, unit))

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import click
 
+from rtstone.cli.output import OutputFile, write_file
 from rtstone.errors import TargetError, UsageError
 from rtstone.printable import shown
 from rtstone.report.parts.console import console, plain_table
-from rtstone.report.parts.output import write
 from rtstone.resources import Architecture, architecture, architectures, static_agent
+from rtstone.units import file_size
 
 _NAMES = ", ".join(one.name for one in architectures())
 
@@ -30,13 +31,9 @@ def _asked(name: str | None) -> Architecture:
 
 def _state(one: Architecture) -> str:
     try:
-        return _size(static_agent(one.name).stat().st_size)
+        return file_size(static_agent(one.name).stat().st_size)
     except TargetError:
         return "not built"
-
-
-def _size(count: int) -> str:
-    return f"{count / 1000:.0f} kB"
 
 
 def _list() -> None:
@@ -50,9 +47,12 @@ def _list() -> None:
 
 
 def _make_executable(path: Path) -> None:
-    """Let everyone run a file who may read it."""
-    mode = path.stat().st_mode
-    path.chmod(stat.S_IMODE(mode | (mode & 0o444) >> 2))
+    """Let everyone run a file who may read it.  Raises UsageError."""
+    try:
+        mode = path.stat().st_mode
+        path.chmod(stat.S_IMODE(mode | (mode & 0o444) >> 2))
+    except OSError as error:
+        raise UsageError(f"cannot make {path} executable: {error.strerror}") from error
 
 
 @click.command("agent")
@@ -60,8 +60,11 @@ def _make_executable(path: Path) -> None:
     "--arch", metavar="A",
     help=f"Architecture: {_NAMES}, or what `uname -m` says there; default: this machine's.",
 )  # fmt: skip
-@click.option("-o", "output", metavar="FILE", help="Write FILE; without it: list architectures.")
-def command(*, arch: str | None, output: str | None) -> None:
+@click.option(
+    "-o", "output", type=OutputFile(), metavar="FILE",
+    help="Write FILE; without it: list architectures.",
+)  # fmt: skip
+def command(*, arch: str | None, output: Path | None) -> None:
     """Write the agent for a Linux machine to a file, to copy it there by hand.
 
     It is one static program that needs nothing on the target.  Targets that rtstone reaches by
@@ -70,16 +73,12 @@ def command(*, arch: str | None, output: str | None) -> None:
     if output is None and arch is None:
         return _list()
     wanted = _asked(arch)
-    if not output:
+    if output is None:
         raise UsageError(f"no file to write the agent to; write --arch {wanted.name} -o FILE")
-    agent = static_agent(wanted.name)
-    data, path = agent.read_bytes(), Path(output)
-    try:
-        size = write(data, path)
-        if regular := path.is_file():
-            _make_executable(path)
-    except OSError as error:
-        raise UsageError(f"cannot write the agent, {path}: {error.strerror}") from error
-    told = f"{shown(output)}: agent for {wanted.name}, {_size(size)}"
+    data = static_agent(wanted.name).read_bytes()
+    size, regular = write_file("the agent", output, data)
+    if regular:
+        _make_executable(output)
+    told = f"{shown(str(output))}: agent for {wanted.name}, {file_size(size)}"
     click.echo(f"{told}, SHA-256 {sha256(data).hexdigest()}", err=not regular)
     return None

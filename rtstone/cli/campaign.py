@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rtstone.cli.output import OutputFile, default_page, print_document, save
 from rtstone.cli.pushing import PUSH, Reporter, checked
 from rtstone.cli.streams import say
 from rtstone.cli.working import working
 from rtstone.errors import Inconclusive, UsageError
-from rtstone.printable import shown
 
 if TYPE_CHECKING:
     from rich.table import Table as Rows
@@ -250,10 +250,12 @@ def retry_command(file: Path) -> None:
 @command.command("report")
 @_FILE
 @click.option(
-    "-o", "output", metavar="FILE.html", help="The page to write; default: NAME.html beside FILE."
-)
+    "-o", "output", type=OutputFile(), metavar="FILE.html",
+    help="The page to write; default: NAME.html beside FILE, which then may only replace such a "
+    "page.",
+)  # fmt: skip
 @_JSON
-def report_command(file: Path, output: str | None, json: bool) -> None:
+def report_command(file: Path, output: Path | None, json: bool) -> None:
     """Write the matrix as one page: a verdict for each cell, what is missing, and why."""
     from rtstone.campaign.status import status
     from rtstone.inputs.campaign import read
@@ -261,20 +263,16 @@ def report_command(file: Path, output: str | None, json: bool) -> None:
     from rtstone.report.campaign.judge import judged
 
     campaign = read(file)
-    path = Path(output) if output else file.with_suffix(".html")
+    if output is None and not json:
+        output = default_page(file.with_suffix(".html"))
     state = status(campaign)
     with working("making the page") as line:
         verdicts = judged(state, _loaded, line.steps)
-        if json:
-            from rtstone.cli.output import print_document
-
-            print_document(verdicts)
-            return
-        try:
-            size = html.render(verdicts, path)
-        except OSError as error:
-            raise UsageError(f"cannot write the report, {path}: {error.strerror}") from error
-    click.echo(f"{shown(str(path))}: {size / 1e6:.1f} MB")
+        page = html.compose(verdicts) if output else ""
+    if json:
+        print_document(verdicts)
+    if output:
+        save("the report", output, page, quiet=json)
 
 
 def _loaded(run_id: str) -> Run:
@@ -306,8 +304,6 @@ def pull_command(file: Path, source: str) -> None:
 
 def _show(state: CampaignState, json: bool) -> None:
     if json:
-        from rtstone.cli.output import print_document
-
         print_document(state)
         return
     from rtstone.report.parts.console import console

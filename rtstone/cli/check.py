@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rtstone.cli.fetched import is_url, local, scratch
+from rtstone.cli.output import OutputFile, print_document, write_file
 from rtstone.cli.working import working
 from rtstone.errors import UsageError
 from rtstone.printable import shown
@@ -19,12 +20,15 @@ from rtstone.units import counted
 if TYPE_CHECKING:
     from rtstone.documents.check import Gate
 
-_FILE = click.Path(path_type=Path)
-
 
 @click.command("check")
 @click.argument("names", metavar="RUN...", nargs=-1, required=True)
-@click.option("--budget", type=_FILE, metavar="FILE", help="Budget with the limits, a TOML file.")
+@click.option(
+    "--budget",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Budget with the limits, a TOML file.",
+)
 @click.option(
     "--baseline", "asked", multiple=True, metavar="RUN",
     help="Run that relative limits refer to; repeat the option for several runs of one system.  "
@@ -42,13 +46,15 @@ _FILE = click.Path(path_type=Path)
     "runs of the lab, and of traced ones.",
 )  # fmt: skip
 @click.option("--json", is_flag=True, help="Print only the check document, as JSON.")
-@click.option("--junit", type=_FILE, metavar="FILE", help="Also write the result as JUnit XML.")
 @click.option(
-    "--markdown", type=_FILE, metavar="FILE",
+    "--junit", type=OutputFile(), metavar="FILE", help="Also write the result as JUnit XML."
+)
+@click.option(
+    "--markdown", type=OutputFile(), metavar="FILE",
     help="Also write the result as Markdown, for the summary of a CI job.",
 )  # fmt: skip
 @click.option(
-    "--write-budget", type=_FILE, metavar="FILE",
+    "--write-budget", type=OutputFile(), metavar="FILE",
     help="Instead of checking, draft a budget from these runs of one system, which a further run "
     "of an unchanged system should meet; five runs are enough.",
 )  # fmt: skip
@@ -88,12 +94,10 @@ def command(
     if junit:
         from rtstone.report.check.junit import junit as as_junit
 
-        _write(as_junit(gate), junit)
+        write_file("the JUnit file", junit, as_junit(gate))
     if markdown:
-        _write(checked.gate_markdown(gate), markdown)
+        write_file("the summary", markdown, checked.gate_markdown(gate))
     if json:
-        from rtstone.cli.output import print_document
-
         print_document(gate)
     else:
         from rtstone.report.parts.console import console
@@ -201,17 +205,8 @@ def _draft(names: tuple[str, ...], path: Path, margin: str) -> int:
         runs = [load(find(name)) for name in names]
         drafted = draft(runs, share(margin))
     text = budget_text(drafted)
-    _write(text, path)
+    write_file("the budget", path, text)
     if warning := from_too_few(drafted):
         click.echo(f"warning: {warning}", err=True)
     click.echo(f"{shown(str(path))}: {counted(text.count('[[case]]'), 'case')}")
     return 0
-
-
-def _write(text: str, path: Path) -> None:
-    from rtstone.report.parts.output import write
-
-    try:
-        write(text, path)
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}") from error

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import stat
 import sys
 from pathlib import Path
 
 import click
 import msgspec
 
+from rtstone.cli.output import OutputFile, print_document, save
 from rtstone.cli.working import working
 from rtstone.documents.explanation import Explanation
 from rtstone.documents.run import Run
-from rtstone.errors import UsageError, unknown
+from rtstone.errors import unknown
 from rtstone.interrupt import Interrupt
 from rtstone.printable import shown
 from rtstone.store.index import find
@@ -51,7 +51,10 @@ def _form(context: click.Context, parameter: click.Parameter, name: str | None) 
     "--format", "form", callback=_form, metavar="F",
     help=f"{', '.join(FORMATS)}; default: text, or what FILE ends with.",
 )  # fmt: skip
-@click.option("-o", "output", metavar="FILE", help="Output file; default: standard output.")
+@click.option(
+    "-o", "output", type=OutputFile(), metavar="FILE",
+    help="Output file; default: standard output.",
+)  # fmt: skip
 @click.option("--json", is_flag=True, help="Print only the document, as JSON.")
 def command(
     *,
@@ -61,7 +64,7 @@ def command(
     against: str,
     series: str | None,
     form: str | None,
-    output: str | None,
+    output: Path | None,
     json: bool,
 ) -> None:
     """Explain why a sample took so long: who ran meanwhile, function by function.
@@ -78,8 +81,6 @@ def command(
     from rtstone.explain.explain import answer
     from rtstone.stats.explainable import choose, sample_of
 
-    if output == "":
-        raise UsageError("empty file name, in -o; write -o FILE")
     path = find(run)
     document = load(path)
     chosen = choose(document, bench, series)
@@ -99,18 +100,18 @@ def command(
         told = shown(of_result(document, chosen.result))
         click.echo(f"{told}: the largest maximum of {chosen.among} results", err=True)
     if output is not None:
-        _write(made, document, form or _named(output), Path(output), quiet=json)
+        form = form or _named(output)
+        content = _text(made, document) if form == "text" else _bytes(made, document, form)
+        save("the explanation", output, content, quiet=json)
     if json:
-        from rtstone.cli.output import print_document
-
         print_document(made)
     elif output is None:
         _print(made, document, form or "text", path)
 
 
-def _named(output: str | None) -> str:
+def _named(output: Path | None) -> str:
     """Return the format that the name of a file tells."""
-    return _SUFFIXES.get(Path(output or "").suffix.lower(), "text")
+    return _SUFFIXES.get(output.suffix.lower(), "text") if output else "text"
 
 
 def _ready(form: str) -> None:
@@ -152,18 +153,6 @@ def _print(made: Explanation, run: Run, form: str, path: Path) -> None:
         out.print(*explanation_lines(made, run, out.width, out.encoding), sep="\n")
         page = f"on the page of the run: rtstone report {run_name(path, run.name)}"
         out.print("", Text(page, style="dim"), sep="\n")
-
-
-def _write(made: Explanation, run: Run, form: str, path: Path, *, quiet: bool) -> None:
-    """Write an explanation to a file; ``quiet``: standard output is for the document alone."""
-    from rtstone.report.parts.output import write
-
-    try:
-        size = write(_text(made, run) if form == "text" else _bytes(made, run, form), path)
-        regular = stat.S_ISREG(path.stat().st_mode)
-    except OSError as error:
-        raise UsageError(f"cannot write the explanation, {path}: {error.strerror}") from error
-    click.echo(f"{shown(str(path))}: {size / 1000:.0f} kB", err=quiet or not regular)
 
 
 def _text(made: Explanation, run: Run) -> str:

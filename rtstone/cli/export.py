@@ -8,9 +8,8 @@ from pathlib import Path
 import click
 
 from rtstone.cli.fetched import local
-from rtstone.errors import UsageError
+from rtstone.cli.output import OutputFile, write_file
 from rtstone.formats.table import WRITERS, writer
-from rtstone.report.parts.output import write
 from rtstone.store.index import find
 from rtstone.store.rundir import load, samples
 
@@ -20,8 +19,11 @@ from rtstone.store.rundir import load, samples
 @click.option(
     "--format", "form", metavar="F", required=True, help=f"Output format: {', '.join(WRITERS)}."
 )
-@click.option("-o", "output", metavar="FILE", help="Output file; default: standard output.")
-def command(run: str, form: str, output: str | None) -> None:
+@click.option(
+    "-o", "output", type=OutputFile(), metavar="FILE",
+    help="Output file; default: standard output.",
+)  # fmt: skip
+def command(run: str, form: str, output: Path | None) -> None:
     """Export a run for other tools.  What the format cannot hold is listed on standard error."""
     path = find(*local([run]))
     document = load(path)
@@ -30,10 +32,5 @@ def command(run: str, form: str, output: str | None) -> None:
         click.echo(f"not in the file: {line}", err=True)
     if output is None:
         sys.stdout.buffer.write(made.data)
-        return
-    if not output:
-        raise UsageError("empty file name, in -o; write -o FILE")
-    try:
-        write(made.data, Path(output))
-    except OSError as error:
-        raise UsageError(f"cannot write {output}: {error.strerror}") from error
+    else:
+        write_file("the export", output, made.data)

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import click
 
+from rtstone.cli.output import OutputFile, print_document, write_file
 from rtstone.cli.working import working
-from rtstone.errors import Inconclusive, UsageError
+from rtstone.errors import Inconclusive
 from rtstone.store.index import find
 from rtstone.store.rundir import load
 
@@ -18,7 +19,9 @@ from rtstone.store.rundir import load
     "--bench", metavar="ID", help="Bench to state it for; default: from a request to the task."
 )
 @click.option("--json", is_flag=True, help="Print only the guarantee document, as JSON.")
-@click.option("-o", "output", type=Path, metavar="FILE.md", help="Write the text to a file.")
+@click.option(
+    "-o", "output", type=OutputFile(), metavar="FILE.md", help="Write the text to a file."
+)
 def command(runs: tuple[str, ...], bench: str | None, json: bool, output: Path | None) -> None:
     """State a guaranteed latency, from runs of one system under all its loads.
 
@@ -33,10 +36,8 @@ def command(runs: tuple[str, ...], bench: str | None, json: bool, output: Path |
         statement = guarantee(documents, bench)
     text = guarantee_markdown(statement, [bench for run in documents for bench in run.benches])
     if output is not None:
-        _written(text, output)
+        write_file("the statement", output, text)
     if json:
-        from rtstone.cli.output import print_document
-
         print_document(statement)
     elif output is None:
         click.echo(text, nl=False)
@@ -44,12 +45,3 @@ def command(runs: tuple[str, ...], bench: str | None, json: bool, output: Path |
         more = len(statement.reasons) - 1
         rest = f"; and {more} more" if more else ""
         raise Inconclusive(f"no guarantee, {statement.reasons[0]}{rest}")
-
-
-def _written(text: str, output: Path) -> None:
-    from rtstone.report.parts.output import write
-
-    try:
-        write(text, output)
-    except OSError as error:
-        raise UsageError(f"cannot write the statement, {output}: {error.strerror}") from error

@@ -1,12 +1,23 @@
-"""Print documents to stdout."""
+"""Print documents to stdout, and write the files of -o."""
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
+from pathlib import Path
+from typing import Any, NamedTuple
 
+import click
 import msgspec
 
 from rtstone import printable
+from rtstone.errors import UsageError
+from rtstone.report.parts.output import require_writable, write
+from rtstone.units import file_size
+
+_MARK = b'<meta name="generator" content="rtstone">'  # of a page; see templates/frame.html
+_HEAD = 4096  # bytes at the beginning of a page that have the mark
 
 
 def print_document(document: object) -> None:
@@ -17,3 +28,77 @@ def print_document(document: object) -> None:
         data = msgspec.json.encode(printable.every(msgspec.to_builtins(document)))
     sys.stdout.buffer.write(msgspec.json.format(data) + b"\n")
     sys.stdout.buffer.flush()
+
+
+class OutputFile(click.Path):
+    """The file of an option such as -o: what cannot be written is refused before the work."""
+
+    def __init__(self, *suffixes: str) -> None:
+        """Take the ends that a file's name may have, in lower case; default: any."""
+        super().__init__(path_type=Path)
+        self._suffixes = suffixes
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Return the path.  Raises UsageError."""
+        option = param.opts[0] if param else "-o"
+        path = Path(value)
+        if not os.fspath(value):
+            raise UsageError(f"empty file name, in {option}; write {option} FILE")
+        if self._suffixes and path.suffix.lower() not in self._suffixes:
+            raise UsageError(
+                f"no format of '{value}', in {option}; write a name that ends in "
+                f"{' or '.join(self._suffixes)}"
+            )
+        try:
+            require_writable(path)
+        except OSError as error:
+            raise UsageError(f"cannot write {value}, in {option}: {error.strerror}") from error
+        return path
+
+
+def default_page(path: Path) -> Path:
+    """Return the path of a page that the user did not name: it may replace only such a page.
+
+    Raises UsageError.
+    """
+    if not _replaceable(path):
+        raise UsageError(f"{path} exists and is no page of rtstone; write -o FILE.html")
+    return OutputFile().convert(path, None, None)
+
+
+def _replaceable(path: Path) -> bool:
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            return False
+        with path.open("rb") as file:
+            return _MARK in file.read(_HEAD)
+    except FileNotFoundError:
+        return not path.is_symlink()
+    except OSError:
+        return False
+
+
+class Written(NamedTuple):
+    """What has been written."""
+
+    size: int  # bytes
+    regular: bool  # a file, rather than a pipe or a device
+
+
+def write_file(what: str, path: Path, content: str | bytes) -> Written:
+    """Write a file, named ``what`` in errors: ``the page``.  Raises UsageError."""
+    try:
+        return Written(write(content, path), path.is_file())
+    except OSError as error:
+        raise UsageError(f"cannot write {what}, {path}: {error.strerror}") from error
+
+
+def save(what: str, path: Path, content: str | bytes, *, quiet: bool = False) -> None:
+    """Write a file as `write_file` does, and tell its size.
+
+    ``quiet``: on standard error, as standard output is for a document alone.  So it is, too, where
+    the path is no file: it may be standard output.
+    """
+    size, regular = write_file(what, path, content)
+    told = f"{printable.shown(str(path))}: {file_size(size)}"
+    click.echo(told, err=quiet or not regular)

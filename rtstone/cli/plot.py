@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-import stat
 from pathlib import Path
 
 import click
 
+from rtstone.cli.output import OutputFile, write_file
 from rtstone.errors import UsageError, unknown
 from rtstone.plot.draw import FORMATS, KINDS, Asked, plot, render
 from rtstone.printable import shown
-from rtstone.report.parts.output import write
 from rtstone.store.index import find
 from rtstone.store.rundir import load
+from rtstone.units import file_size
 
 _LENGTHS = {"mm": 1.0, "cm": 10.0, "in": 25.4, "pt": 25.4 / 72}
 _LENGTH = re.compile(r"(\d{1,4}(?:\.\d{1,3})?)\s*([a-z]+)")
@@ -40,16 +40,12 @@ def _kind(context: click.Context, parameter: click.Parameter, name: str) -> str:
     return name
 
 
-def _form(output: str) -> str:
-    form = Path(output).suffix.removeprefix(".").lower()
-    if form not in FORMATS:
-        raise UsageError(f"no format of '{output}', in -o; write a file name in .svg, .pdf or .png")
-    return form
-
-
 @click.command("plot")
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True)
-@click.option("-o", "output", required=True, metavar="FILE", help="Write FILE.svg, .pdf or .png.")
+@click.option(
+    "-o", "output", required=True, type=OutputFile(*(f".{form}" for form in FORMATS)),
+    metavar="FILE", help="Write FILE.svg, .pdf or .png.",
+)  # fmt: skip
 @click.option(
     "--kind", default="histogram", callback=_kind, metavar="K",
     help=f"{', '.join(KINDS)} (of Hartstone); default histogram.",
@@ -66,7 +62,7 @@ def _form(output: str) -> str:
 def command(
     *,
     runs: tuple[str, ...],
-    output: str,
+    output: Path,
     kind: str,
     bench: str | None,
     loads: tuple[str, ...],
@@ -77,15 +73,10 @@ def command(
 
     Prints what a caption has to say: n, time, maximum, omitted activations, flags.
     """
-    form = _form(output)
     documents = [load(find(run)) for run in runs]
     drawn = plot(documents, Asked(kind, bench, loads, width, height))
-    path = Path(output)
-    try:
-        size = write(render(drawn, form), path)
-        regular = stat.S_ISREG(path.stat().st_mode)
-    except OSError as error:
-        raise UsageError(f"cannot write the figure, {path}: {error.strerror}") from error
-    click.echo(f"{shown(str(path))}: {size / 1000:.0f} kB", err=not regular)
+    form = output.suffix.removeprefix(".").lower()
+    size, regular = write_file("the figure", output, render(drawn, form))
+    click.echo(f"{shown(str(output))}: {file_size(size)}", err=not regular)
     for line in drawn.caption:
         click.echo(shown(line), err=not regular)

@@ -2,51 +2,31 @@
 
 from __future__ import annotations
 
-import stat
 from pathlib import Path
 
 import click
 
 from rtstone.cli.fetched import local
+from rtstone.cli.output import OutputFile, default_page, save
 from rtstone.cli.working import working
 from rtstone.documents.explanation import Explanation
 from rtstone.documents.run import Run
-from rtstone.errors import UsageError
 from rtstone.printable import shown
 from rtstone.store.explanations import explanations
 from rtstone.store.rundir import load
 from rtstone.store.session import named
 
 DEFAULT = Path("report.html")
-_MARK = b'<meta name="generator" content="rtstone">'  # of a page; see templates/frame.html
-_HEAD = 4096  # bytes at the beginning of a page that have the mark
 
 
-def _page(context: click.Context, parameter: click.Parameter, text: str | None) -> Path:
-    if text == "":
-        raise UsageError("empty file name, in -o; write -o FILE.html")
-    if text is None and not _replaceable(DEFAULT):
-        raise UsageError(f"{DEFAULT} exists and is no page of rtstone; write -o FILE.html")
-    return DEFAULT if text is None else Path(text)
-
-
-def _replaceable(path: Path) -> bool:
-    """Return whether a file is not there, or a page of an earlier report."""
-    try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            return False
-        with path.open("rb") as file:
-            return _MARK in file.read(_HEAD)
-    except FileNotFoundError:
-        return not path.is_symlink()
-    except OSError:
-        return False
+def _page(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path:
+    return default_page(DEFAULT) if path is None else path
 
 
 @click.command("report")
 @click.argument("runs", metavar="RUN[,RUN]...", nargs=-1, required=True)
 @click.option(
-    "-o", "output", callback=_page, metavar="FILE.html",
+    "-o", "output", type=OutputFile(), callback=_page, metavar="FILE.html",
     help=f"The page to write; default: {DEFAULT}, which then may only replace such a page.",
 )  # fmt: skip
 def command(runs: tuple[str, ...], output: Path) -> None:
@@ -65,12 +45,8 @@ def command(runs: tuple[str, ...], output: Path) -> None:
     with working("making the page"):
         explained: dict[str, list[Explanation]] = {}
         documents = named(runs, lambda path: _read(path, explained))
-        try:
-            size = page.render(evaluate_runs(documents), output, explained)
-            regular = stat.S_ISREG(output.stat().st_mode)
-        except OSError as error:
-            raise UsageError(f"cannot write the report, {output}: {error.strerror}") from error
-    click.echo(f"{shown(str(output))}: {size / 1e6:.1f} MB", err=not regular)
+        text = page.compose(evaluate_runs(documents), explained)
+    save("the report", output, text)
 
 
 def _read(path: Path, explained: dict[str, list[Explanation]]) -> Run:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import stat
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from msgspec import structs
 
 from rtstone.cli import run as running
 from rtstone.cli.measuring import Request, assignments
+from rtstone.cli.output import OutputFile, print_document, save
 from rtstone.cli.working import working
 from rtstone.documents.plan import NONE
 from rtstone.documents.run import LOCAL
@@ -25,19 +25,6 @@ from rtstone.store.rundir import load
 if TYPE_CHECKING:
     from rtstone.documents.run import Run
     from rtstone.stats.reproduce import Reproduced
-
-_FORMS = {".html", ".md"}
-
-
-def _page(context: click.Context, parameter: click.Parameter, text: str | None) -> Path | None:
-    if text is None:
-        return None
-    path = Path(text)
-    if path.suffix not in _FORMS:
-        raise UsageError(f"unknown type of page '{text}', in -o; write -o FILE.html or FILE.md")
-    if not path.parent.is_dir() or path.is_dir():  # check before measuring for minutes
-        raise UsageError(f"cannot write the page '{text}', in -o; name a file in a directory")
-    return path
 
 
 @click.command("reproduce")
@@ -64,7 +51,11 @@ def _page(context: click.Context, parameter: click.Parameter, text: str | None) 
 )  # fmt: skip
 @click.option("--json", is_flag=True, help="Print only the reproduction document, as JSON.")
 @click.option(
-    "-o", "output", callback=_page, metavar="FILE", help="Also write a page, FILE.html or FILE.md."
+    "-o",
+    "output",
+    type=OutputFile(".html", ".md"),
+    metavar="FILE",
+    help="Also write a page, FILE.html or FILE.md.",
 )
 def command(  # noqa: PLR0917
     source: str,
@@ -91,7 +82,8 @@ def command(  # noqa: PLR0917
             f"{given[0]} applies only when measuring, not to stored runs; leave it out"
         )
     instead = _instead(suites, loads)
-    if output and output.suffix == ".html":
+    html = output is not None and output.suffix.lower() == ".html"
+    if html:
         from rtstone.report.parts import frame
 
         frame.bundle()
@@ -102,7 +94,9 @@ def command(  # noqa: PLR0917
         made = reproduce(source, [*documents, *fresh])
     _print(made, json)
     if output:
-        _write(made, output, quiet=json)
+        from rtstone.report.reproduction.html import compose, markdown
+
+        save("the page", output, compose(made) if html else markdown(made), quiet=json)
     for error in errors:
         print(f"rtstone: {error}", file=sys.stderr)
     return max((error.exit_code for error in errors), default=0)
@@ -149,8 +143,6 @@ def _measured(request: Request, targets: tuple[str, ...]) -> tuple[list[Run], li
 
 def _print(made: Reproduced, json: bool) -> None:
     if json:
-        from rtstone.cli.output import print_document
-
         print_document(made.document)
         return
     from rtstone.report.parts.console import console
@@ -158,14 +150,3 @@ def _print(made: Reproduced, json: bool) -> None:
 
     out = console(sys.stdout)
     out.print(*reproduction_lines(made.document, out.width), sep="\n")
-
-
-def _write(made: Reproduced, path: Path, *, quiet: bool) -> None:
-    from rtstone.report.reproduction import html as reproduced
-
-    try:
-        size = reproduced.render(made, path)
-        regular = stat.S_ISREG(path.stat().st_mode)
-    except OSError as error:
-        raise UsageError(f"cannot write the page, {path}: {error.strerror}") from error
-    click.echo(f"{path}: {size / 1e6:.1f} MB", err=quiet or not regular)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from rtstone.cli.output import OutputFile, print_document, save
 from rtstone.cli.working import working
 from rtstone.errors import UsageError
-from rtstone.printable import shown
 
 if TYPE_CHECKING:
     from rtstone.documents.run import Run
@@ -42,7 +40,9 @@ _COSTS = (
     ),
 )  # fmt: skip
 _JSON = click.option("--json", is_flag=True, help="Print only one document, as JSON.")
-_PAGE = click.option("-o", "output", metavar="FILE.html", help="Also write the curves as a page.")
+_PAGE = click.option(
+    "-o", "output", type=OutputFile(), metavar="FILE.html", help="Also write the curves as a page."
+)
 
 
 def _with_costs(command: Any) -> Any:
@@ -106,7 +106,10 @@ def command(context: click.Context, /, **options: Any) -> None:
     if context.invoked_subcommand is not None:
         _no_options_before(context)
         return
-    path = _writable(options["output"])
+    if options["output"]:
+        from rtstone.report.parts import frame
+
+        frame.bundle()
     study, simulation = _asked(options)
     from rtstone.simulate.ask import workers
     from rtstone.simulate.study import run
@@ -117,16 +120,16 @@ def command(context: click.Context, /, **options: Any) -> None:
 
     simulation = replace(simulation, points=points, breakdown=breakdown)
     if options["json"]:
-        from rtstone.cli.output import print_document
-
         print_document(simulation)
     else:
         from rtstone.report.parts.console import console
         from rtstone.report.simulation.text import simulation_lines
 
         console(sys.stdout).print(*simulation_lines(simulation), sep="\n")
-    if path:
-        _write(simulation, path, options["json"])
+    if options["output"]:
+        from rtstone.report.simulation.text import compose
+
+        save("the page", options["output"], compose(simulation), quiet=options["json"])
 
 
 @contextmanager
@@ -181,8 +184,6 @@ def hartstone_command(experiments: tuple[str, ...], json: bool, **options: Any) 
     with working("simulating"):
         document = hartstone(experiments, **options)
     if json:
-        from rtstone.cli.output import print_document
-
         print_document(document)
         return
     from rtstone.report.parts.console import console
@@ -208,27 +209,3 @@ def _asked(options: dict[str, Any]) -> tuple[Study, Simulation]:
 
     require()
     return asked(options)
-
-
-def _writable(name: str | None) -> Path | None:
-    """Return the page to write.  Raises UsageError now rather than after hours of simulation."""
-    if name is None:
-        return None
-    from rtstone.report.parts import frame
-
-    frame.bundle()
-    path = Path(name)
-    if not name or not path.parent.is_dir() or path.is_dir():
-        raise UsageError(f"cannot write the page '{name}', in -o; write -o FILE.html")
-    return path
-
-
-def _write(simulation: Simulation, path: Path, quiet: bool) -> None:
-    from rtstone.report.simulation.text import render
-
-    try:
-        size = render(simulation, path)
-        regular = stat.S_ISREG(path.stat().st_mode)
-    except OSError as error:
-        raise UsageError(f"cannot write the page, {path}: {error.strerror}") from error
-    click.echo(f"{shown(str(path))}: {size / 1e6:.1f} MB", err=quiet or not regular)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-import stat
 import sys
 from pathlib import Path
 
 import click
 
 from rtstone.cli.fetched import is_url
+from rtstone.cli.output import OutputFile, print_document, save
 from rtstone.cli.run_filter import RunFilter, pick
 from rtstone.cli.working import working
 from rtstone.documents.trend import BYS, METRICS, By, Metric, Trend
 from rtstone.errors import UsageError
-from rtstone.printable import shown
 from rtstone.store.index import entries
 from rtstone.units import counted
 
@@ -37,7 +36,7 @@ _DEFAULT: tuple[Metric, ...] = ("p50", "p99")
     help="Where the runs are: a directory, or a project of a results server.  Default: where "
     "`rtstone run` stores them.",
 )  # fmt: skip
-@click.option("-o", "output", metavar="FILE.html", help="Also write a page.")
+@click.option("-o", "output", type=OutputFile(), metavar="FILE.html", help="Also write a page.")
 @click.option("--json", is_flag=True, help="Print only the trend document, as JSON.")
 def command(
     *,
@@ -46,7 +45,7 @@ def command(
     by: By,
     target: str | None,
     where: str | None,
-    output: str | None,
+    output: Path | None,
     json: bool,
 ) -> None:
     """Show the trend of benches through all stored runs, and where it changes.
@@ -67,8 +66,6 @@ def command(
                 os.environ["RTSTONE_HOME"] = where
             made = _trend(benches, metrics or _DEFAULT, by, target)
     if json:
-        from rtstone.cli.output import print_document
-
         print_document(made)
     else:
         from rtstone.cli.pager import paged
@@ -77,7 +74,9 @@ def command(
         with paged(sys.stdout) as out:
             out.print(*trend_lines(made, out.width, out.encoding), sep="\n", soft_wrap=True)
     if output is not None:
-        _write(made, Path(output), json)
+        from rtstone.report.trend.html import compose
+
+        save("the page", output, compose(made), quiet=json)
 
 
 def _trend(
@@ -137,15 +136,3 @@ def _remote(
     if not made.series:
         raise UsageError(f"no result has samples, of {', '.join(benches)}, on {url}")
     return made
-
-
-def _write(made: Trend, path: Path, quiet: bool) -> None:
-    from rtstone.report.trend.html import render
-
-    try:
-        size = render(made, path)
-        regular = stat.S_ISREG(path.stat().st_mode)
-    except (OSError, ValueError) as error:
-        told = error.strerror if isinstance(error, OSError) else error
-        raise UsageError(f"cannot write the page, {path}: {told}; write -o FILE.html") from error
-    click.echo(f"{shown(str(path))}: {size / 1e6:.1f} MB", err=quiet or not regular)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from rtstone.documents.explanation import Explanation
 from rtstone.report.comparison.html import Compared, compared
@@ -11,7 +10,6 @@ from rtstone.report.comparison.html import template_values as comparison_values
 from rtstone.report.explanation.html import MOST as MOST_WHYS
 from rtstone.report.explanation.html import whys
 from rtstone.report.parts.frame import Site, framed
-from rtstone.report.parts.output import write
 from rtstone.report.parts.shapes import trace_budget
 from rtstone.report.run.details import Forms, flag_texts
 from rtstone.report.run.html import brief_of, page_of
@@ -67,12 +65,3 @@ def compose(
         **run_values(),
         **comparison_values(),
     )
-
-
-def render(
-    evaluation: Evaluation,
-    path: Path,
-    explanations: Mapping[str, Sequence[Explanation]] | None = None,
-) -> int:
-    """Write the page as ``compose`` returns it; return its size in bytes."""
-    return write(compose(evaluation, explanations), path)

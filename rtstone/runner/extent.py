@@ -9,7 +9,7 @@ from typing import NamedTuple
 from rtstone.documents.plan import NONE, Case, Plan
 from rtstone.errors import UsageError
 from rtstone.inputs.parameters import quantity
-from rtstone.units import TIMES, count, counted, plain
+from rtstone.units import TIMES, count, counted, file_size, plain
 
 LONG_S = 3600.0  # a run that takes longer has to be asked for
 CASE_S = 0.3  # start, warm-up and end of a case
@@ -90,14 +90,10 @@ def announcement(plan: Plan) -> str:
     carried, slow = transfer(plan), ""
     if carried and carried.seconds >= SLOW_S:
         slow = (
-            f"; about {_size(carried.size)} at {count(carried.bytes_per_s)} B/s: "
+            f"; about {file_size(carried.size)} at {count(carried.bytes_per_s)} B/s: "
             f"{roughly(carried.seconds)} of it"
         )
     return f"{cases}, {'at most' if plan.until else 'about'} {roughly(found.seconds)}{slow}"
-
-
-def _size(number: int) -> str:
-    return f"{number / 1e6:.2g} MB" if number >= 1e6 else f"{number / 1000:.0f} kB"
 
 
 def refuse_long(plan: Plan) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from rtstone.cli import run
 from rtstone.errors import Inconclusive
+from rtstone.units import file_size
 from tests.conftest import Cli
 
 SIM = ["golatowski", "--target", "sim:rmos3-pc1", "--time", "0.2"]
@@ -35,7 +36,7 @@ def test_targets_and_stored_runs_stand_side_by_side(cli: Cli, tmp_path: Path) ->
     for text in (done.out, page.read_text()):
         for label in ("stored", "sim:rmos3-pc1", "sim:lynx-486"):
             assert f"{label}, sampled" in text
-    assert f"{page}: 0.0 MB" in done.out
+    assert f"{page}: {file_size(page.stat().st_size)}" in done.out
 
 
 def test_a_target_that_fails_costs_its_own_column_only(
@@ -91,8 +92,8 @@ def test_a_page(cli: Cli, tmp_path: Path) -> None:
     [
         (["gutsalow"], "did you mean 'gutsalov'"),
         (["gutsalov", "--target", "sim:nothing"], "nothing"),
-        (["gutsalov", "-o", "page.pdf"], "write -o FILE.html or FILE.md"),
-        (["gutsalov", "-o", "no/where/page.md"], "cannot write the page"),
+        (["gutsalov", "-o", "page.pdf"], "in -o; write a name that ends in .html or .md"),
+        (["gutsalov", "-o", "no/where/page.md"], "cannot write no/where/page.md, in -o"),
         (["gutsalov", "nothing"], "nothing"),
         (["gutsalov", "last", "--time", "1"], "not to stored runs"),
         (["gutsalov", "last", "--load", "min"], "--load applies only when measuring"),

@@ -123,7 +123,7 @@ def test_a_run_elsewhere_is_followed_while_it_is_in_the_store(cli: Cli, tmp_path
         (("check", "last", "--trend", "3", "--explain"), "--explain applies only with --budget"),
         (("check", "last"), "no budget given"),
         (("check", "last", "last~1", "--trend", "2"), "only one run can be checked at a time"),
-        (("trend", "dk.periodic", "-o", "/nowhere/x.html"), "cannot write the page"),
+        (("trend", "dk.periodic", "-o", "/nowhere/x.html"), "cannot write /nowhere/x.html, in -o"),
     ],
 )
 def test_errors_are_one_line(cli: Cli, words: tuple[str, ...], says: str) -> None:

@@ -446,13 +446,12 @@ def test_the_command(cli: Cli, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["-o", "a.jpg"], "no format of 'a.jpg', in -o; write a file name in .svg, .pdf or .png"),
-        (["-o", ""], "no format of ''"),
+        (["-o", "a.jpg"], "no format of 'a.jpg', in -o; write a name that ends in .svg or"),
+        (["-o", ""], "empty file name, in -o"),
         (["-o", "a.svg", "--kind", "histogramm"], "did you mean 'histogram'?"),
         (["-o", "a.svg", "--width", "84"], "bad length '84', in --width; write 30mm to 1000mm"),
         (["-o", "a.svg", "--height", "9m"], "bad length '9m', in --height"),
         (["-o", "a.svg", "--width", "1mm"], "bad length '1mm'"),
-        (["-o", "none/a.svg"], "cannot write the figure, none/a.svg: No such file"),
     ],
 )
 def test_wrong_use(

@@ -16,7 +16,7 @@ from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 
 from rtstone.report.explanation import html as explanation
-from rtstone.report.page import render as render_page
+from rtstone.report.page import compose as compose_page
 from rtstone.report.parts import frame
 from rtstone.stats.evaluate import evaluate_runs
 from tests.report.explained import drawn, explained_run, hostile, small
@@ -47,7 +47,7 @@ PERIODIC = f"document.getElementById('r0-{LATE}')"
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("report") / "report.html"
-    render_page(evaluate_runs([run()]), path)
+    path.write_text(compose_page(evaluate_runs([run()])), encoding="utf-8")
     return path.as_uri()
 
 
@@ -314,7 +314,7 @@ def test_what_is_hostile_is_text_in_a_detail_too(opened: webdriver.Chrome) -> No
 
 def test_curves_of_a_simulation_are_drawn(browser: webdriver.Chrome, tmp_path: Path) -> None:
     from rtstone.documents.simulation import Cost, Request, Simulation
-    from rtstone.report.simulation.text import render
+    from rtstone.report.simulation.text import compose
     from rtstone.simulate.study import Study
     from rtstone.simulate.study import run as simulated
     from rtstone.simulate.taskset import Rules
@@ -333,7 +333,7 @@ def test_curves_of_a_simulation_are_drawn(browser: webdriver.Chrome, tmp_path: P
     simulation = Simulation(
         version="0", numpy="0", request=request, points=points, breakdown=breakdown
     )
-    render(simulation, tmp_path / "x.html")
+    (tmp_path / "x.html").write_text(compose(simulation), encoding="utf-8")
     width(browser, 1280)
     visit(browser, (tmp_path / "x.html").as_uri())
     eventually(lambda: not js(browser, undrawn("document")), "curves not drawn")
@@ -357,7 +357,7 @@ def test_curves_of_a_simulation_are_drawn(browser: webdriver.Chrome, tmp_path: P
 @pytest.fixture(scope="module")
 def compared(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("report") / "compared.html"
-    render_page(evaluate_runs(study()), path)
+    path.write_text(compose_page(evaluate_runs(study())), encoding="utf-8")
     return path.as_uri()
 
 
@@ -404,7 +404,7 @@ def test_rows_of_one_verdict_are_shown_alone(browser: webdriver.Chrome, compared
 def why(tmp_path_factory: pytest.TempPathFactory) -> str:
     """An explanation with 500 functions."""
     path, of = tmp_path_factory.mktemp("report") / "why.html", explained_run()
-    explanation.render(drawn(of), of, path)
+    path.write_text(explanation.compose(drawn(of), of), encoding="utf-8")
     return path.as_uri()
 
 
@@ -487,7 +487,7 @@ def test_what_is_hostile_is_text_in_an_explanation_too(
     browser: webdriver.Chrome, tmp_path: Path
 ) -> None:
     of = explained_run()
-    explanation.render(hostile(of), of, tmp_path / "x.html")
+    (tmp_path / "x.html").write_text(explanation.compose(hostile(of), of), encoding="utf-8")
     visit(browser, (tmp_path / "x.html").as_uri())
     js(browser, f"{FLAME.replace('[2]', '[0]')}.children[7].focus()")
     assert js(browser, "document.querySelectorAll('img').length") == 0
@@ -546,7 +546,7 @@ def test_an_explanation_has_no_barriers(
     browser: webdriver.Chrome, tmp_path: Path, theme: str
 ) -> None:
     of = explained_run()
-    explanation.render(small(of), of, tmp_path / "x.html")
+    (tmp_path / "x.html").write_text(explanation.compose(small(of), of), encoding="utf-8")
     width(browser, {"light": 1440, "dark": 390}[theme])
     visit(browser, (tmp_path / "x.html").as_uri())
     js(browser, f"document.documentElement.dataset.theme = '{theme}'")

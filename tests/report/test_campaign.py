@@ -107,5 +107,10 @@ def test_the_command(cli: Cli, tmp_path: Path) -> None:
     done = cli("campaign", "report", file)
     assert done.out.startswith(f"{tmp_path}/page.html: ")
     assert "sched.yield" in (tmp_path / "page.html").read_text()
-    found = cli("campaign", "report", file, "--json").document
+    other = tmp_path / "other.html"
+    found = cli("campaign", "report", file, "--json", "-o", other).document
     assert found["cells"][0]["judged"]["results"][0]["n"] == 100
+    assert "sched.yield" in other.read_text()
+    (tmp_path / "page.html").write_text("mine")
+    assert "page.html exists and is no page of rtstone" in cli("campaign", "report", file).says
+    assert (tmp_path / "page.html").read_text() == "mine"

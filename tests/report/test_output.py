@@ -7,13 +7,18 @@ import stat
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import click
 import pytest
 
+from rtstone.cli.group import COMMANDS, group
+from rtstone.cli.output import OutputFile
 from rtstone.report import page
 from rtstone.report.parts import frame
-from rtstone.report.parts.output import write
+from rtstone.report.parts.output import require_writable, write
 from tests.conftest import Cli, Fake
 
 
@@ -176,7 +181,7 @@ def test_the_output_is_named_in_errors(
     monkeypatch.setattr(frame, "bundle", lambda: "")
     done = cli("report", "last", "-o", place)
     assert done.status == 2
-    assert (f"cannot write the report, {place}: " if place else "in -o") in done.says
+    assert (f"cannot write {place}, in -o: " if place else "empty file name, in -o") in done.says
     assert list(room.iterdir()) == []
 
 
@@ -203,3 +208,62 @@ def test_charts_that_are_not_built_are_told_before_any_run_is_read(
     done = cli("report", "no-such-run", "-o", tmp_path / "page.html")
     assert done.status == 2
     assert "run: make charts" in done.says
+
+
+def options() -> Iterator[tuple[str, click.Option]]:
+    """Yield each option that names a file to write, with the words of its command."""
+    for name in COMMANDS:
+        command = group.get_command(click.Context(group), name)
+        for words, part in [(name, command), *(
+            (f"{name} {sub}", one) for sub, one in getattr(command, "commands", {}).items()
+        )]:  # fmt: skip
+            for option in part.params:
+                if {"-o", "--junit", "--markdown", "--write-budget"} & set(option.opts):
+                    assert isinstance(option, click.Option)
+                    yield words, option
+
+
+# What a command needs besides; none of it is there.
+NEEDS = {
+    "report": ["no-such-run"], "export": ["no-such-run", "--format", "csv"],
+    "explain": ["no-such-run"], "guarantee": ["no-such-run"], "plot": ["no-such-run"],
+    "check": ["no-such-run"], "trend": ["no.such"], "reproduce": ["no-such-source"],
+    "campaign report": ["no-such.toml"], "agent": ["--arch", "none"],
+}  # fmt: skip
+WRITTEN = [(words, option.opts[0]) for words, option in options()]
+
+
+@pytest.mark.parametrize("written", WRITTEN, ids=" ".join)
+@pytest.mark.parametrize("place", ["no/page.html", "", "folder.html", "link/page.html"])
+def test_a_file_that_cannot_be_written_is_refused_before_the_work(
+    cli: Cli, somebodys: Path, monkeypatch: pytest.MonkeyPatch, written: tuple[str, str], place: str
+) -> None:
+    """Else an answer would be lost that took minutes."""
+    words, option = written
+    monkeypatch.chdir(somebodys)
+    place = place.replace("html", "svg") if words == "plot" else place
+    (somebodys / "folder.html").mkdir()
+    (somebodys / "folder.svg").mkdir()
+    planted(somebodys / "link", somebodys)
+    done = cli(*words.split(), *NEEDS.get(words, []), option, place)
+    assert done.status == 2
+    assert f", in {option}" in done.says
+
+
+def test_nor_one_in_a_directory_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[dict[str, Any]] = []
+
+    def access(*_: object, **options: Any) -> bool:
+        asked.append(options)
+        return False
+
+    monkeypatch.setattr(os, "access", access)
+    with pytest.raises(PermissionError):
+        require_writable(tmp_path / "page.html")
+    assert asked == [{"effective_ids": True}]
+    require_writable(Path("/dev/null"))  # whose directory nobody but root may write
+
+
+def test_every_file_of_an_option_is_asked_for_in_the_same_way() -> None:
+    assert len(WRITTEN) >= 13
+    assert {type(option.type) for _, option in options()} == {OutputFile}

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from rtstone.documents.campaign import CampaignCell, CampaignState, Spread
 from rtstone.report.campaign.text import causes, progress
 from rtstone.report.parts.frame import Site, framed
-from rtstone.report.parts.output import write
 from rtstone.units import count, counted, quantity
 
 _MARKS = {"bad": "✗", "note": "!", "good": "✓", "info": "·"}
@@ -34,11 +32,6 @@ def compose(state: CampaignState, site: Site | None = None) -> str:
         judged=[cell for cell in cells if cell["judged"]],
         causes=causes(state),
     )
-
-
-def render(state: CampaignState, path: Path) -> int:
-    """Write the page, and return its size in bytes.  Raises OSError, MissingBundleError."""
-    return write(compose(state), path)
 
 
 def what(cell: CampaignCell) -> str:

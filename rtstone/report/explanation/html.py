@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from rtstone.documents.explanation import AllSamples, Explanation, Function, Way
 from rtstone.documents.run import Run
@@ -13,7 +12,6 @@ from rtstone.report.explanation.boxes import Chart, flame, timeline
 from rtstone.report.explanation.tree import Row, folded, tree
 from rtstone.report.explanation.words import Part, amount, change, share
 from rtstone.report.parts.frame import framed
-from rtstone.report.parts.output import write
 from rtstone.report.parts.typeset import count, counted, quantity, typeset
 
 MOST = 8  # explanations of a run on its page
@@ -193,8 +191,3 @@ def compose(explanation: Explanation, run: Run) -> str:
         value=quantity(explanation.way.sample.value, explanation.unit),
         counted=explanation.unit == "instructions",
     )
-
-
-def render(explanation: Explanation, run: Run, path: Path) -> int:
-    """Write the page, and return its size in bytes.  Raises OSError, MissingBundleError."""
-    return write(compose(explanation, run), path)

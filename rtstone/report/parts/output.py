@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import stat
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -38,6 +37,20 @@ def write(content: str | bytes, path: Path) -> int:
             with Path(f"/proc/self/fd/{place.there}").open("wb") as out:
                 out.write(data)
     return len(data)
+
+
+def require_writable(path: Path) -> None:
+    """Raise the OSError of `write` that can be foreseen, so that no work is done in vain."""
+    with ExitStack() as opened:
+        place = _walk(path, opened)
+        mode = stat.S_IFREG if place.there is None else os.fstat(place.there).st_mode
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        needs = os.W_OK | os.X_OK
+        if stat.S_ISREG(mode) and not os.access(
+            f"/proc/self/fd/{place.folder}", needs, effective_ids=True
+        ):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
 def _walk(path: Path, opened: ExitStack) -> _Place:
@@ -86,7 +99,7 @@ def _stream(name: str, folder: int, link: os.stat_result, opened: ExitStack) -> 
 
 
 def _replace(data: bytes, place: _Place, old: os.stat_result | None) -> None:
-    part = f".rtstone-{secrets.token_hex(8)}"
+    part = f".rtstone-{os.urandom(8).hex()}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     handle = os.open(part, flags, 0o666, dir_fd=place.folder)  # minus the umask
     try:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from rtstone.documents.reproduction import Cell, Figure, Item, Reproduction, Table
 from rtstone.documents.run import Result, Trace
 from rtstone.report.parts.frame import framed
-from rtstone.report.parts.output import write
 from rtstone.report.parts.shapes import charts, short
 from rtstone.report.parts.typeset import typeset
 from rtstone.report.reproduction import text as plainly
@@ -70,15 +68,6 @@ class Section:
     rows: list[tuple[str, Head, list[Shown]]]
     observed: list[str]
     figures: list[Drawn]
-
-
-def render(made: Reproduced, path: Path) -> int:
-    """Write the page as HTML or Markdown, by the ending of its name; return its size in bytes.
-
-    Raises OSError, MissingBundleError.
-    """
-    text = markdown(made) if path.suffix == ".md" else compose(made)
-    return write(text, path)
 
 
 def markdown(made: Reproduced) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from rich.table import Table
@@ -14,7 +13,6 @@ from rtstone import units
 from rtstone.documents.simulation import Breakdown, Cost, Experiment, Hartstone, Point, Simulation
 from rtstone.report.parts.console import plain_table
 from rtstone.report.parts.frame import framed
-from rtstone.report.parts.output import write
 
 # ---- words --------------------------------------------------------------------------------------
 
@@ -264,8 +262,3 @@ def compose(simulation: Simulation) -> str:
         verdict=verdict(simulation),
         basis=list(breakdowns(simulation)),
     )
-
-
-def render(simulation: Simulation, path: Path) -> int:
-    """Write the page, and return its size in bytes.  Raises OSError, MissingBundleError."""
-    return write(compose(simulation), path)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from rtstone.documents.trend import By, Series, Trend
 from rtstone.report.parts.frame import framed
-from rtstone.report.parts.output import write
 from rtstone.report.parts.shapes import short
 from rtstone.report.parts.typeset import typeset
 from rtstone.report.trend import text as plainly
@@ -82,8 +80,3 @@ def _chart(series: Series, by: By) -> dict[str, Any]:
         "above": [[one.at + 1, str(number)] for number, one in enumerate(series.changes, 1)],
         "series": [{"name": name, "points": points}, {"name": "level", "points": levels}],
     }  # fmt: skip
-
-
-def render(trend: Trend, path: Path) -> int:
-    """Write the page, and return its size in bytes.  Raises OSError, MissingBundleError."""
-    return write(compose(trend), path)
