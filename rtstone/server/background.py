@@ -10,7 +10,7 @@ from time import monotonic
 from rtstone.server import analysis, answers, arrival, audit, retention
 from rtstone.server.database import Database
 from rtstone.server.places import Places
-from rtstone.server.reconcile import Reconciler
+from rtstone.server.reconcile import Reconciler, register
 from rtstone.server.settings import Settings
 
 EVERY_S = 5.0  # between two looks at the run directories
@@ -31,7 +31,8 @@ class Background:
         self._thread = threading.Thread(target=self._run, name="background", daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Begin; the projects are known on return, before any run of theirs has been read."""
+        self._do("finding the projects", lambda: register(self._database, self._places))
         self._thread.start()
 
     def wake(self) -> None:

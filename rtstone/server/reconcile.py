@@ -91,7 +91,7 @@ class Reconciler:
 
     def run(self) -> Reconciled:
         """Bring the index into agreement with the directories; cheap if nothing changed."""
-        found = [self._project(name) for name in _projects(self._database, self._places)]
+        found = [self._project(name) for name in register(self._database, self._places)]
         added = sum(one.added for one in found)
         if added > _AT_ONCE:
             self._database.gather_statistics()
@@ -198,11 +198,26 @@ def _ahead(some: Iterator[Iterator[Any]]) -> Iterator[list[Any]]:
         before = following
 
 
+def register(database: Database, places: Places) -> list[str]:
+    """Return all projects.  Those that are new are in the index from now on.
+
+    So they have pages while runs are still read, which takes minutes where there are many.
+    """
+    if new := set(places.projects()) - _known(database):
+        with database.writing() as connection:
+            for name in sorted(new):
+                database.project(connection, name)
+    return sorted(_known(database))
+
+
+def _known(database: Database) -> set[str]:
+    with database.reading() as connection:
+        return set(connection.execute(sql.select(projects.c.name)).scalars())
+
+
 def _projects(database: Database, places: Places) -> list[str]:
     """Return the projects that have a store or, whose store is gone, rows."""
-    with database.reading() as connection:
-        known = set(connection.execute(sql.select(projects.c.name)).scalars())
-    return sorted(known | set(places.projects()))
+    return sorted(_known(database) | set(places.projects()))
 
 
 def _time(path: Path) -> int:

@@ -13,6 +13,7 @@ import pytest
 
 from rtstone.documents.campaign import CampaignState, Counts
 from rtstone.documents.server import Overview, Projects, Search, SeriesList, SeriesView
+from rtstone.server.background import Background
 from rtstone.server.pages import queries
 from rtstone.server.places import Places
 from rtstone.server.settings import Settings
@@ -347,8 +348,19 @@ def test_a_token_that_reads_one_project_sees_no_other(places: Places, copied: Co
         assert served.client.get("/static/x.js").status_code == 404
 
 
+def test_projects_have_pages_before_their_runs_are_read(
+    places: Places, copied: Copied, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A new server of a store of 100 000 runs reads them for minutes."""
+    copied("a")
+    copied("b", project="lab")
+    monkeypatch.setattr(Background, "_run", lambda _: None)
+    with serving(Settings(places.store, port=0)) as served:
+        for project, status in (("main", 200), ("lab", 200), ("none", 404)):
+            assert served.client.get(f"/p/{project}/").status_code == status
+
+
 def test_script_and_style_are_kept_for_ever_and_the_policy_is_strict(served: Served) -> None:
-    served.settled()  # the first round finds the project
     answer = served.client.get("/p/main/")
     names = re.findall(r'"(/static/[^"]+)"', answer.text)
     assert len(names) == 2
