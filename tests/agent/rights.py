@@ -26,6 +26,7 @@ def may_realtime() -> bool:
 
 
 realtime = pytest.mark.skipif(not may_realtime(), reason="needs the right to real-time scheduling")
+needs_strace = pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to give rights up")
 
 

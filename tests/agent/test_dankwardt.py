@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 
 from tests.agent.processes import descendants
-from tests.agent.rights import as_root, limited, realtime, unprivileged
+from tests.agent.rights import as_root, limited, needs_strace, realtime, unprivileged
 from tests.agent.speak import (
     AGENT,
+    QUICK,
     STUB,
     Agent,
     asked,
@@ -170,6 +171,19 @@ def test_a_deadline_task_cannot_be_bound() -> None:
     _, end = case("dk.periodic policy=deadline config=2cpu runtime=2000000 samples=20")
     assert end["status"] == "unsupported"
     assert "2000000 ns in every 1000000 ns: Invalid argument" in end["reason"]
+
+
+@deadline
+@needs_strace
+def test_deadlines_that_others_have_reserved_are_there() -> None:
+    """Else a target would be another one for as long, and no run on it could be resumed."""
+    words = "dk.periodic policy=deadline config=2cpu period=20000000 runtime=10000000 samples=20"
+    taken = ("-f", "-o", os.devnull, "-e", "inject=sched_setattr:error=EBUSY")
+    found = talk([f"case 1 {words}"], *taken, str(AGENT), QUICK, agent=Path("/usr/bin/strace"))
+    assert "deadline" in found[0]["caps"]
+    (end,) = pick(found, "end")
+    assert end["status"] == "unsupported"
+    assert "other tasks have reserved the CPU time" in end["reason"]
 
 
 # ---- dk.setitimer ---------------------------------------------------------------------------

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import resource
-import shutil
 import signal
 import subprocess
 import time
@@ -14,7 +13,15 @@ from pathlib import Path
 import pytest
 
 from tests.agent.processes import SHM, descendants, gone
-from tests.agent.rights import as_root, limited, may_realtime, nobody, realtime, unprivileged
+from tests.agent.rights import (
+    as_root,
+    limited,
+    may_realtime,
+    needs_strace,
+    nobody,
+    realtime,
+    unprivileged,
+)
 from tests.agent.speak import (
     AGENT,
     QUICK,
@@ -320,9 +327,6 @@ def traced(command: str, call: str, directory: Path) -> list[str]:
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120, check=True,
     )  # fmt: skip
     return [x for x in log.read_text().splitlines() if "(" in x and "resumed>" not in x]
-
-
-needs_strace = pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
 
 
 @realtime

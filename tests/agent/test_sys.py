@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.rights import limited
+from tests.agent.rights import limited, needs_strace
 from tests.agent.speak import AGENT, QUICK, Agent, asked, case, figures, pick, result, talk
 
 pytestmark = pytest.mark.machine
@@ -24,8 +24,6 @@ BENCHES = [
     "sys.write file=zero", "sys.write file=null", "sys.write file=pipe", "sys.select", "sys.mmap",
     "sys.forkexec", "sys.sem", "sys.shm",
 ]  # fmt: skip
-
-needs_strace = pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
 
 
 def traced(command: str, calls: str, directory: Path) -> list[str]:

@@ -56,6 +56,9 @@ static const struct {
     int error;
     const char *text;
 } hints[] = {
+    {EBUSY,
+     "taken by others; of SCHED_DEADLINE: other tasks have reserved the CPU time that is left "
+     "to deadlines"},
     {EPERM, "not permitted (CAP_SYS_NICE, CAP_IPC_LOCK or the limits rtprio and memlock)"},
     {EAGAIN, "a limit is reached (ulimit -u for tasks, ulimit -l for locked memory, or pids.max of "
              "the control group)"},
