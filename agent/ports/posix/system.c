@@ -40,7 +40,6 @@ bool rts_port_is_limit(int error)
     switch (error < 0 ? -error : error) {
     case EPERM:
     case EACCES:
-    case EBUSY: /* others have it */
     case EAGAIN:
     case ENOMEM:
     case EMFILE:
