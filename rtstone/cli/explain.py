@@ -86,7 +86,8 @@ def command(
     chosen = choose(document, bench, series)
     wanted = sample_of(chosen.result, sample, "--sample")
     other = sample_of(chosen.result, against, "--against")
-    _ready(form or _named(output))
+    form = form or _named(output)
+    _ready(form)
     with working("explaining"), Interrupt() as interrupt:
         found = answer(path, document, chosen.result, wanted, other, interrupt=interrupt)
     made = found.explanation
@@ -100,13 +101,12 @@ def command(
         told = shown(of_result(document, chosen.result))
         click.echo(f"{told}: the largest maximum of {chosen.among} results", err=True)
     if output is not None:
-        form = form or _named(output)
         content = _text(made, document) if form == "text" else _bytes(made, document, form)
         save("the explanation", output, content, quiet=json)
     if json:
         print_document(made)
     elif output is None:
-        _print(made, document, form or "text", path)
+        _print(made, document, form, path)
 
 
 def _named(output: Path | None) -> str:

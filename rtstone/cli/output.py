@@ -93,12 +93,13 @@ def write_file(what: str, path: Path, content: str | bytes) -> Written:
         raise UsageError(f"cannot write {what}, {path}: {error.strerror}") from error
 
 
-def save(what: str, path: Path, content: str | bytes, *, quiet: bool = False) -> None:
+def save(what: str, path: Path, content: str | bytes, *, quiet: bool = False) -> Written:
     """Write a file as `write_file` does, and tell its size.
 
     ``quiet``: on standard error, as standard output is for a document alone.  So it is, too, where
     the path is no file: it may be standard output.
     """
-    size, regular = write_file(what, path, content)
-    told = f"{printable.shown(str(path))}: {file_size(size)}"
-    click.echo(told, err=quiet or not regular)
+    written = write_file(what, path, content)
+    told = f"{printable.shown(str(path))}: {file_size(written.size)}"
+    click.echo(told, err=quiet or not written.regular)
+    return written

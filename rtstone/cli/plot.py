@@ -7,13 +7,12 @@ from pathlib import Path
 
 import click
 
-from rtstone.cli.output import OutputFile, write_file
+from rtstone.cli.output import OutputFile, save
 from rtstone.errors import UsageError, unknown
 from rtstone.plot.draw import FORMATS, KINDS, Asked, plot, render
 from rtstone.printable import shown
 from rtstone.store.index import find
 from rtstone.store.rundir import load
-from rtstone.units import file_size
 
 _LENGTHS = {"mm": 1.0, "cm": 10.0, "in": 25.4, "pt": 25.4 / 72}
 _LENGTH = re.compile(r"(\d{1,4}(?:\.\d{1,3})?)\s*([a-z]+)")
@@ -76,7 +75,6 @@ def command(
     documents = [load(find(run)) for run in runs]
     drawn = plot(documents, Asked(kind, bench, loads, width, height))
     form = output.suffix.removeprefix(".").lower()
-    size, regular = write_file("the figure", output, render(drawn, form))
-    click.echo(f"{shown(str(output))}: {file_size(size)}", err=not regular)
+    written = save("the figure", output, render(drawn, form))
     for line in drawn.caption:
-        click.echo(shown(line), err=not regular)
+        click.echo(shown(line), err=not written.regular)

@@ -203,11 +203,12 @@ def register(database: Database, places: Places) -> list[str]:
 
     So they have pages while runs are still read, which takes minutes where there are many.
     """
-    if new := set(places.projects()) - _known(database):
+    known = _known(database)
+    if new := set(places.projects()) - known:
         with database.writing() as connection:
             for name in sorted(new):
                 database.project(connection, name)
-    return sorted(_known(database))
+    return sorted(known | new)
 
 
 def _known(database: Database) -> set[str]:
