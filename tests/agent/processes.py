@@ -46,8 +46,12 @@ def name_of(pid: int) -> str:
 
 def sleeps(pid: int) -> bool:
     """Return whether a process executes ``sleep``, and waits for its end."""
-    state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    return (name_of(pid), state) == ("sleep", "S")
+    return name_of(pid) == "sleep" and waits(pid)
+
+
+def waits(pid: int) -> bool:
+    """Return whether a process is blocked, in a way that a signal ends."""
+    return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "S"
 
 
 def gone(pids: Iterable[int]) -> bool:

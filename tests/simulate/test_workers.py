@@ -14,6 +14,7 @@ import pytest
 
 from rtstone.errors import TargetError
 from rtstone.simulate.workers import shared_out
+from tests.waiting import soon
 
 SIMULATES = "from rtstone.cli.main import main; main()"
 
@@ -73,7 +74,7 @@ def test_a_simulation_that_is_killed_leaves_nothing(after_s: float) -> None:
     while any(worker.exists() for worker in workers):
         assert time.monotonic() < end, f"of {workers} some are left"
         time.sleep(0.05)
-    assert objects() <= before
+    assert soon(lambda: objects() <= before)  # those of a test beside this one go, too
 
 
 def objects() -> set[Path]:

@@ -25,6 +25,7 @@ from rtstone.targets.local import identity
 from rtstone.targets.ssh import Ssh
 from rtstone.targets.ssh_connection import Address, address
 from rtstone.wire.commands import framed
+from tests.agent.processes import descendants, name_of, waits
 from tests.conftest import Cli, Done
 from tests.targets.board import NEEDED, Board, board, logged_in
 
@@ -314,6 +315,11 @@ def test_an_unknown_host_key_is_not_accepted(there: Board, cli: Cli) -> None:
     assert "the host key of board is not known; connect once by hand" in refused(cli)
 
 
+def ssh_waits(pid: int) -> bool:
+    """Return whether each ssh that a process has started waits, as for its terminal."""
+    return all(waits(child) for child in descendants(pid) if name_of(child) == "ssh")
+
+
 @NEEDED
 @pytest.mark.parametrize(("answer", "status"), [(b"yes\n", 0), (b"no\n", 4), (b"\x03", 130)])
 def test_a_person_is_asked_on_the_terminal(there: Board, answer: bytes, status: int) -> None:
@@ -326,7 +332,8 @@ def test_a_person_is_asked_on_the_terminal(there: Board, answer: bytes, status: 
         while more := os.read(terminal, 4096):
             told += more
             if b"continue connecting" in told and answer:
-                time.sleep(0.1)  # ssh loses a signal that comes before it reads
+                wait(lambda: ssh_waits(process))
+                time.sleep(0.1)  # it loses a signal that comes before it reads
                 os.write(terminal, answer)
                 answer = b""
     os.close(terminal)
