@@ -11,14 +11,19 @@ from tests.waiting import soon
 SHM = Path("/dev/shm")  # where agents have lock files and objects with a name
 
 
+def stat_of(pid: int) -> list[str]:
+    """Return what the system tells of a process behind its name: state, parent and so on."""
+    return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+
+
 def parents() -> dict[int, int]:
     """Return the parent of every process that is no zombie."""
     found = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
+    for directory in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            state, parent, *_ = stat.read_text().rsplit(")", 1)[1].split()
+            state, parent, *_ = stat_of(pid := int(directory.name))
             if state not in "ZX":
-                found[int(stat.parent.name)] = int(parent)
+                found[pid] = int(parent)
     return found
 
 
@@ -51,7 +56,7 @@ def sleeps(pid: int) -> bool:
 
 def waits(pid: int) -> bool:
     """Return whether a process is blocked, in a way that a signal ends."""
-    return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "S"
+    return stat_of(pid)[0] == "S"
 
 
 def gone(pids: Iterable[int]) -> bool:

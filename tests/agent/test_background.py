@@ -49,8 +49,10 @@ def test_half_of_the_tasks_are_done_and_the_time_is_accounted_for() -> None:
     assert 0 <= told["overhead share"] < 100
     assert told["involuntary switches"] > 0
     elapsed = found["sum"] * 1e9 / found["hz"]  # or longer, up to when the 25th told
-    share = told["overhead share"] - 1e-3  # it is reported to 1e-3 of a %
-    assert told["overhead per switch"] * told["involuntary switches"] >= elapsed * share / 100
+    overhead = told["overhead per switch"] * told["involuntary switches"]
+    share = told["overhead share"]  # reported to 1e-3 of a %
+    assert overhead >= elapsed * (share - 1e-3) / 100
+    assert overhead <= end["evidence"]["section_ns"] * (share + 1e-3) / 100
     # the 25 that have ended had done all their work by then
     received = elapsed * (1 - told["overhead share"] / 100)
     assert received >= 25 * 2 * 0.5 * told["CPU time of the work among the others"]

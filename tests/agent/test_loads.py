@@ -21,7 +21,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.agent.processes import children, descendants, gone, name_of
+from tests.agent.processes import children, descendants, gone, name_of, stat_of
 from tests.agent.rights import as_root, copied, nobody, realtime
 from tests.agent.speak import AGENT, HASTY, QUICK, STUB, Agent, Json, listed, pick, talk
 from tests.waiting import soon
@@ -54,7 +54,7 @@ def cpus_of(pid: int) -> set[int]:
 
 def cpu_clocks(pid: int) -> int:
     """Return the CPU time that a process has used outside the kernel, in clock ticks."""
-    return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11])
+    return int(stat_of(pid)[11])
 
 
 class LoadAgent(Agent):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.agent.speak import figures
+from tests.agent.speak import Json, figures
 from tests.agent.truth import Agent, C, about, always, ns, per, raw, result, truth
 
 GIVE = C.sem_give + C.sem_wake  # to a waiting task
@@ -265,6 +265,12 @@ _CALIBRATED = (C.read + ns(1_000_000 * ADD)) / 1_000_000  # ns per iteration
 WORK = ns((int(ASKED / _CALIBRATED) + 1) * ADD)  # what a task then needs
 
 
+def halves(agent: Agent, slice_ns: int, policy: str = "other") -> Json:
+    """Return the result of two rounds with that time slice."""
+    command = f"sched.bg50.half policy={policy} work={ASKED} samples=2"
+    return result(agent, command, per("add", ADD), f"slice={slice_ns}")
+
+
 @truth("sched.bg50.half")
 def background_half(agent: Agent) -> None:
     """Full slices for all, and then the remaining work of 25 tasks, one after the other."""
@@ -279,12 +285,7 @@ def background_half(agent: Agent) -> None:
     got += [rounds * slice_ns + rest + C.read + GIVE] + [rounds * slice_ns] * 25
     elapsed = C.read + half + C.read + GIVE + C.switch  # until the measuring task looks
     for policy in ("other", "rr"):
-        found = result(
-            agent,
-            f"sched.bg50.half policy={policy} work={ASKED} samples=2",
-            per("add", ADD),
-            f"slice={slice_ns}",
-        )
+        found = halves(agent, slice_ns, policy)
         always(found, half)
         told = figures(found)
         overhead = elapsed - sum(got)
@@ -311,12 +312,7 @@ def background_half_interrupted(agent: Agent) -> None:
     half = WAIT + C.switch + 50 * lap + 24 * (last + C.switch) + last - C.read
     elapsed = C.read + half + C.read + C.switch + 25 * (last + C.switch)
     elapsed += 24 * (C.time_syscall + WAIT + C.switch) + GIVE + C.switch
-    found = result(
-        agent,
-        f"sched.bg50.half work={ASKED} samples=2",
-        per("add", ADD),
-        f"slice={slice_ns}",
-    )
+    found = halves(agent, slice_ns)
     always(found, half)
     told = figures(found)
     assert told["overhead share"] == about(100 * (1 - (50 * (WORK + C.read) + GIVE) / elapsed))

@@ -70,10 +70,8 @@ def test_a_simulation_that_is_killed_leaves_nothing(after_s: float) -> None:
         time.sleep(after_s)
         workers = family(process.pid)
         process.kill()
-    end = time.monotonic() + 30
-    while any(worker.exists() for worker in workers):
-        assert time.monotonic() < end, f"of {workers} some are left"
-        time.sleep(0.05)
+    ended = soon(lambda: not any(worker.exists() for worker in workers), 30)
+    assert ended, f"of {workers} some are left"
     assert soon(lambda: objects() <= before)  # those of a test beside this one go, too
 
 

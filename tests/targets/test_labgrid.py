@@ -23,7 +23,8 @@ from tests.targets import board as boards
 from tests.targets import places
 from tests.targets.board import Board
 from tests.targets.places import Places
-from tests.targets.test_ssh import LONG, RTSTONE, SECOND, once, wait
+from tests.targets.test_ssh import LONG, RTSTONE, SECOND, once
+from tests.waiting import soon
 
 pytestmark = pytest.mark.waits
 
@@ -75,9 +76,9 @@ def shelf(
     before = len(found.events())
     yield found
     there.clean()
-    wait(lambda: held(found, before) == 0)
+    assert soon(lambda: held(found, before) == 0, 10)
     assert boards.programs(str(tmp_path)) == []
-    wait(lambda: boards.programs("labgrid_place.py") == [])
+    assert soon(lambda: boards.programs("labgrid_place.py") == [], 10)
 
 
 def held(shelf: Places, since: int = 0) -> int:
@@ -123,7 +124,7 @@ def test_a_place_is_released_if_the_host_is_killed(shelf: Places, home: Path) ->
     once(home, SECOND, run.kill).join()
     run.communicate()
     assert run.returncode == -signal.SIGKILL
-    wait(lambda: shelf.events()[before:] == [f"pi4: {ACQUIRED}", f"pi4: {RELEASED}"])
+    assert soon(lambda: shelf.events()[before:] == [f"pi4: {ACQUIRED}", f"pi4: {RELEASED}"], 10)
 
 
 def test_no_signal_of_a_terminal_keeps_it_from_release(shelf: Places) -> None:
@@ -187,9 +188,9 @@ def test_a_place_that_was_held_for_us_is_kept(shelf: Places) -> None:
     assert target.others() == []
     assert target.cpus()
     shelf.client("-p", "pi4", "release")
-    wait(lambda: shelf.events()[before:] == [f"pi4: {RELEASED}", f"pi4: {ACQUIRED}"])
+    assert soon(lambda: shelf.events()[before:] == [f"pi4: {RELEASED}", f"pi4: {ACQUIRED}"], 10)
     del target
-    wait(lambda: shelf.events()[before + 2 :] == [f"pi4: {RELEASED}"])
+    assert soon(lambda: shelf.events()[before + 2 :] == [f"pi4: {RELEASED}"], 10)
 
 
 def test_a_place_is_compared_with_itself(shelf: Places, cli: Cli) -> None:

@@ -28,6 +28,7 @@ from rtstone.wire.commands import framed
 from tests.agent.processes import descendants, name_of, waits
 from tests.conftest import Cli, Done
 from tests.targets.board import NEEDED, Board, board, logged_in
+from tests.waiting import soon
 
 pytestmark = pytest.mark.waits
 
@@ -46,14 +47,6 @@ def there(running: Board, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
     """Return the board, and check that nothing is left on it or here."""
     with logged_in(running, tmp_path, monkeypatch):
         yield running
-
-
-def wait(until: Callable[[], object]) -> None:
-    for _ in range(1000):
-        if until():
-            return
-        time.sleep(0.01)
-    raise AssertionError("waited in vain")
 
 
 def lines(link: Link) -> list[bytes]:
@@ -186,7 +179,9 @@ def test_nothing_lies_there_while_it_measures(there: Board) -> None:
 @NEEDED
 def test_options_reach_the_agent(there: Board) -> None:
     with find("ssh:board").start(Options(keep_idle=True)) as link:
-        wait(lambda: any("--uploaded --keep-idle" in w for w in there.processes().values()))
+        assert soon(
+            lambda: any("--uploaded --keep-idle" in w for w in there.processes().values()), 10
+        )
         link.send(framed(1, "bye"))
         lines(link)
 
@@ -332,7 +327,7 @@ def test_a_person_is_asked_on_the_terminal(there: Board, answer: bytes, status: 
         while more := os.read(terminal, 4096):
             told += more
             if b"continue connecting" in told and answer:
-                wait(lambda: ssh_waits(process))
+                assert soon(lambda: ssh_waits(process), 10)
                 time.sleep(0.1)  # it loses a signal that comes before it reads
                 os.write(terminal, answer)
                 answer = b""
@@ -449,7 +444,7 @@ def test_a_client_that_freezes_during_the_upload(there: Board) -> None:
     assert frozen.stdin is not None
     frozen.stdin.write(bytes(5000))
     frozen.stdin.flush()
-    wait(there.files)
+    assert soon(there.files, 10)
     frozen.wait(5)  # the other side does not wait for it
     assert there.files() == []
     frozen.stdin.close()
@@ -464,7 +459,7 @@ def test_an_agent_that_is_never_started_is_removed(
     monkeypatch.setattr(ssh, "UPLOAD_S", 2)
     folder, _ = target._upload(target._connection)
     assert f"{folder}/agent" in str(there.files())
-    wait(lambda: not there.files())
+    assert soon(lambda: not there.files(), 10)
     assert target.script("echo $$")
 
 
@@ -565,7 +560,7 @@ def test_nothing_is_left_if_the_client_is_killed_while_it_connects(
 ) -> None:
     there.program("uname", "sleep 1; echo sparc64")
     run = started()
-    wait(lambda: any("uname" in words for words in there.processes().values()))
+    assert soon(lambda: any("uname" in words for words in there.processes().values()), 10)
     run.kill()
     run.communicate()
 

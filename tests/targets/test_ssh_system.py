@@ -28,7 +28,8 @@ from rtstone.wire.commands import framed
 from tests.conftest import Cli
 from tests.system.trees import BOOT, plant, usual
 from tests.targets.board import NEEDED, Board, board, logged_in
-from tests.targets.test_ssh import lines, wait
+from tests.targets.test_ssh import lines
+from tests.waiting import soon
 
 pytestmark = [pytest.mark.waits, NEEDED]
 
@@ -237,7 +238,7 @@ def test_killed_while_it_tunes(there: Board, cli: Cli, command: str, records: in
     words = apply if command == "apply" else ["tune", "restore", "--target", ROOT]
     there.program("sync", "sleep 0.1")  # so that there is time to be killed
     process = subprocess.Popen([RTSTONE, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    wait(lambda: written() >= records or process.poll() is not None)
+    assert soon(lambda: written() >= records or process.poll() is not None, 10)
     process.kill()
     process.communicate()
     assert process.returncode == -signal.SIGKILL
