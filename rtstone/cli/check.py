@@ -179,9 +179,9 @@ def _earlier(name: str, run_id: str) -> list[Path]:
 def _followed(name: str, last: int) -> Gate:
     from rtstone.stats.trend.gate import gate
     from rtstone.store.history import Wanted, history
-    from rtstone.store.index import entries
+    from rtstone.store.index import chronological, entries
 
-    path, stored = find(name), entries()
+    path, stored = find(name), chronological(entries())
     document = load(path)
     ids = [entry.run_id for entry in stored]
     if path.name not in ids:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import NamedTuple, TypeGuard
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol, TypeGuard
 
-from rtstone.documents.run import Value
+from msgspec import structs
+
+from rtstone.documents.run import Result, Value
+from rtstone.formats.source import Source
+from rtstone.units import count, seconds
 from rtstone.wire.records import Bench, Param
 
 BENCH = Bench(
@@ -27,12 +31,12 @@ POLICY = re.compile(r"policy: (\w+)(?:/\w+)?: loadavg:")
 # Short options that take an argument, and the long options that matter here.
 _WITH = "bcDdFhHilop"
 _LONG = {
-    "interval": "i", "duration": "D", "priority": "p", "histogram": "h", "histofall": "H",
-    "breaktrace": "b", "loops": "l", "nsecs": "N", "mlockall": "m", "relative": "r",
-    "policy": "policy", "smp": "S",
+    "interval": "i", "distance": "d", "duration": "D", "priority": "p", "histogram": "h",
+    "histofall": "H", "breaktrace": "b", "loops": "l", "nsecs": "N", "mlockall": "m",
+    "relative": "r", "policy": "policy", "smp": "S",
 }  # fmt: skip
 _SPANS = {"m": 60, "h": 3600, "d": 86400}
-_INTERVAL_US = 1000  # cyclictest's default
+_INTERVAL_US, _DISTANCE_US = 1000, 500  # cyclictest's defaults
 
 
 class Options(NamedTuple):
@@ -47,10 +51,17 @@ class Options(NamedTuple):
         return next((int(text) for text in texts if text.isdigit() and len(text) < 16), None)
 
     @property
-    def interval_ns(self) -> int:
-        """The period of the threads in ns."""
-        us = self.number("i")
-        return (_INTERVAL_US if us is None else us) * 1000
+    def periodic(self) -> bool:
+        """True if threads sleep until absolute times; relative sleeps have no period to miss."""
+        return "r" not in self.given
+
+    def period_ns(self, thread: int = 0) -> int:
+        """Return the period of a thread in ns; without a histogram each next one's is longer."""
+        us, apart = self.number("i"), self.number("d")
+        us = _INTERVAL_US if us is None else us
+        if not self.histogram:
+            us += thread * (_DISTANCE_US if apart is None else apart)
+        return us * 1000
 
     @property
     def duration_s(self) -> int | None:
@@ -78,17 +89,6 @@ class Options(NamedTuple):
         if "m" in self.given:
             known["locked"] = True
         return known
-
-    def expected(self) -> int | None:
-        """Return the number of cycles of a thread that is never late, None if unknown.
-
-        It is known with a histogram, as all threads then start at once with the same period, and
-        without a limit of latency or loops, which ends them early.
-        """
-        duration = self.duration_s
-        if duration is None or not self.histogram or self.interval_ns <= 0:
-            return None
-        return None if {"b", "l"} & self.given.keys() else duration * 10**9 // self.interval_ns
 
 
 def is_own(command: str | None) -> TypeGuard[str]:
@@ -128,24 +128,70 @@ def _next(words: list[str]) -> str | bool:
     return words.pop(0) if words and not words[0].startswith("-") else True
 
 
-def timing(known: Options | None, cycles: int) -> dict[str, Value]:
+class Status(Protocol):
+    """What a line that a thread printed while it ran says of it."""
+
+    @property
+    def task(self) -> int:
+        """The id of the thread in its kernel, 0 before it runs."""
+
+    @property
+    def cycles(self) -> int:
+        """How often it woke up so far."""
+
+
+def check_same_run(source: Source, line: int, before: Status, status: Status) -> None:
+    """Refuse the status of a thread that is not a later one of the same run."""
+    if before.task not in (0, status.task) or status.cycles < before.cycles:
+        what = f"thread id {status.task} after {before.task}"
+        if status.task == before.task:
+            what = f"{status.cycles} cycles after {before.cycles}"
+        source.refuse(f"a second run begins here ({what})", line, "import one run's file at a time")
+
+
+def timing(known: Options | None, thread: int, cycles: int) -> dict[str, Value]:
     """Return the evidence of the measured time, which is known only with the command line."""
     if known is None:
         return {}
     span = known.duration_s
-    ns = cycles * known.interval_ns if span is None else span * 10**9
-    told: dict[str, Value] = {"section_ns": ns, "cycles": cycles}
-    if (expected := known.expected()) is not None:
-        told["cycles_expected"] = expected
-    return told
+    ns = cycles * known.period_ns(thread) if span is None else span * 10**9
+    return {"section_ns": ns, "cycles": cycles}
 
 
-def missed(known: Options | None, cycles: int) -> int | None:
-    """Return the activations missing from a run of known length, None if that is unknown."""
-    expected = known.expected() if known else None
-    return None if expected is None else max(expected - cycles, 0)
+def lasting(threads: Sequence[Result]) -> list[Result]:
+    """Return the results of a file's threads, incomplete for those that stopped before the others.
+
+    A thread that gets no CPU any more takes no sample of that: only its missing cycles show it.
+    Threads start one after another, and so may lack up to a second or a twentieth of the time.
+    """
+    most = max((thread.n for thread in threads), default=0)
+    longest = max(map(_lasted_ns, threads), default=0)
+    slack = max(longest / 20, 1e9)
+
+    def judged(thread: Result) -> Result:
+        lasted = _lasted_ns(thread)
+        if thread.status != "ok" or thread.n == most or longest - lasted <= slack:
+            return thread
+        reason = (
+            f"the thread took no sample after {seconds(lasted / 1e9)} of "
+            f"{seconds(longest / 1e9)} ({count(thread.n)} cycles): it hung, or was starved"
+        )
+        return structs.replace(thread, status="incomplete", reason=reason)
+
+    return list(map(judged, threads))
+
+
+def _lasted_ns(thread: Result) -> float:
+    """Return for how long a thread ran at most, in ns; 0 if its period is unknown."""
+    interval = thread.params.get("interval")
+    if not isinstance(interval, int) or not thread.n:
+        return 0
+    late = (thread.missed or 0) * interval
+    if thread.missed is None:  # each sample beyond the histogram may be the largest
+        late = (thread.overflow if thread.histogram else thread.n) * int(thread.max or 0)
+    return thread.n * interval + late
 
 
 def flags(known: Options | None, *more: str) -> list[str]:
     """Return the flags of a run: "omission" unless sleeps were relative, so without a period."""
-    return ["omission", *more] if known is None or "r" not in known.given else list(more)
+    return ["omission", *more] if known is None or known.periodic else list(more)

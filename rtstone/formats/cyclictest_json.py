@@ -76,7 +76,9 @@ def read(source: Source) -> Reading:
     return Reading(
         tool=f"cyclictest {file.tests}" if file.tests else "cyclictest",
         command=file.command, measured=_moment(file.start_time), notes=notes,
-        results=[_result(source, file, number, known) for number in range(file.num_threads)],
+        results=cyclictest.lasting(
+            [_result(source, file, number, known) for number in range(file.num_threads)]
+        ),
         benches=[cyclictest.BENCH],
         conditions=file.sysinfo.conditions(),
         duration_s=_span(file.start_time, file.end_time),
@@ -131,16 +133,16 @@ def _result(source: Source, file: _File, number: int, known: cyclictest.Options 
     )  # fmt: skip
     return result(
         source, cyclictest.BENCH.id, series, flags=cyclictest.flags(known),
-        params={} if known is None else {"interval": known.interval_ns},
-        evidence=evidence | cyclictest.timing(known, thread.cycles),
-        missed=cyclictest.missed(known, thread.cycles),
+        params={} if known is None else {"interval": known.period_ns(number)},
+        evidence=evidence | cyclictest.timing(known, number, thread.cycles),
+        period_ns=known.period_ns(number) if known and known.periodic else None,
     )  # fmt: skip
 
 
 def _moment(text: str | None) -> str | None:
     """Convert a time from the tool's form to ISO 8601; text that is no time stays as it is."""
     found = _parsed(text)
-    return text if found is None else found.astimezone(UTC).isoformat(timespec="seconds")
+    return text if found is None else found.isoformat(timespec="seconds")
 
 
 def _span(start: str | None, end: str | None) -> float | None:

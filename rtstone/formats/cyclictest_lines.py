@@ -28,6 +28,7 @@ class _Status(NamedTuple):
     """What was told last of a thread, in the tool's unit."""
 
     line: int
+    task: int
     prio: int
     interval_us: int
     cycles: int
@@ -91,7 +92,7 @@ class _Lines:
         own.n += 1
 
     def _status(self, number: int, found: re.Match[str]) -> None:
-        thread, _, prio, interval, cycles, low, act, mean, high, smi = found.groups()
+        thread, task, prio, interval, cycles, low, act, mean, high, smi = found.groups()
         widths = {len(text) for text in (act, mean)}
         if unit := next((u for width, u in _PADDED.items() if widths == {width}), None):
             self.units.add(unit)
@@ -100,12 +101,11 @@ class _Lines:
             return self.source.number(text.strip(), number)
 
         status = _Status(
-            number, whole(prio), whole(interval), whole(cycles), whole(low), whole(mean),
-            whole(high), whole(smi) if smi else None,
+            number, whole(task), whole(prio), whole(interval), whole(cycles), whole(low),
+            whole(mean), whole(high), whole(smi) if smi else None,
         )  # fmt: skip
-        before = self.status.get(self._thread(number, thread))
-        if before and status.cycles < before.cycles:
-            self.source.refuse(f"thread {thread} has fewer cycles than before", number)
+        before = self.status.get(self._thread(number, thread), status)
+        cyclictest.check_same_run(self.source, number, before, status)
         self.status[int(thread)] = status
 
     def _thread(self, number: int, text: str) -> int:
@@ -136,8 +136,8 @@ class _Lines:
 
     def reading(self, results: list[Result]) -> Reading:
         return Reading(
-            tool="cyclictest", results=results, benches=[cyclictest.BENCH], notes=self.notes,
-            conditions=self.conditions,
+            tool="cyclictest", results=cyclictest.lasting(results), benches=[cyclictest.BENCH],
+            notes=self.notes, conditions=self.conditions,
         )  # fmt: skip
 
 
@@ -157,7 +157,7 @@ def read_statistics(source: Source) -> Reading:
         params, evidence = lines.known(thread)
         results.append(
             result(source, cyclictest.BENCH.id, series, flags=lines.flags(),
-                   params=params, evidence=evidence)
+                   params=params, evidence=evidence, period_ns=status.interval_us * 1000)
         )  # fmt: skip
     return lines.reading(results)
 
@@ -169,7 +169,7 @@ def read_samples(source: Source) -> Reading:
         source.cut("no sample")
     results = []
     for thread, own in sorted(lines.threads.items()):
-        lost = _lost(source, lines, thread, own)
+        lost, status = _lost(source, lines, thread, own), lines.status.get(thread)
         name = f"thread {thread}"
         if lost:
             lines.notes.append(f"{name}: {lost} of {own.n + lost} samples are not in the file")
@@ -180,8 +180,9 @@ def read_samples(source: Source) -> Reading:
         params, evidence = lines.known(thread)
         flags = [*lines.flags(), *(["samples_lost"] if lost else [])]
         results.append(
-            result(source, cyclictest.BENCH.id, series, flags=flags,
-                   params=params, evidence=evidence)
+            result(source, cyclictest.BENCH.id, series, flags=flags, params=params,
+                   evidence=evidence,
+                   period_ns=status.interval_us * 1000 if status and not lost else None)
         )  # fmt: skip
     return lines.reading(results)
 

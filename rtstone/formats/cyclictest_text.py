@@ -19,15 +19,17 @@ _SUMMARY = {
     "total": "# Total:", "min": "# Min Latencies:", "avg": "# Avg Latencies:",
     "max": "# Max Latencies:", "over": "# Histogram Overflows:",
 }  # fmt: skip
-_LIVE = re.compile(r"T: *(\d+) \( *\d+\) P: *(\d+) I: *(\d+) C: *(\d+) ")
+_LIVE = re.compile(r"T: *(\d+) \( *(\d+)\) P: *(\d+) I: *(\d+) C: *(\d+) ")
 _OTHERS = re.compile(r"# (\d+) others")
 
 
 class _Live(NamedTuple):
     """The last line that a thread printed while it ran."""
 
+    task: int
     interval_us: int
     prio: int
+    cycles: int
 
 
 class _Text:
@@ -57,10 +59,13 @@ class _Text:
     def _before(self, number: int, line: str) -> None:
         """Parse a line printed while it ran."""
         if found := _LIVE.search(line):
-            thread, prio, interval, _ = (
+            thread, task, prio, interval, cycles = (
                 self.source.number(text, number) for text in found.groups()
             )
-            self.live[thread] = _Live(interval, prio)
+            status = _Live(task, interval, prio, cycles)
+            before = self.live.get(thread, status)
+            cyclictest.check_same_run(self.source, number, before, status)
+            self.live[thread] = status
         elif found := cyclictest.DMA.match(line):
             self.conditions["cpu_dma_latency"] = f"held at {found[1]} us"
         elif found := cyclictest.POLICY.search(line):
@@ -127,11 +132,12 @@ def read(source: Source) -> Reading:
                 source, cyclictest.BENCH.id, series, evidence=evidence,
                 flags=cyclictest.flags(None, "unit_assumed"),
                 params={"interval": live.interval_us * 1000} if live else {},
+                period_ns=live.interval_us * 1000 if live else None,
             )
         )  # fmt: skip
     return Reading(
-        tool="cyclictest", results=results, benches=[cyclictest.BENCH], notes=text.notes,
-        conditions=text.conditions,
+        tool="cyclictest", results=cyclictest.lasting(results), benches=[cyclictest.BENCH],
+        notes=text.notes, conditions=text.conditions,
     )  # fmt: skip
 
 

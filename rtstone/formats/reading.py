@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from math import gcd, sqrt
 from typing import Any, Never
 
@@ -56,7 +56,7 @@ class Reading(msgspec.Struct, frozen=True, kw_only=True):
     """The content of a file.
 
     ``tool``: its name, with the version if known.  ``command``: the tool's command line.
-    ``measured``: time of the measurement as the tool wrote it.
+    ``measured``: when its measurement began, in ISO 8601, or else as the tool wrote it.
     """
 
     tool: str
@@ -81,24 +81,57 @@ def result(
     params: Mapping[str, Value] | None = None,
     evidence: Mapping[str, Value] | None = None,
     load: str = LOAD,
+    period_ns: int | None = None,
+    gaps: bool = False,
     **members: Any,
 ) -> Result:
-    """Return the result of a series.  Raises UsageError if the series contradicts itself."""
+    """Return the result of a series.  Raises UsageError if the series contradicts itself.
+
+    ``period_ns``: samples are the lateness of a task that sleeps until absolute times this far
+    apart.  ``gaps``: samples are disturbances, so that none is a result; elsewhere it is a task
+    that never ran.
+    """
     _check(source, series)
     ns = series.unit_ns
     points = [(float(value * ns), count) for value, count in sorted(series.counts.items()) if count]
     kept = bool(points) and not series.untold
+    missed = missed_activations(series, period_ns)
     told = [flag for flag, holds in _occasions(series).items() if holds]
+    if missed == 0:  # nothing is hidden by a late wake-up
+        flags = [flag for flag in flags if flag != "omission"]
     made = Result(
         case=1, bench=bench, params=dict(params or {}), load=load, series=series.name, status="ok",
         n=series.n, overflow=series.overflow, histogram=points,
         min=_ns(series.min, ns), mean=_ns(_mean(series), ns), max=_ns(series.max, ns),
         sd=_ns(_sd(series), ns), ci95={"p50": None, "p99": None},
-        flags=["imported", *told, *flags],
+        missed=missed, flags=["imported", *told, *flags],
         evidence={"bucket_ns": series.width * ns if points else None, **(evidence or {})},
     )  # fmt: skip
+    if not (series.n or gaps):
+        members |= {"status": "incomplete", "reason": "no sample: the task never ran"}
     known = percentiles(points, series.n, series.overflow, None) if kept else {}
     return msgspec.structs.replace(made, **known, **members)
+
+
+def missed_activations(series: Series, period_ns: int | None) -> int | None:
+    """Return how many activations late wake-ups ran over; None if that is not to be seen.
+
+    A task that is late by k whole periods goes on with the activation after the k that it missed.
+    """
+    if not period_ns or not series.n or series.max is None:
+        return None
+    period, highest = period_ns / series.unit_ns, series.max
+    if highest < period:
+        return 0
+    if not series.counts or series.untold:
+        return None
+    edges = [(value, value + series.width - 1, n) for value, n in series.counts.items()]
+    if series.overflow:
+        lowest = highest if series.overflow == 1 else max(series.counts) + series.width
+        edges.append((lowest, highest, series.overflow))
+    least = sum(int(low // period) * n for low, _, n in edges)
+    most = sum(int(min(high, highest) // period) * n for _, high, n in edges)
+    return least if least == most else None
 
 
 def _occasions(series: Series) -> dict[str, bool]:
@@ -202,7 +235,10 @@ def step(values: Sequence[int]) -> int:
 
 def document(reading: Reading, source: Source, form: str, command: list[str]) -> tuple[Plan, Run]:
     """Return the plan and the run document of a reading, to be stored."""
-    created = datetime.now(UTC)
+    now = datetime.now(UTC)
+    moment, notes = _moment(reading.measured, now)
+    created = moment or now
+    measured = moment.isoformat(timespec="seconds") if moment else reading.measured
     name = reading.tool.partition(" ")[0]
     target = Target(
         name=PLACE + name,
@@ -213,7 +249,7 @@ def document(reading: Reading, source: Source, form: str, command: list[str]) ->
         },
     )  # fmt: skip
     plan = Plan(
-        run_id=run_id(created, name), created=created.isoformat(timespec="seconds"),
+        run_id=run_id(now, name), created=created.isoformat(timespec="seconds"),
         command=command, suite=None, target=target, keep_idle=False,
         cases=[
             Case(number, bench, dict(params))
@@ -222,7 +258,7 @@ def document(reading: Reading, source: Source, form: str, command: list[str]) ->
         benches={bench.id: bench for bench in reading.benches},
     )  # fmt: skip
     numbers = {(case.bench, str(case.params)): case.id for case in plan.cases}
-    told = {"tool.command": reading.command, "tool.measured": reading.measured}
+    told = {"tool.command": reading.command, "tool.measured": measured}
     conditions = {k: v for k, v in (reading.conditions | told).items() if v is not None}
     run = Run(
         run_id=plan.run_id, created=plan.created, status="complete", command=command,
@@ -233,10 +269,25 @@ def document(reading: Reading, source: Source, form: str, command: list[str]) ->
             msgspec.structs.replace(r, case=numbers[r.bench, str(r.params)])
             for r in reading.results
         ],
-        benches=reading.benches, notes=[*map(printable.line, reading.notes)],
+        benches=reading.benches, notes=[*map(printable.line, reading.notes), *notes],
         duration_s=reading.duration_s,
     )  # fmt: skip
     return printable.document(plan), printable.document(run)
+
+
+def _moment(measured: str | None, now: datetime) -> tuple[datetime | None, list[str]]:
+    """Return when a run was measured, which orders it among others, or None; and notes on that."""
+    if measured is None:
+        return None, []
+    try:
+        moment = datetime.fromisoformat(measured)
+        zoned = moment.tzinfo is not None
+        moment = (moment if zoned else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None, [f"dated by its import: '{printable.line(measured)[:40]}' is no time"]
+    if moment.year < 1990 or moment > now + timedelta(days=1):
+        return None, [f"dated by its import: the file says {moment:%Y-%m-%d}"]
+    return moment, [] if zoned else ["the time in the file has no zone; it is taken as UTC"]
 
 
 def _cases(results: Sequence[Result]) -> list[tuple[str, Mapping[str, Value]]]:

@@ -49,13 +49,13 @@ def read(source: Source) -> Reading:
         )
     known = cyclictest.options(test.get("command_line", ""))
     duration_s = _duration(source, root)
-    results = [_result(source, file, core, known, duration_s) for core in cores]
+    results = cyclictest.lasting([_result(source, file, c, known, duration_s) for c in cores])
     _check_system(source, file, test, results)
     version = root.get("version")
     return Reading(
         tool=f"rteval {version}" if version else "rteval", command=test.get("command_line"),
         results=results, benches=[cyclictest.BENCH], conditions=_conditions(root),
-        notes=_notes(test), duration_s=duration_s,
+        notes=_notes(test), duration_s=duration_s, measured=_moment(root),
     )  # fmt: skip
 
 
@@ -141,6 +141,12 @@ class _Collector:
         counts[value] = self._source.number(bucket.get("value", ""), 1, f"{name}: count")
 
 
+def _moment(root: Element) -> str | None:
+    """Return when it began, in the time of its machine."""
+    texts = [root.findtext(f"run_info/{part}") for part in ("date", "time")]
+    return "T".join(text.strip() for text in texts if text) if all(texts) else None
+
+
 def _duration(source: Source, root: Element) -> float | None:
     info = root.find("run_info")
     if info is None:
@@ -171,7 +177,8 @@ def _result(
         evidence["section_ns"] = int(duration_s * 1e9)
     return result(
         source, cyclictest.BENCH.id, series, flags=cyclictest.flags(known), evidence=evidence,
-        params={"interval": known.interval_ns}, load=_LOAD,
+        params={"interval": known.period_ns()}, load=_LOAD,
+        period_ns=known.period_ns() if known.periodic else None,
     )  # fmt: skip
 
 

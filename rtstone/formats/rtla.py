@@ -137,7 +137,11 @@ class _Text:
             kinds = line.removeprefix(_ALL).split()
             for name in ("count", "min", "avg", "max"):
                 self._check_all(name, kinds, *self._summary(name, len(kinds)))
-        return self.lines[self._at :]
+        rest = self.lines[self._at :]
+        for number, line in rest:
+            if _TITLE.match(line):
+                self.source.refuse("a second histogram", number, "import one run's file at a time")
+        return rest
 
     def _check_all(
         self, name: str, kinds: Sequence[str], number: int, values: list[float | None]
@@ -193,4 +197,4 @@ def _result(source: Source, text: _Text, place: int, lost: bool) -> Result:
     if text.duration_s:
         evidence["section_ns"] = text.duration_s * 10**9
     flags = ([] if noise else ["omission"]) + (["samples_lost"] if lost else [])
-    return result(source, _KINDS[kind].id, series, flags=flags, evidence=evidence)
+    return result(source, _KINDS[kind].id, series, flags=flags, evidence=evidence, gaps=noise)

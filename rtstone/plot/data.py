@@ -28,6 +28,16 @@ class Steps(NamedTuple):
     edges: list[float]
 
 
+def check_distributions(results: Sequence[Result]) -> None:
+    """Raise UsageError if a result has statistics only, as some tools write no more."""
+    for result in results:
+        if not whole(result).histogram:
+            raise UsageError(
+                f"statistics only, of {result.bench} {result.series}".rstrip()
+                + ": it has no distribution to draw; have the tool write its histogram, if it can"
+            )
+
+
 def lowest(results: Sequence[Result]) -> float:
     """Return the lowest positive edge of all buckets: what lies below is drawn beside it."""
     return min((edge for edge in _edges(results) if edge > 0), default=1.0)

@@ -123,6 +123,7 @@ def _histogram(runs: Sequence[Run], asked: Asked) -> Plot:
     chosen = choose(runs, asked.bench, asked.loads)
     figure, axes = _axes(asked, chosen)
     results = [curve.result for curve in chosen.curves]
+    data.check_distributions(results)
     least, scale, per_decade = data.lowest(results), _scale(results), data.grid(results)
     tallest = 1.0
     for number, curve in enumerate(chosen.curves):
@@ -150,6 +151,7 @@ def _percentiles(runs: Sequence[Run], asked: Asked) -> Plot:
     chosen = choose(runs, asked.bench, asked.loads)
     figure, axes = _axes(asked, chosen)
     results = [curve.result for curve in chosen.curves]
+    data.check_distributions(results)
     least, scale = data.lowest(results), _scale(results)
     for number, curve in enumerate(chosen.curves):
         steps = data.percentiles(curve.result, least)

@@ -21,7 +21,7 @@ from rtstone.documents.observation import Observation, Tables
 from rtstone.documents.run import Result, Run
 from rtstone.errors import UsageError
 from rtstone.printable import parsed
-from rtstone.store.index import SOUND, UNFINISHED, Entry
+from rtstone.store.index import SOUND, UNFINISHED, Entry, chronological
 from rtstone.store.places import HISTORY, UNREADABLE, home, runs
 from rtstone.store.rundir import load, uncollected
 
@@ -59,7 +59,7 @@ class Wanted(NamedTuple):
 
 
 class History:
-    """The results of some benches in all runs, in the order of the runs.
+    """The results of some benches in all runs, in the order in which these were measured.
 
     ``damaged``: why the documents of some runs cannot be read.
     """
@@ -73,7 +73,7 @@ class History:
     def read(self, known: Sequence[Entry], wanted: Wanted) -> None:
         """Bring the history up to date with the index, and take these results from it."""
         self._update(known)
-        named = [entry.run_id for entry in known if entry.run_id in wanted.runs]
+        named = [e.run_id for e in chronological(known) if e.run_id in wanted.runs]
         with uncollected():
             self.observations = list(self._observations(named, wanted.benches))
 

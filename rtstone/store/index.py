@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import sqlite3
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing, suppress
 from datetime import datetime
 from itertools import islice
+from math import inf
 from pathlib import Path
 from typing import NamedTuple
 
@@ -92,6 +93,18 @@ def _entries() -> list[Entry]:
             with suppress(sqlite3.Error):
                 return _indexed(home() / INDEX)
     return _indexed(":memory:")  # the store cannot be written: slower, not wrong
+
+
+def chronological(stored: Iterable[Entry]) -> list[Entry]:
+    """Return runs in the order in which they were measured; as they arrived where that is unknown.
+
+    They may arrive in another order: pulled from elsewhere, pushed late, imported from old files.
+    """
+    ordered: list[tuple[float, Entry]] = []
+    for entry in stored:
+        before = ordered[-1][0] if ordered else -inf
+        ordered.append((entry.begun.timestamp() if entry.begun else before, entry))
+    return [entry for _, entry in sorted(ordered, key=lambda pair: pair[0])]
 
 
 def arrivals() -> int:

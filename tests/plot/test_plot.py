@@ -285,6 +285,13 @@ def test_where_there_is_nothing_to_draw() -> None:
         plot([run(few)], Asked("percentiles"))
 
 
+@pytest.mark.parametrize("kind", ["histogram", "percentiles"])
+def test_statistics_alone_are_no_distribution(kind: str) -> None:
+    statistics = run_of((DATA / "cyclictest-2.4-q.txt").read_bytes())
+    with pytest.raises(UsageError, match=r"statistics only, of cyclictest thread 0: .*histogram"):
+        plot([statistics], Asked(kind))
+
+
 def test_odd_documents_are_drawn() -> None:
     """Fractions of ns, samples beyond the histogram, names with quotes, buckets without edges."""
     for kind in ("histogram", "percentiles"):

@@ -17,7 +17,7 @@ from rtstone.documents.plan import Plan
 from rtstone.documents.run import Result, Run
 from rtstone.store import history as histories
 from rtstone.store.history import Wanted, history
-from rtstone.store.index import entries, forget
+from rtstone.store.index import Entry, chronological, entries, forget
 from rtstone.store.removal import remove
 from rtstone.store.rundir import RunDirectory, load
 from tests.stats.runs import run
@@ -147,3 +147,22 @@ def test_it_is_made_anew_or_done_without(plan: Plan, home: Path, harm: str) -> N
     assert values() == [5.0]
     stored(plan, "b", result(6.0))
     assert values() == [5.0, 6.0]
+
+
+def test_runs_are_in_the_order_of_their_measurement(plan: Plan) -> None:
+    """They may arrive in another: imported from old files, pulled, or pushed late."""
+    days = {"c": "2020-09-03", "b": "2020-09-02", "d": "2020-09-04", "a": "2020-09-01"}
+    for value, (name, day) in enumerate(days.items()):
+        begun = {"created": f"{day}T10:00:00+00:00"}
+        directory = RunDirectory(structs.replace(plan, run_id=name, **begun))
+        directory.finish(structs.replace(run([result(float(value))], name), **begun))
+    assert [one.run.run_id for one in read()] == ["a", "b", "c", "d"]
+    assert [entry.run_id for entry in entries()] == list(days)  # `last` is what came last
+
+
+def test_a_run_without_a_time_stays_behind_the_one_it_came_after() -> None:
+    times = {"b": "2020-09-02T10:00:00+00:00", "x": "?", "a": "2020-09-01T10:00:00+00:00"}
+    stored = [
+        Entry(name, time, None, "local", "complete", 1, 1, "") for name, time in times.items()
+    ]
+    assert [entry.run_id for entry in chronological(stored)] == ["a", "b", "x"]
