@@ -30,7 +30,7 @@ MAY_IMPORT = {
     "runner": "assemble documents inputs store targets wire",
     "stats": "assemble documents inputs published wire",
     "formats": "assemble documents wire",
-    "simulate": "documents inputs",
+    "simulate": "assemble documents inputs",  # flags that spoil what was measured
     "plot": "assemble documents inputs",
     "explain": "assemble documents lab runner store targets wire",  # a run is run again
     "report": "assemble documents inputs stats system wire",  # system: what grants rights

@@ -30,8 +30,10 @@ enum { FORM_MONITOR, FORM_SERVER };
 enum { STOP_TOTAL, STOP_FIRST };
 enum { PH, PN, AH, SH, SA };
 
+enum { GAPS_WHOLE, GAPS_SHORTEST };
+
 typedef struct hart_params {
-    int64_t set, policy, form, duration, start, stop, stop_misses, speed;
+    int64_t set, policy, form, gaps, duration, start, stop, stop_misses, speed;
 } hart_params;
 
 /* ---- a task and its deadlines ---------------------------------------------------------------- */
@@ -95,6 +97,11 @@ struct experiment {
 static bool has_server(const experiment *x)
 {
     return x->series == SH || x->series == SA;
+}
+
+static bool has_sporadic(const experiment *x)
+{
+    return x->series == AH || x->series == SA;
 }
 
 /* Returns the release of activation j: never more than 1 ns off, however long the test is. */
@@ -305,7 +312,7 @@ static void make_base(experiment *x)
     static const int64_t gol_rate[] = {1, 2, 4, 8, 16}, gol_work[] = {512, 256, 128, 64, 32};
     static const int64_t pn_rate[] = {2, 5, 9, 17, 31}, pn_work[] = {32, 13, 7, 4, 2};
     bool gol = x->p->set == SET_GOLATOWSKI, pn = x->series == PN;
-    bool calls = has_server(x), half = x->series == AH || x->series == SA;
+    bool calls = has_server(x), half = has_sporadic(x);
     const int64_t *rate = gol ? gol_rate : pn ? pn_rate : sei_rate;
     const int64_t *load = gol ? gol_work : pn ? pn_work : sei_work;
     x->n_base = 0;
@@ -377,13 +384,22 @@ static job_spec *add_task(experiment *x, const job_spec *spec)
     return &x->task[x->n++].spec;
 }
 
-/* Experiment 1: one faster task; the sporadic one if there is one, without its random part. */
+/*
+ * Experiment 1: one faster task, the sporadic one if there is one. Its whole interarrival time is
+ * divided by 2, 3, 4 ..., which demands as much more in each step as PH-1 does. With
+ * gaps=shortest, only the smallest is, which hardly demands more: most systems never break down.
+ */
 static void faster(experiment *x, unsigned step)
 {
-    if (x->series != AH && x->series != SA)
+    job_spec *s = &x->task[5].spec;
+    if (!has_sporadic(x)) {
         raise_fifth(x, step);
-    else
-        x->task[5].spec.rate = x->base[5].rate * (TENTHS + (int64_t)step) / TENTHS;
+    } else if (x->p->gaps == GAPS_SHORTEST) {
+        s->rate = x->base[5].rate * (TENTHS + (int64_t)step) / TENTHS;
+    } else {
+        s->rate = x->base[5].rate * (1 + (int64_t)step);
+        s->mean_gap.ns = x->base[5].mean_gap.ns / (1 + step);
+    }
 }
 
 /* Experiment 3: more work per activation. */
@@ -550,7 +566,10 @@ static int check_tasks(experiment *x)
     return 0;
 }
 
-/* Releases all tasks, sleeps, and waits until all have ended; returns -1 if the case is over. */
+/*
+ * Releases all tasks, sleeps, and waits until all have ended; returns -1 if the case is over. The
+ * evidence is that of the tests alone: to make a task takes page faults.
+ */
 static int run_tasks(experiment *x)
 {
     rts_case *c = x->c;
@@ -563,6 +582,8 @@ static int run_tasks(experiment *x)
         t->error = 0;
         rts_sem_give(t->gate);
     }
+    rts_sleep_until_ns(rts_ns_add(rts_time_ns(), rts_ns_of(x->offset.ns / 2)));
+    rts_port_section_start(&c->job);
     rts_sleep_until_ns(x->end);
     if (rts_ns_less(rts_time_ns(), x->end))
         return rts_failed(c, "the controller was woken before the end of the test");
@@ -574,6 +595,7 @@ static int run_tasks(experiment *x)
         rts_queue_send(&x->requests, &nobody);
         rts_sem_take(x->done);
     }
+    rts_port_section_end(&c->job);
     return check_tasks(x);
 }
 
@@ -594,8 +616,11 @@ typedef struct verdict {
 } verdict;
 
 typedef struct outcome {
-    verdict base, clean, missed, final;
-    uint64_t bad; /* deadlines missed or skipped in the last test */
+    verdict base, final;
+    verdict held;   /* the last test without a miss before the first that had one */
+    verdict missed; /* the first test with a miss */
+    verdict clean;  /* the last test without a miss; behind `missed` if that was a disturbance */
+    uint64_t bad;   /* deadlines missed or skipped in the last test */
     double step;
     unsigned cut; /* planned tests for which there was no time */
 } outcome;
@@ -605,7 +630,7 @@ typedef struct outcome {
 /* Writes the parameter that the experiment varies, with its present value. */
 static void parameter_text(const experiment *x, char *text)
 {
-    bool sporadic = x->series == AH || x->series == SA;
+    bool sporadic = has_sporadic(x);
     const job_spec *s = &x->task[sporadic ? 5 : 4].spec;
     long long work = has_server(x) ? x->server_work : s->work;
     if (x->number == 1 && sporadic)
@@ -712,10 +737,12 @@ static void conclude(experiment *x, outcome *o)
         o->clean = o->final;
     else if (!o->missed.test)
         o->missed = o->final;
+    if (!o->missed.test)
+        o->held = o->clean;
     unsigned planned = x->planned > o->final.test ? x->planned : o->final.test + 1;
     rts_tell(x->c, 1000 * o->final.test / planned,
-             "test %u at %.1f%%: %llu missed or skipped; last without: %.1f%%", o->final.test,
-             100 * o->final.utilisation, (unsigned long long)o->bad, 100 * o->clean.utilisation);
+             "test %u at %.1f%%: %llu missed or skipped; held up to %.1f%%", o->final.test,
+             100 * o->final.utilisation, (unsigned long long)o->bad, 100 * o->held.utilisation);
 }
 
 #define BOUND "; under policy=edf it may not take tasks that are bound to one of several CPUs"
@@ -727,7 +754,6 @@ static int run_tests(experiment *x, outcome *o)
         c, "tests",
         "test\tparameter\tutilisation %\ttask\ttasks\tHz\tKWIPP\ttask's %\tperiod ms\tmet\tmissed\t"
         "skipped\taverage late us\tlongest response us\tlongest blocking us");
-    rts_rec_start(c->rec, rts_now()); /* no samples, but it records the evidence */
     for (make_set(x, 1); goes_on(x, o); make_set(x, o->final.test + 1)) {
         unsigned test = o->final.test + 1;
         if (make_tasks(x) || run_tasks(x))
@@ -746,15 +772,21 @@ static int run_tests(experiment *x, outcome *o)
     return 0;
 }
 
-/* Reports the result. An experiment without a miss has not found the breakdown utilisation. */
+/*
+ * Reports the result. An experiment without a miss has not found the breakdown utilisation. Tests
+ * are not always worse from one to the next: what was held below the first miss is what a user can
+ * rely on, and a test that held above it tells of a disturbance, or of a lucky phase.
+ */
 static void tell_outcome(experiment *x, const outcome *o)
 {
     rts_case *c = x->c;
-    bool broke = o->bad || x->refused;
+    bool broke = o->missed.test || x->refused;
     rts_figure_add(c, broke ? "breakdown utilisation" : "no breakdown up to",
-                   100 * o->clean.utilisation, "%");
+                   100 * o->held.utilisation, "%");
     if (o->missed.test)
         rts_figure_add(c, "first miss at", 100 * o->missed.utilisation, "%");
+    if (o->clean.test > o->missed.test && o->missed.test)
+        rts_figure_add(c, "held again at", 100 * o->clean.utilisation, "%");
     if (x->refused)
         rts_figure_add(c, "set refused by the system at", 100 * utilisation(x), "%");
     rts_figure_add(c, "final test at", 100 * o->final.utilisation, "%");
@@ -964,21 +996,33 @@ static int run_raw(rts_case *c)
         RTS_INT(hart_params, speed, "KWIPS", 0, 0, INT64_C(1000000000000),                         \
                 "raw speed of this system; 0: measure it first")
 
+#define GAPS                                                                                       \
+    RTS_CHOICE(hart_params, gaps, "whole|shortest", GAPS_WHOLE,                                    \
+               "what experiment 1 divides: the whole time between sporadic arrivals, by 2, 3, 4 "  \
+               "..., or the shortest alone, by 1.1, 1.2, 1.3 ...")
+
 static const rts_param alone_param[] = {COMMON, RTS_PARAMS_END};
+static const rts_param sporadic_param[] = {COMMON, GAPS, RTS_PARAMS_END};
 static const rts_param server_param[] = {COMMON, FORM, RTS_PARAMS_END};
+static const rts_param both_param[] = {COMMON, GAPS, FORM, RTS_PARAMS_END};
 
 #define ABOUT                                                                                      \
     " Deadlines are those of the source: the deadline of an activation is the next release; a "    \
     "late job has missed it, and releases that have passed when it ends are skipped. Utilisation " \
-    "is relative to the raw speed; the figure of merit is that of the last test without a miss. "  \
+    "is relative to the raw speed; the figure of merit is that of the last test before the first "  \
+    "miss. Where a later test had none, a figure says so: the breakdown lies between. "            \
     "There are no samples: `samples` limits the number of tests, `time` the experiment; tests "    \
     "that do not fit are shortened, which a figure reports. A system with an RT throttling limit " \
     "(Linux: 95% of each second) breaks down there at the latest."
 
-#define EXPERIMENT(id_, what, how, param)                                                          \
+/* Golatowski has the numbers of PH. */
+#define PUBLISHED "Golatowski, Hartstone; Donohoe et al. 1990"
+#define MODELLED "Weiderman and Kamenoff 1992 (task model); numbers of rtstone"
+
+#define EXPERIMENT(id_, source_, what, how, param)                                                 \
     {.id = "hart." id_,                                                                            \
      .title = RTS_SAY("Hartstone " id_ ": " what),                                                 \
-     .source = RTS_SAY("Golatowski, Hartstone; Donohoe et al. 1990"),                              \
+     .source = RTS_SAY(source_),                                                                   \
      .samples = TESTS_MAX,                                                                         \
      .help = RTS_SAY(how ABOUT),                                                                   \
      .params = param,                                                                              \
@@ -986,11 +1030,11 @@ static const rts_param server_param[] = {COMMON, FORM, RTS_PARAMS_END};
      .traits = RTS_ONE_CPU | RTS_NO_SAMPLES,                                                       \
      .run = run_experiment}
 
-#define SERIES(name, p, one, two, three, four)                                                     \
-    EXPERIMENT(name ".1", one, "Each test raises one rate.", p),                                   \
-        EXPERIMENT(name ".2", two, "Each test raises all rates by a tenth.", p),                   \
-        EXPERIMENT(name ".3", three, "Each test adds work.", p),                                   \
-        EXPERIMENT(name ".4", four, "Each test adds a task.", p)
+#define SERIES(name, source, p, one, two, three, four)                                             \
+    EXPERIMENT(name ".1", source, one, "Each test raises one rate.", p),                           \
+        EXPERIMENT(name ".2", source, two, "Each test raises all rates by a tenth.", p),           \
+        EXPERIMENT(name ".3", source, three, "Each test adds work.", p),                           \
+        EXPERIMENT(name ".4", source, four, "Each test adds a task.", p)
 
 static const rts_bench benches[] = {
     {.id = "hart.raw",
@@ -1000,16 +1044,16 @@ static const rts_bench benches[] = {
                      "least 10 s; a sample is the time of one piece of work."),
      .time_ns = RTS_LIMIT(10 * SECOND_NS),
      .run = run_raw},
-    SERIES("PH", alone_param, "faster fifth task", "all tasks faster", "more work for all",
+    SERIES("PH", PUBLISHED, alone_param, "faster fifth task", "all tasks faster", "more work for all",
            "more tasks like the third"),
-    SERIES("PN", alone_param, "faster fifth task, not harmonic", "all tasks faster, not harmonic",
+    SERIES("PN", MODELLED, alone_param, "faster fifth task, not harmonic", "all tasks faster, not harmonic",
            "more work for all, not harmonic", "more tasks like the third, not harmonic"),
-    SERIES("AH", alone_param, "shorter interarrivals", "all rates higher",
+    SERIES("AH", MODELLED, sporadic_param, "shorter interarrivals", "all rates higher",
            "more work for the sporadic task", "more sporadic tasks"),
-    SERIES("SH", server_param, "faster fifth task, with a server",
+    SERIES("SH", MODELLED, server_param, "faster fifth task, with a server",
            "all tasks faster, with a server", "more work for the server",
            "more tasks that call the server"),
-    SERIES("SA", server_param, "shorter interarrivals, with a server",
+    SERIES("SA", MODELLED, both_param, "shorter interarrivals, with a server",
            "all rates higher, with a server", "more work for the server, with sporadic tasks",
            "more tasks of both kinds"),
 };

@@ -561,7 +561,10 @@ uint64_t rts_job_heartbeat(const rts_job *job);
 /* Called by the port: sends a progress record, from outside the case. */
 void rts_job_progress(const rts_job *job);
 
-/* Called around the timed section by the measuring task: record the evidence. */
+/*
+ * Called around the timed section by the measuring task: record the evidence. There may be several
+ * sections, one after another: the evidence is of all of them together.
+ */
 void rts_port_section_start(rts_job *job);
 void rts_port_section_end(rts_job *job);
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from rtstone.documents.breakdown import HELD_AGAIN
 from rtstone.documents.run import INTERRUPTED, STOPPED
 from rtstone.wire.records import Result
 
@@ -221,6 +222,12 @@ FLAGS = (
         "its tests were shorter than the publication's, to fit into the time limit",
         "use --time 0 for the publication's durations",
         lambda s: s.figure("time scale", 1) < 1,
+    ),
+    Flag(
+        "not_monotone",
+        "tests of an experiment above the first that missed a deadline missed none",
+        "the breakdown lies between; what disturbed it may be in other flags: repeat it",
+        lambda s: s.figure(HELD_AGAIN) > 0,
     ),
     Flag(
         "missed",

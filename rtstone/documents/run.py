@@ -43,7 +43,7 @@ INTERRUPTED = "interrupted"  # the reason of one that was ended before it had a 
 NOT_BEGUN = f"not run: {INTERRUPTED}"
 
 HARTSTONE = "hart."  # what its benches begin with
-BREAKDOWN = "breakdown utilisation"  # figure of an experiment, in percent of raw speed
+BREAKDOWN = "breakdown utilisation"  # figure of an experiment; see documents/breakdown.py
 UNREACHED = "no breakdown up to"  # instead of it, where no step missed a deadline
 
 

@@ -55,6 +55,7 @@ class Breakdown(msgspec.Struct, frozen=True, kw_only=True):
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
     """The costs of the system.
 
+    ``rt_runtime_ns`` in every ``rt_period_ns``: what the kernel leaves to real-time tasks; 0: all.
     ``from_run``: id of the run they were taken from, None if given.  ``sources``: where each comes
     from in that run.
     """
@@ -62,6 +63,8 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
     switch_ns: int = 0
     tick_ns: int = 0
     tick_cost_ns: int = 0
+    rt_runtime_ns: int = 0
+    rt_period_ns: int = 0
     from_run: str | None = None
     sources: list[str] = []
 
@@ -113,12 +116,14 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
 
     ``form``: of the server, None without one.  ``duration_ns``: of each test.  ``stop_misses``:
     number of missed or skipped deadlines that ends the experiment.
-    ``breakdown``: utilisation, in percent, of the last test without a miss or a skip, with the
-    costs; None if there was none.  ``breakdown_free``: the same without any costs.  ``first_miss``:
-    utilisation of the first test with a miss or skip; None: the breakdown is a lower limit.
+    ``breakdown``: utilisation, in percent, of the last test before the first with a miss or a skip,
+    with the costs; None if there was none.  ``breakdown_free``: the same without any costs.
+    ``first_miss``: utilisation of the first test with a miss or skip; None: the breakdown is a
+    lower limit.
     ``ended``: why it ended (misses, utilisation, tests).
     ``measured``, ``measured_first_miss``: the same of the real run.  ``gap``: what the operating
-    system took beyond the costs, in percentage points; None if no breakdown was measured.
+    system took beyond the costs, in percentage points; None if no breakdown was measured, or
+    something outside the system disturbed it: ``disturbed``, flags of the result.
     """
 
     experiment: str
@@ -135,6 +140,7 @@ class Experiment(msgspec.Struct, frozen=True, kw_only=True):
     ended: str
     measured: float | None
     measured_first_miss: float | None
+    disturbed: list[str] = []
     gap: float | None
     tests: list[Test]
 

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from rtstone.assemble.edges import Bucket, edged
 from rtstone.assemble.omitted import whole
-from rtstone.documents.run import BREAKDOWN, UNREACHED, Result
+from rtstone.documents.breakdown import Breakdown, breakdown
+from rtstone.documents.run import Result
 from rtstone.errors import Inconclusive, UsageError
 from rtstone.statistics import ENOUGH, SINGLE, WHOLE
 from rtstone.units import counted
@@ -148,20 +149,12 @@ def timeline(result: Result) -> Windows:
 
 
 class Reached(NamedTuple):
-    """A Hartstone experiment: utilisation in %, None if unknown; whether it broke down there."""
+    """A Hartstone experiment, and how far it came; None if it is not known."""
 
     bench: str
-    value: float | None
-    broke: bool
+    at: Breakdown | None
 
 
 def breakdowns(results: Sequence[Result]) -> list[Reached]:
     """Return how far each experiment came, in the order of the run."""
-    found = []
-    for result in results:
-        figure = result.figures.get(BREAKDOWN)
-        least = result.figures.get(UNREACHED)
-        told = figure or least
-        value = told.value if told is not None and result.status == "ok" else None
-        found.append(Reached(result.bench, value, figure is not None))
-    return found
+    return [Reached(r.bench, breakdown(r) if r.status == "ok" else None) for r in results]

@@ -288,26 +288,43 @@ def _breakdown(runs: Sequence[Run], asked: Asked) -> Plot:
         )
     axes.set_yticks(range(len(benches)), [bench.removeprefix(HARTSTONE) for bench in benches])
     axes.set_ylim(len(benches) - 0.4, -0.6)
-    axes.set_xlim(0, max(100.0, *(one.value or 0 for _, ones in reached for one in ones)) * 1.12)
+    axes.set_xlim(
+        0,
+        max(
+            100.0,
+            *(max(one.at.held, one.at.again or 0) for _, ones in reached for one in ones if one.at),
+        )
+        * 1.12,
+    )
     axes.grid(visible=False, axis="y")
     axes.set_xlabel("breakdown utilisation (% of raw speed)")
     if len(reached) > 1:
         figure.legend(loc="outside upper left")
     told = f"Hartstone: {', '.join(name for name, _ in named)}; {len(benches)} experiments"
-    return Plot(figure, [f"{told}; > and dashed: no deadline missed up to there; ?: not measured"])
+    return Plot(
+        figure,
+        [
+            f"{told}; > and dashed: no deadline missed up to there; ?: not measured; "
+            "a line: tests above the first miss held again"
+        ],
+    )
 
 
 def _bar(axes: Any, one: data.Reached, at: float, height: float, look: dict[str, str]) -> None:
     """Draw one bar with its value; one without an end is dashed, and says so."""
-    if one.value is None:
+    if one.at is None:
         axes.text(1, at, "?", va="center", fontsize=7)
         return
-    if one.broke:
-        axes.barh([at], [one.value], height, lw=0.5, **look)
+    held, again = one.at.held, one.at.again
+    if one.at.broke:
+        axes.barh([at], [held], height, lw=0.5, **look)
     else:
-        axes.barh([at], [one.value], height, fill=False, linestyle="--", lw=0.5)
-    sign = "" if one.broke else "> "
-    axes.text(one.value + 1, at, f"{sign}{one.value:.3g}", va="center", fontsize=7)
+        axes.barh([at], [held], height, fill=False, linestyle="--", lw=0.5)
+    if again is not None:
+        axes.plot([held, again], [at, at], color="#000000", lw=0.8, marker="|", markersize=4)
+    text = f"{held:.3g}" if again is None else f"{held:.3g} to {again:.3g}"
+    sign = "" if one.at.broke else "> "
+    axes.text(max(held, again or 0) + 1, at, f"{sign}{text}", va="center", fontsize=7)
 
 
 # ---- what all have in common --------------------------------------------------------------------

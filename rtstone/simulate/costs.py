@@ -13,10 +13,11 @@ SWITCHES = ("ctx.ballast", "sched.yield.pair", "rheal.ts")
 INTERRUPTED = "det.bintime"
 LONGER_NS = 500  # an interval between clock readings this much above the median was interrupted
 _HZ = re.compile(r"CONFIG_HZ=(\d+)")
+_RELEASE = re.compile(r"(\d+)\.(\d+)")
 
 
 def of_run(run: Run, *, switch_known: bool = False) -> Cost:
-    """Return the costs that a run has measured.
+    """Return the costs that a run has measured, and the limit of its real-time tasks.
 
     Switch: the median of ctx.ballast with the least ballast, else of sched.yield.pair, else of
     rheal.ts.  Tick: its period is from the kernel's CONFIG_HZ; its cost is the share of time that
@@ -46,13 +47,32 @@ def of_run(run: Run, *, switch_known: bool = False) -> Cost:
             f"tick: CONFIG_HZ, and the {share:.4%} of time that {INTERRUPTED} lost to "
             f"interruptions, {_circumstances(of)}"
         )
+    runtime, period_us = _throttling(run)
+    if runtime:
+        sources.append(
+            f"real-time tasks: {runtime} of each {period_us} us, as kernels before 6.12 have it"
+        )
     return Cost(
+        rt_runtime_ns=1000 * runtime,
+        rt_period_ns=1000 * period_us,
         switch_ns=round(switch.p50 or 0) if switch else 0,
         tick_ns=period,
         tick_cost_ns=cost,
         from_run=run.run_id,
         sources=sources,
     )
+
+
+def _throttling(run: Run) -> tuple[int, int]:
+    """Return runtime and period of real-time tasks in us; 0 and 0 where nothing throttles them.
+
+    Since Linux 6.12 they pause only while others wait for their CPU.
+    """
+    limits = [run.conditions.get(f"sched.rt_{name}_us") for name in ("runtime", "period")]
+    release = _RELEASE.match(str(run.conditions.get("kernel.release")))
+    old = release is not None and (int(release[1]), int(release[2])) < (6, 12)
+    runtime, period = (int(str(limit)) if str(limit).isdigit() else 0 for limit in limits)
+    return (runtime, period) if old and 0 < runtime < period else (0, 0)
 
 
 def _circumstances(result: Result) -> str:

@@ -6,17 +6,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from rtstone.documents.run import BREAKDOWN, HARTSTONE, UNREACHED, Result, Run
+from rtstone.assemble.flags import spoilt
+from rtstone.documents.breakdown import breakdown
+from rtstone.documents.run import HARTSTONE, Result, Run
 from rtstone.errors import UsageError, unknown
 from rtstone.simulate import hartsets
 from rtstone.simulate.hartengine import FORMS, POLICIES
-from rtstone.simulate.hartstone import DURATION_NS, RAW, STOP_MISSES, Ask
+from rtstone.simulate.hartstone import DURATION_NS, RAW, STOP_MISSES, Ask, Measured
 
 # Figures in the results of a measured run.
-FIRST_MISS = "first miss at"  # in percent
 RAW_SPEED = "raw speed"  # in KWIPS
 FACTOR = "factor of all loads"  # of the set auto
 DURATION = "duration of a test"  # in s
+DISTURBANCES = ("steal", "smi", "not_monotone")  # flags
 DIGITS = 6  # significant digits kept of a raw speed, as time is counted in fractions of a KWI
 
 
@@ -29,17 +31,6 @@ class Choice:
     policies: tuple[str, ...] = ()
     form: str | None = None
     raw: int | None = None
-
-
-class Measured(NamedTuple):
-    """An experiment as measured by a run; utilisations in percent.
-
-    ``first_miss``: None if it did not break down up to ``breakdown``.
-    """
-
-    ask: Ask
-    breakdown: float
-    first_miss: float | None
 
 
 class Beside(NamedTuple):
@@ -80,7 +71,9 @@ def _why_not(result: Result) -> str | None:
         return f"not simulated, its result is {result.status}"
     if result.load != "none":
         return f"not simulated, measured under load {result.load}"
-    if BREAKDOWN not in result.figures and UNREACHED not in result.figures:
+    if flag := spoilt(result.flags):
+        return f"not simulated, {flag.spoils}"
+    if breakdown(result) is None:
         return "not simulated, it tells no breakdown"
     ask = _as_measured(result).ask
     if ask.policy == "edf" and ask.form == "server":
@@ -90,24 +83,21 @@ def _why_not(result: Result) -> str | None:
 
 def _as_measured(result: Result) -> Measured:
     params = result.params
-    first, duration = result.figures.get(FIRST_MISS), result.figures.get(DURATION)
+    duration = result.figures.get(DURATION)
     ask = Ask(
         result.bench.removeprefix(HARTSTONE),
         set=_one_of(hartsets.SETS, params.get("set")),
         policy=_one_of(POLICIES, params.get("policy")),
         form=_one_of(FORMS, params.get("form")),
+        gaps=str(params.get("gaps", "shortest")),  # as it was before there was a choice
         raw=_whole(result, RAW_SPEED) or RAW[_one_of(hartsets.SETS, params.get("set"))],
         factor=_whole(result, FACTOR),
         duration_ns=round((duration.value or 0) * 1e9) if duration else DURATION_NS,
         stop_misses=_stop_misses(params.get("stop"), params.get("stop_misses")),
     )
-    broke = result.figures.get(BREAKDOWN)
-    breakdown = broke or result.figures.get(UNREACHED)
-    return Measured(
-        ask,
-        float(breakdown.value or 0) if breakdown else 0.0,
-        first.value if broke and first else None,
-    )
+    at = breakdown(result)
+    disturbed = tuple(name for name in DISTURBANCES if name in result.flags)
+    return Measured(ask, at.held if at else 0.0, at.missed if at else None, disturbed)
 
 
 def _one_of(known: tuple[str, ...], value: object) -> str:

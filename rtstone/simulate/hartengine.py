@@ -46,13 +46,18 @@ class _Set(ctypes.Structure):
 
 @dataclass(frozen=True)
 class HartRules:
-    """How a test is scheduled, and the costs in ns."""
+    """How a test is scheduled, and the costs in ns.
+
+    ``runtime_ns`` in every ``period_ns``: what the kernel leaves to the tasks; 0: all.
+    """
 
     policy: str = "rm"
     form: str = "monitor"
     switch_ns: int = 0
     tick_ns: int = 0
     tick_cost_ns: int = 0
+    runtime_ns: int = 0
+    period_ns: int = 0
 
 
 class HartOutcome(NamedTuple):
@@ -88,12 +93,12 @@ def run(
     per_ns = ticks_per_ns(raw, duration)
     work = per_ns * SECOND // raw  # ticks of a KWI
     tasks = [what.tasks[i] for i in order]
-    times = [_times(task, i, duration) for task, i in zip(tasks, order, strict=True)]
+    spans = [_times(task, i, duration) for task, i in zip(tasks, order, strict=True)]
     level = levels(what.tasks, server=rules.form == "server" and what.service > 0)
     arrays = {
-        "first": np.cumsum([0, *(len(release) for release, _ in times)]),
-        "release": per_ns * np.concatenate([release for release, _ in times]),
-        "due": _ticks(np.concatenate([due for _, due in times]), per_ns),
+        "first": np.cumsum([0, *(len(release) for release, _ in spans)]),
+        "release": per_ns * np.concatenate([release for release, _ in spans]),
+        "due": _ticks(np.concatenate([due for _, due in spans]), per_ns),
         "level": np.array([_level(task, level[i]) for task, i in zip(tasks, order, strict=True)]),
         "relative": np.array([TENTHS * SECOND // task.rate * per_ns for task in tasks]),
         "own": work * np.array([task.load for task in tasks]),
@@ -105,10 +110,11 @@ def run(
                  *(kept[name].ctypes.data for name in _ARRAYS))  # fmt: skip
     counts = np.empty(len(tasks), _COUNTS)
     totals = (ctypes.c_int64 * 3)()
-    numbers = (ctypes.c_int64 * 5)(
+    times = (rules.switch_ns, rules.tick_ns, rules.tick_cost_ns, rules.runtime_ns, rules.period_ns)
+    numbers = (ctypes.c_int64 * 7)(
         POLICIES.index(rules.policy),
         FORMS.index(rules.form),
-        *(per_ns * ns for ns in (rules.switch_ns, rules.tick_ns, rules.tick_cost_ns)),
+        *(per_ns * ns for ns in times),
     )
     address = ctypes.c_void_p(counts.ctypes.data)
     if library().hart_run(ctypes.byref(given), numbers, address, totals):

@@ -124,13 +124,18 @@ class HartSet(NamedTuple):
         return self.kwips() / raw
 
 
-def set_of_test(experiment: str, base: tuple[Task, ...], m: int, test: int) -> HartSet:
+GAPS = ("whole", "shortest")  # what experiment 1 of AH and SA divides
+
+
+def set_of_test(
+    experiment: str, base: tuple[Task, ...], m: int, test: int, gaps: str = GAPS[0]
+) -> HartSet:
     """Return the set of test number ``test``, from 1: the baseline after ``test`` - 1 steps.
 
     Steps, by number of the experiment:
     1: the rate of task 5 grows by that of task 4; in PN.1, a rate that is a multiple of another
-    task's is raised by 1 Hz, once.  In AH and SA the smallest interarrival time of the sporadic
-    task is divided by 1.1, 1.2, …
+    task's is raised by 1 Hz, once.  In AH and SA the interarrival time of the sporadic task is
+    divided by 2, 3, …; with ``gaps`` "shortest" only the smallest is, by 1.1, 1.2, …
     2: all rates of the baseline are multiplied by 1.1, 1.2, …
     3: every load grows by ``m``; in AH that of the sporadic task only, in SH and SA the server's.
     4: one more task like the third; in AH like the sporadic one, in SA like either in turn.
@@ -139,7 +144,7 @@ def set_of_test(experiment: str, base: tuple[Task, ...], m: int, test: int) -> H
     step = test - 1
     served = is_served(experiment)
     if number == "1":
-        return HartSet(_faster(series, base, step), m if served else 0)
+        return HartSet(_faster(series, base, step, gaps), m if served else 0)
     if number == "2":
         return HartSet(tuple(_scaled(task, step) for task in base), m if served else 0)
     if number == "3" and served:
@@ -166,10 +171,12 @@ def factor(series: str, raw: int) -> int:
     return max(1, int(min(0.2 / first, 0.05 / step)))
 
 
-def _faster(series: str, base: tuple[Task, ...], step: int) -> tuple[Task, ...]:
+def _faster(series: str, base: tuple[Task, ...], step: int, gaps: str) -> tuple[Task, ...]:
     if series in SPORADIC_SERIES:
-        rate = base[5].rate * (TENTHS + step) // TENTHS
-        return (*base[:5], replace(base[5], rate=rate), *base[6:])
+        faster = replace(base[5], rate=base[5].rate * (1 + step), gap=base[5].gap // (1 + step))
+        if gaps == "shortest":
+            faster = replace(base[5], rate=base[5].rate * (TENTHS + step) // TENTHS)
+        return (*base[:5], faster, *base[6:])
     rate = base[4].rate + step * base[3].rate
     if series == "PN" and step and any(rate % task.rate == 0 for task in base[:4]):
         rate += TENTHS

@@ -50,6 +50,8 @@ typedef struct sim {
     int64_t owner;      /* of the mutex */
     int64_t unfinished; /* tasks */
     int64_t next_tick;
+    int64_t used;   /* of the runtime of this period; more than it by at most one switch */
+    int64_t refill; /* when the next period begins */
     queue ready, waiting, asleep; /* waiting: for the mutex; asleep: by release */
 } sim;
 
@@ -261,10 +263,22 @@ static void decide(sim *s)
 
 static int64_t next_time(const sim *s)
 {
-    int64_t time = smaller(first_key(&s->asleep), s->next_tick);
+    int64_t time = smaller(smaller(first_key(&s->asleep), s->next_tick), s->refill);
     if (s->busy > s->now)
         return smaller(time, s->busy);
-    return s->current == NOBODY ? time : smaller(time, s->now + s->all[s->current].left);
+    if (s->current == NOBODY)
+        return time;
+    if (s->rules->runtime)
+        time = smaller(time, s->now + s->rules->runtime - s->used);
+    return smaller(time, s->now + s->all[s->current].left);
+}
+
+/* Pauses all tasks until the next period if they have used up what is theirs of this one. */
+static void throttle(sim *s, int64_t span)
+{
+    s->used += span;
+    if (s->rules->runtime && s->used >= s->rules->runtime && s->busy < s->refill)
+        s->busy = s->refill;
 }
 
 /* Goes on to what happens next. */
@@ -277,6 +291,7 @@ static void pass(sim *s)
         return;
     task *t = &s->all[s->current];
     t->left -= span;
+    throttle(s, span);
     if (t->left)
         return;
     if (t->phase == SERVICE)
@@ -293,6 +308,10 @@ static void happen(sim *s)
         int64_t who = take_first(&s->asleep);
         s->totals->events++;
         add(&s->ready, s->all[who].key, who, false);
+    }
+    if (s->refill == s->now) {
+        s->used = 0;
+        s->refill += s->rules->period;
     }
     if (s->next_tick == s->now) {
         s->totals->events++;
@@ -339,6 +358,7 @@ int hart_run(const hart_set *set, const hart_rules *rules, hart_counts *counts, 
         .executed = NOBODY,
         .owner = NOBODY,
         .next_tick = rules->tick ? rules->tick : NEVER,
+        .refill = rules->runtime ? rules->period : NEVER,
     };
     size_t room = (size_t)set->tasks + 1;
     s.all = malloc(room * sizeof *s.all);

@@ -42,6 +42,7 @@ typedef struct hart_rules {
     int64_t policy, form;
     int64_t switch_cost;     /* each time the CPU goes to another task; 0: none */
     int64_t tick, tick_cost; /* period and cost of the clock interrupt; 0: none */
+    int64_t runtime, period; /* of each period from the start, what the tasks may use; 0: all */
 } hart_rules;
 
 /* Of one task.  met + missed + skipped are the activations whose deadlines the test holds. */

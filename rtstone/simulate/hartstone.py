@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from rtstone.documents.simulation import Cost, Experiment, Test
 from rtstone.simulate import hartsets as sets
@@ -23,7 +24,8 @@ class Ask:
     """One experiment under one policy.
 
     ``raw``: raw speed in KWIPS.  ``factor``: of all loads in the set auto, None: derived from
-    ``raw``.  ``form``: of the server.  ``duration_ns``: of a test.  ``stop_misses``: number of
+    ``raw``.  ``form``: of the server.  ``gaps``: what experiment 1 of AH and SA divides.
+    ``duration_ns``: of a test.  ``stop_misses``: number of
     deadlines missed or skipped in a test that ends the experiment.
     """
 
@@ -33,6 +35,7 @@ class Ask:
     raw: int = RAW["auto"]
     factor: int | None = None
     form: str = "monitor"
+    gaps: str = sets.GAPS[0]
     duration_ns: int = DURATION_NS
     stop_misses: int = STOP_MISSES
 
@@ -42,6 +45,19 @@ class Ask:
         if self.set != "auto":
             return 1
         return self.factor or sets.factor(self.experiment.split(".")[0], self.raw)
+
+
+class Measured(NamedTuple):
+    """An experiment as measured by a run; utilisations in percent.
+
+    ``first_miss``: None if it did not break down up to ``breakdown``.  ``disturbed``: the flags
+    of what disturbed it from outside the system, so that a miss may not be due to that.
+    """
+
+    ask: Ask
+    breakdown: float
+    first_miss: float | None
+    disturbed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -56,10 +72,14 @@ class Played:
 def play(ask: Ask, cost: Cost) -> Iterator[Played]:
     """Simulate an experiment, and yield its tests."""
     base = sets.baseline(ask.experiment.split(".")[0], ask.set, ask.m)
-    rules = HartRules(ask.policy, ask.form, cost.switch_ns, cost.tick_ns, cost.tick_cost_ns)
+    limited = ask.policy == "rm"  # tasks with deadlines are limited by admission, not throttled
+    rules = HartRules(
+        ask.policy, ask.form, cost.switch_ns, cost.tick_ns, cost.tick_cost_ns,
+        *((cost.rt_runtime_ns, cost.rt_period_ns) if limited else (0, 0)),
+    )  # fmt: skip
     last = None
     for test in range(1, sets.MOST_TESTS + 1):
-        what = sets.set_of_test(ask.experiment, base, ask.m, test)
+        what = sets.set_of_test(ask.experiment, base, ask.m, test, ask.gaps)
         utilisation = what.utilisation(ask.raw)
         if test > 1 and utilisation > MOST_UTILISATION:
             return
@@ -88,22 +108,20 @@ def waiting_order(ask: Ask, what: sets.HartSet, test: int, last: int | None) -> 
     return [i for i in ready if level[i] == 1] + [i for i in reversed(ready) if level[i] > 1]
 
 
-def experiment(
-    ask: Ask, cost: Cost, beside: tuple[float, float | None] | None = None
-) -> Experiment:
+def experiment(ask: Ask, cost: Cost, beside: Measured | None = None) -> Experiment:
     """Simulate an experiment, with the costs and without any.
 
-    ``beside``: breakdown and first miss of a real system in percent; None if it never missed.
+    ``beside``: the same on a real system.  There is no gap where something outside that system
+    disturbed it.
     """
     played = list(play(ask, cost))
     clean, first = breakdown(played)
     free = clean
-    if cost.switch_ns or cost.tick_cost_ns:
+    if cost != Cost():
         free, _ = breakdown(list(play(ask, Cost())))
-    measured, measured_first = beside or (None, None)
     gap = None
-    if measured is not None and measured_first is not None and clean is not None:
-        gap = round(clean - measured, 2) + 0.0  # + 0.0: never -0
+    if beside and beside.first_miss is not None and not beside.disturbed and clean is not None:
+        gap = round(clean - beside.breakdown, 2) + 0.0  # + 0.0: never -0
     return Experiment(
         experiment=ask.experiment,
         set=ask.set,
@@ -117,8 +135,9 @@ def experiment(
         breakdown=clean,
         first_miss=first,
         ended=_ended(ask, played),
-        measured=measured,
-        measured_first_miss=measured_first,
+        measured=beside.breakdown if beside else None,
+        measured_first_miss=beside.first_miss if beside else None,
+        disturbed=list(beside.disturbed) if beside else [],
         gap=gap,
         tests=[_test(p) for p in played],
     )
@@ -131,10 +150,10 @@ def _ended(ask: Ask, played: list[Played]) -> str:
 
 
 def breakdown(played: list[Played]) -> tuple[float | None, float | None]:
-    """Return the utilisations, in percent, of the last test without and the first with misses."""
-    clean = [100 * p.utilisation for p in played if not p.outcome.bad]
-    missed = [100 * p.utilisation for p in played if p.outcome.bad]
-    return clean[-1] if clean else None, missed[0] if missed else None
+    """Return the utilisations, in percent, of the last test before a miss and of the first with."""
+    at = [100 * p.utilisation for p in played]
+    first = next((i for i, p in enumerate(played) if p.outcome.bad), len(played))
+    return at[first - 1] if first else None, at[first] if first < len(played) else None
 
 
 def _test(played: Played) -> Test:

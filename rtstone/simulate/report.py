@@ -118,8 +118,5 @@ def hartstone(
         version=__version__,
         costs=cost,
         left_out=list(beside.left_out) if beside else [],
-        experiments=[
-            experiment(one, cost, (of.breakdown, of.first_miss) if of else None)
-            for one, of in wanted
-        ],
+        experiments=[experiment(one, cost, of) for one, of in wanted],
     )

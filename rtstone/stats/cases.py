@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from rtstone.assemble import pool
+from rtstone.documents.breakdown import breakdown
 from rtstone.documents.case_key import CaseKey, case_key
-from rtstone.documents.run import NO_REASON, Result, Run, Value
+from rtstone.documents.run import BREAKDOWN, NO_REASON, UNREACHED, Result, Run, Value
 from rtstone.errors import UsageError, nearest, unknown
 from rtstone.inputs.budget import Entry, fits
 from rtstone.inputs.parameters import quantity, values
@@ -185,5 +186,9 @@ def _has(case: Case, wanted: Mapping[str, Sequence[Value]]) -> bool:
 def figure(case: Case | None, name: str) -> tuple[float, str] | None:
     """Return value and unit of a figure, the smallest one of several results."""
     results = case.results if case else []
+    if name in (BREAKDOWN, UNREACHED):
+        reached = [at for result in results if (at := breakdown(result))]
+        held = [at.held for at in reached if at.broke == (name == BREAKDOWN)]
+        return (min(held), "%") if held else None
     found = [result.figures[name] for result in results if name in result.figures]
     return min(((float(f.value), f.unit) for f in found if f.value is not None), default=None)

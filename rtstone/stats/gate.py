@@ -15,6 +15,7 @@ from rtstone.assemble.estimates import Estimate, estimate_whole
 from rtstone.assemble.flags import spoilt
 from rtstone.assemble.omitted import missed, whole
 from rtstone.assemble.pool import pooled
+from rtstone.documents.breakdown import breakdown
 from rtstone.documents.case_key import ANOTHER_RUN, CaseKey, case_key, may_be
 from rtstone.documents.check import Check, Gate, Verdict, overall
 from rtstone.documents.run import BREAKDOWN, UNREACHED, Result, Run, Slope
@@ -317,7 +318,7 @@ class _Judge:
         if limit.factor is None:
             if limit.unit not in {unit, ""}:
                 raise _wrong_unit(limit, f"{name} of {case.bench} is in {unit or 'no unit'}")
-            return _fact(check, limit, value)
+            return _with_range(_fact(check, limit, value), case)
         base, why = self._base(case)
         before = [told[0] for one in base if (told := figure(one, name))]
         if why or len(before) < len(base):
@@ -451,6 +452,16 @@ def _censored(check: Check, limit: Limit, upto: float) -> Check:
         return structs.replace(check, verdict=found, reason=f"none up to {upto:g}", allowed=allowed)
     why = f"none up to {upto:g}, which does not reach the limit"
     return structs.replace(check, verdict="inconclusive", reason=why, allowed=allowed)
+
+
+def _with_range(check: Check, case: Case) -> Check:
+    """Say of a breakdown beyond its limit that tests above the first miss held again."""
+    reached = [at for result in case.results if (at := breakdown(result))]
+    lowest = min(reached, default=None)
+    if check.what != BREAKDOWN or check.verdict == "passed" or not lowest or lowest.again is None:
+        return check
+    why = f"missed at {lowest.missed:g}%, but held again at {lowest.again:g}% (not_monotone)"
+    return structs.replace(check, reason=why)
 
 
 def _too_few(check: Check, limit: Limit, results: Sequence[Result]) -> Check:

@@ -87,6 +87,17 @@ def test_every_bench_runs_or_says_why_not() -> None:
     assert not leftovers()
 
 
+@realtime
+def test_evidence_is_of_all_tests_of_an_experiment_and_of_no_task_that_is_made() -> None:
+    """Each of hart.PH.4's tests makes a task, whose stack takes page faults."""
+    tests, duration = 4, 100_000_000
+    command = f"hart.PH.4 samples={tests} duration={duration} start=40000000 speed=10000000"
+    _, end = case(command)
+    assert end["status"] == "ok", end["reason"]
+    assert end["evidence"]["section_ns"] >= tests * duration
+    assert end["evidence"]["minflt"] == 0
+
+
 def test_the_clock_does_not_go_back_and_null_is_within_a_step_of_nothing() -> None:
     answers = talk(["case 1 null", "case 2 clk.resolution", "case 3 clk.resolution clock=time"])
     clock = pick(answers, "clock")[0]

@@ -180,6 +180,48 @@ def a_limit_of_time_shortens_the_tests(agent: Agent) -> None:
     assert "breakdown utilisation" not in short
 
 
+@truth("hart.PH.3")
+def one_disturbance_leaves_an_interval(agent: Agent) -> None:
+    """A stall in the fourth test misses deadlines there; later tests hold again."""
+    command = f"hart.PH.3 duration={DURATION} speed={RAW}"
+    quiet = run(agent, command)
+    assert "held again at" not in quiet.figures
+    clean = int(quiet.figures["last test without a miss"])
+    stall = f"stall={3 * (5 * S + DURATION) + 5 * S + DURATION // 2}:{S // 20}:0"
+    found = run(agent, command, model=(stall,))
+    at = [100 * float(rows[0]["utilisation %"]) / 100 for rows in found.tests]
+    assert found.figures["first test with a miss"] == 4
+    assert found.figures["last test without a miss"] == clean > 4
+    assert found.figures["breakdown utilisation"] == pytest.approx(at[2], abs=0.006)
+    assert found.figures["first miss at"] == pytest.approx(at[3], abs=0.006)
+    assert found.figures["held again at"] == pytest.approx(at[clean - 1], abs=0.006)
+    few = run(agent, f"{command} samples=6", model=(stall,)).figures  # the last test is clean
+    assert few["breakdown utilisation"] == pytest.approx(at[2], abs=0.006)
+    assert few["held again at"] == pytest.approx(at[5], abs=0.006)
+    assert "no breakdown up to" not in few
+
+
+@truth("hart.PH.4")
+def evidence_is_of_the_tests_alone(agent: Agent) -> None:
+    """From halfway to the release, when all tasks are made, to the last completion of each test."""
+    words = ("cost.read.fixed=1000", f"cost.kwi.amount=0:0,1:{1000 * S // RAW}")
+    command = f"hart.PH.4 duration={DURATION} start={S} samples=3 speed={RAW}"
+    end = pick(case_of(agent, command, *words), "end")[0]
+    tests = 3 * (S // 2 + DURATION)
+    assert tests <= end["evidence"]["section_ns"] < tests + 3 * S // 10
+
+
+@truth("hart.AH.1", "hart.SA.1")
+def sporadic_experiments_can_break_down(agent: Agent) -> None:
+    for bench in ("AH.1", "SA.1"):
+        command = f"hart.{bench} duration={DURATION} speed={RAW}"
+        whole = run(agent, command).figures
+        assert whole["breakdown utilisation"] > whole["baseline"] + 10
+        shortest = run(agent, f"{command} gaps=shortest").figures
+        assert shortest["tests"] == 200 and "breakdown utilisation" not in shortest
+        assert shortest["no breakdown up to"] < 22
+
+
 @truth("hart.PH.4")
 def two_hundred_tests_can_be_told(agent: Agent) -> None:
     """A published set that hardly loads a fast system: all tests, all tasks are reported."""

@@ -30,7 +30,7 @@ def test_experiments_of_hartstone_stand_with_what_broke_them() -> None:
         ("hart.PH.1", 0), ("hart.SA.1", 1), ("hart.SA.2", 2),
     ]  # fmt: skip
     assert [(row.cells[0].text, row.cells[0].share) for row in table.rows] == [
-        ("75 %", 50.0), ("none up to 14.6 %", None), ("none reached", None),
+        ("75.0 %", 50.0), ("none up to 14.6 %", None), ("none reached", None),
     ]  # fmt: skip
     assert [row.flags for row in table.rows] == [[], ["cut_short"], []]
     assert table.note == "2 of 3 did not break down within its tests: hart.SA.1, hart.SA.2."

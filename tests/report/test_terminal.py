@@ -149,7 +149,7 @@ def test_hartstone_is_a_table_that_tells_what_never_broke_down() -> None:
         figures={"no breakdown up to": Figure(value=14.6, unit="%")},
     )  # fmt: skip
     lines = shown(run_of(broke, held), 100).splitlines()
-    assert lines[0].startswith("Deadlines held up to 94 % of raw speed: the least of 1 breakdown")
+    assert lines[0].startswith("Deadlines held up to 94.0 % of raw speed: the least of 1 breakdown")
     assert "hart.SA.1 (up to 14.6 %)" in " ".join(lines[:2])
     rows = {line.split()[0]: line for line in lines if line.startswith("hart.")}
     assert "94.0 %" in rows["hart.PH.1"]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
+from msgspec import structs
 
+from rtstone.documents.breakdown import FIRST_MISS
 from rtstone.documents.run import BREAKDOWN, Figure, Result, Run, Target, Value
 from rtstone.documents.simulation import Cost
 from rtstone.errors import UsageError
@@ -13,6 +15,7 @@ from rtstone.simulate import hartask as a
 from rtstone.simulate import hartsets as s
 from rtstone.simulate import hartstone as h
 from rtstone.simulate.hartengine import FORMS, POLICIES
+from rtstone.simulate.hartsets import SECOND
 
 FREE = Cost()
 
@@ -52,9 +55,38 @@ def test_steps_in_turn() -> None:
     assert [y - x for x, y in pairwise(kwips("SA.4", 5))] == pytest.approx([32, 20, 32, 20])
 
 
-def test_interarrivals_become_shorter_but_for_their_random_part() -> None:
-    hz = [s.set_of_test("AH.1", s.baseline("AH"), 1, n).tasks[5].hz for n in (1, 11, 200)]
+def test_interarrivals_become_shorter() -> None:
+    """As a whole, or all but the random part."""
+    base = s.baseline("AH")
+    hz = [s.set_of_test("AH.1", base, 1, n).tasks[5].hz for n in (1, 2, 11)]
+    assert hz == pytest.approx([10, 20, 110])
+    hz = [s.set_of_test("AH.1", base, 1, n, "shortest").tasks[5].hz for n in (1, 11, 200)]
     assert hz == pytest.approx([10, 1 / 0.075, 1 / (0.05 + 0.05 / 20.9)])
+
+
+@pytest.mark.parametrize("name", ["AH.1", "SA.1"])
+def test_sporadic_experiments_break_down(name: str) -> None:
+    """On a system without costs; with the random part as it is, not within 200 tests."""
+    whole = h.experiment(h.Ask(name, duration_ns=SECOND), FREE)
+    assert whole.ended == "misses" and len(whole.tests) < 60
+    shortest = h.experiment(h.Ask(name, gaps="shortest", duration_ns=SECOND), FREE)
+    assert (shortest.ended, shortest.first_miss) == ("tests", None)
+
+
+def test_a_throttled_system_breaks_down_at_its_limit() -> None:
+    """Harmonic tasks of which every second needs the same: what is left to them is what they get.
+
+    PH.3 needs 60.0 + 3.1% more in each test (raw speed 2000 KWIPS: 16% + 3.1%).
+    """
+    limit = FREE
+    for runtime_ms in (950, 800):
+        limit = Cost(rt_runtime_ns=runtime_ms * 1_000_000, rt_period_ns=SECOND)
+        of = h.experiment(h.Ask("PH.3", "sei", raw=2000, duration_ns=2 * SECOND), limit)
+        assert of.breakdown is not None and of.first_miss is not None
+        assert of.breakdown <= runtime_ms / 10 < of.first_miss
+        assert of.breakdown_free == pytest.approx(99.7)
+    edf = h.experiment(h.Ask("PH.3", "sei", "edf", raw=2000, duration_ns=2 * SECOND), limit)
+    assert edf.breakdown == edf.breakdown_free  # limited by admission, never throttled
 
 
 def test_pn_1_avoids_multiples_once() -> None:
@@ -167,16 +199,21 @@ def test_how_experiments_end() -> None:
 
 
 def test_the_gap_is_what_the_measurement_lacks() -> None:
-    found = h.experiment(ask("PH.1"), FREE, (91.5, 93.5))
-    assert (found.measured, found.gap) == (91.5, 8.5)
-    assert h.experiment(ask("PH.1"), FREE, (91.5, None)).gap is None  # it never missed
+    def beside(*of: object) -> h.Measured:
+        return h.Measured(ask("PH.1"), 91.5, *of)  # type: ignore[arg-type]
+
+    measured = h.experiment(ask("PH.1"), FREE, beside(93.5))
+    assert (measured.measured, measured.gap) == (91.5, 8.5)
+    assert h.experiment(ask("PH.1"), FREE, beside(None)).gap is None  # it never missed
+    disturbed = h.experiment(ask("PH.1"), FREE, beside(93.5, ("steal",)))
+    assert (disturbed.measured, disturbed.gap, disturbed.disturbed) == (91.5, None, ["steal"])
 
 
 # ---- from a measured run ------------------------------------------------------------------------
 
 
 def figures(**given: float) -> dict[str, Figure]:
-    names = {"breakdown": BREAKDOWN, "first": a.FIRST_MISS, "raw": a.RAW_SPEED, "factor": a.FACTOR,
+    names = {"breakdown": BREAKDOWN, "first": FIRST_MISS, "raw": a.RAW_SPEED, "factor": a.FACTOR,
              "duration": a.DURATION}  # fmt: skip
     return {names[name]: Figure(value=value, unit="") for name, value in given.items()}
 
@@ -203,10 +240,14 @@ def test_an_experiment_is_simulated_as_it_was_measured() -> None:
         result("hart.raw", figures(raw=2_000_000)),
     ))  # fmt: skip
     served, plain = beside.found
-    assert served == a.Measured(
-        h.Ask("SH.3", "auto", "rm", 10_546_200, 6590, "server", 1_500_000_000, 1), 88.5, 90
+    assert served == h.Measured(
+        h.Ask("SH.3", "auto", "rm", 10_546_200, 6590, "server", "shortest", 1_500_000_000, 1),
+        88.5,
+        90,
     )
-    assert plain == a.Measured(h.Ask("PH.1", "sei", "edf", 1_000_000, stop_misses=9), 0, None)
+    assert plain == h.Measured(
+        h.Ask("PH.1", "sei", "edf", 1_000_000, gaps="shortest", stop_misses=9), 0, None
+    )
     assert (beside.raw, beside.left_out) == (2_000_000, ())
 
 
@@ -220,6 +261,10 @@ def test_what_cannot_be_simulated_is_told() -> None:
         "hart.SH.1 policy=edf form=server", "hart.PH.4", "hart.PH.3", "hart.PH.2",
     ]  # fmt: skip
     assert "load heavy" in beside.left_out[2]
+    spoilt = structs.replace(result("hart.PH.1", figures(breakdown=80)), flags=["no_rt"])
+    assert a.measured(run(spoilt)).left_out == (
+        "hart.PH.1: not simulated, measured without real-time privileges",
+    )
 
 
 def test_all_twenty_are_simulated_beside_a_run() -> None:

@@ -35,9 +35,13 @@ void rts_port_section_start(rts_job *job)
     take_counts(&around.start);
 }
 
-static int64_t since(int64_t end, int64_t start)
+/* Adds what happened in a section; -1: unknown, so that the sum is, too. */
+static void add(int64_t *sum, int64_t end, int64_t start)
 {
-    return end < 0 || start < 0 ? -1 : end - start;
+    if (end < 0 || start < 0)
+        *sum = -1;
+    else
+        *sum = (*sum < 0 ? 0 : *sum) + end - start;
 }
 
 void rts_port_section_end(rts_job *job)
@@ -45,17 +49,17 @@ void rts_port_section_end(rts_job *job)
     rts_evidence *e = &job->evidence;
     const snapshot *a = &around.start;
     snapshot b;
-    if (!around.started)
+    if (!__atomic_exchange_n(&around.started, 0, __ATOMIC_ACQ_REL))
         return;
     take_counts(&b);
     b.events = posix_evidence_read(job);
-    e->section_ns = b.time_ns - a->time_ns;
-    e->cpu_ns = b.cpu_ns - a->cpu_ns;
-    e->minflt = b.minflt - a->minflt;
-    e->majflt = b.majflt - a->majflt;
-    e->nvcsw = b.nvcsw - a->nvcsw;
-    e->nivcsw = b.nivcsw - a->nivcsw;
-    e->migrations = since(b.events.migrations, a->events.migrations);
-    e->steal_ns = since(b.events.steal_ns, a->events.steal_ns);
-    e->smi = since(b.events.smi, a->events.smi);
+    add(&e->section_ns, b.time_ns, a->time_ns);
+    add(&e->cpu_ns, b.cpu_ns, a->cpu_ns);
+    add(&e->minflt, b.minflt, a->minflt);
+    add(&e->majflt, b.majflt, a->majflt);
+    add(&e->nvcsw, b.nvcsw, a->nvcsw);
+    add(&e->nivcsw, b.nivcsw, a->nivcsw);
+    add(&e->migrations, b.events.migrations, a->events.migrations);
+    add(&e->steal_ns, b.events.steal_ns, a->events.steal_ns);
+    add(&e->smi, b.events.smi, a->events.smi);
 }

@@ -66,8 +66,10 @@ void rts_port_section_start(rts_job *job)
 void rts_port_section_end(rts_job *job)
 {
     rts_tick length = rts_time() - section;
+    int64_t *sum = &job->evidence.section_ns;
     if (section)
-        job->evidence.section_ns = (int64_t)((double)length * 1e9 / (double)RTS_TIME_HZ);
+        *sum = (*sum < 0 ? 0 : *sum) + (int64_t)((double)length * 1e9 / (double)RTS_TIME_HZ);
+    section = 0;
 }
 
 /* ---- optional parts of a port ---------------------------------------------------------------- */

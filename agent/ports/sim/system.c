@@ -149,24 +149,34 @@ int rts_port_isolate(rts_job *job, char *why, size_t size)
 }
 
 static struct {
+    bool open;
     uint64_t at, cpu, given, taken;
 } section;
 
 void rts_port_section_start(rts_job *job)
 {
     (void)job;
+    section.open = true;
     section.at = sim_now;
     section.cpu = sim_self->cpu;
     section.given = sim_self->given;
     section.taken = sim_self->taken;
 }
 
+static void add(int64_t *sum, uint64_t more)
+{
+    *sum = (*sum < 0 ? 0 : *sum) + (int64_t)more;
+}
+
 void rts_port_section_end(rts_job *job)
 {
-    job->evidence.section_ns = (int64_t)(sim_now - section.at);
-    job->evidence.cpu_ns = (int64_t)(sim_self->cpu - section.cpu);
-    job->evidence.nvcsw = (int64_t)(sim_self->given - section.given);
-    job->evidence.nivcsw = (int64_t)(sim_self->taken - section.taken);
+    if (!section.open)
+        return;
+    section.open = false;
+    add(&job->evidence.section_ns, sim_now - section.at);
+    add(&job->evidence.cpu_ns, sim_self->cpu - section.cpu);
+    add(&job->evidence.nvcsw, sim_self->given - section.given);
+    add(&job->evidence.nivcsw, sim_self->taken - section.taken);
 }
 
 /* ---- loads --------------------------------------------------------------------------------- */

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple, cast
 
+from rtstone.documents.breakdown import Breakdown
 from rtstone.documents.case_key import SELDOM_TOLD, differing
 from rtstone.documents.run import Result, Run, Slope, Value
 from rtstone.inputs import parameters as benches
@@ -285,3 +286,12 @@ def lacking_rights(run: Run) -> dict[str, int]:
 def measured(run: Run) -> list[Result]:
     """Return the results with anything measured."""
     return [r for r in run.results if (r.n or r.figures) and "derived" not in r.flags]
+
+
+def breakdown_text(at: Breakdown | None) -> str:
+    """Return how far an experiment of Hartstone came, as a range where it is between two tests."""
+    if at is None:
+        return "-"
+    if at.again is not None:
+        return f"{at.held:.1f} to {at.again:.1f} %"
+    return f"{'' if at.broke else '> '}{at.held:.1f} %"

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from rtstone import resources, units
 from rtstone.assemble import flags
+from rtstone.documents.breakdown import breakdown
 from rtstone.documents.imported import WAKE_UPS, tool
 from rtstone.documents.plan import NONE
 from rtstone.documents.run import BREAKDOWN, LOCAL, UNREACHED, Result, Run, as_text
@@ -198,19 +199,25 @@ def _breakdown(run: Run) -> str | None:
     """
     known = [r for r in run.results if not flags.spoilt(r.flags)]
     left = [r for r in run.results if r.figures.keys() & _EXPERIMENT and flags.spoilt(r.flags)]
-    broke = [(at, r.bench) for r in known if (at := _figure(r, BREAKDOWN)) is not None]
-    held = [(at, r.bench) for r in known if (at := _figure(r, UNREACHED)) is not None]
+    reached = [(at, r.bench) for r in known if (at := breakdown(r)) is not None]
+    broke = [(at, bench) for at, bench in reached if at.broke]
+    held = [(at, bench) for at, bench in reached if not at.broke]
     if not broke and not held:
         return None
-    unbroken = ", ".join(f"{bench} (up to {units.plain(at)} %)" for at, bench in held)
+    unbroken = ", ".join(f"{bench} (up to {at.held:.1f} %)" for at, bench in held)
     if not broke:
         told = f"No deadline was missed, as far as the time allowed: {unbroken}."
         return told + _not_counted(left)
     least, bench = min(broke)
     told = (
-        f"Deadlines held up to {units.plain(least)} % of raw speed: "
+        f"Deadlines held up to {least.held:.1f} % of raw speed: "
         f"the least of {counted(len(broke), 'breakdown')}, {bench}."
     )
+    if least.again is not None:
+        told += (
+            f" It missed some at {least.missed or 0:.1f} % and held again at "
+            f"{least.again:.1f} %: a disturbance, or the breakdown lies between."
+        )
     more = f" Not broken down in the time: {unbroken}." if held else ""
     return told + more + _not_counted(left)
 
@@ -221,17 +228,13 @@ def _not_counted(left: Sequence[Result]) -> str:
     return f" {counted(len(left), 'experiment')} not counted: {flag.spoils}." if flag else ""
 
 
-def _figure(result: Result, name: str) -> float | None:
-    found = result.figures.get(name)
-    return found.value if found else None
-
-
 def _under(load: str) -> str:
     return "without load" if load == NONE else f"under load {load}"
 
 
 def _period_ns(subject: Subject) -> float | None:
-    period = subject.result.params.get("period")
+    params = subject.result.params
+    period = params.get("period", params.get("interval"))  # of cyclictest
     return period if isinstance(period, int | float) else None
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from rtstone.documents.run import BREAKDOWN, HARTSTONE, UNREACHED, Figure, Run
+from rtstone.documents.breakdown import FIRST_MISS, Breakdown, breakdown
+from rtstone.documents.run import BREAKDOWN, HARTSTONE, Figure, Run
 from rtstone.report.parts.hartstone import curves as hartstone_curves
 from rtstone.report.parts.typeset import figure
-from rtstone.report.parts.words import usual_load
+from rtstone.report.parts.words import breakdown_text, usual_load
 from rtstone.report.run.findings import Subject, subjects_of
 
-_EXPERIMENT = (BREAKDOWN, "first miss at", "final test at", "baseline", "step", "raw speed")
+_EXPERIMENT = (BREAKDOWN, FIRST_MISS, "final test at", "baseline", "step", "raw speed")
 # Benches of Rhealstone whose first figure combines all components, see assemble/rhealstone.py.
 RHEALSTONE = ("sum_time", "weighted_time", "rate", "weighted_rate", "mean_rate")
 FORM = ("form", "variant", "lock", "config")  # parameters of the components
@@ -76,7 +77,9 @@ def hartstone(run: Run) -> Merit | None:
 def _unreached(names: Sequence[str], told: Sequence[Subject]) -> str:
     """Return which experiments ended before they broke down."""
     missing = [
-        name for name, s in zip(names, told, strict=True) if BREAKDOWN not in s.result.figures
+        name
+        for name, s in zip(names, told, strict=True)
+        if not ((at := breakdown(s.result)) and at.broke)
     ]
     if not missing:
         return ""
@@ -92,14 +95,18 @@ def _name(subject: Subject, run: Run) -> str:
 
 
 def _cell(subject: Subject, name: str) -> Cell:
+    if name == BREAKDOWN:
+        return _reached(breakdown(subject.result))
     told = subject.result.figures.get(name)
-    if told is None and name == BREAKDOWN:
-        upto = subject.result.figures.get(UNREACHED)
-        return Cell(f"none up to {figure(upto)}" if upto else "none reached")
-    if told is None:
-        return Cell("")
-    bar = name == BREAKDOWN and told.value is not None
-    return Cell(figure(told), min(100 * told.value / FULL, 100) if bar else None)  # type: ignore[operator]
+    return Cell("" if told is None else figure(told))
+
+
+def _reached(at: Breakdown | None) -> Cell:
+    if at is None:
+        return Cell("none reached")
+    if not at.broke:
+        return Cell(f"none up to {breakdown_text(at._replace(broke=True))}")
+    return Cell(breakdown_text(at), min(100 * at.held / FULL, 100))
 
 
 def rhealstone(run: Run) -> list[Merit]:

@@ -8,10 +8,18 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from rtstone.assemble.flags import BY_NAME
+from rtstone.documents.breakdown import FIRST_MISS, breakdown
 from rtstone.documents.imported import tool
 from rtstone.documents.run import BREAKDOWN, UNREACHED, Figure, Result, Run
 from rtstone.report.parts.console import figure, plain_table
-from rtstone.report.parts.words import counted_units, growths, load_lines, measured, reached
+from rtstone.report.parts.words import (
+    breakdown_text,
+    counted_units,
+    growths,
+    load_lines,
+    measured,
+    reached,
+)
 from rtstone.report.run.answer import Answer
 from rtstone.report.run.brief import picture, reasons
 from rtstone.report.run.findings import Subject, subjects_of
@@ -43,18 +51,22 @@ def experiments(run: Run) -> Iterator[RenderableType]:
         r = subject.result
         table.add_row(subject.case, *_tests(r), " ".join(r.flags))
     yield table
-    if any(UNREACHED in s.result.figures for s in found):
+    all_reached = [at for s in found if (at := breakdown(s.result))]
+    if not all(at.broke for at in all_reached):
         yield Text("> : it never broke down; that is where the time limit ended it", style="dim")
+    if any(at.again is not None for at in all_reached):
+        yield Text(
+            "a range: tests above the first miss held again (not_monotone); gates and verdicts "
+            "rest on its lower end", style="dim",
+        )  # fmt: skip
 
 
 def _tests(result: Result) -> list[str]:
     """Return breakdown, first miss, misses in the last test, and the number of tests."""
     told = result.figures
-    broke, unbroken = told.get(BREAKDOWN), told.get(UNREACHED)
-    at = f"> {_percent(unbroken)}" if unbroken else _percent(broke)
     missed, tests = (told.get(name) for name in ("missed and skipped in it", "tests"))
     return [
-        at, _percent(told.get("first miss at")),
+        breakdown_text(breakdown(result)), _percent(told.get(FIRST_MISS)),
         "-" if missed is None or missed.value is None else plain(missed.value),
         "-" if tests is None or tests.value is None else plain(tests.value),
     ]  # fmt: skip

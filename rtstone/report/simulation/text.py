@@ -138,13 +138,14 @@ def hartstone_lines(document: Hartstone) -> Iterator[Table | Text]:
     """Yield simulated Hartstone on a terminal, beside what was measured."""
     for name, value in cost_facts(document.costs):
         yield Text(f"{name}: {value}", style="dim")
-    costs = bool(document.costs.switch_ns or document.costs.tick_cost_ns)
+    costs = any(e.breakdown_free != e.breakdown for e in document.experiments)
+    costs = costs or bool(document.costs.switch_ns or document.costs.tick_cost_ns)
     beside = any(e.measured is not None for e in document.experiments)
     columns = ["experiment", "set", "policy", "server", "raw KWIPS", "tests",
                *(["without costs", "with costs"] if costs else ["simulated"]), "first miss",
                *(["measured", "gap: the OS"] if beside else [])]  # fmt: skip
     rows = [_hartstone_row(e, costs=costs, beside=beside) for e in document.experiments]
-    yield _table("Hartstone: utilisation of the last test without a miss, in %", columns, rows)
+    yield _table("Hartstone: utilisation of the last test before a miss, in %", columns, rows)
     for text in document.left_out:
         yield Text(text, style="dim")
     if beside:
@@ -164,7 +165,8 @@ def _hartstone_row(e: Experiment, *, costs: bool, beside: bool) -> list[str]:
     if beside:
         never = e.measured_first_miss is None
         found += ["not measured" if e.measured is None else _percent(e.measured, least=never)]
-        found += ["-" if e.gap is None else f"{'at least ' if least else ''}{e.gap:+.1f}"]
+        gap = "-" if e.gap is None else f"{'at least ' if least else ''}{e.gap:+.1f}"
+        found += [f"none: {' '.join(e.disturbed)}" if e.disturbed else gap]
     return [
         e.experiment, e.set, e.policy, e.form or "-", units.count(e.raw_kwips),
         f"{len(e.tests)} x {units.trimmed(e.duration_ns, 'ns')}", *found,
