@@ -110,6 +110,28 @@ def rounded(value: float) -> str:
     return f"{value:.3g}" if abs(value) < 999.5 else count(float(f"{value:.3g}"))
 
 
+def relative_change(ratio: float) -> str:
+    """Return the change that a ratio is: ``+5.3%``, ``-12%``, ``12 times``, ``1/3.1``.
+
+    One decimal below 10%, none above; a change of less than 0.05% has one significant digit.
+    """
+    if ratio >= 10:
+        return f"{rounded(ratio)} times"
+    if ratio < 0.5:
+        return f"1/{rounded(1 / ratio)}" if ratio > 0 else "to 0"
+    percent = 100 * (ratio - 1)
+    if abs(round(percent, 1)) >= 10:
+        return f"{percent:+.0f}%"
+    return f"{percent:+.1f}%" if not percent or abs(percent) >= 0.05 else f"{percent:+.1g}%"
+
+
+def difference(value: float, unit: str) -> str:
+    """Return a difference with its sign: ``+1.20 µs``; of two shares in %, ``+12.5 points``."""
+    if unit == "%":
+        return f"{value:+.3g} points"
+    return f"{'+' if value > 0 else ''}{quantity(value, unit)}"
+
+
 def split(value: float, unit: str) -> tuple[str, str]:
     """Return three significant digits of a value, and the unit that suits it."""
     if not math.isfinite(value):

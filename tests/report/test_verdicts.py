@@ -53,7 +53,7 @@ def effect(**members: object) -> Effect:
             "- worse +3.00 ns [-1.00 ns, +7.00 ns]",
         ),
         ({"ratio": 1.0, "verdict": "no difference"}, "= no difference +0.0%"),
-        ({"ratio": 1.00003, "verdict": "no difference"}, "= no difference +0.0%"),
+        ({"ratio": 1.00003, "verdict": "no difference"}, "= no difference +0.003%"),
         ({"ratio": 0.999998, "verdict": "better"}, "+ better -0.0002%"),
         ({"verdict": "inconclusive"}, "? inconclusive"),
     ],

@@ -15,7 +15,7 @@ from rtstone.documents.comparison import SIGNS, Column, Comparison, Effect, Row,
 from rtstone.documents.run import LOCAL
 from rtstone.report.parts.console import copied, packed
 from rtstone.statistics import COLUMNS
-from rtstone.units import count, counted, quantity, rounded
+from rtstone.units import count, counted, difference, quantity, relative_change, rounded
 
 STYLES: dict[Verdict, str] = {
     "better": "green", "worse": "red", "no difference": "", "inconclusive": "dim",
@@ -55,11 +55,9 @@ def statistic(effect: Effect) -> str:
 def change(effect: Effect, unit: str) -> str:
     """Return the change: ``+12%``, ``6.1 times longer`` or, without a ratio, ``+1.20 ns``."""
     if effect.ratio is None:
-        return "" if effect.difference is None else _more(effect.difference, unit)
+        return "" if effect.difference is None else difference(effect.difference, unit)
     if not _twofold(effect):
-        differs = effect.verdict in ("better", "worse")  # in the lab, by a single instruction
-        text = _percent(effect.ratio)
-        return f"{100 * (effect.ratio - 1):+.1g}%" if differs and text[1:] == "0.0%" else text
+        return relative_change(effect.ratio)
     longer, shorter = _TIMES.get(unit, _OTHERS)
     way = longer if effect.ratio > 1 else shorter
     return f"{rounded(max(effect.ratio, 1 / effect.ratio))} times {way}"
@@ -72,7 +70,7 @@ def interval(effect: Effect, unit: str) -> str:
         if _twofold(effect) and effect.ratio < 1:  # of the inverse
             ends.reverse()
     elif effect.difference_ci95:
-        ends = [_more(end, unit) for end in effect.difference_ci95]
+        ends = [difference(end, unit) for end in effect.difference_ci95]
     else:
         return ""
     return f"[{', '.join(ends)}]"
@@ -84,7 +82,7 @@ def _end(end: float, effect: Effect) -> str:
     if not ratio / _UNBOUNDED < end < ratio * _UNBOUNDED:
         return "-"
     if not _twofold(effect):
-        return _percent(end)
+        return relative_change(end)
     return rounded(end if ratio > 1 else 1 / end)
 
 
@@ -105,17 +103,6 @@ def _about(n: int) -> str:
 def _twofold(effect: Effect) -> bool:
     ratio = effect.ratio or 1.0
     return not 1 / _TWICE < ratio < _TWICE
-
-
-def _percent(ratio: float) -> str:
-    if ratio >= 1 / _TWICE and ratio < 10:
-        percent = round(100 * (ratio - 1), 1)
-        return f"{percent:+.0f}%" if abs(percent) >= 10 else f"{percent:+.1f}%"
-    return f"{rounded(ratio)} times" if ratio > 1 else f"1/{rounded(1 / ratio)}"
-
-
-def _more(value: float, unit: str) -> str:
-    return f"{'+' if value > 0 else ''}{quantity(value, unit)}"
 
 
 # ---- the answer ---------------------------------------------------------------------------------

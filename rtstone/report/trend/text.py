@@ -12,7 +12,7 @@ from rtstone.documents.trend import Change, Place, Series, Switch, Trend
 from rtstone.report.parts.console import sentences
 from rtstone.report.parts.words import Named, telling, usual
 from rtstone.statistics import LABELS
-from rtstone.units import count, counted, quantity
+from rtstone.units import count, counted, difference, quantity, relative_change
 
 STYLES: dict[Verdict, str] = {"worse": "bold red", "better": "green"}
 FEW = 4  # series that are all drawn; of more, only those that change
@@ -101,17 +101,11 @@ def change(series: Series, one: Change, number: int) -> str:
 def _size(series: Series, one: Change) -> str:
     effect = one.effect
     if effect.ratio is not None:
-        told = _percent(effect.ratio)
+        told = relative_change(effect.ratio)
         if effect.ci95 and not series.exact:
-            told += f" ({' to '.join(map(_percent, effect.ci95))})"
+            told += f" ({' to '.join(map(relative_change, effect.ci95))})"
         return told
-    apart = effect.difference or 0.0
-    unit = "points" if series.unit == "%" else series.unit
-    return f"{apart:+.3g} {unit}"
-
-
-def _percent(ratio: float) -> str:
-    return f"{100 * (ratio - 1):+.3g}%"
+    return difference(effect.difference or 0.0, series.unit)
 
 
 def switch(one: Switch) -> str:

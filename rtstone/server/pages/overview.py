@@ -15,7 +15,7 @@ from rtstone.server.access import require
 from rtstone.server.pages import queries
 from rtstone.server.pages.site import document, page, project_of, site, wants_json
 from rtstone.statistics import LABELS as _NAMES
-from rtstone.units import counted, quantity
+from rtstone.units import counted, difference, quantity, relative_change
 
 _MARKS = {"bad": "✗", "note": "!", "good": "✓", "info": "·"}
 _NAMED = 4  # targets that the first sentence names
@@ -158,9 +158,8 @@ def size(one: Seen) -> str:
     """Return how much a level changed."""
     ratio = _ratio(one)
     if ratio is not None:
-        return f"{100 * (ratio - 1):+.3g}%"
-    apart = (one.after or 0.0) - (one.before or 0.0)
-    return f"{apart:+.3g} {'points' if one.unit == '%' else one.unit}"
+        return relative_change(ratio)
+    return difference((one.after or 0.0) - (one.before or 0.0), one.unit)
 
 
 def _target(project: str, one: TargetState) -> dict[str, Any]:

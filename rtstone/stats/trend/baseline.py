@@ -19,6 +19,7 @@ from rtstone.stats.comparison.compare import compare
 from rtstone.stats.comparison.conditions import counted
 from rtstone.stats.trend.differences import differences
 from rtstone.stats.trend.gate import case_labels
+from rtstone.units import difference, relative_change
 
 LEAST = 3  # earlier runs, where runs do not repeat exactly: fewer do not show how they scatter
 
@@ -69,7 +70,7 @@ def _checks(row: Row, label: str, *, enough: bool, n: int) -> Iterator[Check]:
         yield _with(bare, "not measured", f"{cell.status}: {cell.reason or NO_REASON}")
         return
     for effect in row.effects:
-        one = _with(bare, *_judged(effect, enough=enough, n=n), what=effect.statistic)
+        one = _with(bare, *_judged(effect, row.unit, enough=enough, n=n), what=effect.statistic)
         value = getattr(cell, effect.statistic, None)
         yield one if value is None else _with(one, one.verdict, one.reason, observed=value)
 
@@ -78,13 +79,16 @@ def _with(check: Check, verdict: Verdict, reason: str | None, **members: object)
     return structs.replace(check, verdict=verdict, reason=reason, **members)
 
 
-def _judged(effect: Effect, *, enough: bool, n: int) -> tuple[Verdict, str | None]:
+def _judged(
+    effect: Effect, unit: str, *, enough: bool, n: int
+) -> tuple[Verdict, str | None]:
+    size = _size(effect, unit)
     if effect.verdict == "worse":
-        return "failed", f"{_size(effect)} against the earlier runs"
+        return "failed", f"{size} against the earlier runs"
     if not enough:
         return "inconclusive", f"earlier runs: {n}; it takes {LEAST} to know how runs scatter"
     if effect.verdict == "inconclusive" and _differs(effect):
-        return "inconclusive", f"{_size(effect)} against the earlier runs: {effect.reason}"
+        return "inconclusive", f"{size} against the earlier runs: {effect.reason}"
     return "passed", None
 
 
@@ -96,7 +100,7 @@ def _differs(effect: Effect) -> bool:
     return ends is not None and not ends[0] <= 0 <= ends[1]
 
 
-def _size(effect: Effect) -> str:
+def _size(effect: Effect, unit: str) -> str:
     if effect.ratio is None:
-        return f"{effect.difference or 0.0:+.3g}"
-    return f"{100 * (effect.ratio - 1):+.3g}%"
+        return difference(effect.difference or 0.0, unit)
+    return relative_change(effect.ratio)

@@ -20,6 +20,7 @@ from rtstone.stats.comparison.conditions import value
 from rtstone.stats.trend.changepoints import LEVEL, SHORTEST
 from rtstone.stats.trend.series import Full, Line, lines
 from rtstone.stats.trend.trend import Asked, follow
+from rtstone.units import relative_change
 from rtstone.wire.records import Bench
 
 METRICS: tuple[Metric, ...] = ("p50", "p99", "missed")
@@ -106,7 +107,7 @@ def _words(change: Change) -> str:
     effect = change.effect
     size = f"{effect.difference or 0:+.3g}"
     if effect.ratio is not None:
-        size = f"{100 * (effect.ratio - 1):+.3g}%"
+        size = relative_change(effect.ratio)
     first = change.differences[:1]
     told = [
         f"; first difference: {one.aspect} {' '.join(one.come or [one.after])}" for one in first
