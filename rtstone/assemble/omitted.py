@@ -318,8 +318,12 @@ class Missed(NamedTuple):
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95% interval of the share: Byar's of the stalls, all alike."""
-        normal, more = NormalDist().inv_cdf(0.975), self.stalls + 1
+        """The 95% interval of the share."""
+        return self.interval_at(0.95)
+
+    def interval_at(self, level: float) -> tuple[float, float]:
+        """Return the interval of the share: Byar's of the stalls, all alike."""
+        normal, more = NormalDist().inv_cdf((1 + level) / 2), self.stalls + 1
         each = (self.omitted / self.stalls if self.stalls else 1) / self.due
         high = more * (1 - 1 / (9 * more) + normal / (3 * sqrt(more))) ** 3
         if not self.stalls:

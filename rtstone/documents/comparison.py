@@ -17,7 +17,7 @@ SCHEMA = "rtstone.comparison/1"
 
 # "care": numbers may differ for this reason alone; "note": numbers should not be affected.
 Grade = Literal["care", "note"]
-Part = Literal["median", "tail", "maximum"]
+Part = Literal["median", "tail", "maximum", "missed"]
 Verdict = Literal["better", "worse", "no difference", "inconclusive"]
 # What an interval is computed from: pairs of interleaved runs; several runs on each side; single
 # runs, with the noise taken from other runs; or numbers that the system repeats exactly.
@@ -71,8 +71,9 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
 
     ``status``: the worst among its runs.  ``reason``: why it is not "ok".  ``runs``: number of runs
     with values.  ``batched``: samples are means of several operations.  ``section_s``: measured
-    time in s.  In the row of a figure, ``min`` and ``max`` are the extremes over the runs, and
-    ``n`` is 0.
+    time in s.  ``missed``: activations that were due and never happened, None if not counted; where
+    there are some, mean and percentiles include them (``corrected``), but ``n`` does not.  In the
+    row of a figure, ``min`` and ``max`` are the extremes over the runs, and ``n`` is 0.
     """
 
     status: Status
@@ -87,18 +88,29 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     max: float | None = None
     batched: bool = False
     section_s: float | None = None
+    missed: int | None = None
+    corrected: bool = False
     flags: list[str] = []
+
+    @property
+    def missed_share(self) -> float | None:
+        """The share of due activations that never happened, in %; None if not counted."""
+        if self.missed is None or not self.n + self.missed:
+            return None
+        return 100 * self.missed / (self.n + self.missed)
 
 
 class Effect(msgspec.Struct, frozen=True, kw_only=True):
     """How a column compares with the first one in a part of the distribution.
 
-    ``part``: "maximum" occurs only where numbers repeat exactly; elsewhere it is a single sample.
-    ``statistic``: the one compared: "p50", "p99", "p999", "max"; "value" for a figure.
+    ``part``: "maximum" occurs only where numbers repeat exactly; elsewhere it is a single sample;
+    "missed" only where activations are counted, and some were missed.
+    ``statistic``: the one compared: "p50", "p99", "p999", "max", "missed"; "value" for a figure.
     ``against``: the column it is compared with if the first one lacks the row; None: the first.
     ``ratio``: column / first.  ``ci95``: its interval; all intervals of the comparison hold
     together in 95% of comparisons.  ``difference`` and ``difference_ci95``, in the unit of the row,
-    replace the ratio if a value is not above zero.
+    replace the ratio if a value is not above zero.  Of "missed" they are points: differences of the
+    shares of due activations in %.
     ``floor``: noise alone makes ratios of up to 1 + this; None: not known.
     ``missing``: approximate number of samples that a side still lacks for a verdict; None: more
     samples alone do not give one.

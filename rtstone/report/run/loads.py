@@ -17,13 +17,14 @@ from rtstone.statistics import COLUMNS
 from rtstone.stats.comparison.effects import UNKNOWN
 from rtstone.stats.comparison.loads import LoadCell
 from rtstone.stats.evaluate import RunEvaluation
-from rtstone.units import count, counted, quantity, rounded
+from rtstone.units import count, counted, difference, quantity, rounded
 
 STRONG = 10.0  # ratio to the first load at which a cell has the strongest colour
 SLIGHT = 0.1  # smaller differences are not told on the terminal
 RULE = (
     "that of rtstone compare for single runs: + better, - worse, = no difference, ? inconclusive, "
-    "of the tail, or of the median if the tail is inconclusive; with one measurement per load the "
+    "of missed activations if they differ, else of the tail, or of the median if the tail is "
+    "inconclusive; with one measurement per load the "
     f"scatter is unknown, and only medians beyond a ratio of {1 + UNKNOWN:g} are called different: "
     "name the loads several times, or compare runs"
 )
@@ -35,7 +36,7 @@ class LoadEffect(NamedTuple):
     load: str
     subjects: list[Subject]  # several if the case was repeated under it
     whole: Distribution
-    effect: Effect | None  # of tail or median, whichever is more conclusive
+    effect: Effect | None  # of missed activations, tail or median
 
     @property
     def place(self) -> int:
@@ -65,19 +66,33 @@ class LoadEffect(NamedTuple):
         if effect is None:
             return ""
         told = f"{SIGNS[effect.verdict]} {effect.verdict}"
+        if self._lost:
+            return f"{told}, missed {difference(effect.difference or 0.0, '%')}"
         if effect.ratio is None:
             return told
         return f"{told}, {COLUMNS.get(effect.statistic, '')} {rounded(effect.ratio)} times"
 
     @property
+    def _lost(self) -> bool:
+        """Whether the effect is that of missed activations."""
+        return self.effect is not None and self.effect.part == "missed"
+
+    @property
     def changed(self) -> bool:
         """Whether it differs from that under the first load beyond doubt, by enough to tell."""
+        if self._lost:
+            return self.word in ("better", "worse")
         ratio = self.effect.ratio if self.effect else None
         return self.word in ("better", "worse") and bool(ratio) and abs(log(ratio or 1)) > SLIGHT
 
     @property
     def strength(self) -> float:
-        """The strength of the colour, from 0 to 1 at ``STRONG`` times the first load."""
+        """The strength of the colour, from 0 to 1 at ``STRONG`` times the first load.
+
+        It is 1 where missed activations differ.
+        """
+        if self._lost:
+            return 1.0 if self.changed else 0.0
         ratio = self.effect.ratio if self.effect else None
         if not ratio or self.word not in ("better", "worse"):
             return 0.0

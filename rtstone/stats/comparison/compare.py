@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from msgspec import structs
 
+from rtstone.assemble.omitted import whole
 from rtstone.assemble.pool import pooled, section_s
 from rtstone.documents.case_key import KEEPING, MEASURING, may_be, measured_apart
 from rtstone.documents.comparison import Cell, Comparison, Difference, Grade, Row
@@ -166,7 +167,7 @@ class _Table:
             for result in run.results
         ]
         self._telling = measured_apart(((p.column, p.run), p.result) for p in places)
-        told = [place for place in places if place.result.n or place.result.figures]
+        told = [p for p in places if p.result.n or p.result.figures or p.result.missed]
         blank = [p for p in places if p.result.status != "ok" and p not in told]
         self._rows: dict[_Key, list[_Place]] = defaultdict(list)
         for place in told:
@@ -201,7 +202,7 @@ class _Table:
     def _keys(self, result: Result) -> Iterator[_Key]:
         """Yield the key of a result's row; without samples, one for each figure."""
         params = tuple(self._params(result).items())
-        if result.n:
+        if result.n or (result.missed and not result.figures):
             yield _Key(result.bench, params, result.series, None, result.load, result.unit)
             return
         for name, figure in result.figures.items():
@@ -323,15 +324,18 @@ def _reason(system: System, place: _Place) -> str | None:
 
 
 def _with_samples(cell: Cell, results: Sequence[Result]) -> Cell:
-    counted = [result for result in results if result.n]
+    counted = [result for result in results if result.n or result.missed]
     if not counted:
         return cell
-    whole = pooled(counted)
+    together = pooled([whole(result) for result in counted])
+    misses = [result.missed for result in counted if result.missed is not None]
     return structs.replace(
         cell,
         runs=len(counted),
-        n=whole.n,
-        **{name: getattr(whole, name) for name in ("mean", *COLUMNS)},
+        n=sum(result.n for result in counted),
+        missed=sum(misses) if len(misses) == len(counted) else None,
+        corrected=any(result.missed and result.corrected for result in counted),
+        **{name: getattr(together, name) for name in ("mean", *COLUMNS)},
         batched=any(result.batch > 1 for result in counted),
         section_s=section_s(counted),
     )

@@ -20,6 +20,7 @@ MARGIN = 0.02  # ratios within 1 ± MARGIN are no difference
 WIDEST = 0.10  # widest margin for any noise floor, or "no difference" would mean too little
 EPISODE = 2.0  # a single run may be this many times as far off as any other was seen to be
 UNKNOWN = 3.0  # if the noise is unknown, it is assumed to change a median by up to 1 + this
+LOST = 1.0  # what a run does at its start loses or saves at most so many % of its activations
 
 _EDGE = 0.01  # share of the margin; a verdict closer to its edge is not worth more samples
 _NEAR = 1.02  # precision of a predicted number of samples
@@ -49,7 +50,9 @@ class Sides(NamedTuple):
     neighbouring values.  ``within``: returns the interval of other - first at a level, from the
     samples of single runs.  ``envelope``: largest distance between runs of one system in any case
     of the comparison.  ``counted``: numbers do not depend on the machine, so that no episode can
-    decide the tail.
+    decide the tail.  ``losses``: values are shares in % of activations lost in stalls, of which
+    runs have few: sides that do not differ scatter alike, which tells how far, and the interval is
+    at least as wide as ``within``, which knows how many stalls there were.
     """
 
     first: Sequence[float | None]
@@ -63,6 +66,7 @@ class Sides(NamedTuple):
     within: Callable[[float], Interval | None] | None = None
     envelope: float = 0.0
     counted: bool = False
+    losses: bool = False
 
 
 class Judged(NamedTuple):
@@ -124,12 +128,15 @@ def judge(sides: Sides, alpha: float, better: int) -> Judged:
     interval = (estimate.centre - half, estimate.centre + half)
     if estimate.basis == "single":
         interval = _widened(sides, estimate, interval, alpha)
+    elif sides.losses and sides.within and (stalls := sides.within(1 - alpha)):
+        interval = min(interval[0], stalls[0]), max(interval[1], stalls[1])
     once = t_quantile(1 - LEVEL, estimate.df) * estimate.once
     floor = max(once, sides.resolution, sides.envelope if estimate.basis == "single" else 0.0)
     verdict = _verdict(sides, estimate.centre, interval, floor, better)
     judged = Judged(estimate.centre, interval, floor, verdict, estimate.basis, estimate.runs)
     few = _few(estimate, alpha)
-    if verdict in ("better", "worse") and few and not _beyond(interval, _unknown_floor(sides)):
+    state = LOST if sides.losses else _unknown_floor(sides)
+    if verdict in ("better", "worse") and few and not _beyond(interval, state):
         return _short_of_runs(judged, few)
     return judged if verdict != "inconclusive" else _lacking(sides, judged, estimate, alpha)
 
@@ -154,6 +161,9 @@ def _over_runs(sides: Sides) -> _Estimate | None:
     if sides.noise is None and all(
         len(values) > 1 or exact for values, exact in zip((first, other), sides.exact, strict=True)
     ):
+        pooled = _with_noise(sides, first, other) if sides.losses else None
+        if pooled is not None:
+            return pooled._replace(basis="runs")
         return _welch(first, other)
     return _with_noise(sides, first, other)
 
@@ -294,7 +304,11 @@ def _lacking(sides: Sides, judged: Judged, estimate: _Estimate, alpha: float) ->
     target = max(within - away, away - sides.resolution)
     if target <= _EDGE * within:
         return judged._replace(reason="at the edge of the margin")
-    more = max(_times(estimate, alpha, target), 1 + _few(estimate, alpha) / judged.runs)
+    if sides.losses and judged.interval:
+        times = ((judged.interval[1] - judged.interval[0]) / 2 / target) ** 2
+    else:
+        times = _times(estimate, alpha, target)
+    more = max(times, 1 + _few(estimate, alpha) / judged.runs)
     return judged._replace(more=more, reason=_wanted(judged, more))
 
 

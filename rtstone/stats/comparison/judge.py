@@ -172,7 +172,10 @@ def _measured(cell: Cell) -> bool:
 
 
 def _usable(runs: Runs) -> Runs:
-    return [[r for r in results if r.status == "ok" and (r.n or r.figures)] for results in runs]
+    return [
+        [r for r in results if r.status == "ok" and (r.n or r.figures or r.missed)]
+        for results in runs
+    ]
 
 
 def tick(run: Run) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from rtstone.assemble.omitted import whole as complete
 from rtstone.assemble.pool import pooled
 from rtstone.documents.case_key import CaseKey, case_key
 from rtstone.documents.comparison import Effect
@@ -21,8 +22,9 @@ STATISTICS = ("p99", "p50")  # shown: the first that all cells of a case have
 class LoadCell(NamedTuple):
     """A case under a load: its samples, and how they compare with those under the first load.
 
-    ``places``: indices of its results in the run, several if it was repeated.  ``effect``: tail or
-    median, whichever is more conclusive.
+    ``places``: indices of its results in the run, several if it was repeated.  ``whole``: missed
+    activations included.  ``effect``: the activations missed if they differ, else tail or median,
+    whichever is more conclusive.
     """
 
     load: str
@@ -68,7 +70,8 @@ def _order(loads: Iterable[str]) -> list[str]:
 def _case(run: Run, found: dict[str, list[int]], loads: list[str]) -> LoadCase:
     cells = {
         load: LoadCell(
-            load, places, run.results[places[0]].unit, pooled([run.results[p] for p in places])
+            load, places, run.results[places[0]].unit,
+            pooled([complete(run.results[p]) for p in places]),
         )
         for load, places in found.items()
     }
@@ -104,10 +107,12 @@ def _judged(run: Run, cases: list[LoadCase]) -> list[LoadCase]:
 
 
 def _told(cell: LoadCell, effects: Iterable[Effect]) -> LoadCell:
-    """Return a cell with its conclusive effect, preferring the tail's to the median's."""
+    """Return a cell with its conclusive effect: of missed activations, the tail, the median."""
     own = [effect for effect in effects if effect.column == cell.load]
 
-    def order(effect: Effect) -> tuple[bool, bool, bool]:
-        return effect.verdict == "inconclusive", effect.ratio is None, effect.part != "tail"
+    def order(effect: Effect) -> tuple[bool, bool, bool, bool]:
+        lost = effect.part == "missed" and effect.verdict in ("better", "worse")
+        unknown = effect.verdict == "inconclusive"
+        return unknown, not lost, effect.ratio is None, effect.part != "tail"
 
     return cell._replace(effect=min(own, key=order, default=None))

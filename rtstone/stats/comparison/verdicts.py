@@ -15,10 +15,12 @@ from typing import NamedTuple
 from msgspec import structs
 
 from rtstone.assemble.interval import sample_variance
+from rtstone.assemble.omitted import Missed, missed, whole
 from rtstone.assemble.pool import pooled
 from rtstone.documents.comparison import Effect, Pair, Part, Rules, Tally, Verdict
 from rtstone.documents.run import Result
 from rtstone.statistics import MEDIAN, TAILS, least_n
+from rtstone.stats.comparison.direction import SMALLER
 from rtstone.stats.comparison.effects import (
     KEPT,
     LEVEL,
@@ -35,6 +37,7 @@ from rtstone.stats.comparison.effects import (
 
 MAXIMUM = "max"
 VALUE = "value"  # the statistic of a figure
+MISSED = "missed"  # the share of activations that were due and never happened, in %
 CORRECTION = "Bonferroni"
 _BUCKET = 1 / 128  # relative width of a bucket of the recorder
 _EXACT_TICKS = 256  # up to here a bucket is one tick
@@ -83,6 +86,11 @@ class _Effect(NamedTuple):
     samples: int  # of the side with fewer
     reason: str | None = None
     missing: int | None = None
+
+    @property
+    def better(self) -> int:
+        """+1 if larger is better, -1 if smaller is."""
+        return SMALLER if self.part == "missed" else self.case.better
 
 
 def judged(
@@ -139,7 +147,7 @@ def _alone(pair: tuple[int, int, tuple[str, str]], found: Sequence[_Effect], alp
     """Return the verdicts of one pair alone, with the noise of all the others."""
     number, here, ids = pair
     alone = _enveloped([e for e in (_one(effect, here) for effect in found) if e])
-    verdicts = [judge(e.sides, alpha, e.case.better).verdict for e in alone if e.sides]
+    verdicts = [judge(e.sides, alpha, e.better).verdict for e in alone if e.sides]
     return Pair(number=number, runs=ids, tally=tally(verdicts))
 
 
@@ -155,9 +163,12 @@ def _one(effect: _Effect, here: int) -> _Effect | None:
         there([value for place, value in enumerate(values) if place != here])
         for values in (sides.first, sides.other)
     ]
+    case = effect.case
+    own = [side.runs[here] for side in (case.first, case.other)]
     single = sides._replace(
-        first=[first], other=[other], paired=False, noise=_scatter(rest), within=None
-    )
+        first=[first], other=[other], paired=False, noise=_scatter(rest),
+        within=_of_stalls(own) if sides.losses else None,
+    )  # fmt: skip
     return effect._replace(sides=single)
 
 
@@ -172,8 +183,8 @@ def _effects(case: JudgedCase) -> list[_Effect]:
         return _figure(case, case.figure)
     found = [_part(case, "median", (MEDIAN,)), _part(case, "tail", TAILS)]
     if case.first.counted and case.other.counted and not case.noise:
-        return [*found, *_maximum(case)]
-    return found
+        found += _maximum(case)
+    return [*found, *_losses(case)]
 
 
 def _maximum(case: JudgedCase) -> list[_Effect]:
@@ -186,6 +197,65 @@ def _maximum(case: JudgedCase) -> list[_Effect]:
         return []
     sides = _sides(case, partial(_value, MAXIMUM), "maximum", MAXIMUM)
     return [_Effect(case, "maximum", MAXIMUM, sides, 0)] if sides else []
+
+
+def _losses(case: JudgedCase) -> list[_Effect]:
+    """Return the effect of missed activations.
+
+    None where a run does not count them, or none of them missed any: nothing can differ.
+    """
+    every = [r for side in (case.first, case.other) for results in side.runs for r in results]
+    if any(r.missed is None for r in every) or not any(r.missed for r in every):
+        return []
+    first, other, noise = (
+        list(map(share_missed, runs)) for runs in (case.first.runs, case.other.runs, case.noise)
+    )
+    if not there(first) or not there(other):
+        return []
+    both = case.first, case.other
+    exact = case.first.counted and case.other.counted
+    alone = exact and not _several(case) and not any(case.noise)
+    sides = Sides(
+        first, other, ratio=False, paired=case.paired, tail=True,
+        exact=(alone or case.first.repeats, alone or case.other.repeats),
+        noise=_scatter([there(noise)]), counted=exact, losses=True,
+        within=_of_stalls([[r for results in side.runs for r in results] for side in both]),
+    )  # fmt: skip
+    return [_Effect(case, "missed", MISSED, sides, min(_number(side) for side in both))]
+
+
+def share_missed(results: Sequence[Result]) -> float | None:
+    """Return the share of due activations that a run missed in %, None if it did not count them."""
+    if any(result.missed is None for result in results):
+        return None
+    omitted = sum(result.missed or 0 for result in results)
+    due = omitted + sum(result.n for result in results)
+    return 100 * omitted / due if due else None
+
+
+def _number(side: Side) -> int:
+    return sum(r.n for results in side.runs for r in results)
+
+
+def _of_stalls(sets: Sequence[Sequence[Result]]) -> Callable[[float], Interval | None]:
+    """Return the interval of the difference of the shares missed, in %, from the stalls of each.
+
+    Activations are not lost one by one: a stall hides many, so stalls are what there is to count.
+    """
+
+    def interval(level: float) -> Interval | None:
+        first, other = (missed(results) for results in sets)
+        if first is None or other is None:
+            return None
+        return _mover(_in_percent(first, level), _in_percent(other, level), ratio=False)
+
+    return interval
+
+
+def _in_percent(of: Missed, level: float) -> tuple[float, float, float]:
+    """Return the share missed with its interval."""
+    low, high = of.interval_at(level)
+    return 100 * of.rate, 100 * low, 100 * high
 
 
 def _figure(case: JudgedCase, name: str) -> list[_Effect]:
@@ -202,8 +272,7 @@ def _figure(case: JudgedCase, name: str) -> list[_Effect]:
 def _part(case: JudgedCase, part: Part, statistics: Sequence[str]) -> _Effect:
     """Return the effect in the first of the statistics that every run has."""
     runs = [results for side in (case.first, case.other) for results in side.runs if results]
-    samples = min(sum(r.n for results in side.runs for r in results)
-                  for side in (case.first, case.other))  # fmt: skip
+    samples = min(map(_number, (case.first, case.other)))
     if part == "tail" and len({r.batch for results in runs for r in results}) > 1:
         why = "timed in batches of different sizes, which have no tail in common"
         return _Effect(case, part, statistics[-1], None, samples, why)
@@ -219,8 +288,10 @@ def _part(case: JudgedCase, part: Part, statistics: Sequence[str]) -> _Effect:
 
 
 def _value(statistic: str, results: Sequence[Result]) -> float | None:
-    """Return the value of a run, pooled if it ran the case several times."""
-    value: float | None = getattr(results[0] if len(results) == 1 else pooled(results), statistic)
+    """Return the value of a run, missed activations included; pooled if it ran the case often."""
+    complete = [whole(result) for result in results]
+    of = complete[0] if len(complete) == 1 else pooled(complete)
+    value: float | None = getattr(of, statistic)
     return value
 
 
@@ -289,12 +360,14 @@ def _settled(side: Side) -> bool:
     return side.repeats or (len(values) == 1 and None not in values)
 
 
-def _histogram(side: Side) -> Counter[float]:
-    counts: Counter[float] = Counter()
+def _histogram(side: Side) -> Counter[float | str]:
+    """Return the number of samples by value, and of missed activations."""
+    counts: Counter[float | str] = Counter()
     for results in side.runs:
         for result in results:
-            for value, count in result.histogram:
+            for value, count in whole(result).histogram:
                 counts[value] += count
+            counts[MISSED] += result.missed or 0
     return counts
 
 
@@ -335,9 +408,9 @@ def _within(
         return None
 
     def interval(level: float) -> Interval | None:
-        from rtstone.assemble.estimates import estimate
+        from rtstone.assemble.estimates import estimate_whole
 
-        found = [estimate(results, statistic, level) for results in sets]
+        found = [estimate_whole(results, statistic, level) for results in sets]
         first, other = found
         if first is None or other is None:
             return None
@@ -383,7 +456,7 @@ def _judged(effect: _Effect, alpha: float) -> Effect:
     )  # fmt: skip
     if effect.sides is None:
         return told
-    return _told(told, effect.sides, alpha, effect.case.better, effect.samples)
+    return _told(told, effect.sides, alpha, effect.better, effect.samples)
 
 
 def _told(told: Effect, sides: Sides, alpha: float, better: int, samples: int) -> Effect:

@@ -17,6 +17,8 @@ from rtstone.documents.run import NO_REASON, Run
 from rtstone.errors import UsageError
 from rtstone.stats.comparison.compare import compare
 from rtstone.stats.comparison.conditions import counted
+from rtstone.stats.comparison.effects import LOST
+from rtstone.stats.comparison.verdicts import MISSED
 from rtstone.stats.trend.differences import differences
 from rtstone.stats.trend.gate import case_labels
 from rtstone.units import difference, relative_change
@@ -69,10 +71,18 @@ def _checks(row: Row, label: str, *, enough: bool, n: int) -> Iterator[Check]:
     if cell.status != "ok":
         yield _with(bare, "not measured", f"{cell.status}: {cell.reason or NO_REASON}")
         return
+    missed = structs.replace(bare, what=MISSED, unit="%", observed=cell.missed_share)
     for effect in row.effects:
+        if effect.part == "missed":
+            yield _with(missed, *_judged(effect, "%", enough=enough, n=n))
+            continue
         one = _with(bare, *_judged(effect, row.unit, enough=enough, n=n), what=effect.statistic)
         value = getattr(cell, effect.statistic, None)
-        yield one if value is None else _with(one, one.verdict, one.reason, observed=value)
+        if value is not None:
+            one = structs.replace(one, observed=value, corrected=cell.corrected)
+        yield one
+    if cell.missed == 0 and not any(effect.part == "missed" for effect in row.effects):
+        yield _with(missed, "passed", None)  # neither did the others miss any
 
 
 def _with(check: Check, verdict: Verdict, reason: str | None, **members: object) -> Check:
@@ -87,7 +97,7 @@ def _judged(
         return "failed", f"{size} against the earlier runs"
     if not enough:
         return "inconclusive", f"earlier runs: {n}; it takes {LEAST} to know how runs scatter"
-    if effect.verdict == "inconclusive" and _differs(effect):
+    if effect.verdict == "inconclusive" and (_differs(effect) or _lost(effect)):
         return "inconclusive", f"{size} against the earlier runs: {effect.reason}"
     return "passed", None
 
@@ -98,6 +108,11 @@ def _differs(effect: Effect) -> bool:
         return not effect.ci95[0] <= 1 <= effect.ci95[1]
     ends = effect.difference_ci95
     return ends is not None and not ends[0] <= 0 <= ends[1]
+
+
+def _lost(effect: Effect) -> bool:
+    """Return whether more activations were missed than may pass unproven, in too few stalls."""
+    return effect.part == "missed" and (effect.difference or 0.0) > LOST
 
 
 def _size(effect: Effect, unit: str) -> str:
