@@ -242,6 +242,20 @@ def _weight(part: Events) -> float:
     return part.bursts.value * _added(counts * sizes**2) / _added(counts * sizes)
 
 
+def has_room(statistic: str, results: Sequence[Result]) -> bool:
+    """Return whether a percentile of a run rests on enough stalls not to turn on a few of them.
+
+    Beyond it there has to be room for FEWEST of them, as for an interval.
+    """
+    lossy = [events(result) for result in results if result.missed and result.corrected]
+    known = [part for part in lossy if part is not None]
+    if len(known) < len(lossy):
+        return False
+    n = sum(whole(result).n for result in results)
+    beyond = n * (1 - PERCENTILES[statistic] / WHOLE)
+    return beyond >= FEWEST * max(map(_weight, known), default=0.0)
+
+
 def _alone(result: Result) -> Events | None:
     """Return the events of a result without omissions: each sample is one."""
     import numpy as np
@@ -321,10 +335,18 @@ class Missed(NamedTuple):
         """The 95% interval of the share."""
         return self.interval_at(0.95)
 
-    def interval_at(self, level: float) -> tuple[float, float]:
-        """Return the interval of the share: Byar's of the stalls, all alike."""
+    @property
+    def size(self) -> float:
+        """The activations that a stall hid on average, 1 if there was none."""
+        return self.omitted / self.stalls if self.stalls else 1.0
+
+    def interval_at(self, level: float, size: float = 1.0) -> tuple[float, float]:
+        """Return the interval of the share: Byar's of the stalls, all alike.
+
+        ``size``: the activations that a stall would have hidden, if there was none.
+        """
         normal, more = NormalDist().inv_cdf((1 + level) / 2), self.stalls + 1
-        each = (self.omitted / self.stalls if self.stalls else 1) / self.due
+        each = (self.size if self.stalls else size) / self.due
         high = more * (1 - 1 / (9 * more) + normal / (3 * sqrt(more))) ** 3
         if not self.stalls:
             return 0.0, min(high * each, 1.0)

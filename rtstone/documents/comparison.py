@@ -115,6 +115,8 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
     ``missing``: approximate number of samples that a side still lacks for a verdict; None: more
     samples alone do not give one.
     ``runs``: number of runs, of both sides, that the interval is computed from.
+    ``values``: of the column that it is compared with and of this one, all runs of each together;
+    percentiles include missed activations if there were enough stalls to know them from.
     """
 
     part: Part
@@ -131,6 +133,7 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
     reason: str | None = None
     basis: Basis | None = None
     runs: int = 0
+    values: tuple[float | None, float | None] | None = None
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):

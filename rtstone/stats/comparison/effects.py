@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from rtstone.assemble.interval import sample_variance, t_quantile
 from rtstone.documents.comparison import Basis, Verdict
+from rtstone.units import counted
 
 LEVEL = 0.05  # largest share of comparisons of equal systems that find any difference
 KEPT = 0.2  # share of LEVEL kept back, as Student's t is exact only for normal scatter
@@ -287,7 +288,7 @@ def _few(estimate: _Estimate, alpha: float) -> int:
 
 def _short_of_runs(judged: Judged, few: int) -> Judged:
     if judged.basis == "single":
-        why = f"{few} more runs are needed to know the noise floor"
+        why = f"it takes {counted(few, 'more run')} to know the noise floor"
         return judged._replace(verdict="inconclusive", reason=why)
     more = 1 + few / judged.runs
     return judged._replace(verdict="inconclusive", more=more, reason=_wanted(judged, more))
@@ -299,7 +300,8 @@ def _lacking(sides: Sides, judged: Judged, estimate: _Estimate, alpha: float) ->
     if sides.resolution > within:
         return judged._replace(reason="too few ticks of the clock")
     if judged.basis == "single":
-        return judged._replace(reason="within the scatter of single runs")
+        why = "too few stalls" if sides.losses else "within the scatter of single runs"
+        return judged._replace(reason=why)
     away = abs(judged.centre)
     target = max(within - away, away - sides.resolution)
     if target <= _EDGE * within:

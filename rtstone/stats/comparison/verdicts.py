@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from math import exp, expm1, log
+from math import exp, expm1, inf, log
 from typing import NamedTuple
 
 from msgspec import structs
 
 from rtstone.assemble.interval import sample_variance
-from rtstone.assemble.omitted import Missed, missed, whole
+from rtstone.assemble.omitted import Missed, has_room, missed, whole
 from rtstone.assemble.pool import pooled
 from rtstone.documents.comparison import Effect, Pair, Part, Rules, Tally, Verdict
 from rtstone.documents.run import Result
-from rtstone.statistics import MEDIAN, TAILS, least_n
+from rtstone.statistics import LABELS, MEDIAN, TAILS, least_n
 from rtstone.stats.comparison.direction import SMALLER
 from rtstone.stats.comparison.effects import (
     KEPT,
@@ -86,6 +86,7 @@ class _Effect(NamedTuple):
     samples: int  # of the side with fewer
     reason: str | None = None
     missing: int | None = None
+    value: Callable[[Sequence[Result]], float | None] | None = None  # of results together
 
     @property
     def better(self) -> int:
@@ -195,8 +196,9 @@ def _maximum(case: JudgedCase) -> list[_Effect]:
     runs = [results for side in (case.first, case.other) for results in side.runs if results]
     if any(_value(MAXIMUM, results) is None for results in runs):
         return []
-    sides = _sides(case, partial(_value, MAXIMUM), "maximum", MAXIMUM)
-    return [_Effect(case, "maximum", MAXIMUM, sides, 0)] if sides else []
+    value = partial(_value, MAXIMUM)
+    sides = _sides(case, value, "maximum", MAXIMUM)
+    return [_Effect(case, "maximum", MAXIMUM, sides, 0, value=value)] if sides else []
 
 
 def _losses(case: JudgedCase) -> list[_Effect]:
@@ -221,7 +223,8 @@ def _losses(case: JudgedCase) -> list[_Effect]:
         noise=_scatter([there(noise)]), counted=exact, losses=True,
         within=_of_stalls([[r for results in side.runs for r in results] for side in both]),
     )  # fmt: skip
-    return [_Effect(case, "missed", MISSED, sides, min(_number(side) for side in both))]
+    samples = min(map(_number, both))
+    return [_Effect(case, "missed", MISSED, sides, samples, value=share_missed)]
 
 
 def share_missed(results: Sequence[Result]) -> float | None:
@@ -247,14 +250,16 @@ def _of_stalls(sets: Sequence[Sequence[Result]]) -> Callable[[float], Interval |
         first, other = (missed(results) for results in sets)
         if first is None or other is None:
             return None
-        return _mover(_in_percent(first, level), _in_percent(other, level), ratio=False)
+        return _mover(
+            _in_percent(first, level, other.size), _in_percent(other, level, first.size), ratio=False
+        )
 
     return interval
 
 
-def _in_percent(of: Missed, level: float) -> tuple[float, float, float]:
-    """Return the share missed with its interval."""
-    low, high = of.interval_at(level)
+def _in_percent(of: Missed, level: float, size: float) -> tuple[float, float, float]:
+    """Return the share missed with its interval; ``size``: of a stall, if there was none."""
+    low, high = of.interval_at(level, size)
     return 100 * of.rate, 100 * low, 100 * high
 
 
@@ -272,14 +277,29 @@ def _figure(case: JudgedCase, name: str) -> list[_Effect]:
 def _part(case: JudgedCase, part: Part, statistics: Sequence[str]) -> _Effect:
     """Return the effect in the first of the statistics that every run has."""
     runs = [results for side in (case.first, case.other) for results in side.runs if results]
+    every = [*runs, *(results for results in case.noise if results)]
     samples = min(map(_number, (case.first, case.other)))
     if part == "tail" and len({r.batch for results in runs for r in results}) > 1:
         why = "timed in batches of different sizes, which have no tail in common"
         return _Effect(case, part, statistics[-1], None, samples, why)
+    exact = case.first.counted and case.other.counted
+    turning = False  # whether a percentile turns on single stalls
     for statistic in statistics:
-        if all(_value(statistic, results) is not None for results in runs):
-            sides = _sides(case, partial(_value, statistic), part, statistic)
-            return _Effect(case, part, statistic, sides, samples)
+        if any(_value(statistic, results) is None for results in runs):
+            continue
+        if exact or all(has_room(statistic, results) for results in every):
+            value = partial(_value, statistic)
+            sides = _sides(case, value, part, statistic)
+            return _Effect(case, part, statistic, sides, samples, value=value)
+        turning = True
+    if turning and part == "median":  # of the wake-ups that there were
+        value = partial(_seen, MEDIAN)
+        sides = _sides(case, value, part, MEDIAN)
+        return _Effect(case, part, MEDIAN, sides, samples, value=value)
+    if turning:
+        why = f"too few stalls: each decides the {LABELS[statistics[-1]]} of its run"
+        value = partial(_value, statistics[-1])
+        return _Effect(case, part, statistics[-1], None, samples, why, value=value)
     least = min(sum(r.n for r in results) for results in runs)
     needed = least_n(statistics[-1])
     short = max(needed - least, 0) or None
@@ -292,6 +312,12 @@ def _value(statistic: str, results: Sequence[Result]) -> float | None:
     complete = [whole(result) for result in results]
     of = complete[0] if len(complete) == 1 else pooled(complete)
     value: float | None = getattr(of, statistic)
+    return value
+
+
+def _seen(statistic: str, results: Sequence[Result]) -> float | None:
+    """Return the value of a run, as observed."""
+    value: float | None = getattr(pooled(results), statistic)
     return value
 
 
@@ -400,11 +426,13 @@ def _within(
 ) -> Callable[[float], Interval | None] | None:
     """Return the interval of other - first from the samples themselves, at a level.
 
-    None if the scatter of runs includes it already, being from runs as long as these.
+    None if the scatter of runs includes it already, being from runs as long as these.  Where
+    activations were missed it may not: a percentile that stalls just reach, or just do not, jumps.
     """
     sets = [[r for results in side.runs for r in results] for side in (case.first, case.other)]
     several = all(sum(map(bool, side.runs)) > 1 for side in (case.first, case.other))
-    if statistic in (VALUE, MAXIMUM) or several or not _shorter(sets, case):
+    lossy = any(result.missed for results in sets for result in results)
+    if statistic in (VALUE, MAXIMUM) or several or not (lossy or _shorter(sets, case)):
         return None
 
     def interval(level: float) -> Interval | None:
@@ -413,7 +441,7 @@ def _within(
         found = [estimate_whole(results, statistic, level) for results in sets]
         first, other = found
         if first is None or other is None:
-            return None
+            return (-inf, inf) if lossy else None
         return _mover(first[:3], other[:3], ratio)
 
     return interval
@@ -453,10 +481,22 @@ def _judged(effect: _Effect, alpha: float) -> Effect:
         part=effect.part, statistic=effect.statistic, column=effect.case.column,
         against=effect.case.against,
         verdict="inconclusive", reason=effect.reason, missing=effect.missing,
+        values=_together(effect),
     )  # fmt: skip
     if effect.sides is None:
         return told
     return _told(told, effect.sides, alpha, effect.better, effect.samples)
+
+
+def _together(effect: _Effect) -> tuple[float | None, float | None] | None:
+    """Return the values of both columns, of all their runs together."""
+    if effect.value is None:
+        return None
+    first, other = (
+        [r for results in side.runs for r in results]
+        for side in (effect.case.first, effect.case.other)
+    )
+    return effect.value(first), effect.value(other)
 
 
 def _told(told: Effect, sides: Sides, alpha: float, better: int, samples: int) -> Effect:

@@ -17,11 +17,11 @@ from rtstone.documents.run import NO_REASON, Run
 from rtstone.errors import UsageError
 from rtstone.stats.comparison.compare import compare
 from rtstone.stats.comparison.conditions import counted
-from rtstone.stats.comparison.effects import LOST
+from rtstone.stats.comparison.effects import LOST, UNKNOWN
 from rtstone.stats.comparison.verdicts import MISSED
 from rtstone.stats.trend.differences import differences
 from rtstone.stats.trend.gate import case_labels
-from rtstone.units import difference, relative_change
+from rtstone.units import difference, quantity, relative_change
 
 LEAST = 3  # earlier runs, where runs do not repeat exactly: fewer do not show how they scatter
 
@@ -69,29 +69,19 @@ def _checks(row: Row, label: str, *, enough: bool, n: int) -> Iterator[Check]:
         flags=cell.flags,
     )  # fmt: skip
     if cell.status != "ok":
-        yield _with(bare, "not measured", f"{cell.status}: {cell.reason or NO_REASON}")
+        yield structs.replace(bare, reason=f"{cell.status}: {cell.reason or NO_REASON}")
         return
     missed = structs.replace(bare, what=MISSED, unit="%", observed=cell.missed_share)
     for effect in row.effects:
-        if effect.part == "missed":
-            yield _with(missed, *_judged(effect, "%", enough=enough, n=n))
-            continue
-        one = _with(bare, *_judged(effect, row.unit, enough=enough, n=n), what=effect.statistic)
-        value = getattr(cell, effect.statistic, None)
-        if value is not None:
-            one = structs.replace(one, observed=value, corrected=cell.corrected)
-        yield one
+        of = missed if effect.part == "missed" else structs.replace(bare, what=effect.statistic)
+        value = effect.values[1] if effect.values else None
+        verdict, reason = _judged(effect, of.unit, enough=enough, n=n)
+        yield structs.replace(of, verdict=verdict, reason=reason, observed=value)
     if cell.missed == 0 and not any(effect.part == "missed" for effect in row.effects):
-        yield _with(missed, "passed", None)  # neither did the others miss any
+        yield structs.replace(missed, verdict="passed")  # neither did the others miss any
 
 
-def _with(check: Check, verdict: Verdict, reason: str | None, **members: object) -> Check:
-    return structs.replace(check, verdict=verdict, reason=reason, **members)
-
-
-def _judged(
-    effect: Effect, unit: str, *, enough: bool, n: int
-) -> tuple[Verdict, str | None]:
+def _judged(effect: Effect, unit: str, *, enough: bool, n: int) -> tuple[Verdict, str | None]:
     size = _size(effect, unit)
     if effect.verdict == "worse":
         return "failed", f"{size} against the earlier runs"
@@ -99,6 +89,8 @@ def _judged(
         return "inconclusive", f"earlier runs: {n}; it takes {LEAST} to know how runs scatter"
     if effect.verdict == "inconclusive" and (_differs(effect) or _lost(effect)):
         return "inconclusive", f"{size} against the earlier runs: {effect.reason}"
+    if effect.basis is None and _far(effect):
+        return "inconclusive", f"{effect.reason}, and the earlier runs had {_earlier(effect, unit)}"
     return "passed", None
 
 
@@ -108,6 +100,16 @@ def _differs(effect: Effect) -> bool:
         return not effect.ci95[0] <= 1 <= effect.ci95[1]
     ends = effect.difference_ci95
     return ends is not None and not ends[0] <= 0 <= ends[1]
+
+
+def _far(effect: Effect) -> bool:
+    """Return whether a value that was not judged is further off than any unknown noise."""
+    first, other = effect.values or (None, None)
+    return first is not None and other is not None and other > (1 + UNKNOWN) * first
+
+
+def _earlier(effect: Effect, unit: str) -> str:
+    return quantity(effect.values[0] if effect.values else None, unit)
 
 
 def _lost(effect: Effect) -> bool:
