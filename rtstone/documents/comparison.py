@@ -112,6 +112,8 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
     replace the ratio if a value is not above zero.  Of "missed" they are points: differences of the
     shares of due activations in %.
     ``floor``: noise alone makes ratios of up to 1 + this; None: not known.
+    ``within``: what is inconclusive is no difference above this (a ratio minus 1), as its interval
+    lies within 10% of equality; None: it does not.
     ``missing``: approximate number of samples that a side still lacks for a verdict; None: more
     samples alone do not give one.
     ``runs``: number of runs, of both sides, that the interval is computed from.
@@ -129,6 +131,7 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
     difference_ci95: tuple[float, float] | None = None
     floor: float | None = None
     verdict: Verdict
+    within: float | None = None
     missing: int | None = None
     reason: str | None = None
     basis: Basis | None = None

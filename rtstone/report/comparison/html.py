@@ -11,7 +11,15 @@ from rtstone.documents.run import Result
 from rtstone.report.comparison import text as plainly
 from rtstone.report.comparison.html_overlays import Overlays, overlays
 from rtstone.report.comparison.html_verdicts import Verdicts, verdicts
-from rtstone.report.comparison.text import Name, Remark, Remarks, figure, number_text, shared
+from rtstone.report.comparison.text import (
+    Name,
+    Remark,
+    Remarks,
+    figure,
+    number_of,
+    number_text,
+    shared,
+)
 from rtstone.report.comparison.text_verdicts import column as versus
 from rtstone.report.parts.shapes import range_chart, range_row
 from rtstone.report.parts.typeset import count, seconds, typeset
@@ -52,12 +60,13 @@ class Plot:
 
 @dataclass(frozen=True)
 class Corner:
-    """A system under a load: texts of maximum, median and n, or why there are none."""
+    """A system under a load: texts of maximum, median, n and what was missed, or why none."""
 
     max: str = ""
     p50: str = ""
     n: str = ""
     why: str = ""
+    missed: str = ""
 
 
 @dataclass(frozen=True)
@@ -93,6 +102,17 @@ class Compared:
     def several(self) -> bool:
         """True if there is more than one load."""
         return len(plainly.loads(self.comparison)) > 1
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The names of the numbers of a cell."""
+        return plainly.numbers(self.comparison)
+
+    @property
+    def corrected(self) -> bool:
+        """True if any median includes missed activations."""
+        rows = self.comparison.rows
+        return any(cell.corrected for row in rows for cell in row.cells if cell)
 
     @property
     def timed(self) -> bool:
@@ -132,7 +152,7 @@ def template_values() -> dict[str, Any]:
 
 
 def _line(key: str, comparison: Comparison, row: Row, name: Name, remarks: Remarks) -> TableRow:
-    cells = [cell for cell in row.cells if cell and cell.n]
+    cells = [cell for cell in row.cells if cell and (cell.n or cell.missed)]
     times = [None if cell.section_s is None else seconds(cell.section_s) for cell in cells]
     return TableRow(
         key=key,
@@ -140,23 +160,29 @@ def _line(key: str, comparison: Comparison, row: Row, name: Name, remarks: Remar
         n=shared(count(cell.n) for cell in cells) if cells else "",
         time=shared(times) if any(times) else "",
         cells=[
-            _shown(row, cell, column.label, remarks)
+            _shown(row, cell, column.label, remarks, plainly.numbers(comparison))
             for column, cell in zip(comparison.columns, row.cells, strict=True)
         ],
     )
 
 
-def _shown(row: Row, cell: Cell | None, system: str, remarks: Remarks) -> Shown:
+def _shown(
+    row: Row, cell: Cell | None, system: str, remarks: Remarks, names: Sequence[str]
+) -> Shown:
     if cell is None:
         return Shown(system, [], plainly.NOT_RUN, "absent")
     note = remarks.of(cell)
     if row.figure is not None and cell.runs:
         return Shown(system, [], typeset(figure(cell, row.unit)), cell.status, note)
-    if not cell.n:
+    if not cell.n and not cell.missed:
         return Shown(system, [], cell.status, cell.status, note)
-    values = zip(plainly.NUMBERS, (cell.min, cell.p50, cell.max), strict=True)
+    values = ((name, getattr(cell, name)) for name in names)
     numbers = [
-        (name, typeset(number_text(value, row.unit)), "unknown" if value is None else f"{value:g}")
+        (
+            name,
+            typeset(number_of(cell, name, row.unit)),
+            "unknown" if value is None else f"{value:g}",
+        )
         for name, value in values
     ]
     return Shown(system, numbers, "", cell.status, note)
@@ -264,4 +290,6 @@ def _corner(row: Row, cell: Cell | None) -> Corner:
     if cell is None or not cell.n:
         return Corner(why=cell.status if cell else plainly.NOT_RUN)
     top, middle = (typeset(number_text(value, row.unit)) for value in (cell.max, cell.p50))
-    return Corner(top, middle, count(cell.n), "" if cell.status == "ok" else cell.status)
+    why = "" if cell.status == "ok" else cell.status
+    missed = typeset(number_of(cell, "missed", row.unit)) if cell.missed else ""
+    return Corner(top, middle, count(cell.n), why, missed)

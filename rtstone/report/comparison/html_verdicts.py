@@ -62,6 +62,8 @@ class VerdictRow:
     def part(self) -> str:
         """The part: ``tail p99.9``; empty for a figure."""
         statistic = plainly.statistic(self.effect)
+        if self.effect.part == "missed":
+            return statistic
         return f"{self.effect.part} {statistic}" if statistic else "figure"
 
     @property
@@ -107,7 +109,7 @@ class VerdictRow:
     @property
     def weight(self) -> float:
         """The size of the effect, for sorting."""
-        return abs(log(self.effect.ratio)) if self.effect.ratio else 0.0
+        return plainly.weight(self.effect)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from rtstone.documents.run import NO_REASON
 from rtstone.report.comparison import text_verdicts as verdicts
 from rtstone.report.parts.console import packed, sentences
 from rtstone.report.parts.words import Named, telling, usual
+from rtstone.stats.comparison.verdicts import MISSED
 from rtstone.units import count, counted, plain, quantity, seconds
 
 INSTRUCTIONS = "instructions"
@@ -76,6 +77,22 @@ def number_text(value: float | None, unit: str) -> str:
     if unit == INSTRUCTIONS and (value == int(value) or abs(value) >= 1000) and abs(value) < _EXACT:
         return count(value)
     return quantity(value, unit).removesuffix("instr").rstrip() if unit else plain(value)
+
+
+def numbers(comparison: Comparison) -> tuple[str, ...]:
+    """Return the names of the numbers of a cell, with missed activations where any are counted."""
+    cells = [cell for row in comparison.rows for cell in row.cells if cell]
+    counted_too = any(cell.missed is not None for cell in cells)
+    return (*NUMBERS, MISSED) if counted_too else NUMBERS
+
+
+def number_of(cell: Cell, name: str, unit: str) -> str:
+    """Return a number of a cell; missed activations with their share: ``300 (30%)``."""
+    value: float | None = getattr(cell, name)
+    if name != MISSED:
+        return number_text(value, unit)
+    share = f" ({verdicts.share_text(cell.missed_share or 0.0)})" if value else ""
+    return "-" if value is None else f"{count(value)}{share}"
 
 
 def figure(cell: Cell, unit: str) -> str:
@@ -201,6 +218,8 @@ def _foot(comparison: Comparison, remarks: Remarks) -> Iterator[Text]:
         yield Text("-: no p50 of fewer than 20 samples", style="dim")
     if any(cell.batched for cell in cells):
         yield Text("-: no maximum of a single call where several are timed together", style="dim")
+    if any(cell.corrected for cell in cells):
+        yield Text("p50 includes the wake-ups that missed activations would have had", style="dim")
     if any(None in row.cells for row in comparison.rows):
         yield Text(f"{NOT_RUN}: no run of that system had the case", style="dim")
     imported = any(column.target.startswith(PLACE) for column in comparison.columns)
@@ -223,7 +242,7 @@ def _labels(comparison: Comparison) -> list[str]:
 
 
 class _Line(NamedTuple):
-    """A row as text: for each system three numbers, or a text instead."""
+    """A row as text: for each system its numbers, or a text instead."""
 
     head: str
     n: str
@@ -236,8 +255,10 @@ def _table(comparison: Comparison, remarks: Remarks, width: int) -> Iterator[Tex
     told = row_names(comparison)
     rows = comparison.rows
     pairs = zip(rows, _labels(comparison), strict=True)
-    whole = [_line(row, label, remarks) for row, label in pairs]
-    forms = [(whole, False), ([_line(row, f"  {row.load}", remarks) for row in rows], True)]
+    names = numbers(comparison)
+    whole = [_line(row, label, remarks, names) for row, label in pairs]
+    headed_lines = [_line(row, f"  {row.load}", remarks, names) for row in rows]
+    forms = [(whole, False), (headed_lines, True)]
     for lines, headed, gap in ((rows, head, gap) for rows, head in forms for gap in _GAPS):
         grid = _Grid(comparison, lines, gap)
         if grid.width <= width:
@@ -247,41 +268,42 @@ def _table(comparison: Comparison, remarks: Remarks, width: int) -> Iterator[Tex
     yield from _stacked(comparison, whole, width)
 
 
-def _line(row: Row, head: str, remarks: Remarks) -> _Line:
-    cells = [cell for cell in row.cells if cell and cell.n]
+def _line(row: Row, head: str, remarks: Remarks, names: Sequence[str]) -> _Line:
+    cells = [cell for cell in row.cells if cell and (cell.n or cell.missed)]
     times = [None if c.section_s is None else seconds(c.section_s) for c in cells]
     return _Line(
         head=head,
         n=shared(count(cell.n) for cell in cells) if cells else "",
         time=shared(times) if any(times) else "",
-        cells=[_cell(row, cell, remarks) for cell in row.cells],
+        cells=[_cell(row, cell, remarks, names) for cell in row.cells],
     )
 
 
-def _cell(row: Row, cell: Cell | None, remarks: Remarks) -> list[str]:
-    """Return three numbers, or one text."""
+def _cell(row: Row, cell: Cell | None, remarks: Remarks, names: Sequence[str]) -> list[str]:
+    """Return its numbers, or one text."""
     if cell is None:
         return [NOT_RUN]
     reason = remarks.of(cell)
     mark = f" [{reason}]" if reason else ""
     if row.figure is not None and cell.runs:
         return [figure(cell, row.unit) + mark]
-    if not cell.n:
+    if not cell.n and not cell.missed:
         return [cell.status + mark]
-    low, middle, top = (number_text(value, row.unit) for value in (cell.min, cell.p50, cell.max))
-    return [low, middle, top + mark]
+    *others, last = (number_of(cell, name, row.unit) for name in names)
+    return [*others, last + mark]
 
 
 class _Grid:
     """The widths of a table with systems side by side.
 
     A table of rich cannot be used, as it has no cells across columns: a system's name is above its
-    three numbers, a text can replace them, and a case is above its loads.
+    numbers, a text can replace them, and a case is above its loads.
     """
 
     GAP = "  "  # between columns; one more before a system's
 
     def __init__(self, comparison: Comparison, lines: Sequence[_Line], gap: int) -> None:
+        self._names = numbers(comparison)
         self._gap = gap  # blanks between the numbers of a system
         self._labels = [column.label for column in comparison.columns]
         self._first = max(len(line.head) for line in lines)
@@ -289,7 +311,10 @@ class _Grid:
         time = max(len(line.time) for line in lines)
         self._time = max(time, len("time")) if time else 0
         self._numbers = [
-            [max(map(len, column)) for column in zip(NUMBERS, *_full(lines, place), strict=True)]
+            [
+                max(map(len, column))
+                for column in zip(self._names, *_full(lines, place), strict=True)
+            ]
             for place in range(len(self._labels))
         ]
         self._blocks = [
@@ -311,7 +336,7 @@ class _Grid:
         blank = self._joined("", "", "")
         labels = (f" {label:>{w}}" for label, w in zip(self._labels, self._blocks, strict=True))
         yield Text(self.GAP.join([blank, *labels]), style="bold cyan")
-        cells = [self._block(list(NUMBERS), place) for place in range(len(self._labels))]
+        cells = [self._block(list(self._names), place) for place in range(len(self._labels))]
         yield Text(self.GAP.join([before, *cells]), style="dim")
 
     def row(self, line: _Line) -> Text:
@@ -332,7 +357,7 @@ class _Grid:
 
 
 def _full(lines: Sequence[_Line], place: int) -> list[list[str]]:
-    return [line.cells[place] for line in lines if len(line.cells[place]) == len(NUMBERS)]
+    return [line.cells[place] for line in lines if len(line.cells[place]) > 1]
 
 
 def _alone(lines: Sequence[_Line], place: int) -> list[str]:
@@ -353,13 +378,14 @@ def _rows(grid: _Grid, lines: Sequence[_Line], headed: Sequence[Name]) -> Iterat
 
 def _stacked(comparison: Comparison, lines: Sequence[_Line], width: int) -> Iterator[Text]:
     """Yield each case with a line for each system."""
+    names = numbers(comparison)
     for line, row in zip(lines, comparison.rows, strict=True):
         yield Text(line.head, style="bold cyan")
         for column, cell, words in zip(comparison.columns, row.cells, line.cells, strict=True):
             pieces = [f"{column.label}:"]
-            if cell and cell.n:
+            if cell and (cell.n or cell.missed):
                 pieces.append(f"n {count(cell.n)}")
-                pieces += [f"{name} {word}" for name, word in zip(NUMBERS, words, strict=True)]
+                pieces += [f"{name} {word}" for name, word in zip(names, words, strict=True)]
                 pieces += [] if cell.section_s is None else [f"time {seconds(cell.section_s)}"]
             else:
                 pieces += words

@@ -15,6 +15,8 @@ from rtstone.documents.comparison import SIGNS, Column, Comparison, Effect, Row,
 from rtstone.documents.run import LOCAL
 from rtstone.report.parts.console import copied, packed
 from rtstone.statistics import COLUMNS
+from rtstone.stats.comparison.effects import LOST, NO_FLOOR
+from rtstone.stats.comparison.verdicts import MISSED
 from rtstone.units import count, counted, difference, quantity, relative_change, rounded
 
 STYLES: dict[Verdict, str] = {
@@ -33,6 +35,7 @@ _UNKNOWN = "It is unknown how far runs of one system differ. To know it:"
 _WHY = 2  # reasons told together
 _BENCHES = 3  # named in a command
 _OTHERS = ("larger", "smaller")
+_FIRST = 1e6  # weight of missed activations, before the logarithm of any ratio
 
 # ---- words --------------------------------------------------------------------------------------
 
@@ -48,14 +51,18 @@ def column(effect: Effect) -> str:
 
 
 def statistic(effect: Effect) -> str:
-    """Return the label of the statistic: ``p99.9``; empty for a figure."""
-    return COLUMNS.get(effect.statistic, "")
+    """Return the label of the statistic: ``p99.9``, ``missed``; empty for a figure."""
+    return MISSED if effect.part == "missed" else COLUMNS.get(effect.statistic, "")
 
 
 def change(effect: Effect, unit: str) -> str:
-    """Return the change: ``+12%``, ``6.1 times longer`` or, without a ratio, ``+1.20 ns``."""
+    """Return the change: ``+12%``, ``6.1 times longer`` or, without a ratio, ``+1.20 ns``.
+
+    Of missed activations it is ``+12 points``.
+    """
     if effect.ratio is None:
-        return "" if effect.difference is None else difference(effect.difference, unit)
+        known = effect.difference is not None
+        return difference(effect.difference or 0.0, _unit(effect, unit)) if known else ""
     if not _twofold(effect):
         return relative_change(effect.ratio)
     longer, shorter = _TIMES.get(unit, _OTHERS)
@@ -70,10 +77,15 @@ def interval(effect: Effect, unit: str) -> str:
         if _twofold(effect) and effect.ratio < 1:  # of the inverse
             ends.reverse()
     elif effect.difference_ci95:
-        ends = [difference(end, unit) for end in effect.difference_ci95]
+        ends = [difference(end, _unit(effect, unit)) for end in effect.difference_ci95]
     else:
         return ""
     return f"[{', '.join(ends)}]"
+
+
+def _unit(effect: Effect, unit: str) -> str:
+    """Return the unit of an effect's values; ``unit``: that of its row."""
+    return "%" if effect.part == "missed" else unit
 
 
 def _end(end: float, effect: Effect) -> str:
@@ -87,13 +99,16 @@ def _end(end: float, effect: Effect) -> str:
 
 
 def reason(effect: Effect) -> str:
-    """Return why there is no verdict, and about how many samples are missing."""
+    """Return why there is no verdict, about how many samples are missing, and what is excluded."""
     missing = (
         f"{_about(effect.missing)} more sample{'s' * (effect.missing > 1)}"
         if effect.missing
         else ""
     )
-    return ": ".join(filter(None, (effect.reason, missing)))
+    told = ": ".join(filter(None, (effect.reason, missing)))
+    if effect.within is None:
+        return told
+    return f"no difference above {100 * effect.within:.2g}%; {told}"
 
 
 def _about(n: int) -> str:
@@ -145,18 +160,23 @@ def _answer(
     ]
     differ = [one for one in found if one.effect.verdict in ("better", "worse")]
     foremost: dict[str, Told] = {}  # of each row
-    for one in sorted(differ, key=lambda one: -_size(one.effect)):
+    for one in sorted(differ, key=lambda one: -weight(one.effect)):
         foremost.setdefault(one.name, one)
     largest = list(foremost.values())[:most]
     other = first if against is None else f"{against} (in what {first} lacks)"
-    sentence = f"{label} {_said(found, other)}" if found else f"{label} has no case like {other}"
+    told = [_missed(found, other), None if differ else _estimate(found, other), _said(found, other)]
+    sentence = (
+        f"{label} {'. It '.join(filter(None, told))}"
+        if found
+        else f"{label} has no case like {other}"
+    )
     return Answer(sentence, largest, [one.effect for one in found])
 
 
 def _said(found: Sequence[Told], other: str) -> str:
     """Return how a column compares with another: ``is slower than A in 25 of 27 effects``."""
     of = counted(len(found), "effect")
-    timed = all(one.row.unit in _TIMES for one in found)
+    timed = all(one.row.unit in _TIMES and one.effect.part != "missed" for one in found)
     words = {"worse": "slower" if timed else "worse", "better": "faster" if timed else "better"}
     sides = {verdict: [one for one in found if one.effect.verdict == verdict] for verdict in words}
     number = Counter(one.effect.verdict for one in found)
@@ -178,7 +198,103 @@ def _families(found: Sequence[Told]) -> str:
     return ", ".join(names[:_FAMILIES]) + more
 
 
-def _size(effect: Effect) -> float:
+def _missed(found: Sequence[Told], other: str) -> str | None:
+    """Return what was missed where that differs, the most first: ``missed 30% of its activations``.
+
+    What differs by more than LOST is told even if it is not certain.
+    """
+    lost = [
+        one for one in found
+        if one.effect.part == "missed" and one.effect.values
+        and (one.effect.verdict in ("better", "worse") or abs(one.effect.difference or 0) > LOST)
+    ]  # fmt: skip
+    if not lost:
+        return None
+    worst = min(lost, key=lambda one: (one.effect.verdict == "inconclusive", -weight(one.effect)))
+    a, b = (
+        "none" if not share else share_text(share) for share in worst.effect.values or (None, None)
+    )
+    certain = worst.effect.verdict != "inconclusive"
+    doubt = "" if certain else f" (not certain: {worst.effect.reason})"
+    more = f", and {counted(len(lost) - 1, 'more case')} differs so" if len(lost) > 1 else ""
+    where = f", in {worst.name}" if len({one.name for one in found}) > 1 else ""
+    return f"missed {b} of its activations, {other} {a}{where}{doubt}{more}"
+
+
+def share_text(percent: float) -> str:
+    """Return a share of activations: ``30%``, ``0.012%``."""
+    return f"{percent:.3g}%" if percent < 10 else f"{percent:.0f}%"
+
+
+def _estimate(found: Sequence[Told], other: str) -> str | None:
+    """Return the estimate of what is nearest to a verdict, if nothing has one for a difference.
+
+    In a single case that is its tail, else its median.
+    """
+    known = [one for one in found if one.effect.ratio and one.effect.basis != "exact"]
+    if not known:
+        return None
+    if len({one.name for one in known}) == 1:
+        parts = ("tail", "median", "maximum")
+        one = min(known, key=lambda one: (not one.effect.ci95, parts.index(one.effect.part)))
+        where = statistic(one.effect)
+    else:
+        one = max(known, key=lambda one: _apartness(one.effect))
+        where = f"{statistic(one.effect)} of {one.name}, which is nearest to a verdict".strip()
+    effect, unit = one.effect, one.row.unit
+    told = f"is {_amount(effect.ratio or 1.0, unit)} {other} at {where}"
+    if effect.ratio == 1:
+        told = f"equals {other} at {where}"
+    return "; ".join(filter(None, (told, _possible(effect, unit), _settling(effect))))
+
+
+def _apartness(effect: Effect) -> float:
+    """Return how far from equality an effect is, in halves of its interval."""
+    if not effect.ratio or not effect.ci95 or min(effect.ci95) <= 0:
+        return 0.0
+    low, high = map(log, effect.ci95)
+    return abs(log(effect.ratio)) / ((high - low) / 2) if high > low else 0.0
+
+
+def _amount(ratio: float, unit: str, than: str = " than") -> str:
+    """Return a ratio in words: ``1.0% slower than``."""
+    more, less = ("slower", "faster") if unit in _TIMES else _OTHERS
+    way = more if ratio >= 1 else less
+    if not 1 / _TWICE < ratio < _TWICE:
+        return f"{rounded(max(ratio, 1 / ratio))} times {way}{than}"
+    return f"{relative_change(ratio).lstrip('+-')} {way}{than}"
+
+
+def _possible(effect: Effect, unit: str) -> str:
+    """Return the interval in words: ``between 46% faster and 91% slower is possible``."""
+    if effect.floor is None or not effect.ci95:  # it is of the samples of single runs alone
+        return ""
+    ratio = effect.ratio or 1.0
+    if not all(ratio / _UNBOUNDED < end < ratio * _UNBOUNDED for end in effect.ci95):
+        return "how far it may be off is not known"
+    if effect.ci95 == (1.0, 1.0):
+        return ""
+    low, high = (_amount(end, unit, "") for end in effect.ci95)
+    return f"between {low} and {high} is possible"
+
+
+def _settling(effect: Effect) -> str:
+    """Return what is known all the same, and what would settle the rest."""
+    if effect.verdict == "no difference":
+        return ""
+    least = "" if effect.within is None else f"no difference above {100 * effect.within:.2g}%"
+    why = effect.reason or ""
+    if why.startswith("about "):
+        why = f"{why} would settle it"
+    elif why == NO_FLOOR:
+        why = "how far runs of one system differ is not known"
+    return "; ".join(filter(None, (least, why)))
+
+
+def weight(effect: Effect) -> float:
+    """Return the size of an effect, for sorting: missed activations before all ratios."""
+    if effect.part == "missed":
+        return _FIRST + abs(effect.difference or 0.0)
     return abs(log(effect.ratio)) if effect.ratio else 0.0
 
 
@@ -201,7 +317,7 @@ def advice(comparison: Comparison) -> str | None:
 def repeating(comparison: Comparison) -> str | None:
     """Return the command that measures how far runs of one system differ, None if it is known."""
     reasons = {effect.reason for row in comparison.rows for effect in row.effects}
-    if "noise floor unknown" not in reasons:
+    if NO_FLOOR not in reasons:
         return None
     targets = [shlex.quote(column.target) for column in comparison.columns]
     what = _measured(comparison)
@@ -296,6 +412,14 @@ def _interval(effect: Effect, unit: str) -> str:
 
 def _values(comparison: Comparison, row: Row, effect: Effect) -> str:
     """Return the two values that an effect compares: ``32.9 µs -> 40.8 µs``."""
+    if effect.part == "missed":
+        return " -> ".join(share_text(share or 0.0) for share in effect.values or ())
+    if effect.values:
+        return (
+            ""
+            if None in effect.values
+            else " -> ".join(quantity(value, row.unit) for value in effect.values)
+        )
     places = {column.label: place for place, column in enumerate(comparison.columns)}
     cells = [row.cells[places[effect.against] if effect.against else 0],
              row.cells[places[effect.column]]]  # fmt: skip

@@ -22,7 +22,7 @@ WIDEST = 0.10  # widest margin for any noise floor, or "no difference" would mea
 EPISODE = 2.0  # a single run may be this many times as far off as any other was seen to be
 UNKNOWN = 3.0  # if the noise is unknown, it is assumed to change a median by up to 1 + this
 LOST = 1.0  # what a run does at its start loses or saves at most so many % of its activations
-
+NO_FLOOR = "noise floor unknown"  # the reason of single runs
 _EDGE = 0.01  # share of the margin; a verdict closer to its edge is not worth more samples
 _NEAR = 1.02  # precision of a predicted number of samples
 
@@ -243,7 +243,7 @@ def _unknown(sides: Sides, alpha: float, better: int) -> Judged:
         return judged._replace(reason="too few independent samples for an interval")
     if _beyond(interval, floor):
         return judged._replace(verdict=_side(centre, better))
-    return judged._replace(reason="noise floor unknown")
+    return judged._replace(reason=NO_FLOOR)
 
 
 def _unknown_floor(sides: Sides) -> float:

@@ -70,7 +70,9 @@ def _order(loads: Iterable[str]) -> list[str]:
 def _case(run: Run, found: dict[str, list[int]], loads: list[str]) -> LoadCase:
     cells = {
         load: LoadCell(
-            load, places, run.results[places[0]].unit,
+            load,
+            places,
+            run.results[places[0]].unit,
             pooled([complete(run.results[p]) for p in places]),
         )
         for load, places in found.items()

@@ -25,6 +25,7 @@ from rtstone.stats.comparison.effects import (
     KEPT,
     LEVEL,
     MARGIN,
+    WIDEST,
     Interval,
     Judged,
     Noise,
@@ -251,7 +252,9 @@ def _of_stalls(sets: Sequence[Sequence[Result]]) -> Callable[[float], Interval |
         if first is None or other is None:
             return None
         return _mover(
-            _in_percent(first, level, other.size), _in_percent(other, level, first.size), ratio=False
+            _in_percent(first, level, other.size),
+            _in_percent(other, level, first.size),
+            ratio=False,
         )
 
     return interval
@@ -535,7 +538,11 @@ def _ratio(effect: Effect, found: Judged) -> Effect:
     if found.interval and max(map(abs, found.interval)) < _MOST:
         ends = exp(found.interval[0]), exp(found.interval[1])
     floor = None if found.floor is None or found.floor > _MOST else expm1(found.floor)
-    return structs.replace(effect, ratio=exp(found.centre), ci95=ends, floor=floor)
+    within = None
+    if found.verdict == "inconclusive" and ends and floor is not None and ends[0] < 1 < ends[1]:
+        most = max(1 - ends[0], ends[1] - 1)
+        within = most if most <= WIDEST else None
+    return structs.replace(effect, ratio=exp(found.centre), ci95=ends, floor=floor, within=within)
 
 
 def _difference(effect: Effect, found: Judged) -> Effect:
