@@ -53,6 +53,7 @@ from rtstone.stats.comparison.compare import compare as compare_runs
 from rtstone.stats.gate import check as check_run
 from rtstone.store.baseline import baselines
 from rtstone.store.index import find
+from rtstone.store.past import before
 from rtstone.store.rundir import load as load_run
 from rtstone.store.rundir import samples as load_samples
 from rtstone.units import Quantity, count, ms, ns, s, us
@@ -429,7 +430,7 @@ def compare(first: Stored | Sequence[Stored], *others: Stored | Sequence[Stored]
     Several runs of one system are given as a sequence.  Raises UsageError for runs that cannot be
     compared.
     """
-    return compare_runs([_grouped(one) for one in (first, *others)])
+    return compare_runs([_grouped(one) for one in (first, *others)], past=before)
 
 
 def check(run: Stored, budget: str | Path, baseline: Sequence[Stored] = ()) -> Gate:

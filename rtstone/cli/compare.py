@@ -17,6 +17,7 @@ from rtstone.interrupt import Interrupt
 from rtstone.runner.interleave import PAIRS, Next, Side, check, measure_pairs
 from rtstone.runner.request import build_plan
 from rtstone.store.index import find
+from rtstone.store.past import before
 from rtstone.store.rundir import load
 from rtstone.store.session import named, several
 from rtstone.units import counted
@@ -86,7 +87,7 @@ def command(
     names = local(names)
     with working(f"comparing {counted(len(names), 'run')}"):
         beside = [load(find(name)) for text in floor for name in several(text)]
-        made = compare(named(names), beside)
+        made = compare(named(names), beside, before)
     _show(made, json, everything)
     return 0
 

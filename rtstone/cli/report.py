@@ -13,6 +13,7 @@ from rtstone.documents.explanation import Explanation
 from rtstone.documents.run import Run
 from rtstone.printable import shown
 from rtstone.store.explanations import explanations
+from rtstone.store.past import before
 from rtstone.store.rundir import load
 from rtstone.store.session import named
 
@@ -45,7 +46,7 @@ def command(runs: tuple[str, ...], output: Path) -> None:
     with working("making the page"):
         explained: dict[str, list[Explanation]] = {}
         documents = named(runs, lambda path: _read(path, explained))
-        text = page.compose(evaluate_runs(documents), explained)
+        text = page.compose(evaluate_runs(documents, before), explained)
     save("the report", output, text)
 
 

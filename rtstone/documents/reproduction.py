@@ -78,13 +78,15 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     """What was found of a system for a cell.
 
     ``status``: the worst of its results; "not run" if there is none.  ``section_s``: shortest and
-    longest measured time of its results, in s.
+    longest measured time of its results, in s.  ``missed``: activations that were due and never
+    happened, which statistics include but ``n`` does not; None if they are not counted.
     """
 
     status: Status | Literal["not run"]
     reason: str | None = None
     values: list[Shown] = []
     n: int = 0
+    missed: int | None = None
     results: int = 0
     load: str | None = None
     section_s: tuple[float, float] | None = None

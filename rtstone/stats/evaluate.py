@@ -11,6 +11,7 @@ from rtstone.documents.worstcase import WorstCase
 from rtstone.errors import UsageError
 from rtstone.stats.comparison.compare import compare_with_results
 from rtstone.stats.comparison.loads import LoadMatrix, compare_loads
+from rtstone.stats.comparison.scatter import Past
 from rtstone.stats.standouts import Standouts, standouts
 from rtstone.stats.worstcase.extremes import worst_case
 
@@ -42,12 +43,12 @@ def evaluate_run(run: Run) -> RunEvaluation:
     return RunEvaluation(run, found, _worst_cases(run, found), compare_loads(run))
 
 
-def evaluate_runs(named: Sequence[Run | Sequence[Run]]) -> Evaluation:
+def evaluate_runs(named: Sequence[Run | Sequence[Run]], past: Past | None = None) -> Evaluation:
     """Return what reports need of each run and of all together.
 
-    Several runs of one system are given as a list.
+    Several runs of one system are given as a list.  ``past``: as for a comparison.
     """
-    comparison, behind, why = _side_by_side(named)
+    comparison, behind, why = _side_by_side(named, past)
     runs = [run for one in named for run in ([one] if isinstance(one, Run) else one)]
     return Evaluation([evaluate_run(run) for run in runs], comparison, behind, why)
 
@@ -68,12 +69,12 @@ def _worst_cases(run: Run, found: Standouts) -> dict[int, WorstCase]:
 
 
 def _side_by_side(
-    named: Sequence[Run | Sequence[Run]],
+    named: Sequence[Run | Sequence[Run]], past: Past | None
 ) -> tuple[Comparison | None, list[list[list[Result]]], str]:
     """Return the comparison of several runs, or why there is none; of one run neither."""
     if len(named) < 2:
         return None, [], ""
     try:
-        return *compare_with_results(named), ""
+        return *compare_with_results(named, past=past), ""
     except UsageError as error:
         return None, [], str(error)

@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 
 from msgspec import structs
 
+from rtstone.assemble.omitted import whole
 from rtstone.assemble.pool import pooled
 from rtstone.documents import reproduction
 from rtstone.documents.case_key import may_be
@@ -30,7 +31,7 @@ from rtstone.published import layout
 from rtstone.published.layout import Here, Layout, Show
 from rtstone.stats.comparison import systems
 from rtstone.stats.comparison.conditions import unit as unit_of
-from rtstone.units import CLOCK
+from rtstone.units import CLOCK, count
 from rtstone.wire.records import Bench
 
 _PLAIN = "transcribed"  # the quality of a number that needs no remark
@@ -269,6 +270,10 @@ class _Table:
         notes = []
         if found.load and wanted.load and found.load != wanted.load:
             notes.append(self._note(f"{today.column.label}: under load {found.load}"))
+        if found.missed:
+            due = f"{count(found.missed)} of {count(found.n + found.missed)} activations"
+            note = f"{today.column.label}: missed {due}, which the statistics include"
+            notes.append(self._note(note))
         if found.status != "ok":
             why = found.reason or NO_REASON
             notes.append(self._note(f"{today.column.label}: {found.status}: {why}"))
@@ -336,7 +341,7 @@ def _fits(result: Result, wanted: Here, params: dict[str, Value]) -> bool:
 
 
 def _tells(result: Result) -> bool:
-    return bool(result.n or result.figures or result.tables)
+    return bool(result.n or result.missed or result.figures or result.tables)
 
 
 def _found(wanted: Here, results: Sequence[Result], today: _Today, unit: str | None) -> Found:
@@ -350,12 +355,14 @@ def _found(wanted: Here, results: Sequence[Result], today: _Today, unit: str | N
     if values and not any(_measures(show) for show in wanted.show):  # only how it was run
         return Found(status="ok", values=values)
     worst = max(results, key=lambda result: GRAVITY.index(result.status))
+    misses = [result.missed for result in telling if result.missed is not None]
     spans = [span for result in telling if (span := result.section_s) is not None]
     return Found(
         status=worst.status,
         reason=worst.reason,
         values=values,
         n=sum(result.n for result in telling),
+        missed=sum(misses) if misses else None,
         results=len(telling),
         load=results[0].load,
         section_s=(min(spans), max(spans)) if spans else None,
@@ -411,7 +418,8 @@ def _statistic(name: str, results: Sequence[Result], unit: str | None) -> Shown:
     units = {result.unit for result in results}
     if len(units) != 1:
         return Shown(value=None)
-    return _converted([getattr(pooled(results), name)], units.pop(), unit)
+    value = getattr(pooled([whole(result) for result in results]), name)
+    return _converted([value], units.pop(), unit)
 
 
 def _figure(names: Sequence[str], results: Sequence[Result], unit: str | None) -> Shown:

@@ -31,5 +31,18 @@ def measurements(*targets: str) -> Callable[[str], Iterator[Run]]:
     return past
 
 
+def before(run: Run) -> Iterator[Run]:
+    """Yield the stored runs of the target of a run that are older and have a bench of it.
+
+    The newest come first.
+    """
+    benches = {result.bench for result in run.results}
+    for entry in reversed(entries()):
+        older = entry.target == run.target.name and entry.created <= run.created
+        if older and entry.ok and benches.intersection(entry.benches.split()):
+            with suppress(UsageError):  # it may be from another version, or just deleted
+                yield load(runs() / entry.run_id)
+
+
 def _is(bench: str, name: str) -> bool:
     return name.startswith(bench) if bench.endswith(".") else name == bench

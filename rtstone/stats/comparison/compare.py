@@ -26,6 +26,7 @@ from rtstone.stats.comparison.conditions import (
     value,
 )
 from rtstone.stats.comparison.judge import Content, Judge
+from rtstone.stats.comparison.scatter import Past, scatter
 from rtstone.stats.comparison.systems import System, session, systems
 from rtstone.wire.records import Bench
 
@@ -49,17 +50,20 @@ class _Place(NamedTuple):
     result: Result
 
 
-def compare(named: Sequence[Run | Sequence[Run]], floor: Sequence[Run] = ()) -> Comparison:
+def compare(
+    named: Sequence[Run | Sequence[Run]], floor: Sequence[Run] = (), past: Past | None = None
+) -> Comparison:
     """Return the comparison of two systems or more, with verdicts.
 
     Several runs of one system are given as a list.  ``floor``: runs of one system that show how far
-    single runs scatter.  Raises UsageError if the runs cannot be compared.
+    single runs scatter.  Without it, those that ``past`` returns do, if they are of the same target
+    under the same conditions.  Raises UsageError if the runs cannot be compared.
     """
-    return compare_with_results(named, floor)[0]
+    return compare_with_results(named, floor, past)[0]
 
 
 def compare_with_results(
-    named: Sequence[Run | Sequence[Run]], floor: Sequence[Run] = ()
+    named: Sequence[Run | Sequence[Run]], floor: Sequence[Run] = (), past: Past | None = None
 ) -> tuple[Comparison, list[list[list[Result]]]]:
     """Return the comparison, and the results behind each row by column.  Raises UsageError."""
     runs = [run for one in named for run in ([one] if isinstance(one, Run) else one)]
@@ -76,8 +80,9 @@ def compare_with_results(
     if not any(sum(cell is not None for cell in row.cells) > 1 for row in table.rows):
         raise UsageError(_apart(table, found))
     equal, differences = circumstances(found)
-    contents = table.contents(floor)
-    effects, rules = Judge(found, floor).verdicts(contents)
+    stored = scatter(found, past) if past and not floor else []
+    contents = table.contents(floor or stored)
+    effects, rules = Judge(found, floor, stored).verdicts(contents)
     behind = [[list(chain(*runs)) for runs in content.columns] for content in contents]
     comparison = Comparison(
         columns=[system.column() for system in found],

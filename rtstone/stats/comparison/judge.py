@@ -31,10 +31,13 @@ class Content(NamedTuple):
 class Judge:
     """Judges the cases of a comparison, and says what the verdicts are based on."""
 
-    def __init__(self, systems: Sequence[System], floor: Sequence[Run]) -> None:
-        """Raises UsageError if ``floor`` is of no use."""
+    def __init__(
+        self, systems: Sequence[System], floor: Sequence[Run], stored: Sequence[Run] = ()
+    ) -> None:
+        """Raises UsageError if ``floor`` is of no use; ``stored``: used if there is none."""
         self._systems = systems
-        self._floor = floor
+        self._floor = floor or stored
+        self._stored = stored
         runs = [run for system in systems for run in system.runs]
         sides = [{run.turn.side for run in s.runs if run.turn} for s in systems]
         self._session = session(runs) if sides == [{"A"}, {"B"}] else None
@@ -124,9 +127,11 @@ class Judge:
                 " for a seed" if self._single_seeds() else ""
             )
         if self._floor:
-            return (
-                f"from {len(self._floor)} further runs: {', '.join(r.run_id for r in self._floor)}"
-            )
+            ids = [run.run_id for run in self._floor]
+            told = f"further runs: {', '.join(ids)}"
+            if self._stored:
+                told = f"stored runs under the same conditions: {ids[0]} to {ids[-1]}"
+            return f"from {len(ids)} {told}"
         if several := [s.label for s in self._systems if len(s.runs) > 1]:
             return f"from the scatter of the runs of {' and '.join(several)}"
         return (
@@ -153,9 +158,10 @@ class Judge:
                     "them in turn"
                 )
             elif self._floor and _span([*runs, *system.runs]) > _span(self._floor):
+                of = "the noise floor" if self._stored else "--floor"
                 yield (
                     f"{names[0]} and {names[1]} were run further apart in time than the runs of "
-                    "--floor, which may scatter less for that reason"
+                    f"{of}, which may scatter less for that reason"
                 )
 
 

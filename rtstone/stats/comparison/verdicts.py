@@ -297,7 +297,7 @@ def _part(case: JudgedCase, part: Part, statistics: Sequence[str]) -> _Effect:
         turning = True
     if turning and part == "median":  # of the wake-ups that there were
         value = partial(_seen, MEDIAN)
-        sides = _sides(case, value, part, MEDIAN)
+        sides = _sides(case, value, part, MEDIAN, observed=True)
         return _Effect(case, part, MEDIAN, sides, samples, value=value)
     if turning:
         why = f"too few stalls: each decides the {LABELS[statistics[-1]]} of its run"
@@ -329,8 +329,13 @@ def _sides(
     value: Callable[[Sequence[Result]], float | None],
     part: Part,
     statistic: str,
+    *,
+    observed: bool = False,
 ) -> Sides | None:
-    """Return the values of both sides, as logarithms if possible; None if a side has none."""
+    """Return the values of both sides, as logarithms if possible; None if a side has none.
+
+    ``observed``: without missed activations.
+    """
     first, other, noise = (
         [value(results) if results else None for results in runs]
         for runs in (case.first.runs, case.other.runs, case.noise)
@@ -346,7 +351,7 @@ def _sides(
         first, other, noise = map(_logarithms, (first, other, noise))
     return Sides(
         first, other, ratio, case.paired, part != "median", exact, resolution,
-        _scatter([there(noise)]), _within(case, statistic, ratio),
+        _scatter([there(noise)]), _within(case, statistic, ratio, observed=observed),
         counted=case.first.counted and case.other.counted,
     )  # fmt: skip
 
@@ -425,7 +430,7 @@ def _step(tick: float, values: Sequence[float], ratio: bool) -> float:
 
 
 def _within(
-    case: JudgedCase, statistic: str, ratio: bool
+    case: JudgedCase, statistic: str, ratio: bool, *, observed: bool
 ) -> Callable[[float], Interval | None] | None:
     """Return the interval of other - first from the samples themselves, at a level.
 
@@ -434,14 +439,15 @@ def _within(
     """
     sets = [[r for results in side.runs for r in results] for side in (case.first, case.other)]
     several = all(sum(map(bool, side.runs)) > 1 for side in (case.first, case.other))
-    lossy = any(result.missed for results in sets for result in results)
+    lossy = not observed and any(result.missed for results in sets for result in results)
     if statistic in (VALUE, MAXIMUM) or several or not (lossy or _shorter(sets, case)):
         return None
 
     def interval(level: float) -> Interval | None:
-        from rtstone.assemble.estimates import estimate_whole
+        from rtstone.assemble.estimates import estimate, estimate_whole
 
-        found = [estimate_whole(results, statistic, level) for results in sets]
+        of = estimate if observed else estimate_whole
+        found = [of(results, statistic, level) for results in sets]
         first, other = found
         if first is None or other is None:
             return (-inf, inf) if lossy else None
