@@ -21,7 +21,7 @@ MARGIN = 0.02  # ratios within 1 ± MARGIN are no difference
 WIDEST = 0.10  # widest margin for any noise floor, or "no difference" would mean too little
 EPISODE = 2.0  # a single run may be this many times as far off as any other was seen to be
 UNKNOWN = 3.0  # if the noise is unknown, it is assumed to change a median by up to 1 + this
-LOST = 1.0  # what a run does at its start loses or saves at most so many % of its activations
+LOST = 1.0  # a run's start, or a bad moment of it, loses at most so many % of its activations
 NO_FLOOR = "noise floor unknown"  # the reason of single runs
 _EDGE = 0.01  # share of the margin; a verdict closer to its edge is not worth more samples
 _NEAR = 1.02  # precision of a predicted number of samples
@@ -137,7 +137,10 @@ def judge(sides: Sides, alpha: float, better: int) -> Judged:
     judged = Judged(estimate.centre, interval, floor, verdict, estimate.basis, estimate.runs)
     few = _few(estimate, alpha)
     state = LOST if sides.losses else _unknown_floor(sides)
-    if verdict in ("better", "worse") and few and not _beyond(interval, state):
+    alone = sides.losses and estimate.basis == "single"  # a bad moment may have hit a single run
+    if verdict in ("better", "worse") and (few or alone) and not _beyond(interval, state):
+        if not few:
+            return judged._replace(verdict="inconclusive", reason="within what a moment may lose")
         return _short_of_runs(judged, few)
     return judged if verdict != "inconclusive" else _lacking(sides, judged, estimate, alpha)
 

@@ -251,13 +251,15 @@ def _of_stalls(sets: Sequence[Sequence[Result]]) -> Callable[[float], Interval |
         first, other = (missed(results) for results in sets)
         if first is None or other is None:
             return None
-        return _mover(
-            _in_percent(first, level, other.size),
-            _in_percent(other, level, first.size),
-            ratio=False,
-        )
+        return _of_shares(first, other, level)
 
     return interval
+
+
+def _of_shares(first: Missed, other: Missed, level: float) -> Interval | None:
+    """Return the interval of the difference of two shares missed, in %."""
+    ends = _in_percent(first, level, other.size), _in_percent(other, level, first.size)
+    return _mover(*ends, ratio=False)
 
 
 def _in_percent(of: Missed, level: float, size: float) -> tuple[float, float, float]:
@@ -450,7 +452,8 @@ def _within(
         found = [of(results, statistic, level) for results in sets]
         first, other = found
         if first is None or other is None:
-            return (-inf, inf) if lossy else None
+            unsure = [r for of, rs in zip(found, sets, strict=True) if of is None for r in rs]
+            return (-inf, inf) if lossy and any(r.missed for r in unsure) else None
         return _mover(first[:3], other[:3], ratio)
 
     return interval

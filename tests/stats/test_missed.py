@@ -1,0 +1,286 @@
+"""Missed activations are an effect of a comparison: what a stall hides is in no sample."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+import pytest
+from msgspec import structs
+from rich.console import Console
+
+from rtstone.assemble.omitted import Missed, has_room
+from rtstone.documents.comparison import Comparison, Effect
+from rtstone.documents.run import Result, Run, Turn
+from rtstone.report.comparison.text import comparison_lines
+from rtstone.report.run.loads import by_load
+from rtstone.stats.comparison.compare import compare
+from rtstone.stats.comparison.effects import LOST, Noise, Sides, judge, width
+from rtstone.stats.comparison.loads import compare_loads
+from rtstone.stats.comparison.verdicts import _of_shares
+from rtstone.stats.evaluate import evaluate_run
+from rtstone.stats.trend.baseline import gate
+from tests.chance import Sequential
+from tests.report.synthetic import compose
+from tests.stats.lab import lab
+from tests.stats.lab import result as counted_result
+from tests.stats.lossy import lossy, quiet, result, without_losses
+from tests.stats.periodic import measured
+from tests.stats.runs import run
+
+QUIET = [quiet(number) for number in range(6)]
+LOSSY = [lossy(number) for number in range(5)]
+
+
+def effect(comparison: Comparison, part: str = "missed") -> Effect:
+    (found,) = [e for row in comparison.rows for e in row.effects if e.part == part]
+    return found
+
+
+def text(comparison: Comparison, width: int = 100) -> str:
+    console = Console(width=width)
+    with console.capture() as captured:
+        console.print(*comparison_lines(comparison, width, True), sep="\n")
+    return " ".join(captured.get().split())
+
+
+# ---- systems that differ in nothing else --------------------------------------------------------
+
+
+def test_three_runs_against_three_show_the_loss() -> None:
+    found = compare([QUIET[:3], LOSSY[:3]])
+    told = effect(found)
+    assert (told.verdict, told.basis, told.statistic) == ("worse", "runs", "missed")
+    assert told.difference == pytest.approx(30.8, abs=0.5)
+    assert told.values == (0.0, pytest.approx(30.8, abs=0.5))
+    assert told.difference_ci95
+    assert LOST < told.difference_ci95[0] < 31 < told.difference_ci95[1]
+    assert effect(compare([LOSSY[:3], QUIET[:3]])).verdict == "better"
+    (row,) = found.rows
+    assert [(c and c.missed, c and c.corrected) for c in row.cells] == [
+        (0, False), (pytest.approx(9250, abs=150), True),
+    ]  # fmt: skip
+    words = text(found)
+    assert words.startswith("local (lossy-0)" if "(lossy-0)" in words[:20] else words[:1])
+    assert "missed 31% of its activations, local" in words.partition(". ")[0]
+    assert "(31%)" in words  # in the table
+
+
+def test_without_the_losses_nothing_differs() -> None:
+    """The samples alone do not tell: the test above fails if they are all that is read."""
+    bare = [without_losses(one) for one in LOSSY[:3]]
+    found = compare([QUIET[:3], bare])
+    assert found.rules
+    assert found.rules.tally.different == 0
+    assert all(e.part != "missed" for row in found.rows for e in row.effects)
+
+
+def test_pairs_show_it_too_and_each_pair_alone_is_not_certain() -> None:
+    def turn(one: Run, side: str, pair: int) -> Run:
+        return structs.replace(one, turn=Turn(session="s", side=side, pair=pair))  # type: ignore[arg-type]
+
+    runs = [turn(one, "A", n) for n, one in enumerate(QUIET[:5])]
+    runs += [turn(one, "B", n) for n, one in enumerate(LOSSY[:5])]
+    found = compare(runs)
+    told = effect(found)
+    assert (told.verdict, told.basis, told.runs) == ("worse", "pairs", 10)
+    assert found.rules
+    assert [pair.tally.no_difference for pair in found.rules.pairs] == [0] * 5
+
+
+def test_a_single_pair_tells_the_loss_and_that_one_run_each_proves_nothing() -> None:
+    found = compare([QUIET[0], LOSSY[0]])
+    told = effect(found)
+    assert (told.verdict, told.reason) == ("inconclusive", "noise floor unknown")
+    assert found.rules
+    assert found.rules.tally.no_difference == 0
+    first = text(found).partition(". ")[0]
+    assert "missed 24% of its activations" in first
+    assert "not certain: noise floor unknown" in first
+
+
+def test_a_known_floor_makes_a_single_pair_certain_only_of_what_stalls_can_tell() -> None:
+    floor = [structs.replace(one, run_id=f"floor-{n}") for n, one in enumerate(QUIET[1:])]
+    told = effect(compare([QUIET[0], LOSSY[2]], floor))
+    assert (told.verdict, told.reason) == ("inconclusive", "too few stalls")
+
+
+def test_a_tail_that_each_stall_decides_is_not_judged() -> None:
+    tail = effect(compare([QUIET[:3], LOSSY[:3]]), "tail")
+    assert (tail.verdict, tail.ratio) == ("inconclusive", None)
+    assert tail.reason == "too few stalls: each decides the p99 of its run"
+
+
+def test_a_percentile_with_room_for_many_stalls_includes_them() -> None:
+    short = tuple(0.02 for _ in range(3))  # one in 500 samples is late, 2% of a second each
+    assert has_room("p50", [result(1, short)])
+    assert not has_room("p99", [result(1, short)])
+    # 24 stalls of 21 activations (20, and one by the edge of a bucket) fill half of 1008.
+    for due, room in ((1010, True), (1000, False)):
+        own = np.full(due, 5000.0)
+        one = measured(own, np.array([[0.1, 0.12]]))[0]
+        assert has_room("p50", [one]) is room
+
+
+def test_the_page_has_a_column_and_says_so_first() -> None:
+    page = compose([*QUIET[:1], *LOSSY[:1]])
+    assert "missed 24% of its activations" in page
+    assert 'data-name="local (lossy-0) missed"' in page or "missed</th>" in page
+
+
+def test_loads_of_one_run_are_compared_by_what_they_lose_too() -> None:
+    """In the lab, where numbers repeat, a load that only loses activations is worse."""
+
+    def under(load: str, missed: int) -> Result:
+        one = counted_result("dk.nanosleep", [5000.0] * 2000, load=load)
+        return structs.replace(one, missed=missed)
+
+    one = lab("linux-6.1", [under("none", 0), under("exit", 700)])
+    matrix = compare_loads(one)
+    assert matrix
+    (case,) = matrix.cases
+    cell = case.cells[1]
+    assert cell and cell.effect
+    assert (cell.effect.part, cell.effect.verdict) == ("missed", "worse")
+    told = by_load(evaluate_run(one))
+    assert told
+    shown = told.cases[0].cells[1]
+    assert shown and shown.changed and shown.strength == 1.0
+    assert shown.verdict == "- worse, missed +25.9 points"
+
+
+def test_a_system_that_lost_all_is_a_row() -> None:
+    names = ("min", "mean", "sd", "p50", "p90", "p99", "p999", "p9999", "max", "corrected")
+    none = dict.fromkeys(names)
+    one = structs.replace(result(1), n=0, missed=10_000, histogram=[], **none)
+    gone = [run([one], f"gone-{n}", minute=30 + n) for n in range(3)]
+    told = effect(compare([QUIET[:3], gone]))
+    assert (told.verdict, told.difference) == ("inconclusive", 100.0)
+    assert "10 000 (100%)" in text(compare([QUIET[0], gone[0]]))
+
+
+def test_equal_histograms_do_not_hide_what_was_missed() -> None:
+    """Of several seeds, equal samples were taken for a repetition whatever they had missed."""
+
+    def seeds(name: str, missed: int) -> list[Run]:
+        one = structs.replace(counted_result("dk.nanosleep", [5000.0] * 1000), missed=missed)
+        return [lab(name, [one], seed=seed) for seed in (1, 2, 3)]
+
+    found = compare([*seeds("a", 0), *seeds("b", 500)])
+    assert (effect(found).verdict, effect(found).basis) == ("inconclusive", "runs")
+
+
+# ---- the gate against earlier runs --------------------------------------------------------------
+
+
+def test_the_gate_fails_what_lost_activations() -> None:
+    checks = {check.what: check for check in gate(LOSSY[2], QUIET[:5], "x").checks}
+    assert checks["missed"].verdict == "failed"
+    assert (checks["missed"].unit, checks["missed"].limit) == ("%", "not worse")
+    assert checks["missed"].observed == pytest.approx(36, abs=0.5)
+    assert checks["missed"].reason == "+36 points against the earlier runs"
+    assert checks["p99"].verdict == "inconclusive"
+
+
+def test_the_gate_does_not_pass_what_too_few_stalls_leave_open() -> None:
+    one = run([result(50, (1.0,))], "once", minute=40)
+    made = gate(one, QUIET[:5], "x")
+    checks = {check.what: check for check in made.checks}
+    assert (made.verdict, checks["missed"].verdict) == ("inconclusive", "inconclusive")
+    assert checks["missed"].reason == "+9.99 points against the earlier runs: too few stalls"
+
+
+def test_the_gate_passes_what_nobody_lost_and_says_so() -> None:
+    made = gate(QUIET[5], QUIET[:5], "x")
+    assert made.verdict == "passed"
+    (missed,) = [check for check in made.checks if check.what == "missed"]
+    assert (missed.verdict, missed.observed) == ("passed", 0.0)
+
+
+# ---- systems that do not differ -----------------------------------------------------------------
+
+
+def drawn(rng: np.random.Generator, often: float, spread: float) -> Missed:
+    """Draw what a run of 10 000 activations misses; ``spread``: of how often, from run to run."""
+    sizes = 3 * rng.lognormal(0, 1, rng.poisson(often * rng.lognormal(0, spread))).round() + 1
+    total, squares = int(sizes.sum()), float((sizes**2).sum())
+    return Missed(total, 10_000, total**2 / squares if total else 0.0)
+
+
+def side(runs: list[Missed]) -> Missed:
+    total = [sum(getattr(one, name) for one in runs) for name in Missed._fields]
+    return Missed(*total)
+
+
+@pytest.mark.simulation
+@pytest.mark.parametrize(("often", "spread"), [(0.5, 0.0), (3.0, 0.7), (30.0, 0.7), (300.0, 1.0)])
+def test_equal_systems_with_stalls_are_seldom_called_different(often: float, spread: float) -> None:
+    """In three runs against three, in a single one against five, and in pairs."""
+    rng = np.random.default_rng(1)
+    ways = {name: Sequential(fine=0.05, wrong=0.12) for name in ("runs", "gate", "pairs")}
+    for _ in range(3000):
+        runs = [drawn(rng, often, spread) for _ in range(10)]
+        for way, first, other in (("runs", runs[:3], runs[3:6]), ("gate", runs[:5], runs[5:6]),
+                                  ("pairs", runs[:5], runs[5:])):  # fmt: skip
+            a, b = side(first), side(other)
+            shares = [[100 * one.rate for one in of] for of in (first, other)]
+            sides = Sides(
+                *shares, ratio=False, paired=way == "pairs", losses=True,
+                within=lambda level, a=a, b=b: _of_shares(a, b, level),
+            )  # fmt: skip
+            told = judge(sides._replace(envelope=width(sides)), 0.04, -1)
+            ways[way].take(told.verdict in ("better", "worse"))
+        if all(way.decided for way in ways.values()):
+            break
+    assert {way.verdict for way in ways.values()} == {"fine"}, ways
+
+
+# ---- the rule, by numbers -----------------------------------------------------------------------
+
+
+def test_sides_that_lose_scatter_alike_and_stalls_widen_the_interval() -> None:
+    """Pooled scatter: s² = (2·4 + 2·0)/4 = 2, se = √(2·(1/3 + 1/3)) = 2/√3; t(4; 95%) = 2.776."""
+    sides = Sides([10.0, 12.0, 14.0], [30.0, 30.0, 30.0], False, losses=True)
+    judged = judge(sides, 0.05, -1)
+    half = 2.7764451 * (4 / 3) ** 0.5
+    assert judged.interval == pytest.approx((18 - half, 18 + half))
+    assert (judged.verdict, judged.basis, judged.runs) == ("worse", "runs", 6)
+    wide = judge(sides._replace(within=lambda _: (-1.0, 19.0)), 0.05, -1)
+    assert wide.interval == pytest.approx((-1.0, 18 + half))
+    assert wide.verdict == "inconclusive"
+
+
+def test_what_runs_do_at_their_start_loses_at_most_so_much() -> None:
+    """Two sides of two runs may be in two states by chance; beyond LOST points that is none."""
+    noise = Noise(0.0, 20, 20, 0.0)
+    for low, verdict in ((LOST + 0.1, "worse"), (LOST - 0.1, "inconclusive")):
+        sides = Sides([0.0, 0.0], [low, low], False, losses=True)
+        assert judge(sides, 0.01, -1).verdict == verdict
+        single = Sides([0.0], [low], False, losses=True, noise=noise)
+        assert judge(single, 0.01, -1).verdict == verdict
+    assert LOST == 1.0
+
+
+def test_the_interval_of_a_share_is_that_of_its_stalls() -> None:
+    """Byar's limits of 9 events at 95%: 4.12 and 17.08; of none, 3.67 (Rothman, Boice 1982)."""
+    told = Missed(omitted=900, due=10_000, stalls=9)
+    low, high = told.interval_at(0.95)
+    assert (low, high) == told.interval
+    assert (low, high) == pytest.approx((0.0411, 0.1708), abs=1e-4)
+    none = Missed(omitted=0, due=10_000, stalls=0)
+    assert none.interval_at(0.95, 100) == pytest.approx((0.0, 0.0367), abs=1e-4)
+    assert none.interval_at(0.95)[1] == pytest.approx(0.0367 / 100, abs=1e-6)
+
+
+def test_a_single_pair_takes_its_noise_from_others_and_its_stalls_from_itself() -> None:
+    noise = Noise(0.0, 5, 6, 0.0)
+    sides = Sides([0.0], [20.0], False, losses=True, noise=noise, within=lambda _: (2.0, 60.0))
+    assert judge(sides, 0.01, -1).interval == pytest.approx((2.0, 60.0))
+    assert judge(sides, 0.01, -1).verdict == "worse"
+    assert judge(sides._replace(within=lambda _: (-2.0, 60.0)), 0.01, -1).reason == "too few stalls"
+
+
+def test_the_document_has_what_was_missed() -> None:
+    made = msgspec.json.decode(msgspec.json.encode(compare([QUIET[0], LOSSY[0]])))
+    (row,) = made["rows"]
+    assert [cell["missed"] for cell in row["cells"]] == [0, LOSSY[0].results[0].missed]
+    assert [e["part"] for e in row["effects"]] == ["median", "tail", "missed"]
