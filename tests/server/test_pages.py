@@ -10,8 +10,10 @@ from time import time
 
 import msgspec
 import pytest
+from msgspec import structs
 
 from rtstone.documents.campaign import CampaignState, Counts
+from rtstone.documents.run import Run
 from rtstone.documents.server import Overview, Projects, Search, SeriesList, SeriesView
 from rtstone.server.background import Background
 from rtstone.server.pages import queries
@@ -19,6 +21,7 @@ from rtstone.server.places import Places
 from rtstone.server.settings import Settings
 from tests.server.conftest import BEGUN, DAY, Copied
 from tests.server.serving import Served, serving
+from tests.stats.lossy import lossy, quiet
 
 NOW = (time() - BEGUN) / DAY
 EVIL = "<img src=x onerror=alert(1)>\"'&{{7*7}}"
@@ -213,6 +216,28 @@ def test_runs_are_compared(served: Served, copied: Copied) -> None:
     page(served, "/p/main/compare?run=a-0", 400)
     page(served, "/p/main/compare?" + "&".join(9 * ["run=a-0"]), 400)
     page(served, "/p/main/compare?run=a-0&run=a-9", 404)
+
+
+def test_a_comparison_says_that_activations_were_lost(
+    served: Served, copied: Copied, places: Places
+) -> None:
+    """The two systems differ in nothing else."""
+    for place, one in enumerate([*map(quiet, range(3)), *map(lossy, range(3))]):
+        path = copied(one.run_id, day=NOW - 6 + place, target="board")
+        document = path / "run.json"
+        stored = msgspec.json.decode(document.read_bytes(), type=Run)
+        machine = structs.replace(stored.target, name="ssh:board", detail={})
+        made = structs.replace(
+            stored, results=one.results, clock=one.clock, target=machine, conditions={}
+        )
+        document.write_bytes(msgspec.json.encode(made))
+    served.settled()
+    names = "run=quiet-0,quiet-1,quiet-2&run=lossy-0,lossy-1,lossy-2"
+    told = page(served, f"/p/main/compare?{names}")
+    assert "missed 31% of its activations" in " ".join(told.text.split())
+    found = served.client.get(f"/p/main/compare.json?{names}").json()
+    (effect,) = [e for row in found["rows"] for e in row["effects"] if e["part"] == "missed"]
+    assert (effect["verdict"], effect["basis"]) == ("worse", "runs")
 
 
 # ---- search -------------------------------------------------------------------------------------

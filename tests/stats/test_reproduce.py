@@ -11,7 +11,7 @@ from msgspec import structs
 
 from rtstone import published
 from rtstone.documents.reproduction import Cell, Found, Printed, Reproduction, Table
-from rtstone.documents.run import Result, Run
+from rtstone.documents.run import Distribution, Result, Run
 from rtstone.errors import UsageError
 from rtstone.inputs import parameters as benches
 from rtstone.inputs import suite
@@ -408,3 +408,19 @@ def test_an_incomplete_result_keeps_its_number_and_its_mark(some: Run) -> None:
 def test_a_run_named_twice_is_refused(some: Run) -> None:
     with pytest.raises(UsageError, match="named twice"):
         reproduce("gutsalov", [some, some])
+
+
+def test_missed_activations_are_counted_in_and_told(some: Run) -> None:
+    omitted = Distribution(
+        n=150, min=1000.0, mean=4500.0, sd=1.0, max=9000.0, histogram=[(2500.0, 100), (8500.0, 50)]
+    )
+    lossy = _result(missed=50, corrected=omitted)
+    document = reproduce("gutsalov", [structs.replace(some, results=[lossy])]).document
+    cell = _column(document, "Table 3", "local")[0]
+    assert cell.here
+    assert (cell.here.n, cell.here.missed) == (100, 50)
+    assert cell.here.values[0].value == 4.5
+    table = next(table for table in document.tables if table.title.startswith("Table 3"))
+    told = [table.footnotes[number - 1] for number in cell.notes]
+    assert told == ["local: missed 50 of 150 activations, which the statistics include"]
+    assert _create(some, _result()).missed is None
