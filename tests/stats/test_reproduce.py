@@ -412,7 +412,17 @@ def test_a_run_named_twice_is_refused(some: Run) -> None:
 
 def test_missed_activations_are_counted_in_and_told(some: Run) -> None:
     omitted = Distribution(
-        n=150, min=1000.0, mean=4500.0, sd=1.0, max=9000.0, histogram=[(2500.0, 100), (8500.0, 50)]
+        n=150,
+        min=1000.0,
+        mean=4500.0,
+        sd=1.0,
+        p50=2500.0,
+        p90=8500.0,
+        p99=None,
+        p999=None,
+        p9999=None,
+        max=9000.0,
+        histogram=[(2500.0, 100), (8500.0, 50)],
     )
     lossy = _result(missed=50, corrected=omitted)
     document = reproduce("gutsalov", [structs.replace(some, results=[lossy])]).document
@@ -420,7 +430,7 @@ def test_missed_activations_are_counted_in_and_told(some: Run) -> None:
     assert cell.here
     assert (cell.here.n, cell.here.missed) == (100, 50)
     assert cell.here.values[0].value == 4.5
-    table = next(table for table in document.tables if table.title.startswith("Table 3"))
+    table = next(table for table in document.tables if table.id == "Table 3")
     told = [table.footnotes[number - 1] for number in cell.notes]
     assert told == ["local: missed 50 of 150 activations, which the statistics include"]
     assert _create(some, _result()).missed is None
