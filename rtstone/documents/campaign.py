@@ -40,7 +40,8 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True):
     """A result over the runs of a cell; each statistic from its least to its greatest value.
 
     ``title``: the case and its series.  ``runs``: in how many it is valid.  ``n``: all samples.
-    Percentiles are each run's own, never averaged; ``max`` is the largest of all.
+    Percentiles are each run's own, never averaged, and include missed activations; ``max`` is the
+    largest of all.  ``missed``: activations missed in all of them, None if they are not counted.
     """
 
     title: str
@@ -51,6 +52,7 @@ class Spread(msgspec.Struct, frozen=True, kw_only=True):
     p50: tuple[Number, Number] | None = None
     p99: tuple[Number, Number] | None = None
     max: Number | None = None
+    missed: Natural | None = None
 
 
 class Judged(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,8 +10,12 @@ import pytest
 from msgspec import structs
 
 import rtstone
-from rtstone.documents.run import Run
+from rtstone.documents.run import Run, Target
 from rtstone.pytest_plugin import Compared, Runner
+from rtstone.stats.comparison.scatter import scatter
+from rtstone.stats.comparison.systems import System
+from rtstone.store.past import before
+from rtstone.wire.records import Loaded
 from tests.cli.test_check import stored
 from tests.conftest import Cli
 from tests.stats.lossy import lossy, quiet
@@ -90,7 +94,7 @@ def test_two_runs_take_their_floor_from_older_runs_under_the_same_conditions(cli
     assert "between" in first
     assert "is possible" in " ".join(first.split())
     assert floor_of(cli, names[0], names[1]).startswith("unknown")
-    assert floor_of(cli, ",".join(names[:3]), ",".join(names[3:6])).startswith("from the scatter")
+    assert floor_of(cli, ",".join(names[3:6]), ",".join(names[6:9])).startswith("from the scatter")
     chosen = ",".join(names[:4])
     assert floor_of(cli, "last~1", "last", "--floor", chosen).startswith("from 4 further runs")
 
@@ -125,3 +129,29 @@ def test_runs_between_and_after_those_compared_are_no_noise_floor(cli: Cli) -> N
     names = keep(*(quiet(number) for number in range(6)))
     assert floor_of(cli, names[1], names[5]).startswith("unknown")
     assert "from 2 stored runs" in floor_of(cli, names[2], names[5])
+    assert "from 2 stored runs" in floor_of(cli, names[5], names[2])
+
+
+def test_runs_of_another_target_or_under_a_load_set_differently_are_no_noise_floor(
+    cli: Cli,
+) -> None:
+    runs = [quiet(number) for number in range(5)]
+    keep(*runs[:3], structs.replace(runs[3], target=Target(name="ssh:other")))
+    assert [one.run_id for one in before(runs[4])] == ["quiet-2", "quiet-1", "quiet-0"]
+
+    def loaded(one: Run, rate: int) -> Run:
+        told = [Loaded(load=name, status="ok", params={"rate": rate if name == "b" else 1})
+                for name in "ab"]  # fmt: skip
+        return structs.replace(one, loads=told)
+
+    systems = [System(one.run_id, [loaded(one, 1)]) for one in runs[3:]]
+    alike = [loaded(one, 1) for one in runs[2::-1]]
+    assert [one.run_id for one in scatter(systems, lambda _: alike)] == [
+        "quiet-0", "quiet-1", "quiet-2",
+    ]  # fmt: skip
+    others = [
+        [loaded(one, 2) for one in alike],
+        [structs.replace(one, target=Target(name="ssh:other")) for one in alike],
+    ]
+    assert [scatter(systems, lambda _, past=past: past) for past in others] == [[], []]
+    assert scatter([System("both", runs[3:]), systems[0]], lambda _: alike) == []

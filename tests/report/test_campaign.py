@@ -12,8 +12,10 @@ from rtstone.errors import UsageError
 from rtstone.report.campaign.html import compose
 from rtstone.report.campaign.judge import MOST, judged
 from rtstone.report.campaign.text import causes, head
+from rtstone.units import count
 from tests.conftest import Cli
 from tests.report.synthetic import results, run
+from tests.stats.lossy import lossy, quiet
 
 
 def cell(**members: object) -> CampaignCell:
@@ -55,6 +57,18 @@ def test_the_verdict_on_a_cell_is_that_of_its_worst_run() -> None:
     (found,) = judged(state(cell(runs=["a"])), runs.__getitem__, ignore).cells
     assert found.judged
     assert found.judged.grade == "good"
+
+
+def test_percentiles_of_a_cell_include_what_was_missed_and_the_page_says_how_much() -> None:
+    runs = {"a": quiet(0), "b": lossy(0)}
+    told = judged(state(cell()), runs.__getitem__, ignore)
+    assert told.cells[0].judged
+    (spread,) = told.cells[0].judged.results
+    assert spread.missed == runs["b"].results[0].missed
+    assert spread.n == sum(one.results[0].n for one in runs.values())
+    assert spread.p99
+    assert spread.p99[0] < 20_000 < 500_000_000 < spread.p99[1]
+    assert f"<td>{count(spread.missed or 0)}</td></tr>" in compose(told)
 
 
 def test_only_the_newest_runs_are_judged_and_told() -> None:

@@ -15,7 +15,9 @@ from rtstone.report.comparison.text_verdicts import (
     interval,
     reason,
     repeating,
+    statistic,
     verdict_text,
+    weight,
 )
 from rtstone.report.parts.console import copied
 from rtstone.stats.comparison.compare import compare
@@ -62,6 +64,15 @@ def test_an_effect_in_words(members: dict[str, object], text: str) -> None:
     told = effect(**members)
     parts = (verdict_text(told), change(told, "ns"), interval(told, "ns"))
     assert " ".join(filter(None, parts)) == text
+
+
+def test_missed_activations_stand_before_any_ratio_the_most_first() -> None:
+    lost = [effect(part="missed", statistic="missed", difference=points) for points in (0.1, -30.0)]
+    ratios = [effect(ratio=1e9), effect(ratio=1e-9), effect()]
+    ordered = sorted([*ratios, *lost], key=lambda one: -weight(one))
+    assert ordered[:2] == lost[::-1]
+    told = lost[1]
+    assert (statistic(told), change(told, "ns")) == ("missed", "-30 points")
 
 
 def test_what_is_missing_is_told_with_two_digits() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any, Literal
+
 import msgspec
 import numpy as np
 import pytest
@@ -16,7 +19,7 @@ from rtstone.report.run.loads import by_load
 from rtstone.stats.comparison.compare import compare
 from rtstone.stats.comparison.effects import LOST, Noise, Sides, judge, width
 from rtstone.stats.comparison.loads import compare_loads
-from rtstone.stats.comparison.verdicts import _of_shares
+from rtstone.stats.comparison.verdicts import JudgedCase, Side, _of_shares, _within, judged
 from rtstone.stats.evaluate import evaluate_run
 from rtstone.stats.trend.baseline import gate
 from tests.chance import Sequential
@@ -60,7 +63,7 @@ def test_three_runs_against_three_show_the_loss() -> None:
         (0, False), (pytest.approx(9250, abs=150), True),
     ]  # fmt: skip
     words = text(found)
-    assert words.startswith("local (lossy-0)" if "(lossy-0)" in words[:20] else words[:1])
+    assert "- worse dk.periodic missed +31 points" in words
     assert "missed 31% of its activations, local" in words.partition(". ")[0]
     assert "(31%)" in words  # in the table
 
@@ -74,13 +77,18 @@ def test_without_the_losses_nothing_differs() -> None:
     assert all(e.part != "missed" for row in found.rows for e in row.effects)
 
 
-def test_pairs_show_it_too_and_each_pair_alone_is_not_certain() -> None:
-    def turn(one: Run, side: str, pair: int) -> Run:
-        return structs.replace(one, turn=Turn(session="s", side=side, pair=pair))  # type: ignore[arg-type]
+def in_pairs() -> list[Run]:
+    """Return the runs of both systems as if they had been taken in turn."""
+    sides: tuple[tuple[Literal["A", "B"], list[Run]], ...] = ("A", QUIET[:5]), ("B", LOSSY[:5])
+    return [
+        structs.replace(one, turn=Turn(session="s", side=side, pair=pair))
+        for side, runs in sides
+        for pair, one in enumerate(runs)
+    ]
 
-    runs = [turn(one, "A", n) for n, one in enumerate(QUIET[:5])]
-    runs += [turn(one, "B", n) for n, one in enumerate(LOSSY[:5])]
-    found = compare(runs)
+
+def test_pairs_show_it_too_and_each_pair_alone_is_not_certain() -> None:
+    found = compare(in_pairs())
     told = effect(found)
     assert (told.verdict, told.basis, told.runs) == ("worse", "pairs", 10)
     assert found.rules
@@ -96,6 +104,7 @@ def test_a_single_pair_tells_the_loss_and_that_one_run_each_proves_nothing() -> 
     first = text(found).partition(". ")[0]
     assert "missed 24% of its activations" in first
     assert "not certain: noise floor unknown" in first
+    assert "is possible" not in text(found)  # an interval of the samples alone says less than that
 
 
 def test_a_known_floor_makes_a_single_pair_certain_only_of_what_stalls_can_tell() -> None:
@@ -146,6 +155,15 @@ def test_loads_of_one_run_are_compared_by_what_they_lose_too() -> None:
     shown = told.cases[0].cells[1]
     assert shown and shown.changed and shown.strength == 1.0
     assert shown.verdict == "- worse, missed +25.9 points"
+
+
+def test_a_load_shows_the_samples_with_what_was_missed() -> None:
+    runs = [structs.replace(one.results[0], load=load) for load, one in
+            (("none", QUIET[0]), ("exit", LOSSY[0]))]  # fmt: skip
+    matrix = compare_loads(structs.replace(QUIET[0], results=runs))
+    assert matrix
+    cells = [cell for cell in matrix.cases[0].cells if cell]
+    assert [cell.whole.n for cell in cells] == [10_000, 10_000]
 
 
 def test_a_system_that_lost_all_is_a_row() -> None:
@@ -266,6 +284,7 @@ def test_the_interval_of_a_share_is_that_of_its_stalls() -> None:
     low, high = told.interval_at(0.95)
     assert (low, high) == told.interval
     assert (low, high) == pytest.approx((0.0411, 0.1708), abs=1e-4)
+    assert told.interval_at(0.99) == pytest.approx((0.0311, 0.2002), abs=1e-4)
     none = Missed(omitted=0, due=10_000, stalls=0)
     assert none.interval_at(0.95, 100) == pytest.approx((0.0, 0.0367), abs=1e-4)
     assert none.interval_at(0.95)[1] == pytest.approx(0.0367 / 100, abs=1e-6)
@@ -284,3 +303,97 @@ def test_the_document_has_what_was_missed() -> None:
     (row,) = made["rows"]
     assert [cell["missed"] for cell in row["cells"]] == [0, LOSSY[0].results[0].missed]
     assert [e["part"] for e in row["effects"]] == ["median", "tail", "missed"]
+
+
+# ---- what mutants showed to be untested ---------------------------------------------------------
+
+
+def case_of(first: list[list[Result]], other: list[list[Result]], **more: Any) -> JudgedCase:
+    sides = [Side(runs, 1.0, more.pop("counted", False), False) for runs in (first, other)]
+    return JudgedCase(0, "b", None, more.pop("better", -1), *sides, False, more.pop("noise", []))
+
+
+def test_a_loss_is_worse_whatever_is_better_in_the_unit_of_the_case() -> None:
+    runs = [[one.results for one in side] for side in (QUIET[:3], LOSSY[:3])]
+    effects, _ = judged([case_of(*runs, better=1)])
+    assert [e.verdict for e in effects[0] if e.part == "missed"] == ["worse"]
+
+
+def test_each_pair_alone_is_judged_by_its_own_stalls() -> None:
+    """Three stalls against none do not prove anything, however alike all other pairs are."""
+    found = compare(in_pairs())
+    assert found.rules
+    assert [pair.tally.different for pair in found.rules.pairs] == [0] * 5
+
+
+def test_the_median_that_few_stalls_decide_is_that_of_the_wake_ups_there_were() -> None:
+    median = effect(compare([QUIET[:3], LOSSY[:3]]), "median")
+    assert median.ratio == pytest.approx(1, abs=0.02)
+    corrected = LOSSY[0].results[0].corrected
+    assert corrected and corrected.p50
+    assert median.values
+    assert median.values[1] == pytest.approx(5000, rel=0.05)
+    assert median.values[1] < corrected.p50
+
+
+def test_stalls_of_the_noise_floor_decide_percentiles_too() -> None:
+    floor = [structs.replace(one, run_id=f"f-{n}") for n, one in enumerate(LOSSY[:3])]
+    tail = effect(compare(QUIET[:2], floor), "tail")
+    assert tail.reason == "too few stalls: each decides the p99 of its run"
+
+
+def test_equal_samples_do_not_repeat_if_not_as_many_were_missed() -> None:
+    def seeds(name: str, missed: int) -> list[Run]:
+        one = structs.replace(counted_result("dk.nanosleep", [5000.0, 5100.0] * 500), missed=missed)
+        return [lab(name, [one], seed=seed) for seed in (1, 2, 3)]
+
+    assert effect(compare([*seeds("a", 7), *seeds("b", 7)]), "median").basis == "exact"
+    assert effect(compare([*seeds("a", 0), *seeds("b", 7)]), "median").basis == "runs"
+
+
+def test_a_single_run_with_losses_is_as_uncertain_as_its_samples(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Even beside noise runs of the same length: a percentile at the edge of stalls jumps."""
+    noise = [one.results for one in QUIET[2:4]]
+    quiet_case = case_of([QUIET[0].results], [QUIET[1].results], noise=noise)
+    assert _within(quiet_case, "p50", True, observed=False) is None
+    short = [[result(1, (0.004, 0.004, 0.004))]]
+    lossy_case = case_of([QUIET[0].results], short, noise=noise)
+    interval = _within(lossy_case, "p50", True, observed=False)
+    assert interval
+    ends = interval(0.95)
+    assert ends
+    assert -0.1 < ends[0] < ends[1] < 0.1
+    assert _within(lossy_case, "p50", True, observed=True) is None
+    monkeypatch.setattr("rtstone.assemble.estimates.estimate_whole", lambda *_: None)
+    assert interval(0.95) == (-math.inf, math.inf)
+
+
+def test_losses_that_do_not_follow_from_the_samples_have_no_percentile() -> None:
+    one = result(1, (0.004,))
+    assert one.corrected
+    assert has_room("p50", [one])
+    wrong = structs.replace(one, missed=(one.missed or 0) + 900)
+    assert not has_room("p50", [wrong])
+    assert not has_room("p50", [one, wrong])
+
+
+def test_how_many_more_runs_settle_a_loss_follows_from_the_whole_interval() -> None:
+    """Half of it is 20 about 12: by the square root law (20 / 12)² = 2.78 times as many runs."""
+    sides = Sides([0.0, 0.0], [12.0, 12.0], False, losses=True, within=lambda _: (-8.0, 32.0))
+    told = judge(sides, 0.3, -1)
+    assert told.more == pytest.approx((20 / 12) ** 2)
+    assert told.reason == "about 4 more runs a side"
+
+
+def test_a_tail_that_is_not_judged_passes_the_gate_only_if_no_loss_is_open() -> None:
+    """A few stalls more put a p99 beyond four times the earlier one; so do those of a loss."""
+    short, longer = (0.03, 0.03, 0.03), (0.03, 0.04, 0.05)
+    before = [run([result(n, short)], f"b-{n}", minute=n) for n in range(5)]
+    made = {c.what: c for c in gate(run([result(9, longer)], "x", minute=9), before, "x").checks}
+    assert made["p99"].observed and made["p99"].observed > 4 * 10_000
+    assert (made["missed"].verdict, made["p99"].verdict) == ("passed", "passed")
+    lost = run([result(9, (1.0,))], "y", minute=9)
+    made = {c.what: c for c in gate(lost, QUIET[:5], "x").checks}
+    assert (made["missed"].verdict, made["p99"].verdict) == ("inconclusive", "inconclusive")

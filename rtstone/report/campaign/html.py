@@ -85,6 +85,7 @@ def _result(one: Spread) -> dict[str, str]:
         "p50": _range(one.p50, one.unit),
         "p99": _range(one.p99, one.unit),
         "max": "-" if one.max is None else quantity(one.max, one.unit),
+        "missed": "-" if one.missed is None else count(one.missed),
     }
 
 

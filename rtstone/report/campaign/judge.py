@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec import structs
 
+from rtstone.assemble.omitted import whole
 from rtstone.documents.campaign import CampaignCell, CampaignState, Judged, Spread
 from rtstone.documents.run import Run
 from rtstone.errors import RtstoneError
@@ -58,15 +59,18 @@ def _spreads(runs: Sequence[Run]) -> list[Spread]:
 
 
 def _spread(rows: Sequence[tuple[str, Run, int]]) -> Spread:
-    results = [run.results[place] for _, run, place in rows]
-    first = results[0]
+    seen = [run.results[place] for _, run, place in rows]
+    results = [whole(result) for result in seen]
+    misses = [result.missed for result in seen if result.missed is not None]
+    first = seen[0]
     under = "" if first.load == "none" else f", load {first.load}"
     return Spread(
         title=f"{rows[0][0]}{under}",
         bench=first.bench,
         unit=first.unit,
         runs=len({run.run_id for _, run, _ in rows}),
-        n=sum(result.n for result in results),
+        n=sum(result.n for result in seen),
+        missed=sum(misses) if misses else None,
         p50=_range([result.p50 for result in results]),
         p99=_range([result.p99 for result in results]),
         max=max((result.max for result in results if result.max is not None), default=None),

@@ -182,7 +182,7 @@ def _welch(first: Sequence[float], other: Sequence[float]) -> _Estimate:
         if part
     ]
     fewest = min(len(values) - 1 for values in (first, other) if len(values) > 1)
-    df = max(sum(parts) ** 2 / sum(degrees), fewest) if degrees else fewest
+    df = sum(parts) ** 2 / sum(degrees) if degrees else fewest
     runs = len(first) + len(other)
     return _Estimate(
         "runs", fmean(other) - fmean(first), sqrt(sum(parts)), df, sqrt(sum(squares)), runs, runs

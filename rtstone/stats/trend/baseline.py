@@ -72,10 +72,18 @@ def _checks(row: Row, label: str, *, enough: bool, n: int) -> Iterator[Check]:
         yield structs.replace(bare, reason=f"{cell.status}: {cell.reason or NO_REASON}")
         return
     missed = structs.replace(bare, what=MISSED, unit="%", observed=cell.missed_share)
+    lost = any(
+        effect.part == "missed" and _judged(effect, "%", enough=enough, n=n)[0] != "passed"
+        for effect in row.effects
+    )
     for effect in row.effects:
         of = missed if effect.part == "missed" else structs.replace(bare, what=effect.statistic)
         value = effect.values[1] if effect.values else None
         verdict, reason = _judged(effect, of.unit, enough=enough, n=n)
+        if verdict == "passed" and lost and effect.basis is None and _far(effect):
+            earlier = quantity((effect.values or (None,))[0], of.unit)
+            verdict = "inconclusive"
+            reason = f"{effect.reason}, and the earlier runs had {earlier}"
         yield structs.replace(of, verdict=verdict, reason=reason, observed=value)
     if cell.missed == 0 and not any(effect.part == "missed" for effect in row.effects):
         yield structs.replace(missed, verdict="passed")  # neither did the others miss any
@@ -89,8 +97,6 @@ def _judged(effect: Effect, unit: str, *, enough: bool, n: int) -> tuple[Verdict
         return "inconclusive", f"earlier runs: {n}; it takes {LEAST} to know how runs scatter"
     if effect.verdict == "inconclusive" and (_differs(effect) or _lost(effect)):
         return "inconclusive", f"{size} against the earlier runs: {effect.reason}"
-    if effect.basis is None and _far(effect):
-        return "inconclusive", f"{effect.reason}, and the earlier runs had {_earlier(effect, unit)}"
     return "passed", None
 
 
@@ -106,10 +112,6 @@ def _far(effect: Effect) -> bool:
     """Return whether a value that was not judged is further off than any unknown noise."""
     first, other = effect.values or (None, None)
     return first is not None and other is not None and other > (1 + UNKNOWN) * first
-
-
-def _earlier(effect: Effect, unit: str) -> str:
-    return quantity(effect.values[0] if effect.values else None, unit)
 
 
 def _lost(effect: Effect) -> bool:
