@@ -153,5 +153,10 @@ def test_runs_of_another_target_or_under_a_load_set_differently_are_no_noise_flo
         [loaded(one, 2) for one in alike],
         [structs.replace(one, target=Target(name="ssh:other")) for one in alike],
     ]
-    assert [scatter(systems, lambda _, past=past: past) for past in others] == [[], []]
+    for other in others:
+
+        def past(_: Run, other: list[Run] = other) -> list[Run]:
+            return other
+
+        assert scatter(systems, past) == []
     assert scatter([System("both", runs[3:]), systems[0]], lambda _: alike) == []

@@ -67,7 +67,8 @@ def test_percentiles_of_a_cell_include_what_was_missed_and_the_page_says_how_muc
     assert spread.missed == runs["b"].results[0].missed
     assert spread.n == sum(one.results[0].n for one in runs.values())
     assert spread.p99
-    assert spread.p99[0] < 20_000 < 500_000_000 < spread.p99[1]
+    assert spread.p99[0] < 20_000
+    assert spread.p99[1] > 500_000_000
     assert f"<td>{count(spread.missed or 0)}</td></tr>" in compose(told)
 
 

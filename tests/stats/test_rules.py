@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from math import expm1, log, log1p, sqrt
 from pathlib import Path
 
@@ -86,16 +87,20 @@ def test_an_interval_within_the_margin_is_no_difference() -> None:
         assert effects._verdict(sides, 0.0, judged.interval, 0.0, -1) == verdict
 
 
+def constant(interval: tuple[float, float], _: float) -> tuple[float, float]:
+    return interval
+
+
 # ---- an unknown noise floor ---------------------------------------------------------------------
 
 
 def test_without_a_noise_floor_medians_beyond_a_ratio_of_four_are_different() -> None:
     for low, verdict in ((4.01, "worse"), (3.99, "inconclusive")):
-        median = Sides([0.0], [log(6)], True, within=lambda _, low=low: (log(low), log(9)))
+        median = Sides([0.0], [log(6)], True, within=partial(constant, (log(low), log(9))))
         assert judge(median, 0.05, -1).verdict == verdict
         assert judge(median._replace(tail=True), 0.05, -1).verdict == "inconclusive"
         assert judge(median._replace(tail=True, counted=True), 0.05, -1).verdict == verdict
-        down = Sides([0.0], [-log(6)], True, within=lambda _, low=low: (-log(9), -log(low)))
+        down = Sides([0.0], [-log(6)], True, within=partial(constant, (-log(9), -log(low))))
         assert judge(down, 0.05, -1).verdict == verdict.replace("worse", "better")
     losses = Sides([0.0], [40.0], False, losses=True, tail=True, within=lambda _: (30.0, 50.0))
     assert judge(losses, 0.05, -1).reason == "noise floor unknown"
