@@ -152,6 +152,10 @@ def test_runs_of_another_target_or_under_a_load_set_differently_are_no_noise_flo
     others = [
         [loaded(one, 2) for one in alike],
         [structs.replace(one, target=Target(name="ssh:other")) for one in alike],
+        [
+            structs.replace(one, target=Target(name="local", detail={"machine": "x"}))
+            for one in alike
+        ],
     ]
     for other in others:
 
