@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -30,7 +31,7 @@ def keep(*runs: Run) -> list[str]:
     return [one.run_id for one in runs]
 
 
-def test_commands_and_programs_say_that_activations_were_lost(cli: Cli) -> None:
+def test_commands_and_programs_say_that_activations_were_lost(cli: Cli, tmp_path: Path) -> None:
     a, b = ",".join(keep(*QUIET[:3])), ",".join(keep(*LOSSY))
     told = cli("compare", a, b)
     assert "missed 31% of its activations" in " ".join(told.out.split()).partition(". ")[0]
@@ -41,15 +42,19 @@ def test_commands_and_programs_say_that_activations_were_lost(cli: Cli) -> None:
         [e.verdict for e in made.rows[0].effects if e.part == "missed"],
     ):
         assert verdicts == ["worse"]
-    page = cli("report", a, b, "-o", "compared.html")
-    assert page.status == 0, page.err
+    page = tmp_path / "compared.html"
+    done = cli("report", a, b, "-o", str(page))
+    assert done.status == 0, done.err
+    assert "missed 31% of its activations" in " ".join(page.read_text().split())
 
 
-def test_check_fails_a_run_that_lost_activations(cli: Cli) -> None:
+def test_check_fails_a_run_that_lost_activations(cli: Cli, tmp_path: Path) -> None:
     names = keep(*QUIET, LOSSY[2])
     baseline = [word for name in names[:5] for word in ("--baseline", name)]
-    done = cli("check", names[5], *baseline, "--markdown", "gate.md")
+    summary = tmp_path / "gate.md"
+    done = cli("check", names[5], *baseline, "--markdown", str(summary))
     assert done.status == 1
+    assert "missed 35.97 %" in summary.read_text()
     assert "missed 35.97 %" in done.out
     again = cli("check", names[4], *baseline[:8])
     assert again.status == 0, again.out
