@@ -1,6 +1,6 @@
 """Every command in the documentation is run.
 
-A page is a session in a store of its own, in which there are two runs already; the README is a
+A page is a session in a store of its own, in which there are six runs already; the README is a
 list of which every line stands for itself, but for the files it leaves.
 
 They are run as they are written, but shorter: what is measured here is the documentation, so runs
@@ -136,11 +136,11 @@ def run(command: Command, page: str, cli: Cli) -> None:
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A reader's directory, with files, and a store with two runs."""
+    """A reader's directory, with files, and a store with six runs."""
     where: Path = tmp_path_factory.mktemp("docs")
     shutil.copytree(FILES, where, dirs_exist_ok=True)
     environment = os.environ | {"RTSTONE_HOME": str(where / "home")}
-    for _ in range(2):
+    for _ in range(6):
         command = [*RTSTONE, *shortened(["run", "quick"])]
         subprocess.run(command, env=environment, capture_output=True, check=True)
     return where
