@@ -17,14 +17,13 @@ from rtstone.errors import UsageError
 from rtstone.store.index import entries
 from rtstone.units import counted
 
-_DEFAULT: tuple[Metric, ...] = ("p50", "p99")
-
 
 @click.command("trend")
 @click.argument("benches", metavar="BENCH...", nargs=-1, required=True)
 @click.option(
     "--metric", "metrics", type=click.Choice(METRICS), multiple=True,
-    help="What to follow; repeat the option for several.  Default: p50 and p99.",
+    help="What to follow; repeat the option for several.  Default: p50 and p99, and missed where "
+    "activations are counted.",
 )  # fmt: skip
 @click.option(
     "--by", type=click.Choice(BYS), default="time",
@@ -60,11 +59,11 @@ def command(
         frame.bundle()
     with uncollected():  # nothing of what is read is let go before the end
         if where is not None and is_url(where):
-            made = _remote(where, benches, metrics or _DEFAULT, by, target)
+            made = _remote(where, benches, metrics, by, target)
         else:
             if where is not None:
                 os.environ["RTSTONE_HOME"] = where
-            made = _trend(benches, metrics or _DEFAULT, by, target)
+            made = _trend(benches, metrics, by, target)
     if json:
         print_document(made)
     else:

@@ -36,7 +36,8 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     negative if exceeded.  ``missing``: how many more samples would settle an inconclusive check;
     ``missing_s``: how much longer that takes, in s.  ``section_s``: the measured time in s.
     ``independent``: samples had to be assumed independent, for lack of batches.  ``corrected``:
-    omitted activations are included.
+    omitted activations are included.  ``detectable``: the smallest worsening, as a share, that
+    would have failed; None: nothing could have.
     """
 
     bench: str
@@ -60,6 +61,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     missing_s: float | None = None
     independent: bool = False
     corrected: bool = False
+    detectable: float | None = None
     flags: list[str] = []
 
 

@@ -104,7 +104,10 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
     others.  ``params``: those that identify the case.  ``exact``: its runs repeat exactly, so that
     any difference is a change.  ``runs``: number of runs with a value; ``without``: by reason, how
     many have none.  ``segments``: what lies between changes.  ``label``: distinguishes the case
-    from others of this bench.
+    from others of this bench.  ``corrected``: omitted activations are included, in the percentiles
+    of some runs.  ``least``: with fewer runs no change can be found, at the level of the trend.
+    ``correlated``: the correlation of neighbouring runs between changes, None if it may be chance;
+    what levels of such runs differ by without a change is no change.
     """
 
     target: str
@@ -123,6 +126,9 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
     segments: list[Pooled] = []
     changes: list[Change] = []
     doubts: list[Doubt] = []
+    corrected: bool = False
+    least: int = 0
+    correlated: float | None = None
 
 
 class Trend(msgspec.Struct, frozen=True, kw_only=True):

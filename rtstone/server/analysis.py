@@ -20,24 +20,23 @@ from sqlalchemy.engine import Connection
 
 from rtstone.documents.observation import Observation, observed
 from rtstone.documents.run import Run
-from rtstone.documents.trend import Change, Metric, Series
+from rtstone.documents.trend import Change, Series
 from rtstone.errors import UsageError
 from rtstone.server.database import Database, one_writer
 from rtstone.server.indexing import seconds, series_row
 from rtstone.server.places import Places
 from rtstone.server.schema import analyses, changes, projects, runs, series, targets
 from rtstone.stats.trend.changepoints import LEVEL, SHORTEST
-from rtstone.stats.trend.series import Line, lines
+from rtstone.stats.trend.series import Line, lines, usual
 from rtstone.stats.trend.trend import Asked, follow
 from rtstone.store.rundir import load, uncollected
 
 WINDOW = 200  # newest runs of a target that are analysed
-METRICS: tuple[Metric, ...] = ("p50", "p99", "missed")
 _CLAIM_S = 600.0  # after which another server takes over what one had claimed
 
 # Of a result, what no trend reads.
 _SLIM: dict[str, Any] = {
-    "worst": [], "trace": None, "blocks": None, "batches": None, "corrected": None,
+    "worst": [], "trace": None, "blocks": None, "batches": None,
     "tables": [], "load_rates": [], "until": None,
 }  # fmt: skip
 
@@ -70,7 +69,7 @@ def analyse_next(database: Database, places: Places) -> bool:
     with uncollected():
         observations, window = _read(database, places, task)
         through = lines(observations)
-        level = LEVEL / max(1, len(through) * len(METRICS))
+        level = LEVEL / max(1, sum(len(usual(line)) for line in through))
         made = [_followed(line, level) for line in through]
     with database.writing() as connection:
         one_writer(connection, task.project)
@@ -138,7 +137,7 @@ def _observed(run: Run) -> Iterator[Observation]:
 
 
 def _followed(line: Line, level: float) -> Sequence[Series]:
-    return follow([line], Asked(METRICS, level=level), lambda one: one.result).series
+    return follow([line], Asked(level=level), lambda one: one.result).series
 
 
 def _number(connection: Connection, project: int, line: Line) -> int | None:

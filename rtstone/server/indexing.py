@@ -14,6 +14,7 @@ import msgspec
 import sqlalchemy as sql
 from sqlalchemy.engine import Connection
 
+from rtstone.assemble.omitted import whole
 from rtstone.documents.observation import observed
 from rtstone.documents.plan import NONE
 from rtstone.documents.run import Result, Run
@@ -152,9 +153,10 @@ def _label(line: Line) -> str:
 
 
 def _point(place: int, result: Result) -> dict[str, Any]:
+    corrected = whole(result)  # as trends follow them
     return {
         "place": place, "status": result.status, "n": result.n,
-        **{name: getattr(result, name) for name in STATISTICS},
+        **{name: getattr(corrected, name) for name in STATISTICS},
     }  # fmt: skip
 
 

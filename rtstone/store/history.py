@@ -25,7 +25,7 @@ from rtstone.store.index import SOUND, UNFINISHED, Entry, chronological
 from rtstone.store.places import HISTORY, UNREADABLE, home, runs
 from rtstone.store.rundir import load, uncollected
 
-_VERSION = 1  # of the tables; those of another version are made anew from the directories
+_VERSION = 2  # of the tables; those of another version are made anew from the directories
 _AT_ONCE = 200  # runs read before they are written down
 _TABLES = """
 CREATE TABLE runs (run_id TEXT PRIMARY KEY, head BLOB, tables TEXT);
@@ -43,12 +43,19 @@ END;
 _NO_RUN: dict[str, Any] = {"results": [], "benches": [], "slopes": [], "notes": [], "command": []}
 _NO_RESULT: dict[str, Any] = {
     "histogram": [], "worst": [], "trace": None, "blocks": None, "batches": None,
-    "corrected": None, "tables": [], "ci95": {}, "load_rates": [], "until": None,
+    "tables": [], "ci95": {}, "load_rates": [], "until": None,
 }  # fmt: skip
 
 Steps = Callable[[int, int], None]
 Histogram = list[tuple[float, int]]
 _T = TypeVar("_T")
+
+
+class _Histograms(msgspec.Struct, frozen=True, array_like=True):
+    """The histograms of a result: of its samples, and with omitted activations included."""
+
+    observed: Histogram
+    corrected: Histogram = []
 
 
 class Wanted(NamedTuple):
@@ -81,7 +88,12 @@ class History:
         """Return a result with its histogram."""
         query = "SELECT data FROM histograms WHERE run_id = ? AND place = ?"
         row = self._database.execute(query, (one.run.run_id, one.place)).fetchone()
-        return structs.replace(one.result, histogram=_decoded(row[0], Histogram) if row else [])
+        counts = _decoded(row[0], _Histograms) if row else _Histograms([])
+        result = structs.replace(one.result, histogram=counts.observed)
+        if result.corrected is None:
+            return result
+        corrected = structs.replace(result.corrected, histogram=counts.corrected)
+        return structs.replace(result, corrected=corrected)
 
     @staticmethod
     def whole(one: Observation) -> Result:
@@ -158,11 +170,16 @@ class History:
         write("INSERT INTO runs VALUES (?, ?, ?)", (run.run_id, head, digest))
         write("INSERT OR IGNORE INTO tables VALUES (?, ?)", (digest, tables))
         for place, result in enumerate(run.results):
-            slim = encode(structs.replace(result, **_NO_RESULT))
+            corrected = result.corrected
+            counts = _Histograms(result.histogram, corrected.histogram if corrected else [])
+            slim = encode(structs.replace(
+                result, **_NO_RESULT,
+                corrected=corrected and structs.replace(corrected, histogram=[]),
+            ))  # fmt: skip
             row = (run.run_id, place, result.bench, slim)
             write("INSERT INTO results VALUES (?, ?, ?, ?)", row)
-            counts = (run.run_id, place, encode(result.histogram))
-            write("INSERT INTO histograms VALUES (?, ?, ?)", counts)
+            apart = (run.run_id, place, encode(counts))
+            write("INSERT INTO histograms VALUES (?, ?, ?)", apart)
 
     def _drop(self, run_id: str) -> None:
         self._database.execute("DELETE FROM runs WHERE run_id = ?", (run_id,))

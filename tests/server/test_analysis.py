@@ -60,9 +60,9 @@ def test_a_planted_step_of_a_model_is_found_with_its_condition(
         assert told.differences[0].come == ["skew_tick=1"]
     with database.reading() as connection:
         documents = connection.execute(sql.select(analyses.c.document)).scalars().all()
-    assert len(documents) == 9
+    assert len(documents) == 7  # of three series, one counts missed activations
     for text in documents:
-        assert msgspec.json.decode(text, type=Series).runs in (8, 0)
+        assert msgspec.json.decode(text, type=Series).runs == 8
 
 
 def test_what_does_not_change_shows_none_and_is_not_looked_at_again(
@@ -222,4 +222,4 @@ def test_a_run_that_comes_meanwhile_is_not_forgotten(
     monkeypatch.undo()
     assert analyse_next(database, places)
     assert not analyse_next(database, places)
-    assert counts(database)["analyses"] == 9
+    assert counts(database)["analyses"] == 7

@@ -57,7 +57,8 @@ def _where(trend: Trend, series: Series) -> str:
 
 def metric(series: Series) -> str:
     """Return what the series is of."""
-    return LABELS.get(series.metric, series.metric)
+    label = LABELS.get(series.metric, series.metric)
+    return f"{label}, corrected" if series.corrected else label
 
 
 def value(series: Series, number: float | None) -> str:
@@ -75,11 +76,16 @@ def summary(series: Series) -> str:
     first, last = series.places[0].created[:10], series.places[-1].created[:10]
     when = first if first == last else f"{first} to {last}"
     changes = counted(len(series.changes), "change") if series.changes else _steady(series)
-    return f"{counted(series.runs, 'run')}, {when}, {levels}; {changes}{left_out(series)}"
+    alike = "" if series.correlated is None else (
+        f"; neighbouring runs are alike (correlation {series.correlated:.2f}), so levels wander"
+    )  # fmt: skip
+    return f"{counted(series.runs, 'run')}, {when}, {levels}; {changes}{alike}{left_out(series)}"
 
 
 def _steady(series: Series) -> str:
-    return "all equal" if series.exact and series.runs > 1 else "no change found"
+    if series.runs < series.least:
+        return f"too few runs to find a change: it takes {series.least}"
+    return "all equal" if series.exact else "no change found"
 
 
 def left_out(series: Series) -> str:

@@ -79,8 +79,10 @@ def _says(shown: Sequence[Series]) -> str:
         return "Not analysed yet."
     changed = [one for one in shown if one.changes]
     if not changed:
-        runs = counted(max(one.runs for one in shown), "run")
-        return f"No change found in the newest {runs}."
+        runs, least = max(one.runs for one in shown), min(one.least for one in shown)
+        if runs < least:
+            return f"Too few runs to find a change: {runs}; it takes {least}."
+        return f"No change found in the newest {counted(runs, 'run')}."
     told = [
         f"{named(one)} {one.changes[-1].effect.verdict} since {one.changes[-1].created[:10]}"
         for one in changed

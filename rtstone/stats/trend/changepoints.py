@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from math import ceil
+from math import ceil, comb
 from typing import NamedTuple
 
 import numpy as np
@@ -79,6 +79,17 @@ def change_points(values: Sequence[float], level: float = LEVEL) -> list[Split]:
         parts.remove(best)
         parts += [_part(array, best.begin, best.at), _part(array, best.at, best.end)]
     return sorted(found)
+
+
+def fewest_runs(level: float) -> int:
+    """Return the number of runs with fewer of which no change is found at a level.
+
+    Of runs of which half are after a change, so many orders keep both halves apart, in either turn.
+    """
+    runs = 2 * SHORTEST
+    while 2 / comb(runs, runs // 2) > level:
+        runs += 1
+    return runs
 
 
 def _part(array: Floats, begin: int, end: int) -> _Part:

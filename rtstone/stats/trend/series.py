@@ -7,12 +7,13 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from rtstone.assemble.omitted import whole
 from rtstone.assemble.pool import pooled
 from rtstone.documents.case_key import ANOTHER_RUN, CaseKey, case_key, measured_apart, without
 from rtstone.documents.observation import Observation
 from rtstone.documents.run import Distribution, Result, Run, Value, as_text
 from rtstone.documents.trend import By, Metric
-from rtstone.statistics import BY_NAME, SINGLE
+from rtstone.statistics import BY_NAME, PERCENTILES, SINGLE
 from rtstone.stats.comparison.conditions import counted, emulated, free, nature
 from rtstone.stats.comparison.systems import SEED, SYSTEM
 from rtstone.stats.worstcase.extremes import worst_case
@@ -168,7 +169,7 @@ def _statistic(
 ) -> tuple[float | None, str]:
     if metric == "missed":
         counts = [result.missed for result in results]
-        due = of.n + sum(count or 0 for count in counts)
+        due = sum(result.n + (result.missed or 0) for result in results)
         if None in counts or not due:
             return None, "missed activations are not counted"
         return 100 * sum(count or 0 for count in counts) / due, ""
@@ -182,13 +183,30 @@ def _statistic(
 
 
 def merged(run: list[Observation], full: Full) -> Distribution | Result:
-    """Return the samples of a run; of a case that it has several times, of all together."""
-    return run[0].result if len(run) == 1 else pooled([full(one) for one in run])
+    """Return the samples of a run, with omitted activations where it has any, in one set."""
+    return whole(run[0].result) if len(run) == 1 else pooled([whole(full(one)) for one in run])
 
 
 def value_of(of: Distribution | Result, results: Sequence[Result], metric: Metric) -> float | None:
     """Return the metric of merged samples, None if they do not allow it."""
     return _statistic(of, results, metric)[0]
+
+
+def usual(line: Line) -> tuple[Metric, ...]:
+    """Return the metrics that are followed unless others are named.
+
+    Where activations are counted those that were missed are among them: they are in no percentile
+    of the samples, and what is lost is worse than what is late.
+    """
+    counts = any(one.result.missed is not None for run in line.runs for one in run)
+    return ("p50", "p99", "missed") if counts else ("p50", "p99")
+
+
+def corrected(line: Line, metric: Metric) -> bool:
+    """Return whether values of a metric include activations that were omitted."""
+    return metric in PERCENTILES and any(
+        whole(one.result) is not one.result for run in line.runs for one in run
+    )
 
 
 def off(results: Sequence[Result], value: float | None) -> float | None:

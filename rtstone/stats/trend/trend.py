@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from math import log
+from math import log, sqrt
 from typing import NamedTuple
 
+import numpy as np
+
+from rtstone.assemble.omitted import whole
 from rtstone.assemble.pool import pooled
 from rtstone.documents.comparison import Effect, Part
 from rtstone.documents.observation import Observation
@@ -20,21 +23,31 @@ from rtstone.stats.comparison.direction import SMALLER, direction
 from rtstone.stats.comparison.effects import scale
 from rtstone.stats.comparison.judge import tick
 from rtstone.stats.comparison.verdicts import judged_alone
-from rtstone.stats.trend.changepoints import LEVEL, SHORTEST, Split, change_points, steps
+from rtstone.stats.trend.changepoints import (
+    LEVEL,
+    SHORTEST,
+    Split,
+    change_points,
+    fewest_runs,
+    steps,
+)
 from rtstone.stats.trend.differences import NEAR, differences
+from rtstone.stats.trend.serial import CHANCE, correlation, wander
 from rtstone.stats.trend.series import (
     Full,
     Line,
     Point,
+    corrected,
     label,
     lines,
     off,
     points,
+    usual,
     value_of,
 )
 from rtstone.stats.worstcase.extremes import worst_case
 
-_PARTS: dict[Metric, Part] = {"p50": "median", "max": "maximum"}  # the others are of the tail
+PARTS: dict[Metric, Part] = {"p50": "median", "max": "maximum"}  # the others are of the tail
 _TOGETHER = "the runs after it"
 
 
@@ -45,10 +58,11 @@ Merged = dict[tuple[tuple[str, int], ...], Distribution]
 class Asked(NamedTuple):
     """What to follow: these metrics, over time or over kernels or commits.
 
-    ``level``: the share of series without a change of which one is said.
+    ``metrics``: if none, those that are usual for each case.  ``level``: the share of series
+    without a change of which one is said.
     """
 
-    metrics: Sequence[Metric]
+    metrics: Sequence[Metric] = ()
     by: By = "time"
     level: float = LEVEL
 
@@ -67,7 +81,7 @@ def follow(through: Sequence[Line], asked: Asked, full: Full) -> Trend:
     found = [series for line in through for series in _of_line(line, asked, full)]
     observations = (one for line in through for run in line.runs for one in run)
     tables = {one.table.id: one.table for one in observations if one.table}
-    unsure = sorted({f"{s.bench}, whose unit is {s.unit}" for s in found if _better(s) is None})
+    unsure = sorted({f"{s.bench}, whose unit is {s.unit}" for s in found if better(s) is None})
     remarks = [
         f"neither more nor less is better, of {what}: no changes are sought" for what in unsure
     ]
@@ -77,7 +91,7 @@ def follow(through: Sequence[Line], asked: Asked, full: Full) -> Trend:
     )  # fmt: skip
 
 
-def _better(series: Series) -> int | None:
+def better(series: Series) -> int | None:
     """Return which direction is better, None if neither is."""
     return SMALLER if series.metric == "missed" else direction(None, series.unit)
 
@@ -85,7 +99,7 @@ def _better(series: Series) -> int | None:
 def _of_line(line: Line, asked: Asked, full: Full) -> Iterator[Series]:
     """Yield the series of each metric, which share most merged histograms."""
     merged: Merged = {}
-    for metric in asked.metrics:
+    for metric in asked.metrics or usual(line):
         yield _series(line, metric, asked, full, merged)
 
 
@@ -96,8 +110,10 @@ def _series(line: Line, metric: Metric, asked: Asked, full: Full, merged: Merged
         target=key.target, identity=dict(key.identity), bench=key.case.bench, params=line.params,
         series=key.case.series, load=key.case.load, metric=metric, exact=line.exact,
         unit="%" if metric == "missed" else key.unit, runs=len(found), without=left,
+        corrected=corrected(line, metric),
+        least=2 if line.exact else fewest_runs(asked.level),
     )  # fmt: skip
-    changes, doubts = _changes(bare, found, asked.level)
+    changes, doubts, correlated = _changes(bare, found, asked.level)
     pool = _Pool(found, metric, full, merged)
     ends = [0, *(change.at for change in changes), len(found)]
     return Series(
@@ -107,6 +123,7 @@ def _series(line: Line, metric: Metric, asked: Asked, full: Full, merged: Merged
             "segments": [pool(*part) for part in pairwise(ends)] if found else [],
             "changes": changes,
             "doubts": doubts,
+            "correlated": correlated,
         }
     )
 
@@ -140,7 +157,7 @@ class _Pool:
             return worst_case([self._full(one) for one in observations]).bound
         key = tuple((one.run.run_id, one.place) for one in observations)
         if key not in self._known:
-            self._known[key] = pooled([self._full(one) for one in observations])
+            self._known[key] = pooled([whole(self._full(one)) for one in observations])
         return value_of(self._known[key], results, self._metric)
 
 
@@ -161,25 +178,29 @@ def _places(found: Sequence[Point], by: By, pool: _Pool) -> Iterator[Place]:
 
 def _changes(
     series: Series, found: Sequence[Point], level: float
-) -> tuple[list[Change], list[Doubt]]:
-    """Return the changes that both methods find, and those that the comparison does not confirm."""
-    better = _better(series)
+) -> tuple[list[Change], list[Doubt], float | None]:
+    """Return the changes that both methods find, those that the comparison does not confirm.
+
+    Third is the correlation of neighbouring runs between changes, None if it may be chance.
+    """
+    sign = better(series)
     values = [point.value for point in found]
-    if better is None or len(values) < 2:
-        return [], []
-    judge = _Judge(series, found, better)
+    if sign is None or len(values) < 2:
+        return [], [], None
+    judge = _Judge(series, found, sign)
     if series.exact:
-        return [judge.change(s, s.at - 1, s.at + 1) for s in steps(values)], []
-    splits = change_points([log(v) for v in values] if scale(values) else values, level)
+        return [judge.change(s, s.at - 1, s.at + 1) for s in steps(values)], [], None
+    splits = change_points(judge.scaled.tolist(), level)
     doubts = []
-    while doubtful := list(judge.doubtful(splits)):
+    while doubtful := list(judge.doubtful(splits, level)):
         weakest = min(doubtful, key=lambda doubt: doubt[1])
         splits.remove(weakest[0])
         doubts.append(weakest[2])
     ends = [0, *(split.at for split in splits), len(values)]
     parts = zip(splits, ends, ends[2:], strict=False)
     doubts.sort(key=lambda doubt: doubt.at)
-    return [judge.change(split, begin, end) for split, begin, end in parts], doubts
+    correlated = judge.correlated(splits)
+    return [judge.change(split, begin, end) for split, begin, end in parts], doubts, correlated
 
 
 class _Judge:
@@ -188,6 +209,8 @@ class _Judge:
     def __init__(self, series: Series, found: Sequence[Point], better: int) -> None:
         self._series, self._points, self._better = series, found, better
         self._values = [point.value for point in found]
+        logarithms = [log(v) for v in self._values] if scale(self._values) else self._values
+        self.scaled = np.array(logarithms, np.float64)
         batch = max(point.observations[0].result.batch for point in found)
         ticks = max(tick(point.observations[0].run) for point in found)
         self._tick = 0.0 if series.metric in ("missed", "bound") else ticks / batch
@@ -195,21 +218,36 @@ class _Judge:
     def effect(self, at: int, begin: int, end: int) -> Effect:
         """Return the effect of the runs from ``at`` to ``end`` against those from ``begin`` on."""
         metric = self._series.metric
-        part = _PARTS.get(metric, "tail")
+        part = PARTS.get(metric, "tail")
         bare = Effect(part=part, statistic=metric, column=_TOGETHER, verdict="inconclusive")
         sides = self._values[begin:at], self._values[at:end]
         return judged_alone(sides, bare, self._better, tick=self._tick, exact=self._series.exact)
 
-    def doubtful(self, splits: Sequence[Split]) -> Iterator[tuple[Split, float, Doubt]]:
+    def correlated(self, splits: Sequence[Split]) -> float | None:
+        """Return the correlation of neighbours between the splits, None if it may be chance."""
+        ends = [0, *(split.at for split in splits), len(self._values)]
+        seen = correlation([self.scaled[begin:end] for begin, end in pairwise(ends)])
+        return seen if seen > CHANCE / sqrt(len(self._values)) else None
+
+    def doubtful(
+        self, splits: Sequence[Split], level: float
+    ) -> Iterator[tuple[Split, float, Doubt]]:
         """Yield the splits that the comparison does not confirm, with their size."""
         ends = [0, *(split.at for split in splits), len(self._values)]
+        alike = self.correlated(splits)
         for split, begin, end in zip(splits, ends, ends[2:], strict=False):
             effect = self.effect(split.at, begin, end)
+            reason = effect.reason or effect.verdict
             if effect.verdict in ("better", "worse"):
-                continue
+                sides = self.scaled[begin : split.at], self.scaled[split.at : end]
+                if alike is None or not wander(*sides, alike, level):
+                    continue
+                reason = (
+                    f"runs are like those beside them (correlation {alike:.2f}), and such runs "
+                    "wander as far without a change"
+                )
             size = abs(effect.difference or 0.0) if effect.ratio is None else abs(log(effect.ratio))
             after = self._points[split.at].run.run_id
-            reason = effect.reason or effect.verdict
             yield split, size, Doubt(at=split.at, after=after, reason=reason)
 
     def change(self, split: Split, begin: int, end: int) -> Change:
