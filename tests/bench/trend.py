@@ -12,7 +12,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from math import log
 from pathlib import Path
 
@@ -23,11 +25,12 @@ from msgspec import structs
 from rtstone.assemble.pool import percentiles
 from rtstone.documents.run import Result, Run
 from rtstone.documents.trend import Change
-from rtstone.stats.trend.changepoints import change_points
+from rtstone.stats.trend.changepoints import LEVEL, SHORTEST, change_points
+from rtstone.stats.trend.joint import Finding, History, Joint
 from rtstone.store.places import PLAN, RUN
 from tests.bench.store import RTSTONE, _here
-from tests.stats.noise import Floats, drawn, noise, shifted
-from tests.stats.observed import followed, observed, only
+from tests.stats.noise import Floats, autoregressive, cycle, drawn, noise, shifted
+from tests.stats.observed import followed, observed, only, suite_checked
 from tests.stats.oracle import AVAILABLE, LACKING, otava
 
 SERIES = 1000
@@ -39,6 +42,13 @@ FACTORS = {"p50": 1.03, "p99": 1.10}
 AFTER = (5, 10, 20, 50)  # runs after a change
 WIDTHS = (1.0, 1.5, 2.0, 3.0, 4.0)  # shifts, in standard deviations of the noise
 ORACLE = 100  # series that are given to Otava, which takes a while
+CORRELATIONS = (0.0, 0.3, 0.5, 0.8)
+CYCLES = (24, 8)  # runs a day, of a daily cycle of five standard deviations
+ALIKE = 200  # series of each kind of noise
+HISTORIES = 500
+CASES = (1, 10, 45)
+SHAPES = ((6, 3), (8, 3), (10, 5), (16, 5), (40, 3), (40, 5))  # runs, and the last of them
+TENFOLD = 10  # histories of each suite
 
 STORED = 10_000
 TARGETS = 40
@@ -118,6 +128,66 @@ def power() -> None:
                 share(found(shifted(1e4 * one, at, np.exp(0.01 * width)), at) for one in noises)
             )
         print(f"{width:10g}" + "".join(f"{one:10.1%}" for one in row), flush=True)
+
+
+# ---- runs that are like those beside them -------------------------------------------------------
+
+
+def alike() -> None:
+    """Print false alarms, and what is found, where neighbouring runs are correlated."""
+    rng = np.random.default_rng(4)
+    print(f"\n{'noise':24}{'alarms':>8}{'doubts':>8}  {'+10 sd found':>12}")
+    for name, draw in (
+        *((f"correlation {r:g}", partial(autoregressive, correlated=r)) for r in CORRELATIONS),
+        *((f"cycle of {n} runs", partial(cycle, period=n)) for n in CYCLES),
+    ):
+        draws = [np.exp(0.01 * draw(1, RUNS, rng)[0]) * 1e4 for _ in range(ALIKE)]
+        series = [only(followed(observed(one.tolist()))) for one in draws]
+        places = rng.integers(20, RUNS - 20, len(draws) // 4).tolist()
+        seen = share(found(shifted(one, at, np.exp(0.1)), at)
+                     for one, at in zip(draws, places, strict=False))  # fmt: skip
+        alarms = share(bool(one.changes) for one in series)
+        doubts = share(bool(one.doubts) for one in series)
+        print(f"{name:24}{alarms:8.1%}{doubts:8.1%}  {seen:12.1%}", flush=True)
+
+
+# ---- the gate -----------------------------------------------------------------------------------
+
+
+def _judged(values: Floats, last: int) -> set[Finding]:
+    """Return what the joint test finds in any of these series."""
+    joint = Joint([History(one, 0.0) for one in values], last, LEVEL)
+    return {joint.judge(number).finding for number in range(len(values))}
+
+
+def gates() -> None:
+    """Print how often a gate fails without a change, and what it says of ten times the latency."""
+    rng = np.random.default_rng(5)
+    print(f"\nof {HISTORIES} histories without a change, p50 and p99 of each case: failed")
+    for correlated in (0.0, *CORRELATIONS[1:]):
+        many = HISTORIES if not correlated else HISTORIES // 2
+        for cases in CASES:
+            told = []
+            for runs, last in SHAPES if not correlated else SHAPES[1::2]:
+                draws = (autoregressive(2 * cases, runs, rng, correlated) for _ in range(many))
+                failed = share(Finding.WORSE in _judged(one, last) for one in draws)
+                told.append(f"{runs}/{last}: {failed:.1%}")
+            print(f"correlation {correlated:g}, {cases:2} cases; runs/last {', '.join(told)}",
+                  flush=True)  # fmt: skip
+    print("\nwith all cases, and with one, ten times slower in the last runs, through the gate")
+    for cases in CASES:
+        for runs, last in ((6, 3), (8, 3), (16, 5)):
+            for slower in sorted({1, cases}):
+                seen = Counter(_tenfold(cases, slower, runs, last, rng) for _ in range(TENFOLD))
+                what = f"{cases:2} cases, {slower:2} slower, {runs} runs, last {last}"
+                print(f"{what}: {dict(seen)}", flush=True)
+
+
+def _tenfold(cases: int, slower: int, runs: int, last: int, rng: Rng) -> str:
+    """Return the verdict of the gate on a suite of which some cases become ten times slower."""
+    values = 1e4 * np.exp(0.02 * autoregressive(cases, runs, rng))
+    values[:slower, -min(last, runs - SHORTEST) :] *= 10
+    return suite_checked(values, last).verdict
 
 
 def oracle() -> None:
@@ -210,9 +280,10 @@ def store() -> bool:
 
 
 def main() -> None:
-    """Print all, or the parts named: errors, power, oracle, store.  Exit with 1 if one is slow."""
+    """Print all, or the parts named on the command line.  Exit with 1 if one is slow."""
     parts: dict[str, Callable[[], object]] = {
-        "errors": every_error, "power": power, "oracle": oracle, "store": store,
+        "errors": every_error, "power": power, "alike": alike, "gates": gates, "oracle": oracle,
+        "store": store,
     }  # fmt: skip
     named = sys.argv[1:] or list(parts)
     slow = [name for name in named if parts[name]() is True]

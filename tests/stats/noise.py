@@ -33,3 +33,27 @@ def drawn(machine: str, metric: str, runs: int, rng: np.random.Generator) -> Flo
 def shifted(values: Floats, at: int, factor: float) -> Floats:
     """Return the values, from a place on those of a slower system."""
     return np.concatenate([values[:at], values[at:] * factor])
+
+
+def autoregressive(
+    series: int, runs: int, rng: np.random.Generator, correlated: float = 0.0
+) -> Floats:
+    """Return series with heavy tails that share half of their variance, of variance about 1.
+
+    ``correlated``: each run with the one before it.
+    """
+    settling = 60 if correlated else 0
+    shape = series + 1, runs + settling
+    noise = rng.standard_t(5, shape) * np.sqrt(3 / 5 * (1 - correlated**2))
+    for run in range(1, shape[1] if correlated else 0):
+        noise[:, run] += correlated * noise[:, run - 1]
+    found: Floats = np.sqrt(0.5) * (noise[:1] + noise[1:])[:, settling:]
+    return found
+
+
+def cycle(series: int, runs: int, rng: np.random.Generator, period: float) -> Floats:
+    """Return series that go up and down by five times their scatter, once in so many runs."""
+    phases = rng.random((series, 1))
+    waves = 5 * np.sin(2 * np.pi * (np.arange(runs) / period + phases))
+    found: Floats = waves + autoregressive(series, runs, rng)
+    return found

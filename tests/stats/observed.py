@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from msgspec import structs
 
+from rtstone.documents.check import Gate
 from rtstone.documents.observation import Observation
 from rtstone.documents.run import Clock, Result, Run, Target
 from rtstone.documents.trend import Series, Trend
+from rtstone.stats.trend.gate import gate
 from rtstone.stats.trend.trend import Asked, trend
 from rtstone.wire.records import Bench
 from tests.stats.runs import run
@@ -63,6 +65,16 @@ def followed(observations: Sequence[Observation], *metrics: Any, **asked: Any) -
 def only(found: Trend) -> Series:
     (series,) = found.series
     return series
+
+
+def suite_checked(values: Any, last: int) -> Gate:
+    """Return the gate on the trend of cases (rows) over runs (columns), which misses nothing."""
+    results = [
+        observation(run, result(float(value), params={"size": case}, missed=0))._replace(place=case)
+        for run, column in enumerate(values.T)
+        for case, value in enumerate(column)
+    ]
+    return gate(results[-1].run, results, last, lambda one: one.result)
 
 
 def noisy(seed: int, runs: int, sd: float = 0.01) -> Any:

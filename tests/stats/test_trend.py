@@ -11,10 +11,14 @@ from msgspec import structs
 
 from rtstone.assemble.pool import pooled
 from rtstone.documents.observation import Observation
-from rtstone.documents.run import Target
+from rtstone.documents.run import Distribution, Result, Target
+from rtstone.report.trend.text import summary, trend_lines
+from rtstone.stats.trend.changepoints import fewest_runs
+from rtstone.stats.trend.trend import Asked, trend
 from rtstone.wire.records import Bench, Param
 from tests.chance import is_fine
 from tests.report.synthetic import statistics
+from tests.stats.noise import autoregressive, cycle
 from tests.stats.observed import (
     CMDLINE,
     counted,
@@ -246,3 +250,89 @@ def test_a_commit_is_read_from_the_release_of_the_kernel() -> None:
     series = only(followed([*found, observation(9, result(1.0))], by="commit"))
     assert [place.label for place in series.places] == ["a" * 12, "b" * 12]
     assert series.without == {"no commit is known of the run": 1}
+
+
+# ---- correlated runs ----------------------------------------------------------------------------
+
+
+def test_levels_of_runs_that_are_like_those_beside_them_are_doubts() -> None:
+    """Of ten series with correlation 0.8 most have a split; that levels wander is told of each."""
+    rng = np.random.default_rng(3)
+    draws = autoregressive(10, 60, rng, 0.8)
+    found = [only(followed(observed(1e4 * np.exp(0.01 * one)))) for one in draws]
+    assert sum(bool(series.changes) for series in found) <= 2
+    doubtful = [series for series in found if series.doubts]
+    assert len(doubtful) >= 5
+    assert all(series.correlated for series in doubtful if not series.changes)
+    assert any("wander as far without a change" in s.doubts[0].reason for s in doubtful)
+    step = draws[0].copy()
+    step[30:] += 20
+    (change,) = only(followed(observed(1e4 * np.exp(0.01 * step)))).changes
+    assert change.at == 30
+
+
+def test_a_daily_cycle_is_no_change() -> None:
+    draws = cycle(4, 100, np.random.default_rng(5), 24)
+    for one in draws:
+        series = only(followed(observed(1e4 * np.exp(0.01 * one))))
+        assert series.changes == []
+        assert series.correlated and series.correlated > 0.5
+
+
+def test_runs_that_do_not_depend_on_those_beside_them_are_not_called_correlated() -> None:
+    assert only(followed(observed(noisy(1, 80)))).correlated is None
+
+
+# ---- missed activations -------------------------------------------------------------------------
+
+
+def lossy(place: int, lost: int) -> Observation:
+    """A run that loses so many of 2000 activations to stalls in which none is sampled."""
+    n = 2000 - lost
+    one = result(10_000.0 + place % 3, n=n, missed=lost, histogram=[(10_000.0, n)])
+    if not lost:
+        return observation(place, one)
+    stalls = [(10_000.0, n), (5e8, lost)]
+    corrected = statistics([value for value, count in stalls for _ in range(count)])
+    told = Distribution(**{name: corrected[name] for name in Distribution.__struct_fields__})
+    return observation(place, structs.replace(one, corrected=told))
+
+
+def test_lost_activations_are_a_change_for_the_worse_by_default() -> None:
+    found = [lossy(place, 600 if place >= 20 else 0) for place in range(40)]
+    told = {one.metric: one for one in trend(found, Asked(), lambda one: one.result).series}
+    assert list(told) == ["p50", "p99", "missed"]
+    (change,) = told["missed"].changes
+    assert (change.at, change.effect.verdict, change.effect.difference) == (20, "worse", 30)
+    (change,) = told["p99"].changes
+    assert (change.at, change.effect.verdict) == (20, "worse")
+    assert told["p99"].corrected
+    # Of all activations after the change together: 30% are later than the 99th of a hundred.
+    assert told["p99"].segments[1].value == pytest.approx(5e8, rel=0.01)
+    text = "\n".join(str(line) for line in trend_lines(trend(found, Asked(), full), 110))
+    assert ": missed: 40 runs, 2026-11-21, 0 % -> 30 %; 1 change" in " ".join(text.split())
+    assert "p99, corrected: 40 runs" in text
+
+
+def full(one: Observation) -> Result:
+    return one.result
+
+
+def test_a_case_that_counts_no_activations_has_no_series_of_them() -> None:
+    found = trend(observed(noisy(1, 8)), Asked(), full)
+    assert [one.metric for one in found.series] == ["p50", "p99"]
+
+
+def test_of_too_few_runs_it_is_told_how_many_a_change_takes() -> None:
+    series = only(followed(observed([100.0] * 4 + [1000.0] * 3)))
+    assert (series.changes, series.least) == ([], 8)
+    assert "too few runs to find a change: it takes 8" in summary(series)
+    (change,) = only(followed(observed([100.0] * 4 + [1000.0] * 4))).changes
+    assert change.at == 4
+    assert "no change found" in summary(only(followed(observed(noisy(1, 8)))))
+
+
+def test_the_least_number_of_runs_is_that_whose_halves_any_order_can_keep_apart() -> None:
+    assert [fewest_runs(level) for level in (0.11, 0.1, 0.05, 0.05 / 3, 0.05 / 135)] == [
+        6, 6, 8, 9, 15,
+    ]  # fmt: skip

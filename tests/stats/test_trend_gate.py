@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import numpy as np
 import pytest
+from msgspec import structs
 
 from rtstone.documents.check import Gate
 from rtstone.documents.observation import Observation
+from rtstone.documents.run import Distribution
 from rtstone.errors import UsageError
-from rtstone.stats.trend.gate import gate
-from tests.stats.observed import CMDLINE, counted, noisy, observation, observed, result
+from rtstone.stats.trend.changepoints import LEVEL, SHORTEST
+from rtstone.stats.trend.gate import COARSEST, COARSEST_MISSED, gate
+from rtstone.stats.trend.serial import CHANCE, UNSURE
+from tests.stats.noise import autoregressive
+from tests.stats.observed import (
+    CMDLINE,
+    counted,
+    noisy,
+    observation,
+    observed,
+    result,
+    suite_checked,
+)
 from tests.stats.observed import with_conditions as under
+
+ROOT = Path(__file__).parents[2]
+WORDS = {6: "six"}
 
 
 def checked(observations: list[Observation], last: int = 5) -> Gate:
@@ -88,3 +107,135 @@ def test_cases_of_one_bench_have_labels() -> None:
         for size in (1, 2)
     ]
     assert {check.label for check in checked(found).checks} == {"size=1", "size=2"}
+
+
+# ---- its power ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("cases", "runs", "last"), [(1, 6, 3), (1, 8, 3), (10, 6, 3), (10, 16, 5)])
+@pytest.mark.parametrize("slower", ["one", "all"])
+def test_ten_times_slower_cases_fail(cases: int, runs: int, last: int, slower: str) -> None:
+    values = 1e4 * np.exp(0.02 * autoregressive(cases, runs, np.random.default_rng(1)))
+    values[: 1 if slower == "one" else cases, -last:] *= 10
+    found = suite_checked(values, last)
+    assert (found.verdict, found.exit_code) == ("failed", 1)
+    failed = {check.label for check in found.checks if check.verdict == "failed"}
+    assert len(failed) == (1 if slower == "one" else cases)
+    (first, *_) = (check for check in found.checks if check.verdict == "failed")
+    assert str(first.reason).endswith(f"since run run-{runs - last:04}")
+    assert first.observed == pytest.approx(values[0, -1])  # of this run
+
+
+def test_an_unchanged_suite_passes_and_says_what_would_have_failed() -> None:
+    rng = np.random.default_rng(2)
+    found = suite_checked(1e4 * np.exp(0.01 * autoregressive(10, 16, rng)), 5)
+    assert found.verdict == "passed"
+    least = [check.detectable for check in found.checks if check.what == "p50"]
+    assert all(one is not None and 0.01 < one < 0.15 for one in least)
+
+
+def test_a_gate_that_could_find_nothing_is_inconclusive_and_says_what_it_takes() -> None:
+    """A case that came later shares the level with the others: 20 orders are too few for half."""
+    rng = np.random.default_rng(3)
+    values = 1e4 * np.exp(0.02 * autoregressive(2, 12, rng))
+    found = [
+        observation(run, result(float(values[case, run]), params={"size": case}))._replace(
+            place=case
+        )
+        for run in range(12)
+        for case in (0, 1)
+        if case == 0 or run >= 6
+    ]
+    told = checked(found, 3)
+    assert told.verdict == "inconclusive"
+    late = [check for check in told.checks if check.label == "size=1"]
+    assert {check.verdict for check in late} == {"inconclusive"}
+    assert {check.detectable for check in late} == {None}
+    assert all(
+        str(one.reason).startswith("no change can be told from chance with 6 runs; it takes about")
+        for one in late
+    )
+    assert {check.verdict for check in told.checks if check.label == "size=0"} == {"passed"}
+
+
+def test_what_scatters_too_much_is_inconclusive() -> None:
+    """Half of the runs are a hundred times as slow as the others: four times as slow is nothing."""
+    values = [100.0 if run % 2 else 10_000.0 for run in range(16)]
+    (check, *_) = checked(observed(values)).checks
+    assert check.verdict == "inconclusive"
+    assert "16 runs scatter too much to show a change of 300%" in str(check.reason)
+
+
+def test_what_changed_before_the_last_runs_or_drifts_does_not_fail() -> None:
+    values = noisy(3, 16)
+    values[8:] *= 1.5
+    assert checked(observed(values)).verdict == "passed"
+    assert checked(observed(values), last=8).verdict == "failed"
+    drift = checked(observed(noisy(3, 12) * np.exp(0.05 * np.arange(12))), last=4)
+    assert drift.verdict == "inconclusive"
+    assert "but it rose before these runs" in str(drift.checks[0].reason)
+
+
+def test_runs_that_are_like_those_beside_them_do_not_fail_and_why_is_told() -> None:
+    for seed in range(30):
+        walk = autoregressive(1, 16, np.random.default_rng(seed), 0.8)[0]
+        walk[-5:] += 2 * (walk.max() - walk[-5:].min())
+        (check, *_) = checked(observed(1e4 * np.exp(0.01 * walk))).checks
+        if check.verdict == "inconclusive" and "such runs may wander as far" in str(check.reason):
+            return
+    raise AssertionError("no series wanders")
+
+
+# ---- missed activations -------------------------------------------------------------------------
+
+
+def losing(run: int, lost: int) -> Observation:
+    """A run of 2000 activations of 10 µs, of which stalls of 1 s take some with them."""
+    base = 10_000.0 + run % 3
+    n = 2000 - lost
+    seen = result(base, n=n, missed=lost, histogram=[(base, n)])
+    if not lost:
+        return observation(run, seen)
+    late = 5e8
+    members = dict.fromkeys(("min", "p50"), base) | dict.fromkeys(("p90", "p99", "max"), late)
+    whole = Distribution(
+        n=2000, mean=None, sd=None, p999=None, p9999=None,
+        histogram=[(base, n), (late, lost)], **members,
+    )  # fmt: skip
+    return observation(run, structs.replace(seen, corrected=whole))
+
+
+def test_lost_activations_fail_though_no_sample_is_later() -> None:
+    found = checked([losing(run, 600 if run >= 12 else 0) for run in range(16)], 4)
+    told = {check.what: check for check in found.checks}
+    assert {what: one.verdict for what, one in told.items()} == {
+        "p50": "passed", "p99": "failed", "missed": "failed",
+    }  # fmt: skip
+    assert told["p99"].observed == 5e8
+    assert told["p99"].corrected
+    assert told["missed"].observed == pytest.approx(30)
+    assert told["missed"].reason == "+30 since run run-0012"
+    assert told["missed"].detectable is not None
+    assert told["missed"].detectable < 0.01  # of the activations
+    calm = checked([losing(run, 0) for run in range(16)], 4)
+    assert {check.what: check.verdict for check in calm.checks} == {
+        "p50": "passed", "p99": "passed", "missed": "passed",
+    }  # fmt: skip
+
+
+def test_a_run_that_has_no_value_where_others_had_one_is_inconclusive() -> None:
+    found = checked([*observed(noisy(4, 20)), observation(20, result(1e4, p99=None, n=200))])
+    told = {check.what: (check.verdict, check.reason) for check in found.checks}
+    assert told["p50"][0] == "passed"
+    assert told["p99"] == ("inconclusive", "this run has none: n is too small for p99")
+
+
+def test_what_the_documentation_states_of_the_gate_is_so() -> None:
+    text = " ".join((ROOT / "docs" / "trend.md").read_text("utf-8").split())
+    assert f"fewer than {WORDS[2 * SHORTEST]} runs" in text
+    assert f"N below {SHORTEST}" in text
+    assert f"a rise of {100 * COARSEST:g}%" in text
+    assert f"{COARSEST_MISSED:g} in a hundred" in text
+    assert f"at most {100 * LEVEL:g}% of the checks fail" in text
+    assert f"{UNSURE:g} standard errors" in text
+    assert f"more than {CHANCE:g} standard errors" in text

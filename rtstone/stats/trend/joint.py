@@ -23,9 +23,8 @@ from numpy.typing import NDArray
 
 from rtstone.assemble.interval import t_quantile
 from rtstone.stats.trend.changepoints import SHORTEST
-from rtstone.stats.trend.serial import STRONGEST, Floats, correlation, widening
+from rtstone.stats.trend.serial import Floats, at_most, correlation, widening
 
-UNSURE = 1.5  # standard errors by which the correlation of neighbours may be larger than it seems
 MOST_RUNS = 1000  # beyond which no number of runs is advised
 
 _ALL = 4000  # orders up to which every one is looked at
@@ -126,8 +125,7 @@ class Joint:
         own = series.reordered(self._orders)
         others = np.where(self._owner == number, self._second, self._first)
         largest = np.maximum(own, others)
-        correlated = max(series.correlated, self._average) + UNSURE / sqrt(self._runs)
-        correlated = min(correlated, STRONGEST)
+        correlated = at_most(max(series.correlated, self._average), self._runs)
 
         def chance(statistic: float) -> float:
             return float((largest >= statistic - _EQUAL).mean())
@@ -181,8 +179,8 @@ class Joint:
         runs = max(self._runs + 1, least_runs(self._last, self._level))
         while runs <= MOST_RUNS:
             after = _most(runs, self._last)
-            unsure = min(correlated + UNSURE / sqrt(runs), STRONGEST)
-            far = t_quantile(1 - 2 * level, runs - 2) * widening(unsure, runs - after, after)
+            wider = widening(at_most(correlated, runs), runs - after, after)
+            far = t_quantile(1 - 2 * level, runs - 2) * wider
             if far * scatter * sqrt(1 / after + 1 / (runs - after)) <= rise:
                 return runs
             runs = ceil(1.05 * runs)

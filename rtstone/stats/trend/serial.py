@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from rtstone.assemble.interval import t_quantile
 
 CHANCE = 1.645  # standard errors, 1/sqrt(runs), that a correlation exceeds in 5% without any
+UNSURE = 1.5  # standard errors by which a correlation may be stronger than it seems
 STRONGEST = 0.95  # correlation that is told from a level that moves
 
 Floats = NDArray[np.float64]
@@ -58,6 +59,11 @@ def _of_mean(r: Floats, n: int) -> Floats:
     """Return the variance of the mean of n neighbours of variance 1."""
     found: Floats = (n * (1 - r * r) - 2 * r + 2 * r ** (n + 1)) / (n * (1 - r)) ** 2
     return found
+
+
+def at_most(correlated: float, runs: int) -> float:
+    """Return how strong a correlation may be that was seen in so many runs."""
+    return min(correlated + UNSURE / sqrt(runs), STRONGEST)
 
 
 def widening(correlated: float, before: int, after: int) -> float:

@@ -32,7 +32,7 @@ from rtstone.stats.trend.changepoints import (
     steps,
 )
 from rtstone.stats.trend.differences import NEAR, differences
-from rtstone.stats.trend.serial import CHANCE, correlation, wander
+from rtstone.stats.trend.serial import CHANCE, at_most, correlation, wander
 from rtstone.stats.trend.series import (
     Full,
     Line,
@@ -240,7 +240,8 @@ class _Judge:
             reason = effect.reason or effect.verdict
             if effect.verdict in ("better", "worse"):
                 sides = self.scaled[begin : split.at], self.scaled[split.at : end]
-                if alike is None or not wander(*sides, alike, level):
+                most = None if alike is None else at_most(alike, len(self._values))
+                if most is None or not wander(*sides, most, level):
                     continue
                 reason = (
                     f"runs are like those beside them (correlation {alike:.2f}), and such runs "
