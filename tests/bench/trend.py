@@ -136,19 +136,21 @@ def power() -> None:
 def alike() -> None:
     """Print false alarms, and what is found, where neighbouring runs are correlated."""
     rng = np.random.default_rng(4)
-    print(f"\n{'noise':24}{'alarms':>8}{'doubts':>8}  {'+10 sd found':>12}")
+    print(f"\n{'noise':20}{'changes':>9}{'if not for correlation':>24}{'+10 sd found':>14}")
     for name, draw in (
         *((f"correlation {r:g}", partial(autoregressive, correlated=r)) for r in CORRELATIONS),
         *((f"cycle of {n} runs", partial(cycle, period=n)) for n in CYCLES),
     ):
-        draws = [np.exp(0.01 * draw(1, RUNS, rng)[0]) * 1e4 for _ in range(ALIKE)]
+        draws = [1e4 * np.exp(0.05 * draw(1, RUNS, rng)[0]) for _ in range(ALIKE)]
         series = [only(followed(observed(one.tolist()))) for one in draws]
-        places = rng.integers(20, RUNS - 20, len(draws) // 4).tolist()
-        seen = share(found(shifted(one, at, np.exp(0.1)), at)
-                     for one, at in zip(draws, places, strict=False))  # fmt: skip
         alarms = share(bool(one.changes) for one in series)
-        doubts = share(bool(one.doubts) for one in series)
-        print(f"{name:24}{alarms:8.1%}{doubts:8.1%}  {seen:12.1%}", flush=True)
+        others = share(
+            bool(s.changes) or any("wander" in one.reason for one in s.doubts) for s in series
+        )
+        places = rng.integers(20, RUNS - 20, ALIKE // 4).tolist()
+        seen = share(found(shifted(one, at, np.exp(0.5)), at)
+                     for one, at in zip(draws, places, strict=False))  # fmt: skip
+        print(f"{name:20}{alarms:9.1%}{others:24.1%}{seen:14.1%}", flush=True)
 
 
 # ---- the gate -----------------------------------------------------------------------------------

@@ -14,9 +14,13 @@ from pathlib import Path
 from time import time
 from xml.etree import ElementTree as Xml
 
+import msgspec
 import pytest
 import sqlalchemy as sql
+from msgspec import structs
 
+from rtstone.assemble.pool import percentiles
+from rtstone.documents.run import Distribution, Result, Run
 from rtstone.inputs.server import Webhook
 from rtstone.server import answers
 from rtstone.server.analysis import analyse_next
@@ -27,6 +31,7 @@ from rtstone.server.places import Places
 from rtstone.server.reconcile import reconcile
 from rtstone.server.schema import changes, deliveries
 from rtstone.server.settings import Settings
+from rtstone.store.places import RUN
 from tests.server.conftest import BEGUN, DAY, Copied, counts
 from tests.server.serving import Served, serving
 
@@ -85,6 +90,49 @@ def test_the_feed_has_an_entry_for_each_event_that_stays_the_same(
     served.settled()
     again = Xml.fromstring(served.client.get("/p/main/feed.atom").content)
     assert again.findtext(f"{ATOM}entry/{ATOM}id") == told["id"]
+
+
+def lossy(path: Path) -> None:
+    """Make a run one whose periodic task loses three activations of five to stalls of 1 s."""
+    file = path / RUN
+    run = msgspec.json.decode(file.read_bytes(), type=Run)
+    results = [_lossy(one) if one.bench == "dk.periodic" else one for one in run.results]
+    file.unlink()
+    file.write_bytes(msgspec.json.encode(structs.replace(run, results=results)))
+
+
+def _lossy(one: Result) -> Result:
+    lost = one.n * 3 // 2
+    histogram = [*one.histogram, (5e8, lost)]
+    told = {name: getattr(one, name) for name in Distribution.__struct_fields__}
+    told |= {"n": one.n + lost, "histogram": histogram, "max": 1e9, "mean": None, "sd": None}
+    told |= percentiles(histogram, one.n + lost, 0, 1e9)
+    return structs.replace(one, missed=lost, corrected=Distribution(**told))
+
+
+def test_lost_activations_are_told_by_page_feed_badge_and_json(
+    served: Served, copied: Copied
+) -> None:
+    """No sample is later than before: only what was lost differs."""
+    for n in range(8):
+        path = copied(f"r-{n}", day=NOW - 8 + n)
+        if n >= 5:
+            lossy(path)
+    served.settled()
+    worse = served.client.get("/p/main/overview.json").json()["worse"]
+    assert {one["metric"] for one in worse} == {"missed", "p50"}
+    assert {one["series"]["bench"] for one in worse} == {"dk.periodic"}
+    feed = served.client.get("/p/main/feed.atom").text
+    assert "missed" in feed
+    page = served.client.get(f"/p/main/series/{key(served)}").text
+    assert "missed worse since" in page
+    assert "p50, corrected worse since" in page
+    view = served.client.get(f"/p/main/series/{key(served)}.json").json()
+    change = next(one for one in view["trends"] if one["metric"] == "missed")["changes"][0]
+    assert (change["after"], change["effect"]["verdict"]) == ("r-5", "worse")
+    assert [one["p50"] == 5e8 for one in view["points"]] == [False] * 5 + [True] * 3
+    badge = served.client.get(f"/p/main/badge/{key(served)}.svg?metric=missed").text
+    assert "worse since" in badge
 
 
 def test_names_are_no_markup_in_feed_and_badge(served: Served, copied: Copied) -> None:

@@ -14,7 +14,7 @@ from msgspec import structs
 
 from rtstone.documents.observation import Observation
 from rtstone.documents.plan import Plan
-from rtstone.documents.run import Result, Run
+from rtstone.documents.run import Distribution, Result, Run
 from rtstone.store import history as histories
 from rtstone.store.history import Wanted, history
 from rtstone.store.index import Entry, chronological, entries, forget
@@ -166,3 +166,15 @@ def test_a_run_without_a_time_stays_behind_the_one_it_came_after() -> None:
         Entry(name, time, None, "local", "complete", 1, 1, "") for name, time in times.items()
     ]
     assert [entry.run_id for entry in chronological(stored)] == ["a", "b", "x"]
+
+
+def test_what_was_omitted_is_kept_with_its_histogram_apart(plan: Plan) -> None:
+    bare = dict.fromkeys(("min", "mean", "sd", "p50", "p90", "p99", "p999", "p9999", "max"))
+    corrected = Distribution(n=30, histogram=[(5.0, 20), (900.0, 10)], **bare | {"p50": 5.0})
+    stored(plan, "a", structs.replace(result(5.0), missed=10, corrected=corrected))
+    known = entries()
+    with history(known, Wanted({"a"}, lambda bench: bench == BENCH)) as found:
+        (one,) = found.observations
+        assert one.result.corrected == structs.replace(corrected, histogram=[])
+        assert found.with_histogram(one).corrected == corrected
+        assert found.with_histogram(one).histogram == [(5.0, 20)]
