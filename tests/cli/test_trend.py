@@ -66,7 +66,7 @@ def test_a_change_is_told_with_its_word_and_drawn(cli: Cli, real: Run) -> None:
     assert "1. worse since 2026-01-01 00:30 (run run-0030): " in done.out
     assert "kernel command line: + x?[2J</script><img  + src=x>" in done.out
     assert "p50: 40 runs, 2026-01-01, " in done.out
-    assert done.out.splitlines()[-1] == "2 series: 2 changes, 2 for the worse"
+    assert done.out.splitlines()[-1] == "3 series: 2 changes, 2 for the worse"
     axis = next(line for line in done.out.splitlines() if " +--" in line)
     assert axis.index("1", axis.index("+")) - axis.index("+") - 1 == 30
 
@@ -87,7 +87,7 @@ def test_the_document_and_the_page(cli: Cli, real: Run, tmp_path: Path) -> None:
 
 def test_the_gate_fails_at_the_change_and_not_before(cli: Cli, real: Run) -> None:
     store(real, noisy(36), 36)
-    assert cli("check", "run-0035", "--trend", "5").status == 0
+    assert cli("check", "run-0034", "--trend", "5").status == 0
     done = cli("check", "run-0039", "--trend", "5", "--json")
     assert done.status == 1
     assert done.document["trend"] == 5
@@ -99,7 +99,7 @@ def test_the_gate_fails_at_the_change_and_not_before(cli: Cli, real: Run) -> Non
 def test_runs_of_a_simulated_system_repeat_exactly(cli: Cli) -> None:
     for _ in range(3):
         assert cli(*SIM).status == 0
-    (series, _) = cli("trend", "dk.periodic", "--json").document["series"]
+    (series, *_) = cli("trend", "dk.periodic", "--json").document["series"]
     assert (series["exact"], series["runs"], series["changes"]) == (True, 3, [])
     assert cli("check", "last", "--trend", "1").status == 0
 

@@ -10,7 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rtstone.stats.trend import changepoints
-from rtstone.stats.trend.changepoints import LEVELS, SHORTEST, Floats, change_points, steps
+from rtstone.stats.trend.changepoints import (
+    LEVELS,
+    SHORTEST,
+    Floats,
+    Split,
+    change_points,
+    steps,
+)
 from tests.chance import is_fine
 from tests.stats.noise import drawn, shifted
 from tests.stats.oracle import AVAILABLE, LACKING, otava
@@ -124,3 +131,17 @@ def test_apache_otava_splits_a_series_at_the_same_place_first() -> None:
         assert at in theirs.original
         assert at in theirs.hunter
         assert at in [split.at for split in change_points(series)]
+
+
+def test_a_clear_change_is_beyond_each_of_199_orders() -> None:
+    """At 5% ten of 199 would be too many; at 1%, two of 199."""
+    values = [0.0, 0.1] * 8 + [5.0, 5.1] * 8
+    assert change_points(values) == [Split(16, 1 / 200)]
+    assert change_points(values, 0.01) == [Split(16, 1 / 200)]
+    assert change_points(values, 0.001) == [Split(16, 1 / 1000)]
+
+
+def test_a_distribution_function_is_followed_at_64_values() -> None:
+    assert LEVELS == 64
+    assert changepoints._part(np.arange(100.0), 0, 100).below.shape == (100, LEVELS - 1)
+    assert changepoints._part(np.arange(50.0), 0, 50).below.shape == (50, 49)
