@@ -18,6 +18,7 @@ from rtstone.server.database import Database
 from rtstone.server.places import Places
 from rtstone.server.reconcile import rebuild, reconcile
 from rtstone.server.schema import analyses, changes, series, targets
+from rtstone.stats.trend.changepoints import fewest_runs
 from rtstone.store.places import RUN
 from tests.server.conftest import BEGUN, DAY, Copied, counts
 
@@ -223,3 +224,15 @@ def test_a_run_that_comes_meanwhile_is_not_forgotten(
     assert analyse_next(database, places)
     assert not analyse_next(database, places)
     assert counts(database)["analyses"] == 7
+
+
+def test_all_series_of_a_target_share_the_level(
+    database: Database, copied: Copied, places: Places
+) -> None:
+    """Three benches, of which one counts missed activations: seven series."""
+    machine(copied("20261101-0"))
+    analysed(database, places)
+    with database.reading() as connection:
+        documents = connection.execute(sql.select(analyses.c.document)).scalars().all()
+    least = {msgspec.json.decode(text, type=Series).least for text in documents}
+    assert least == {fewest_runs(0.05 / 7)} == {11}

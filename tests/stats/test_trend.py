@@ -14,6 +14,7 @@ from rtstone.documents.observation import Observation
 from rtstone.documents.run import Distribution, Result, Target
 from rtstone.report.trend.text import summary, trend_lines
 from rtstone.stats.trend.changepoints import fewest_runs
+from rtstone.stats.trend.differences import differences
 from rtstone.stats.trend.trend import Asked, trend
 from rtstone.wire.records import Bench, Param
 from tests.chance import is_fine
@@ -336,3 +337,15 @@ def test_the_least_number_of_runs_is_that_whose_halves_any_order_can_keep_apart(
     assert [fewest_runs(level) for level in (0.11, 0.1, 0.05, 0.05 / 3, 0.05 / 135)] == [
         6, 6, 8, 9, 15,
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("runs", "differs"), [(7, False), (8, True)])
+def test_a_condition_of_four_runs_in_five_of_a_side_is_that_of_the_side(
+    runs: int, differs: bool
+) -> None:
+    """Of the ten runs before, so many have another C library; the others that of the runs after."""
+    before = [observation(place, result(1.0), conditions={"libc": "a" if place < runs else "b"})
+              for place in range(10)]  # fmt: skip
+    after = [observation(place, result(1.0), conditions={"libc": "b"}) for place in range(10, 20)]
+    found = differences([one.whole for one in before], [one.whole for one in after])
+    assert [one.aspect for one in found] == ["C library"] * differs

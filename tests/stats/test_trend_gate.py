@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,10 +12,12 @@ from msgspec import structs
 from rtstone.documents.check import Gate
 from rtstone.documents.observation import Observation
 from rtstone.documents.run import Distribution
+from rtstone.documents.trend import Trend
 from rtstone.errors import UsageError
 from rtstone.stats.trend.changepoints import LEVEL, SHORTEST
 from rtstone.stats.trend.gate import COARSEST, COARSEST_MISSED, gate
 from rtstone.stats.trend.serial import CHANCE, UNSURE
+from rtstone.stats.trend.trend import Asked, follow
 from tests.stats.noise import autoregressive
 from tests.stats.observed import (
     CMDLINE,
@@ -239,3 +242,24 @@ def test_what_the_documentation_states_of_the_gate_is_so() -> None:
     assert f"at most {100 * LEVEL:g}% of the checks fail" in text
     assert f"{UNSURE:g} standard errors" in text
     assert f"more than {CHANCE:g} standard errors" in text
+
+
+def test_earlier_changes_share_the_level_of_all_series(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a run of noise in one of many series would begin its history anew."""
+    levels = []
+
+    def recorded(through: Any, asked: Asked, full: Any) -> Trend:
+        levels.append(asked.level)
+        return follow(through, asked, full)
+
+    monkeypatch.setattr("rtstone.stats.trend.gate.follow", recorded)
+    suite_checked(np.full((4, 7), 1e4), 3)
+    assert levels == [0.05 / 12]  # four cases, p50, p99 and missed
+
+
+def test_one_activation_is_the_least_loss_that_can_be_found() -> None:
+    """Of 2000 in each run none was missed: one more is 1 of 2001."""
+    rng = np.random.default_rng(2)
+    found = suite_checked(1e4 * np.exp(0.01 * autoregressive(1, 8, rng)), 3)
+    (least,) = (check.detectable for check in found.checks if check.what == "missed")
+    assert least == pytest.approx(1 / 2001, rel=0.01)
