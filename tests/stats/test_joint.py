@@ -124,7 +124,7 @@ def test_what_rose_before_the_last_runs_or_all_along_is_no_change_in_them() -> N
     earlier = BASE.copy()
     earlier[8:] += 20
     assert Joint(histories(earlier[None, :]), 5, 0.05).judge(0).finding is Finding.EARLIER
-    drift = BASE + 5 * np.arange(16)
+    drift = BASE + 5 * np.arange(16, dtype=np.float64)
     assert Joint(histories(drift[None, :]), 5, 0.05).judge(0).finding is Finding.EARLIER
 
 

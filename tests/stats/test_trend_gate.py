@@ -263,3 +263,19 @@ def test_one_activation_is_the_least_loss_that_can_be_found() -> None:
     found = suite_checked(1e4 * np.exp(0.01 * autoregressive(1, 8, rng)), 3)
     (least,) = (check.detectable for check in found.checks if check.what == "missed")
     assert least == pytest.approx(1 / 2001, rel=0.01)
+
+
+def rates(values: Any, unit: str) -> list[Observation]:
+    return [observation(place, result(float(v), unit=unit)) for place, v in enumerate(values)]
+
+
+def test_of_a_rate_less_is_worse_and_the_share_is_of_what_is_lost() -> None:
+    values = noisy(3, 16)
+    values[-5:] *= 0.2
+    (check, *_) = checked(rates(values, "MB/s")).checks
+    assert check.verdict == "failed"
+    assert str(check.reason).startswith("-80")
+    assert check.detectable is not None and 0.01 < check.detectable < 0.15
+    values[-5:] /= 0.04
+    assert {one.verdict for one in checked(rates(values, "MB/s")).checks} == {"passed"}
+    assert checked(rates(noisy(3, 16), "m")).verdict == "inconclusive"
