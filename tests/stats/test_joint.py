@@ -201,3 +201,23 @@ def test_more_series_need_a_larger_rise() -> None:
     rises = [Joint(histories(values[:n]), 5, 0.05).least_rise(0) or 0.0 for n in (1, 10, 45)]
     assert all(one <= other for one, other in pairwise(rises))
     assert rises[0] < rises[-1] < 3 * rises[0]
+
+
+@pytest.mark.parametrize(("earlier", "finding"), [(1.1, "WORSE"), (1.3, "WANDERS")])
+def test_three_earlier_runs_that_lay_further_off_make_three_last_ones_nothing_new(
+    earlier: float, finding: str
+) -> None:
+    values = np.tile([0.0, 1.0], 20)
+    values[-3:] += 1.2
+    values[11:14] += earlier
+    assert Joint(histories(values[None, :]), 3, 0.05).judge(0).finding.name == finding
+
+
+def test_equal_values_are_known_to_their_resolution() -> None:
+    """11 of 0, 5 of 1: squares of 55/16, and of each a twelfth of the square of the resolution."""
+    values = np.repeat([0.0, 1.0], [11, 5])
+    squares = 55 / 16
+    found = joint._Series(History(values, 0.9), 5)
+    assert found.statistic == pytest.approx(sqrt(squares / (squares + 16 * 0.81 / 12)))
+    assert joint._Series(History(values, 0.0), 5).statistic == pytest.approx(1)
+    assert (found.after, found.rise, found.earlier) == (5, 1, False)
