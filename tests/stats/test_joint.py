@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from rtstone.assemble.interval import t_quantile
 from rtstone.stats.trend import joint, serial
 from rtstone.stats.trend.joint import Finding, History, Joint, least_runs, orders
 from rtstone.stats.trend.serial import Floats, correlation, wander, widening
@@ -221,3 +222,25 @@ def test_equal_values_are_known_to_their_resolution() -> None:
     assert found.statistic == pytest.approx(sqrt(squares / (squares + 16 * 0.81 / 12)))
     assert joint._Series(History(values, 0.0), 5).statistic == pytest.approx(1)
     assert (found.after, found.rise, found.earlier) == (5, 1, False)
+
+
+@pytest.mark.parametrize(("series", "rise"), [(1, 0.65), (10, 0.9)])
+def test_the_runs_that_it_takes_follow_from_students_one_sided_t(series: int, rise: float) -> None:
+    """Of 0 and 1 in turn, a scatter of 1/2: without correlation but for what is unsure of it."""
+    values = np.tile(np.tile([0.0, 1.0], 8), (series, 1))
+    tested = Joint(histories(values), 4, 0.05)
+    runs = tested.runs_for(0, rise)
+    assert runs is not None
+
+    def wide(n: int) -> float:
+        t = t_quantile(1 - 2 * 0.05 / series, n - 2)  # one side of both
+        unsure = min(serial.UNSURE / sqrt(n), serial.STRONGEST)
+        return t * widening(unsure, n - 4, 4) * sqrt(4 / 14 * (1 / 4 + 1 / (n - 4)))
+
+    assert wide(runs) <= rise < wide(int(runs / 1.06) - 1)
+
+
+def test_a_rise_is_sought_up_to_a_thousandfold() -> None:
+    least = Joint([History(np.zeros(16), 6.0)], 5, 0.05).least_rise(0)
+    assert least == pytest.approx(6, rel=0.01)
+    assert Joint([History(np.zeros(16), 8.0)], 5, 0.05).least_rise(0) is None
