@@ -73,6 +73,7 @@ def test_in_the_lab_any_difference_is_a_change_without_statistics() -> None:
         (2, "worse", None), (4, "better", None),
     ]  # fmt: skip
     assert [part.value for part in series.segments] == [5000, 5001, 4000]
+    assert series.least == 2
 
 
 def test_of_too_few_runs_nothing_is_said() -> None:
