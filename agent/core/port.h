@@ -501,6 +501,8 @@ typedef enum rts_config {
     X(nivcsw)                                                                                      \
     X(migrations)                                                                                  \
     X(steal_ns)                                                                                    \
+    X(steal_near_ns)                                                                               \
+    X(steal_watched_ns)                                                                            \
     X(smi)                                                                                         \
     X(others)                                                                                      \
     X(stack_bytes)                                                                                 \
@@ -567,6 +569,12 @@ void rts_job_progress(const rts_job *job);
  */
 void rts_port_section_start(rts_job *job);
 void rts_port_section_end(rts_job *job);
+
+/*
+ * Returns by how much the steal time of the measured CPUs grew around a time of the last case, in
+ * ns of rts_time(), and in `*span_ns` within how long; -1: not known.
+ */
+int64_t rts_port_steal_around(uint64_t from, uint64_t to, uint64_t *span_ns);
 
 /* Binds the caller to a CPU; -1: to all that the agent may use. */
 void rts_port_bind(int cpu);

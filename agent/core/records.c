@@ -44,6 +44,35 @@ static void put_worst(rts_wire *w, const rts_rec *r)
     rts_wire_close(w, ']');
 }
 
+/* Returns a reading of the recorder's clock in ns of rts_time(). */
+static uint64_t ns_of_rts_time(const rts_rec *r, uint64_t t)
+{
+    uint64_t hz = r->setup.hz, time = rts_time_ns().ns, counter = rts_now();
+    if (hz == RTS_TIME_HZ && hz != rts_the_clock.hz)
+        return rts_scale(t, RTS_NS_PER_S, hz);
+    return counter > t ? time - rts_scale(counter - t, RTS_NS_PER_S, rts_the_clock.hz) : time;
+}
+
+/* Writes by how much steal time grew around each of the worst samples, null if it is not known. */
+static void put_worst_steal(rts_wire *w, const rts_rec *r)
+{
+    int64_t ns[RTS_WORST];
+    for (unsigned i = 0; i < r->worst_n; i++) {
+        const rts_sample *s = &r->worst[i];
+        uint64_t span_ns, end = ns_of_rts_time(r, r->start + s->at);
+        uint64_t length = rts_scale(s->value, RTS_NS_PER_S, r->setup.hz);
+        ns[i] = rts_port_steal_around(end > length ? end - length : 0, end, &span_ns);
+        if (ns[i] < 0) {
+            rts_wire_null(w, "worst_steal");
+            return;
+        }
+    }
+    rts_wire_open(w, "worst_steal", '[');
+    for (unsigned i = 0; i < r->worst_n; i++)
+        rts_wire_uint(w, NULL, (uint64_t)ns[i]);
+    rts_wire_close(w, ']');
+}
+
 static void put_trace(rts_wire *w, const rts_rec *r)
 {
     rts_wire_open(w, "trace", '{');
@@ -201,6 +230,7 @@ void rts_send_result(const rts_case *c, unsigned i)
     rts_wire_uint(w, "bits", RTS_HIST_BITS);
     put_hist(w, "hist", &r->hist);
     put_worst(w, r);
+    put_worst_steal(w, r);
     put_trace(w, r);
     put_blocks(w, r);
     put_batches(w, r);

@@ -267,7 +267,7 @@ def _placed(parts: Sequence[Result]) -> Iterator[tuple[Result, int, float]]:
 
 def _worst(parts: Sequence[Result]) -> list[Worst]:
     found = [
-        Worst(value=w.value, index=w.index + before, at_s=round(w.at_s + begin, 9))
+        structs.replace(w, index=w.index + before, at_s=round(w.at_s + begin, 9))
         for part, before, begin in _placed(parts)
         for w in part.worst
     ]
@@ -422,7 +422,7 @@ def _sum(counts: Sequence[int | None]) -> int | None:
 
 
 _SUMMED = {"section_ns", "cpu_ns", "minflt", "majflt", "nvcsw", "nivcsw", "migrations",
-           "steal_ns", "smi", "rests"}  # fmt: skip
+           "steal_ns", "steal_near_ns", "steal_watched_ns", "smi", "rests"}  # fmt: skip
 _LARGEST = {"others", "stack_bytes", "heap_bytes", "tasks"}
 
 

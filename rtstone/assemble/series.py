@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from itertools import repeat
 from typing import Any
 
 from msgspec import structs
@@ -105,8 +106,11 @@ def _singly(raw: wire.Result, net: Net) -> dict[str, Any]:
     trace, blocks, omitted = raw.trace, raw.blocks, raw.omitted
     return {
         "worst": [
-            Worst(value=net.exactly(value), index=index, at_s=round(at * per_tick_s, 9))
-            for value, index, at in raw.worst
+            Worst(value=net.exactly(value), index=index, at_s=round(at * per_tick_s, 9),
+                  steal_ns=steal)
+            for (value, index, at), steal in zip(
+                raw.worst, raw.worst_steal or repeat(None, len(raw.worst)), strict=True
+            )
         ],
         "trace": trace and Trace(
             width_s=round(trace.ticks * per_tick_s, 9),

@@ -70,12 +70,14 @@ class Worst(msgspec.Struct, frozen=True, kw_only=True):
     """One of the largest samples.
 
     ``value``: net.  ``index``: its place among the samples.  ``at_s``: seconds since the
-    start of the measured section.
+    start of the measured section.  ``steal_ns``: by how much the steal time of the measured CPUs
+    grew around it; None: not known.
     """
 
     value: Number
     index: Natural
     at_s: Number
+    steal_ns: Natural | None = None
 
 
 class Trace(msgspec.Struct, frozen=True, kw_only=True):

@@ -182,7 +182,9 @@ class Snapshot(msgspec.Struct, frozen=True, tag_field="t", tag="snapshot"):
     ``value``: of the sample, in ticks.  ``due``, ``stamp``: when it began and ended, in ns.
     ``page``: bytes of a page of the ring.  ``stats``: the kernel's counts of that ring.
     ``bytes``: of all parts; those that are missing at the end of the last page are 0.  ``at``: of
-    this one.  ``data``: in base 64.
+    this one.  ``data``: in base 64.  ``steal_ns`` and ``smi``: by how much the steal time of the
+    measured CPUs and the count of SMIs grew around it, within ``steal_span_ns`` and
+    ``smi_span_ns``; None: not known.
     """
 
     id: int
@@ -197,6 +199,10 @@ class Snapshot(msgspec.Struct, frozen=True, tag_field="t", tag="snapshot"):
     at: Natural
     data: str
     stats: str = ""
+    steal_ns: Natural | None = None
+    smi: Natural | None = None
+    steal_span_ns: Natural = 0
+    smi_span_ns: Natural = 0
 
 
 class Trace(msgspec.Struct, frozen=True):
@@ -278,6 +284,7 @@ class Result(msgspec.Struct, frozen=True, tag_field="t", tag="result"):
     overflow: Natural = 0
     hist: Buckets = []
     worst: list[tuple[int, Natural, int]] = []
+    worst_steal: list[Natural] | None = None
     trace: Trace | None = None
     blocks: Blocks | None = None
     batches: Batches | None = None
@@ -295,6 +302,8 @@ class Result(msgspec.Struct, frozen=True, tag_field="t", tag="result"):
             raise ValueError("numbers out of range")
         if self.batches is not None and not _whole(self, self.batches.rows):
             raise ValueError("the batches are not all samples")
+        if self.worst_steal is not None and len(self.worst_steal) != len(self.worst):
+            raise ValueError("steal is not that of the worst samples")
 
 
 class Component(msgspec.Struct, frozen=True):

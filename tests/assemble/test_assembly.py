@@ -87,6 +87,18 @@ def test_a_whole_run(plan: Plan) -> None:
     assert "negative" in first.flags
 
 
+def test_each_of_the_worst_samples_has_the_steal_around_it(plan: Plan) -> None:
+    worst = [[190, 3, 500], [190, 4, 501]]
+
+    def told(**members: Any) -> list[int | None]:
+        lines = whole(case(1, result(1, worst=worst, **members)), case(2), case(3))
+        return [one.steal_ns for one in run_of(plan, lines).results[0].worst]
+
+    assert told(worst_steal=[20_000_000, 0]) == [20_000_000, 0]
+    assert told(worst_steal=None) == told() == [None, None]
+    assert told(worst_steal=[0]) == []  # a record that contradicts itself is none
+
+
 def test_the_document_survives_json(plan: Plan) -> None:
     run = run_of(plan, whole(case(1), case(2), case(3)))
     assert msgspec.json.decode(msgspec.json.encode(run), type=Run) == run

@@ -66,11 +66,12 @@ def test_time_goes_on_from_round_to_round() -> None:
     )  # fmt: skip
     rows = [(0.0, 2, 1.0, 2.0, 3.0), (1.0, 1, 5.0, 5.0, 5.0), (2.0, 1, 8.0, 8.0, 8.0)]
     second = a_round(
-        [1.0, 3.0, 5.0, 8.0], 3.0, worst=[Worst(value=8.0, index=3, at_s=2.5)],
+        [1.0, 3.0, 5.0, 8.0], 3.0, worst=[Worst(value=8.0, index=3, at_s=2.5, steal_ns=7)],
         trace=Trace(width_s=1.0, rows=rows),
     )  # fmt: skip
     result = one(first, second)
     assert [(w.value, w.index, w.at_s) for w in result.worst] == [(9.0, 1, 2.0), (8.0, 5, 5.0)]
+    assert [w.steal_ns for w in result.worst] == [None, 7]
     assert result.trace
     assert [row[0] for row in result.trace.rows] == [0.0, 2.0, 2.5, 3.5, 4.5]
     assert sum(row[1] for row in result.trace.rows) == result.n
@@ -163,7 +164,7 @@ def test_what_is_counted_is_added_and_what_is_told_is_kept() -> None:
     def part(cpu: int, **members: Any) -> Result:
         evidence: dict[str, Value] = {
             "section_ns": S, "cpu_ns": cpu, "minflt": 3, "smi": None, "tasks": 2, "sched": "fifo",
-            "heap_bytes": cpu,
+            "heap_bytes": cpu, "steal_near_ns": cpu, "steal_watched_ns": 10 * cpu,
         }  # fmt: skip
         return a_round(ramp(100), evidence=evidence, **members)
 
@@ -185,7 +186,7 @@ def test_what_is_counted_is_added_and_what_is_told_is_kept() -> None:
     assert (result.raw_min, result.raw_max) == (6.0, 70.0)
     assert result.evidence == {
         "section_ns": 2 * S, "cpu_ns": 12, "minflt": 6, "smi": None, "tasks": 2, "sched": "fifo",
-        "heap_bytes": 7,
+        "heap_bytes": 7, "steal_near_ns": 12, "steal_watched_ns": 120,
     }  # fmt: skip
     assert result.flags == ["no_rt", "smi", "interrupted", "missed"]
     assert result.figures == {"same": Figure(value=1, unit="ns")}

@@ -142,13 +142,24 @@ static void put_fields(rts_wire *w)
 static void put_idle_states(rts_wire *w, int cpu)
 {
     char path[96], name[32], all[256] = "";
+    long long exit_us = -1, us; /* of the deepest that is not disabled: the longest */
     for (unsigned i = 0; i < 16; i++) {
         snprintf(path, sizeof path, CPU "cpu%d/cpuidle/state%u/name", cpu, i);
         if (!posix_read_line(path, name, sizeof name))
             break;
         size_t used = strlen(all);
         snprintf(all + used, sizeof all - used, "%s%s", i ? " " : "", name);
+        snprintf(path, sizeof path, CPU "cpu%d/cpuidle/state%u/disable", cpu, i);
+        bool disabled = posix_read_line(path, name, sizeof name) && name[0] != '0';
+        snprintf(path, sizeof path, CPU "cpu%d/cpuidle/state%u/latency", cpu, i);
+        if (!disabled && posix_read_line(path, name, sizeof name) &&
+            posix_number(&(const char *){name}, &us) && us > exit_us)
+            exit_us = us;
     }
+    if (exit_us < 0)
+        rts_wire_null(w, "cpu.idle_latency_us");
+    else
+        rts_wire_uint(w, "cpu.idle_latency_us", (uint64_t)exit_us);
     rts_wire_str(w, "cpu.idle_states", all[0] ? all : NULL);
     rts_wire_str(w, "cpu_dma_latency", linux_idle_state);
 }
@@ -204,6 +215,8 @@ static void put_wanted_lines(rts_wire *w, FILE *file)
         "CONFIG_RCU_NOCB_CPU",
         "CONFIG_IRQ_FORCED_THREADING",
         "CONFIG_HIGH_RES_TIMERS",
+        "CONFIG_IRQ_TIME_ACCOUNTING",
+        "CONFIG_PARAVIRT_TIME_ACCOUNTING",
         "CONFIG_RT_GROUP_SCHED",
     };
     rts_wire_open(w, "kernel.config", '[');

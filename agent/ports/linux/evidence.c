@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "linux.h"
+#include "steal.h"
 
 /* For the only case that this process runs. */
 static struct {
@@ -11,28 +12,17 @@ static struct {
 
 static char text[65536]; /* for files too large for a task's stack; used by one task at a time */
 
-void posix_evidence_open(const rts_job *job)
-{
-    char path[48];
-    from.stat_fd = open("/proc/stat", O_RDONLY | O_CLOEXEC);
-    snprintf(path, sizeof path, "/dev/cpu/%d/msr", job->cpu);
-    from.msr_fd = open(path, O_RDONLY | O_CLOEXEC);
-}
-
-/*
- * Returns the time stolen from the measured CPUs: the eighth number of their lines, in clock ticks
- * (usually 10 ms).
- */
-static int64_t read_steal_ns(const rts_job *job)
+/* The eighth number of the CPUs' lines. */
+int64_t linux_steal_ns(int file, const rts_cpuset *cpus)
 {
     unsigned long long sum = 0;
-    ssize_t n = pread(from.stat_fd, text, sizeof text - 1, 0);
+    ssize_t n = pread(file, text, sizeof text - 1, 0);
     if (n <= 0)
         return -1;
     text[n] = '\0';
     for (unsigned cpu = 0; cpu < RTS_CPUS; cpu++) {
         char name[16];
-        if (!rts_cpuset_has(job->cpus, cpu))
+        if (!rts_cpuset_has(cpus, cpu))
             continue;
         snprintf(name, sizeof name, "\ncpu%u ", cpu);
         const char *line = strstr(text, name);
@@ -60,17 +50,88 @@ static int64_t read_migrations(void)
     return colon && posix_number(&(const char *){colon + 1}, &count) ? count : -1;
 }
 
+static int open_msr(int cpu)
+{
+    char path[48];
+    snprintf(path, sizeof path, "/dev/cpu/%d/msr", cpu);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
 /* Reads MSR_SMI_COUNT of Intel processors; others have no register at this address. */
-static int64_t read_smi(void)
+static int64_t read_smi(int file)
 {
     uint64_t count;
-    if (from.msr_fd < 0 || pread(from.msr_fd, &count, sizeof count, 0x34) != sizeof count)
+    if (file < 0 || pread(file, &count, sizeof count, 0x34) != sizeof count)
         return -1;
     return (int64_t)(count & 0xffffffff);
 }
 
+int64_t linux_smi(int cpu)
+{
+    int file = open_msr(cpu);
+    int64_t count = read_smi(file);
+    if (file >= 0)
+        close(file);
+    return count;
+}
+
+void posix_evidence_open(const rts_job *job)
+{
+    from.stat_fd = open("/proc/stat", O_RDONLY | O_CLOEXEC);
+    from.msr_fd = open_msr(job->cpu);
+}
+
 posix_events posix_evidence_read(const rts_job *job)
 {
-    return (posix_events){
-        .steal_ns = read_steal_ns(job), .migrations = read_migrations(), .smi = read_smi()};
+    return (posix_events){.steal_ns = linux_steal_ns(from.stat_fd, job->cpus),
+                          .migrations = read_migrations(),
+                          .smi = read_smi(from.msr_fd)};
+}
+
+/* ---- when it was stolen ---------------------------------------------------------------------- */
+
+/*
+ * The agent looks only where the hypervisor has taken some since the system's start, and not where
+ * that would take a measured CPU.
+ */
+#define LOOK_MS 100
+
+static int looks = -1; /* the agent's file /proc/stat while it looks, else -1 */
+
+void posix_watch_begin(const rts_job *job)
+{
+    looks = job->evidence.shared ? -1 : open("/proc/stat", O_RDONLY | O_CLOEXEC);
+    int64_t steal_ns = linux_steal_ns(looks, job->cpus);
+    linux_steal_begin(rts_time_ns().ns, steal_ns);
+    if (looks < 0 || steal_ns > 0)
+        return;
+    close(looks);
+    looks = -1;
+}
+
+unsigned posix_watch_case(const rts_job *job)
+{
+    linux_watch_trace();
+    if (looks < 0)
+        return 0;
+    linux_steal_look(rts_time_ns().ns, linux_steal_ns(looks, job->cpus));
+    return LOOK_MS;
+}
+
+void posix_watch_end(rts_job *job)
+{
+    uint64_t near_ns, watched_ns;
+    if (looks < 0)
+        return;
+    linux_steal_look(rts_time_ns().ns, linux_steal_ns(looks, job->cpus));
+    close(looks);
+    looks = -1;
+    watched_ns = linux_steal_watched(&near_ns);
+    job->evidence.steal_near_ns = (int64_t)near_ns;
+    job->evidence.steal_watched_ns = (int64_t)watched_ns;
+}
+
+int64_t rts_port_steal_around(uint64_t from_ns, uint64_t to_ns, uint64_t *span_ns)
+{
+    return linux_steal_around(from_ns, to_ns, span_ns);
 }

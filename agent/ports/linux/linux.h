@@ -44,6 +44,18 @@ bool linux_is_held(long number); /* by an agent of this user */
  */
 void linux_remove_instances(long number, int lock);
 
+/*
+ * Returns the time stolen from these CPUs so far, read from a file that is /proc/stat, in steps of
+ * clock ticks (usually 10 ms); -1: not known.
+ */
+int64_t linux_steal_ns(int file, const rts_cpuset *cpus);
+
+/* Returns the count of system management interrupts of a CPU, -1 if it is not readable. */
+int64_t linux_smi(int cpu);
+
+/* Collects the snapshot of a traced case, if there is one. */
+void linux_watch_trace(void);
+
 /* Finds the names of those words in a trace that may be addresses of the kernel's functions. */
 void linux_symbols_want(const unsigned char *data, size_t bytes);
 void linux_symbols_send(uint64_t id); /* as records of the case, and forgets them */

@@ -55,6 +55,9 @@ static const char *const events[] = {
 };
 #define EVENTS (sizeof events / sizeof events[0])
 
+/* Tells what is missing of a task's time; only where the hypervisor has ever stolen some. */
+#define RUNTIME "sched/sched_stat_runtime"
+
 /*
  * Where a real-time task is woken, the stack tells what the interrupt came into. Not for those of
  * priority 1: with PREEMPT_RT the kernel's own threads for timers and RCU have it.
@@ -67,6 +70,8 @@ typedef struct snapshot {
     int cpu;
     unsigned pages;
     char stats[512]; /* of the ring, as the kernel words them */
+    int64_t smi;     /* SMIs since the snapshot before, -1: not known */
+    uint64_t smi_span_ns;
     unsigned char *data;
 } snapshot;
 
@@ -79,6 +84,10 @@ static struct {
     unsigned char *ring; /* PAGES of them */
     unsigned n;
     snapshot kept[KEEP_MAX];
+    int cpu;         /* the first of those measured */
+    bool runtime;    /* RUNTIME is recorded, too */
+    int64_t smi;     /* count of SMIs at the snapshot before, or at the start; -1: not known */
+    uint64_t smi_at; /* when it was read, ns */
 } own;
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -239,6 +248,23 @@ static bool enable_events(void)
     return switches;
 }
 
+static void enable_runtime(const rts_cpuset *cpus)
+{
+    int stat = open("/proc/stat", O_RDONLY | O_CLOEXEC);
+    own.runtime = linux_steal_ns(stat, cpus) > 0 && write_own("events/" RUNTIME "/enable", "1");
+    close_file(&stat);
+}
+
+static void count_smi(int64_t *grown, uint64_t *span_ns)
+{
+    int64_t smi = linux_smi(own.cpu);
+    uint64_t now = rts_time_ns().ns;
+    *grown = smi < own.smi || own.smi < 0 ? -1 : smi - own.smi;
+    *span_ns = now - own.smi_at;
+    own.smi = smi;
+    own.smi_at = now;
+}
+
 static int set_up(rts_trace *t, const rts_cpuset *cpus, char *why, size_t size)
 {
     const char *lacks = NULL;
@@ -252,6 +278,7 @@ static int set_up(rts_trace *t, const rts_cpuset *cpus, char *why, size_t size)
         lacks = "the event sched_switch";
     else if (t->stacks && !write_own(WAKING, STACK))
         lacks = "triggers of events, which record stacks";
+    enable_runtime(cpus);
     t->marker = open_own("trace_marker", O_WRONLY);
     t->gate = open_own("tracing_on", O_WRONLY);
     if (!lacks && (t->marker < 0 || t->gate < 0))
@@ -277,6 +304,9 @@ int rts_port_trace_start(rts_trace *trace, const rts_cpuset *cpus, char *why, si
     if (make_instance(why, size))
         return -1;
     own.trace = trace;
+    own.cpu = rts_cpuset_first(cpus);
+    own.smi = linux_smi(own.cpu);
+    own.smi_at = rts_time_ns().ns;
     if (!set_up(trace, cpus, why, size))
         return 0;
     rts_port_trace_stop();
@@ -359,11 +389,12 @@ static void collect(rts_trace *t)
     for (char *c = s->stats; (c = strchr(c, '\n'));)
         *c = ' ';
     keep_pages(s, read_ring(s->cpu), s->hit.due - LEAD_NS);
+    count_smi(&s->smi, &s->smi_span_ns);
     if (own.n == t->keep)
         t->above = least_kept()->hit.net + 1;
 }
 
-void posix_watch_case(void)
+void linux_watch_trace(void)
 {
     rts_trace *t = own.trace;
     if (!t || !__atomic_exchange_n(&t->caught, 0, __ATOMIC_ACQUIRE))
@@ -378,7 +409,7 @@ unsigned rts_port_trace_stop(void)
     rts_trace *t = own.trace;
     if (!t)
         return own.n;
-    posix_watch_case();
+    linux_watch_trace();
     own.trace = NULL;
     close_file(&t->marker);
     close_file(&t->gate);
@@ -410,6 +441,8 @@ static void send_snapshot(uint64_t id, const snapshot *s)
 {
     static char text[CHUNK / 3 * 4];
     size_t bytes = s->pages * own.page;
+    uint64_t span_ns;
+    int64_t steal_ns = rts_port_steal_around(s->hit.due, s->hit.stamp, &span_ns);
     while (bytes && !s->data[bytes - 1]) /* the end of the last page */
         bytes--;
     for (size_t at = 0; at == 0 || at < bytes; at += CHUNK) {
@@ -424,6 +457,10 @@ static void send_snapshot(uint64_t id, const snapshot *s)
         rts_wire_int(w, "cpu", s->cpu);
         rts_wire_uint(w, "page", own.page);
         rts_wire_str(w, "stats", at ? "" : s->stats);
+        rts_wire_known(w, "steal_ns", steal_ns);
+        rts_wire_uint(w, "steal_span_ns", span_ns);
+        rts_wire_known(w, "smi", s->smi);
+        rts_wire_uint(w, "smi_span_ns", s->smi_span_ns);
         rts_wire_uint(w, "bytes", bytes);
         rts_wire_uint(w, "at", at);
         rts_wire_strn(w, "data", text, encode(s->data + at, n, text));
@@ -468,6 +505,8 @@ void rts_port_trace_send(uint64_t id)
         send_event(id, dir, "ftrace/kernel_stack", "/format");
         for (size_t i = 0; i < EVENTS; i++)
             send_event(id, dir, events[i], "/format");
+        if (own.runtime)
+            send_event(id, dir, RUNTIME, "/format");
     }
     close_file(&dir);
     for (unsigned i = 0; i < own.n; i++) {

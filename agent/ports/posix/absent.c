@@ -135,8 +135,20 @@ DEFAULT posix_events posix_evidence_read(const rts_job *job)
     return (posix_events){-1, -1, -1};
 }
 
-DEFAULT void posix_watch_case(void)
+DEFAULT void posix_watch_begin(const rts_job *job)
 {
+    (void)job;
+}
+
+DEFAULT unsigned posix_watch_case(const rts_job *job)
+{
+    (void)job;
+    return 0;
+}
+
+DEFAULT void posix_watch_end(rts_job *job)
+{
+    (void)job;
 }
 
 DEFAULT void posix_case_over(void)

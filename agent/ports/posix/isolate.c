@@ -175,7 +175,7 @@ static int patience_ms(const rts_job *job)
  */
 static int await(rts_job *job, pid_t child)
 {
-    rts_tick kill_at = UINT64_MAX;
+    rts_tick kill_at = UINT64_MAX, told_at = rts_time();
     int status;
     for (;;) {
         pid_t ended = waitpid(child, &status, WNOHANG);
@@ -188,13 +188,20 @@ static int await(rts_job *job, pid_t child)
             job->stop_asked = true;
             kill_at = rts_time() + STOP_GRACE_NS;
         }
-        posix_watch_case();
+        unsigned look_ms = posix_watch_case(job);
         if (rts_time() > kill_at) {
             kill(-child, SIGKILL);
             kill_at = UINT64_MAX;
         }
-        if (!posix_await_child(patience_ms(job)) && job->progress_ms && !job->evidence.shared)
+        int wait_ms = patience_ms(job);
+        if (look_ms && (int)look_ms < wait_ms)
+            wait_ms = (int)look_ms;
+        bool quiet = !posix_await_child(wait_ms);
+        if (quiet && job->progress_ms && !job->evidence.shared &&
+            rts_time() - told_at >= job->progress_ms * (RTS_TIME_HZ / 1000)) {
+            told_at = rts_time();
             rts_job_progress(job);
+        }
     }
 }
 
@@ -251,6 +258,7 @@ int rts_port_isolate(rts_job *job, char *why, size_t size)
         snprintf(why, size, "no process for it: %s", strerror(errno));
         return -1;
     }
+    posix_watch_begin(job);
     bool watched = start_watchdog(&w, &thread);
     if (!watched || write(go, "g", 1) != 1)
         kill(-w.child, SIGKILL); /* real-time tasks must not run without a watchdog above them */
@@ -265,6 +273,7 @@ int rts_port_isolate(rts_job *job, char *why, size_t size)
     kill(-w.child, SIGKILL); /* tasks that are processes and did not end */
     sem_post(&w.over);
     pthread_join(thread, NULL);
+    posix_watch_end(job);
     job->evidence.others = posix_others_at_work();
     posix_case_over();
     return explain(status, &w, why, size) ? -1 : 0;

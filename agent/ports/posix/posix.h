@@ -214,8 +214,17 @@ typedef struct posix_events {
 void posix_evidence_open(const rts_job *job); /* before the timed section */
 posix_events posix_evidence_read(const rts_job *job);
 
-/* Called by the agent, during a case, whenever a signal has woken it. */
-void posix_watch_case(void);
+/* Called by the agent when it starts a case. */
+void posix_watch_begin(const rts_job *job);
+
+/*
+ * Called by the agent, during a case, whenever a signal has woken it. Returns after how many ms it
+ * is to be called at the latest; 0: any time.
+ */
+unsigned posix_watch_case(const rts_job *job);
+
+/* Called by the agent at the end of a case: adds what was seen of it to its evidence. */
+void posix_watch_end(rts_job *job);
 
 /* Called by the agent when a case is over, before its records are sent. */
 void posix_case_over(void);

@@ -1,0 +1,26 @@
+"""What a result says of its worst samples and stolen time, in words."""
+
+from __future__ import annotations
+
+from rtstone.documents.run import Result
+from rtstone.units import counted
+
+
+def with_steal(result: Result) -> str:
+    """Return around how many of the worst samples steal time grew, "" where that is not known.
+
+    Beside it is in how much of the measured time it did: where it always does, it does around all
+    samples.  What is shorter than a step of the count may not show.
+    """
+    known = [one.steal_ns for one in result.worst if one.steal_ns is not None]
+    if not known or len(known) < len(result.worst):
+        return ""
+    stolen = sum(steal > 0 for steal in known)
+    told = (
+        "steal time, which counts in steps of 10 ms, grew around "
+        f"{stolen} of its {counted(len(known), 'worst sample')}"
+    )
+    near, watched = (result.evidence.get(f"steal_{name}_ns") for name in ("near", "watched"))
+    if not isinstance(near, int) or not isinstance(watched, int) or not watched:
+        return told
+    return f"{told} and in {near / watched:.1%} of the time"
