@@ -23,7 +23,7 @@ from msgspec import structs
 from rtstone.assemble.edges import edged, whole_line
 from rtstone.assemble.estimates import Estimate, estimate_whole
 from rtstone.assemble.flags import BY_NAME as FLAGS
-from rtstone.assemble.flags import spoilt
+from rtstone.assemble.flags import spoilt, unfit
 from rtstone.assemble.omitted import whole
 from rtstone.assemble.pool import percentile
 from rtstone.documents.check import Gate
@@ -315,8 +315,10 @@ class Measured:
         if self.result.status != "ok":
             raise _invalid(self.results, None)
         if flag := spoilt(self.result.flags, self._accepted):
+            proof = unfit(self.result.flags, self.result.n, self.result.missed)
+            told = f" (as it was run, {proof})" if proof else ""
             raise Unfit(
-                f"{self._name} {flag.cause}; {flag.advice}; or .accept('{flag.name}') to "
+                f"{self._name} {flag.cause}{told}; {flag.advice}; or .accept('{flag.name}') to "
                 "use it as it is"
             )
 

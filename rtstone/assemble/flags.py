@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from rtstone.documents.breakdown import HELD_AGAIN
 from rtstone.documents.run import INTERRUPTED, STOPPED
+from rtstone.units import count
 from rtstone.wire.records import Result
 
 
@@ -58,11 +59,19 @@ class Seen(NamedTuple):
         return self.evidence.get("sched") in {"fifo", "rr", "deadline"}
 
 
+# What may be said of a system by a result: that it is fit, as a gate passes it; that it is not, by
+# activations it missed; a bound of what was not seen.
+Judgement = Literal["fit", "not fit", "worst case"]
+ALL: tuple[Judgement, ...] = ("fit", "not fit", "worst case")
+# Of conditions under which a system did worse than it can: what it failed in them, it failed.
+NOT_ITS_BEST: tuple[Judgement, ...] = ("fit", "worst case")
+
+
 class Flag(NamedTuple):
     """A flag, set on a result if ``when`` holds.
 
-    ``spoils``: why the result must not be trusted, so that nothing can pass or fail by it; empty if
-    the flag is only a warning.
+    ``voids``: judgements that the result then does not allow (docs/measuring.md has a table);
+    ``spoils``: why not.  Both are empty if the flag is only a warning.
     """
 
     name: str
@@ -70,6 +79,7 @@ class Flag(NamedTuple):
     advice: str
     when: Callable[[Seen], bool]
     spoils: str = ""
+    voids: tuple[Judgement, ...] = ()
 
 
 def _throttled(seen: Seen) -> bool:
@@ -99,6 +109,7 @@ FLAGS = (
         # A bench that was asked for time sharing has no privileges to miss.
         lambda s: s.evidence.get("sched") == "other" and s.params.get("policy") != "other",
         spoils="measured without real-time privileges",
+        voids=NOT_ITS_BEST,
     ),
     Flag(
         "no_mlock",
@@ -112,6 +123,7 @@ FLAGS = (
         "repeat when no other one is running",
         lambda s: s.total("others") > 0,
         spoils="measured beside another run of rtstone",
+        voids=NOT_ITS_BEST,
     ),
     Flag(
         "traced",
@@ -119,6 +131,7 @@ FLAGS = (
         "its figures say by how much; measure without --trace for numbers to judge by",
         lambda s: s.evidence.get("snapshots") is not None,
         spoils="measured while its CPU was traced",
+        voids=ALL,
     ),
     Flag(
         "page_faults",
@@ -126,6 +139,7 @@ FLAGS = (
         "lock memory; see no_mlock",
         lambda s: s.rt() and s.total("minflt", "majflt") > 0 and not s.evidence.get("locked"),
         spoils="measured without locked memory, with page faults",
+        voids=NOT_ITS_BEST,
     ),
     Flag(
         "faults_locked",
@@ -150,6 +164,8 @@ FLAGS = (
         "the hypervisor took the CPU away",
         "measure on bare metal, or give the guest dedicated CPUs",
         lambda s: s.total("steal_ns") > 0,
+        spoils="measured while a hypervisor took the CPU away",
+        voids=("worst case",),
     ),
     Flag(
         "smi",
@@ -163,6 +179,7 @@ FLAGS = (
         "raise sched_rt_runtime_us, or set it to -1 at your own risk",
         _throttled,
         spoils="measured under RT throttling",
+        voids=NOT_ITS_BEST,
     ),
     Flag(
         "shared_cpu",
@@ -271,6 +288,7 @@ FLAGS = (
         "do not trust this result; bind the case to one CPU, or use another clock source",
         lambda s: (s.result.max or 0) >= 1 << 63,
         spoils="measured with a clock that stepped backwards",
+        voids=ALL,
     ),
     Flag(
         "clock_set",
@@ -278,6 +296,7 @@ FLAGS = (
         "stop what sets it (a time service that steps it), or use clock=monotonic",
         lambda s: s.figure("wake-ups at which the clock was set") > 0,
         spoils="measured by a wall clock that was set meanwhile",
+        voids=ALL,
     ),
     Flag(
         "derived",
@@ -291,6 +310,7 @@ FLAGS = (
         "do not compare it with a complete one; its table of components says what is n.e., and why",
         lambda s: False,  # of no series that was measured; see model/rhealstone.py
         spoils="computed from fewer components than it should have",
+        voids=ALL,
     ),
     Flag(
         "imported",
@@ -343,16 +363,26 @@ FLAGS = (
 )
 
 BY_NAME = {flag.name: flag for flag in FLAGS}
-INVALIDATING = frozenset(flag.name for flag in FLAGS if flag.spoils)
+INVALIDATING = frozenset(flag.name for flag in FLAGS if "fit" in flag.voids)
 
 
-def spoilt(names: Iterable[str], accepted: Collection[str] = ()) -> Flag | None:
-    """Return the first of these flags that forbids a verdict, None if none does.
+def spoilt(
+    names: Iterable[str], accepted: Collection[str] = (), judgement: Judgement = "fit"
+) -> Flag | None:
+    """Return the first of these flags that voids a judgement, None if none does.
 
     The one rule for everything that judges a result: the headline of a run, its page, a gate, the
-    API.
+    API, a bound.
     """
-    return next((BY_NAME[n] for n in names if n in INVALIDATING and n not in accepted), None)
+    known = (BY_NAME[name] for name in names if name in BY_NAME and name not in accepted)
+    return next((flag for flag in known if judgement in flag.voids), None)
+
+
+def unfit(names: Iterable[str], n: int, missed: int | None) -> str:
+    """Return what proves by a result with these flags that a system is not fit, "" if nothing."""
+    if not missed or spoilt(names, judgement="not fit"):
+        return ""
+    return f"{count(missed)} of {count(n + missed)} activations missed"
 
 
 def flags(seen: Seen) -> list[str]:

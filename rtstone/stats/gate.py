@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import structs
 
 from rtstone.assemble.estimates import Estimate, estimate_whole
-from rtstone.assemble.flags import spoilt
+from rtstone.assemble.flags import spoilt, unfit
 from rtstone.assemble.omitted import missed, whole
 from rtstone.assemble.pool import pooled
 from rtstone.documents.breakdown import breakdown
@@ -184,7 +184,7 @@ class _Judge:
         if limit.statistic in ESTIMATED:
             return self._estimated(check, limit, case, entry)
         if limit.statistic == "bound":
-            return _bound(check, limit, case, entry.exceedance_per_hour or PER_HOUR)
+            return _bound(check, limit, case, entry)
         return self._extreme(check, limit, case, entry)
 
     def _blank(self, limit: Limit, case: Case) -> Check:
@@ -428,9 +428,14 @@ def _missed(check: Check, limit: Limit, case: Case) -> Check:
     return structs.replace(told, ci95=(low, high))
 
 
-def _bound(check: Check, limit: Limit, case: Case, exceedance: float) -> Check:
+def _bound(check: Check, limit: Limit, case: Case, entry: Entry) -> Check:
     """Judge the worst case: a sample above the limit fails, otherwise the bound decides."""
-    found = worst_case(case.results, exceedance)
+    exceedance = entry.exceedance_per_hour or PER_HOUR
+    results = [
+        structs.replace(one, flags=[name for name in one.flags if name not in entry.accept])
+        for one in case.results
+    ]
+    found = worst_case(results, exceedance)
     what = f"bound at {exceedance:g} an hour, {found.confidence:.0%} sure"
     check = structs.replace(check, what=what, allowed=limit.value)
     if found.observed_max is not None and found.observed_max > (limit.value or 0.0):
@@ -523,7 +528,11 @@ def _invalid(case: Case, entry: Entry) -> str | None:
     if case.status:
         return case.status
     flag = spoilt(case.flags, entry.accept)
-    return f"{flag.name}: {flag.cause}; {flag.advice}" if flag else None
+    if flag is None:
+        return None
+    proof = unfit(case.flags, case.n, case.missed)
+    told = f"; as it was run, {proof}" if proof else ""
+    return f"{flag.name}: {flag.cause}; {flag.advice}{told}"
 
 
 def _check_unit(limit: Limit, unit: str, entry: Entry) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from statistics import median
 from typing import NamedTuple
 
+from rtstone.assemble.flags import spoilt, unfit
 from rtstone.documents.run import Result, Run, Slope
 
 # Units of parameters that are an amount of work: it is no finding that time grows with them.
@@ -36,7 +37,7 @@ class Standouts(NamedTuple):
 
     periodic: list[int]  # woken by a timer, so that they can miss activations
     wakeups: list[int]  # those of them whose values are the lateness of wake-ups
-    missed: int | None  # missed most activations
+    unfit: int | None  # of the wake-ups, the one that shows best that the system is not fit
     worst_wakeup: int | None  # has the largest maximum of them
     delays: list[Excess]  # maxima far above medians, by their distance; farthest first
     spreads: list[Excess]  # large ratios of p99.9 to the median, largest first
@@ -47,7 +48,7 @@ class Standouts(NamedTuple):
     @property
     def places(self) -> set[int]:
         """The indices of the results that are evidence of the foremost findings of each kind."""
-        found = [self.missed, self.worst_wakeup]
+        found = [self.unfit, self.worst_wakeup]
         found += [one[0].place for one in (self.delays, self.spreads) if one]
         return {place for place in found if place is not None}
 
@@ -57,14 +58,13 @@ def standouts(run: Run) -> Standouts:
     results = list(enumerate(run.results))
     periodic = [place for place, r in results if r.missed is not None and r.n]
     wakeups = [place for place in periodic if run.results[place].bench not in INTERVALS]
-    late = largest(run, periodic, lambda r: r.missed)
     fitted, growing = _growth(run.slopes)
     there = [(place, r) for place, r in results if not r.not_begun]
     missing = {status: [place for place, r in there if r.status == status] for status in MISSING}
     return Standouts(
         periodic=periodic,
         wakeups=wakeups,
-        missed=late if late is not None and run.results[late].missed else None,
+        unfit=_unfit(run, wakeups),
         worst_wakeup=largest(run, wakeups, lambda r: r.max),
         delays=_delays(run),
         spreads=_spreads(run),
@@ -72,6 +72,16 @@ def standouts(run: Run) -> Standouts:
         growing=growing,
         missing={status: found for status, found in missing.items() if found},
     )
+
+
+def _unfit(run: Run, wakeups: Sequence[int]) -> int | None:
+    """Return the wake-up that missed most activations, None if none proves anything by it.
+
+    One that was measured as it should be comes first, but bad conditions void only what is good.
+    """
+    proofs = [p for p in wakeups if unfit((r := run.results[p]).flags, r.n, r.missed)]
+    sound = [place for place in proofs if not spoilt(run.results[place].flags)]
+    return largest(run, sound or proofs, lambda r: r.missed)
 
 
 def largest(run: Run, places: Iterable[int], value: Callable[[Result], float | None]) -> int | None:

@@ -4,11 +4,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from rtstone.api import Measured
 from rtstone.assemble.flags import BY_NAME, INVALIDATING
 from rtstone.documents import worstcase
-from rtstone.documents.run import Figure, Result, Run, Target
+from rtstone.documents.run import Figure, Result, Run, Target, Worst
 from rtstone.documents.worstcase import WorstCase
 from rtstone.errors import Unfit
 from rtstone.inputs.budget import load
@@ -134,34 +135,86 @@ def test_of_another_tool_lateness_within_its_period_is_no_miss() -> None:
 
 @pytest.mark.parametrize("name", sorted(INVALIDATING))
 def test_what_the_gate_and_the_api_refuse_has_no_verdict_either(name: str, tmp_path: Path) -> None:
-    """Whatever the results: one rule decides what may be judged."""
+    """One rule decides what may be judged, and what was missed nevertheless is missed."""
     budget = tmp_path / "budget.toml"
     budget.write_text('[[case]]\nbench = "dk.periodic"\nmissed = 1000000\n')
     for missed in (0, 3):
         made = of(periodic(missed, 3.2e6, flags=[name]))
         told = answer(made)
-        assert told.verdict.startswith(f"No verdict: {BY_NAME[name].spoils}. ")
-        assert told.grade == "info"
-        assert check(made, load(budget)).verdict == "not measured"
-        with pytest.raises(Unfit):
+        flag = BY_NAME[name]
+        if missed and "not fit" not in flag.voids:
+            how = flag.spoils.removeprefix("measured ")
+            assert told.verdict.startswith(
+                f"Not fit as it was run ({how}): 3 of 5 003 activations missed at a period of "
+                "1 ms, without load. "
+            )
+            assert told.grade == "bad"
+        else:
+            assert told.verdict.startswith(f"No verdict: {flag.spoils}. ")
+            assert told.grade == "info"
+        found = check(made, load(budget))
+        assert found.verdict == "not measured"
+        proof = "as it was run, 3 of 5 003 activations missed"
+        proves = bool(missed) and "not fit" not in flag.voids
+        assert (proof in str(found.checks[0].reason)) == proves
+        with pytest.raises(Unfit) as error:
             _ = Measured(made, tmp_path, made.results, frozenset()).missed
+        assert (proof in str(error.value)) == proves
 
 
 def test_without_rights_it_says_what_grants_them() -> None:
     told = answer(of(periodic(3, 3.2e6, flags=["no_rt"]), target=Target(name="local")))
-    assert told.verdict.startswith("No verdict: measured without real-time privileges. This grants")
+    assert "(without real-time privileges): 3 of 5 003 activations missed" in told.verdict
     assert granting(Path(Local().agent)) in told.verdict
     elsewhere = answer(of(periodic(3, 3.2e6, flags=["no_rt"]), target=Target(name="qemu:x")))
     assert "This grants" not in elsewhere.verdict
 
 
 def test_the_verdict_rests_on_what_was_measured_as_it_should_be() -> None:
-    beside = periodic(900, 3.2e6, load="heavy", flags=["other_run"])
+    beside = periodic(0, 3.2e6, load="heavy", flags=["other_run"])
     told = answer(of(periodic(0, 40e3), beside))
     assert told.verdict.startswith("Fit for a period of 1 ms")
     assert told.basis[0] == (
         "Left out of the verdict: 1 of 2 cases, measured beside another run of rtstone."
     )
+
+
+def test_bad_conditions_void_what_is_good_and_not_what_is_bad() -> None:
+    """Of two proofs the one of proper conditions is told; of one, that one."""
+    beside = periodic(900, 3.2e6, load="heavy", flags=["other_run"])
+    told = answer(of(periodic(0, 40e3), beside))
+    assert told.grade == "bad"
+    assert told.verdict == (
+        "Not fit as it was run (beside another run of rtstone): 900 of 5 900 activations missed "
+        "at a period of 1 ms, under load heavy. Repeat when no other one is running."
+    )
+    assert told.foremost is not None and told.foremost.result == beside
+    assert not any(text.startswith("Left out") for text in [*told.basis, told.rests])
+    told = answer(of(periodic(2, 40e3), beside))
+    assert told.verdict == (
+        "Not fit for a period of 1 ms: 2 of 5 002 activations missed, without load."
+    )
+    traced = periodic(900, 3.2e6, flags=["traced"])
+    assert answer(of(periodic(0, 40e3), traced)).verdict.startswith("Fit for a period of 1 ms")
+
+
+def test_on_a_virtual_machine_the_answer_says_what_came_with_steal() -> None:
+    worst = [Worst(value=9.0, index=n, at_s=1.0, steal_ns=n % 4 * 10**7) for n in range(16)]
+    evidence = {"steal_near_ns": 44 * 10**7, "steal_watched_ns": 8 * 10**9}
+    told = (
+        "; steal time, which counts in steps of 10 ms, grew around 12 of its 16 worst samples and "
+        "in 5.5% of the time."
+    )
+    for missed, verdict in ((0, "Fit"), (3, "Not fit")):
+        stolen = periodic(missed, 3.2e6, worst=worst, evidence=evidence)
+        made = answer(of(stolen, conditions={"machine.virtual": True}))
+        assert made.verdict.startswith(verdict) and made.verdict.endswith(told)
+        bare = answer(of(stolen, conditions={"machine.virtual": False}))
+        assert "steal" not in bare.verdict
+        assert answer(of(stolen, conditions={})).verdict.endswith(told)  # of ARM it is not known
+    unknown = [*worst[1:], structs.replace(worst[0], steal_ns=None)]
+    made = answer(of(periodic(0, 1.0, worst=unknown), conditions={"machine.virtual": True}))
+    assert "steal" not in made.verdict
 
 
 def test_of_counts_there_is_no_worst_case_and_that_is_said_once() -> None:
@@ -292,6 +345,18 @@ def test_a_few_instructions_more_than_the_median_are_no_finding() -> None:
     made = [timed(f"x.b{k}", 1740.0, 1740.0 + 134 * (k == 3), unit="instructions", n=1000)
             for k in range(6)]  # fmt: skip
     assert heads(*made) == []
+
+
+def test_what_the_hypervisor_took_is_no_fault_of_the_bench() -> None:
+    def told(steal: int) -> str:
+        worst = [Worst(value=6e6, index=1, at_s=1.0, steal_ns=steal)]
+        delayed = timed("mem.malloc.large", 90e3, 6e6, worst=worst)
+        return answer(of(*ORDINARY, delayed)).worst[0].text
+
+    assert "; the hypervisor took 10 ms around it; n = 10 000" in told(10**7)
+    assert "allocate before" not in told(10**7)
+    assert "hypervisor" not in told(0)
+    assert told(0).endswith("allocate before the real-time part begins")
 
 
 def test_findings_are_ranked_by_how_far_they_are_beyond_the_usual_one_a_family() -> None:

@@ -16,6 +16,7 @@ from msgspec import structs
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from rtstone.assemble.flags import FLAGS
 from rtstone.assemble.histogram import bounds
 from rtstone.documents.run import Blocks, Result
 from rtstone.documents.worstcase import WorstCase
@@ -230,7 +231,7 @@ def test_a_sound_result_says_all_it_rests_on(sound: Result) -> None:
         ({"unit": "instructions"}, "a rate per hour"),
         ({"batch": 16, "max": None}, "mean of several operations"),
         ({"overflow": 1}, "too large for the histogram"),
-        ({"flags": ["clock_backwards"]}, "stepped backwards"),
+        *(({"flags": [flag.name]}, flag.spoils) for flag in FLAGS if "worst case" in flag.voids),
         ({"n": N + 1}, "not hold every sample"),
         ({"evidence": {}}, "measured time is not recorded"),
         ({"histogram": [(5.0, N)]}, "one value"),

@@ -412,6 +412,10 @@ def test_a_bound(gate: Any) -> None:
         one = only(gate(entry(f'bound = "{allowed}ns"', rate), run(measured)))
         assert (one.verdict, one.observed) == (told, observed)
     assert "bound at 0.001 an hour" in only(gate(entry('bound = "9ms"'), run(measured))).what
+    stolen = run(structs.replace(measured, flags=["steal"]))
+    limit = f'bound = "{found.bound * 1.01}ns"'
+    assert "hypervisor took the CPU" in str(only(gate(entry(limit, rate), stolen)).reason)
+    assert only(gate(entry(limit, rate, 'accept = ["steal"]'), stolen)).verdict == "passed"
 
 
 def test_no_bound_is_an_open_question_unless_a_sample_is_beyond_it(gate: Any) -> None:

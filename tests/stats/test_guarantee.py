@@ -39,9 +39,9 @@ def test_one_load_without_a_bound_and_nothing_is_guaranteed() -> None:
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"flags": ["no_rt"]}, "without real-time scheduling"),
+        ({"flags": ["no_rt"]}, "without real-time privileges"),
         ({"flags": ["no_mlock"]}, "without locked memory"),
-        ({"flags": ["other_run"]}, "another rtstone"),
+        ({"flags": ["other_run"]}, "another run of rtstone"),
         ({"status": "incomplete", "reason": "load died"}, "load died"),
         ({"status": "failed", "reason": "no timer"}, "no timer"),
     ],

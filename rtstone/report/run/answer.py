@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from rtstone import resources, units
 from rtstone.assemble import flags
+from rtstone.assemble.steal import with_steal
 from rtstone.documents.breakdown import breakdown
 from rtstone.documents.imported import WAKE_UPS, tool
 from rtstone.documents.plan import NONE
@@ -81,7 +82,7 @@ def answer(evaluated: RunEvaluation) -> Answer:
     place = largest(run, found.wakeups or told, lambda r: r.max)
     longest = None if place is None else subjects[place]
     basis = [
-        *_left_out(wakeups),
+        *_left_out(wakeups, found.unfit),
         *(_worst_case(longest, estimated) if longest else []),
         *_loads(run),
         *_disturbed(run),
@@ -89,8 +90,9 @@ def answer(evaluated: RunEvaluation) -> Answer:
     alone = len({r.bench for r in words.measured(run)}) == 1
     judged = wakeups or [s for s in subjects if s.result.n and alone]
     return Answer(
-        grade=grade, verdict=verdict, rests=_rests(run, wakeups), basis=basis, worst=worst,
-        others=others, estimates=estimated, foremost=_foremost(judged),
+        grade=grade, verdict=verdict, rests=_rests(run, wakeups, found.unfit), basis=basis,
+        worst=worst, others=others, estimates=estimated,
+        foremost=_foremost(judged) if found.unfit is None else subjects[found.unfit],
     )  # fmt: skip
 
 
@@ -103,7 +105,7 @@ def _foremost(subjects: list[Subject]) -> Subject | None:
     )
 
 
-def _rests(run: Run, wakeups: list[Subject]) -> str:
+def _rests(run: Run, wakeups: list[Subject], unfit: int | None) -> str:
     """Return what the verdict rests on, in one line."""
     ran = words.measured(run)
     parts = (tool(run), words.system(run), as_text(run.conditions.get("cpu.model")))
@@ -119,7 +121,7 @@ def _rests(run: Run, wakeups: list[Subject]) -> str:
     head = f"{named}: {where}" if where else named
     if meaning := words.emulated(run):
         head = f"{head}; {meaning}"
-    rest = [text.rstrip(".") for text in (*_left_out(wakeups), *_disturbed(run))]
+    rest = [text.rstrip(".") for text in (*_left_out(wakeups, unfit), *_disturbed(run))]
     return "; ".join([head, results, *(text[0].lower() + text[1:] for text in rest)]) + "."
 
 
@@ -127,17 +129,23 @@ def _verdict(evaluated: RunEvaluation, wakeups: list[Subject]) -> tuple[Grade, s
     run = evaluated.run
     if not words.measured(run):
         return "bad", "No verdict: nothing was measured."
-    if words.counted_units(run):
-        return "info", "No verdict in time: these numbers are counts of an emulated machine."
-    if words.emulated(run):
-        return "info", "No verdict: the emulator ran freely, so its times say nothing."
+    if words.counted_units(run) or words.emulated(run):
+        return "info", _emulated(run)
     experiments = [r for r in run.results if r.figures.keys() & _EXPERIMENT]
     judged = [s.result for s in wakeups] or experiments
+    if (late := evaluated.standouts.unfit) is not None:
+        return "bad", _not_fit(run, subjects_of(run)[late])
     if judged and (flag := spoilt(judged)):
         return "info", f"No verdict: {flag.spoils}. {_remedy(run, flag)}"
     if not wakeups:
         return "info", _breakdown(run) or f"No verdict on deadlines: {_no_deadline(run)}."
     return _fitness(run, [s for s in wakeups if not flags.spoilt(s.result.flags)])
+
+
+def _emulated(run: Run) -> str:
+    if words.counted_units(run):
+        return "No verdict in time: these numbers are counts of an emulated machine."
+    return "No verdict: the emulator ran freely, so its times say nothing."
 
 
 def why_nothing(run: Run) -> str | None:
@@ -179,17 +187,35 @@ def grants(run: Run) -> str:
 
 def _fitness(run: Run, wakeups: list[Subject]) -> tuple[Grade, str]:
     where = "in the model, " if words.model(run) else ""
-    late = max(wakeups, key=lambda s: (s.result.missed or 0, -s.place))
-    if late.result.missed:
-        missed, due = late.result.missed, late.result.n + late.result.missed
-        return "bad", (
-            f"Not fit for {_period(late)}: {where}{count(missed)} of {count(due)} "
-            f"activations missed, {_under(late.result.load)}."
-        )
     shortest = min(wakeups, key=lambda s: _period_ns(s) or float("inf"))
     n = sum(s.result.n for s in wakeups)
     seen = f"{where}as far as was seen"
-    return "good", f"Fit for {_period(shortest)}, {seen}: none of {count(n)} activations missed."
+    worst = max(wakeups, key=lambda s: (s.result.max or 0, -s.place))
+    return "good", (
+        f"Fit for {_period(shortest)}, {seen}: none of {count(n)} activations missed"
+        f"{_stolen(run, worst)}."
+    )
+
+
+def _not_fit(run: Run, late: Subject) -> str:
+    r = late.result
+    flag = flags.spoilt(r.flags)
+    where = "in the model, " if words.model(run) else ""
+    head, at = f"Not fit for {_period(late)}", ""
+    if flag:
+        head = f"Not fit as it was run ({flag.spoils.removeprefix('measured ')})"
+        at = f" at {_period(late)}"
+    told = (
+        f"{head}: {where}{flags.unfit(r.flags, r.n, r.missed)}{at}, "
+        f"{_under(r.load)}{_stolen(run, late)}."
+    )
+    return f"{told} {_remedy(run, flag)}" if flag else told
+
+
+def _stolen(run: Run, of: Subject) -> str:
+    """Return what part of the worst samples came with steal, on a virtual machine."""
+    told = with_steal(of.result) if run.conditions.get("machine.virtual") is not False else ""
+    return f"; {told}" if told else ""
 
 
 def _breakdown(run: Run) -> str | None:
@@ -262,9 +288,12 @@ def _loads(run: Run) -> Iterator[str]:
         yield f"Loads: {', '.join(loads)}."
 
 
-def _left_out(wakeups: list[Subject]) -> Iterator[str]:
-    """Yield how many wake-ups were left out of a verdict that is based on others."""
-    bad = [flag for s in wakeups if (flag := flags.spoilt(s.result.flags))]
+def _left_out(wakeups: list[Subject], unfit: int | None) -> Iterator[str]:
+    """Yield how many wake-ups were left out of a verdict that is based on others.
+
+    ``unfit``: the index of the result that shows that the system is not fit.
+    """
+    bad = [flag for s in wakeups if s.place != unfit and (flag := flags.spoilt(s.result.flags))]
     if bad and len(bad) < len(wakeups):
         yield f"Left out of the verdict: {len(bad)} of {len(wakeups)} cases, {bad[0].spoils}."
 

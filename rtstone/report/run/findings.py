@@ -15,7 +15,7 @@ from rtstone.report.parts.words import Grade
 from rtstone.statistics import COLUMNS
 from rtstone.stats.evaluate import RunEvaluation
 from rtstone.stats.standouts import Excess, Standouts
-from rtstone.units import count, counted, quantity, rounded
+from rtstone.units import count, counted, quantity, rounded, trimmed
 
 GRADES: tuple[Grade, ...] = ("bad", "note", "good", "info")  # gravest first
 ADVERSE = ("bad", "note")  # grades of findings worth a look
@@ -150,17 +150,24 @@ def _delay(seen: Evidence, found: Subject, head: str, text: str, times: float) -
     bench = found.result.bench
     here = bench.startswith(TAKEN) and seen.run.target.name == LOCAL
     mine = (told for start, told in ADVICE.items() if bench.startswith(start))
-    parts = (text, found.circumstances, next(mine, DOCTOR if here else ""))
+    taken = _taken(found.result)  # which no advice on the bench's work can change
+    parts = (text, taken, found.circumstances, "" if taken else next(mine, DOCTOR if here else ""))
     return Finding(
         "note", head, "; ".join(filter(None, parts)), found.place, found.family, times
     )  # fmt: skip
+
+
+def _taken(result: Result) -> str:
+    """Return what took the CPU away around the worst sample, as far as is known."""
+    steal = result.worst[0].steal_ns if result.worst else None
+    return f"the hypervisor took {trimmed(steal, 'ns')} around it" if steal else ""
 
 
 def missed_elsewhere(seen: Evidence) -> Iterable[Finding]:
     """Yield how many activations never happened beside those that the verdict tells."""
     missing = {p: n for p in seen.found.periodic if (n := seen.run.results[p].missed)}
     if len(missing) > 1:
-        others = [place for place in missing if place != seen.found.missed]
+        others = [place for place in missing if place != seen.found.unfit]
         found = seen.subjects[others[0]]
         head = f"Activations were missed in {counted(len(others), 'more result')}"
         each = [f"{count(missing[p])} in {seen.subjects[p].told}" for p in others]

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rtstone.assemble.flags import spoilt
 from rtstone.assemble.pool import section_s
 from rtstone.documents.run import NO_REASON, Result
 from rtstone.documents.worstcase import Check, WorstCase
@@ -65,7 +66,6 @@ def _unusable(result: Result) -> str | None:
             result.batch > 1
         ),
         "samples were too large for the histogram": result.overflow > 0,
-        "the clock stepped backwards": "clock_backwards" in result.flags,
         "the histogram does not hold every sample": counted != result.n,
         "the measured time is not recorded": section_s([result]) is None,
         "all samples have one value: nothing says what a larger one would be": (
@@ -75,6 +75,8 @@ def _unusable(result: Result) -> str | None:
             result.blocks is None or not result.blocks.max
         ),
     }
+    if flag := spoilt(result.flags, judgement="worst case"):
+        faults[flag.spoils] = True
     return next((why for why, is_so in faults.items() if is_so), None)
 
 

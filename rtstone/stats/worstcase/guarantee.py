@@ -39,8 +39,9 @@ _COMPARED = {
     "cpu.model",
     "cpu.governor",
 }  # in conditions.py
-# Flags of results whose task lacked what the statement requires of an application.
-_DISQUALIFIED = ("no_rt", "no_mlock", "throttled", "other_run", "shared_cpu", "no_spare_cpu")
+# Flags of results whose task lacked what the statement requires of an application, beside those
+# that allow no bound.
+_DISQUALIFIED = ("no_mlock", "shared_cpu", "no_spare_cpu")
 
 EXCLUDED = [
     "time that is spent inside drivers of third parties, and in firmware (SMI)",
