@@ -34,6 +34,16 @@ KINDS: dict[Kind, str] = {
     "task": "the measured tasks themselves",
 }
 
+# Where the time of a part went.
+Cause = Literal["code", "hypervisor", "firmware", "outside", "unsure"]
+CAUSES: dict[Cause, str] = {
+    "code": "what had the CPU",
+    "hypervisor": "the hypervisor",
+    "firmware": "firmware",
+    "outside": "nothing that ran here",
+    "unsure": "perhaps elsewhere",
+}
+
 
 class Sample(msgspec.Struct, frozen=True, kw_only=True):
     """The sample that is explained.
@@ -54,7 +64,9 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True):
 
     ``start``: since the sample was due.  ``by``: who ran meanwhile and why nothing else could, None
     where the kind says it all.  ``stack``: the functions that were on the stack all the while,
-    outermost first.
+    outermost first.  ``cause``: where the time went.  "code": to what had the CPU;
+    "hypervisor", "firmware": there; "outside": nothing that ran can have taken it; "unsure": to
+    what had the CPU or to the hypervisor or firmware, which took time from the CPU around it.
     """
 
     kind: Kind
@@ -62,6 +74,7 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True):
     length: Number
     by: str | None = None
     stack: list[str] = []
+    cause: Cause = "code"
 
 
 class Stack(msgspec.Struct, frozen=True, kw_only=True):

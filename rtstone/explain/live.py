@@ -14,7 +14,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from rtstone.assemble.steal import with_steal
 from rtstone.documents.explanation import (
+    CAUSES,
+    Cause,
     Explanation,
     Function,
     Segment,
@@ -26,10 +29,19 @@ from rtstone.errors import Inconclusive, UsageError
 from rtstone.explain.functions import Functions
 from rtstone.explain.ring import SOFT_INTERRUPT, Event, Formats, Read
 from rtstone.explain.system_calls import names as system_calls
-from rtstone.explain.timeline import Names, Part, Sampled, interrupted, parts, tasks
+from rtstone.explain.timeline import (
+    HALT_EXIT_NS,
+    Around,
+    Names,
+    Part,
+    Sampled,
+    interrupted,
+    parts,
+    tasks,
+)
 from rtstone.explain.ways import sample_of
 from rtstone.store.rundir import logs
-from rtstone.units import count, trimmed
+from rtstone.units import count, counted, trimmed
 from rtstone.wire import records as wire
 from rtstone.wire.reader import Reader, Record
 
@@ -51,6 +63,14 @@ _SENTENCES = {
     "switch": "{time} passed between the wake-up and the switch, in which {by} had the CPU",
     "return": "the way back into the task took {time} after the switch",
     "task": "{by} ran for {time} of it",
+}
+
+# What of it did not pass in code that had the CPU, by where it passed; {who}: what had the CPU.
+_ELSEWHERE: dict[Cause, str] = {
+    "hypervisor": "the hypervisor took {time} of it, while {who} had the CPU",
+    "firmware": "the firmware took {time} of it (SMI), while {who} had the CPU",
+    "outside": "{time} passed outside of this system: {who} had the CPU, which cannot hold an "
+    "interrupt back",
 }
 
 
@@ -166,7 +186,10 @@ class _Explained:
         self.names = Names(tasks(read.events), calls, functions)
         sample = Sampled(self.due, self.stamp, self._measured())
         preemptible = _is_preemptible(run.conditions)
-        self.parts = parts(read.events, sample, self.names, preemptible=preemptible)
+        self.around = surroundings(run.conditions, head, closed=counted)
+        self.parts = parts(
+            read.events, sample, self.names, preemptible=preemptible, around=self.around
+        )
         self.interrupted = interrupted(read.events, sample, self.names)
 
     def _measured(self) -> int:
@@ -200,7 +223,7 @@ class _Explained:
     def _way(self) -> Way:
         segments = [
             Segment(kind=part.kind, start=self._at(part.start), length=self._length(part),
-                    by=part.by)
+                    by=part.by, cause=part.cause)
             for part in self.parts
         ]  # fmt: skip
         stacks = [Stack(frames=[name], cost=cost) for name, cost in self._costs().items()]
@@ -211,7 +234,9 @@ class _Explained:
         """Return what was spent by whom, or on what, the most first."""
         found: dict[str, float] = defaultdict(float)
         for part in self.parts:
-            found[part.by or _ALONE.get(part.kind, part.kind)] += self._length(part)
+            mine = part.cause in {"code", "unsure"}
+            who = part.by or _ALONE.get(part.kind, part.kind)
+            found[who if mine else CAUSES[part.cause]] += self._length(part)
         return dict(sorted(found.items(), key=lambda item: -item[1]))
 
     def _functions(self) -> list[Function]:
@@ -220,17 +245,62 @@ class _Explained:
     # ---- in words ----------------------------------------------------------------------------
 
     def _sentence(self) -> str:
-        sums: dict[tuple[str, str | None], float] = defaultdict(float)
+        verb = "late" if any(part.kind == "return" for part in self.parts) else "long"
+        reason = f"{self._told(self._at(self.stamp))} {verb}: {self._reason()}"
+        return "; ".join(filter(None, (reason, self._came_with_steal())))
+
+    def _reason(self) -> str:
+        """Return where most of the time went: to what had the CPU, or elsewhere."""
+        sums: dict[tuple[Cause, str, str | None], float] = defaultdict(float)
         for part in self.parts:
-            sums[part.kind, part.by] += self._length(part)
+            sums[_place(part)] += self._length(part)
         if not sums:
             raise Inconclusive(f"sample {self.head.index} has no length")
-        (kind, by), cost = max(sums.items(), key=lambda item: item[1])
+        (cause, kind, by), cost = max(sums.items(), key=lambda item: item[1])
+        if cause in _ELSEWHERE:
+            return _ELSEWHERE[cause].format(time=self._told(cost), who=self._who_had(cause))
         reason = _SENTENCES[kind].format(by=self._subject(kind, by), time=self._told(cost))
         off = self._preemption_was_off() if kind == "blocking" else ""
         where = self._interrupted_in(by) if kind in {"blocking", "irq-delay"} else ""
-        verb = "late" if any(part.kind == "return" for part in self.parts) else "long"
-        return f"{self._told(self._at(self.stamp))} {verb}: {reason}{off}{where}"
+        doubted = any(
+            part.cause == "unsure" and _place(part) == (cause, kind, by) for part in self.parts
+        )
+        doubt = f"; this may not be its doing: {self._taken(kind, by)}" if doubted else ""
+        return f"{reason}{off}{where}{doubt}"
+
+    def _who_had(self, cause: Cause) -> str:
+        """Return what had the CPU during most of the time that went elsewhere."""
+        sums: dict[tuple[str, str | None], float] = defaultdict(float)
+        for part in self.parts:
+            if part.cause == cause:
+                sums[part.kind, part.by] += self._length(part)
+        kind, by = max(sums, key=lambda each: sums[each])
+        if by is None:
+            return "the kernel"
+        names = {"softirq": f"softirq {by}", "irq": f"the interrupt {by}",
+                 "handler": f"the interrupt {by}"}  # fmt: skip
+        return names.get(kind) or self._subject(kind, by)
+
+    def _taken(self, kind: str, by: str | None) -> str:
+        """Return what took time from the CPU around the sample, or else why who had it may not."""
+        taken = []
+        if self.around.steal_ns:
+            span = trimmed(self.head.steal_span_ns, "ns")
+            taken.append(
+                f"within {span} around it the hypervisor took {trimmed(self.around.steal_ns, 'ns')}"
+            )
+        if self.around.smi:
+            span = trimmed(self.head.smi_span_ns, "ns")
+            smis = counted(self.around.smi, "time")
+            taken.append(f"within {span} up to it the firmware interrupted the CPU {smis}")
+        if not taken and kind == "irq-delay" and ", in " not in (by or ""):
+            return "whether it was in the kernel is not known, and a program cannot hold it back"
+        return " and ".join(taken) or "the kernel has not given it all of that time"
+
+    def _came_with_steal(self) -> str:
+        """Return how many of the worst samples came with steal, on a virtual machine."""
+        told = with_steal(self.result)
+        return told if self.around.virtual and told else ""
 
     def _interrupted_in(self, by: str | None) -> str:
         """Say what a task was doing if it is the one that the interrupt came into."""
@@ -242,7 +312,8 @@ class _Explained:
         name, _, call = (by or "").partition(", ")
         if kind not in {"blocking", "irq-delay", "switch", "task"}:
             return by or ""
-        subject = name if name.startswith(("the ", "a ")) else f"the thread {name}"
+        unnamed = name in {"the idle task", "a task that is not known"}
+        subject = name if unnamed else f'the thread "{name}"'
         return f"{subject}, {call}," if call else subject
 
     def _told(self, value: float) -> str:
@@ -278,6 +349,13 @@ class _Explained:
             notes.append(f"the interrupt came into {way}")
         elif not any(event.stack for event in self.read.events):
             notes.append("`--trace worst,stacks` records which functions its interrupt came into")
+        if self.around.virtual:
+            notes.append(
+                "steal is what the hypervisor gave to others; what it does itself when code here "
+                "calls it (devices, memory) is in no account, and counts for that code"
+            )
+        if any(part.cause in {"outside", "firmware"} for part in self.parts):
+            notes += self._gaps_seen()
         if not self.read.events or self.read.events[0].time > self.due:
             notes.append("the trace begins after the sample was due: its first part is guessed")
         off, on = (self._median(f"median {how} tracing") for how in ("without", "with"))
@@ -285,9 +363,36 @@ class _Explained:
             notes.append(f"tracing itself: the median was {off} without it, {on} with it")
         return notes
 
+    def _gaps_seen(self) -> list[str]:
+        """Return what a task that only read the clock saw of time that went past all code."""
+        gaps = [r.max for r in self.run.results if r.bench == "hw.latency" and r.max is not None]
+        if not gaps or self.result.unit != "ns":
+            return []
+        return [f"hw.latency of this run saw gaps of up to {trimmed(max(gaps), 'ns')}"]
+
     def _median(self, name: str) -> str | None:
         figure = self.result.figures.get(name)
         return None if figure is None or figure.value is None else self._told(figure.value)
+
+
+def _place(part: Part) -> tuple[Cause, str, str | None]:
+    """Return where the time of a part went: in "code", to whom and on what; or elsewhere."""
+    if part.cause in _ELSEWHERE:
+        return part.cause, "", None
+    return "code", part.kind, part.by
+
+
+def surroundings(conditions: Mapping[str, Value], head: wire.Snapshot, *, closed: bool) -> Around:
+    """Return what is known of the surroundings."""
+    config, exit_us = conditions.get("kernel.config"), conditions.get("cpu.idle_latency_us")
+    steal = head.steal_ns or 0
+    return Around(
+        closed=closed,
+        virtual=not closed and (conditions.get("machine.virtual") is True or steal > 0),
+        steal_ns=steal, smi=head.smi or 0,
+        idle_exit_ns=exit_us * 1000 if isinstance(exit_us, int) and exit_us else HALT_EXIT_NS,
+        irq_time="CONFIG_IRQ_TIME_ACCOUNTING=y" in config if isinstance(config, list) else None,
+    )  # fmt: skip
 
 
 def _enters(event: Event) -> bool:

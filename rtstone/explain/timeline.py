@@ -4,15 +4,20 @@ The kernel's events divide the time: entry and exit of interrupts and softirqs, 
 measured task, the switch to it, entry and exit of system calls.  What lies between two of them is
 told by what is known of the CPU then: in which interrupt it is, which task has it, whether that
 task is in a system call, and whether the measured task is ready to run.
+
+Time can also go where no event is: to the hypervisor or to firmware.  What had the CPU is the cause
+only if it can be, and if the kernel gave it that time: it subtracts what was stolen from the time
+that it accounts to a task (update_rq_clock_task() in kernel/sched/core.c).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import NamedTuple
 
-from rtstone.documents.explanation import Kind
+from rtstone.documents.explanation import Cause, Kind
 from rtstone.explain.functions import Functions
 from rtstone.explain.ring import HARD_INTERRUPT, SOFT_INTERRUPT, Event
 from rtstone.explain.roles import LINUX
@@ -23,15 +28,23 @@ SOFTIRQS = (
 _IDLE = 0  # the task that has a CPU when no other one is ready
 _ENTRY, _EXIT = "_entry", "_exit"
 _NO_CALL = "no system call"
+_RUNTIME = "sched_stat_runtime"  # the event that says how long a task has run
+LEAST_THEFT_NS = 20_000  # below it, what is missing may lie between clock reading and event
+LEAST_DOUBT_NS = 100_000  # of a part that steal or an SMI somewhere around it puts in doubt
+HALT_EXIT_NS = 100_000  # that idling may delay an interrupt by where its states are not known
 
 
 class Part(NamedTuple):
-    """A stretch of time in ns, what it was spent on, and by whom; ``None``: by nobody else."""
+    """A stretch of time in ns, what it was spent on, and by whom; ``None``: by nobody else.
+
+    ``cause``: where the time went: to who had the CPU, or past it.
+    """
 
     start: int
     end: int
     kind: Kind
     by: str | None
+    cause: Cause = "code"
 
 
 class _Spent(NamedTuple):
@@ -50,13 +63,15 @@ class _Piece:
     end: int
     kind: Kind
     who: str | None
+    cause: Cause
     calls: dict[str, int] = field(default_factory=dict)
 
     def part(self) -> Part:
         """Return the part; a call is named that took most of it."""
         call, longest = max(self.calls.items(), key=lambda item: item[1], default=("", 0))
         known = self.who is not None and 2 * longest > self.end - self.start
-        return Part(self.start, self.end, self.kind, f"{self.who}, {call}" if known else self.who)
+        by = f"{self.who}, {call}" if known else self.who
+        return Part(self.start, self.end, self.kind, by, self.cause)
 
 
 class _Interrupt(NamedTuple):
@@ -79,7 +94,7 @@ class _State:
     0 without one.  ``calls``: the system call that each task is in, None
     if it is in none; a task of which nothing is known is missing.  Of the measured task:
     ``ready``: it could run, but does not; ``waking``: it is being made ready; ``had``: it has been
-    switched to since the sample was due.
+    switched to, ``woken``: it has been woken since the sample was due.
     """
 
     task: int | None = None
@@ -90,6 +105,7 @@ class _State:
     ready: bool = False
     waking: bool = False
     had: bool = False
+    woken: bool = False
 
 
 class _Moment(NamedTuple):
@@ -119,6 +135,27 @@ class Sampled(NamedTuple):
     due: int
     stamp: int
     task: int
+
+
+class Around(NamedTuple):
+    """What is known of a sample's surroundings beside its trace.
+
+    ``closed``: an emulated machine whose instructions are counted: no time goes past them.
+    ``virtual``: there is a hypervisor.  ``steal_ns``, ``smi``: by how much the steal time of its
+    CPU and the count of SMIs grew around it.  ``idle_exit_ns``: the longest that leaving an idle
+    state takes.  ``irq_time``: the kernel subtracts the time of interrupts from that of tasks, too
+    (CONFIG_IRQ_TIME_ACCOUNTING); None: not known.
+    """
+
+    closed: bool = False
+    virtual: bool = False
+    steal_ns: int = 0
+    smi: int = 0
+    idle_exit_ns: int = HALT_EXIT_NS
+    irq_time: bool | None = None
+
+
+_NOTHING = Around()
 
 
 class Names(NamedTuple):
@@ -166,9 +203,89 @@ def _priorities(events: Sequence[Event]) -> dict[int, int]:
     return found
 
 
+class Accounts(NamedTuple):
+    """What the kernel's accounts of tasks say of stolen time.
+
+    ``thefts``: when each ended, and how long it was.  ``sound``: spans of time, from and to, of
+    which nothing is missing; ``robbed``: those in which a theft lies somewhere.
+    """
+
+    thefts: Mapping[int, int]
+    sound: Sequence[tuple[int, int]]
+    robbed: Sequence[tuple[int, int]]
+
+    def clear(self, start: int, end: int) -> bool:
+        """Return whether nothing is missing in all that time."""
+        return _overlap(self.sound, start, end) == end - start
+
+    def suspect(self, start: int, end: int) -> bool:
+        """Return whether there may have been a theft in that time."""
+        return _overlap(self.robbed, start, end) > 0
+
+
+def _overlap(spans: Sequence[tuple[int, int]], start: int, end: int) -> int:
+    return sum(max(0, min(end, b) - max(start, a)) for a, b in spans)
+
+
+def accounts(events: Sequence[Event], around: Around) -> Accounts:
+    """Return what was stolen, by what is missing in the time that the kernel gave to each task.
+
+    A theft is taken to have ended at the first event after it, as interrupts were pending then.
+    """
+    thefts: dict[int, int] = {}
+    sound: list[tuple[int, int]] = []
+    robbed: list[tuple[int, int]] = []
+    first = 0  # event since when the account is of the time that follows
+    whole = False  # what began before the trace may have been stolen before it
+    task: int | None = None
+    for place, event in enumerate(events):
+        if event.name == "sched_switch":
+            first, whole, task = place, True, event.number("next_pid")
+        elif event.pid != task:  # the switch to it is not in the trace
+            first, whole, task = place, False, event.pid
+        elif event.name == _RUNTIME and event.number("pid") == event.pid:
+            between = events[first : place + 1]
+            missing = event.time - between[0].time - event.number("runtime")
+            if around.irq_time is not False:
+                missing -= _in_interrupts(between)
+            thefts |= _placed(between, missing)
+            span = between[0].time, event.time
+            if missing >= LEAST_THEFT_NS:
+                robbed.append(span)
+            elif whole:
+                sound.append(span)
+            first, whole = place, True
+    return Accounts(thefts, sound, robbed)
+
+
+def _placed(events: Sequence[Event], missing: int) -> dict[int, int]:
+    """Return where time that is missing between these events was stolen: in the longest gaps."""
+    found: dict[int, int] = {}
+    gaps = sorted(((b.time - a.time, b.time) for a, b in pairwise(events)), reverse=True)
+    for length, end in gaps:
+        if missing < LEAST_THEFT_NS:
+            break
+        found[end] = min(length, missing)
+        missing -= found[end]
+    return found
+
+
+def _in_interrupts(events: Sequence[Event]) -> int:
+    """Return how long interrupts and softirqs were served between these events."""
+    total = depth = 0
+    for a, b in pairwise(events):
+        if a.name.endswith(_ENTRY) and not a.name.startswith("hrtimer"):
+            depth += 1
+        elif a.name.endswith(_EXIT) and not a.name.startswith("hrtimer"):
+            depth = max(0, depth - 1)
+        total += b.time - a.time if depth else 0
+    return total
+
+
 def parts(
-    events: Sequence[Event], sample: Sampled, names: Names, *, preemptible: bool
-) -> list[Part]:
+    events: Sequence[Event], sample: Sampled, names: Names, *, preemptible: bool,
+    around: Around = _NOTHING,
+) -> list[Part]:  # fmt: skip
     """Return what the time of a sample was spent on, in order and without gaps.
 
     ``events``: up to one after the time stamp, the marker.  ``preemptible``: the kernel can be
@@ -178,14 +295,19 @@ def parts(
     moments = list(_moments(events, sample))
     told = _Told(
         measured, _wakeup(moments, sample), names, _priorities(events), preemptible,
-        woken=_was_away(moments, sample),
+        woken=_was_away(moments, sample), around=around, accounts=accounts(events, around),
+        in_kernel=interrupted(events, sample, names) is not None,
     )  # fmt: skip
     found: list[_Piece] = []
     at = due
     for moment in moments:
         if moment.time > at:
             until = min(moment.time, stamp)
-            _add(found, at, until, told.of(moment.before))
+            spent = told.of(moment.before)
+            stolen = max(at, moment.time - told.accounts.thefts.get(moment.time, 0))
+            own = min(stolen, until)
+            _add(found, at, own, spent, told.cause(moment.before, spent.kind, at, own))
+            _add(found, own, until, spent, "hypervisor")
             at = until
         if moment.time >= stamp:
             break
@@ -207,12 +329,13 @@ def interrupted(events: Sequence[Event], sample: Sampled, names: Names) -> Inter
     return Interrupted(names.task(event.pid), inner) if event and inner else None
 
 
-def _add(found: list[_Piece], start: int, end: int, spent: _Spent) -> None:
+def _add(found: list[_Piece], start: int, end: int, spent: _Spent, cause: Cause) -> None:
     """Append a piece, or lengthen the one before if that was spent by the same."""
     if start == end:
         return
-    if not found or (found[-1].kind, found[-1].who) != (spent.kind, spent.who):
-        found.append(_Piece(start, end, spent.kind, spent.who))
+    last = found[-1] if found else None
+    if last is None or (last.kind, last.who, last.cause) != (spent.kind, spent.who, cause):
+        found.append(_Piece(start, end, spent.kind, spent.who, cause))
     found[-1].end = end
     if spent.call is not None:
         calls = found[-1].calls
@@ -224,11 +347,23 @@ def _add(found: list[_Piece], start: int, end: int, spent: _Spent) -> None:
 
 def _moments(events: Sequence[Event], sample: Sampled) -> Iterator[_Moment]:
     """Yield each event with the state before it."""
-    state = _State()
+    state = _State(calls=_begun(events))
     for event in events:
         state = _seen_by(state, event)
         yield _Moment(event.time, state, event)
         state = _STEPS.get(event.name, _interrupt)(state, event, sample)
+
+
+def _begun(events: Sequence[Event]) -> dict[int, int | None]:
+    """Return the system call that each task is in when the trace begins, None: in none.
+
+    By its next event: who leaves a call was in it.  Without one it is not known.
+    """
+    found: dict[int, int | None] = {}
+    for event in events:
+        if event.name in {"sys_enter", "sys_exit"}:
+            found.setdefault(event.pid, None if event.name == "sys_enter" else event.number("id"))
+    return found
 
 
 def _seen_by(state: _State, event: Event) -> _State:
@@ -258,7 +393,8 @@ def _switch(state: _State, event: Event, sample: Sampled) -> _State:
 def _wake(state: _State, event: Event, sample: Sampled) -> _State:
     if event.number("pid") != sample.task:
         return state
-    return replace(state, ready=True, waking=event.name == "sched_waking")
+    woken = state.woken or event.time >= sample.due
+    return replace(state, ready=True, waking=event.name == "sched_waking", woken=woken)
 
 
 def _call(state: _State, event: Event, sample: Sampled) -> _State:
@@ -336,6 +472,9 @@ class _Told:
     priorities: Mapping[int, int]
     preemptible: bool
     woken: bool  # the measured task did not have the CPU when the sample was due
+    around: Around
+    accounts: Accounts
+    in_kernel: bool  # the interrupt that woke the task is known to have come into the kernel
 
     def of(self, state: _State) -> _Spent:
         """Return what time is spent on in this state."""
@@ -349,6 +488,42 @@ class _Told:
         if state.waking:
             return _Spent("wakeup")
         return self._by(state, self._ready(state) if state.ready else self._waited_for(state))
+
+    def cause(self, state: _State, kind: Kind, start: int, end: int) -> Cause:
+        """Return where time went of which nothing is known to be stolen."""
+        around = self.around
+        if around.closed:
+            return "code"
+        stolen = around.steal_ns > 0 or self.accounts.suspect(start, end)
+        if self._cannot_be(state, kind, end - start):
+            if around.smi:
+                return "firmware"
+            return "hypervisor" if stolen else "outside"
+        # The time of a task includes that of an SMI: no account clears it of that.
+        doubtful = around.smi or (stolen and not self.accounts.clear(start, end))
+        # What a hypervisor does for a program that touches new memory is in no account, either.
+        program = kind == "irq-delay" and state.task not in state.calls and not self.in_kernel
+        doubtful = doubtful or (around.virtual and program and state.task != _IDLE)
+        return "unsure" if doubtful and end - start >= LEAST_DOUBT_NS else "code"
+
+    def _cannot_be(self, state: _State, kind: Kind, length: int) -> bool:
+        """Return whether what had the CPU cannot have held back what was due.
+
+        A program cannot hold an interrupt back, an idle CPU only while it wakes up.  A softirq has
+        interrupts on; it can turn them off, which is only to be believed where nothing else can be.
+        """
+        if state.softirqs and not state.interrupts:
+            waits = self.wakeup is not None and self.wakeup.interrupt is not None
+            return self.around.virtual and waits and not state.woken and length >= LEAST_DOUBT_NS
+        if state.interrupts:
+            return False
+        if state.task == _IDLE:
+            return length > self.around.idle_exit_ns
+        return (
+            kind == "irq-delay"
+            and not self.in_kernel
+            and state.calls.get(state.task or 0, 0) is None
+        )
 
     def _waited_for(self, state: _State) -> Kind:
         """Return what it is if another task runs and the measured one waits for something."""

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from rtstone.documents.explanation import KINDS, Explanation, Span, Way
+from rtstone.documents.explanation import CAUSES, KINDS, Explanation, Span, Way
 
 _INSTRUCTIONS = "1 µs stands for 1 instruction"
 _GRID = 4096  # steps of a microsecond
@@ -56,6 +56,7 @@ def _way(
         yield _named("thread_sort_index", process, _thread(process, number), sort_index=number)
     for segment in way.segments:
         told = {"by": segment.by} if segment.by else {}
+        told |= {"cause": CAUSES[segment.cause]} if segment.cause != "code" else {}
         told |= {"stack": " > ".join(segment.stack)} if segment.stack else {}
         event = {"name": KINDS[segment.kind], "cat": "segment", "ph": "X", "pid": process,
                  "tid": _thread(process, 0)}  # fmt: skip

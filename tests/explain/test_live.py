@@ -20,10 +20,15 @@ from zlib import crc32
 import pytest
 from msgspec import structs
 
+from rtstone.documents.explanation import CAUSES, Cause, Kind
 from rtstone.documents.run import Result, Run
 from rtstone.errors import Inconclusive, UsageError
-from rtstone.explain.live import from_trace, traced
+from rtstone.explain import live
+from rtstone.explain.live import from_trace, surroundings, traced
+from rtstone.explain.timeline import Around, Part, Sampled
+from rtstone.report.explanation import words
 from rtstone.store.rundir import load
+from rtstone.wire import records as wire
 
 TRACED = Path(__file__).parent / "data" / "traced"
 INDEX, VALUE = 103, 1_261_569
@@ -78,7 +83,7 @@ def test_the_segments_are_the_sample_to_the_instruction(run: Run, result: Result
 def test_the_answer_and_what_tracing_costs(run: Run, result: Result) -> None:
     found = from_trace(TRACED, run, result, INDEX)
     assert found.sentence == (
-        "1 261 569 instructions late: the thread init, in recvfrom, kept the CPU for 1 154 939 "
+        '1 261 569 instructions late: the thread "init", in recvfrom, kept the CPU for 1 154 939 '
         "instructions before the switch"
     )
     assert found.functions[0].name == "init, in recvfrom"
@@ -136,3 +141,115 @@ def test_events_that_the_kernel_lost_are_told(run: Run, result: Result, tmp_path
 
 def test_results_of_a_traced_run_carry_a_flag(result: Result) -> None:
     assert "traced" in result.flags
+
+
+# ---- where the time went, in words ---------------------------------------------------------------
+
+
+def reread(
+    to: Path,
+    run: Run,
+    result: Result,
+    head: dict[str, Any],
+    conditions: dict[str, Any],
+    **members: Any,
+) -> str:
+    """Return the sentence for the same events, timed in ns, with other surroundings."""
+    path = changed(to, lambda body: body | head if body["t"] == "snapshot" else body)
+    bare = structs.replace(run, conditions=run.conditions | conditions)
+    return from_trace(path, bare, structs.replace(result, unit="ns", **members), INDEX).sentence
+
+
+STEAL = {"steal_ns": 20_000_000, "steal_span_ns": 110_000_000}
+LATE = '20.2 ms late: the thread "init", in recvfrom, kept the CPU for 18.5 ms before the switch'
+DOUBT = "; this may not be its doing: "
+
+
+def test_what_was_taken_around_it_puts_the_answer_in_doubt(
+    run: Run, result: Result, tmp_path: Path
+) -> None:
+    virtual = {"machine.virtual": True}
+    assert reread(tmp_path / "none", run, result, {}, virtual) == LATE
+    assert reread(tmp_path / "steal", run, result, STEAL, virtual) == (
+        f"{LATE}{DOUBT}within 110 ms around it the hypervisor took 20 ms"
+    )
+    smi = {"smi": 1, "smi_span_ns": 2_000_000_000}
+    assert reread(tmp_path / "smi", run, result, smi, {}) == (
+        f"{LATE}{DOUBT}within 2 s up to it the firmware interrupted the CPU 1 time"
+    )
+
+
+def test_on_a_virtual_machine_the_sentence_ends_with_what_came_with_steal(
+    run: Run, result: Result, tmp_path: Path
+) -> None:
+    worst = [structs.replace(one, steal_ns=0) for one in result.worst]
+    worst[3] = structs.replace(worst[3], steal_ns=10_000_000)
+    told = (
+        "; steal time, which counts in steps of 10 ms, grew around "
+        f"1 of its {len(worst)} worst samples"
+    )
+    for name, is_virtual, ending in (("yes", True, told), ("no", False, "before the switch")):
+        conditions = {"machine.virtual": is_virtual}
+        sentence = reread(tmp_path / name, run, result, {}, conditions, worst=worst)
+        assert sentence == LATE + ending.removeprefix("before the switch")
+
+
+def test_an_emulated_machine_has_no_hypervisor(run: Run, result: Result) -> None:
+    """Its processor says that there is one."""
+    lab = structs.replace(run, conditions=run.conditions | {"machine.virtual": True})
+    found = from_trace(TRACED, lab, result, INDEX)
+    assert found.sentence.startswith("1 261 569 instructions late: the thread")
+    assert {segment.cause for segment in found.way.segments} == {"code"}
+    assert not any("hypervisor" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("cause", "says"),
+    [
+        ("hypervisor", 'the hypervisor took 15 ms of it, while '
+         'the thread "as", in read, had the CPU'),
+        ("firmware", 'the firmware took 15 ms of it (SMI), while '
+         'the thread "as", in read, had the CPU'),
+        ("outside", '15 ms passed outside of this system: the thread "as", in read, had the CPU, '
+         "which cannot hold an interrupt back"),
+    ],
+)  # fmt: skip
+def test_what_went_elsewhere_is_nobodys_cost(
+    run: Run, result: Result, monkeypatch: pytest.MonkeyPatch, cause: Cause, says: str
+) -> None:
+    def parts(_: object, sample: Sampled, *__: object, **___: object) -> list[Part]:
+        kinds: list[tuple[int, Kind, str, Cause]] = [
+            (5, "softirq", "RCU", "code"), (7, "irq-delay", "as, in read", cause),
+            (3, "softirq", "RCU", "code"), (8, "blocking", "as, in read", cause),
+        ]  # fmt: skip
+        at, found = sample.due, []
+        for ms, kind, by, where in kinds:
+            found.append(Part(at, at + ms * 1_000_000, kind, by, where))
+            at = found[-1].end
+        return found
+
+    monkeypatch.setattr(live, "parts", parts)
+    gap = structs.replace(result, bench="hw.latency", unit="ns", max=3e6)
+    traced_ = structs.replace(run, results=[*run.results, gap])
+    found = from_trace(TRACED, traced_, structs.replace(result, unit="ns"), INDEX)
+    assert found.sentence == f"20.2 ms long: {says}"
+    assert {one.name: one.own for one in found.functions} == {CAUSES[cause]: 15e6, "RCU": 8e6}
+    assert [one.cause for one in found.way.segments] == ["code", cause] * 2
+    seen = "hw.latency of this run saw gaps of up to 3 ms" in found.notes
+    assert seen == (cause != "hypervisor")
+    names = [part.name for part in words.parts(found.way.segments)]
+    assert names[:2] == ["softirq", f"interrupt delivered late: {CAUSES[cause]}"]
+
+
+def test_the_surroundings_are_what_conditions_and_snapshot_say() -> None:
+    head = wire.Snapshot(id=1, series="", index=0, value=1, due=0, stamp=1, cpu=0, page=4096,
+                         bytes=0, at=0, data="", steal_ns=5, smi=2)  # fmt: skip
+    known: dict[str, Any] = {"cpu.idle_latency_us": 133}
+    for config, irq_time in ((["CONFIG_IRQ_TIME_ACCOUNTING=y"], True), ([], False), (None, None)):
+        found = surroundings(known | {"kernel.config": config}, head, closed=False)
+        assert found == Around(virtual=True, steal_ns=5, smi=2, idle_exit_ns=133_000,
+                               irq_time=irq_time)  # fmt: skip
+    none = structs.replace(head, steal_ns=None, smi=None)
+    assert surroundings({}, none, closed=False) == Around()
+    assert surroundings({"machine.virtual": True}, none, closed=False).virtual
+    assert surroundings({"machine.virtual": True}, head, closed=True).virtual is False

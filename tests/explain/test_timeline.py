@@ -6,7 +6,18 @@ import pytest
 
 from rtstone.explain.functions import Functions
 from rtstone.explain.ring import Event
-from rtstone.explain.timeline import Interrupted, Names, Sampled, interrupted, parts, tasks
+from rtstone.explain.timeline import (
+    LEAST_DOUBT_NS,
+    LEAST_THEFT_NS,
+    Around,
+    Interrupted,
+    Names,
+    Sampled,
+    accounts,
+    interrupted,
+    parts,
+    tasks,
+)
 
 MEASURED, OTHER, URGENT, IDLE = 50, 60, 70, 0
 PRIORITY = {MEASURED: 1, OTHER: 120, URGENT: 0, IDLE: 120}
@@ -188,3 +199,235 @@ def test_a_task_that_runs_all_the_time_or_is_preempted(preempted: bool) -> None:
 
 def test_nothing_but_the_marker_is_known() -> None:
     assert told([]) == [("task", 100, "task 50")]
+
+
+# ---- time that went elsewhere --------------------------------------------------------------------
+
+MS = 1_000_000
+VIRTUAL, STOLEN = Around(virtual=True), Around(virtual=True, steal_ns=10 * MS)
+SMI = Around(smi=2)
+DUE, COMES = 100 * MS, 109 * MS  # an interrupt that comes 9 ms late
+OUT = event(20, "sys_exit", OTHER, id=READ)
+
+
+def runtime(time: int, task: int, ns: int) -> Event:
+    return event(time, "sched_stat_runtime", task, comm=COMM[task], pid=task, runtime=ns)
+
+
+def causes(
+    events: list[Event], around: Around, due: int = DUE, stamp: int = COMES + 60
+) -> list[tuple[str, int, str]]:
+    """Return kind, length and cause of the parts of at least 1 ms."""
+    events = [*events, event(stamp + 10, "print", MEASURED, buf="the marker")]
+    names = Names(tasks(events), {READ: "read"}, NAMED)
+    found = parts(events, Sampled(due, stamp, MEASURED), names, preemptible=False, around=around)
+    assert sum(part.end - part.start for part in found) == stamp - due
+    return [(p.kind, p.end - p.start, p.cause) for p in found if p.end - p.start >= MS]
+
+
+def late_in(task: int, *before: Event) -> list[Event]:
+    """Return a wake-up whose interrupt comes 9 ms late, while another task has the CPU."""
+    return [
+        switch(10, MEASURED, task),
+        *before,
+        *timer(COMES, task),
+        switch(COMES + 30, task, MEASURED),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("around", "cause"),
+    [
+        (Around(), "outside"),
+        (VIRTUAL, "outside"),
+        (STOLEN, "hypervisor"),
+        (SMI, "firmware"),
+        (Around(closed=True), "code"),  # in an exception of its
+    ],
+)
+def test_a_program_cannot_hold_an_interrupt_back(around: Around, cause: str) -> None:
+    assert causes(late_in(OTHER, OUT), around) == [("irq-delay", 9 * MS, cause)]
+
+
+@pytest.mark.parametrize(
+    ("around", "cause"),
+    [(Around(), "code"), (VIRTUAL, "code"), (STOLEN, "unsure"), (SMI, "unsure")],
+)
+def test_a_system_call_can_unless_time_was_taken_around_it(around: Around, cause: str) -> None:
+    assert causes(late_in(OTHER, CALL), around) == [("irq-delay", 9 * MS, cause)]
+
+
+def test_who_is_not_known_to_be_in_the_kernel_may_be_a_program() -> None:
+    """Nor is a thread of the kernel, which makes no system calls."""
+    for around, cause in ((Around(), "code"), (VIRTUAL, "unsure"), (STOLEN, "unsure")):
+        assert causes(late_in(OTHER), around) == [("irq-delay", 9 * MS, cause)]
+
+
+def test_the_next_event_of_a_task_tells_in_which_call_it_was_before() -> None:
+    left = [*late_in(OTHER)[:-1], OUT._replace(time=COMES + 20), late_in(OTHER)[-1]]
+    assert causes(left, VIRTUAL) == [("irq-delay", 9 * MS, "code")]
+    entered = [*late_in(OTHER)[:-1], CALL._replace(time=COMES + 20), late_in(OTHER)[-1]]
+    assert causes(entered, VIRTUAL) == [("irq-delay", 9 * MS, "outside")]
+
+
+def test_what_the_interrupt_came_into_tells_the_kernel_from_a_program() -> None:
+    """A program is in the kernel without a system call in a page fault."""
+    events = late_in(OTHER, OUT)
+    place = next(n for n, one in enumerate(events) if one.name == "sched_waking")
+    stack = event(COMES + 2, "kernel_stack", OTHER, HARD)._replace(stack=(410, 220, 330))
+    inside = [*events[: place + 1], stack, *events[place + 1 :]]
+    assert causes(inside, VIRTUAL) == [("irq-delay", 9 * MS, "code")]
+    outside = [one._replace(stack=one.stack[:1]) for one in inside]
+    assert causes(outside, VIRTUAL) == [("irq-delay", 9 * MS, "outside")]
+
+
+@pytest.mark.parametrize(("delay", "cause"), [(9 * MS, "code"), (9 * MS - 1, "outside")])
+def test_an_idle_cpu_only_while_it_wakes_up(delay: int, cause: str) -> None:
+    around = VIRTUAL._replace(idle_exit_ns=delay)
+    assert causes(late_in(IDLE), around) == [("irq-delay", 9 * MS, cause)]
+
+
+def test_an_idle_cpu_that_switches_late_was_taken_away() -> None:
+    events = [switch(10, MEASURED, IDLE), *timer(DUE + 3, IDLE), switch(COMES, IDLE, MEASURED)]
+    assert causes(events, STOLEN) == [("switch", 9 * MS - 13, "hypervisor")]
+    assert causes(events, VIRTUAL) == [("switch", 9 * MS - 13, "outside")]
+
+
+def test_a_softirq_holds_a_thread_back_and_not_an_interrupt() -> None:
+    entry = event(DUE - 10, "softirq_entry", OTHER, SOFT, vec=9)
+    leave = event(COMES + 20, "softirq_exit", OTHER, SOFT, vec=9)
+    interrupt = [one._replace(flags=HARD | SOFT) for one in timer(COMES, OTHER)]
+    before = [BEFORE, CALL, entry, *interrupt, leave, switch(COMES + 30, OTHER, MEASURED)]
+    assert causes(before, STOLEN) == [("softirq", 9 * MS, "hypervisor")]
+    assert causes(before, VIRTUAL) == [("softirq", 9 * MS, "outside")]
+    # It may have turned interrupts off: where there is no hypervisor nothing else is left.
+    assert causes(before, Around()) == [("softirq", 9 * MS, "code")]
+    after = [
+        BEFORE, CALL, *timer(DUE + 3, OTHER), event(DUE + 20, "softirq_entry", OTHER, SOFT, vec=9),
+        event(COMES, "softirq_exit", OTHER, SOFT, vec=9), switch(COMES + 30, OTHER, MEASURED),
+    ]  # fmt: skip
+    assert causes(after, VIRTUAL) == [("softirq", 9 * MS - 20, "code")]
+    assert causes(after, STOLEN) == [("softirq", 9 * MS - 20, "unsure")]
+
+
+# The time that the kernel gave to a task: what is missing was stolen.
+
+KNOWN = STOLEN._replace(irq_time=False)
+
+
+def accounted(ran: int, *, whole: bool = True) -> list[Event]:
+    """Return a wake-up that is 9 ms late, in a system call to which this time was given."""
+    events = [CALL._replace(time=DUE - 50), *timer(COMES, OTHER), runtime(COMES + 20, OTHER, ran)]
+    return [
+        *[switch(DUE - 100, MEASURED, OTHER)] * whole,
+        *events,
+        switch(COMES + 30, OTHER, MEASURED),
+    ]
+
+
+def test_what_is_missing_in_the_time_of_a_task_was_stolen_from_it() -> None:
+    ran = COMES + 20 - (DUE - 100) - 8 * MS
+    assert causes(accounted(ran), KNOWN) == [
+        ("irq-delay", MS, "unsure"), ("irq-delay", 8 * MS, "hypervisor"),
+    ]  # fmt: skip
+
+
+def test_a_task_that_was_given_all_the_time_is_to_blame_whatever_was_stolen_around() -> None:
+    assert causes(accounted(COMES + 20 - (DUE - 100)), KNOWN) == [("irq-delay", 9 * MS, "code")]
+
+
+@pytest.mark.parametrize(
+    ("missing", "is_theft"), [(LEAST_THEFT_NS - 1, False), (LEAST_THEFT_NS, True)]
+)
+def test_less_may_lie_between_the_clock_and_the_event(missing: int, is_theft: bool) -> None:
+    found = accounts(accounted(COMES + 20 - (DUE - 100) - missing), KNOWN)
+    assert dict(found.thefts) == ({COMES: missing} if is_theft else {})
+
+
+def test_where_the_account_begins_before_the_trace_at_least_the_rest_was_stolen() -> None:
+    """It ran before, too: that can only hide what was stolen."""
+    ran = COMES + 20 - (DUE - 50) - 8 * MS
+    events = accounted(ran, whole=False)
+    assert accounts(events, KNOWN).thefts == {COMES: 8 * MS}
+    assert not accounts(accounted(COMES, whole=False), KNOWN).sound
+    assert causes(events, KNOWN) == [
+        ("irq-delay", MS, "unsure"), ("irq-delay", 8 * MS, "hypervisor"),
+    ]  # fmt: skip
+
+
+def test_time_of_interrupts_is_not_stolen_on_a_kernel_that_may_account_for_it() -> None:
+    """Of those that subtract it from a task's time nothing is missing then."""
+    handler = [
+        event(DUE + 20, "local_timer_entry", OTHER, HARD),
+        event(DUE + 21, "hrtimer_expire_entry", OTHER, HARD, function=150),
+        event(DUE + 22, "hrtimer_expire_exit", OTHER, HARD),
+        event(COMES, "local_timer_exit", OTHER, HARD),
+    ]
+    events = [
+        BEFORE, CALL, runtime(DUE - 1, OTHER, DUE - 11), *timer(DUE + 3, OTHER), *handler,
+        runtime(COMES + 20, OTHER, 43),
+        switch(COMES + 30, OTHER, MEASURED),
+    ]  # fmt: skip
+    assert causes(events, KNOWN) == [("irq", 9 * MS - 22, "hypervisor")]
+    for irq_time in (True, None):
+        assert causes(events, KNOWN._replace(irq_time=irq_time)) == [("irq", 9 * MS - 20, "code")]
+
+
+def test_a_switch_that_is_not_in_the_trace_begins_another_account() -> None:
+    events = [switch(0, MEASURED, OTHER), OUT._replace(time=3 * MS, pid=URGENT),
+              runtime(9 * MS, URGENT, 5 * MS)]  # fmt: skip
+    assert accounts(events, KNOWN) == ({9 * MS: MS}, [], [(3 * MS, 9 * MS)])
+
+
+def test_a_theft_that_began_before_the_sample_was_due_took_all_of_it() -> None:
+    events = accounted(COMES + 20 - (DUE - 100) - 9 * MS - 30)
+    assert accounts(events, KNOWN).thefts == {COMES: 9 * MS + 30}
+    assert causes(events, KNOWN) == [("irq-delay", 9 * MS, "hypervisor")]
+
+
+def test_the_functions_of_timers_do_not_end_or_begin_an_interrupt() -> None:
+    waking = timer(DUE + 3, OTHER)
+    expires = [event(DUE + 4, "hrtimer_expire_entry", OTHER, HARD, function=150),
+               event(DUE + 9, "hrtimer_expire_exit", OTHER, HARD)]  # fmt: skip
+    events = [
+        switch(DUE - 100, MEASURED, OTHER), CALL._replace(time=DUE - 50), waking[0], expires[0],
+        *waking[1:3], expires[1], waking[3], runtime(COMES, OTHER, 9 * MS + 90 - 8 * MS),
+        switch(COMES + 30, OTHER, MEASURED),
+    ]  # fmt: skip
+    assert accounts(events, KNOWN._replace(irq_time=True)).thefts == {COMES: 8 * MS}
+
+
+def test_a_long_interrupt_is_not_the_idle_task_that_it_came_into() -> None:
+    events = [
+        switch(10, MEASURED, IDLE), event(DUE + 1, "irq_work_entry", IDLE, HARD),
+        event(COMES - 9, "irq_work_exit", IDLE, HARD), *timer(COMES, IDLE),
+        switch(COMES + 30, IDLE, MEASURED),
+    ]  # fmt: skip
+    assert causes(events, VIRTUAL) == [("irq", 9 * MS - 10, "code")]
+
+
+def test_several_gaps_are_filled_the_longest_first() -> None:
+    events = [switch(0, MEASURED, OTHER), CALL._replace(time=3 * MS), OUT._replace(time=8 * MS),
+              runtime(9 * MS, OTHER, 2 * MS)]  # fmt: skip
+    assert accounts(events, KNOWN) == ({8 * MS: 5 * MS, 3 * MS: 2 * MS}, [], [(0, 9 * MS)])
+
+
+def test_where_in_an_account_a_theft_lies_is_not_certain() -> None:
+    """Its place is taken to be the longest gap; that clears nobody in another one."""
+    before = [switch(DUE - 20 * MS, MEASURED, OTHER), CALL._replace(time=DUE - MS)]
+    end = [*timer(COMES, OTHER), runtime(COMES + 20, OTHER, 25 * MS + 20)]
+    events = [*before, *end, switch(COMES + 30, OTHER, MEASURED)]
+    quiet = VIRTUAL._replace(irq_time=False)
+    assert accounts(events, quiet).thefts == {DUE - MS: 4 * MS}
+    assert causes(events, quiet) == [("irq-delay", 9 * MS, "unsure")]
+
+
+def test_short_parts_are_not_put_in_doubt() -> None:
+    for length, cause in ((LEAST_DOUBT_NS, "unsure"), (LEAST_DOUBT_NS - 1, "code")):
+        events = [BEFORE, CALL, *timer(DUE + length, OTHER), switch(COMES, OTHER, MEASURED)]
+        events = [*events, event(COMES + 90, "print", MEASURED, buf="the marker")]
+        found = parts(
+            events, Sampled(DUE, COMES + 60, MEASURED), Names({}, {}, NAMED), preemptible=False,
+            around=STOLEN,
+        )  # fmt: skip
+        assert found[0].cause == cause

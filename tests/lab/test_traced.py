@@ -45,5 +45,5 @@ def test_the_system_call_that_kept_the_cpu_is_found(cli: Cli, tmp_path: Path) ->
         assert all(a.start + a.length == b.start for a, b in itertools.pairwise(segments))
         told.append(found.sentence)
     # Of a task that was in its call when recording went on, the call is not known.
-    assert all("the thread init" in sentence for sentence in told), told
-    assert any("init, in munmap," in sentence for sentence in told), told
+    assert all('the thread "init"' in sentence for sentence in told), told
+    assert any('"init", in munmap,' in sentence for sentence in told), told

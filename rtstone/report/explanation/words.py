@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from rtstone.documents.explanation import KINDS, Explanation, Function, Kind, Segment, Way
+from rtstone.documents.explanation import CAUSES, KINDS, Explanation, Function, Kind, Segment, Way
 from rtstone.documents.run import Result, Run
 from rtstone.report.parts import words
 from rtstone.units import SYMBOLS, count, counted, quantity, seconds
@@ -112,10 +112,23 @@ class Part(NamedTuple):
 def parts(segments: Sequence[Segment]) -> list[Part]:
     """Return segments in words, their ends rounded instead of their lengths."""
     return [
-        Part(one.kind, KINDS[one.kind], start := round(one.start),
-             round(one.start + one.length) - start, one.by or "", one.stack)
+        Part(one.kind, _named(one), start := round(one.start),
+             round(one.start + one.length) - start, _by(one), one.stack)
         for one in segments
     ]  # fmt: skip
+
+
+def _named(segment: Segment) -> str:
+    """Return what a segment is, with where its time went if not to what had the CPU."""
+    kind = KINDS[segment.kind]
+    return kind if segment.cause == "code" else f"{kind}: {CAUSES[segment.cause]}"
+
+
+def _by(segment: Segment) -> str:
+    """Return who ran in a segment; of time that went elsewhere: who had the CPU."""
+    if segment.cause == "code" or not segment.by:
+        return segment.by or ""
+    return f"{segment.by} had the CPU"
 
 
 def shortened(found: Sequence[Part], most: int) -> list[Part]:
