@@ -87,7 +87,7 @@ USERS = [
     User(
         "container.sh", "without root", 2,
         {
-            "that it is no verdict, and why": r"No verdict: measured without real-time",
+            "that it is no good verdict, and why": r"(measured |run \()without real-time",
             "what grants the rights": r"--cap-add=SYS_NICE",
             "what else is wrong with the system": r"! warn",
         },
