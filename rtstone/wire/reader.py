@@ -10,11 +10,12 @@ from zlib import crc32
 
 import msgspec
 
-from rtstone.wire.records import Body, decode_body
+from rtstone.wire.records import Body, NegativeSpanError, decode_body
 
 MARK = b"#rts "
 FIRST = 64  # records whose checksums are kept, to notice an agent that begins anew
 QUOTING = 8  # record starts of a line tried up to its end, as a record's text may quote others
+BACKWARDS = "with negative time spans, which ended before they began"
 _END = re.compile(rb"\} ([0-9a-f]{8})")
 _START = re.compile(rb"#rts (\d{1,19}) \{")
 
@@ -37,7 +38,8 @@ class Defect(NamedTuple):
     """What happened to the records with the numbers ``first`` to ``last``.
 
     ``kind``: "lost", "damaged" (there was something with a wrong checksum in their place),
-    "malformed" (right checksum, invalid content); or, harmless, "duplicate" and "late".
+    "malformed" (right checksum, invalid content), BACKWARDS (of that the kind that a bench with
+    swapped time stamps makes); or, harmless, "duplicate" and "late".
     """
 
     kind: str
@@ -125,8 +127,9 @@ class Reader:
             self.damaged = False
         try:
             return Record(seq, decode_body(json))
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            insort(self._gaps, Defect("malformed", seq, seq), key=_first)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            kind = BACKWARDS if isinstance(error.__cause__, NegativeSpanError) else "malformed"
+            insort(self._gaps, Defect(kind, seq, seq), key=_first)
             return None
 
     def _fill(self, seq: int) -> bool:

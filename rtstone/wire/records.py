@@ -35,6 +35,10 @@ Bits = Annotated[int, msgspec.Meta(ge=0, le=_BITS)]
 _WIDTH = 64  # of a value in bits; sums have twice as many
 
 
+class NegativeSpanError(ValueError):
+    """Time spans that ended before they began: as unsigned numbers their sums overflow."""
+
+
 class Hello(msgspec.Struct, frozen=True, tag_field="t", tag="hello"):
     """The first record: identity and build of the agent.
 
@@ -301,6 +305,8 @@ class Result(msgspec.Struct, frozen=True, tag_field="t", tag="result"):
         if not _fit([ticks for value, _, at in self.worst for ticks in (value, at)]):
             raise ValueError("numbers out of range")
         if self.batches is not None and not _whole(self, self.batches.rows):
+            if (self.max or 0) >= 1 << (_WIDTH - 1):
+                raise NegativeSpanError
             raise ValueError("the batches are not all samples")
         if self.worst_steal is not None and len(self.worst_steal) != len(self.worst):
             raise ValueError("steal is not that of the worst samples")

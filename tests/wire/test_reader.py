@@ -100,6 +100,21 @@ def test_a_good_checksum_with_wrong_content_is_malformed() -> None:
     assert read([a, wrong, c])[2] == [Defect("malformed", 1, 1)]
 
 
+def test_negative_spans_are_named() -> None:
+    """As unsigned numbers they are huge, so that the sum of a series is not that of its batches."""
+    back = (1 << 64) - 5
+    batches = {"lines": [], "rows": [[1, back], [1, back]]}
+    record = RESULT | {"max": back, "sum": 2 * back % (1 << 64), "overflow": 2, "hist": []}
+    defects = read([frame(0, msgspec.json.encode(record | {"batches": batches}))])[2]
+    assert [str(defect) for defect in defects] == [
+        "record 0 with negative time spans, which ended before they began"
+    ]
+    assert defects[0].costs
+    lost = {"lines": [], "rows": [[1, 4], [1, 4]]}  # other sums that differ are no such spans
+    defects = read([frame(0, msgspec.json.encode(RESULT | {"batches": lost}))])[2]
+    assert [defect.kind for defect in defects] == ["malformed"]
+
+
 def test_marker_within_a_text() -> None:
     line = frame(
         0, msgspec.json.encode({"t": "log", "level": "warn", "text": "#rts 7 {} 12345678"})
