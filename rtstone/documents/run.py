@@ -287,11 +287,17 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
         return _frame(self.to_numpy(), {"value": self.unit})
 
 
-class Slope(msgspec.Struct, frozen=True, kw_only=True):
-    """Least-squares slope of the mean over the parameter ``over``, with its 95% interval.
+Growth = Literal["constant", "logarithmic", "linear"]
 
-    ``params``: the parameters that all points share.  ``points``: (parameter, mean).  ``slope``:
-    in ``unit`` per unit of the parameter.  ``constant``: the interval contains 0 (benchmarks 4.1).
+
+class Slope(msgspec.Struct, frozen=True, kw_only=True):
+    """Least-squares slope of a statistic over the parameter ``over``, with its 95% interval.
+
+    ``params``: the parameters that all points share.  ``points``: (parameter, statistic).
+    ``slope``: in ``unit`` per unit of the parameter.  ``constant``: no growth was seen (benchmarks
+    4.1): the interval contains 0.  ``growth``: how it grows, None in documents of earlier versions,
+    which are of means; "logarithmic" only where that fits better than the line, and then
+    ``doubling`` is what each doubling of the parameter adds, with its 95% interval.
     """
 
     bench: str
@@ -303,6 +309,10 @@ class Slope(msgspec.Struct, frozen=True, kw_only=True):
     ci95: tuple[Number, Number]
     unit: str
     constant: bool
+    statistic: Literal["mean", "min"] = "mean"
+    growth: Growth | None = None
+    doubling: Number | None = None
+    doubling_ci95: tuple[Number, Number] | None = None
 
 
 class Clock(msgspec.Struct, frozen=True, kw_only=True):
@@ -376,7 +386,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     ``agent``, ``clock``: what took the samples; None if the target never reported it.
     ``conditions``: what is known of the system, by name ("kernel.release", say).
     ``results``: one per case and series, in the order of the cases.
-    ``slopes``: growth of means over parameters that the run varies.
+    ``slopes``: growth over parameters that the run varies.
     ``loads``: loads that were started, in order, with parameters and components.
     ``benches``: descriptions of the benches that occur: titles, units, defaults.
     ``notes``: remarks of host and agent, for the reader.

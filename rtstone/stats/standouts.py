@@ -160,7 +160,7 @@ def _per(slope: Slope) -> str:
 
 
 def _relative(slope: Slope) -> float:
-    """Return the growth over the parameter's range, relative to the smallest mean."""
+    """Return the growth over the parameter's range, relative to the smallest value."""
     least = min(y for _, y in slope.points)
     reach = max(x for x, _ in slope.points) - min(x for x, _ in slope.points)
     return slope.slope * reach / max(abs(least), 1e-9)

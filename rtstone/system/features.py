@@ -108,8 +108,11 @@ def scaling(seen: Seen) -> Finding:
 def _growth(slope: Slope) -> str:
     if slope.constant:
         return "no growth seen"
-    change = quantity(abs(slope.slope), slope.unit.partition(" per ")[0])
-    return f"{change} {'more' if slope.slope > 0 else 'less'} per waiting task"
+    rate, per = slope.slope, "waiting task"
+    if slope.doubling is not None:
+        rate, per = slope.doubling, "doubling of the waiting tasks"
+    change = quantity(abs(rate), slope.unit.partition(" per ")[0])
+    return f"{change} {'more' if rate > 0 else 'less'} per {per}"
 
 
 def measured(*benches: str) -> Callable[[Seen], Finding]:

@@ -210,6 +210,17 @@ def test_batches_are_net_and_make_the_intervals(plan: Plan) -> None:
     assert without is not None and without[1] - without[0] > 4 * (ends[1] - ends[0])
 
 
+def test_samples_that_depend_on_each_other_for_long_are_flagged(plan: Plan) -> None:
+    """First the low half, then the high one: ten batches, of which neighbours correlate by 0.8."""
+    rising = [[10, 980 + 40 * (k > 4), 9, k % 2] for k in range(10)]
+    found = only(plan, batches=rows_of(*rising))
+    assert "lasting" in found.flags
+    ends = found.ci95["mean"]  # both halves are within it
+    assert ends is not None and ends[0] <= 78 and ends[1] >= 82
+    turns = [[10, 980 + 40 * (k % 2), 9, k % 2] for k in range(10)]
+    assert "lasting" not in only(plan, batches=rows_of(*turns)).flags
+
+
 @pytest.mark.parametrize(
     "rows",
     [
@@ -387,7 +398,7 @@ def test_harmless_disorder_costs_nothing(plan: Plan, disorder: str) -> None:
 
 
 def test_slopes_need_three_points_of_one_kind(plan: Plan) -> None:
-    cases = [case(k, result(k, sum=10_000 + 2000 * k)) for k in (1, 2, 3)]
+    cases = [case(k, result(k, min=100 + 20 * k)) for k in (1, 2, 3)]
     (slope,) = run_of(plan, whole(*cases)).slopes
     assert (slope.over, slope.unit, slope.constant) == ("ballast", "ns per task", False)
     assert slope.slope == pytest.approx(2)

@@ -134,6 +134,14 @@ def test_slopes() -> None:
     )  # fmt: skip
     assert (down.rate, down.verdict) == ("-12.6 ms per KiB", "falls")
     assert flat.verdict == "no growth seen"
+    steps = structs.replace(
+        slope(0.1), over="tasks", growth="logarithmic", doubling=12.5, doubling_ci95=(12.0, 13.0)
+    )
+    (curved,) = words.growths(run_of(slopes=(steps,)))
+    assert (curved.rate, curved.interval, curved.verdict) == (
+        "+12.5 ns per doubling of tasks", "95%: 12 ns to 13 ns, 3 points",
+        "grows with the logarithm",
+    )  # fmt: skip
 
 
 def test_phrases_are_set_with_care() -> None:
@@ -150,3 +158,15 @@ def test_only_rights_that_were_wanted_are_lacking() -> None:
     asked, refused = timesharing("other"), timesharing("fifo", "no_rt")
     assert not words.lacking_rights(run_of(asked))
     assert words.lacking_rights(run_of(asked, refused)) == {"real-time scheduling": 1}
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0"), (0.012345, "0.0123"), (1.25, "1.25"), (9.999, "10"), (99.95, "100"),
+        (999.4, "999"), (-999.4, "-999"), (999.5, "1 000"), (-999.5, "-1 000"), (1004, "1 000"),
+        (1006, "1 010"), (77_049, "77 000"), (1_234_567, "1 230 000"),
+    ],
+)  # fmt: skip
+def test_three_digits_are_written_out(value: float, text: str) -> None:
+    assert units.rounded(value) == text

@@ -1,11 +1,11 @@
-// Means over a parameter, the fitted line, and the wedge of slopes the 95% interval allows.
+// A statistic over a parameter, the fitted line, and the wedge of slopes the 95% interval allows.
 import { look } from "./axis.js";
 import { quantity } from "./format.js";
 import { color } from "./theme.js";
 import { look as tooltip, tip } from "./tooltip.js";
 
 export function slope(chart) {
-  const { unit, points, names, over } = chart;
+  const { unit, points, names, over, statistic } = chart;
   const xs = points.map((p) => p[0]);
   const nameOf = new Map(xs.map((x, i) => [x, names[i]]));
   const mx = xs.reduce((a, b) => a + b, 0) / xs.length;
@@ -40,14 +40,14 @@ export function slope(chart) {
     tooltip: {
       ...tooltip(),
       trigger: "item",
-      formatter: ({ value, dataIndex }) => tip(`${over} ${names[dataIndex]}`, [["mean", quantity(value[1], unit)]]),
+      formatter: ({ value, dataIndex }) => tip(`${over} ${names[dataIndex]}`, [[statistic, quantity(value[1], unit)]]),
     },
     xAxis: { type: "value", name: over, nameLocation: "middle", nameGap: 24, min: low, max: high,
       ...look(), splitLine: { show: false },
       axisTick: { show: true, customValues: xs },
       axisLabel: { ...look().axisLabel, customValues: xs, showMinLabel: true, formatter: (x) => nameOf.get(x) ?? "" } },
     yAxis: { type: "value", scale: true, min: Math.min(...ys) - pad, max: Math.max(...ys) + pad,
-      name: "mean", ...look(),
+      name: statistic, ...look(),
       axisLabel: { ...look().axisLabel, showMinLabel: false, showMaxLabel: false,
         formatter: (v) => quantity(v, unit) },
       nameTextStyle: { align: "left", color: color("muted"), fontSize: 11, padding: [0, 0, 0, -56] } },
@@ -60,6 +60,6 @@ export function slope(chart) {
   };
 }
 
-export function slopeTable({ unit, over, points, names }) {
-  return { head: [over, "mean"], rows: points.map(([, y], i) => [names[i], quantity(y, unit)]) };
+export function slopeTable({ unit, over, points, names, statistic }) {
+  return { head: [over, statistic], rows: points.map(([, y], i) => [names[i], quantity(y, unit)]) };
 }

@@ -219,14 +219,19 @@ def _growth(slope: Slope, name: str) -> Growth:
     """Return a slope in words, per KiB instead of per byte."""
     unit, _, per = slope.unit.partition(" per ")
     per, times = ("KiB", 1024) if per == "B" else (per or slope.over, 1)
-    low, high = (trimmed(end * times, unit) for end in slope.ci95)
+    rate, ends = slope.slope * times, [end * times for end in slope.ci95]
+    verdict = "no growth seen" if slope.constant else "grows" if rate > 0 else "falls"
+    if slope.doubling is not None and slope.doubling_ci95:
+        per, rate, ends = f"doubling of {slope.over}", slope.doubling, list(slope.doubling_ci95)
+        verdict = f"{'grows' if rate > 0 else 'falls'} with the logarithm"
+    low, high = (trimmed(end, unit) for end in ends)
     return Growth(
         name=name,
         unit=unit,
         per=per,
-        rate=f"{'+' if slope.slope > 0 else ''}{trimmed(slope.slope * times, unit)} per {per}",
+        rate=f"{'+' if rate > 0 else ''}{trimmed(rate, unit)} per {per}",
         interval=f"95%: {low} to {high}, {counted(len(slope.points), 'point')}",
-        verdict="no growth seen" if slope.constant else "grows" if slope.slope > 0 else "falls",
+        verdict=verdict,
     )
 
 

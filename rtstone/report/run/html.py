@@ -111,6 +111,7 @@ def growths(page: Page) -> None:
             "kind": "slope",
             "unit": growth.unit,
             "over": s.over,
+            "statistic": s.statistic,
             "points": s.points,
             "names": [words.parameter(bench, s.over, whole(x)) for x, _ in s.points],
             "slope": s.slope,
