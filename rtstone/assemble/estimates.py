@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import structs
 
-from rtstone.assemble.interval import confidence_interval, independent
+from rtstone.assemble.interval import confidence_interval, independent, lasting
 from rtstone.assemble.omitted import assumed, interval, whole
 from rtstone.assemble.pool import pooled
 from rtstone.documents.run import Batches, Result
@@ -29,7 +29,8 @@ class Estimate(NamedTuple):
     """A statistic of n samples with its interval, in the unit of the results.
 
     ``independent``: for want of batches, independence of the samples was assumed in part of them;
-    the interval is then too narrow where they are not.
+    the interval is then too narrow where they are not.  ``lasting``: they depend on each other for
+    longer than the run shows; the interval reaches as far as parts of the run differ.
     """
 
     value: float
@@ -37,6 +38,7 @@ class Estimate(NamedTuple):
     high: float
     n: int
     independent: bool
+    lasting: bool = False
 
 
 def estimate(results: Sequence[Result], statistic: str, level: float = 0.95) -> Estimate | None:
@@ -53,7 +55,8 @@ def estimate(results: Sequence[Result], statistic: str, level: float = 0.95) -> 
     if interval is None:
         return None
     value = getattr(whole, statistic)
-    return Estimate(value, *interval, whole.n, independent(statistic, counted))
+    depends = lasting(statistic, counted)
+    return Estimate(value, *interval, whole.n, independent(statistic, counted), depends)
 
 
 def estimate_whole(
@@ -68,7 +71,8 @@ def estimate_whole(
         return None
     together = pooled([whole(result) for result in counted])
     value = getattr(together, statistic)
-    return Estimate(value, *found, together.n, assumed(statistic, counted))
+    depends = lasting(statistic, counted)
+    return Estimate(value, *found, together.n, assumed(statistic, counted), depends)
 
 
 def estimate_samples(

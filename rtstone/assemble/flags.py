@@ -11,6 +11,8 @@ from rtstone.documents.run import INTERRUPTED, STOPPED
 from rtstone.units import count
 from rtstone.wire.records import Result
 
+LASTING = "lasting"
+
 
 class Seen(NamedTuple):
     """The input of a flag: one series, the evidence of its case, and the system."""
@@ -359,6 +361,13 @@ FLAGS = (
         "timed by the wall clock, which may be set during the measurement",
         "check whether a time service stepped the clock, or use a monotonic clock",
         lambda s: s.params.get("clock") == "realtime",
+    ),
+    Flag(
+        LASTING,
+        "samples depend on each other for longer than the run can show, so that its intervals are "
+        "wide: they reach as far as eight parts of the run differ",
+        "measure longer, or several times; look for what changes meanwhile (frequency, load)",
+        lambda s: False,  # of a series as it was assembled; see assemble/series.py
     ),
 )
 

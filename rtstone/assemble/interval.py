@@ -22,19 +22,24 @@ STATISTICS = ESTIMATED
 
 _FEWEST = 8  # batches; with fewer, samples are taken for independent
 _LOWEST = 0.2  # of a variance that correlation reduces: there is no telling how much further
-_HIGHEST = 0.6  # of the correlation of a batch and the next: what lasts so long is not seen whole
+_HIGHEST = 0.4  # of the correlation of a batch and the next: what lasts so long is not seen whole
 _JOINED = (8, 4)  # batches are joined to so many then
 _INDEPENDENT = 0.3  # and eight are enough, if their correlation is below this
+_SHORT = 64  # samples; with fewer that are so correlated there is no interval
 
 _MANY = 1e4  # degrees of freedom, from which an approximation to Student's t has nine digits
 _STEPS = 50  # of Newton's method; four do
 
 
 class Variance(NamedTuple):
-    """Variance of an estimate, and with how many degrees of freedom it is known."""
+    """Variance of an estimate, and with how many degrees of freedom it is known.
+
+    ``lasting``: samples depend on each other for longer than they show; it is what is seen of that.
+    """
 
     value: float
     freedom: float = inf
+    lasting: bool = False
 
 
 def sample_variance(values: Iterable[float]) -> float:
@@ -63,9 +68,16 @@ def confidence_interval(
 
     None where it is not to be had.  Raises KeyError for a statistic that is none of STATISTICS.
     """
+    if whole.n < _SHORT and lasting(statistic, results):
+        return None
     if statistic == "mean":
         return _mean_ends(whole, results, level)
     return _percentile_ends(statistic, whole, results, level)
+
+
+def lasting(statistic: str, results: Sequence[Result]) -> bool:
+    """Return whether samples of a result depend on each other for longer than it shows."""
+    return any(factor(statistic, result).lasting for result in results if result.n)
 
 
 def independent(statistic: str, results: Sequence[Result]) -> bool:
@@ -173,19 +185,26 @@ def autocorrelated_variance(sizes: Sequence[int], means: Sequence[float]) -> Var
     It is the sum of the variance of the batches and twice the covariance of neighbours (the
     flat-top lag window of Politis and Romano, at lag 1), whose estimate from B batches has about
     (B - 1)/3 degrees of freedom.  Where correlation lasts longer than can be seen so, batches are
-    joined to eight, or else to four, that are taken for independent of one another.
+    joined to eight, or else to four, that are taken for independent of one another; and as that is
+    not known, the 95% interval is to reach as far as any eighth of the series lies from the mean.
     """
     squares, correlation = _spread(sizes, means)
     batches = len(sizes)
     if correlation <= _HIGHEST:
         freedom = max((batches - 1) / 3, 1)
         return _of_means(sizes, squares, max(1 + 2 * correlation, _LOWEST), freedom)
+    farthest = 0.0
     for count in _JOINED:
         wide, tops = _join(sizes, means, count)
         squares, correlation = _spread(wide, tops)
+        middle = fsum(size * top for size, top in zip(wide, tops, strict=True)) / sum(wide)
+        farthest = max(farthest, *(abs(top - middle) for top in tops))
         if correlation < _INDEPENDENT:
             break
-    return _of_means(wide, squares, 1.0, len(wide) - 1)
+    freedom = len(wide) - 1
+    seen = _of_means(wide, squares, 1.0, freedom).value
+    reached = (farthest / t_quantile(0.95, freedom)) ** 2
+    return Variance(max(seen, reached), freedom, lasting=True)
 
 
 def _spread(sizes: Sequence[int], means: Sequence[float]) -> tuple[float, float]:
@@ -242,7 +261,8 @@ def combined(parts: Sequence[Part]) -> Variance:
         if beyond > 0:
             within += beyond
             known += beyond * beyond / (runs - 1)
-    return Variance(within, within * within / known if known > 0 else inf)
+    freedom = within * within / known if known > 0 else inf
+    return Variance(within, freedom, any(part.variance.lasting for part in parts))
 
 
 def ranks(n: int, q: float, variance: Variance, level: float) -> tuple[float, float]:

@@ -8,9 +8,9 @@ from typing import Any
 
 from msgspec import structs
 
-from rtstone.assemble.flags import Seen, flags
+from rtstone.assemble.flags import LASTING, Seen, flags
 from rtstone.assemble.histogram import Histogram, Ranks, spread
-from rtstone.assemble.interval import STATISTICS, confidence_interval
+from rtstone.assemble.interval import STATISTICS, confidence_interval, lasting
 from rtstone.assemble.ticks import Net, Scale
 from rtstone.documents.run import Batches, Blocks, Distribution, Grid, Result, Trace, Worst
 from rtstone.statistics import EXTREME, LINES, MEDIAN, PERCENTILES
@@ -51,8 +51,10 @@ def series_result(
         flags=flags(seen),
     )
     ci95 = {name: confidence_interval(name, measured, [result], 0.95) for name in STATISTICS}
+    known = [name for name in STATISTICS if getattr(measured, name) is not None]
+    names = [LASTING] if any(lasting(name, [result]) for name in known) else []
     singly = {} if raw.batch > 1 else _singly(raw, net)
-    return structs.replace(result, ci95=ci95, **singly)
+    return structs.replace(result, ci95=ci95, flags=[*result.flags, *names], **singly)
 
 
 def _histogram(raw: wire.Result) -> Histogram:

@@ -45,6 +45,15 @@ def test_the_spread_is_that_of_all_samples() -> None:
     assert pooled(unknown).sd is None
 
 
+def test_the_spread_of_a_few_samples_is_that_of_n_less_one() -> None:
+    parts = [[1.0, 3.0], [5.0, 7.0]]
+    results = [result("null", part, sd=2**0.5, mean=exact.fmean(part)) for part in parts]
+    assert pooled(results).sd == pytest.approx((20 / 3) ** 0.5, abs=1e-4)
+    assert pooled([result("null", [4.0], sd=None, mean=4.0), results[0]]).sd == pytest.approx(
+        exact.stdev([4, 1, 3]), abs=1e-4
+    )
+
+
 def test_what_was_too_large_stands_at_the_maximum() -> None:
     def half(overflow: int) -> Result:
         values = [5.0] * 30 + [1e9] * overflow

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from msgspec import structs
 
+from rtstone.assemble.estimates import batches
 from rtstone.documents.check import Check, Gate
 from rtstone.documents.run import Clock, Figure, Result, Run, Slope, Target
 from rtstone.errors import UsageError
@@ -425,6 +426,18 @@ def test_no_bound_is_an_open_question_unless_a_sample_is_beyond_it(gate: Any) ->
     assert "there is none: " in str(found.reason)
     assert found.missing_s
     assert only(gate(entry('bound = "20us"'), run(short))).verdict == "failed"
+
+
+def test_few_samples_that_depend_on_each_other_settle_nothing(gate: Any) -> None:
+    """40 samples that rise: independent ones like them pass, of these nothing is known."""
+    values = [float(value) for value in range(100, 140)]
+    shuffled = np.random.default_rng(1).permutation(values)
+    for order, told in ((np.array(values), "inconclusive"), (shuffled, "passed")):
+        found = only(gate(entry('mean = "200ns"'), run(result(values, batches=batches(order)))))
+        assert found.verdict == told
+    long = [float(value) for value in range(100, 200)]
+    wide = only(gate(entry('mean = "170ns"'), run(result(long, batches=batches(np.array(long))))))
+    assert (wide.observed, wide.verdict) == (149.5, "inconclusive")  # it was at 187 at the end
 
 
 # ---- slopes and figures -----------------------------------------------------------------------
