@@ -5,8 +5,10 @@ Every sample goes through the summaries that the recorder makes: that is all the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from math import log
+from math import inf, log
+from pathlib import Path
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -20,8 +22,19 @@ from rtstone.assemble.flags import FLAGS
 from rtstone.assemble.histogram import bounds
 from rtstone.documents.run import Blocks, Result
 from rtstone.documents.worstcase import WorstCase
+from rtstone.stats.worstcase import bound, outcome
+from rtstone.stats.worstcase.bound import Estimate
 from rtstone.stats.worstcase.critical import EXTREME, PARETO, critical, simulated
-from rtstone.stats.worstcase.extremes import PER_HOUR, worst_case
+from rtstone.stats.worstcase.extremes import LEAST_S, PER_HOUR, worst_case
+from rtstone.stats.worstcase.tails import (
+    Bins,
+    Limit,
+    excess_limit,
+    fit_excesses,
+    fit_maxima,
+    return_level,
+)  # fmt: skip
+from tests.bench.bounds import KINDS, outcomes
 from tests.stats.recorded import recorded
 
 pytestmark = pytest.mark.simulation
@@ -56,21 +69,21 @@ def _stalled(stalls: int, clear: float = 20.0, size: float = 30.0) -> Draw:
 
 
 LAWS = {
-    "exponential": Law(lambda r, n: r.exponential(size=n), lambda p: -log(p), 0.85, 2),
-    "weibull 0.7": Law(lambda r, n: r.weibull(0.7, n), lambda p: (-log(p)) ** (1 / 0.7), 0.4, 3),
-    "weibull 1.5": Law(lambda r, n: r.weibull(1.5, n), lambda p: (-log(p)) ** (1 / 1.5), 0.85, 2),
-    "weibull 2": Law(lambda r, n: r.weibull(2, n), lambda p: (-log(p)) ** (1 / 2), 0.85, 2),
+    "exponential": Law(lambda r, n: r.exponential(size=n), lambda p: -log(p), 0.8, 7),
+    "weibull 0.7": Law(lambda r, n: r.weibull(0.7, n), lambda p: (-log(p)) ** (1 / 0.7), 0.7, 12),
+    "weibull 1.5": Law(lambda r, n: r.weibull(1.5, n), lambda p: (-log(p)) ** (1 / 1.5), 0.85, 4),
+    "weibull 2": Law(lambda r, n: r.weibull(2, n), lambda p: (-log(p)) ** (1 / 2), 0.85, 3),
     "uniform": Law(lambda r, n: r.random(n), lambda _: 1.0, 0.85, 1.2),
     "beta": Law(lambda r, n: r.beta(2, 2, n), lambda _: 1.0, 0.85, 1.2),
     "pareto": Law(
-        lambda r, n: (r.random(n) ** -0.2 - 1) / 0.2, lambda p: (p**-0.2 - 1) / 0.2, 0.7, 5
+        lambda r, n: (r.random(n) ** -0.2 - 1) / 0.2, lambda p: (p**-0.2 - 1) / 0.2, 0.4, 16
     ),
     "lognormal": Law(
         lambda r, n: np.exp(0.3 * r.standard_normal(n)),
-        lambda p: float(np.exp(-0.3 * NormalDist().inv_cdf(p))), 0.85, 2,
+        lambda p: float(np.exp(-0.3 * NormalDist().inv_cdf(p))), 0.85, 5,
     ),
     "stalls enough": Law(
-        _stalled(600), lambda p: 20 + 30 * log(600 / N / p), 0.8, 4
+        _stalled(600), lambda p: 20 + 30 * log(600 / N / p), 0.8, 5
     ),
 }  # fmt: skip
 
@@ -99,15 +112,15 @@ def test_a_few_stalls_are_inconclusive(stalls: int) -> None:
     assert sum(one.verdict == "inconclusive" for one in found) >= 0.95 * len(found)
     reasons = [one.reason for one in found if one.reason]
     assert any("stand" in reason or "law" in reason for reason in reasons)
-    # until the fit has as many of them as it needs
+    # until the fit of the highest threshold has as many of them as it needs
     told = [one.more_s for one in found if "stand" in str(one.reason) and one.more_s is not None]
     if stalls <= 5:
-        assert np.median(told) == pytest.approx(SECTION_S * (160 / stalls - 1), rel=0.5)
+        assert np.median(told) == pytest.approx(SECTION_S * (120 / stalls - 1), rel=0.5)
 
 
 def test_as_many_stalls_as_it_asks_for_give_a_bound() -> None:
-    found = estimates(_stalled(160))
-    assert sum(one.verdict == "bound" for one in found) >= 0.8 * SETS
+    found = estimates(_stalled(120))
+    assert sum(one.verdict == "bound" for one in found) >= 0.7 * SETS
 
 
 def test_stalls_within_reach_of_the_rest_are_not_told_from_it_but_are_when_many() -> None:
@@ -294,3 +307,112 @@ def test_critical_values_are_those_that_the_script_finds(family: object) -> None
     chosen = PARETO if family is PARETO else EXTREME
     tenth, _ = simulated(chosen, 0.0, sets=200)
     assert tenth == pytest.approx(critical(chosen, 0.0)[0], rel=0.2)
+
+
+# ---- exactly ------------------------------------------------------------------------------------
+
+
+def _drawn_evenly(quantile: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> Result:
+    """Return a result of N samples spread evenly over a distribution, in random order."""
+    shares = (np.arange(N) + 0.5) / N
+    samples = np.random.default_rng(1).permutation(quantile(shares))
+    return recorded(BASE + SCALE * samples, SECTION_S)
+
+
+def _tail_bins(shape: float, values: int = 256) -> Bins:
+    """Return excesses spread evenly over a generalised Pareto distribution of scale 1000."""
+    shares = (np.arange(values) + 0.5) / values
+    excesses = return_level(-np.log1p(-shares), log(1000), shape)
+    return Bins(excesses - 0.01, excesses + 0.01, np.ones(values))
+
+
+@pytest.mark.parametrize("shape", [-0.4, -0.05, 0.02, 0.1, 0.3])
+def test_a_fit_without_an_end_is_the_best_of_those(shape: float) -> None:
+    """If the best distribution has no end it is that; it once ended up at shape 0 instead."""
+    for fit, bins in ((fit_excesses, _tail_bins(shape)), (fit_maxima, _maxima_bins(shape))):
+        free, bounded = fit(bins), fit(bins, least_shape=0.0)
+        assert free.shape == pytest.approx(shape, abs=0.05)
+        if free.shape >= 0:
+            assert bounded == free
+        else:
+            assert bounded.shape == 0
+            assert bounded.likelihood < free.likelihood
+
+
+def _maxima_bins(shape: float, values: int = 256) -> Bins:
+    shares = (np.arange(values) + 0.5) / values
+    maxima = return_level(-np.log(-np.log(shares)), log(1000), shape)
+    return Bins(maxima - 0.01, maxima + 0.01, np.ones(values))
+
+
+def test_an_exponential_tail_of_known_scale_has_the_limit_of_its_likelihood() -> None:
+    """The farthest level of all (scale, shape) that lose 3.0 in twice the log-likelihood.
+
+    By brute force over a fine grid, where the threshold's rate takes none of the deviance.
+    """
+    bins = _tail_bins(0.0)
+    found = excess_limit(bins, 1000.0, bound._DEVIANCE)
+    best = fit_excesses(bins, least_shape=0.0).likelihood
+    farthest = 0.0
+    middle = (bins.low + bins.high) / 2
+    for shape in np.linspace(0, 0.4, 161):
+        scale = np.linspace(700, 1300, 241)[:, None]
+        depth = np.log1p(shape * middle / scale) / shape if shape else middle / scale
+        density = -np.log(scale) - (1 + shape) * depth
+        loss = 2 * (best - (density.sum(axis=1) + 256 * log(0.02)))
+        inside = scale[loss <= 3.0, 0]
+        if len(inside):
+            level = return_level(log(1000), np.log(inside[-1]), float(shape))
+            farthest = max(farthest, float(level))
+    assert found.level == pytest.approx(farthest, rel=0.015)
+    assert found.level / excess_limit(bins, 1000.0, 2.71).level > 1.02
+
+
+def test_of_evenly_drawn_samples_the_bound_is_exact() -> None:
+    """Of exponential ones: 202 us is the level; what the 96 largest do not exclude is 689 us."""
+    estimate = worst_case([_drawn_evenly(lambda u: -np.log1p(-u))])
+    assert estimate.method == "pot"
+    assert estimate.bound == pytest.approx(689_220.47, rel=1e-6)
+
+
+def test_a_shape_of_a_half_is_the_limit(sound: Result) -> None:
+    for shape, there in ((0.499, True), (0.5, False), (inf, False)):
+        judged = Estimate([sound], PER_HOUR, [])
+        judged._shape(Limit(1e6, shape, 0.3))
+        assert [check.passed for check in judged._checks] == [there]
+    judged = Estimate([sound], PER_HOUR, [])
+    judged._shape(Limit(inf, 0.2, 0.1))
+    assert not judged._checks[0].passed
+    judged = Estimate([sound], PER_HOUR, [])
+    judged._shape(Limit(1e6, 0.7, 0.3))  # 0.4 above the likeliest; 0.2 takes four times as long
+    assert judged._more_s == [pytest.approx(3 * SECTION_S)]
+
+
+def test_the_docs_state_the_constants() -> None:
+    docs = re.sub(r"\s+", " ", Path("docs/worst-case.md").read_text())
+    *others, last = outcome.EXCESSES
+    for words in (
+        f"leave {', '.join(map(str, others))} and {last} samples above",
+        f"**Samples**: {last / outcome.TAIL:.0f}, in {outcome.LEAST_BLOCKS} blocks",
+        f"**Duration**: {LEAST_S} s",
+        f"`exceedance_per_hour` {PER_HOUR}",
+        f"with {outcome.CONFIDENCE:.0%} confidence",
+        f"shape below {outcome.SHAPE}",
+        f"lose at most {bound._DEVIANCE} in twice the log-likelihood",
+        f"until there are at most {bound._MANY}",
+        f"the largest 1 to {bound._TOP} samples",
+    ):
+        assert words in docs, words
+    assert outcome.TAIL == 0.1
+    assert "at most a tenth of all" in docs
+
+
+# ---- mixtures -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["share 0.03%, 3 times", "share 0.1%, 3 times"])
+def test_heavier_samples_that_hide_among_the_others_are_bounded(name: str) -> None:
+    """Of the bounds of these sets half were below; `python -m tests.bench.bounds` draws more."""
+    (found,) = outcomes(KINDS[name], 8, seed=3, extrapolations=[60])
+    assert len(found.ratios) >= 5
+    assert found.below <= 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from math import ceil, log, log2
 from typing import NamedTuple
@@ -235,11 +235,8 @@ class Estimate:
 
     def _chosen(self, tails: list[_Tail]) -> int | None:
         """Return the index of the lowest threshold not rejected at 10%, nor any higher at 1%."""
-        limits = [critical(PARETO, tail.fit.shape) for tail in tails]
-        tenths, hundredths = ([limit[at] for limit in limits] for at in (0, 1))
         for place, tail in enumerate(tails[:-1]):
-            above = zip(tails[place:-1], hundredths[place:], strict=False)
-            if tail.square < tenths[place] and all(one.square < limit for one, limit in above):
+            if _fits(tail) and all(_fits(one, at=1) for one in tails[place:-1]):
                 return place
         return None
 
@@ -266,6 +263,9 @@ class Estimate:
         tail = tails[place]
         self._add(self._stable_peaks(tail, tails[place + 1]), 3 * self._measured)
         self._add(self._agreeing(tail), None)
+        return _farthest(self._limit_of_peaks(one) for one in tails[place:-1] if _fits(one))
+
+    def _limit_of_peaks(self, tail: _Tail) -> Limit:
         per_hour = tail.n / self._measured * _HOUR_S
         limit = excess_limit(tail.excesses.coarse(_BINS), per_hour / self._exceedance, _DEVIANCE)
         return limit._replace(level=tail.threshold + limit.level)
@@ -303,17 +303,24 @@ class Estimate:
     # ---- block maxima --------------------------------------------------------------------------
 
     def _by_maxima(self, why: str) -> Limit | None:
-        """Estimate from the smallest blocks with independent maxima that follow one law."""
+        """Estimate from the smallest blocks with independent maxima that follow one law, and up."""
         blocks, trouble = few(self._blocks, _MANY), Check(name="", passed=False, detail="")
+        limits: list[Limit] = []
         while len(blocks.max) >= LEAST_BLOCKS:
             bins = _maxima(blocks, _step(self._results))
             fit = fit_maxima(bins.coarse(_FEWER))
             found = _trouble(blocks, bins, fit)
             if found is None:
-                self._good_maxima(why, blocks, bins, fit)
+                if not limits:
+                    self._good_maxima(why, blocks, bins, fit)
                 per_hour = len(blocks.max) / self._measured * _HOUR_S
-                return maxima_limit(bins.coarse(_FEWER), per_hour / self._exceedance, _DEVIANCE)
-            blocks, trouble = merged(blocks, 2), found
+                times_rarer = per_hour / self._exceedance
+                limits.append(maxima_limit(bins.coarse(_FEWER), times_rarer, _DEVIANCE))
+            else:
+                trouble = found
+            blocks = merged(blocks, 2)
+        if limits:
+            return _farthest(limits)
         detail = f"{why}; the maxima of few large blocks {trouble.detail}"
         self._add(Check(name=trouble.name, passed=False, detail=detail), 3 * self._measured)
         return None
@@ -371,6 +378,21 @@ class Estimate:
             wider = (limit.shape - limit.likely) / (SHAPE - limit.likely)
             more_s = self._measured * (wider**2 - 1)
         self._add(Check(name="shape", passed=False, detail=detail), more_s)
+
+
+def _fits(tail: _Tail, at: int = 0) -> bool:
+    """Return whether the fit of a tail is not rejected, at the significance LEVELS[at]."""
+    return tail.square < critical(PARETO, tail.fit.shape)[at]
+
+
+def _farthest(limits: Iterable[Limit]) -> Limit:
+    """Return the limit with the highest level.
+
+    A few samples of a heavier kind hide below a low threshold: all samples above it follow one law,
+    but the wrong one for what is rarer still.  The tails above higher thresholds know less, and
+    what they do not exclude is possible.
+    """
+    return max(limits, key=lambda limit: limit.level)
 
 
 def _trouble(blocks: Blocks, bins: Bins, fit: Fit) -> Check | None:

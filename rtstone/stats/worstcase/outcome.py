@@ -9,7 +9,8 @@ from rtstone.documents.run import Result
 from rtstone.documents.worstcase import Check, Method, WorstCase
 
 CONFIDENCE = 0.95
-EXCESSES = (1024, 512, 256, 128)  # samples above the thresholds tried, lowest threshold first
+# Samples above the thresholds tried, lowest threshold first.
+EXCESSES = (1024, 512, 256, 181, 128, 96)
 TAIL = 0.1  # largest share of the samples that counts as a tail
 LEAST_BLOCKS = 64  # with fewer, neither order nor maxima can be judged
 LEAST_VALUES = 20  # distinct values; with fewer, the clock's steps hide the form of the tail

@@ -97,27 +97,43 @@ def _total(terms: Floats, bins: Bins) -> Floats:
 
 def fit_excesses(bins: Bins, least_shape: float = -2.0) -> Fit:
     """Return the most likely generalised Pareto distribution; excesses start at 0."""
-    middle = np.log(_median(bins) / np.log(2))
-    (log_scale, shape), likelihood = _search(
-        lambda s, x: excess_likelihood(bins, s, np.maximum(x, least_shape)),
-        centre=[middle, 0.0],
-        reach=[2.0, 1.5],
-    )
-    return Fit(0.0, log_scale, max(shape, least_shape), likelihood)
+    middle = float(np.log(_median(bins) / np.log(2)))
+
+    def likelihood(log_scale: Floats, shape: Floats) -> Floats:
+        return excess_likelihood(bins, log_scale, shape)
+
+    (log_scale, shape), best = _search_from(likelihood, [middle, 0.0], [2.0, 1.5], least_shape)
+    return Fit(0.0, log_scale, shape, best)
 
 
 def fit_maxima(bins: Bins, least_shape: float = -2.0) -> Fit:
     """Return the most likely generalised extreme-value distribution."""
     low, middle, high = (_quantile(bins, share) for share in (0.25, 0.5, 0.75))
     scale = max(high - low, 1e-12) / 1.573  # of a Gumbel distribution
-    (location, log_scale, shape), likelihood = _search(
-        lambda m, s, x: maxima_likelihood(
-            bins, middle + scale * (m - 0.367), s, np.maximum(x, least_shape)
-        ),
-        centre=[0.0, float(np.log(scale)), 0.0],
-        reach=[1.0, 1.5, 1.0],
+
+    def likelihood(place: Floats, log_scale: Floats, shape: Floats) -> Floats:
+        return maxima_likelihood(bins, middle + scale * (place - 0.367), log_scale, shape)
+
+    centre, reach = [0.0, float(np.log(scale)), 0.0], [1.0, 1.5, 1.0]
+    (place, log_scale, shape), best = _search_from(likelihood, centre, reach, least_shape)
+    return Fit(middle + scale * (place - 0.367), log_scale, shape, best)
+
+
+def _search_from(
+    likelihood: Callable[..., Floats], centre: list[float], reach: list[float], least: float
+) -> tuple[list[float], float]:
+    """Find the maximum over all parameters, the last of which, the shape, is ``least`` or more.
+
+    Clipping the shape within the search would not do: on the plateau that this makes the search
+    goes astray.  The likelihood has one maximum, so if that is beyond, the best lies on the edge.
+    """
+    best, value = _search(likelihood, centre, reach)
+    if best[-1] >= least:
+        return best, value
+    best, value = _search(
+        lambda *others: likelihood(*others, np.array(least)), centre[:-1], reach[:-1]
     )
-    return Fit(middle + scale * (location - 0.367), log_scale, max(shape, least_shape), likelihood)
+    return [*best, least], value
 
 
 def _median(bins: Bins) -> float:
