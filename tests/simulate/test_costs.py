@@ -47,6 +47,12 @@ def test_a_tick_costs_what_interruptions_take_of_its_period() -> None:
     assert cost.tick_cost_ns == round(20 * 8000 / total * 4_000_000)
 
 
+def test_what_is_half_a_microsecond_above_the_usual_was_not_interrupted() -> None:
+    intervals = result("det.bintime", 40.0, histogram=[(40.0, 100), (540.0, 1), (541.0, 2)])
+    cost = of_run(run(result("ctx.ballast", 1000.0), intervals, **CONFIG))
+    assert cost.tick_cost_ns == round(2 * 501 / (4000 + 540 + 2 * 541) * 4_000_000)
+
+
 @pytest.mark.parametrize(
     "lacking",
     [

@@ -21,7 +21,15 @@ from rtstone.simulate.study import (
     wilson,
 )
 from rtstone.simulate.taskset import POLICIES, Rules, TaskSet, stacked
-from rtstone.simulate.workload import APERIODIC_LOAD, Workload, _sections, draw, fill, uunifast
+from rtstone.simulate.workload import (
+    APERIODIC_LOAD,
+    Workload,
+    _sections,
+    _times,
+    draw,
+    fill,
+    uunifast,
+)  # fmt: skip
 
 SECOND = 10**9
 WORKLOAD = Workload(seed=123, end=2 * SECOND)
@@ -196,3 +204,12 @@ def test_the_interval_of_a_share() -> None:
 )
 def test_a_share_is_never_rounded_to_none_or_all(share: float | None, told: str) -> None:
     assert percent(share) == told
+
+
+def test_a_critical_section_is_a_tenth_long_and_ends_in_the_first_half() -> None:
+    """docs/simulate.md says so; at 0 it begins at once, at 1 it ends halfway."""
+    begin, length = _times(np.array([0.0, 0.5, 1.0]), np.array([1000, 1000, 1000]))
+    assert length.tolist() == [100, 100, 100]
+    assert begin.tolist() == [0, 200, 400]
+    assert (begin + length).max() == 500
+    assert _times(np.array([1.0]), np.array([3]))[1].tolist() == [1]  # never empty
