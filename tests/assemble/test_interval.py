@@ -78,6 +78,20 @@ def test_a_drift_is_told_by_four_parts() -> None:
     assert found.value == pytest.approx(max(seen, (14 / 3.182446) ** 2), rel=1e-5)
 
 
+@pytest.mark.parametrize(("signs", "freedom"), [("++--++--", 7), ("++----++", 3)])
+def test_eight_parts_do_if_they_are_hardly_correlated(signs: str, freedom: int) -> None:
+    """They correlate by 1 - changes / 4: by 0.25 and by 0.5; 0.3 is the limit."""
+    found = autocorrelated_variance([10] * 32, series("".join(4 * sign for sign in signs)))
+    assert (found.freedom, found.lasting) == (freedom, True)
+
+
+def test_the_farthest_eighth_is_reached_though_quarters_tell() -> None:
+    eighths = [3.0, 1.0, 1.0, 1.0, -1.0, -1.0, -1.0, -3.0]
+    found = autocorrelated_variance([10] * 32, [value for value in eighths for _ in range(4)])
+    assert found.freedom == 3
+    assert found.value == pytest.approx((3 / 3.182446) ** 2, rel=1e-5)
+
+
 def test_runs_of_which_one_lasts_are_marked_and_weighted() -> None:
     parts = [Part(300, 10.0, Variance(4.0, 9.0)), Part(100, 10.0, Variance(8.0, 3.0, True))]
     found = combined(parts)
