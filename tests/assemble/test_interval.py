@@ -220,6 +220,11 @@ def test_an_interval_rests_on_24_stalls_at_least() -> None:
     assert omitted.interval("p50", [_result(23, 10_000)], 0.95, fewest=20) is not None
 
 
+@pytest.mark.parametrize(("stalls", "there"), [(46, False), (50, True)])
+def test_that_of_the_mean_on_twice_as_many(stalls: int, there: bool) -> None:
+    assert (omitted.interval("mean", [_result(stalls, 10_000)], 0.95) is not None) == there
+
+
 def test_ranks_lean_by_the_size_of_a_stall() -> None:
     """A sixth of z^2 - 1 times the size; and Student's t of 12 degrees, 2.178813."""
     low, high = omitted._ranks(10_000, 0.9, Variance(1e-6, 12.0), 6.0, 0.95)
