@@ -9,7 +9,7 @@ from msgspec import structs
 from rtstone.api import Measured
 from rtstone.assemble.flags import BY_NAME, INVALIDATING
 from rtstone.documents import worstcase
-from rtstone.documents.run import Figure, Result, Run, Target, Worst
+from rtstone.documents.run import NOT_BEGUN, Figure, Result, Run, Target, Worst
 from rtstone.documents.worstcase import WorstCase
 from rtstone.errors import Unfit
 from rtstone.inputs.budget import load
@@ -118,6 +118,19 @@ def test_of_another_tool_it_says_what_that_does_not_count(
     assert told.verdict == f"No verdict on deadlines: {verdict}."
     assert told.grade == "info"
     assert basis is None or told.basis == basis
+
+
+def test_no_run_is_fit_of_which_a_wake_up_case_was_lost() -> None:
+    lost = {"load": "heavy", "n": 0, "status": "incomplete", "reason": "the task never ran"}
+    never = structs.replace(periodic(0, 1e3, **lost), missed=None, max=None)
+    told = answer(of(periodic(0, 1e3), never))
+    assert (told.grade, told.verdict) == (
+        "info", "No verdict: dk.periodic, under load heavy, incomplete: the task never ran.",
+    )  # fmt: skip
+    late = answer(of(periodic(3, 1e3), never))
+    assert late.verdict.startswith("Not fit for ")
+    later = structs.replace(never, reason=NOT_BEGUN)
+    assert answer(of(periodic(0, 1e3), later)).verdict.startswith("Fit for ")
 
 
 def test_of_another_tool_lateness_within_its_period_is_no_miss() -> None:

@@ -15,7 +15,7 @@ from rtstone.assemble.steal import with_steal
 from rtstone.documents.breakdown import breakdown
 from rtstone.documents.imported import WAKE_UPS, tool
 from rtstone.documents.plan import NONE
-from rtstone.documents.run import BREAKDOWN, LOCAL, UNREACHED, Result, Run, as_text
+from rtstone.documents.run import BREAKDOWN, LOCAL, NO_REASON, UNREACHED, Result, Run, as_text
 from rtstone.documents.worstcase import WorstCase
 from rtstone.report.parts import words
 from rtstone.report.parts.bound import outcome
@@ -137,9 +137,34 @@ def _verdict(evaluated: RunEvaluation, wakeups: list[Subject]) -> tuple[Grade, s
         return "bad", _not_fit(run, subjects_of(run)[late])
     if judged and (flag := spoilt(judged)):
         return "info", f"No verdict: {flag.spoils}. {_remedy(run, flag)}"
+    if lost := _lost(run, wakeups):
+        return "info", lost
     if not wakeups:
         return "info", _breakdown(run) or f"No verdict on deadlines: {_no_deadline(run)}."
     return _fitness(run, [s for s in wakeups if not flags.spoilt(s.result.flags)])
+
+
+def _lost(run: Run, wakeups: Sequence[Subject]) -> str | None:
+    """Return why a run says nothing of tasks that a timer wakes although some were never late.
+
+    A case that was lost may be the one that could not keep up.
+    """
+    benches = {s.result.bench for s in wakeups}
+    lost = [
+        s
+        for s in subjects_of(run)
+        if s.result.bench in benches
+        and s.result.status in {"failed", "incomplete"}
+        and not s.result.not_begun
+    ]
+    if not lost:
+        return None
+    many = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
+    why = (lost[0].result.reason or NO_REASON).rstrip(".")
+    return (
+        f"No verdict: {lost[0].title}{many}, {_under(lost[0].result.load)}, "
+        f"{lost[0].result.status}: {why}."
+    )
 
 
 def _emulated(run: Run) -> str:
