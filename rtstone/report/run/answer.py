@@ -137,10 +137,12 @@ def _verdict(evaluated: RunEvaluation, wakeups: list[Subject]) -> tuple[Grade, s
         return "bad", _not_fit(run, subjects_of(run)[late])
     if judged and (flag := spoilt(judged)):
         return "info", f"No verdict: {flag.spoils}. {_remedy(run, flag)}"
-    if lost := _lost(run, wakeups):
-        return "info", lost
-    if not wakeups:
-        return "info", _breakdown(run) or f"No verdict on deadlines: {_no_deadline(run)}."
+    if (
+        unjudged := _lost(run, wakeups)
+        if wakeups
+        else _breakdown(run) or (f"No verdict on deadlines: {_no_deadline(run)}.")
+    ):
+        return "info", unjudged
     return _fitness(run, [s for s in wakeups if not flags.spoilt(s.result.flags)])
 
 
