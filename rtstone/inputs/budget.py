@@ -229,6 +229,11 @@ def _limit(name: str, given: object, where: str, *, figure: bool) -> Limit:
         limit = limit._replace(factor=1 + number / 100)
     elif unit in _UNITS or figure:
         base, times = _UNITS.get(unit, (unit, 1.0))
+        if sign == "+" or (sign and base in {"ns", "instructions"}):
+            raise UsageError(
+                f"the limit '{text}' of {name} has a sign, in {where}; write "
+                f"'{text.replace(sign, '', 1)}', or a share of the baseline such as '{sign}10%'"
+            )
         limit = limit._replace(value=number * times, unit=base)
     else:
         raise _bad(name, text, where, figure=figure)

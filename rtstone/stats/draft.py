@@ -10,7 +10,7 @@ from typing import NamedTuple
 from rtstone.assemble.omitted import FEWEST, interval, missed
 from rtstone.documents.run import BREAKDOWN, Run, Slope
 from rtstone.errors import UsageError
-from rtstone.statistics import DRAFTED, least_n
+from rtstone.statistics import DRAFTED, MEDIAN, least_n
 from rtstone.stats.cases import Case, cases, figure
 from rtstone.stats.comparison.conditions import counted, mixed
 from rtstone.stats.gate import CENSORED, Baseline, along, point
@@ -136,7 +136,7 @@ class _Drafter:
         valid = [one for one in found if one.lack is None]
         self._shown = {id(one): _shown(one) for one in valid}
         known = [seen for shown in self._shown.values() for seen in shown.values()]
-        most = sum(2 * bool(shown) for shown in self._shown.values())
+        most = sum(3 * bool(shown) for shown in self._shown.values())
         most += sum(one.case.missed is not None for one in valid)
         most += sum(_breakdown(one.case) is not None for one in valid) + len(runs[0].slopes)
         self._rules = Rules(known, most)
@@ -148,31 +148,40 @@ class _Drafter:
         largest = [_largest(case) for case in one.runs]
         tops = [top for top in largest if top is not None]
         periodic = one.case.missed is not None and len(tops) == len(largest)
-        return self._statistics(one)._replace(
-            missed=self._missed(one),
+        found, misses = self._statistics(one), self._missed(one)
+        predicted = any(limit.statistic != "max" for limit in found.limits)
+        predicted = predicted or (misses is not None and misses.share is not None)
+        n = max(min(case.n for case in one.runs) // _SHORTER, 1)
+        return found._replace(
+            predicted_for_n=n if predicted else None,
+            missed=misses,
             largest=max(tops) if periodic else None,
             breakdown=self._broken(one),
         )
 
     def _statistics(self, one: DraftedCase) -> DraftedCase:
-        """Limit the highest percentile that the runs repeat well enough, and p99.9 if they do."""
+        """Limit the median, the highest percentile that the runs repeat well enough, and p99.9.
+
+        A tail that something else decides, a tick for example, does not show a slower median.
+        """
         shown = self._shown[id(one)]
         factors = {name: self._factor(seen, name) for name, seen in shown.items()}
         known = [name for name in factors if factors[name] < math.inf]
         tail = next((name for name in (*_TAILS, "mean", "max") if name in known), None)
-        limited = list(dict.fromkeys(n for n in (tail, _HIGHEST) if n in known))
+        limited = list(dict.fromkeys(n for n in (MEDIAN, tail, _HIGHEST) if n in known))
         limits = []
         for name in limited:
             middle = _middle(shown[name].values)
             top = middle + (factors[name] - 1) * abs(middle)
-            limits.append(DraftedLimit(name, shown[name].values, top))
-        n = max(min(case.n for case in one.runs) // _SHORTER, 1)
+            # No limit is below zero: times that are, are within the step of the clock.
+            limits.append(DraftedLimit(name, shown[name].values, max(top, 0.0)))
         return one._replace(
-            predicted_for_n=n if limited and limited != ["max"] else None,
             unlimited=[
                 seen
                 for name, seen in shown.items()
-                if name not in known and name != "mean" and (tail is None or name > tail)
+                if name not in known
+                and name != "mean"
+                and (tail is None or name > tail or name == MEDIAN)
             ],
             limits=limits,
         )
