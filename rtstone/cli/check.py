@@ -100,9 +100,11 @@ def command(
     if json:
         print_document(gate)
     else:
-        from rtstone.report.parts.console import console
+        from rtstone.report.parts.console import console, sentences
 
-        console(sys.stdout).print(*checked.gate_lines(gate), sep="\n")
+        screen = console(sys.stdout)
+        for line in checked.gate_lines(gate):
+            screen.print(*sentences(line, screen.width, "  "), sep="\n")
     return gate.exit_code
 
 

@@ -37,7 +37,9 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     ``missing_s``: how much longer that takes, in s.  ``section_s``: the measured time in s.
     ``independent``: samples had to be assumed independent, for lack of batches.  ``corrected``:
     omitted activations are included.  ``detectable``: the smallest worsening, as a share, that
-    would have failed; None: nothing could have.
+    would have failed; None: nothing could have, or it is not known.  It is a share of ``baseline``,
+    else of ``observed``; of missed activations with an absolute limit, a share of those due.
+    ``missing_runs``: how many more runs of the baseline would settle an inconclusive check.
     """
 
     bench: str
@@ -59,6 +61,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     section_s: float | None = None
     missing: int | None = None
     missing_s: float | None = None
+    missing_runs: Natural | None = None
     independent: bool = False
     corrected: bool = False
     detectable: float | None = None

@@ -1,19 +1,25 @@
 """Check a run against the limits of a budget.
 
 A number with an interval passes if the whole interval is within the limit, and fails if it is
-beyond; otherwise the check is inconclusive.  Minimum, maximum, missed activations and figures are
-facts.  A number that was not measured, or not measured properly, never passes.
+beyond; otherwise the check is inconclusive.  Minimum, maximum, numbers of missed activations and
+figures are facts.  A limit relative to several runs is a tolerance on their centre.  A number that
+was not measured, or not measured properly, never passes, nor does one that nothing could have made
+fail.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from math import expm1, floor, log, sqrt
+from statistics import NormalDist
+from typing import NamedTuple
 
 from msgspec import structs
 
 from rtstone.assemble.estimates import Estimate, estimate_whole
 from rtstone.assemble.flags import spoilt, unfit
-from rtstone.assemble.omitted import missed, whole
+from rtstone.assemble.omitted import Missed, missed, whole
 from rtstone.assemble.pool import pooled
 from rtstone.documents.breakdown import breakdown
 from rtstone.documents.case_key import ANOTHER_RUN, CaseKey, case_key, may_be
@@ -23,13 +29,18 @@ from rtstone.errors import UsageError, unknown
 from rtstone.inputs.budget import Budget, Entry, Limit, fits
 from rtstone.statistics import ESTIMATED, PERCENTILES, least_n
 from rtstone.stats.cases import Case, Matcher, cases, figure, label
-from rtstone.stats.comparison.conditions import circumstances, incompatibility
+from rtstone.stats.comparison.conditions import circumstances, counted, incompatibility
+from rtstone.stats.comparison.judge import tick
 from rtstone.stats.comparison.systems import System
-from rtstone.stats.within import Span, exactly, prediction_interval, samples_missing, verdict
+from rtstone.stats.prediction import WIDEST
+from rtstone.stats.tolerance import Number, Tolerance
+from rtstone.stats.within import Span, beyond, exactly, samples_missing, verdict
 from rtstone.stats.worstcase.extremes import PER_HOUR, worst_case
 
 # Figures whose true value can be beyond what was tried: the figure with the highest value tried.
 CENSORED = {BREAKDOWN: UNREACHED}
+SHOWN = 0.95  # of the runs in which a rate of losses shows, if it could have been found
+_BASELINES = 5  # runs of a baseline, or of a draft, that are advised
 _SEEDS = "seeds"  # a different seed is just another sample of the same system
 
 
@@ -41,7 +52,9 @@ def check(run: Run, budget: Budget, baselines: Sequence[Run] = ()) -> Gate:
     """
     against = Baseline(run, baselines) if baselines else None
     judge = _Judge(run, against)
-    checks = [check for entry in budget.entries for check in judge.checks(entry)]
+    found = [check for entry in budget.entries for check in judge.checks(entry)]
+    rule = Tolerance([one.number for one in found if isinstance(one, _Relative)])
+    checks = [judge.settled(one, rule) if isinstance(one, _Relative) else one for one in found]
     return Gate(
         run_id=run.run_id,
         target=run.target.name,
@@ -83,8 +96,9 @@ def _remarks(runs: Sequence[Run], against: Baseline | None, checks: Sequence[Che
         remarks.append(against.unlike)
     if len(runs) == 2 and any(check.baseline is not None for check in checks):
         remarks.append(
-            "the baseline is a single run, so that no interval includes what changes from one "
-            "start of a system to the next; name several"
+            "the baseline is a single run, which does not show what changes from one start of a "
+            f"system to the next, so that less than {WIDEST:g} times its value does not fail; "
+            "name five"
         )
     return remarks
 
@@ -146,6 +160,14 @@ def _key(of: Case | Slope) -> CaseKey:
 # ---- verdicts -----------------------------------------------------------------------------------
 
 
+class _Relative(NamedTuple):
+    """A check relative to several runs, before its verdict; ``lacks``: samples to their number."""
+
+    check: Check
+    number: Number
+    lacks: int | None = None
+
+
 class _Judge:
     """Judges one run by the limits of entries."""
 
@@ -154,7 +176,7 @@ class _Judge:
         self._baseline = baseline
         self._matcher = Matcher(run)
 
-    def checks(self, entry: Entry) -> Iterator[Check]:
+    def checks(self, entry: Entry) -> Iterator[Check | _Relative]:
         """Yield a check for each limit on each case that it concerns."""
         matching = self._matcher.matching(entry)
         for limit in entry.limits:
@@ -172,14 +194,33 @@ class _Judge:
             for case in concerned:
                 yield self._judged(entry, limit, case)
 
-    def _judged(self, entry: Entry, limit: Limit, case: Case) -> Check:
+    def settled(self, one: _Relative, rule: Tolerance) -> Check:
+        """Return a check relative to several runs with its verdict."""
+        found = rule.judged(one.number)
+        left = found.allowed - one.number.own.value
+        left = -left if one.number.bound == ">=" else left
+        check = structs.replace(
+            one.check,
+            verdict=found.verdict,
+            reason=found.reason,
+            observed=one.number.own.value,
+            baseline=found.centre,
+            allowed=found.allowed,
+            margin=left / abs(found.allowed) if found.allowed else None,
+            detectable=found.detectable,
+            missing_runs=found.missing_runs,
+        )
+        lacks = one.lacks if found.verdict == "inconclusive" else None
+        return self._comparable(_with_missing(check, lacks))
+
+    def _judged(self, entry: Entry, limit: Limit, case: Case) -> Check | _Relative:
         check = self._blank(limit, case)
         if why := _invalid(case, entry):
             return structs.replace(check, verdict="not measured", reason=why)
         if limit.figure:
             return self._figure(check, limit, case)
         if limit.statistic == "missed":
-            return _missed(check, limit, case)
+            return _missed(check, limit, case, entry)
         _check_unit(limit, case.unit, entry)
         if limit.statistic in ESTIMATED:
             return self._estimated(check, limit, case, entry)
@@ -206,7 +247,7 @@ class _Judge:
 
     # ---- numbers with an interval
 
-    def _estimated(self, check: Check, limit: Limit, case: Case, entry: Entry) -> Check:
+    def _estimated(self, check: Check, limit: Limit, case: Case, entry: Entry) -> Check | _Relative:
         name = limit.statistic
         corrected = any(result.corrected and result.missed for result in case.results)
         check = structs.replace(check, corrected=corrected)
@@ -227,39 +268,72 @@ class _Judge:
             return _too_few(check, limit, case.results)
         return _compared(check, limit, span(found), exactly(limit.value or 0.0))
 
-    def _against(self, check: Check, limit: Limit, case: Case, found: Estimate | None) -> Check:
+    def _against(
+        self, check: Check, limit: Limit, case: Case, found: Estimate | None
+    ) -> Check | _Relative:
         """Judge a number relative to the baseline.
 
         The scatter of several baseline runs includes the uncertainty of each, and of one more run
-        that is not shorter, even if that has no interval; counting its interval again errs on the
-        safe side.  A single baseline, or a shorter run, must have an interval.
+        that is not shorter, even if that has no interval.  A single baseline, or a shorter run,
+        must have an interval.
         """
         name = limit.statistic
         base, why = self._base(case)
         if why:
             return structs.replace(check, verdict="not measured", reason=why)
         values = [point(one, name) for one in base]
-        known, value = [exactly(v) for v in values if v is not None], point(case, name)
-        if 1 < len(known) == len(base) and value is not None and case.n >= min(b.n for b in base):
-            own = span(found) if found else exactly(value)
-            return self._relative(check, limit, own, known)
-        before = [estimate_whole(one.results, name) for one in base]
-        spans = [span(one) for one in before if one is not None]
+        before, value = [exactly(v) for v in values if v is not None], point(case, name)
+        if 1 < len(before) == len(base) and value is not None:
+            least = min(one.n for one in base)
+            if case.n >= least:
+                return self._relative(check, limit, exactly(value), before)
+            if found is not None:
+                told = self._relative(check, limit, span(found), before)
+                return told._replace(lacks=least - case.n) if isinstance(told, _Relative) else told
         if found is None:
             return _too_few(check, limit, case.results)
-        if len(spans) < len(base):
-            why = f"the baseline has too few independent samples for an interval of {name}"
+        known = [estimate_whole(one.results, name) for one in base]
+        before = [span(one) for one in known if one is not None]
+        if len(before) < len(base) or len(base) > 1:
+            why = f"the baseline has too few independent samples for {name}"
             return structs.replace(check, verdict="inconclusive", reason=why)
-        assumed = check.independent or any(one.independent for one in before if one)
+        assumed = check.independent or any(one.independent for one in known if one)
         check = structs.replace(check, independent=assumed)
-        return self._relative(check, limit, span(found), spans)
+        return self._relative(check, limit, span(found), before)
 
-    def _relative(self, check: Check, limit: Limit, found: Span, before: Sequence[Span]) -> Check:
-        """Compare a number with what the runs of the baseline predict."""
-        expected = prediction_interval(before)
-        check = structs.replace(check, observed=found.value, baseline=expected.value)
-        allowed = expected.times(limit.factor or 1.0)
-        return self._comparable(_compared(check, limit, found, allowed))
+    def _relative(
+        self, check: Check, limit: Limit, found: Span, before: Sequence[Span]
+    ) -> Check | _Relative:
+        """Compare a number with what the runs of the baseline showed."""
+        factor = limit.factor if limit.factor is not None else 1.0
+        if len(before) > 1:
+            step = tick(self._run) if check.unit == "ns" else 0.0
+            values = [one.value for one in before]
+            kind = f"{limit.statistic} in {check.unit}"
+            return _Relative(check, Number(kind, found, values, factor, limit.bound, step))
+        (one,) = before
+        check = structs.replace(check, observed=found.value, baseline=one.value)
+        return self._comparable(self._once(check, limit, found, one))
+
+    def _once(self, check: Check, limit: Limit, found: Span, before: Span) -> Check:
+        """Compare a number with that of a single run, whose scatter is known if it is counted.
+
+        Any other may be up to WIDEST times as large the next time, so that less does not fail.
+        """
+        allowed = before.times(limit.factor if limit.factor is not None else 1.0)
+        check = _compared(check, limit, found, allowed)
+        fails = beyond(found, allowed, limit.bound)
+        if not counted(self._run):
+            far = before.value * (1 / WIDEST if limit.bound == ">=" else WIDEST)
+            fails = min(fails, far) if limit.bound == ">=" else max(fails, far)
+        check = structs.replace(check, detectable=_worsening(fails, before.value, limit.bound))
+        if check.verdict != "failed" or not _better(found.value, fails, limit.bound):
+            return check
+        why = "a single run does not show how runs of the baseline differ"
+        return structs.replace(
+            check, verdict="inconclusive", reason=why, missing=None, missing_s=None,
+            missing_runs=_BASELINES - 1,
+        )  # fmt: skip
 
     def _base(self, case: Case) -> tuple[list[Case], str | None]:
         """Return the case in each run of the baseline, and why they are unusable or None."""
@@ -279,13 +353,13 @@ class _Judge:
         if unlike is None:
             return check
         return structs.replace(
-            check, verdict="inconclusive", missing=None, missing_s=None,
-            reason="not measured as the baseline was, see above",
+            check, verdict="inconclusive", missing=None, missing_s=None, missing_runs=None,
+            detectable=None, reason="not measured as the baseline was, see above",
         )  # fmt: skip
 
     # ---- facts
 
-    def _extreme(self, check: Check, limit: Limit, case: Case, entry: Entry) -> Check:
+    def _extreme(self, check: Check, limit: Limit, case: Case, entry: Entry) -> Check | _Relative:
         """Judge the smallest or the largest sample."""
         name = limit.statistic
         found = getattr(pooled(case.results), name)
@@ -305,7 +379,7 @@ class _Judge:
             return structs.replace(check, reason=why or f"the baseline has no {name}")
         return self._relative(check, limit, exactly(found), [exactly(value) for value in before])
 
-    def _figure(self, check: Check, limit: Limit, case: Case) -> Check:
+    def _figure(self, check: Check, limit: Limit, case: Case) -> Check | _Relative:
         name = limit.statistic
         told = figure(case, name)
         beyond = figure(case, CENSORED.get(name, ""))
@@ -327,7 +401,9 @@ class _Judge:
 
     # ---- slopes
 
-    def _slopes(self, entry: Entry, limit: Limit, matching: list[Case]) -> Iterator[Check]:
+    def _slopes(
+        self, entry: Entry, limit: Limit, matching: list[Case]
+    ) -> Iterator[Check | _Relative]:
         """Judge the slopes of the benches and loads that an entry names."""
         found = [slope for slope in self._run.slopes if any(along(slope, c) for c in matching)]
         if not found:
@@ -338,7 +414,9 @@ class _Judge:
         for slope in found:
             yield self._slope(entry, limit, slope, [c for c in matching if along(slope, c)])
 
-    def _slope(self, entry: Entry, limit: Limit, slope: Slope, points: list[Case]) -> Check:
+    def _slope(
+        self, entry: Entry, limit: Limit, slope: Slope, points: list[Case]
+    ) -> Check | _Relative:
         unit, times = _slope_unit(limit, slope, entry)
         found = Span(slope.slope, *slope.ci95).times(times)
         check = structs.replace(
@@ -368,9 +446,11 @@ def _compared(check: Check, limit: Limit, observed: Span, allowed: Span) -> Chec
     found = verdict(observed, allowed, limit.bound)
     left = allowed.value - observed.value
     left = -left if limit.bound == ">=" else left
+    worse = _worsening(beyond(observed, allowed, limit.bound), observed.value, limit.bound)
     check = structs.replace(
         check, verdict=found, reason=None, observed=observed.value, allowed=allowed.value,
         margin=left / abs(allowed.value) if allowed.value else None,
+        detectable=None if worse is None else max(worse, 0.0),  # 0: it is beyond the limit already
     )  # fmt: skip
     if found != "inconclusive":
         return check
@@ -382,6 +462,17 @@ def _compared(check: Check, limit: Limit, observed: Span, allowed: Span) -> Chec
         else "its interval holds the limit"
     )
     return _with_missing(structs.replace(check, reason=why), missing)
+
+
+def _worsening(fails: float, value: float, bound: str) -> float | None:
+    """Return the share by which a value would have to be worse to be one that fails."""
+    more = value - fails if bound == ">=" else fails - value
+    return more / abs(value) if value else None
+
+
+def _better(value: float, fails: float, bound: str) -> bool:
+    """Return whether a value is not as bad as one that fails."""
+    return value >= fails if bound == ">=" else value <= fails
 
 
 def _with_missing(check: Check, missing: int | None) -> Check:
@@ -409,23 +500,90 @@ def _foreseen(check: Check, limit: Limit, case: Case, least: int) -> Check:
     return _fact(check, limit, value)
 
 
-def _missed(check: Check, limit: Limit, case: Case) -> Check:
+def _missed(check: Check, limit: Limit, case: Case, entry: Entry) -> Check:
     """Judge missed activations.  A count is a fact.
 
-    A share that was kept passes, without need for an interval, as with a maximum.  A share that was
-    exceeded fails only if that cannot be a chance accumulation of stalls.
+    A share passes if the interval of its number of stalls is within the limit, and fails if that is
+    beyond it.  A share that was predicted passes if it was kept.
     """
-    if limit.unit != "%":
-        return _fact(check, limit, float(case.missed or 0))
     found = missed(case.results)
     if found is None:
-        return structs.replace(check, reason="missed activations were not counted")
+        why = "no activations were due" if case.missed == 0 else "they were not counted"
+        return structs.replace(check, verdict="inconclusive", reason=why)
+    if limit.unit != "%" or not limit.value:
+        check = _fact(check, limit, float(case.missed or 0))
+        return structs.replace(check, detectable=_losing(found, limit.value or 0.0))
     value, low, high = (100 * share for share in (found.rate, *found.interval))
+    allowed = exactly(limit.value)
     check = structs.replace(check, unit="%")
-    if value <= (limit.value or 0.0):
-        return structs.replace(_fact(check, limit, value), ci95=(low, high))
-    told = _compared(check, limit, Span(value, low, value), exactly(limit.value or 0.0))
-    return structs.replace(told, ci95=(low, high))
+    least = entry.predicted_for_n
+    if least is not None and found.due < least:
+        why = f"the limit was predicted for at least {least} activations"
+        check = structs.replace(
+            check, verdict="inconclusive", reason=why, observed=value, ci95=(low, high)
+        )
+        return _with_missing(check, least - found.due)
+    told = _compared(check, limit, Span(value, low, high if least is None else value), allowed)
+    told = structs.replace(told, ci95=(low, high), detectable=_exceeding(found, allowed.value))
+    if told.verdict != "inconclusive" or value > allowed.value:
+        return told
+    why = f"{found.due} activations do not exclude {high:.2g}%"
+    return _with_missing(structs.replace(told, reason=why), _activations(found, allowed.value))
+
+
+def rare(n: int) -> float:
+    """Return the rate of events of which SHOWN of the runs of n chances see one or more."""
+    return -expm1(log(1 - SHOWN) / n)
+
+
+def _weight(found: Missed) -> float:
+    """Return how many activations a stall omits; 1 if there was none: they come one by one."""
+    return found.omitted / found.stalls if found.stalls else 1.0
+
+
+def _losing(found: Missed, allowed: float) -> float | None:
+    """Return the rate of losses that would show more than so many, in SHOWN of the runs.
+
+    None if no rate would.  Exact for stalls none of which is allowed, else Byar's approximation.
+    """
+    each = _weight(found)
+    stalls = floor(allowed / each)
+    if not stalls:
+        rate = each * rare(found.due)
+    else:
+        normal, more = NormalDist().inv_cdf(SHOWN), stalls + 1
+        rate = more * (1 - 1 / (9 * more) + normal / (3 * sqrt(more))) ** 3 * each / found.due
+    return rate if rate <= 1 else None
+
+
+def _exceeding(found: Missed, allowed: float) -> float | None:
+    """Return the smallest share of missed activations that fails a limit in %, None if none does.
+
+    Stalls are as long as those seen.
+    """
+    each = _weight(found)
+
+    def fails(omitted: int) -> bool:
+        return 100 * Missed(omitted, found.due, omitted / each).interval[0] > allowed
+
+    least = bisect_left(range(found.due + 1), True, key=fails)
+    return least / found.due if least <= found.due else None
+
+
+def _activations(found: Missed, allowed: float) -> int | None:
+    """Return how many more activations would show a limit in % to be kept, at the rate seen."""
+    each, rate = _weight(found), found.rate
+
+    def shows(due: int) -> bool:
+        omitted = rate * due
+        return 100 * Missed(round(omitted), due, omitted / each).interval[1] <= allowed
+
+    if 100 * rate >= allowed:
+        return None
+    most = found.due
+    while not shows(most):
+        most *= 2
+    return bisect_left(range(most + 1), True, key=shows, lo=found.due) - found.due
 
 
 def _bound(check: Check, limit: Limit, case: Case, entry: Entry) -> Check:

@@ -47,11 +47,19 @@ class Rules:
         k = len(seen.values)
         if k < 2 or min(seen.values) <= 0:
             return inf
-        square, freedom = sample_variance(map(log, seen.values)), k - 1
+        half = self.distance(self.scatter(seen), k)
+        return exp(half) if half < log(WIDEST) else inf
+
+    def scatter(self, seen: Observed) -> Variance:
+        """Return the variance of the logarithms of two values or more, all above zero."""
+        square, freedom = sample_variance(map(log, seen.values)), len(seen.values) - 1
         if seen.kind in self._common:
             square, freedom = (square + self._common[seen.kind]) / 2, 2 * freedom
-        half = t_quantile(self._level, freedom) * sqrt(square * (1 + 1 / k))
-        return exp(half) if half < log(WIDEST) else inf
+        return Variance(square, freedom)
+
+    def distance(self, scatter: Variance, runs: int) -> float:
+        """Return how far above the mean of so many runs one more may lie, in logarithms."""
+        return t_quantile(self._level, scatter.freedom) * sqrt(scatter.value * (1 + 1 / runs))
 
     def above(self, values: Sequence[float]) -> float:
         """Return an upper limit of the next value; for values that may be below zero."""

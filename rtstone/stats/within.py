@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import ceil, hypot, isfinite, sqrt
-from statistics import fmean, stdev
+from math import ceil, hypot, isfinite
 from typing import NamedTuple
 
-from rtstone.assemble.interval import t_quantile
 from rtstone.documents.check import Verdict
 
 
@@ -29,26 +26,19 @@ def exactly(value: float) -> Span:
     return Span(value, value, value)
 
 
-def prediction_interval(runs: Sequence[Span]) -> Span:
-    """Predict what one more run of the same system will show: a 95% interval.
-
-    A single run has only its own uncertainty.  The differences of several include what changes from
-    one start of a system to the next: mean +- t s sqrt(1 + 1/k), as for normal values.
-    """
-    if len(runs) == 1:
-        return runs[0]
-    values = [run.value for run in runs]
-    k, mean = len(values), fmean(values)
-    half = t_quantile(0.95, k - 1) * stdev(values) * sqrt(1 + 1 / k)
-    return Span(mean, mean - half, mean + half)
-
-
 def verdict(observed: Span, allowed: Span, bound: str = "<=") -> Verdict:
     """Judge by the interval of the difference (MOVER: Zou and Donner, Stat. Med. 27:1693, 2008)."""
     low, high = _excess(observed, allowed)
     if bound == ">=":
         low, high = -high, -low
     return "passed" if high <= 0 else "failed" if low > 0 else "inconclusive"
+
+
+def beyond(observed: Span, allowed: Span, bound: str = "<=") -> float:
+    """Return the value that would just fail with an interval as wide as ``observed`` has."""
+    if bound == ">=":
+        return allowed.value - hypot(observed.high - observed.value, allowed.value - allowed.low)
+    return allowed.value + hypot(observed.value - observed.low, allowed.high - allowed.value)
 
 
 def _excess(observed: Span, allowed: Span) -> tuple[float, float]:

@@ -17,7 +17,7 @@ from rtstone.errors import UsageError
 from rtstone.inputs.budget import load
 from rtstone.statistics import least_n
 from rtstone.stats.gate import check
-from rtstone.stats.within import Span, exactly, prediction_interval, samples_missing, verdict
+from rtstone.stats.within import Span, exactly, samples_missing, verdict
 from rtstone.stats.worstcase.extremes import worst_case
 from rtstone.wire.records import Bench, Param
 from tests.report.synthetic import evidence, statistics
@@ -320,14 +320,6 @@ def test_each_baseline_must_have_the_case_and_be_another_run(gate: Any) -> None:
         with pytest.raises(UsageError, match=says):
             runs = [run(result(FLAT), run_id=name) for name in names]
             gate(entry('p50 = "+10%"'), run(result(FLAT), run_id="c"), *runs)
-
-
-def test_what_one_more_run_would_show() -> None:
-    one = Span(10, 8, 12)
-    assert prediction_interval([one]) == one
-    several = prediction_interval([exactly(value) for value in (9.0, 10.0, 11.0, 10.0)])
-    # s = 0.8165, t of 3 = 3.182, sqrt(1.25) = 1.118
-    assert several == pytest.approx((10, 10 - 2.905, 10 + 2.905), abs=0.002)
 
 
 def test_no_number_of_samples_that_could_be_told() -> None:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import ceil, floor, log10
 
 from rich.text import Text
 
 from rtstone.documents.check import SIGNS, Cause, Check, Gate, Verdict
 from rtstone.report.parts.markdown import ENTITIES, escaping, table
 from rtstone.statistics import ESTIMATED, LABELS
+from rtstone.stats.gate import rare
 from rtstone.units import count, counted, plain, quantity, seconds
 
 STYLES: dict[Verdict, str] = {
     "failed": "bold red", "not measured": "red", "inconclusive": "yellow", "passed": "green",
 }  # fmt: skip
 _LONGEST = max(map(len, SIGNS))
+_RARE = 0.01  # smaller shares are told as 1 in so many
 _INDEPENDENT = (
     "intervals assume independent samples if a run has no batches: they may be too narrow"
 )
@@ -86,24 +89,69 @@ def allowed(check: Check) -> str:
 
 
 def reason(check: Check) -> str:
-    """Return the reason of a verdict, and what would settle it; starts with "; " or is empty."""
-    text = f"; {check.reason}" if check.reason else ""
-    more = [f"{count(check.missing)} samples"] if check.missing is not None else []
+    """Return the reason of a verdict, what would settle it, and what would have failed.
+
+    Starts with "; " or is empty.
+    """
+    more = [f"{count(check.missing)} {_counted(check)}"] if check.missing is not None else []
     more += [seconds(check.missing_s)] if check.missing_s else []
-    text += f"; {', '.join(more)} more may settle it" if more else ""
-    accepted = ", ".join(check.flags)
-    return text + (f"; flags {accepted}" if accepted else "")
+    more += [counted(check.missing_runs, "baseline run")] if check.missing_runs else []
+    told = [
+        check.reason,
+        f"{', '.join(more)} more may settle it" if more else None,
+        power(check),
+        f"flags {', '.join(check.flags)}" if check.flags else None,
+    ]
+    return "".join(f"; {one}" for one in told if one)
+
+
+def _counted(check: Check) -> str:
+    return "activations" if check.what == "missed" else "samples"
+
+
+def power(check: Check) -> str | None:
+    """Return what would have failed: ``a shift of 4% or more would have failed``.
+
+    None where it failed, where nothing could have, and for a fact, which its limit alone decides.
+    """
+    share = check.detectable
+    if share is None or check.verdict not in {"passed", "inconclusive"}:
+        return None
+    if check.allowed is not None and check.baseline is None:
+        return _beyond(check, share)
+    if share < 0:  # the limit asks for something better than the baseline
+        return f"less than {_share(-share)} better would have failed"
+    return f"a shift of {_share(share)} or more would have failed"
+
+
+def _beyond(check: Check, share: float) -> str | None:
+    """Return what would have failed an absolute limit, None for a fact."""
+    if check.what == "missed":
+        return f"a loss of {_one_in(share)} or more would have failed"
+    if check.what == "max" and check.n and check.verdict == "passed":
+        return f"samples above it, {_one_in(rare(check.n))} or more, would have shown"
+    if check.ci95 is None or check.observed is None:
+        return None
+    lower = check.limit.startswith(">=")
+    worse = -share if lower else share
+    value = _value(check, check.observed + worse * abs(check.observed))
+    return f"{value} or {'less' if lower else 'more'} would have failed"
+
+
+def _one_in(share: float) -> str:
+    """Return a share as ``1 in 101``, or as ``12%`` where it is large."""
+    return f"1 in {count(int(1 / share))}" if 0 < share <= _RARE else _share(share)
 
 
 def gate_summary(gate: Gate) -> str:
     """Return the summary: ``failed: 12 checks, 1 failed, 2 inconclusive; run … on local, …``."""
-    told = [f"{n} {verdict}" for verdict in SIGNS if (n := gate.count(verdict))]
-    against = f", baseline {', '.join(gate.baselines)}" if gate.baselines else ""
-    measure = f"budget {gate.budget}" if gate.trend is None else f"trend of {gate.trend} runs"
-    return (
-        f"{gate.verdict}: {counted(len(gate.checks), 'check')}, {', '.join(told)}; "
-        f"run {_named(gate)} on {gate.target}, {measure}{against}"
-    )
+    told = [counted(len(gate.checks), "check")]
+    told += [f"{n} {verdict}" for verdict in SIGNS if (n := gate.count(verdict))]
+    run = [f"run {_named(gate)} on {gate.target}"]
+    run += [f"budget {gate.budget}"] if gate.budget else []
+    run += [f"trend of {gate.trend} runs"] if gate.trend is not None else []
+    run += [f"baseline {', '.join(gate.baselines)}"] if gate.baselines else []
+    return f"{gate.verdict}: {', '.join(told)}; {', '.join(run)}"
 
 
 def _named(gate: Gate) -> str:
@@ -130,7 +178,12 @@ def _value(check: Check, value: float | None) -> str:
 
 
 def _share(share: float) -> str:
-    return f"{share:.0%}" if share >= 0.1 else f"{share * 100:.2g}%"
+    """Return a share in percent with two digits, rounded up: what is as large would have failed."""
+    if not share:
+        return "0%"
+    percent = 100 * share
+    step = 10.0 ** min(floor(log10(percent)) - 1, 0)
+    return f"{ceil(percent / step - 1e-9) * step:.6g}%"
 
 
 def _interval(check: Check) -> str:
