@@ -5,6 +5,10 @@ docs/tutorial.md: run a suite, draft a gate from five runs, check the next one; 
 five runs that start one later, and so on.  Measure on a quiet machine:
 
     python -m tests.bench.gates [--suite quick] [--gates 20] [--from 5] [--time S]
+
+Limits relative to a baseline can be judged without a machine, on numbers drawn at random:
+
+    python -m tests.bench.gates --relative 1000
 """
 
 from __future__ import annotations
@@ -15,7 +19,14 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from rtstone.stats.tolerance import Number, Tolerance
+from rtstone.stats.within import exactly
 
 RTSTONE = str(Path(sys.executable).parent / "rtstone")
 ALLOWED = 0.05  # share of the gates that may fail
@@ -68,6 +79,63 @@ def _rows(gate: dict[str, object]) -> list[str]:
     ]
 
 
+class Audit(NamedTuple):
+    """A system whose runs are judged by limits relative to runs of the same one.
+
+    ``scatter``: of the logarithms of a case between runs; ``apart``: of the logarithm of that
+    scatter between cases.  ``episodes``: the share of values that are larger by 20 to 50%.
+    ``worse``: by how many percent the first case of the run judged is slower.
+    """
+
+    percent: float = 10.0
+    cases: int = 45
+    runs: int = 5
+    scatter: float = 0.02
+    apart: float = 0.0
+    episodes: float = 0.0
+    worse: float = 0.0
+
+
+def relative(audit: Audit, gates: int, seed: int = 1) -> Counter[str]:
+    """Return how many gates had which verdict, and in how many the first case failed."""
+    rng = np.random.default_rng(seed)
+    found: Counter[str] = Counter()
+    shape = (gates, audit.cases, audit.runs + 1)
+    scatter = audit.scatter * np.exp(audit.apart * rng.standard_normal((gates, audit.cases, 1)))
+    values = 1000 * np.exp(scatter * rng.standard_normal(shape))
+    larger = rng.random(shape) < audit.episodes
+    values = np.where(larger, values * rng.uniform(1.2, 1.5, shape), values)
+    values[:, 0, -1] *= 1 + audit.worse / 100
+    for gate in values.tolist():
+        numbers = [
+            Number("p50", exactly(last), before, 1 + audit.percent / 100) for *before, last in gate
+        ]
+        rule = Tolerance(numbers)
+        verdicts = [rule.judged(number).verdict for number in numbers]
+        order = ("failed", "inconclusive", "passed")
+        found[next(verdict for verdict in order if verdict in verdicts)] += 1
+        found["first"] += verdicts[0] == "failed"
+    return found
+
+
+def _relative(gates: int) -> None:
+    """Print a line for each kind of system."""
+    kinds = {
+        "unchanged": {}, "first case 15% slower": {"worse": 15.0},
+        "unchanged, cases scatter unlike": {"apart": 0.8},
+        "unchanged, 2% of values in episodes": {"episodes": 0.02},
+        "unchanged, 10% of values in episodes": {"episodes": 0.1},
+        "unchanged, 10 runs before": {"runs": 10}, "unchanged, 3 runs before": {"runs": 3},
+    }  # fmt: skip
+    for percent in (2.0, 5.0, 10.0):
+        for name, members in kinds.items():
+            found = relative(Audit(percent)._replace(**members), gates)
+            told = [f"{kind} {found[kind] / gates:.1%}" for kind in
+                    ("passed", "inconclusive", "failed")]  # fmt: skip
+            first = f", the first case {found['first'] / gates:.1%}" if "worse" in members else ""
+            print(f"+{percent:g}%, {name}: {', '.join(told)}{first}", flush=True)
+
+
 def main() -> int:
     """Return 0 if at least 19 of 20 gates passed."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -75,7 +143,11 @@ def main() -> int:
     parser.add_argument("--gates", type=int, default=20)
     parser.add_argument("--from", type=int, default=5, dest="runs")
     parser.add_argument("--time")
+    parser.add_argument("--relative", type=int, metavar="GATES")
     asked = parser.parse_args()
+    if asked.relative:
+        _relative(asked.relative)
+        return 0
     passed = failed = 0
     with tempfile.TemporaryDirectory(prefix="rtstone-gates-") as home:
         bench = Bench(Path(home), asked.suite, asked.time)
