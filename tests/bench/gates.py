@@ -21,7 +21,7 @@ import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -120,7 +120,7 @@ def relative(audit: Audit, gates: int, seed: int = 1) -> Counter[str]:
 
 def _relative(gates: int) -> None:
     """Print a line for each kind of system."""
-    kinds = {
+    kinds: dict[str, dict[str, Any]] = {
         "unchanged": {}, "first case 15% slower": {"worse": 15.0},
         "unchanged, cases scatter unlike": {"apart": 0.8},
         "unchanged, 2% of values in episodes": {"episodes": 0.02},

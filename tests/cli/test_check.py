@@ -310,6 +310,36 @@ def test_markdown(cli: Cli, budget: Any, tmp_path: Path) -> None:
     assert "<details><summary>1 check passed</summary>" in text
 
 
+def test_what_would_have_failed_is_in_each_format(cli: Cli, budget: Any, tmp_path: Path) -> None:
+    """p50 of FLAT is 5000 with 98 below it: 5300 and 98 or more fail; 3/10 000 losses show."""
+    now = stored(run(result(FLAT, missed=0)), "now")
+    before = [stored(run(result(FLAT)), f"before-{k}") for k in (1, 2)]
+    limits = entry('p50 = ["5.3us", "+10%"]', "missed = 0", 'max = "20us"')
+    file, xml, md = budget(limits), tmp_path / "out.xml", tmp_path / "out.md"
+    names = [word for name in before for word in ("--baseline", name)]
+    words = ("check", now, "--budget", file, *names)
+    done = cli(*words, "--junit", xml, "--markdown", md)
+    assert done.status == 0
+    for told in ("5.40 µs or more would have failed", "a shift of 11% or more would have failed",
+                 "a loss of 1 in 3 338 or more would have failed",
+                 "samples above it, 1 in 3 338 or more, would have shown"):  # fmt: skip
+        assert told in done.out
+        assert told in xml.read_text()
+        assert told in md.read_text()
+    shares = {c["limit"]: c["detectable"] for c in cli(*words, "--json").document["checks"]}
+    assert shares["<= +10%"] == pytest.approx(0.1, abs=1e-6)
+    assert shares["<= 5.3us"] == pytest.approx(5398 / 5000 - 1, abs=3e-4)
+    assert shares["<= 0"] == pytest.approx(1 - 0.05 ** (1 / 10_000))
+
+
+def test_the_summary_has_no_empty_words(cli: Cli) -> None:
+    now = stored(run(result(FLAT)), "now")
+    before = [stored(run(result(FLAT)), f"before-{k}") for k in range(3)]
+    done = cli("check", now, *(word for name in before for word in ("--baseline", name)))
+    last = done.out.splitlines()[-1]
+    assert last.endswith("; run now on local, baseline before-0, before-1, before-2")
+
+
 # ---- on a system with known costs ---------------------------------------------------------------
 
 

@@ -9,6 +9,8 @@ from statistics import variance
 
 import pytest
 
+from rtstone.assemble.omitted import Missed
+from rtstone.documents.run import BREAKDOWN, Figure
 from rtstone.inputs.budget import margin
 from rtstone.statistics import ENOUGH
 from rtstone.stats import draft, gate
@@ -17,6 +19,7 @@ from rtstone.stats.prediction import WIDEST, Observed, Rules
 from rtstone.stats.tolerance import EPISODE, MOST, WIDE, Number, Outcome, Tolerance
 from rtstone.stats.within import Span, beyond, exactly, verdict
 from tests.bench.gates import Audit, relative
+from tests.stats.test_gate import FLAT, result, run
 
 # Five runs around 1000, in logarithms; one more is expected within 2.131847 (Student's t of 4,
 # one-sided 5%) times 0.015811 (their s) times sqrt(1 + 1/5).
@@ -57,7 +60,8 @@ def test_the_lines_are_where_they_are_said_to_be(
             assert judged(away, 1 / factor, bound=">=").verdict in verdicts
     told = judged(0.0, factor)
     assert told.detectable == pytest.approx(exp(fails) - 1, abs=3e-6)
-    assert (told.centre, told.allowed) == (pytest.approx(1000), pytest.approx(1000 * factor))
+    assert told.centre == pytest.approx(1000)
+    assert told.allowed == pytest.approx(1000 * factor)
     lower = judged(0.0, 1 / factor, bound=">=")
     assert lower.detectable == pytest.approx(1 - exp(-fails), abs=3e-6)
 
@@ -200,9 +204,39 @@ def test_what_the_page_says_of_constants_is_so() -> None:
     assert (WIDE, draft._AMPLE, draft._SHORTER, WIDEST, ENOUGH) == (3, 5, 2, 4, 10)
 
 
+def test_the_most_that_one_more_run_misses() -> None:
+    """Without stalls the rule of three; with 500 of four each their scatter, on square roots."""
+    none = [Missed(0, 60_000, 0)] * 5
+    assert Rules([], 1).rate(none) == pytest.approx(log(20) / 300_000)
+    level = 501 * 4 / 300_000
+    half = 2.808279 * sqrt(1.2 * 4 / 60_000) / 2  # Student's t of 5000, one-sided 0.25%
+    expected = (sqrt(level) + half) ** 2
+    assert Rules([], 20).rate([Missed(400, 60_000, 100)] * 5) == pytest.approx(expected, rel=1e-6)
+
+
+def test_a_draft_predicts_median_and_tails_together() -> None:
+    """A case has up to three limits: Student's t of 2 at 5%/3 is 5.339336."""
+    runs = [run(result([t * v for v in FLAT[::100]]), run_id=str(t)) for t in (0.99, 1.0, 1.01)]
+    (case,) = draft.draft(runs, 0.2).cases
+    (limit,) = case.limits
+    logs = [log(t) for t in (0.99, 1.0, 1.01)]
+    top = exp(sum(logs) / 3 + 5.339336 * sqrt(variance(logs) * (1 + 1 / 3)))
+    assert limit.statistic == "p50"
+    assert limit.top / limit.values[1] == pytest.approx(top, rel=1e-6)
+
+
+def test_a_draft_limits_no_time_below_zero_and_a_breakdown_with_margin() -> None:
+    below = [run(result([-3.0] * 200), run_id=str(k)) for k in range(3)]
+    (case,) = draft.draft(below, 0.2).cases
+    assert {limit.top for limit in case.limits} == {0.0}
+    broken = result(bench="hart.PH.1", figures={BREAKDOWN: Figure(value=72.0, unit="%")})
+    (case,) = draft.draft([run(broken)], 0.2).cases
+    assert case.breakdown is not None
+    assert case.breakdown.top == pytest.approx(72 / 4 / 1.2)
+
+
 def test_what_is_limited_needs_five_times_its_least_samples() -> None:
     """p99 needs 1000 samples: 4999 do not make a limit of it, 5000 do."""
-    from tests.stats.test_gate import result, run
 
     def limits(n: int) -> Sequence[str]:
         values = [1000.0 + k % 100 for k in range(n)]
