@@ -9,17 +9,19 @@ from statistics import variance
 
 import pytest
 
+from rtstone.assemble.estimates import estimate_whole
 from rtstone.assemble.omitted import Missed
 from rtstone.documents.run import BREAKDOWN, Figure
 from rtstone.inputs.budget import margin
 from rtstone.statistics import ENOUGH
 from rtstone.stats import draft, gate
+from rtstone.stats.cases import cases
 from rtstone.stats.comparison.effects import LEVEL
 from rtstone.stats.prediction import WIDEST, Observed, Rules
 from rtstone.stats.tolerance import EPISODE, MOST, WIDE, Number, Outcome, Tolerance
 from rtstone.stats.within import Span, beyond, exactly, verdict
 from tests.bench.gates import Audit, relative
-from tests.stats.test_gate import FLAT, result, run
+from tests.stats.test_gate import FLAT, result, run, stalling
 
 # Five runs around 1000, in logarithms; one more is expected within 2.131847 (Student's t of 4,
 # one-sided 5%) times 0.015811 (their s) times sqrt(1 + 1/5).
@@ -247,3 +249,10 @@ def test_what_is_limited_needs_five_times_its_least_samples() -> None:
 
     assert limits(4999) == ["p50", "p90"]
     assert limits(5000) == ["p50", "p99"]
+
+
+def test_after_stalls_a_tail_needs_twice_the_stalls_of_an_interval() -> None:
+    few, many = (cases(run(stalling(0.7, 1, seconds)))[0] for seconds in (20, 60))
+    assert estimate_whole(few.results, "p90")
+    assert not draft._repeats(few, "p90")
+    assert draft._repeats(many, "p90")
