@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import exp, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -369,6 +370,22 @@ def test_several_numbers_are_judged_together(gate: Any) -> None:
     assert among.verdict == "inconclusive"
 
 
+def test_what_scatters_more_does_not_widen_the_lines_of_another_number(gate: Any) -> None:
+    """Minima scatter ten times as far as medians: 2.776445 is Student's t of 4 at 5%/2."""
+
+    def of(away: float) -> Run:
+        values = [exp(away) * v for v in FLAT[::100]]
+        return run(result([10 * exp(10 * away), *values[1:]]), run_id=f"away {away}")
+
+    before = [of(away) for away in (-0.02, -0.01, 0.0, 0.01, 0.02)]
+    found = gate(entry('p50 = "+1%"', 'min = "+1%"'), run(result(FLAT)), *before)
+    s = 0.0158114 * sqrt(1 + 1 / 5)
+    assert {c.what: c.detectable for c in found.checks} == {
+        "p50": pytest.approx(exp(2.776445 * s) - 1, rel=1e-4),
+        "min": pytest.approx(exp(2.776445 * 10 * s) - 1, rel=1e-4),
+    }
+
+
 def test_a_run_shorter_than_the_baselines_has_its_own_uncertainty(gate: Any) -> None:
     before = [run(scaled(1 + k / 1000), run_id=str(k)) for k in range(5)]
     found = only(gate(entry('p50 = "+5%"'), run(scaled(1.12)), *before))
@@ -700,6 +717,8 @@ def test_more_samples_help_only_where_the_runs_own_interval_is_too_wide() -> Non
     assert verdict(Span(110, 100, 120), exactly(100)) == "inconclusive"
     assert verdict(Span(110, 100.1, 120), exactly(100)) == "failed"
     assert samples_missing(Span(110, 105, 115), Span(100, 80, 120), 1000) is None
+    assert samples_missing(Span(110, 98, 115), Span(100, 80, 104), 1000) == 715  # 12²/(10² - 4²)
+    assert samples_missing(Span(90, 85, 102), Span(100, 96, 120), 1000) == 715
     assert samples_missing(Span(100, 90, 110), exactly(100), 1000) is None
     assert verdict(Span(90, 80, 100), exactly(100)) == "passed"
     assert verdict(Span(-5, -6, -4), exactly(-4)) == "passed"

@@ -139,6 +139,15 @@ def test_an_episode_of_the_baseline_is_expected_again_in_any_case() -> None:
         assert rule.judged(numbers[0]).verdict == told
 
 
+def test_three_runs_show_an_episode() -> None:
+    """The third lies 0.095 above two that are 0.01 apart."""
+    logs = [0.0, 0.01, 0.1]
+    one = Number("p50", exactly(1000.0), [1000 * exp(away) for away in logs], 1.1)
+    furthest = 0.095 / sqrt(0.00005 * (1 + 1 / 2))
+    reach = 1.25 * furthest * sqrt(variance(logs) * (1 + 1 / 3))
+    assert Tolerance([one]).judged(one).detectable == pytest.approx(exp(reach) - 1)
+
+
 # ---- its parts ----------------------------------------------------------------------------------
 
 
