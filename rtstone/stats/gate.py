@@ -40,6 +40,7 @@ from rtstone.stats.worstcase.extremes import PER_HOUR, worst_case
 # Figures whose true value can be beyond what was tried: the figure with the highest value tried.
 CENSORED = {BREAKDOWN: UNREACHED}
 SHOWN = 0.95  # of the runs in which a rate of losses shows, if it could have been found
+_ENDLESS = 10**12  # activations that nobody measures
 _BASELINES = 5  # runs of a baseline, or of a draft, that are advised
 _SEEDS = "seeds"  # a different seed is just another sample of the same system
 
@@ -583,6 +584,8 @@ def _activations(found: Missed, allowed: float) -> int | None:
     most = found.due
     while not shows(most):
         most *= 2
+        if most > _ENDLESS:
+            return None
     return bisect_left(range(most + 1), True, key=shows, lo=found.due) - found.due
 
 

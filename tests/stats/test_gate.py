@@ -250,6 +250,8 @@ def test_a_share_passes_only_where_the_run_could_have_shown_more(gate: Any) -> N
     assert only(gate(entry('missed = "0.01%"'), run(enough))).verdict == "passed"
     short = structs.replace(enough, n=enough.n - 1)
     assert only(gate(entry('missed = "0.01%"'), run(short))).verdict == "inconclusive"
+    never = only(gate(entry('missed = "1e-300%"'), run(result(FLAT[:300], missed=0))))
+    assert (never.verdict, never.missing) == ("inconclusive", None)
     early = only(
         gate(entry('missed = "2%"', "predicted_for_n = 301"), run(result(FLAT[:300], missed=0)))
     )
