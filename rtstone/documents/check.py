@@ -38,7 +38,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
     ``independent``: samples had to be assumed independent, for lack of batches.  ``corrected``:
     omitted activations are included.  ``detectable``: the smallest worsening, as a share, that
     would have failed; None: nothing could have, or it is not known.  It is a share of ``baseline``,
-    else of ``observed``; of missed activations with an absolute limit, a share of those due.
+    else of ``observed``; of missed activations, a share of those due.
     ``missing_runs``: how many more runs of the baseline would settle an inconclusive check.
     """
 

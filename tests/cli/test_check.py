@@ -13,8 +13,10 @@ import msgspec
 import pytest
 from msgspec import structs
 
+from rtstone.documents.check import Check
 from rtstone.documents.run import Figure, Result, Run, Slope
 from rtstone.inputs.budget import LIMIT
+from rtstone.report.check.text import power
 from rtstone.stats.comparison.conditions import counted
 from rtstone.store.places import runs
 from tests.conftest import Cli
@@ -330,6 +332,24 @@ def test_what_would_have_failed_is_in_each_format(cli: Cli, budget: Any, tmp_pat
     assert shares["<= +10%"] == pytest.approx(0.1, abs=1e-6)
     assert shares["<= 5.3us"] == pytest.approx(5398 / 5000 - 1, abs=3e-4)
     assert shares["<= 0"] == pytest.approx(1 - 0.05 ** (1 / 10_000))
+
+
+@pytest.mark.parametrize(
+    ("members", "told"),
+    [
+        ({"detectable": 0.0361}, "a shift of 3.7% or more would have failed"),
+        ({"detectable": 2.5}, "a shift of 250% or more would have failed"),
+        ({"detectable": -0.05}, "less than 5% better would have failed"),
+        ({"detectable": 0.001, "what": "missed"}, "a loss of 1 in 1 000 more would have failed"),
+        ({"detectable": 0.1, "verdict": "failed"}, None),
+        ({"detectable": None}, None),
+    ],
+)
+def test_what_would_have_failed_against_earlier_runs(
+    members: dict[str, Any], told: str | None
+) -> None:
+    check = Check(bench="b", load="none", what="p50", limit="not worse", verdict="passed")
+    assert power(structs.replace(check, **members)) == told
 
 
 def test_the_summary_has_no_empty_words(cli: Cli) -> None:

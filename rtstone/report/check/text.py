@@ -119,6 +119,8 @@ def power(check: Check) -> str | None:
         return None
     if check.allowed is not None and check.baseline is None:
         return _beyond(check, share)
+    if check.what == "missed":  # against earlier runs
+        return f"a loss of {_one_in(share)} more would have failed"
     if share < 0:  # the limit asks for something better than the baseline
         return f"less than {_share(-share)} better would have failed"
     return f"a shift of {_share(share)} or more would have failed"
