@@ -156,11 +156,11 @@ def test_the_scatter_of_a_number_is_averaged_with_its_like_for_twice_the_freedom
     rules = Rules([Observed("p50", one), Observed("p50", other)], 2)
     squares = [variance(map(log, values)) for values in (one, other)]
     square = (squares[0] + sum(squares) / 2) / 2
-    assert rules.scatter(Observed("p50", one)) == pytest.approx((square, 8))
+    assert rules.scatter(Observed("p50", one))[:2] == pytest.approx((square, 8))
     # Student's t of 8, one-sided 2.5%: two limits share 5%
     expected = exp(2.3060041 * sqrt(square * (1 + 1 / 5)))
     assert rules.factor(Observed("p50", one)) == pytest.approx(expected, rel=1e-7)
-    assert rules.scatter(Observed("p99", one)) == pytest.approx((squares[0], 4))
+    assert rules.scatter(Observed("p99", one))[:2] == pytest.approx((squares[0], 4))
     assert rules.above([1.0, 2.0, 3.0]) == pytest.approx(2 + 4.3026527 * sqrt(4 / 3))
 
 
