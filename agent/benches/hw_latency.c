@@ -15,7 +15,8 @@ static const rts_param hw_param[] = {
     RTS_DURATION(hw_params, window, SECOND_NS, 1000, 3600 * SECOND_NS,
                  "time from one start of looking to the next"),
     RTS_DURATION(hw_params, width, SECOND_NS / 2, 1000, 3600 * SECOND_NS,
-                 "how long it looks in each window; it sleeps for the rest"),
+                 "how long it looks in each window; it sleeps for the rest. The whole window: it "
+                 "never sleeps, to show what the system takes from a task that keeps the CPU"),
     RTS_PARAMS_END,
 };
 
@@ -102,11 +103,11 @@ static int check(rts_case *c, const hw_params *p)
     if (p->width > p->window)
         return rts_failed(c, "width=%lld ns is longer than window=%lld ns", (long long)p->width,
                           (long long)p->window);
-    if (most && looked_in(p, period) > most)
+    if (most && p->width < p->window && looked_in(p, period) > most)
         return rts_unsupported(
             c,
             "width=%lld of window=%lld ns: RT throttling takes the CPU from a task that keeps it "
-            "for more than %llu of %llu ms; use a shorter width",
+            "for more than %llu of %llu ms; use a shorter width, or the whole window to see that",
             (long long)p->width, (long long)p->window, (unsigned long long)(most / 1000000),
             (unsigned long long)(period / 1000000));
     return 0;
@@ -169,8 +170,10 @@ static const rts_bench benches[] = {
      .source = RTS_SAY("as hwlatdetect and the hwlat tracer of Linux do"),
      .help = RTS_SAY(
          "A task of the highest priority reads the counter in a loop without any system call, for "
-         "`width` of every `window`, and sleeps for the rest, so that RT throttling does not "
-         "interfere. Readings further apart than `threshold`, beyond the duration of a reading, "
+         "`width` of every `window`, and sleeps for the rest, so that neither RT throttling nor a "
+         "deadline server interferes; with both equal it never sleeps, and shows how long and how "
+         "often these take the CPU from a busy real-time task. Readings further apart than "
+         "`threshold`, beyond the duration of a reading, "
          "have a gap between them: each gap is a sample, net of that duration, and is listed with "
          "the time at which it began. No gap is a good result, without samples. In user space "
          "interrupts cannot be masked, which hwlatdetect does in the kernel: gaps include the "

@@ -3,6 +3,7 @@
 #include <gnu/libc-version.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
 
@@ -31,6 +32,9 @@ static const struct {
     {"sched.rt_runtime_us", "/proc/sys/kernel/sched_rt_runtime_us"},
     {"sched.rt_period_us", "/proc/sys/kernel/sched_rt_period_us"},
     {"sched.rr_timeslice_ms", "/proc/sys/kernel/sched_rr_timeslice_ms"},
+    {"sched_ext.state", "/sys/kernel/sched_ext/state"},
+    {"sched_ext.ops", "/sys/kernel/sched_ext/root/ops"},
+    {"rseq.slice_extension_ns", "/sys/kernel/debug/rseq/slice_ext_nsec"},
     {"sched.timer_migration", "/proc/sys/kernel/timer_migration"},
     {"sched.numa_balancing", "/proc/sys/kernel/numa_balancing"},
     {"watchdog.nmi", "/proc/sys/kernel/nmi_watchdog"},
@@ -206,6 +210,139 @@ static void put_virtualisation(rts_wire *w)
                  posix_read_line("/sys/hypervisor/type", type, sizeof type) ? type : NULL);
 }
 
+/* ---- what the scheduler does to real-time tasks ---------------------------------------------- */
+
+/*
+ * Writes the deadline servers called `name` of all CPUs that the agent may use, as
+ * ["0-2: 50000000/1000000000", "3: 0/1000000000"] (ns); "none": the kernel has none; null: it is
+ * not known.
+ */
+static void put_servers(rts_wire *w, const char *key, const char *name)
+{
+    rts_cpuset cpus;
+    linux_server server, next;
+    char entry[96];
+    rts_port_cpus(&cpus);
+    int cpu = rts_cpuset_first(&cpus), state = linux_read_server(name, cpu, &server);
+    if (state <= 0) {
+        rts_wire_str(w, key, state == 0 ? "none" : NULL);
+        return;
+    }
+    rts_wire_open(w, key, '[');
+    while (cpu < RTS_CPUS) {
+        int end = cpu + 1; /* of a range of CPUs with the same settings */
+        while (end < RTS_CPUS && rts_cpuset_has(&cpus, (unsigned)end) &&
+               linux_read_server(name, end, &next) > 0 && next.runtime == server.runtime &&
+               next.period == server.period)
+            end++;
+        int n = snprintf(entry, sizeof entry, end - cpu > 1 ? "%d-%d" : "%d", cpu, end - 1);
+        snprintf(entry + n, sizeof entry - (size_t)n, ": %lld/%lld", server.runtime, server.period);
+        rts_wire_str(w, NULL, entry);
+        for (cpu = end; cpu < RTS_CPUS; cpu++)
+            if (rts_cpuset_has(&cpus, (unsigned)cpu) && linux_read_server(name, cpu, &server) > 0)
+                break;
+    }
+    rts_wire_close(w, ']');
+}
+
+/* Returns whether an option of the kernel's command line is on, as the kernel reads it. */
+static bool boot_option(const char *name, bool otherwise)
+{
+    char line[4096];
+    size_t length = strlen(name);
+    bool on = otherwise;
+    if (!posix_read_line("/proc/cmdline", line, sizeof line))
+        return otherwise;
+    for (char *rest, *word = strtok_r(line, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
+        if (strncmp(word, name, length) || (word[length] != '=' && word[length] != '\0'))
+            continue;
+        const char *value = word[length] ? word + length + 1 : "1";
+        if (strchr("yYtT1", value[0]) || !strncmp(value, "on", 2))
+            on = true;
+        else if (strchr("nNfF0", value[0]) || !strncmp(value, "of", 2))
+            on = false;
+    }
+    return on;
+}
+
+/*
+ * Returns whether the kernel was built with RT_GROUP_SCHED, which it shows where it names the group
+ * of a queue; -1: that cannot be read.
+ */
+static int shows_rt_groups(void)
+{
+    char line[256];
+    int groups = -1;
+    FILE *file = fopen(LINUX_SCHED "/debug", "re");
+    while (file && groups < 0 && fgets(line, sizeof line, file))
+        if (!strncmp(line, "rt_rq[", 6) && strstr(line, "]:"))
+            groups = strstr(line, "]:")[2] != '\n';
+    if (file)
+        fclose(file);
+    return groups;
+}
+
+/* Of the kernel's configuration; -1: unknown. */
+static struct {
+    int rt_groups, rt_groups_off, proxies;
+} built;
+
+/*
+ * Writes whether real-time tasks have budgets by control group: "no" if the kernel was not built
+ * with them, "off" if they are off since the boot, which leaves the limit of all of them together.
+ */
+static void put_rt_groups(rts_wire *w)
+{
+    int groups = built.rt_groups < 0 ? shows_rt_groups() : built.rt_groups;
+    if (groups <= 0)
+        rts_wire_str(w, "sched.rt_group_sched", groups == 0 ? "no" : NULL);
+    else
+        rts_wire_str(w, "sched.rt_group_sched",
+                     boot_option("rt_group_sched", built.rt_groups_off <= 0) ? "on" : "off");
+}
+
+/* Writes whether a task that waits for a mutex lends its place to the holder. */
+static void put_proxies(rts_wire *w)
+{
+    if (built.proxies < 0)
+        rts_wire_null(w, "sched.proxy_exec");
+    else
+        rts_wire_bool(w, "sched.proxy_exec",
+                      built.proxies && boot_option("sched_proxy_exec", true));
+}
+
+#define PR_SLICE_EXTENSION 79 /* PR_RSEQ_SLICE_EXTENSION of linux/prctl.h, since 7.0 */
+#define SLICE_EXTENSION_SET 2
+#define NOT_SUPPORTED 524 /* ENOTSUPP, which the C library has not */
+
+/* Writes whether tasks may ask to keep the CPU a little longer. Asks for what is so: not to. */
+static void put_slice_extension(rts_wire *w)
+{
+    bool may = prctl(PR_SLICE_EXTENSION, SLICE_EXTENSION_SET, 0, 0, 0) == 0 || errno == ENXIO;
+    if (may || errno == EINVAL || errno == NOT_SUPPORTED)
+        rts_wire_bool(w, "rseq.slice_extension", may);
+    else
+        rts_wire_null(w, "rseq.slice_extension");
+}
+
+static void put_scheduler(rts_wire *w)
+{
+    put_servers(w, "sched.fair_server", "fair_server");
+    put_servers(w, "sched.ext_server", "ext_server");
+    put_rt_groups(w);
+    put_proxies(w);
+    put_slice_extension(w);
+}
+
+/* ---- the kernel's configuration -------------------------------------------------------------- */
+
+static void note_option(const char *line)
+{
+    built.rt_groups |= !strncmp(line, "CONFIG_RT_GROUP_SCHED=y", 23);
+    built.rt_groups_off |= !strncmp(line, "CONFIG_RT_GROUP_SCHED_DEFAULT_DISABLED=y", 40);
+    built.proxies |= !strncmp(line, "CONFIG_SCHED_PROXY_EXEC=y", 25);
+}
+
 static void put_wanted_lines(rts_wire *w, FILE *file)
 {
     static const char *const wanted[] = {
@@ -218,12 +355,17 @@ static void put_wanted_lines(rts_wire *w, FILE *file)
         "CONFIG_IRQ_TIME_ACCOUNTING",
         "CONFIG_PARAVIRT_TIME_ACCOUNTING",
         "CONFIG_RT_GROUP_SCHED",
+        "CONFIG_SCHED_CLASS_EXT",
+        "CONFIG_SCHED_PROXY_EXEC",
+        "CONFIG_RSEQ_SLICE_EXTENSION",
     };
     rts_wire_open(w, "kernel.config", '[');
     for (char line[256]; fgets(line, sizeof line, file);)
         for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
-            if (!strncmp(line, wanted[i], strlen(wanted[i])))
+            if (!strncmp(line, wanted[i], strlen(wanted[i]))) {
+                note_option(line);
                 rts_wire_strn(w, NULL, line, (unsigned)strcspn(line, "\n"));
+            }
     rts_wire_close(w, ']');
 }
 
@@ -239,6 +381,7 @@ static void put_kernel_config(rts_wire *w)
     if (piped) /* NOLINTNEXTLINE(cert-env33-c,bugprone-command-processor): a constant command */
         file = popen("gzip -dc /proc/config.gz 2>/dev/null", "re");
     int c = file ? getc(file) : EOF;
+    built.rt_groups = built.rt_groups_off = built.proxies = c == EOF ? -1 : 0;
     if (c == EOF) { /* unknown is different from empty */
         rts_wire_null(w, "kernel.config");
     } else {
@@ -277,4 +420,5 @@ void rts_port_conditions(rts_wire *w)
     put_mitigations(w);
     put_virtualisation(w);
     put_kernel_config(w);
+    put_scheduler(w);
 }

@@ -13,6 +13,20 @@ bool linux_may_deadline(void);
 /* Executed under exactly this name, the agent's own file exits at once. */
 #define LINUX_CHILD_PROGRAM "rtstone-child"
 
+#define LINUX_SCHED "/sys/kernel/debug/sched"
+
+/* A deadline server: the ns of each period in which it may run other tasks before real-time ones.
+ */
+typedef struct linux_server {
+    long long runtime, period;
+} linux_server;
+
+/*
+ * Reads the server called `name` of a CPU, fair_server or ext_server (since Linux 6.12 and 7.0).
+ * Returns 1 on success, 0 if the kernel has no such servers, -1 if that cannot be read.
+ */
+int linux_read_server(const char *name, int cpu, linux_server *server);
+
 extern char linux_idle_state[96]; /* result of posix_hold_idle(), for the conditions */
 
 /*

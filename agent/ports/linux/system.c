@@ -156,21 +156,81 @@ uint64_t rts_port_slice_ns(rts_policy policy)
     return (uint64_t)posix_read_number("/proc/sys/kernel/sched_rr_timeslice_ms", 0) * 1000000;
 }
 
+int linux_read_server(const char *name, int cpu, linux_server *server)
+{
+    char path[96];
+    snprintf(path, sizeof path, LINUX_SCHED "/%s", name);
+    if (access(path, F_OK))
+        return errno == ENOENT && access(LINUX_SCHED "/.", F_OK) == 0 ? 0 : -1;
+    snprintf(path, sizeof path, LINUX_SCHED "/%s/cpu%d/runtime", name, cpu);
+    server->runtime = posix_read_number(path, -1);
+    snprintf(path, sizeof path, LINUX_SCHED "/%s/cpu%d/period", name, cpu);
+    server->period = posix_read_number(path, -1);
+    return server->runtime >= 0 && server->period > 0 ? 1 : -1;
+}
+
+/* How long a task may keep a CPU, in ns, and the time to rest for each ns of that. */
+typedef struct limit {
+    double busy, ratio;
+} limit;
+
+/* Tightens a limit to what leaves others this much of each period, both in any unit. */
+static void tighten(limit *l, double others, double period, double ns)
+{
+    /* Nothing is left to a task beside others that get all: it rests as for nearly all. */
+    double most = 0.99 * period, left = period - (others < most ? others : most);
+    /* Half the budget at a time, and twice the rest that its share of the period requires. */
+    double busy = left * ns / 2, ratio = (period - left) / left * 2;
+    l->busy = l->busy == 0 || busy < l->busy ? busy : l->busy;
+    l->ratio = ratio > l->ratio ? ratio : l->ratio;
+}
+
+/* Returns what linux_read_server() does; what others get is added up over both servers of a CPU. */
+static int tighten_to_servers(limit *l)
+{
+    char text[32];
+    linux_server fair, ext;
+    rts_cpuset cpus;
+    rts_port_cpus(&cpus);
+    int state = linux_read_server("fair_server", rts_cpuset_first(&cpus), &fair);
+    bool loaded = posix_read_line("/sys/kernel/sched_ext/state", text, sizeof text) &&
+                  strcmp(text, "disabled") != 0;
+    for (int cpu = 0; state > 0 && cpu < RTS_CPUS; cpu++) {
+        if (!rts_cpuset_has(&cpus, (unsigned)cpu))
+            continue;
+        double share = 0, period = 0;
+        if (linux_read_server("fair_server", cpu, &fair) > 0 && fair.runtime > 0) {
+            share += (double)fair.runtime / (double)fair.period;
+            period = (double)fair.period;
+        }
+        if (loaded && linux_read_server("ext_server", cpu, &ext) > 0 && ext.runtime > 0) {
+            share += (double)ext.runtime / (double)ext.period;
+            period = period > 0 && period < (double)ext.period ? period : (double)ext.period;
+        }
+        if (share > 0)
+            tighten(l, share * period, period, 1);
+    }
+    return state;
+}
+
 /*
- * The limit is that of RT throttling or, since Linux 6.12, of the deadline server that gives other
- * tasks 50 ms of every second whatever sched_rt_runtime_us is.
+ * The limit is that of RT throttling and, since Linux 6.12, of the deadline servers that give other
+ * tasks their time whatever sched_rt_runtime_us is: what they are set to, or the 50 ms of every
+ * second that they have by default where that cannot be read. Without either, tasks rest as they
+ * would with the defaults, since nothing else would then stop them.
  */
 void rts_port_throttling(uint64_t *busy_ns, uint64_t *rest_ns)
 {
+    const long long second_us = 1000000, default_us = 50000;
     long long run_us = posix_read_number("/proc/sys/kernel/sched_rt_runtime_us", -1);
     long long period_us = posix_read_number("/proc/sys/kernel/sched_rt_period_us", -1);
-    if (run_us <= 0 || run_us >= period_us) {
-        run_us = 950000;
-        period_us = 1000000;
-    }
-    /* Half the budget at a time, and twice the rest that its share of the period requires. */
-    *busy_ns = (uint64_t)run_us * 500;
-    *rest_ns = (uint64_t)((double)*busy_ns * (double)(period_us - run_us) / (double)run_us * 2);
+    limit l = {0, 0};
+    if (run_us > 0 && run_us < period_us)
+        tighten(&l, (double)(period_us - run_us), (double)period_us, 1000);
+    if (tighten_to_servers(&l) < 0 || l.ratio == 0)
+        tighten(&l, (double)default_us, (double)second_us, 1000);
+    *busy_ns = (uint64_t)l.busy;
+    *rest_ns = (uint64_t)(l.busy * l.ratio);
 }
 
 char linux_idle_state[96] = "left as it is";
