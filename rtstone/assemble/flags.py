@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from rtstone.documents.breakdown import HELD_AGAIN
+from rtstone.documents.pauses import Pause, pauses
 from rtstone.documents.run import INTERRUPTED, STOPPED
 from rtstone.units import count
 from rtstone.wire.records import Result
@@ -84,15 +85,30 @@ class Flag(NamedTuple):
     voids: tuple[Judgement, ...] = ()
 
 
-def _throttled(seen: Seen) -> bool:
-    """Return whether CPU use is at the RT throttling limit, with a gap as long as its pause."""
-    runtime, period = (seen.condition(f"sched.rt_{name}_us") for name in ("runtime", "period"))
-    section, cpu = seen.total("section_ns"), seen.total("cpu_ns")
-    if not seen.rt() or not section or not 0 < runtime < period:
-        return False
-    pause_ns = (period - runtime) * 1000
-    longest_ns = (seen.result.max or 0) / seen.result.hz * 1e9
-    return cpu / section >= 0.95 * runtime / period and 0.5 < longest_ns / pause_ns < 2
+def _paused(by: str) -> Callable[[Seen], bool]:
+    """Return whether CPU use is at a limit for busy tasks, with a gap as long as its pause.
+
+    For the length of such a gap the task must have been without the CPU: what firmware or a
+    hypervisor takes counts as its own time.
+    """
+
+    def fits(seen: Seen, pause: Pause) -> bool:
+        section, cpu = seen.total("section_ns"), seen.total("cpu_ns")
+        longest_ns = (seen.result.max or 0) / seen.result.hz * 1e9
+        return (
+            cpu / section >= 0.95 * (1 - pause.length_ns / pause.period_ns)
+            and 0.5 < longest_ns / pause.length_ns < 2
+            and section * max(seen.cpus(), 1) - cpu >= longest_ns / 2
+        )
+
+    def when(seen: Seen) -> bool:
+        if not seen.rt() or not seen.total("section_ns"):
+            return False
+        cpus = seen.evidence.get("cpus")
+        possible = pauses(seen.conditions, cpus if isinstance(cpus, list) else None)
+        return any(pause.by == by and fits(seen, pause) for pause in possible)
+
+    return when
 
 
 def _coarse(seen: Seen) -> bool:
@@ -177,11 +193,19 @@ FLAGS = (
     ),
     Flag(
         "throttled",
-        "the kernel paused real-time tasks at the RT throttling limit",
+        "a busy real-time task was paused for as long as RT throttling does it at its limit",
         "raise sched_rt_runtime_us, or set it to -1 at your own risk",
-        _throttled,
+        _paused("throttling"),
         spoils="measured under RT throttling",
         voids=NOT_ITS_BEST,
+    ),
+    Flag(
+        "server",
+        "a busy real-time task was paused for as long as a deadline server runs other tasks",
+        "have no other task on that CPU, or turn the server off at your own risk: `rtstone tune "
+        "apply --only fair_server`; sched_rt_runtime_us has no part in it",
+        _paused("server"),
+        spoils="measured under a deadline server that took the CPU",
     ),
     Flag(
         "shared_cpu",

@@ -72,6 +72,88 @@ def test_each_flag_has_its_cause(
     assert flags(seen(result, evidence)) == [name]
 
 
+# hw.latency that never rests beside a load, in guests of the lab (see docs/environment.md): the
+# longest gap in instructions, section and CPU time in ns, and what the guest recorded.
+SPUN: dict[str, tuple[int | None, int, int, dict[str, Any]]] = {
+    "6.1": (3_105_846, 3_998_683_920, 3_850_242_016,
+            LIMIT | {"kernel.release": "6.1.0-56-arm64", "sched.fair_server": "none",
+                     "sched.rt_group_sched": "no"}),
+    "6.12": (3_419_702, 4_005_405_904, 3_791_154_496,
+             LIMIT | {"kernel.release": "6.12.117+deb13-arm64", "sched.rt_group_sched": "no",
+                      "sched.fair_server": ["0: 50000000/1000000000"]}),
+    "enlarged": (12_818_732, 4_005_626_576, 3_190_910_976,
+                 LIMIT | {"kernel.release": "6.12.117+deb13-arm64", "sched.rt_group_sched": "no",
+                          "sched.fair_server": ["0: 200000000/1000000000"]}),
+    "off": (None, 3_998_517_648, 3_998_146_272,
+            LIMIT | {"kernel.release": "6.12.117+deb13-arm64", "sched.rt_group_sched": "no",
+                     "sched.fair_server": ["0: 0/1000000000"]}),
+}  # fmt: skip
+
+
+def spun(name: str, **more: Any) -> Seen:
+    longest, section, cpu, conditions = SPUN[name]
+    samples = {"max": longest} if longest else {"n": 0, "sum": 0, "min": None, "max": None}
+    case = seen(samples | {"hz": 62_500_000}, {"section_ns": section, "cpu_ns": cpu})
+    return case._replace(conditions=conditions | more)
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "expected"),
+    [
+        ("6.1", {}, ["throttled"]),
+        ("6.12", {}, ["server"]),
+        ("6.12", {"sched.rt_runtime_us": "-1"}, ["server"]),
+        ("6.12", {"sched.fair_server": None, "sched.rt_runtime_us": "-1"}, ["server"]),
+        ("6.12", {"sched.fair_server": None}, ["server"]),
+        # a kernel that has both says which it may have been
+        ("6.12", {"sched.rt_group_sched": "on"}, ["throttled", "server"]),
+        ("6.12", {"sched.rt_group_sched": None}, ["throttled", "server"]),
+        ("6.12", {"sched.rt_group_sched": "on", "sched.fair_server": ["0: 0/1000000000"]},
+         ["throttled"]),
+        ("enlarged", {}, ["server"]),
+        ("enlarged", {"sched.rt_group_sched": "on"}, ["server"]),
+        ("off", {}, []),
+        ("off", {"sched.rt_runtime_us": "-1"}, []),
+    ],
+)  # fmt: skip
+def test_who_paused_a_busy_task(name: str, more: dict[str, Any], expected: list[str]) -> None:
+    assert flags(spun(name, **more)) == expected
+
+
+def test_the_server_is_that_of_the_measured_cpu() -> None:
+    case = spun("6.12", **{"sched.fair_server": ["0: 0/1000000000", "1: 50000000/1000000000"]})
+    for cpus, expected in (([0], []), ([1], ["server"]), ([0, 1], ["server"])):
+        assert flags(case._replace(evidence={**case.evidence, "cpus": cpus})) == expected
+
+
+def test_two_busy_cpus_have_two_seconds_each() -> None:
+    evidence = {"cpus": [0, 1], "section_ns": 10**9, "cpu_ns": 19 * 10**8, "tasks": 2}
+    case = seen({"max": 50_000_000}, evidence)
+    assert flags(case._replace(conditions=SPUN["6.12"][3] | {"sched.fair_server": None})) == [
+        "server"
+    ]
+
+
+def test_a_gap_that_was_not_taken_from_the_tasks_own_time_is_no_pause() -> None:
+    """A hypervisor's or the firmware's counts as CPU time of the task."""
+    case, longest = spun("6.12"), 54_715_232
+    for lost, expected in ((longest / 2 - 2, []), (longest / 2 + 2, ["server"])):
+        cpu = case.evidence["section_ns"] - lost
+        assert flags(case._replace(evidence={**case.evidence, "cpu_ns": cpu})) == expected
+
+
+@pytest.mark.parametrize(
+    ("longest_ms", "share", "expected"),
+    [(25.1, 0.91, ["server"]), (24.9, 0.91, []), (99.9, 0.91, ["server"]), (100.1, 0.91, []),
+     (50, 0.9026, ["server"]), (50, 0.9024, [])],
+)  # fmt: skip
+def test_a_pause_has_its_length_and_its_share(
+    longest_ms: float, share: float, expected: list[str]
+) -> None:
+    case = seen({"max": round(longest_ms * 1e6)}, {"section_ns": 10**10, "cpu_ns": share * 1e10})
+    assert flags(case._replace(conditions=SPUN["6.12"][3])) == expected
+
+
 def test_who_has_but_one_cpu_cannot_share_it_otherwise() -> None:
     shared = seen({}, {"shared": True})
     for online, found in (("0", []), ("0-1", ["shared_cpu"])):
