@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -280,6 +281,89 @@ def test_each_difference_is_named(
     held = {column: held.value for held in difference.values for column in held.columns}
     assert held["b"] == there
     assert held["a"] != there
+
+
+LINUX: dict[str, Value] = {
+    "kernel.release": "6.12.1", "sched.rt_runtime_us": "950000", "sched.rt_period_us": "1000000",
+    "sched.rt_group_sched": "no", "sched.fair_server": ["0-3: 50000000/1000000000"],
+    "sched.ext_server": ["0-3: 50000000/1000000000"], "sched_ext.state": "disabled",
+    "sched_ext.ops": None, "rseq.slice_extension": False, "rseq.slice_extension_ns": None,
+    "sched.proxy_exec": False,
+}  # fmt: skip
+LEFT = "CPU left to others by busy real-time tasks"
+
+
+def on_linux(name: str, more: dict[str, Value] | None = None, cpus: Sequence[int] = ()) -> Run:
+    """Return a run of Linux that differs in some conditions, measured on these CPUs."""
+    case = result("null", THREE, evidence={"cpus": list(cpus)})
+    return msgspec.structs.replace(one(name, case), conditions=LINUX | (more or {}))
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ({}, {}),
+        ({"sched.fair_server": ["0-3: 200000000/1000000000"]}, {LEFT: ("care", "200 ms of 1 s")}),
+        ({"sched.fair_server": ["0-3: 0/1000000000"]}, {LEFT: ("care", "nothing")}),
+        ({"sched.fair_server": ["0-3: 50000000/500000000"]}, {LEFT: ("care", "50 ms of 500 ms")}),
+        ({"sched.fair_server": "none"}, {LEFT: ("care", "nothing")}),
+        ({"sched.fair_server": None}, {LEFT: ("note", "unknown")}),
+        ({"sched.rt_runtime_us": "-1"}, {}),  # is no limit of theirs in this kernel
+        ({"sched.rt_runtime_us": None}, {LEFT: ("note", "unknown")}),
+        # the same time, by RT throttling
+        ({"kernel.release": "6.1", "sched.fair_server": "none", "sched.ext_server": "none"}, {}),
+        ({"kernel.release": "6.1", "sched.fair_server": None, "sched.rt_runtime_us": "-1"},
+         {LEFT: ("care", "nothing")}),
+        ({"kernel.release": "6.1", "sched.fair_server": None, "sched.rt_group_sched": None},
+         {"RT_GROUP_SCHED": ("note", "unknown")}),
+        ({"kernel.release": "6.1", "sched.fair_server": None, "sched.rt_group_sched": None,
+          "sched.rt_runtime_us": "900000"},
+         {"RT_GROUP_SCHED": ("note", "unknown"), LEFT: ("care", "100 ms of 1 s")}),
+        ({"sched.rt_group_sched": "on"}, {"RT_GROUP_SCHED": ("care", "on")}),
+        ({"sched.rt_group_sched": "off", "sched.rt_runtime_us": "900000"},
+         {"RT_GROUP_SCHED": ("care", "off"), LEFT: ("care", "50 ms of 1 s, 100 ms of 1 s")}),
+        ({"sched.rt_group_sched": None}, {"RT_GROUP_SCHED": ("note", "unknown")}),
+        ({"sched.rt_group_sched": None, "sched.rt_runtime_us": "900000"},
+         {"RT_GROUP_SCHED": ("note", "unknown"), LEFT: ("note", "unknown")}),
+        ({"sched_ext.state": None}, {}),
+        ({"sched_ext.state": "enabled", "sched_ext.ops": "lavd"},
+         {"scheduler of other tasks": ("care", "sched_ext lavd, enabled")}),
+        ({"sched_ext.state": "enabled", "sched_ext.ops": "lavd", "sched.ext_server": None},
+         {"scheduler of other tasks": ("care", "sched_ext lavd, enabled"),
+          LEFT: ("note", "unknown")}),
+        ({"rseq.slice_extension": True}, {"slice extension": ("care", "yes")}),
+        ({"rseq.slice_extension_ns": "5000"},
+         {"length of a slice extension": ("note", "5000")}),
+        ({"sched.proxy_exec": True}, {"proxy execution": ("care", "yes")}),
+        ({"sched.proxy_exec": None}, {"proxy execution": ("note", "unknown")}),
+    ],
+)  # fmt: skip
+def test_what_the_scheduler_does_to_real_time_tasks_is_a_difference(
+    more: dict[str, Value], expected: dict[str, tuple[str, str]]
+) -> None:
+    aspects = differences(on_linux("a"), on_linux("b", more))
+    values = {
+        name: (aspect.grade, next(v.value for v in aspect.values if v.columns == ["b"]))
+        for name, aspect in aspects.items()
+    }
+    assert values == expected
+
+
+@pytest.mark.parametrize(
+    ("cpus", "expected"), [([1], set()), ([1, 2], set()), ([2], {LEFT}), ([], set())]
+)
+def test_the_servers_of_the_measured_cpus_count(cpus: list[int], expected: set[str]) -> None:
+    servers: Value = ["0-1: 50000000/1000000000", "2: 0/1000000000"]
+    other = on_linux("b", {"sched.fair_server": servers}, cpus)
+    assert set(differences(on_linux("a", cpus=[1]), other)) == expected
+
+
+def test_systems_other_than_linux_have_no_such_scheduler() -> None:
+    assert differences(one("a"), on_linux("b")) == {}
+    earlier = msgspec.structs.replace(one("a"), conditions={"kernel.release": "6.12.1"})
+    aspects = differences(earlier, on_linux("b"))
+    assert {aspect.grade for aspect in aspects.values()} == {"note"}
+    assert LEFT in aspects
 
 
 def test_ports_differ_by_nature_but_what_they_share_may_not() -> None:

@@ -426,6 +426,23 @@ def test_the_baseline_must_have_been_measured_alike(gate: Any) -> None:
     assert "compiler (the run: GNU 12.2.0, the baseline: GNU 13)" in found.remarks[0]
 
 
+def test_another_deadline_server_is_another_condition(gate: Any) -> None:
+    limit = entry('p50 = "+10%"')
+    base: dict[str, Any] = {
+        "kernel.release": "7.2.13", "sched.rt_group_sched": "no", "sched.rt_runtime_us": "-1",
+        "sched.rt_period_us": "1000000",
+    }  # fmt: skip
+    off, default = (
+        base | {"sched.fair_server": [f"0-3: {ns}/1000000000"]} for ns in (0, 50_000_000)
+    )
+    judged = run(scaled(1.0), conditions=off)
+    for conditions, expected in ((off, "passed"), (default, "inconclusive"), (base, "passed")):
+        report = gate(limit, judged, run(scaled(1.0), run_id="before", conditions=conditions))
+        assert only(report).verdict == expected
+        says = "the run: nothing, the baseline: 50 ms of 1 s"
+        assert any(says in remark for remark in report.remarks) is (expected == "inconclusive")
+
+
 def test_what_the_baseline_lacks_never_passes(gate: Any) -> None:
     limit = entry('p50 = "+10%"')
     for base, why in [
@@ -608,6 +625,7 @@ def test_a_figure_that_is_not_there(gate: Any) -> None:
         {"flags": ["clock_backwards"], "values": FLAT},
         {"flags": ["other_run"], "values": FLAT},
         {"flags": ["throttled"], "values": FLAT},
+        {"flags": ["server"], "values": FLAT},
         {"batch": 8, "max": None, "values": FLAT},
     ],
 )

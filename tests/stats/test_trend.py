@@ -128,6 +128,38 @@ def test_a_planted_word_of_the_kernel_is_named_first() -> None:
     assert (first.come, first.gone, first.stays) == (["skew_tick=1"], [], True)
 
 
+@pytest.mark.parametrize(
+    ("condition", "before", "after", "aspect"),
+    [
+        ("sched.fair_server", ["0: 50000000/1000000000"], ["0: 0/1000000000"],
+         "deadline server (ns of a period)"),
+        ("sched.ext_server", "none", ["0: 50000000/1000000000"],
+         "deadline server of sched_ext (ns of a period)"),
+        ("sched_ext.state", "disabled", "enabled", "sched_ext"),
+        ("sched_ext.ops", "lavd", "rusty", "scheduler of sched_ext"),
+        ("rseq.slice_extension", False, True, "slice extension"),
+        ("rseq.slice_extension_ns", "5000", "50000", "slice extension (ns)"),
+        ("sched.proxy_exec", False, True, "proxy execution"),
+        ("sched.rt_group_sched", "no", "on", "RT_GROUP_SCHED"),
+    ],
+)  # fmt: skip
+def test_a_scheduler_that_was_set_otherwise_is_named_first(
+    condition: str, before: Any, after: Any, aspect: str
+) -> None:
+    history = [
+        one._replace(
+            run=structs.replace(
+                one.run,
+                conditions=one.run.conditions
+                | {condition: after if place >= 30 else before, "libc": "ab"[place >= 30]},
+            )
+        )
+        for place, one in enumerate(changed(30))
+    ]
+    (change,) = only(followed(history)).changes
+    assert [difference.aspect for difference in change.differences] == [aspect, "C library"]
+
+
 def test_what_changes_by_itself_or_comes_and_goes_is_no_difference() -> None:
     found = [
         with_conditions(one, cpu_mhz=place, uptime=place * 60, cpu_governor="ab"[place % 2])

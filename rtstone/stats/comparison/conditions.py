@@ -11,10 +11,12 @@ from typing import NamedTuple
 
 from rtstone.documents.comparison import Difference, Grade, Holds
 from rtstone.documents.imported import tool
+from rtstone.documents.pauses import has_servers, servers, throttling
 from rtstone.documents.run import Run, Value, rights_in
 from rtstone.documents.worstcase import Nature
 from rtstone.inputs.parameters import quantity
 from rtstone.stats.comparison.systems import System, called
+from rtstone.units import trimmed
 from rtstone.wire.records import Loaded, Param
 
 TIME = "ns"
@@ -88,11 +90,15 @@ def _parted(systems: Sequence[System], of: Callable[[Run], str | None]) -> str |
 
 
 class Aspect(NamedTuple):
-    """A circumstance of a run, and how serious a difference in it is."""
+    """A circumstance of a run, and how serious a difference in it is.
+
+    ``linux``: of Linux only, other systems are left out; and that it is not known is but a note.
+    """
 
     name: str
     grade: Grade
     of: Callable[[Run], Value]
+    linux: bool = False
 
 
 def _detail(name: str) -> Callable[[Run], Value]:
@@ -150,6 +156,41 @@ def emulated(run: Run) -> bool:
     return run.target.detail.get("board") is not None
 
 
+def _measured_cpus(run: Run) -> set[int]:
+    """Return the CPUs that cases were measured on; empty if that is not recorded."""
+    lists = [result.evidence.get("cpus") for result in run.results]
+    return {cpu for cpus in lists if isinstance(cpus, list) for cpu in cpus if isinstance(cpu, int)}
+
+
+def _left_to_others(run: Run) -> str | None:
+    """Return for how long others get the CPU of a busy real-time task, by whatever means.
+
+    What differs is the time: 50 ms of a second are RT throttling in one kernel, a deadline server
+    in the next.
+    """
+    conditions = run.conditions
+    served, throttled = servers(conditions, _measured_cpus(run)), throttling(conditions)
+    if served is None or conditions.get("sched.rt_runtime_us") is None:
+        return None
+    times = {(pause.length_ns, pause.period_ns) for pause in served}
+    if throttled and (throttled.length_ns, throttled.period_ns) not in times:
+        if has_servers(conditions) and conditions.get("sched.rt_group_sched") is None:
+            return None  # this kernel may have RT throttling or not
+        times.add((throttled.length_ns, throttled.period_ns))
+    texts = [f"{trimmed(a, 'ns')} of {trimmed(b, 'ns')}" for a, b in sorted(times)]
+    return ", ".join(texts) or "nothing"
+
+
+def _scheduler(run: Run) -> str | None:
+    """Return the scheduler of tasks that are not real-time."""
+    if "sched_ext.state" not in run.conditions:
+        return None
+    state = run.conditions["sched_ext.state"]
+    if state in (None, "", "disabled"):
+        return "the kernel's"
+    return f"sched_ext {run.conditions.get('sched_ext.ops') or '(unknown)'}, {state}"
+
+
 _EVERYWHERE = [
     Aspect("numbers come from", "care", lambda run: _NATURES[nature(run)]),
     Aspect("architecture", "care", _agent("arch")),
@@ -158,6 +199,12 @@ _EVERYWHERE = [
     Aspect("optimisation", "care", _optimisation),
     Aspect("other compiler flags", "note", _other_flags),
     Aspect("rights", "care", _rights),
+    Aspect("CPU left to others by busy real-time tasks", "care", _left_to_others, True),
+    Aspect("scheduler of other tasks", "care", _scheduler, True),
+    Aspect("slice extension", "care", _condition("rseq.slice_extension"), True),
+    Aspect("length of a slice extension", "care", _condition("rseq.slice_extension_ns"), True),
+    Aspect("proxy execution", "care", _condition("sched.proxy_exec"), True),
+    Aspect("RT_GROUP_SCHED", "care", _condition("sched.rt_group_sched"), True),
 ]
 _IN_THE_LAB = [
     Aspect("board", "care", _detail("board")),
@@ -183,9 +230,14 @@ def circumstances(systems: Sequence[System]) -> tuple[dict[str, str], list[Diffe
     equal: dict[str, str] = {}
     found: list[Difference] = []
     for aspect in [*(_IN_THE_LAB if lab else _IN_TIME), *_EVERYWHERE]:
-        values = [(system.label, _words(aspect.of(system.first))) for system in systems]
+        values = [
+            (system.label, _words(aspect.of(system.first)))
+            for system in systems
+            if not aspect.linux or "kernel.release" in system.first.conditions
+        ]
         told = [value for _, value in values if value is not None]
-        if difference := differing(aspect.name, aspect.grade, values):
+        note = aspect.linux and len(set(told)) < 2
+        if difference := differing(aspect.name, "note" if note else aspect.grade, values):
             found.append(difference)
         elif told:
             equal[aspect.name] = told[0]
