@@ -35,8 +35,9 @@ def command() -> None:
 @click.option("--cpus", metavar="LIST", help="CPUs to be measured; default: the agent's choice.")
 @click.option(
     "--only", metavar="NAME,...",
-    help="Only these settings; --dry-run lists their names.  rt_throttling is changed only if "
-    "named here: with RT throttling off, a runaway real-time task hangs the machine for good.",
+    help="Only these settings; --dry-run lists their names.  rt_throttling and fair_server are "
+    "changed only if named here: with RT throttling off (up to Linux 6.11), or with the deadline "
+    "servers off (since 6.12), a runaway real-time task keeps its CPU for good.",
 )  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Only show what would be changed.")
 @_JSON

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rtstone.system import facts, features, machine, quiet, rights
+from rtstone.system import facts, features, machine, quiet, rights, servers
 from rtstone.system.check import TUNE, Check, Finding, Group, Line, Seen, carried_out
 from rtstone.system.facts import System
 from rtstone.wire.records import TextTable
@@ -210,6 +210,13 @@ _TODAY = (
     Check("rt.throttling", "today", "RT throttling", rights.throttling,
           "protects the machine from a runaway task; the agent stays within its limit. Turn it off "
           "only if you must: `rtstone tune apply --only rt_throttling`"),
+    Check("rt.server", "today", "deadline servers", servers.server,
+          "they run other tasks that wait while a real-time task keeps its CPU, whatever RT "
+          "throttling is; the agent's busy tasks leave them time. Turn them off only if you must: "
+          "`rtstone tune apply --only fair_server`"),
+    Check("rt.sched_ext", "today", "sched_ext scheduler", servers.scheduler,
+          "it schedules what is not real-time, the loads, too: end it, or compare only runs with "
+          "the same"),
     Check("cap.nice", "today", "CAP_SYS_NICE",
           rights.capability("CAP_SYS_NICE", "bad", "Max realtime priority"),
           "for real-time priorities and deadlines; or an rtprio limit of 99 (limits.conf)"),
@@ -276,7 +283,7 @@ CHECKS = _FEATURES + _QUANTITIES + _APPLICATION + _ENVIRONMENT + _MULTIPROCESSOR
 
 # All that they read, besides what goes on now, files of control groups, and where there is no
 # /proc/config.gz the one in /boot.
-READ = facts.READ + features.READ + machine.READ + quiet.READ + rights.READ
+READ = facts.READ + features.READ + machine.READ + quiet.READ + rights.READ + servers.READ
 
 
 def lines(system: System) -> list[Line]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+from rtstone.documents.pauses import kernel_version
 from rtstone.documents.run import Result, Slope
 from rtstone.system.check import Finding, Seen, Verdict
-from rtstone.system.facts import chosen, whole
+from rtstone.system.facts import System, chosen, whole
 from rtstone.units import count, quantity, seconds
 
 NICE_LEVELS = 40
 MODELS: dict[str, Verdict] = {"full": "warn", "lazy": "warn", "voluntary": "bad", "none": "bad"}
+LAZY_SINCE = (6, 13)  # a kernel of that model calls itself PREEMPT, too
 USER_DRIVERS = ("sys/class/uio", "sys/class/vfio-dev", "dev/vfio")
 READ = (
     "proc/sys/kernel/version", "sys/kernel/realtime", "sys/kernel/debug/sched/preempt",
@@ -35,7 +37,16 @@ def preemption(seen: Seen) -> Finding:
         return Finding("unknown", f"PREEMPT_DYNAMIC, started as {start}; not told now")
     if not version and not options:
         return Finding("unknown", "the kernel does not report its version")
-    built = "full" if "PREEMPT" in version else _built(options)
+    return _fixed(system, version, _built(options))
+
+
+def _fixed(system: System, version: Sequence[str], built: str | None) -> Finding:
+    """Return the model of a kernel that has only one; ``built``: by its configuration."""
+    release = kernel_version(system.read("proc/sys/kernel/osrelease"))
+    if built is None and "PREEMPT" in version:
+        if release is None or release >= LAZY_SINCE:
+            return Finding("unknown", "full or lazy; the kernel's configuration is not available")
+        built = "full"
     if built is None:
         return Finding("unknown", "the kernel's configuration is not available")
     return Finding(MODELS[built], built)

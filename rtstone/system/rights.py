@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from rtstone.system import servers
 from rtstone.system.check import Finding, Seen, Verdict, unreadable
 from rtstone.system.facts import CAPABILITIES
 from rtstone.system.membership import membership
@@ -85,9 +86,13 @@ def throttling(seen: Seen) -> Finding:
     runtime, period = seen.system.number(RUNTIME), seen.system.number(PERIOD)
     if runtime is None or period is None:
         return unreadable(RUNTIME)
-    if runtime < 0 or runtime >= period:
-        return Finding("yours", "off: a runaway real-time task hangs the machine")
-    return Finding("yours", f"{runtime} of {period} µs")
+    options, served = seen.system.configuration, servers.exist(seen.system)
+    text = "off" if runtime < 0 or runtime >= period else f"{runtime} of {period} µs"
+    if served and options is not None and "RT_GROUP_SCHED" not in options:
+        return Finding("good", f"none in this kernel; its limit ({text}) is for deadline tasks")
+    if text == "off" and not served:
+        text = "off: a runaway real-time task keeps its CPU for good, and can hang the machine"
+    return Finding("yours", text)
 
 
 def granting(agent: Path, root: Path = Path("/")) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple
 
 from rtstone.cpus import cpu_list
+from rtstone.system import servers
 from rtstone.system.facts import CPU, System, chosen, listed, mask, masked
 from rtstone.system.machine import DEEP_US
 from rtstone.system.quiet import STAT_S
@@ -200,6 +201,16 @@ def _throttling(system: System) -> list[Change] | str:
     return _if_number(system, RUNTIME, lambda now: now >= 0, "-1")
 
 
+def _fair_server(system: System) -> list[Change] | str:
+    """Plan turning the deadline servers of the measured CPUs off: runtime 0."""
+    paths = [servers.runtime(name, cpu) for name in servers.SERVERS
+             for cpu in sorted(system.measured)]  # fmt: skip
+    changes: list[Change] = [Write(path, "0") for path in paths if system.number(path) is not None]
+    if changes:
+        return changes
+    return servers.unreadable(system) if servers.exist(system) else "it has no deadline servers"
+
+
 # ---- control groups -----------------------------------------------------------------------------
 
 
@@ -269,4 +280,5 @@ SETTINGS = (
     Setting("rt_group", "a real-time budget for the own control group", _rt_group),
     Setting("cpuset", "an isolated partition (cgroup v2)", _cpuset),
     Setting("rt_throttling", "no RT throttling (only by name)", _throttling, default=False),
+    Setting("fair_server", "no deadline servers (only by name)", _fair_server, default=False),
 )

@@ -25,7 +25,18 @@ from rtstone.system.facts import CPU, System, chosen, mask, masked
 from rtstone.system.membership import membership
 from rtstone.system.probes import Probe
 from tests.cli.test_compare import kept
-from tests.system.trees import KERNEL, LIMITS, NO, interrupts, plant, system, task, usual
+from tests.system.trees import (
+    KERNEL,
+    LIMITS,
+    NO,
+    Tree,
+    deadline_servers,
+    interrupts,
+    plant,
+    system,
+    task,
+    usual,
+)
 
 Found = dict[str, tuple[str, str]]
 
@@ -97,7 +108,86 @@ def test_a_laptop_as_it_comes(tmp_path: Path) -> None:
         "unknown", "PREEMPT_DYNAMIC, started as voluntary; not told now",
     )  # fmt: skip
     assert found["today.virtual"] == ("good", "no")
-    assert found["rt.throttling"] == ("yours", "950000 of 1000000 µs")
+    assert found["rt.throttling"] == (
+        "good", "none in this kernel; its limit (950000 of 1000000 µs) is for deadline tasks",
+    )  # fmt: skip
+
+
+# The release and the configuration of `usual()` are of 6.12, without RT_GROUP_SCHED.
+OLD = {"proc/sys/kernel/osrelease": "6.1.0\n", "boot/config-6.1.0": "CONFIG_HZ=250\n"}
+GROUPED = {"boot/config-6.12": "CONFIG_RT_GROUP_SCHED=y\n"}
+NO_LIMIT = {"proc/sys/kernel/sched_rt_runtime_us": "-1\n"}
+CLOSED = {"sys/kernel/debug/sched/fair_server/cpu3/runtime/closed": ""}  # no file can be read there
+LOADED = {"sys/kernel/sched_ext/state": "enabled\n", "sys/kernel/sched_ext/root/ops": "lavd\n"}
+LIMITED = "950000 of 1000000 µs"
+HANGS = "off: a runaway real-time task keeps its CPU for good, and can hang the machine"
+
+
+@pytest.mark.parametrize(
+    ("tree", "throttling", "server"),
+    [
+        (OLD, ("yours", LIMITED), ("good", "none in this kernel")),
+        (OLD | NO_LIMIT, ("yours", HANGS), ("good", "none in this kernel")),
+        (deadline_servers(50_000_000),
+         ("good", f"none in this kernel; its limit ({LIMITED}) is for deadline tasks"),
+         ("yours", "fair_server 50 ms of 1 s on CPU 3")),
+        (deadline_servers(50_000_000) | NO_LIMIT | GROUPED,
+         ("yours", "off"), ("yours", "fair_server 50 ms of 1 s on CPU 3")),
+        (deadline_servers(60_000_000), None,
+         ("warn", "fair_server 60 ms of 1 s on CPU 3")),
+        (deadline_servers(0) | GROUPED,
+         ("yours", LIMITED), ("yours", "fair_server off on CPU 3")),
+        (CLOSED, None, ("unknown", "/sys/kernel/debug/sched is closed, as by lockdown")),
+        ({"sys/kernel/debug/sched": ""}, None,
+         ("unknown", "/sys/kernel/debug/sched cannot be read")),
+        ({}, None,
+         ("unknown", "/sys/kernel/debug is empty or closed: as root, `mount -t debugfs debugfs "
+          "/sys/kernel/debug` may open it")),
+        ({"sys/kernel/debug/sched/preempt": "none (full)\n"}, ("yours", LIMITED),
+         ("good", "none in this kernel")),
+        (deadline_servers(50_000_000) | deadline_servers(200_000_000, "ext_server"), None,
+         ("yours", "fair_server 50 ms of 1 s on CPU 3")),
+        (deadline_servers(50_000_000) | deadline_servers(200_000_000, "ext_server") | LOADED, None,
+         ("warn", "fair_server 50 ms of 1 s on CPU 3; "
+          "ext_server 200 ms of 1 s on CPU 3")),
+        (deadline_servers(50_000_000) | deadline_servers(200_000_000, "ext_server")
+         | {"sys/kernel/sched_ext/state": "disabled\n"}, None,
+         ("yours", "fair_server 50 ms of 1 s on CPU 3")),
+        # of a distribution that has them in an older kernel
+        (OLD | deadline_servers(50_000_000),
+         ("good", f"none in this kernel; its limit ({LIMITED}) is for deadline tasks"),
+         ("yours", "fair_server 50 ms of 1 s on CPU 3")),
+    ],
+)  # fmt: skip
+def test_who_takes_the_cpu_from_a_busy_real_time_task(
+    tmp_path: Path, tree: Tree, throttling: tuple[str, str] | None, server: tuple[str, str]
+) -> None:
+    lines = look(system(plant(tmp_path, usual() | tree)))
+    assert lines["rt.server"] == server
+    assert throttling in (None, lines["rt.throttling"])
+
+
+def test_servers_are_named_by_cpu(tmp_path: Path) -> None:
+    tree = usual() | deadline_servers(50_000_000)
+    tree["sys/kernel/debug/sched/fair_server/cpu1/runtime"] = "60000000\n"
+    tree["sys/kernel/debug/sched/fair_server/cpu2/runtime"] = "0\n"
+    lines = look(system(plant(tmp_path, tree), cpus="0-3"))
+    assert lines["rt.server"] == (
+        "warn", "fair_server 50 ms of 1 s on CPU 0,3; fair_server 60 ms of 1 s on CPU 1; "
+        "fair_server off on CPU 2",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("tree", "finding"),
+    [
+        ({}, ("good", "none")),
+        ({"sys/kernel/sched_ext/state": "disabled\n"}, ("good", "none")),
+        (LOADED, ("warn", "lavd (enabled)")),
+    ],
+)
+def test_a_loaded_scheduler(tmp_path: Path, tree: Tree, finding: tuple[str, str]) -> None:
+    assert look(system(plant(tmp_path, usual() | tree)))["rt.sched_ext"] == finding
 
 
 def test_deep_states_that_nobody_may_hold_off_are_bad(tmp_path: Path) -> None:
@@ -263,6 +353,11 @@ def test_what_a_hostile_machine_says_is_no_defect(tmp_path: Path) -> None:
          ("bad", "none")),
         ({"proc/sys/kernel/version": "#1 SMP PREEMPT\n", "boot/config-6.12": ""},
          ("warn", "full")),
+        # since 6.13 a lazy kernel calls itself PREEMPT, too
+        ({"proc/sys/kernel/version": "#1 SMP PREEMPT\n", "proc/sys/kernel/osrelease": "7.2.13\n"},
+         ("unknown", "full or lazy; the kernel's configuration is not available")),
+        ({"proc/sys/kernel/version": "#1 SMP PREEMPT\n", "proc/sys/kernel/osrelease": "7.2.13\n",
+          "boot/config-7.2.13": "CONFIG_PREEMPT_LAZY=y\n"}, ("warn", "lazy")),
         ({"proc/sys/kernel/version": "#1 SMP\n", "boot/config-6.12": ""},
          ("unknown", "the kernel's configuration is not available")),
     ],

@@ -22,7 +22,7 @@ from rtstone.system.files import Below
 from rtstone.system.journal import FOLDER, NAME, Journal
 from rtstone.system.settings import SETTINGS
 from rtstone.system.tune import Told
-from tests.system.trees import BOOT, Kernel, plant, snapshot, system, usual
+from tests.system.trees import BOOT, Kernel, deadline_servers, plant, snapshot, system, usual
 
 GOVERNOR = f"{CPU}/cpu3/cpufreq/scaling_governor"
 STAT = "proc/sys/vm/stat_interval"
@@ -106,13 +106,46 @@ def test_apply_changes_what_it_should_and_nothing_else(tree: Path) -> None:
 
 def test_throttling_is_only_changed_when_it_is_named(tree: Path) -> None:
     runtime = "proc/sys/kernel/sched_rt_runtime_us"
-    assert [setting.name for setting in SETTINGS if not setting.default] == ["rt_throttling"]
+    assert [setting.name for setting in SETTINGS if not setting.default] == [
+        "rt_throttling", "fair_server",
+    ]  # fmt: skip
     apply(tree)
     assert text(tree, runtime) == "950000"
     apply(tree, "rt_throttling")
     assert text(tree, runtime) == "-1"
     restore(tree)
     assert text(tree, runtime) == "950000"
+
+
+def test_deadline_servers_of_the_measured_cpu_are_only_turned_off_when_named(tree: Path) -> None:
+    plant(tree, deadline_servers(50_000_000) | deadline_servers(10_000_000, "ext_server"))
+    before = snapshot(tree)
+    apply(tree)
+    folder = "sys/kernel/debug/sched"
+    assert text(tree, f"{folder}/fair_server/cpu3/runtime") == "50000000"
+    restore(tree)
+    assert apply(tree, "fair_server") == {
+        f"{folder}/{server}/cpu3/runtime": "changed" for server in ("fair_server", "ext_server")
+    }
+    assert {p: t for p, t in snapshot(tree).items() if before[p] != t} == {
+        f"{folder}/{server}/cpu3/runtime": b"0\n" for server in ("fair_server", "ext_server")
+    }
+    assert apply(tree, "fair_server") == {"fair_server": "enough"}
+    assert set(restore(tree).values()) == {"restored"}
+    assert snapshot(tree) == before
+
+
+def test_servers_that_are_not_there_or_not_open_are_named(tree: Path) -> None:
+    def reason() -> str:
+        (one,) = tune.apply(system(tree), tune.settings(["fair_server"]))
+        assert one.outcome == "impossible"
+        return one.reason
+
+    assert "may open it" in reason()
+    plant(tree, {"sys/kernel/debug/sched/preempt": "none (full)\n"})
+    assert reason() == "it has no deadline servers"
+    plant(tree, {"sys/kernel/debug/sched/fair_server/cpu3/runtime/closed": ""})
+    assert reason() == "/sys/kernel/debug/sched is closed, as by lockdown"
 
 
 def test_what_is_enough_is_left(tree: Path) -> None:

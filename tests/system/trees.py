@@ -105,6 +105,16 @@ def usual(cpus: int = 4) -> Tree:
                                                     flags=KERNEL, cpus="3")  # fmt: skip
 
 
+def deadline_servers(runtime: int, server: str = "fair_server", cpus: int = 4) -> Tree:
+    """Return the files of the deadline servers of all CPUs, with a period of a second."""
+    folder = f"sys/kernel/debug/sched/{server}"
+    return {
+        f"{folder}/cpu{cpu}/{name}": f"{ns}\n"
+        for cpu in range(cpus)
+        for name, ns in (("runtime", runtime), ("period", 10**9))
+    }
+
+
 def plant(root: Path, tree: Tree) -> Path:
     """Write a tree to a directory, without removing anything there."""
     for name, text in tree.items():
