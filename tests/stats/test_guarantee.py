@@ -28,6 +28,26 @@ def test_the_largest_bound_under_any_load_is_the_statements() -> None:
     assert statement.kernel["kernel.release"] == "6.1.0-rt"
 
 
+@pytest.mark.parametrize(
+    ("bench", "conditions", "says"),
+    [
+        ("int.latency.user", {}, True),  # recorded.py's kernel is PREEMPT_RT by its version
+        ("int.latency.user", {"kernel.version": "#1 SMP PREEMPT"}, False),
+        ("int.latency.user", {"kernel.version": "#1 SMP", "kernel.realtime": "1"}, True),
+        ("int.latency.user", {"kernel.version": "#1 SMP", "kernel.realtime": "0"}, False),
+        ("dk.periodic", {}, False),
+    ],
+)
+def test_a_timerfd_on_preempt_rt_has_no_guarantee(
+    bench: str, conditions: dict[str, Any], says: bool
+) -> None:
+    case = structs.replace(latencies(), bench=bench)
+    measured = run("a", case, latencies(load="heavy", seed=2))
+    measured = structs.replace(measured, conditions=measured.conditions | conditions)
+    unproven = guarantee([measured]).unproven
+    assert any("timerfd" in sentence for sentence in unproven) is says
+
+
 def test_one_load_without_a_bound_and_nothing_is_guaranteed() -> None:
     short = latencies(load="heavy", section_s=5.0)
     statement = guarantee([run("a", latencies(), short)])
@@ -41,6 +61,7 @@ def test_one_load_without_a_bound_and_nothing_is_guaranteed() -> None:
     [
         ({"flags": ["no_rt"]}, "without real-time privileges"),
         ({"flags": ["no_mlock"]}, "without locked memory"),
+        ({"flags": ["server"]}, "under a deadline server"),
         ({"flags": ["other_run"]}, "another run of rtstone"),
         ({"status": "incomplete", "reason": "load died"}, "load died"),
         ({"status": "failed", "reason": "no timer"}, "no timer"),

@@ -234,7 +234,12 @@ static const rts_bench benches[] = {
      .source = RTS_SAY("rtstone, benchmarks 4.3"),
      .help = RTS_SAY("A timerfd with absolute expirations: from each expiration to the first "
                      "statement after the read() that returns. It includes interrupt, wake-up and "
-                     "switch, and is not the latency of a handler."),
+                     "switch, and is not the latency of a handler. On PREEMPT_RT not the "
+                     "interrupt ends the wait for a timerfd, but a softirq after it, which queues "
+                     "behind others and has no real-time guarantee: that is what a program gets "
+                     "that waits for a timerfd, by poll() or epoll too. `dk.periodic` waits by "
+                     "clock_nanosleep(), which the interrupt itself ends: run it with the same "
+                     "period for what the kernel can do."),
      .metric = "clocks and timers",
      .params = user_param,
      .traits = RTS_OWN_SERIES | RTS_OMITTED,
