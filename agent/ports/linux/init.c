@@ -98,6 +98,24 @@ static void await_random(const char *line)
         give_up("cannot read random numbers");
 }
 
+/*
+ * Sets the ns of each second that the deadline server gives to tasks without real-time priority, if
+ * the command line says so. (sysctl.kernel.sched_rt_runtime_us= is the kernel's own.)
+ */
+static void set_server(const char *line)
+{
+    static const char word[] = "rtstone.fair_server=";
+    const char *value = strstr(line, word);
+    if (!value)
+        return;
+    value += sizeof word - 1;
+    size_t length = strcspn(value, " ");
+    int file = open(LINUX_SCHED "/fair_server/cpu0/runtime", O_WRONLY | O_CLOEXEC);
+    if (file < 0 || write(file, value, length) != (ssize_t)length)
+        give_up("cannot set the deadline server");
+    close(file);
+}
+
 /* What the command line of the kernel asks for. */
 static void obey_kernel_words(void)
 {
@@ -106,6 +124,7 @@ static void obey_kernel_words(void)
         return;
     keep_awake(line);
     await_random(line);
+    set_server(line);
 }
 
 static const struct {
