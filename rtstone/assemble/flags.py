@@ -206,6 +206,7 @@ FLAGS = (
         "apply --only fair_server`; sched_rt_runtime_us has no part in it",
         _paused("server"),
         spoils="measured under a deadline server that took the CPU",
+        voids=NOT_ITS_BEST,
     ),
     Flag(
         "shared_cpu",
