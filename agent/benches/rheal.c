@@ -189,6 +189,13 @@ rts_tick rheal_time_limit(const rts_case *c)
                              : UINT64_MAX;
 }
 
+/* Leaves the CPU to a load between two rounds: all tasks are at their gates. */
+static void pause_after_round(const rheal_frame *f)
+{
+    if (f->p->pause)
+        rts_sleep_until_ns(rts_ns_add(rts_time_ns(), rts_ns_of((uint64_t)f->p->pause)));
+}
+
 /* Runs rounds until the recorder has all samples. */
 static int measure_sampled(rheal_frame *f, rheal_round *round)
 {
@@ -199,6 +206,7 @@ static int measure_sampled(rheal_frame *f, rheal_round *round)
         if (round(f))
             return -1;
         rheal_rest_if_due(f);
+        pause_after_round(f);
         if (!rts_rec_taken(c->rec) && rts_now() - start > limit)
             return rts_failed(c, "the event that is measured never came about");
     }

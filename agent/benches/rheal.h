@@ -24,7 +24,7 @@ enum { RHEAL_SAMPLED, RHEAL_CLASSIC };
 
 /* The parameters of every component; a struct with more parameters begins with these. */
 typedef struct rheal_params {
-    int64_t form, loops, measurements;
+    int64_t form, loops, measurements, pause;
 } rheal_params;
 
 /* ---- a measurement --------------------------------------------------------------------------- */
@@ -149,8 +149,10 @@ static inline void rheal_wake(rheal_sleeper *s)
     RTS_CHOICE(rheal_params, form, "sampled|classic", RHEAL_SAMPLED,                               \
                "time stamps around every event, or the published loop difference"),                \
         RTS_INT(rheal_params, loops, "loop", n, 2, 10000000, "N of the classic form"),             \
-        RTS_INT(rheal_params, measurements, "measurement", 1, 1, 1000,                             \
-                "loop differences of the classic form, each of which is a sample")
+        RTS_INT(rheal_params, measurements, "measurement", 5, 1, 1000,                             \
+                "loop differences of the classic form, each of which is a sample"),                \
+        RTS_DURATION(rheal_params, pause, 0, 0, INT64_C(1000000000),                               \
+                     "of the sampled form after each round, in which a load on this CPU runs")
 
 #define RHEAL_TRAITS_AND_LIMITS                                                                    \
     .traits = RTS_OWN_SERIES | RTS_ONE_CPU, .samples = RTS_SAMPLES_DEFAULT, .warmup = 10,          \

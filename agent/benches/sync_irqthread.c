@@ -73,44 +73,81 @@ static int calibrate(rivalry *v)
     return 0;
 }
 
-/* Returns the shortest of n blocks of the calling task: interference can only lengthen a block. */
-static rts_tick shortest_of(const rivalry *v, uint64_t n)
+/*
+ * The shortest of some blocks, as interference can only lengthen a block; and that of every other
+ * one of them: the two halves differ by as much as other blocks might.
+ */
+typedef struct shortest {
+    rts_tick half[2];
+    uint64_t n;
+} shortest;
+
+static void take(shortest *s, rts_tick block)
 {
-    rts_tick shortest = UINT64_MAX;
+    rts_tick *half = &s->half[s->n++ % 2];
+    *half = s->n <= 2 || block < *half ? block : *half;
+}
+
+static rts_tick least(const shortest *s)
+{
+    return s->half[0] < s->half[1] ? s->half[0] : s->half[1];
+}
+
+static double spread(const shortest *s)
+{
+    double more = (double)s->half[0] - (double)s->half[1];
+    return more < 0 ? -more : more;
+}
+
+/* Adds n blocks of the calling task. */
+static void take_blocks(shortest *s, const rivalry *v, uint64_t n)
+{
     for (uint64_t i = 0; i < n && !v->c->job.stop_asked; i++) {
-        rts_tick took = carry_out(v->additions);
-        shortest = took < shortest ? took : shortest;
+        take(s, carry_out(v->additions));
         pause_after(v);
     }
-    return shortest;
 }
 
-/* Returns by how much each request lengthens the block, assuming the fewest requests in it. */
-static double delay_of(const rivalry *v, rts_tick block, rts_tick alone)
+/* Returns the fewest requests that come in a block. */
+static double requests_in(const rivalry *v, rts_tick block)
 {
-    double requests = (double)block / (double)rts_the_clock.hz * v->source.hz;
-    return ((double)block - (double)alone) / (double)(uint64_t)requests;
+    return (double)(uint64_t)((double)block / (double)rts_the_clock.hz * v->source.hz);
 }
 
-static void report(rts_case *c, const rivalry *v, rts_tick alone, rts_tick below, uint64_t intruded)
+static const char *verdict_at(double share)
 {
-    const rts_hist *h = &c->rec->hist;
-    double urgent = h->n ? delay_of(v, h->min, alone) : 0, all = delay_of(v, below, alone);
-    double share = all > 0 ? urgent / all : 0;
-    rts_figure_add(c, "shortest without interrupts", rts_clock_ns((double)alone), "ns");
-    rts_figure_add(c, "delay by each interrupt", rts_clock_ns(urgent), "ns");
-    rts_figure_add(c, "the same of a task that is less urgent still", rts_clock_ns(all), "ns");
-    if (all > 0 && urgent >= 0)
-        rts_figure_add(c, "share that delays the more urgent one", 100 * share, "%");
+    return share >= 0.75  ? "served ahead of the more urgent task"
+           : share > 0.25 ? "served ahead of it in part"
+                          : "left to the less urgent task";
+}
+
+/*
+ * Reports a verdict if all delays that the spread of the blocks allows have the same one. The
+ * delays are per block: what differs in one is as large as what a few interrupts add.
+ */
+static void report(rts_case *c, const rivalry *v, const shortest *alone, const shortest *below,
+                   const shortest *urgent, uint64_t intruded)
+{
+    const char *verdict = "none, too few blocks";
+    rts_figure_add(c, "shortest without interrupts", rts_clock_ns((double)least(alone)), "ns");
+    if (alone->n > 1 && below->n > 1 && urgent->n > 1) {
+        double own = (double)least(urgent) - (double)least(alone);
+        double all = (double)least(below) - (double)least(alone);
+        double off_own = spread(alone) + spread(urgent), off_all = spread(alone) + spread(below);
+        double low = (own - off_own) / (all + off_all), high = (own + off_own) / (all - off_all);
+        rts_figure_add(c, "delay by each interrupt",
+                       rts_clock_ns(own / requests_in(v, least(urgent))), "ns");
+        rts_figure_add(c, "the same of a task that is less urgent still",
+                       rts_clock_ns(all / requests_in(v, least(below))), "ns");
+        verdict = "none, blocks differ by more than interrupts add to them";
+        if (all > off_all && verdict_at(low) == verdict_at(high)) {
+            rts_figure_add(c, "share that delays the more urgent one", 100 * own / all, "%");
+            verdict = verdict_at(low);
+        }
+    }
     rts_count_add(c, "served within H's block", intruded, "samples");
     rts_count_add(c, "interrupts served", v->served, "interrupts");
     rts_table(c, "interrupts for a less urgent task", "verdict\tsource\trate\tindependence");
-    const char *verdict = !h->n ? "none, no sample"
-                          : urgent < 0 || all <= 0
-                              ? "none, blocks without interrupts were not shorter"
-                          : share >= 0.75 ? "served ahead of the more urgent task"
-                          : share > 0.25  ? "served ahead of it in part"
-                                          : "left to the less urgent task";
     rts_row(c, "%s\t%s\t%.3f Hz\t%s", verdict, v->source.name, v->source.hz,
             v->source.independence);
 }
@@ -119,7 +156,7 @@ static void report(rts_case *c, const rivalry *v, rts_tick alone, rts_tick below
  * H has a higher priority than L: its blocks include nothing that L does, only what the system does
  * for L.
  */
-static uint64_t take_samples(rts_case *c, const rivalry *v)
+static uint64_t take_samples(rts_case *c, const rivalry *v, shortest *urgent)
 {
     uint64_t intruded = 0;
     RTS_SAMPLES(c) {
@@ -127,6 +164,7 @@ static uint64_t take_samples(rts_case *c, const rivalry *v)
         rts_tick took = carry_out(v->additions);
         intruded += v->served != served;
         rts_rec_add(c->rec, took, rts_now());
+        take(urgent, took);
         pause_after(v);
     }
     rts_rec_finish(c->rec);
@@ -138,26 +176,28 @@ static int measure(rts_case *c, rivalry *v)
     uint64_t steps =
         c->common.samples && c->common.samples < STEPS ? (uint64_t)c->common.samples : STEPS;
     const irqthread_params *p = rts_params(c);
-    rts_tick alone = shortest_of(v, steps);
+    shortest alone = {{0}, 0}, below = {{0}, 0}, urgent = {{0}, 0};
+    take_blocks(&alone, v, steps);
     if (rts_event_open(&v->event, (int)p->source, (uint64_t)p->rate, &v->source))
         return rts_unsupported(c, "source %s: %s", v->source.name, v->source.why);
     int err = rts_task_start(c, server, v, LEVEL_L, RTS_FIFO, false) ||
                       rts_own_level(c, LEVEL_BELOW, RTS_FIFO)
                   ? -1
                   : 0;
-    rts_tick below = err ? 0 : shortest_of(v, steps);
+    if (!err)
+        take_blocks(&below, v, steps);
     err = err || rts_own_level(c, LEVEL_H, RTS_FIFO) ? -1 : 0;
-    uint64_t intruded = err ? 0 : take_samples(c, v);
+    uint64_t intruded = err ? 0 : take_samples(c, v, &urgent);
     v->over = true;
     while (c->n_tasks && !v->gone) /* ends with the next request */
         pause_after(v);
     rts_event_close(&v->event);
-    rts_tick again = err ? 0 : shortest_of(v, steps);
-    alone = again < alone ? again : alone;
+    if (!err)
+        take_blocks(&alone, v, steps);
     if (v->error)
         return rts_port_failed(c, "the source of interrupts ended", v->error);
     if (!err)
-        report(c, v, alone, below, intruded);
+        report(c, v, &alone, &below, &urgent, intruded);
     return err;
 }
 
@@ -188,7 +228,8 @@ static const rts_bench benches[] = {
          "A block of work of task H, calibrated to 10 ms, between two time stamps, while "
          "interrupts arrive for L, which has a lower priority. What each interrupt adds to the "
          "shortest block is compared with what it adds to the same block of a task below L, which "
-         "is its full cost. The verdict says how much of that cost delays H."),
+         "is its full cost. The verdict says how much of that cost delays H, if the blocks of "
+         "each kind differ by less than that."),
      .params = irqthread_param,
      .needs = RTS_CAP_PRIORITIES | RTS_CAP_EVENT,
      .traits = RTS_ONE_CPU,

@@ -15,7 +15,16 @@ from rtstone.assemble.series import series_result
 from rtstone.assemble.slope import slopes
 from rtstone.assemble.ticks import Scale
 from rtstone.documents.plan import NONE, Case, Plan
-from rtstone.documents.run import INTERRUPTED, STOPPED, Agent, Result, Run, Status, as_text
+from rtstone.documents.run import (
+    HARTSTONE,
+    INTERRUPTED,
+    STOPPED,
+    Agent,
+    Result,
+    Run,
+    Status,
+    as_text,
+)
 from rtstone.wire import records as wire
 from rtstone.wire.reader import Defect
 
@@ -222,7 +231,8 @@ class Assembly:
         if self.received.clock is None:
             return "wire: the clock record was lost, so the unit is not known"
         ran = seen.end.status == "ok" or self._interrupted(case.id)
-        if ran and case.load != NONE and (lack := lacking(seen.end.load)):
+        may_starve = case.bench.startswith(HARTSTONE)
+        if ran and case.load != NONE and (lack := lacking(seen.end.load, may_starve=may_starve)):
             return f"load {case.load}: {lack}"
         return None
 

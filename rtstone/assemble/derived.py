@@ -69,7 +69,8 @@ def _unsupported(blank: Result, reason: str) -> list[Result]:
 def _context_switch(blank: Result, plan: Plan, measured: list[Result]) -> list[Result]:
     """Compute ctx.sync: half a round trip is a post, a wait and a switch; test1 is post and wait.
 
-    Obenland, table 9.
+    Obenland, table 9.  A disturbance in either must not decide: what is subtracted is the median of
+    test1 where n allows it, and a difference that is not above zero is none.
     """
     calls = {_circumstances(r): r for r in measured if r.bench == "sync.test1" and _unnamed(r)}
     found = []
@@ -78,12 +79,12 @@ def _context_switch(blank: Result, plan: Plan, measured: list[Result]) -> list[R
         kept = {name: trip.params[name] for name in ("entity", "config") if name in trip.params}
         result = structs.replace(blank, params=kept, load=trip.load, unit=trip.unit)
         lack = _lack("sync.test1", call) or _lack("sync.test2", trip)
-        if lack or call is None or call.mean is None:
+        if lack or call is None or call.mean is None or trip.mean is None:
             impossible = any(r is not None and r.status == "unsupported" for r in (call, trip))
             status: Status = "unsupported" if impossible else "incomplete"
             found.append(structs.replace(result, status=status, reason=lack))
         else:
-            found.append(_switch(result, trip, call.mean))
+            found.append(_switch(result, trip, call))
     if found:
         return found
     for case in plan.absent:
@@ -109,11 +110,25 @@ def _circumstances(result: Result) -> tuple[str, Value]:
     return result.load, result.params.get("config")
 
 
-def _switch(result: Result, trip: Result, call: float) -> Result:
-    """Return the result with the formula applied to every statistic; the deviation is halved."""
+def _switch(result: Result, trip: Result, calls: Result) -> Result:
+    """Return the result with the formula applied to every statistic; the deviation is halved.
+
+    Intervals include that of the median that is subtracted.
+    """
+    mean = calls.p50 is None
+    call = float((calls.mean if mean else calls.p50) or 0)
+    low, high = (None if mean else calls.ci95.get("p50")) or (call, call)
 
     def one(value: float) -> float:
         return round(value / 2 - call, 4)
+
+    middle = trip.p50 if trip.p50 is not None else trip.mean
+    if one(middle or 0) <= 0:
+        reason = (
+            f"half a round trip ({(middle or 0) / 2:g} {trip.unit}) is not longer than the calls "
+            f"alone ({call:g} {trip.unit}): disturbed; measure both again"
+        )
+        return structs.replace(result, status="incomplete", reason=reason)
 
     members: dict[str, Any] = {
         name: None if (value := getattr(trip, name)) is None else one(value)
@@ -127,13 +142,20 @@ def _switch(result: Result, trip: Result, call: float) -> Result:
         warmup=trip.warmup,
         batch=trip.batch,
         sd=None if trip.sd is None else round(trip.sd / 2, 4),
-        ci95={name: ends and (one(ends[0]), one(ends[1])) for name, ends in trip.ci95.items()},
+        ci95={
+            name: ends and (round(ends[0] / 2 - high, 4), round(ends[1] / 2 - low, 4))
+            for name, ends in trip.ci95.items()
+        },
         batches=trip.batches
         and structs.replace(trip.batches, mean=[one(mean) for mean in trip.batches.mean]),
         histogram=[(one(value), count) for value, count in trip.histogram],
         negative=sum(count for value, count in trip.histogram if one(value) < 0),
         worst=[Worst(value=one(w.value), index=w.index, at_s=w.at_s) for w in trip.worst],
-        figures={"mean of sync.test1, subtracted": Figure(value=call, unit=trip.unit)},
+        figures={
+            f"{'mean' if mean else 'median'} of sync.test1, subtracted": Figure(
+                value=call, unit=trip.unit
+            )
+        },
         load_rates=trip.load_rates,
         evidence=trip.evidence,
         flags=[*trip.flags, "derived"],
@@ -223,8 +245,9 @@ DERIVED = _derived(
                 "ctx.sync",
                 "Context switch, from semaphores",
                 source="Obenland, table 9",
-                help="Half a round trip of sync.test2 minus the mean of sync.test1, both with "
-                "unnamed semaphores, for threads and for processes; computed, not measured.",
+                help="Half a round trip of sync.test2 minus the median of sync.test1 (the mean, if "
+                "it has too few samples), both with unnamed semaphores, for threads and for "
+                "processes; computed, not measured.",
                 needs=["priorities"],
             ),
             [

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from math import inf
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
+from rtstone.assemble.load_rates import lacking
 from rtstone.documents.breakdown import HELD_AGAIN
 from rtstone.documents.pauses import Pause, pauses
-from rtstone.documents.run import INTERRUPTED, STOPPED
+from rtstone.documents.run import BREAKDOWN, INTERRUPTED, STOPPED, UNREACHED
 from rtstone.units import count
-from rtstone.wire.records import Result
+from rtstone.wire.records import Rate, Result
+
+BURST_NS = 100_000_000  # from one burst of a load to the next (benchmarks 2)
+BURSTS = 5  # that a case has to see
 
 LASTING = "lasting"
 
@@ -25,6 +30,7 @@ class Seen(NamedTuple):
     granule: int = 1  # smallest step of the clock, ticks
     median: float | None = None  # of the series, ticks
     params: Mapping[str, Any] = MappingProxyType({})
+    load: Sequence[Rate] = ()  # what the load did while the case ran
 
     def total(self, *names: str) -> float:
         """Return the sum of counts in the evidence; unknown ones, and non-numbers, count as 0."""
@@ -266,6 +272,30 @@ FLAGS = (
         "its tests were shorter than the publication's, to fit into the time limit",
         "use --time 0 for the publication's durations",
         lambda s: s.figure("time scale", 1) < 1,
+    ),
+    Flag(
+        "load_starved",
+        "its tasks left the load less CPU time than it needs for its rate",
+        "that is what they are to do; the rates of the load say how far it got",
+        lambda s: (
+            max(s.figure(BREAKDOWN, -1), s.figure(UNREACHED, -1)) >= 0
+            and bool(s.load)
+            and lacking(s.load) is not None
+        ),
+    ),
+    Flag(
+        "brief_load",
+        "it was over before its load had been through a few bursts, ten a second",
+        "measure it for longer: --time 2, or a longer time in the suite",
+        lambda s: bool(s.load) and 0 < s.total("section_ns") < BURSTS * BURST_NS,
+        spoils="measured for less than a few bursts of its load",
+        voids=("worst case",),
+    ),
+    Flag(
+        "differing_runs",
+        "its runs differ by more than the tenth that their source saw",
+        "something disturbed them; repeat it on a quiet system",
+        lambda s: s.figure("highest of 3") > 1.1 * s.figure("lowest of 3", inf),
     ),
     Flag(
         "not_monotone",

@@ -30,7 +30,9 @@ def series_result(
     ranks = Ranks(histogram)
     source, granule = (scale.clock.source, scale.clock.granule) if scale.clock else ("", 1)
     median = ranks.percentile(PERCENTILES[MEDIAN])
-    seen = Seen(raw, blank.evidence, conditions, source, granule, median, blank.params)
+    seen = Seen(
+        raw, blank.evidence, conditions, source, granule, median, blank.params, blank.load_rates
+    )
     members = {name: getattr(measured, name) for name in Distribution.__struct_fields__}
     result = structs.replace(
         blank,

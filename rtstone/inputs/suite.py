@@ -26,7 +26,7 @@ from rtstone import plugins, resources
 from rtstone.assemble.derived import DERIVED
 from rtstone.documents.case_key import CaseKey, case_key
 from rtstone.documents.plan import NONE, Case, LoadSpec, UnsupportedCase
-from rtstone.documents.run import Value
+from rtstone.documents.run import HARTSTONE, Value
 from rtstone.errors import UsageError, nearest, unknown
 from rtstone.inputs import capabilities as elsewhere
 from rtstone.inputs import toml
@@ -323,9 +323,17 @@ def _is_endless(asked: Asked, want: Wanted) -> bool:
 
 
 def _check_endless(asked: Asked, cases: Collection[Case]) -> None:
-    """Raise UsageError if there is more beside a case without an end."""
+    """Raise UsageError if there is more beside a case without an end.
+
+    An experiment of Hartstone has one: its last test.
+    """
     zero = asked.time is not None and DURATION.parse(asked.time) == 0
-    endless = [c for c in cases if (c.params.get("samples"), c.params.get("time")) == (0, 0)]
+    endless = [
+        case
+        for case in cases
+        if (case.params.get("samples"), case.params.get("time")) == (0, 0)
+        and (not case.bench.startswith(HARTSTONE) or case.bench == "hart.raw")
+    ]
     if zero and endless and len(cases) > 1:
         raise UsageError(
             f"--time 0 measures one case until it is stopped, and this run has {len(cases)} cases; "

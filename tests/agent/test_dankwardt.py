@@ -235,14 +235,14 @@ def test_the_token_visits_all_alike_and_the_method_is_lmbenchs(processes: int, s
     assert told["visits per process and run, fewest"] == 53
     assert told["visits per process and run, most"] == 53
     assert end["evidence"]["tasks"] == processes
-    # hop = (pass - overhead) / processes; the lowest mean of three runs is reported
-    hops = [(r["sum"] / r["n"] - r["overhead"]) / processes / r["hz"] * 1e9 for r in runs]
+    # The lowest mean of three runs is reported, less the least of what pipe and summing took.
+    hops = [r["sum"] / r["n"] / r["hz"] * 1e9 / processes for r in runs]  # and a clock reading
     assert all(r["batch"] == processes for r in runs)
-    assert told["lowest of 3"] == pytest.approx(min(hops), abs=2)
-    assert told["highest of 3"] == pytest.approx(max(hops), abs=2)
-    assert told["lowest: hop as timed"] - told["lowest: pipe and summing"] == pytest.approx(
-        told["lowest of 3"], abs=2
-    )
+    beside = told["pipe and summing, least of 6"]
+    assert told["lowest: hop as timed"] == pytest.approx(min(hops), abs=50)
+    assert told["lowest of 3"] == pytest.approx(told["lowest: hop as timed"] - beside, abs=2)
+    assert told["highest of 3"] - told["lowest of 3"] == pytest.approx(max(hops) - min(hops), abs=2)
+    assert 0 < beside * processes <= min(r["overhead"] / r["hz"] * 1e9 for r in runs) + 1
 
 
 def test_a_run_without_samples_is_not_the_lowest_of_three() -> None:

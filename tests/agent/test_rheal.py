@@ -32,7 +32,7 @@ def test_an_interrupt_is_a_call_and_a_reading_of_the_clock() -> None:
 
 
 def test_the_classic_form_is_net_already() -> None:
-    found = result("rheal.il form=classic loops=30", agent=STUB)
+    found = result("rheal.il form=classic loops=30 measurements=1", agent=STUB)
     tick = 1e9 / found["hz"]
     assert (found["min"] * tick, found["n"], found["overhead"]) == (1000, 1, 0)
     assert figures(found) == {"stamp overhead, subtracted": 20, "requests served": 30}
@@ -40,7 +40,9 @@ def test_the_classic_form_is_net_already() -> None:
 
 def test_the_classic_form_tells_fractions_of_a_tick() -> None:
     # One of 8 requests falls into the last 5 ns of a stall: 0.625 ns in the mean.
-    (found,), _ = case("rheal.il form=classic loops=8", "50082345", "1000", agent=STUB)
+    (found,), _ = case(
+        "rheal.il form=classic loops=8 measurements=1", "50082345", "1000", agent=STUB
+    )
     assert figures(found)["requests served"] == 8
     assert found["sum"] * 1e9 / found["hz"] == pytest.approx(1000.625, abs=0.05)
 
@@ -118,7 +120,7 @@ FORMULAS = {
 @realtime
 @pytest.mark.parametrize("name", FORMULAS)
 def test_the_classic_value_is_what_its_parts_make(name: str) -> None:
-    results, end = case(f"rheal.{name} form=classic loops={N}")
+    results, end = case(f"rheal.{name} form=classic loops={N} measurements=1")
     if end["status"] == "unsupported":  # on a disturbed machine: no other value is reported instead
         assert end["reason"].startswith("n.e.: ")
         return
@@ -130,7 +132,7 @@ def test_the_classic_value_is_what_its_parts_make(name: str) -> None:
 
 @realtime
 def test_both_forms_of_the_message_latency_are_told() -> None:
-    told = figures(result(f"rheal.im form=classic loops={N}"))
+    told = figures(result(f"rheal.im form=classic loops={N} measurements=1"))
     each = (told["T_run"] - told["T_loop"]) / (N - 1)
     assert told["latency less T_recv"] == pytest.approx(each - told["T_recv"], abs=0.01)
     assert told["latency less rheal.ts"] == pytest.approx(each - told["rheal.ts"], abs=0.01)

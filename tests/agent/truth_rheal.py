@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.agent.speak import Json, figures, pick
-from tests.agent.truth import Agent, C, about, always, answers, result, truth
+from tests.agent.truth import Agent, C, about, always, answers, case_of, result, truth
 
 GIVE = C.sem_give + C.sem_wake
 WAIT = C.sem_take + C.sem_block
@@ -14,10 +14,21 @@ SENT = C.queue_send + C.queue_wake + C.switch + C.queue_receive
 
 
 def classic(found: Json, value: float) -> None:
-    """Return one loop difference, reported to about 0.1 ns; nothing is subtracted from it."""
-    assert (found["n"], found["overhead"]) == (1, 0)
+    """Check five loop differences, reported to about 0.1 ns; nothing is subtracted from them."""
+    assert (found["n"], found["overhead"]) == (5, 0)
     assert 0.05 < found["tick"] < 0.2
     assert found["min"] == found["max"] == pytest.approx(value, abs=float(found["tick"]))
+
+
+@truth("rheal.ts", "rheal.ss")
+def pauses_between_rounds_are_no_part_of_what_is_measured(agent: Agent) -> None:
+    """A round has 256 samples, so that a thousand take three whole ones and their pauses."""
+    for bench in ("rheal.ts", "rheal.ss"):
+        command = f"{bench} samples=1000 warmup=0"
+        paused = result(agent, f"{command} pause=17000000")
+        assert paused == result(agent, command)
+        end = pick(case_of(agent, f"{command} pause=17000000", *C.words()), "end")[0]
+        assert end["evidence"]["section_ns"] >= 2 * 17_000_000
 
 
 @truth("rheal.ts")

@@ -146,6 +146,18 @@ def interrupts_for_a_less_urgent_task(agent: Agent) -> None:
         assert found["tables"][0]["rows"][0][0] == verdict
 
 
+@truth("sync.irqthread")
+def blocks_that_vary_allow_no_verdict(agent: Agent) -> None:
+    """The system stalls for 2 ms in some blocks, and ten interrupts take microseconds."""
+    command = "sync.irqthread rate=1000 block=10000000 samples=2"
+    noisy = result(agent, command, per("add", 1000), "stall=5000000:2000000:25000000")
+    verdict = "none, blocks differ by more than interrupts add to them"
+    assert noisy["tables"][0]["rows"][0][0] == verdict
+    assert "share that delays the more urgent one" not in figures(noisy)
+    single = result(agent, command.replace("samples=2", "samples=1"), per("add", 1000))
+    assert single["tables"][0]["rows"][0][0] == "none, too few blocks"
+
+
 @truth("sync.rwlock.handover")
 def hand_over_to_a_writer(agent: Agent) -> None:
     found = result(agent, "sync.rwlock.handover samples=100")

@@ -74,6 +74,20 @@ def test_ctx_sync_counts_what_lies_below_zero(plan: Plan) -> None:
     assert (found.negative, found.min) == (1, -400)
 
 
+def test_ctx_sync_subtracts_a_median_that_a_disturbance_does_not_move(plan: Plan) -> None:
+    stalled = calls(n=5000, mean=1950.0, p50=150.0, ci95={"p50": (140.0, 170.0)})
+    (switch,) = switches(plan, stalled, trip())
+    assert (switch.status, switch.mean) == ("ok", 975)
+    both = (500 - 170, 1500 - 140)
+    assert (switch.ci95["p50"], [*switch.figures]) == (both, ["median of sync.test1, subtracted"])
+
+
+def test_ctx_sync_refuses_a_switch_that_takes_no_time(plan: Plan) -> None:
+    (switch,) = switches(plan, calls(mean=1250.0), trip())
+    assert (switch.status, switch.n) == ("incomplete", 0)
+    assert "half a round trip (1250 ns) is not longer than the calls alone" in str(switch.reason)
+
+
 def test_ctx_sync_takes_the_calls_of_the_same_load_and_configuration(plan: Plan) -> None:
     loaded = calls(load="heavy", mean=250.0)
     elsewhere = calls(params={"type": "unnamed", "config": "1cpu"}, mean=350.0)

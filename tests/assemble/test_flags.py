@@ -3,9 +3,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from rtstone.assemble.flags import BY_NAME, FLAGS, Seen, flags
-from rtstone.wire.records import Result
+from rtstone.wire.records import Rate, Result
 
 CLEAN: dict[str, Any] = {
     "sched": "fifo", "locked": True, "tasks": 1, "nivcsw": 0, "minflt": 0, "majflt": 0,
@@ -31,6 +32,37 @@ def seen(result: dict[str, Any], evidence: dict[str, Any], clock: str = "tsc") -
 
 def test_a_clean_result_has_no_flag() -> None:
     assert flags(seen({}, {})) == []
+
+
+def under(rates: list[Rate], section_ns: int, figures: tuple[tuple[str, float, str], ...]) -> Seen:
+    known = seen({"figures": figures}, {"section_ns": section_ns})
+    return known._replace(load=rates)
+
+
+def test_a_case_under_load_has_to_see_some_bursts_of_it() -> None:
+    rates = [Rate("cpu", "bursts", achieved=10.0, window_s=1.0, wanted=10.0)]
+    assert flags(under(rates, 499_999_999, ())) == ["brief_load"]
+    assert flags(under(rates, 500_000_000, ())) == flags(under([], 1, ())) == []
+
+
+def test_hartstone_may_starve_a_load_and_says_so() -> None:
+    starved = [Rate("cpu", "bursts", achieved=7.9, window_s=1.0, wanted=10.0)]
+    reached = (("breakdown utilisation", 60.0, "%"),)
+    assert flags(under(starved, 10**9, reached)) == ["load_starved"]
+    unbroken = (("no breakdown up to", 0.0, "%"),)
+    assert flags(under(starved, 10**9, unbroken)) == ["load_starved"]
+    assert flags(under(starved, 10**9, ())) == []  # its result is incomplete
+    enough = [structs.replace(starved[0], achieved=8.0)]
+    assert flags(under(enough, 10**9, reached)) == []
+
+
+def test_runs_of_one_case_differ_by_a_tenth_at_most() -> None:
+    def of(highest: float) -> list[str]:
+        return flags(
+            under([], 10**9, (("lowest of 3", 2.0, "ns"), ("highest of 3", highest, "ns")))
+        )
+
+    assert (of(2.2), of(2.21)) == ([], ["differing_runs"])
 
 
 def test_nothing_known_raises_no_flag() -> None:

@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
+
 import pytest
 
+from rtstone.inputs.model import find
 from tests.conftest import Cli
 from tests.models import differing, printed, simulate, title
 
@@ -14,6 +18,27 @@ COMPONENTS = {
     "rheal.ss": "semaphore shuffling",
     "rheal.db": "deadlock breaking",
 }
+
+
+def test_ph_1_shows_the_time_base(cli: Cli, tmp_path: Path) -> None:
+    """Sleeps end at ticks of 10 ms: releases that others have between them come late, and soon."""
+    text = find("sorix").path.read_text()
+    free = tmp_path / "free.toml"
+    free.write_text(text.replace('tick = "10ms"', 'tick = "0s"'))
+    reached = {}
+    for name in ("sorix", str(free)):
+        run = simulate(cli, name, "hart.PH.1", "-p", "duration=2s", "-p", "set=sei", "--time", "0")
+        figures = run.result("hart.PH.1")["figures"]
+        reached[name] = figures["breakdown utilisation"]["value"]
+        assert figures["raw speed"]["value"] == pytest.approx(5000, rel=0.01)  # kwi = 200 us
+    assert reached["sorix"] < reached[str(free)] / 2
+
+
+def test_systems_of_one_hardware_compute_at_one_speed() -> None:
+    speeds = {
+        tomllib.loads(find(name).path.read_text())["cost"]["kwi"]["amount"] for name in MODELS
+    }
+    assert speeds == {"200us"}
 
 
 @pytest.mark.parametrize("model", MODELS)

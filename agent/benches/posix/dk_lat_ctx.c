@@ -187,7 +187,7 @@ static void end_members(rts_case *c, const ring *r, unsigned before)
 /* ---- a run ----------------------------------------------------------------------------------- */
 
 typedef struct outcome {
-    double hop, overhead; /* ticks; `hop` includes pipe and summing */
+    double hop, overhead; /* ticks; `hop` includes pipe and summing, `overhead` is the lower one */
     uint64_t visits_least, visits_most, passes;
 } outcome;
 
@@ -223,6 +223,16 @@ static int run_ring(rts_case *c, ring *r, rts_rec *rec, const uint32_t *array)
     end_members(c, r, before);
     rts_end(c, rec);
     return err;
+}
+
+/* Measures pipe and summing once more, after a ring, by new pipes; -1: it could not. */
+static double pipe_and_sum_again(ring *r, const uint32_t *array)
+{
+    if (open_pipes(r))
+        return -1;
+    double ticks = pipe_and_sum(r, array);
+    close_pipes(r, -1, -1);
+    return ticks;
 }
 
 static ring *new_ring(rts_case *c)
@@ -265,7 +275,11 @@ static int run_once(rts_case *c, unsigned k, outcome *o)
         return rts_failed(c, "the pipes do not carry the token");
     }
     err = run_ring(c, r, rec, array);
+    double again = err ? -1 : pipe_and_sum_again(r, array);
     free(array);
+    if (!err && again < 0)
+        return rts_failed(c, "the pipes do not carry the token");
+    o->overhead = again < o->overhead ? again : o->overhead;
     count_visits(o, r, rec);
     if (!err && !rec->hist.n) /* without samples its mean would be taken for the lowest */
         return rts_failed(c, "%s ended before it had a sample: give it more time", name);
@@ -278,22 +292,27 @@ static int run_lat_ctx(rts_case *c)
 {
     const ring_params *p = rts_params(c);
     outcome o[RUNS] = {{0}}, *low = o, *high = o;
+    double overhead = 0;
     bool equal = true;
     c->batch = (unsigned)p->processes; /* hops per sample */
     signal(SIGPIPE, SIG_IGN);          /* in a broken ring the calls return the error */
     for (unsigned k = 0; k < RUNS; k++) {
         if (run_once(c, k, &o[k]))
             return -1;
-        low = o[k].hop - o[k].overhead < low->hop - low->overhead ? &o[k] : low;
-        high = o[k].hop - o[k].overhead > high->hop - high->overhead ? &o[k] : high;
+        low = o[k].hop < low->hop ? &o[k] : low;
+        high = o[k].hop > high->hop ? &o[k] : high;
+        overhead = !k || o[k].overhead < overhead ? o[k].overhead : overhead;
         equal = equal && o[k].visits_least == o[k].passes && o[k].visits_most == o[k].passes;
     }
+    /* Interference lengthens what is subtracted, too: each run with its own would favour that. */
+    if (low->hop <= overhead)
+        return rts_failed(c, "a hop was as short as pipe and summing alone: both were disturbed");
     /* Per hop, in ns; the host shows instructions if the clock counts those. */
     double ns = 1e9 / (double)rts_the_clock.hz;
-    rts_figure_add(c, "lowest of 3", (low->hop - low->overhead) * ns, "ns");
-    rts_figure_add(c, "highest of 3", (high->hop - high->overhead) * ns, "ns");
+    rts_figure_add(c, "lowest of 3", (low->hop - overhead) * ns, "ns");
+    rts_figure_add(c, "highest of 3", (high->hop - overhead) * ns, "ns");
     rts_figure_add(c, "lowest: hop as timed", low->hop * ns, "ns");
-    rts_figure_add(c, "lowest: pipe and summing", low->overhead * ns, "ns");
+    rts_figure_add(c, "pipe and summing, least of 6", overhead * ns, "ns");
     rts_count_add(c, "visits per process and run, fewest", low->visits_least, "visits");
     rts_count_add(c, "visits per process and run, most", low->visits_most, "visits");
     return equal ? 0 : rts_failed(c, "the token did not come to every process equally often");
@@ -313,7 +332,9 @@ static const rts_bench benches[] = {
          "A token circulates through a ring of processes by pipes; each process sums its own array "
          "before it passes the token on. A sample is one hop minus the cost of pipe and summing in "
          "a single process, whose array is hot in the cache; refilling the cache counts as part of "
-         "the switch. Three runs, each with new processes; lmbench takes the lowest mean."),
+         "the switch. Three runs, each with new processes; lmbench takes the lowest mean. Pipe and "
+         "summing are measured before and after each run, and the least of all is subtracted from "
+         "the means; a sample has what was measured before its run subtracted."),
      .params = ring_param,
      .needs = RTS_CAP_POSIX | RTS_CAP_PROCESS,
      .traits = RTS_OWN_SERIES | RTS_ONE_CPU,
