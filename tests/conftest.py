@@ -21,6 +21,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import pytest
+from hypothesis import settings
 from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
 from rtstone.cli.main import _status
@@ -32,6 +33,8 @@ from tests.played import Played
 
 FAKE = Path(__file__).parent / "fake_agent.py"
 MACHINE = "machine"
+settings.register_profile("any machine", deadline=None)  # a busy one takes its time
+settings.load_profile("any machine")
 LOCKS = Path(__file__).parents[1] / "build" / "locks"  # where no other user can plant anything
 LONGEST_FIRST = (MACHINE, "lab", "waits", "simulation")  # marks; what has none comes last
 
