@@ -1,4 +1,7 @@
-/* A case begins only after its watchdog has started, however long the agent takes to start it. */
+/*
+ * A case begins only after its watchdog has started, however long the agent takes to start it; and
+ * the watchdog, which is above the case's tasks, does not run while the agent can look itself.
+ */
 #include <pthread.h>
 #include <string.h>
 #include <time.h>
@@ -6,15 +9,19 @@
 
 #include "check.h"
 #include "port.h"
+#include "posix.h"
 
 static struct shared {
     rts_job job;
     rts_cpuset cpus;
     volatile bool watched, ran, ran_unwatched;
+    volatile uint64_t beat;
+    volatile bool put_off; /* the agent has put off the watchdog's timer */
+    volatile bool looked;  /* the watchdog itself has */
 } *shared;
 
 static pid_t agent;
-static bool refuse;
+static bool refuse, slow; /* what happens to the watchdog's start */
 
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
                           void *arg);
@@ -27,7 +34,7 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(
                           void *arg)
 {
     bool watchdog = getpid() == agent;
-    if (watchdog)
+    if (watchdog && slow)
         nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
     if (watchdog && refuse)
         return EAGAIN;
@@ -37,6 +44,77 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(
     return err;
 }
 
+static bool is_agent(void)
+{
+    return gettid() == agent;
+}
+
+int __real_timer_settime(timer_t timer, int flags, const struct itimerspec *when,
+                         struct itimerspec *was);
+/* NOLINTNEXTLINE(misc-use-internal-linkage): the linker makes other files call it */
+int __wrap_timer_settime(timer_t timer, int flags, const struct itimerspec *when,
+                         struct itimerspec *was);
+
+int __wrap_timer_settime(timer_t timer, int flags, const struct itimerspec *when,
+                         struct itimerspec *was)
+{
+    if (is_agent())
+        shared->put_off = true;
+    return __real_timer_settime(timer, flags, when, was);
+}
+
+/* NOLINTNEXTLINE(misc-use-internal-linkage): the linker makes other files call it */
+uint64_t __wrap_rts_job_heartbeat(const rts_job *job);
+
+uint64_t __wrap_rts_job_heartbeat(const rts_job *job)
+{
+    (void)job;
+    if (!is_agent())
+        shared->looked = true;
+    return shared->beat;
+}
+
+static void pass_ms(unsigned ms)
+{
+    nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000L}, NULL);
+}
+
+/* Makes progress until this has come about, for 10 s at most. */
+static void work_until(const volatile bool *event)
+{
+    for (int i = 0; i < 10000 && !*event; i++) {
+        shared->beat++;
+        pass_ms(1);
+    }
+}
+
+static void run_until_put_off(rts_job *job)
+{
+    (void)job;
+    work_until(&shared->put_off);
+}
+
+static void run_until_looked(rts_job *job)
+{
+    (void)job;
+    work_until(&shared->looked);
+}
+
+static void run_hung(rts_job *job)
+{
+    (void)job;
+    for (;;)
+        pass_ms(1000);
+}
+
+/* Pauses for longer than its first patience. */
+static void run_patiently(rts_job *job)
+{
+    job->patience_ns = 20 * RTS_TIME_HZ;
+    pass_ms(500);
+    shared->ran = true;
+}
+
 static void run(rts_job *job)
 {
     (void)job;
@@ -44,23 +122,33 @@ static void run(rts_job *job)
     shared->ran_unwatched = !shared->watched;
 }
 
-static int isolate(char *why, size_t size)
+/* `look_ms`: after which the agent looks, whatever happens. */
+static int isolate_with(void (*body)(rts_job *), unsigned patience_ms, unsigned look_ms, char *why,
+                        size_t size)
 {
     memset(shared, 0, sizeof *shared);
     agent = getpid();
-    shared->job.run = run;
+    shared->job.run = body;
     shared->job.cpu = rts_port_default_cpu();
     shared->job.prio = 50;
-    shared->job.patience_ns = 20 * RTS_TIME_HZ;
+    shared->job.patience_ns = patience_ms * (RTS_TIME_HZ / 1000);
+    shared->job.progress_ms = look_ms;
     shared->job.cpus = &shared->cpus;
     rts_cpuset_add(&shared->cpus, (unsigned)shared->job.cpu);
     return rts_port_isolate(&shared->job, why, size);
 }
 
+static int isolate(char *why, size_t size)
+{
+    return isolate_with(run, 20000, 0, why, size);
+}
+
 static void test_it_waits_for_its_watchdog(void)
 {
     char why[RTS_REASON] = "";
+    slow = true;
     CHECK_EQ(isolate(why, sizeof why), 0);
+    slow = false;
     CHECK_STR(why, "");
     CHECK(shared->ran);
     CHECK(!shared->ran_unwatched);
@@ -75,10 +163,44 @@ static void test_it_does_not_begin_without_one(void)
     CHECK(!shared->ran);
 }
 
+static void test_the_agent_looks_for_the_watchdog(void)
+{
+    char why[RTS_REASON] = "";
+    CHECK_EQ(isolate_with(run_until_put_off, 20000, 10, why, sizeof why), 0);
+    CHECK(shared->put_off);
+    CHECK(!shared->looked);
+}
+
+static void test_the_watchdog_looks_if_the_agent_cannot(void)
+{
+    char why[RTS_REASON] = "";
+    CHECK_EQ(isolate_with(run_until_looked, 300, 60000, why, sizeof why), 0);
+    CHECK_STR(why, "");
+    CHECK(shared->looked);
+}
+
+static void test_what_is_hung_is_killed(void)
+{
+    char why[RTS_REASON] = "";
+    CHECK_EQ(isolate_with(run_hung, 50, 60000, why, sizeof why), -1);
+    CHECK_STR(why, "it made no progress for 0 s");
+}
+
+static void test_a_bench_may_change_its_patience(void)
+{
+    char why[RTS_REASON] = "";
+    CHECK_EQ(isolate_with(run_patiently, 300, 60000, why, sizeof why), 0);
+    CHECK_STR(why, "");
+    CHECK(shared->ran);
+}
+
 static void prepare(void)
 {
+    posix_set_signals(); /* so that the end of a case wakes the agent */
     shared = rts_port_shared(sizeof *shared);
     CHECK(shared);
 }
 
-TESTS(prepare, test_it_waits_for_its_watchdog, test_it_does_not_begin_without_one)
+TESTS(prepare, test_it_waits_for_its_watchdog, test_the_agent_looks_for_the_watchdog,
+      test_the_watchdog_looks_if_the_agent_cannot, test_what_is_hung_is_killed,
+      test_a_bench_may_change_its_patience, test_it_does_not_begin_without_one)

@@ -134,6 +134,7 @@ void posix_set_signals(void)
     sigaddset(&blocked, SIGCHLD);
     sigprocmask(SIG_BLOCK, &blocked, &waiting_mask);
     sigdelset(&waiting_mask, SIGCHLD);
+    sigaddset(&waiting_mask, POSIX_WATCHDOG_SIGNAL);
 }
 
 bool posix_await_child(int timeout_ms)

@@ -3,6 +3,7 @@
  * or the memory map, and any crash, ends with it, and it can be killed with everything it started.
  */
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -87,11 +88,21 @@ static void run_child(rts_job *job)
 
 /* ---- the watchdog: priority above every measuring task ------------------------------------- */
 
+/*
+ * It has to be above what it watches, so a look of its own delays the case's tasks. The parent
+ * therefore looks for it, at ordinary priority, and puts off the timer that wakes it: it runs only
+ * if the case has kept the parent from the CPU for as long as the patience lasts, or is hung.
+ */
 typedef struct watch {
     const rts_job *job;
     pid_t child;
-    sem_t over, ready;
-    int err; /* it is not above the case's tasks */
+    sem_t ready;
+    pthread_t thread;
+    timer_t timer;
+    _Atomic uint64_t beat;  /* the heartbeat at which progress was last seen... */
+    _Atomic rts_tick since; /* ...and when */
+    atomic_bool over;
+    int err; /* it is not above the case's tasks, or has no timer */
     bool hung;
 } watch;
 
@@ -107,34 +118,77 @@ static int rise_above(const rts_job *job)
     return rts_task_set_own_deadline(RTS_TIME_HZ / 1000, RTS_TIME_HZ / 10);
 }
 
-static void *watchdog(void *arg)
+static void set_timer(watch *w, rts_tick time)
 {
-    watch *w = arg;
-    w->err = rise_above(w->job);
-    sem_post(&w->ready);
-    if (w->err)
-        return NULL;
-    uint64_t last = rts_job_heartbeat(w->job);
-    rts_tick since = rts_time();
-    for (;;) {
-        const struct timespec until = posix_timespec(rts_time() + RTS_TIME_HZ);
-        if (!sem_clockwait(&w->over, CLOCK_MONOTONIC, &until))
-            return NULL;
-        uint64_t beat = rts_job_heartbeat(w->job);
-        if (beat != last) {
-            last = beat;
-            since = rts_time();
-        } else if (rts_time() - since > w->job->patience_ns) {
+    const struct itimerspec when = {.it_value = posix_timespec(time)};
+    timer_settime(w->timer, TIMER_ABSTIME, &when, NULL);
+}
+
+/*
+ * Returns whether there was progress since the last look, and puts off the timer if so. The timer
+ * comes first: where the watchdog preempts the parent, it has to see this progress itself.
+ */
+static bool look(watch *w)
+{
+    uint64_t beat = rts_job_heartbeat(w->job);
+    if (beat == w->beat)
+        return false;
+    rts_tick now = rts_time();
+    set_timer(w, now + w->job->patience_ns);
+    w->since = now;
+    w->beat = beat;
+    return true;
+}
+
+static int start_timer(watch *w)
+{
+    struct sigevent event = {.sigev_signo = POSIX_WATCHDOG_SIGNAL};
+    posix_to_this_thread(&event);
+    if (timer_create(CLOCK_MONOTONIC, &event, &w->timer))
+        return -errno;
+    w->since = rts_time();
+    set_timer(w, w->since + w->job->patience_ns);
+    return 0;
+}
+
+static void watch_case(watch *w, const sigset_t *wake)
+{
+    int signal;
+    while (!sigwait(wake, &signal) && !w->over) {
+        if (look(w))
+            continue;
+        rts_tick end = w->since + w->job->patience_ns; /* a bench may change its patience */
+        if (rts_time() >= end) {
             w->hung = true;
             kill(-w->child, SIGKILL);
-            return NULL;
+            return;
         }
+        set_timer(w, end);
     }
 }
 
-static bool start_watchdog(watch *w, pthread_t *thread)
+static void *watchdog(void *arg)
+{
+    watch *w = arg;
+    sigset_t wake;
+    sigemptyset(&wake);
+    sigaddset(&wake, POSIX_WATCHDOG_SIGNAL);
+    w->err = rise_above(w->job);
+    if (!w->err)
+        w->err = start_timer(w);
+    bool ready = !w->err;
+    sem_post(&w->ready);
+    if (ready) {
+        watch_case(w, &wake);
+        timer_delete(w->timer);
+    }
+    return NULL;
+}
+
+static bool start_watchdog(watch *w)
 {
     pthread_attr_t attr;
+    sigset_t wake;
     struct sched_param param = {.sched_priority = sched_get_priority_max(SCHED_FIFO)};
     pthread_attr_init(&attr);
     if (posix_may_realtime()) {
@@ -142,17 +196,26 @@ static bool start_watchdog(watch *w, pthread_t *thread)
         pthread_attr_setschedpolicy(&attr, SCHED_FIFO);
         pthread_attr_setschedparam(&attr, &param);
     }
-    sem_init(&w->over, 0, 0);
     sem_init(&w->ready, 0, 0);
-    int err = pthread_create(thread, &attr, watchdog, w);
+    sigemptyset(&wake);
+    sigaddset(&wake, POSIX_WATCHDOG_SIGNAL);
+    pthread_sigmask(SIG_BLOCK, &wake, NULL); /* the thread inherits this */
+    int err = pthread_create(&w->thread, &attr, watchdog, w);
     pthread_attr_destroy(&attr);
     if (err)
         return false;
     while (sem_wait(&w->ready))
         ;
     if (w->err)
-        pthread_join(*thread, NULL);
+        pthread_join(w->thread, NULL);
     return !w->err;
+}
+
+static void end_watchdog(watch *w)
+{
+    w->over = true;
+    pthread_kill(w->thread, POSIX_WATCHDOG_SIGNAL);
+    pthread_join(w->thread, NULL);
 }
 
 /* ---- the parent: waits, watches, and can be asked to stop ---------------------------------- */
@@ -173,8 +236,9 @@ static int patience_ms(const rts_job *job)
  * Waits for the child to end. Passes on a request to stop, and kills the child if it does not
  * comply. Returns -1 if the child was lost.
  */
-static int await(rts_job *job, pid_t child)
+static int await(rts_job *job, watch *w)
 {
+    pid_t child = w->child;
     rts_tick kill_at = UINT64_MAX, told_at = rts_time();
     int status;
     for (;;) {
@@ -188,6 +252,7 @@ static int await(rts_job *job, pid_t child)
             job->stop_asked = true;
             kill_at = rts_time() + STOP_GRACE_NS;
         }
+        look(w);
         unsigned look_ms = posix_watch_case(job);
         if (rts_time() > kill_at) {
             kill(-child, SIGKILL);
@@ -249,7 +314,6 @@ static pid_t start_child(rts_job *job, int *go)
 
 int rts_port_isolate(rts_job *job, char *why, size_t size)
 {
-    pthread_t thread;
     int go;
     job->evidence.shared = !posix_leave_cpus(job);
     posix_others_start();
@@ -259,7 +323,7 @@ int rts_port_isolate(rts_job *job, char *why, size_t size)
         return -1;
     }
     posix_watch_begin(job);
-    bool watched = start_watchdog(&w, &thread);
+    bool watched = start_watchdog(&w);
     if (!watched || write(go, "g", 1) != 1)
         kill(-w.child, SIGKILL); /* real-time tasks must not run without a watchdog above them */
     close(go);
@@ -269,10 +333,9 @@ int rts_port_isolate(rts_job *job, char *why, size_t size)
                  w.err ? ", with the CPU and priority that it is given; use prio=98" : "");
         return -1;
     }
-    int status = await(job, w.child);
+    int status = await(job, &w);
     kill(-w.child, SIGKILL); /* tasks that are processes and did not end */
-    sem_post(&w.over);
-    pthread_join(thread, NULL);
+    end_watchdog(&w);
     posix_watch_end(job);
     job->evidence.others = posix_others_at_work();
     posix_case_over();

@@ -52,6 +52,9 @@ bool posix_may_be_cold(void);
 /* Returns whether nothing reads the agent's records any more. */
 bool posix_unheard(void);
 
+/* Wakes a case's watchdog: blocked in the agent from the first case on, never handled. */
+#define POSIX_WATCHDOG_SIGNAL (SIGRTMAX - 1)
+
 /* Makes SIGTERM, SIGINT and SIGHUP ask the agent to stop, and SIGCHLD available for waiting. */
 void posix_set_signals(void);
 
