@@ -206,6 +206,19 @@ def source_archive(package: str, codename: str, work: Path) -> Path:
     return archive
 
 
+def programs(packages: Sequence[str], arch: str, codename: str, work: Path) -> Path:
+    """Fetch packages of programs and unpack them below `work`; return where.
+
+    `arch` is Debian's name of the architecture.  Raises TargetError if that is impossible here.
+    """
+    options = _private_root(work, arch, _archives(packages[0], codename))
+    _run(["apt-get", *options, "-q", "update"])
+    _run(["apt-get", *options, "-q", "download", *packages], cwd=work)
+    for archive in sorted(work.glob("*.deb")):
+        _run(["dpkg-deb", "--extract", str(archive), str(work / "root")])
+    return work / "root"
+
+
 def packaging(source: str, codename: str, work: Path) -> tuple[Path, str]:
     """Fetch what Debian adds to a source package into `work`; return archive and version.
 

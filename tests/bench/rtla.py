@@ -43,18 +43,6 @@ exec /agent
 """
 
 
-def fetched(work: Path) -> Path:
-    """Fetch rtla and what it needs, of the release that the kernel is of; return where it is."""
-    told = fetch._run(["apt-get", "indextargets", "--format", fetch.FORMAT, "Created-By: Packages"])
-    options = fetch._private_root(work, "amd64", fetch.sources(told, "trixie"))
-    fetch._run(["apt-get", *options, "-q", "update"])
-    fetch._run(["apt-get", *options, "-q", "download", *PACKAGES], cwd=work)
-    root = work / "root"
-    for package in work.glob("*.deb"):
-        subprocess.run(["dpkg-deb", "--extract", package, root], check=True)
-    return root
-
-
 def disk(work: Path) -> bytes:
     """Return an ext4: its journal's thread is what has a module's function on its stack."""
     image, tool = work / "disk", images.mke2fs()
@@ -109,7 +97,8 @@ def by_rtstone(run: Path) -> tuple[str, float]:
 def main() -> int:
     with TemporaryDirectory() as name:
         work = Path(name)
-        root, disk_image = fetched(work), disk(work)
+        # Of the release that the kernel is of.
+        root, disk_image = fetch.programs(PACKAGES, "amd64", "trixie", work), disk(work)
         images.linux = lambda kernel, script: guest(root, disk_image, kernel, script)
         run = work / "run"
         try:
