@@ -16,6 +16,7 @@ from tests.agent.speak import AGENT, BUILD
 
 # The procedures, and the source file of each.
 PROCEDURES = {"run_try_free": "sem", "run_yield": "ctx", "read_pairs": "clk"}
+SOURCES = {**PROCEDURES, "wake_up_periodically": "dk_periodic"}
 
 
 class Machine(NamedTuple):
@@ -66,7 +67,7 @@ def instructions(machine: Machine, name: str) -> list[str]:
     """Return the instructions of a procedure, with the names of the functions it calls."""
     path = machine.path
     if path.is_dir():
-        path = path / f"{PROCEDURES[name]}.c.o"
+        path = path / f"{SOURCES[name]}.c.o"
     if not path.exists() or not shutil.which(machine.objdump):
         pytest.skip(f"needs {path.name} and {machine.objdump}")
     done = subprocess.run(
@@ -107,3 +108,17 @@ def test_between_two_stamps_lies_the_call_and_nothing_else(which: str, name: str
     assert not [i for i in own if re.search(machine.leave, i)], between
     assert not [i for i in own if re.search(machine.load, i)], between
     assert len(own) <= 12, between
+
+
+@pytest.mark.parametrize("which", ["x86-64", "aarch64", "armv7", "riscv64"])
+def test_the_time_is_read_as_soon_as_a_sleep_returns(which: str) -> None:
+    """After clock_nanosleep() comes nothing but the test for EINTR, and clock_gettime()."""
+    machine = MACHINES[which]
+    found = instructions(machine, "wake_up_periodically")
+    slept = [i for i, text in enumerate(found) if "clock_nanosleep" in text]
+    assert len(slept) == 2  # by either clock
+    for start in slept:
+        after = itertools.takewhile(lambda text: "clock_gettime" not in text, found[start + 1 :])
+        between = list(after)
+        assert len(between) <= 6, between
+        assert len([i for i in between if re.search(machine.leave, i)]) == 1, between

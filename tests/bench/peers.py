@@ -2,6 +2,9 @@
 
 Absolute times depend on the machine and the moment; a ratio of interleaved runs (ABBA) does not.
 A tool that is not installed is reported.
+
+`python -m tests.bench.peers --lab [GUEST ...]`: cyclictest and dk.periodic in guests of the lab
+(peers_lab.py), where there is no noise: exits with 1 if dk.periodic takes more.
 """
 
 from __future__ import annotations
@@ -17,6 +20,8 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
+
+from tests.bench import peers_lab
 
 ROUNDS = 8  # ABBA pairs; an even number
 CPU = max(os.sched_getaffinity(0))
@@ -137,4 +142,6 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["--lab"]:
+        sys.exit(peers_lab.main(sys.argv[2:] or peers_lab.GUESTS))
     sys.exit(main())
