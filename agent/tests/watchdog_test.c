@@ -22,6 +22,8 @@ static struct shared {
 
 static pid_t agent;
 static bool refuse, slow; /* what happens to the watchdog's start */
+static bool crowded;      /* the agent cannot leave the case's CPU */
+static unsigned looks;    /* of the agent */
 
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
                           void *arg);
@@ -69,9 +71,20 @@ uint64_t __wrap_rts_job_heartbeat(const rts_job *job);
 uint64_t __wrap_rts_job_heartbeat(const rts_job *job)
 {
     (void)job;
-    if (!is_agent())
+    if (is_agent())
+        looks++;
+    else
         shared->looked = true;
     return shared->beat;
+}
+
+bool __real_posix_leave_cpus(const rts_job *job);
+/* NOLINTNEXTLINE(misc-use-internal-linkage): the linker makes other files call it */
+bool __wrap_posix_leave_cpus(const rts_job *job);
+
+bool __wrap_posix_leave_cpus(const rts_job *job)
+{
+    return !crowded && __real_posix_leave_cpus(job);
 }
 
 static void pass_ms(unsigned ms)
@@ -92,6 +105,12 @@ static void run_until_put_off(rts_job *job)
 {
     (void)job;
     work_until(&shared->put_off);
+}
+
+static void run_for_a_while(rts_job *job)
+{
+    (void)job;
+    pass_ms(200);
 }
 
 static void run_until_looked(rts_job *job)
@@ -166,9 +185,20 @@ static void test_it_does_not_begin_without_one(void)
 static void test_the_agent_looks_for_the_watchdog(void)
 {
     char why[RTS_REASON] = "";
-    CHECK_EQ(isolate_with(run_until_put_off, 20000, 10, why, sizeof why), 0);
+    CHECK_EQ(isolate_with(run_until_put_off, 4000, 10, why, sizeof why), 0);
     CHECK(shared->put_off);
     CHECK(!shared->looked);
+}
+
+/* Neither for progress, which is not sent then, nor for anything else. */
+static void test_the_agent_does_not_wake_up_on_the_cpu_of_a_case(void)
+{
+    char why[RTS_REASON] = "";
+    crowded = true;
+    looks = 0;
+    CHECK_EQ(isolate_with(run_for_a_while, 20000, 10, why, sizeof why), 0);
+    crowded = false;
+    CHECK(looks <= 3);
 }
 
 static void test_the_watchdog_looks_if_the_agent_cannot(void)
@@ -202,5 +232,6 @@ static void prepare(void)
 }
 
 TESTS(prepare, test_it_waits_for_its_watchdog, test_the_agent_looks_for_the_watchdog,
+      test_the_agent_does_not_wake_up_on_the_cpu_of_a_case,
       test_the_watchdog_looks_if_the_agent_cannot, test_what_is_hung_is_killed,
       test_a_bench_may_change_its_patience, test_it_does_not_begin_without_one)

@@ -146,8 +146,8 @@ def _fetch(arch: str, place: Path) -> None:
 
 def _sources(root: Path, arch: str) -> Iterator[tuple[str, Path]]:
     """Yield each path in the guest, and the unpacked file that is there."""
-    for source, path in PROGRAMS.items():
-        yield path, root / source
+    for program, path in PROGRAMS.items():
+        yield path, root / program
     folder = f"{arch}-linux-gnu"
     for name in LIBRARIES:
         (source,) = {

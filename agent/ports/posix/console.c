@@ -137,10 +137,20 @@ void posix_set_signals(void)
     sigaddset(&waiting_mask, POSIX_WATCHDOG_SIGNAL);
 }
 
-bool posix_await_child(int timeout_ms)
+/* A request to stop is pending until pselect(), or it could come just before it and end no wait. */
+bool posix_await_child(int timeout_ms, bool stopping)
 {
     bool listen = rts_host_listens() && in.read == in.n && !in.ended;
-    return await_input(listen, (uint64_t)timeout_ms * 1000000) != 0;
+    sigset_t stops, before;
+    sigemptyset(&stops);
+    sigaddset(&stops, SIGTERM);
+    sigaddset(&stops, SIGINT);
+    sigaddset(&stops, SIGHUP);
+    sigaddset(&stops, SIGALRM);
+    sigprocmask(SIG_BLOCK, &stops, &before);
+    bool woken = (stopped && !stopping) || await_input(listen, (uint64_t)timeout_ms * 1000000);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return woken;
 }
 
 /* ---- the lease --------------------------------------------------------------------------- */

@@ -222,14 +222,20 @@ static void end_watchdog(watch *w)
 
 #define STOP_GRACE_NS UINT64_C(2500000000)
 
+static bool sends_progress(const rts_job *job)
+{
+    return job->progress_ms && !job->evidence.shared;
+}
+
 /*
- * Returns how long to wait for a signal, so that a stop need not wait for a rare progress record.
+ * Returns how long to wait for a signal or a command: on the CPU that is measured each end of a
+ * wait disturbs, so it is no shorter than the watchdog needs.
  */
-static int patience_ms(const rts_job *job)
+static int wait_ms(const rts_job *job)
 {
     if (job->stop_asked)
         return 100;
-    return job->progress_ms ? (int)job->progress_ms : 1000;
+    return sends_progress(job) ? (int)job->progress_ms : (int)(job->patience_ns / 2000000);
 }
 
 /*
@@ -258,11 +264,11 @@ static int await(rts_job *job, watch *w)
             kill(-child, SIGKILL);
             kill_at = UINT64_MAX;
         }
-        int wait_ms = patience_ms(job);
-        if (look_ms && (int)look_ms < wait_ms)
-            wait_ms = (int)look_ms;
-        bool quiet = !posix_await_child(wait_ms);
-        if (quiet && job->progress_ms && !job->evidence.shared &&
+        int ms = wait_ms(job);
+        if (look_ms && (int)look_ms < ms)
+            ms = (int)look_ms;
+        bool quiet = !posix_await_child(ms, job->stop_asked);
+        if (quiet && sends_progress(job) &&
             rts_time() - told_at >= job->progress_ms * (RTS_TIME_HZ / 1000)) {
             told_at = rts_time();
             rts_job_progress(job);

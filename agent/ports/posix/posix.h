@@ -58,8 +58,11 @@ bool posix_unheard(void);
 /* Makes SIGTERM, SIGINT and SIGHUP ask the agent to stop, and SIGCHLD available for waiting. */
 void posix_set_signals(void);
 
-/* Waits for a child to end, a signal, or awaited input; returns false after the timeout. */
-bool posix_await_child(int timeout_ms);
+/*
+ * Waits for a child to end, a signal, or awaited input; returns false after the timeout. Does not
+ * wait if the agent was asked to stop, unless `stopping`: it is known.
+ */
+bool posix_await_child(int timeout_ms, bool stopping);
 
 /*
  * Describes how a child ended, from its status as returned by waitpid(); -1: it was lost, and errno
