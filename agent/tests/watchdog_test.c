@@ -23,6 +23,7 @@ static struct shared {
 static pid_t agent;
 static bool refuse, slow; /* what happens to the watchdog's start */
 static bool crowded;      /* the agent cannot leave the case's CPU */
+static bool blind;        /* the agent sees no progress, as if it never had a CPU */
 static unsigned looks;    /* of the agent */
 
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
@@ -75,7 +76,7 @@ uint64_t __wrap_rts_job_heartbeat(const rts_job *job)
         looks++;
     else
         shared->looked = true;
-    return shared->beat;
+    return is_agent() && blind ? 0 : shared->beat;
 }
 
 bool __real_posix_leave_cpus(const rts_job *job);
@@ -204,7 +205,9 @@ static void test_the_agent_does_not_wake_up_on_the_cpu_of_a_case(void)
 static void test_the_watchdog_looks_if_the_agent_cannot(void)
 {
     char why[RTS_REASON] = "";
+    blind = true;
     CHECK_EQ(isolate_with(run_until_looked, 300, 60000, why, sizeof why), 0);
+    blind = false;
     CHECK_STR(why, "");
     CHECK(shared->looked);
 }
