@@ -93,9 +93,9 @@ static rts_tick least(const shortest *s)
     return s->half[0] < s->half[1] ? s->half[0] : s->half[1];
 }
 
-static double spread(const shortest *s)
+static int64_t spread(const shortest *s)
 {
-    double more = (double)s->half[0] - (double)s->half[1];
+    int64_t more = (int64_t)(s->half[0] - s->half[1]);
     return more < 0 ? -more : more;
 }
 
@@ -114,11 +114,12 @@ static double requests_in(const rivalry *v, rts_tick block)
     return (double)(uint64_t)((double)block / (double)rts_the_clock.hz * v->source.hz);
 }
 
-static const char *verdict_at(double share)
+/* Returns the verdict if `own` of `all` delays the more urgent task; all > 0. */
+static const char *verdict_at(int64_t own, int64_t all)
 {
-    return share >= 0.75  ? "served ahead of the more urgent task"
-           : share > 0.25 ? "served ahead of it in part"
-                          : "left to the less urgent task";
+    return 4 * own >= 3 * all ? "served ahead of the more urgent task"
+           : 4 * own > all    ? "served ahead of it in part"
+                              : "left to the less urgent task";
 }
 
 /*
@@ -131,18 +132,19 @@ static void report(rts_case *c, const rivalry *v, const shortest *alone, const s
     const char *verdict = "none, too few blocks";
     rts_figure_add(c, "shortest without interrupts", rts_clock_ns((double)least(alone)), "ns");
     if (alone->n > 1 && below->n > 1 && urgent->n > 1) {
-        double own = (double)least(urgent) - (double)least(alone);
-        double all = (double)least(below) - (double)least(alone);
-        double off_own = spread(alone) + spread(urgent), off_all = spread(alone) + spread(below);
-        double low = (own - off_own) / (all + off_all), high = (own + off_own) / (all - off_all);
+        int64_t own = (int64_t)(least(urgent) - least(alone));
+        int64_t all = (int64_t)(least(below) - least(alone));
+        int64_t off_own = spread(alone) + spread(urgent), off_all = spread(alone) + spread(below);
         rts_figure_add(c, "delay by each interrupt",
-                       rts_clock_ns(own / requests_in(v, least(urgent))), "ns");
+                       rts_clock_ns((double)own / requests_in(v, least(urgent))), "ns");
         rts_figure_add(c, "the same of a task that is less urgent still",
-                       rts_clock_ns(all / requests_in(v, least(below))), "ns");
+                       rts_clock_ns((double)all / requests_in(v, least(below))), "ns");
         verdict = "none, blocks differ by more than interrupts add to them";
-        if (all > off_all && verdict_at(low) == verdict_at(high)) {
-            rts_figure_add(c, "share that delays the more urgent one", 100 * own / all, "%");
-            verdict = verdict_at(low);
+        if (all > off_all && verdict_at(own - off_own, all + off_all) ==
+                                 verdict_at(own + off_own, all - off_all)) {
+            rts_figure_add(c, "share that delays the more urgent one",
+                           100 * (double)own / (double)all, "%");
+            verdict = verdict_at(own, all);
         }
     }
     rts_count_add(c, "served within H's block", intruded, "samples");

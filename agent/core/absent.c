@@ -38,13 +38,6 @@ DEFAULT uint64_t rts_port_time_resolution_ns(void)
     return 1000000000 / RTS_TIME_HZ;
 }
 
-DEFAULT int64_t rts_port_steal_around(uint64_t from, uint64_t to, uint64_t *span_ns)
-{
-    (void)from, (void)to;
-    *span_ns = 0;
-    return -1;
-}
-
 DEFAULT void rts_port_bind(int cpu)
 {
     (void)cpu;

@@ -195,7 +195,10 @@ int rts_task_set_own_deadline(uint64_t runtime, uint64_t period);
 /* Returns the CPU time used by the calling task, in ns; called only with RTS_CAP_CPU_TIME. */
 static inline uint64_t rts_cpu_time(void);
 
-/* Return the CPU time of another task, and how often tasks of the case were preempted. */
+/*
+ * Return the CPU time of another task, and how often tasks of the case were preempted; called for
+ * results only with RTS_CAP_CPU_TIME.
+ */
 uint64_t rts_task_cpu_time(const rts_task *task);
 uint64_t rts_preemptions(void);
 
@@ -571,8 +574,9 @@ void rts_port_section_start(rts_job *job);
 void rts_port_section_end(rts_job *job);
 
 /*
- * Returns by how much the steal time of the measured CPUs grew around a time of the last case, in
- * ns of rts_time(), and in `*span_ns` within how long; -1: not known.
+ * On a port that defines RTS_STEAL: returns by how much the steal time of the measured CPUs grew
+ * around a time of the last case, in ns of rts_time(), and in `*span_ns` within how long; -1: not
+ * known.
  */
 int64_t rts_port_steal_around(uint64_t from, uint64_t to, uint64_t *span_ns);
 

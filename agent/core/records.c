@@ -44,6 +44,7 @@ static void put_worst(rts_wire *w, const rts_rec *r)
     rts_wire_close(w, ']');
 }
 
+#ifdef RTS_STEAL
 /* Returns a reading of the recorder's clock in ns of rts_time(). */
 static uint64_t ns_of_rts_time(const rts_rec *r, uint64_t t)
 {
@@ -72,6 +73,7 @@ static void put_worst_steal(rts_wire *w, const rts_rec *r)
         rts_wire_uint(w, NULL, (uint64_t)ns[i]);
     rts_wire_close(w, ']');
 }
+#endif
 
 static void put_trace(rts_wire *w, const rts_rec *r)
 {
@@ -230,7 +232,9 @@ void rts_send_result(const rts_case *c, unsigned i)
     rts_wire_uint(w, "bits", RTS_HIST_BITS);
     put_hist(w, "hist", &r->hist);
     put_worst(w, r);
+#ifdef RTS_STEAL
     put_worst_steal(w, r);
+#endif
     put_trace(w, r);
     put_blocks(w, r);
     put_batches(w, r);

@@ -191,8 +191,10 @@ SYSTEMS = {
             "freertos-m3", FREERTOS, MPS2, None,
             image="freertos-m3.elf",
             apart=(
+                ("det.bintime", "det.bintime", "freertos-m3-hart"),
                 ("hart.", "Hartstone", "freertos-m3-hart"),
                 ("hw.", "hw.latency", "freertos-m3-hart"),
+                ("sched.bg50.", "sched.bg50", "freertos-m3-hart"),
             ),
         ),
         System("freertos-m3-hart", FREERTOS, MPS2, None, image="freertos-m3-hart.elf"),

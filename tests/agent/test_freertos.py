@@ -112,7 +112,8 @@ RHEALSTONE = [f"rheal.{name} samples=20" for name in ("ts", "pt", "il", "ss", "d
 INVERSION = [f"sync.test3 protocol={p} samples=5 loop=1000000" for p in ("none", "inherit")]
 COUNTED = [f"{bench} samples=100" for bench in COUNTS["freertos-a64"]]
 SLEEPS = ["dk.periodic samples=50"]
-NO_TIME = ["sched.bg50.orig", "sem.wait.free type=named"]
+NO_NAMES = ["sem.wait.free type=named"]
+BACKGROUND = ["sched.bg50.orig", "sched.bg50.half"]
 FOOTPRINT = [
     "sys.footprint", "sync.irqthread samples=4 block=4000000", "sync.rwlock",
     "sem.try.free cache=cold",
@@ -124,8 +125,8 @@ GAP = 72
 EVENTS = ["int.latency.self samples=50"]
 GAPS = ["hw.latency threshold=GAP window=5000000 width=3500000 time=20000000"]
 CASES = [
-    "null samples=10", *COUNTED, *RHEALSTONE, *INVERSION, *SLEEPS, *NO_TIME, *FOOTPRINT, *UNTIMED,
-    *GAPS, *EVENTS,
+    "null samples=10", *COUNTED, *RHEALSTONE, *INVERSION, *SLEEPS, *NO_NAMES, *BACKGROUND,
+    *FOOTPRINT, *UNTIMED, *GAPS, *EVENTS,
 ]  # fmt: skip
 
 
@@ -376,11 +377,20 @@ def test_a_counter_that_is_not_the_clock_is_told(board: str) -> None:
     assert done.stdout.strip().startswith(b"rtstone: mcycle does not count ns")
 
 
-def test_time_that_does_not_exist_is_unsupported(told: Told) -> None:
-    found = told(NO_TIME)
-    assert ends(found) == ["unsupported"] * 2
-    reasons: list[Any] = [r["reason"] for r in pick(found, "end")]
-    assert all(reasons)
+def test_names_that_do_not_exist_are_unsupported(told: Told) -> None:
+    (end,) = pick(told(NO_NAMES), "end")
+    assert end["status"] == "unsupported"
+    assert end["reason"]
+
+
+def test_background_tasks_need_slices_and_only_the_second_test_cpu_times(
+    told: Told, board: str
+) -> None:
+    if board == "freertos-m3":
+        pytest.skip("its benches have an image of their own there")
+    reasons = [end["reason"] for end in pick(told(BACKGROUND), "end")]
+    assert reasons[0].startswith("needs round_robin: configUSE_TIME_SLICING is 0, ")
+    assert reasons[1].startswith("needs cpu_time: ")
 
 
 def test_handlers_use_no_fpu_register(board: str) -> None:
@@ -415,7 +425,7 @@ def test_hartstone_has_an_image_of_its_own(cli: Cli) -> None:
         set(catalogue(find(f"qemu:{name}"), Interrupt()).benches)
         for name in ("freertos-a64", "freertos-m3", "freertos-m3-hart")
     )
-    assert most == {bench for bench in every if not bench.startswith(("hart.", "hw."))}
+    assert most == {bench for bench in every if not bench.startswith(("det.bintime", "hart.", "hw.", "sched.bg50."))}
     assert every - most <= rest
 
 

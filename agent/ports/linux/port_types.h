@@ -13,6 +13,7 @@ typedef struct rts_wall {
 } rts_wall;
 
 #define RTS_FOOTPRINT 1
+#define RTS_STEAL 1   /* time that the hypervisor takes */
 #define RTS_TRACED 1  /* by tracefs */
 #define RTS_GUARDED 1 /* the agent's file may have capabilities */
 #define RTS_TIME_SYSCALL 1
