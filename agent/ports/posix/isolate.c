@@ -102,7 +102,7 @@ typedef struct watch {
     _Atomic uint64_t beat;  /* the heartbeat at which progress was last seen... */
     _Atomic rts_tick since; /* ...and when */
     atomic_bool over;
-    int err; /* it is not above the case's tasks, or has no timer */
+    const char *lack; /* why it cannot watch; NULL: it does */
     bool hung;
 } watch;
 
@@ -173,10 +173,12 @@ static void *watchdog(void *arg)
     sigset_t wake;
     sigemptyset(&wake);
     sigaddset(&wake, POSIX_WATCHDOG_SIGNAL);
-    w->err = rise_above(w->job);
-    if (!w->err)
-        w->err = start_timer(w);
-    bool ready = !w->err;
+    if (rise_above(w->job))
+        w->lack = "no watchdog can be above it, with the CPU and priority that it is given; "
+                  "use prio=98";
+    else if (start_timer(w))
+        w->lack = "no timer wakes its watchdog";
+    bool ready = !w->lack;
     sem_post(&w->ready);
     if (ready) {
         watch_case(w, &wake);
@@ -202,13 +204,15 @@ static bool start_watchdog(watch *w)
     pthread_sigmask(SIG_BLOCK, &wake, NULL); /* the thread inherits this */
     int err = pthread_create(&w->thread, &attr, watchdog, w);
     pthread_attr_destroy(&attr);
-    if (err)
+    if (err) {
+        w->lack = "no watchdog can be above it";
         return false;
+    }
     while (sem_wait(&w->ready))
         ;
-    if (w->err)
+    if (w->lack)
         pthread_join(w->thread, NULL);
-    return !w->err;
+    return !w->lack;
 }
 
 static void end_watchdog(watch *w)
@@ -335,8 +339,7 @@ int rts_port_isolate(rts_job *job, char *why, size_t size)
     close(go);
     if (!watched) {
         waitpid(w.child, NULL, 0);
-        snprintf(why, size, "no watchdog can be above it%s",
-                 w.err ? ", with the CPU and priority that it is given; use prio=98" : "");
+        snprintf(why, size, "%s", w.lack);
         return -1;
     }
     int status = await(job, &w);

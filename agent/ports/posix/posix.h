@@ -53,7 +53,7 @@ bool posix_may_be_cold(void);
 bool posix_unheard(void);
 
 /* Wakes a case's watchdog: blocked in the agent from the first case on, never handled. */
-#define POSIX_WATCHDOG_SIGNAL (SIGRTMAX - 1)
+#define POSIX_WATCHDOG_SIGNAL (SIGRTMIN + 8) /* emulators of programs lack the highest ones */
 
 /* Makes SIGTERM, SIGINT and SIGHUP ask the agent to stop, and SIGCHLD available for waiting. */
 void posix_set_signals(void);
