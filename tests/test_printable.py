@@ -28,6 +28,8 @@ from tests.report import synthetic
 # Colour, the same by ISO 6429, window title, right-to-left, a line end for some, deletion.
 ODD = "a\x1b[31mb\x9b31mc\x1b]0;t\x07d\u202ee\u2028f\x7fg\u2066h\rI"
 SHOWN = "a?[31mb?31mc?]0;t?d?e f?g?h I"
+# Members of a run that hold no free text.
+PLAIN = {"schema", "status", "unit", "run_id", "type", "created", "statistic", "growth"}
 
 
 def harmless(text: str) -> bool:
@@ -78,7 +80,7 @@ def synthetic_run(*, plain: bool = False) -> Run:
 
     def odd(value: Any, key: str = "") -> Any:
         match value:
-            case str() if plain or key in {"schema", "status", "unit", "run_id", "type", "created"}:
+            case str() if plain or key in PLAIN:
                 return printable.shown(value)
             case str():
                 return f"{value}{ODD}" if value else value

@@ -143,7 +143,8 @@ def test_resumed_it_has_all_samples_and_none_twice(
     assert result.mean == pytest.approx(sum(r.sum for r in rounds) / SAMPLES, abs=1e-3)
     assert result.max == max(r.max or 0 for r in rounds)
     assert not counts(first) - counts(result)
-    assert (result.ended, result.flags) == ("samples", ["missed"])
+    assert result.ended == "samples"
+    assert {"missed"} <= set(result.flags) <= {"missed", "lasting"}
     assert len({tuple(r.worst) for r in rounds}) == len(rounds)  # other random numbers each time
     (path / "run.json").unlink()
     assert load(path).results == run.results  # the logs are enough

@@ -111,7 +111,7 @@ def test_with_the_last_run_of_a_target_its_series_go(
     copied("20261101-a")
     reconcile(database, places)
     analyse_next(database, places)
-    assert counts(database)["analyses"] == 9
+    assert counts(database)["analyses"] == 7  # "missed" of the one series that counts them
     remove(database, places, MAIN, "20261101-a", by="ann", why="")
     after = counts(database)
     assert {after[name] for name in ("targets", "series", "analyses", "points", "tags")} == {0}
