@@ -17,7 +17,7 @@ from tests.conftest import Cli
 pytestmark = pytest.mark.lab
 
 SYSTEM = "linux-6.1"
-LOADED = ["-p", "samples=60", "-p", "period=5ms", "--load", "unmap"]
+LOADED = ["-p", "samples=60", "-p", "period=20ms", "--load", "unmap"]
 
 
 def test_the_system_call_that_kept_the_cpu_is_found(cli: Cli, tmp_path: Path) -> None:
