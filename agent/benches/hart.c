@@ -1009,7 +1009,7 @@ static const rts_param both_param[] = {COMMON, GAPS, FORM, RTS_PARAMS_END};
 #define ABOUT                                                                                      \
     " Deadlines are those of the source: the deadline of an activation is the next release; a "    \
     "late job has missed it, and releases that have passed when it ends are skipped. Utilisation " \
-    "is relative to the raw speed; the figure of merit is that of the last test before the first "  \
+    "is relative to the raw speed; the figure of merit is that of the last test before the first " \
     "miss. Where a later test had none, a figure says so: the breakdown lies between. "            \
     "There are no samples: `samples` limits the number of tests, `time` the experiment; tests "    \
     "that do not fit are shortened, which a figure reports. A system with an RT throttling limit " \
@@ -1044,10 +1044,11 @@ static const rts_bench benches[] = {
                      "least 10 s; a sample is the time of one piece of work."),
      .time_ns = RTS_LIMIT(10 * SECOND_NS),
      .run = run_raw},
-    SERIES("PH", PUBLISHED, alone_param, "faster fifth task", "all tasks faster", "more work for all",
-           "more tasks like the third"),
-    SERIES("PN", MODELLED, alone_param, "faster fifth task, not harmonic", "all tasks faster, not harmonic",
-           "more work for all, not harmonic", "more tasks like the third, not harmonic"),
+    SERIES("PH", PUBLISHED, alone_param, "faster fifth task", "all tasks faster",
+           "more work for all", "more tasks like the third"),
+    SERIES("PN", MODELLED, alone_param, "faster fifth task, not harmonic",
+           "all tasks faster, not harmonic", "more work for all, not harmonic",
+           "more tasks like the third, not harmonic"),
     SERIES("AH", MODELLED, sporadic_param, "shorter interarrivals", "all rates higher",
            "more work for the sporadic task", "more sporadic tasks"),
     SERIES("SH", MODELLED, server_param, "faster fifth task, with a server",

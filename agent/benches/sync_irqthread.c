@@ -140,8 +140,8 @@ static void report(rts_case *c, const rivalry *v, const shortest *alone, const s
         rts_figure_add(c, "the same of a task that is less urgent still",
                        rts_clock_ns((double)all / requests_in(v, least(below))), "ns");
         verdict = "none, blocks differ by more than interrupts add to them";
-        if (all > off_all && verdict_at(own - off_own, all + off_all) ==
-                                 verdict_at(own + off_own, all - off_all)) {
+        if (all > off_all &&
+            verdict_at(own - off_own, all + off_all) == verdict_at(own + off_own, all - off_all)) {
             rts_figure_add(c, "share that delays the more urgent one",
                            100 * (double)own / (double)all, "%");
             verdict = verdict_at(own, all);
