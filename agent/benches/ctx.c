@@ -1,4 +1,6 @@
 /* sched.yield, ctx.ballast: context switches (Sjöblom, scheduler; Gutsalov, table 2). */
+#include <stdatomic.h>
+
 #include "bench.h"
 
 #define SECOND_NS INT64_C(1000000000)
@@ -28,8 +30,41 @@ typedef struct baton {
     volatile bool armed;       /* a stamp was taken just before a yield */
     volatile rts_stamp from_a; /* duration of the switch from A to B, measured by B; 0: none */
     volatile uint64_t unasked;
+    rts_sem *rested;  /* where tasks wait while the case rests... */
+    atomic_uint away; /* ...and how many do */
     rts_case *c;
 } baton;
+
+static baton *new_baton(rts_case *c)
+{
+    baton *t = rts_alloc(c, sizeof *t);
+    if (!t) {
+        rts_unsupported(c, "no memory");
+        return NULL;
+    }
+    t->c = c;
+    t->rested = rts_sem_make(c, RTS_SEM_PSHARED, 0);
+    return t->rested ? t : NULL;
+}
+
+/* Waits out a rest of A, during which nobody else may keep the CPU; returns whether there was one.
+ */
+static bool rest_along(baton *t)
+{
+    if (!t->c->resting)
+        return false;
+    atomic_fetch_add(&t->away, 1);
+    rts_sem_take(t->rested);
+    return true;
+}
+
+/* Makes tasks that have rested ready again; B runs to where it yields to A. */
+static void bring_back(baton *t)
+{
+    for (unsigned away = atomic_exchange(&t->away, 0); away > 0; away--)
+        rts_sem_give(t->rested);
+    rts_yield();
+}
 
 /* Returns the duration of the switch that ends at `now`, or 0 if no task had yielded. */
 static rts_stamp take_stamp(baton *t, rts_stamp now)
@@ -55,21 +90,23 @@ static void task_b(void *arg)
     rts_case *c = t->c;
     while (!c->stop) {
         rts_stamp now = rts_stamp_now();
+        if (rest_along(t)) {
+            rts_yield();
+            continue;
+        }
         t->from_a = take_stamp(t, now);
         hand_over(t);
     }
 }
 
 /* The measuring task is A; each switch yields one sample. */
-static int exchange(rts_case *c, rts_policy policy)
+static int exchange(rts_case *c, baton *t, rts_policy policy)
 {
-    baton *t = rts_alloc(c, sizeof *t);
-    if (!t)
-        return rts_unsupported(c, "no memory");
-    t->c = c;
     if (rts_own_level(c, 0, policy) || rts_task_start(c, task_b, t, 0, policy, false))
         return -1;
     RTS_SAMPLES(c) {
+        if (t->away)
+            bring_back(t);
         hand_over(t);
         rts_stamp now = rts_stamp_now();
         rts_stamp from_b = take_stamp(t, now);
@@ -102,7 +139,8 @@ static const rts_param pair_param[] = {
 
 static int run_pair(rts_case *c)
 {
-    return exchange(c, policy_of(rts_params(c)));
+    baton *t = new_baton(c);
+    return t ? exchange(c, t, policy_of(rts_params(c))) : -1;
 }
 
 /* ---- ctx.ballast: the same with many other tasks --------------------------------------------- */
@@ -119,15 +157,18 @@ static const rts_param ballast_param[] = {
 
 typedef struct ballast {
     rts_case *c;
+    baton *baton;
     rts_sem *sem;
     volatile uint64_t ran; /* how often a ready ballast task got the CPU */
 } ballast;
 
-/* Gets the CPU only when A and B have released it, at the end. */
+/* Gets the CPU only when A and B have released it: while A rests, and at the end. */
 static void ready_task(void *arg)
 {
     ballast *b = arg;
     while (!b->c->stop) {
+        if (rest_along(b->baton))
+            continue;
         b->ran++;
         rts_yield();
     }
@@ -147,8 +188,9 @@ static int run_ballast(rts_case *c)
     if (!b)
         return rts_unsupported(c, "no memory");
     b->c = c;
+    b->baton = new_baton(c);
     b->sem = rts_sem_make(c, RTS_SEM_PSHARED, 0);
-    if (!b->sem || rts_own_level(c, 0, policy_of(p)))
+    if (!b->baton || !b->sem || rts_own_level(c, 0, policy_of(p)))
         return -1;
     for (int64_t i = 0; i < p->ballast; i++)
         if (rts_task_start(c, p->state == READY ? ready_task : blocked_task, b, 1, policy_of(p),
@@ -157,7 +199,7 @@ static int run_ballast(rts_case *c)
     if (p->state == BLOCKED && rts_wait_idle(c))
         return -1;
     uint64_t before = b->ran;
-    int err = exchange(c, policy_of(p));
+    int err = exchange(c, b->baton, policy_of(p));
     if (!err && b->ran != before)
         return rts_failed(c, "ballast got the CPU while it was measured");
     return err;
@@ -183,7 +225,7 @@ static const rts_bench benches[] = {
                      "of one to the first statement of the other."),
      .params = pair_param,
      .needs = RTS_CAP_PRIORITIES,
-     .traits = RTS_ONE_CPU,
+     .traits = RTS_ONE_CPU | RTS_RESTS,
      .samples = RTS_SAMPLES_DEFAULT,
      .warmup = 10,
      .time_ns = RTS_LIMIT(10 * SECOND_NS),
@@ -196,7 +238,7 @@ static const rts_bench benches[] = {
                      "system. A constant-time scheduler shows no slope over their number."),
      .params = ballast_param,
      .needs = RTS_CAP_PRIORITIES,
-     .traits = RTS_ONE_CPU,
+     .traits = RTS_ONE_CPU | RTS_RESTS,
      .slope_over = "ballast",
      .samples = RTS_SAMPLES_DEFAULT,
      .warmup = 10,

@@ -467,7 +467,7 @@ static const rts_bench benches[] = {
     IPC_BENCH("ipc.send", "Send a message to a lower-priority task",
               "Duration of one send. The receiver waits at a lower priority and takes the message "
               "after the interval, which contains neither a context switch nor a full queue.",
-              other_param, RTS_CAP_PRIORITIES, RTS_ONE_CPU, run_send),
+              other_param, RTS_CAP_PRIORITIES, RTS_ONE_CPU | RTS_RESTS, run_send),
     IPC_BENCH("ipc.receive", "Receive a message that is available",
               "Duration of one receive of a message that was sent before the interval.",
               alone_param, 0, RTS_RESTS, run_receive),
@@ -477,7 +477,7 @@ static const rts_bench benches[] = {
         "waits for the answer and takes another; the second waits and answers with the same "
         "message. queues=1 uses one queue, as in the source, where the system hands a message "
         "directly to the waiting task. The slope is that of the time over the size.",
-        round_param, RTS_CAP_PRIORITIES, RTS_ONE_CPU, run_srsr),
+        round_param, RTS_CAP_PRIORITIES, RTS_ONE_CPU | RTS_RESTS, run_srsr),
 };
 
 RTS_BENCHES(benches);

@@ -174,7 +174,7 @@ static const rts_bench benches[] = {
                  "Unlock a mutex for which a higher-priority task waits",
                  "From the time stamp before the unlock to the first statement of the "
                  "higher-priority task after its lock.",
-                 mutex_param, RTS_CAP_PRIORITIES, RTS_ONE_CPU, NULL, run_hand_over),
+                 mutex_param, RTS_CAP_PRIORITIES, RTS_ONE_CPU | RTS_RESTS, NULL, run_hand_over),
 };
 
 RTS_BENCHES(benches);

@@ -198,6 +198,7 @@ static int run_delete(rts_case *c)
 typedef struct shared {
     rts_case *c;
     rts_sem *sem, *gate;
+    rts_sem *turn; /* of sem.wait.busy: A will wait at the gate */
     volatile rts_stamp end;
     volatile unsigned round;
 } shared;
@@ -293,7 +294,10 @@ static void bystander(void *arg)
 static void releaser(void *arg)
 {
     shared *s = arg;
-    while (!s->c->stop) {
+    for (;;) {
+        rts_sem_take(s->turn); /* A may rest before */
+        if (s->c->stop)
+            return;
         rts_sem_give(s->gate);
         s->end = rts_stamp_now();
         s->round++;
@@ -312,6 +316,9 @@ static int run_wait_busy(rts_case *c)
     shared *s = share(c);
     if (!s || rts_own_level(c, LEVEL_A, RTS_FIFO))
         return -1;
+    s->turn = rts_sem_make(c, RTS_SEM_PSHARED, 0);
+    if (!s->turn)
+        return -1;
     int level = p->rank == LOWER ? LEVEL_W : LEVEL_A;
     for (int64_t i = 0; i < p->waiters; i++)
         if (rts_task_start(c, bystander, s, level, RTS_FIFO, between_processes(c)))
@@ -321,6 +328,7 @@ static int run_wait_busy(rts_case *c)
     uint64_t early = 0;
     rts_sem *sem = rts_sem_at_hand(s->sem);
     RTS_SAMPLES(c) {
+        rts_sem_give(s->turn);
         rts_sem_take(s->gate);
         unsigned round = s->round;
         rts_stamp a = rts_stamp_now();
@@ -357,18 +365,18 @@ static const rts_bench benches[] = {
               run_post_nowait),
     SEM_BENCH("sem.post.lower", "Post, a lower-priority task waits",
               "Duration of a post that makes a lower-priority task ready: no switch.", other_param,
-              RTS_CAP_PRIORITIES, RTS_ONE_CPU, NULL, run_post_lower),
+              RTS_CAP_PRIORITIES, RTS_ONE_CPU | RTS_RESTS, NULL, run_post_lower),
     SEM_BENCH("sem.post.higher", "Post, a higher-priority task waits",
               "From the time stamp before the post to the first statement of the higher-priority "
               "task that waited.",
-              other_param, RTS_CAP_PRIORITIES, RTS_ONE_CPU, NULL, run_post_higher),
+              other_param, RTS_CAP_PRIORITIES, RTS_ONE_CPU | RTS_RESTS, NULL, run_post_higher),
     SEM_BENCH("sem.wait.free", "Wait, semaphore available",
               "Duration of a wait that does not block.", alone_param, 0, ALONE, NULL,
               run_wait_free),
     SEM_BENCH("sem.wait.busy", "Wait, semaphore not available",
               "From the time stamp before the wait that blocks to the first statement of the task "
               "that runs next, with 0, 1, 33, 65 or 129 tasks already waiting.",
-              busy_param, RTS_CAP_PRIORITIES, RTS_ONE_CPU, "waiters", run_wait_busy),
+              busy_param, RTS_CAP_PRIORITIES, RTS_ONE_CPU | RTS_RESTS, "waiters", run_wait_busy),
     SEM_BENCH("sem.try.free", "Try, semaphore available", "Duration of a trywait that succeeds.",
               alone_param, 0, ALONE, NULL, run_try_free),
     SEM_BENCH("sem.try.busy", "Try, semaphore not available", "Duration of a trywait that fails.",

@@ -280,8 +280,11 @@ static void contender(void *arg)
 {
     contest *t = arg;
     while (!t->c->stop) {
-        if (t->asked == t->had)
+        if (t->asked == t->had) {
+            if (t->c->resting)
+                rts_sleep_until(rts_time() + RTS_TIME_HZ / 1000);
             continue;
+        }
         t->answered++;
         rts_spin_lock(&t->lock);
         t->end = rts_now();
@@ -366,14 +369,14 @@ static const rts_bench benches[] = {
                "A holds the lock for writing; M, of higher priority, requests it, and after M does "
                "H, of the highest priority. From A's time stamp before the unlock to the first "
                "statement of the task that gets it first; a table says which one.",
-               NULL, RTS_CAP_RWLOCK | RTS_CAP_PRIORITIES, RTS_ONE_CPU, NULL, RTS_SAMPLES_DEFAULT,
-               run_handover),
+               NULL, RTS_CAP_RWLOCK | RTS_CAP_PRIORITIES, RTS_ONE_CPU | RTS_RESTS, NULL,
+               RTS_SAMPLES_DEFAULT, run_handover),
     LOCK_BENCH(
         "sync.barrier", "Release tasks from a barrier",
         "Tasks wait at a barrier, one of them with a higher priority than the others; A, of the "
         "lowest priority, arrives last: from its time stamp before the call to the first statement "
         "after the barrier of the highest-priority task, or of the last one.",
-        barrier_param, RTS_CAP_BARRIER | RTS_CAP_PRIORITIES, RTS_ONE_CPU, "tasks",
+        barrier_param, RTS_CAP_BARRIER | RTS_CAP_PRIORITIES, RTS_ONE_CPU | RTS_RESTS, "tasks",
         RTS_SAMPLES_DEFAULT, run_barrier),
     LOCK_BENCH("sync.spin", "Lock and unlock a spin lock that is free",
                "Duration of the two calls; no other task has the lock.", NULL, RTS_CAP_SPIN,
@@ -381,7 +384,7 @@ static const rts_bench benches[] = {
     LOCK_BENCH("sync.spin.contended", "Hand a spin lock to another CPU",
                "A task on another CPU spins on the lock: from the time stamp before the unlock to "
                "its first statement with the lock, by the counter of that CPU.",
-               NULL, RTS_CAP_SPIN | RTS_CAP_SMP, 0, NULL, 1000, run_contended),
+               NULL, RTS_CAP_SPIN | RTS_CAP_SMP, RTS_RESTS, NULL, 1000, run_contended),
 };
 
 RTS_BENCHES(benches);

@@ -22,8 +22,9 @@ typedef struct rts_case rts_case;
 /* ---- the table --------------------------------------------------------------------------- */
 
 enum {
-    RTS_BATCHES = 1 << 0,    /* can time several operations between two stamps: see c->batch */
-    RTS_RESTS = 1 << 1,      /* the measuring task works alone, so it may pause between samples */
+    RTS_BATCHES = 1 << 0, /* can time several operations between two stamps: see c->batch */
+    RTS_RESTS = 1 << 1, /* tasks of the case may pause between samples: nothing is due, and no other
+                           one runs on */
     RTS_OWN_SERIES = 1 << 2, /* opens its series itself, with rts_series() */
     RTS_ONE_CPU = 1 << 3,    /* relies on priorities alone to decide who runs next */
     RTS_OMITTED = 1 << 4,    /* also records the latencies that missed activations would have had */
@@ -104,13 +105,14 @@ struct rts_case {
     rts_common common;
     _Alignas(8) unsigned char params[RTS_PARAM_BYTES];
 
-    rts_rec *rec;       /* recorder of the series, if there is only one */
-    unsigned batch;     /* operations per sample */
-    uint64_t busy_ns;   /* longest time without a rest of a measuring task that works alone */
-    uint64_t rest_ns;   /* length of that rest */
-    unsigned slot;      /* next number for a named object */
-    volatile bool stop; /* asks helper tasks to end */
-    rts_job job;        /* what the port needs to know of the case, and the evidence it returns */
+    rts_rec *rec;          /* recorder of the series, if there is only one */
+    unsigned batch;        /* operations per sample */
+    uint64_t busy_ns;      /* longest time without a rest of a measuring task that works alone */
+    uint64_t rest_ns;      /* length of that rest */
+    volatile bool resting; /* during a rest: tasks that would use the CPU meanwhile wait */
+    unsigned slot;         /* next number for a named object */
+    volatile bool stop;    /* asks helper tasks to end */
+    rts_job job; /* what the port needs to know of the case, and the evidence it returns */
 
     rts_status status;
     char reason[RTS_REASON];

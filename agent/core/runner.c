@@ -43,6 +43,7 @@ static void find_batch(rts_case *c)
 {
     rts_series_out *s = &c->series[0];
     size_t used = c->arena_used;
+    rts_tick start = rts_time();
     for (c->batch = 1; c->batch < 4096; c->batch *= 2) {
         rts_series_setup(c, s, true);
         int err = c->bench->run(c);
@@ -54,6 +55,8 @@ static void find_batch(rts_case *c)
             break;
     }
     rts_series_setup(c, s, false);
+    if (s->rec->setup.busy && rts_time() - start > rts_ns_to_ticks(c->busy_ns / 4, RTS_TIME_HZ))
+        rts_series_rest(c);
 }
 
 /* Prepares for a case with cold caches. */

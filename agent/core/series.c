@@ -10,12 +10,18 @@ static void on_section(void *arg)
     rts_port_section_start(&c->job);
 }
 
-static void on_rest(void *arg)
+void rts_series_rest(rts_case *c)
 {
-    const rts_case *c = arg;
     rts_ns end = rts_ns_add(rts_time_ns(), rts_ns_of(c->rest_ns));
+    c->resting = true;
     rts_load_silent_until(end);
     rts_sleep_until_ns(end);
+    c->resting = false;
+}
+
+static void on_rest(void *arg)
+{
+    rts_series_rest(arg);
 }
 
 #define TRIAL_SAMPLES 100
@@ -24,7 +30,8 @@ static void on_rest(void *arg)
 
 void rts_series_setup(rts_case *c, rts_series_out *s, bool trial)
 {
-    bool rests = (c->bench->traits & RTS_RESTS) != 0;
+    /* Half of what is allowed: one sample, untimed work included, may go on for long after it. */
+    uint64_t busy_ns = c->bench->traits & RTS_RESTS ? c->busy_ns / 2 : 0;
     uint64_t time_ns = trial ? TRIAL_NS : (uint64_t)c->common.time_ns;
     rts_rec_setup setup = {
         .hz = s->hz,
@@ -32,7 +39,7 @@ void rts_series_setup(rts_case *c, rts_series_out *s, bool trial)
         .samples = trial ? TRIAL_SAMPLES : (uint64_t)c->common.samples,
         .time = rts_ns_to_ticks(time_ns, s->hz),
         .warmup = trial ? TRIAL_WARMUP : (uint64_t)c->common.warmup,
-        .busy = rests ? rts_ns_to_ticks(c->busy_ns, s->hz) : 0,
+        .busy = rts_ns_to_ticks(busy_ns, s->hz),
         .stop = &c->job.stop_asked,
         .raw = trial ? NULL : s->raw,
     };
@@ -66,6 +73,8 @@ rts_rec *rts_series(rts_case *c, const char *name, uint64_t hz, uint64_t overhea
         return NULL;
     }
     rts_series_setup(c, s, false);
+    if (c->n_series && s->rec->setup.busy) /* the series before may have kept the CPU until now */
+        rts_series_rest(c);
     if (omitted) {
         rts_hist_init(s->omitted);
         *omitted = s->omitted;

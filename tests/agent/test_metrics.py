@@ -339,8 +339,8 @@ def test_the_system_sees_the_call(
     batch = " batch=1" if any(p["name"] == "batch" for p in bench["params"]) else ""
     found = sum(text in x for x in traced(f"{command} samples=100{batch}", call, tmp_path))
     operations = (100 + WARMUP) * per_sample
-    # one or two more for the preparation
-    assert operations <= found <= operations + 3
+    # one or two more for the preparation, and some of the agent that puts off the watchdog
+    assert operations <= found <= operations + 9
 
 
 @needs_strace

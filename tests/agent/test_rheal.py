@@ -41,7 +41,7 @@ def test_the_classic_form_is_net_already() -> None:
 def test_the_classic_form_tells_fractions_of_a_tick() -> None:
     # One of 8 requests falls into the last 5 ns of a stall: 0.625 ns in the mean.
     (found,), _ = case(
-        "rheal.il form=classic loops=8 measurements=1", "50082345", "1000", agent=STUB
+        "rheal.il form=classic loops=8 measurements=1", "100084225", "1000", agent=STUB
     )
     assert figures(found)["requests served"] == 8
     assert found["sum"] * 1e9 / found["hz"] == pytest.approx(1000.625, abs=0.05)

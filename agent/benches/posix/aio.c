@@ -308,28 +308,28 @@ static int run_cancel(rts_case *c)
 
 static const rts_bench benches[] = {
     METRIC_BENCH("posix.aio.submit.write", GROUP, "Submit a write", "Duration of aio_write." WHO,
-                 size_param, NEEDS, 0, NULL, run_submit_write),
+                 size_param, NEEDS, RTS_RESTS, NULL, run_submit_write),
     METRIC_BENCH("posix.aio.submit.read", GROUP, "Submit a read", "Duration of aio_read." WHO,
-                 size_param, NEEDS, 0, NULL, run_submit_read),
+                 size_param, NEEDS, RTS_RESTS, NULL, run_submit_read),
     METRIC_BENCH("posix.aio.write", GROUP, "Write asynchronously, to the completion",
                  "From the time stamp before aio_write to the return of aio_suspend; the data is "
                  "then in the page cache." WHO,
-                 size_param, NEEDS, 0, "size", run_write),
+                 size_param, NEEDS, RTS_RESTS, "size", run_write),
     METRIC_BENCH("posix.aio.read", GROUP, "Read asynchronously, to the completion",
                  "From the time stamp before aio_read, of data in the page cache, to the return of "
                  "aio_suspend." WHO,
-                 size_param, NEEDS, 0, "size", run_read),
+                 size_param, NEEDS, RTS_RESTS, "size", run_read),
     METRIC_BENCH("posix.aio.signal", GROUP, "Write asynchronously, to the signal",
                  "From the time stamp before aio_write to the return of sigtimedwait with the "
                  "signal of its completion." WHO,
-                 size_param, NEEDS | RTS_CAP_SIGNALS, 0, "size", run_signal),
+                 size_param, NEEDS | RTS_CAP_SIGNALS, RTS_RESTS, "size", run_signal),
     METRIC_BENCH("posix.aio.list", GROUP, "Write a list of blocks",
-                 "Duration of lio_listio, waiting for all of its writes." WHO, list_param, NEEDS, 0,
-                 "requests", run_list),
+                 "Duration of lio_listio, waiting for all of its writes." WHO, list_param, NEEDS,
+                 RTS_RESTS, "requests", run_list),
     METRIC_BENCH(
         "posix.aio.cancel", GROUP, "Cancel a request",
         "Duration of aio_cancel of a write that waits for another one to the same file." WHO,
-        size_param, NEEDS | RTS_CAP_PRIORITIES, RTS_ONE_CPU, NULL, run_cancel),
+        size_param, NEEDS | RTS_CAP_PRIORITIES, RTS_ONE_CPU | RTS_RESTS, NULL, run_cancel),
 };
 
 RTS_BENCHES(benches);

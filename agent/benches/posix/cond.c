@@ -245,11 +245,11 @@ static const rts_bench benches[] = {
                  "Signal a condition variable for which a higher-priority task waits",
                  "From the time stamp before pthread_cond_signal, with the mutex free, to the "
                  "first statement of the higher-priority task after pthread_cond_wait.",
-                 NULL, NEEDS_TASKS, RTS_ONE_CPU, NULL, run_signal_higher),
+                 NULL, NEEDS_TASKS, RTS_ONE_CPU | RTS_RESTS, NULL, run_signal_higher),
     METRIC_BENCH("posix.cond.broadcast", GROUP, "Broadcast to waiting higher-priority tasks",
                  "From the time stamp before pthread_cond_broadcast, with the mutex free, to the "
                  "first statement of the last task after pthread_cond_wait.",
-                 broadcast_param, NEEDS_TASKS, RTS_ONE_CPU, "waiters", run_broadcast),
+                 broadcast_param, NEEDS_TASKS, RTS_ONE_CPU | RTS_RESTS, "waiters", run_broadcast),
     METRIC_BENCH("posix.cond.timedwait", GROUP, "Wait for a condition variable with a timeout",
                  "How late pthread_cond_timedwait returns: from its timeout to the clock reading "
                  "that follows the call.",

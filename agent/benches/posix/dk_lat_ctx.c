@@ -337,7 +337,7 @@ static const rts_bench benches[] = {
          "the means; a sample has what was measured before its run subtracted."),
      .params = ring_param,
      .needs = RTS_CAP_POSIX | RTS_CAP_PROCESS,
-     .traits = RTS_OWN_SERIES | RTS_ONE_CPU,
+     .traits = RTS_OWN_SERIES | RTS_ONE_CPU | RTS_RESTS,
      .slope_over = "size",
      .samples = 5000,
      .warmup = 10,

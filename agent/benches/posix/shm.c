@@ -254,7 +254,7 @@ static const rts_bench benches[] = {
     METRIC_BENCH("posix.shm.handover", GROUP, "Pass a block to another process",
                  "From the time stamp before a block is written to shared memory to the time stamp "
                  "after the higher-priority process, woken by a semaphore, has copied it out.",
-                 shm_param, NEEDS_TWO, RTS_ONE_CPU, "size", run_hand_over),
+                 shm_param, NEEDS_TWO, RTS_ONE_CPU | RTS_RESTS, "size", run_hand_over),
 };
 
 RTS_BENCHES(benches);

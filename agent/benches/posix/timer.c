@@ -302,7 +302,8 @@ static const rts_bench benches[] = {
                  "Duration of clock_gettime, which need not enter the kernel.", clock_param,
                  RTS_CAP_POSIX, ALONE, NULL, run_gettime),
     METRIC_BENCH("posix.timer.nanosleep", GROUP, "The shortest possible sleep",
-                 "Duration of nanosleep of 1 ns.", NULL, RTS_CAP_POSIX, 0, NULL, run_nanosleep),
+                 "Duration of nanosleep of 1 ns.", NULL, RTS_CAP_POSIX, RTS_RESTS, NULL,
+                 run_nanosleep),
 };
 
 RTS_BENCHES(benches);

@@ -22,7 +22,7 @@ static void take_counts(snapshot *s)
     s->majflt = usage.ru_majflt;
     s->nvcsw = usage.ru_nvcsw;
     s->nivcsw = usage.ru_nivcsw;
-    s->cpu_ns = (int64_t)posix_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    s->cpu_ns = posix_tasks_cpu_ns();
     s->time_ns = (int64_t)posix_clock_ns(CLOCK_MONOTONIC);
 }
 

@@ -58,6 +58,9 @@ bool posix_unheard(void);
 /* Makes SIGTERM, SIGINT and SIGHUP ask the agent to stop, and SIGCHLD available for waiting. */
 void posix_set_signals(void);
 
+/* Returns the CPU time of all tasks of the case, threads and processes. */
+int64_t posix_tasks_cpu_ns(void);
+
 /*
  * Waits for a child to end, a signal, or awaited input; returns false after the timeout. Does not
  * wait if the agent was asked to stop, unless `stopping`: it is known.

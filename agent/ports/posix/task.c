@@ -77,8 +77,16 @@ static int bind_to_one(int cpu)
     return posix_bind(&one);
 }
 
+/* Tasks of the case that are processes, and have not been joined. */
+static struct {
+    pid_t pid[RTS_TASKS_MAX];
+    unsigned n;
+} processes;
+
 static int create_process(rts_task *task, const rts_task_attr *a)
 {
+    if (processes.n == RTS_TASKS_MAX)
+        return -EAGAIN;
     pid_t pid = fork();
     if (pid < 0)
         return -errno;
@@ -94,7 +102,15 @@ static int create_process(rts_task *task, const rts_task_attr *a)
         _exit(err ? 1 : 0);
     }
     task->process = pid;
+    processes.pid[processes.n++] = pid;
     return 0;
+}
+
+static void forget_process(pid_t pid)
+{
+    for (unsigned i = 0; i < processes.n; i++)
+        if (processes.pid[i] == pid)
+            processes.pid[i] = processes.pid[--processes.n];
 }
 
 int rts_task_create(rts_task *task, const rts_task_attr *attr)
@@ -111,6 +127,7 @@ int rts_task_join(rts_task *task)
     while (waitpid(task->process, &status, 0) < 0)
         if (errno != EINTR)
             return -errno;
+    forget_process(task->process);
     return status ? -ECHILD : 0;
 }
 
@@ -148,6 +165,20 @@ uint64_t rts_task_cpu_time(const rts_task *task)
     int err = task->process ? clock_getcpuclockid(task->process, &clock)
                             : pthread_getcpuclockid(task->thread, &clock);
     return err ? 0 : posix_clock_ns(clock);
+}
+
+int64_t posix_tasks_cpu_ns(void)
+{
+    struct rusage ended;
+    clockid_t clock;
+    getrusage(RUSAGE_CHILDREN, &ended);
+    uint64_t ns = posix_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    ns += (uint64_t)(ended.ru_utime.tv_sec + ended.ru_stime.tv_sec) * 1000000000;
+    ns += (uint64_t)(ended.ru_utime.tv_usec + ended.ru_stime.tv_usec) * 1000;
+    for (unsigned i = 0; i < processes.n; i++)
+        if (!clock_getcpuclockid(processes.pid[i], &clock))
+            ns += posix_clock_ns(clock);
+    return (int64_t)ns;
 }
 
 /* For the measuring process; tasks that are processes themselves are not included. */

@@ -131,6 +131,8 @@ static void restart_stalls(void)
 
 /* ---- time ---------------------------------------------------------------------------------- */
 
+#define SECOND_NS UINT64_C(1000000000)
+
 static void look_around(void)
 {
     static uint64_t steps, since, then;
@@ -144,6 +146,30 @@ static void look_around(void)
         sim_look_around();
 }
 
+/* Advances the clock to `time` without activity. */
+static void idle_until(uint64_t time)
+{
+    look_around();
+    while (stall_at <= time && sim_now < time)
+        pass_stall();
+    sim_now = time > sim_now ? time : sim_now;
+}
+
+/* Real-time tasks that have had their share of a second get the CPU again in the next. */
+static void throttle(uint64_t ns)
+{
+    static uint64_t second, spent;
+    if (sim_now / SECOND_NS != second) {
+        second = sim_now / SECOND_NS;
+        spent = 0;
+    }
+    spent += ns;
+    if (spent > sim_the_model.throttle) {
+        idle_until((second + 1) * SECOND_NS);
+        fputs("throttled\n", stderr);
+    }
+}
+
 /* Advances the clock by `ns` of activity. */
 static void go_on(uint64_t ns)
 {
@@ -153,15 +179,8 @@ static void go_on(uint64_t ns)
         pass_stall();
     }
     sim_now += ns;
-}
-
-/* Advances the clock to `time` without activity. */
-static void idle_until(uint64_t time)
-{
-    look_around();
-    while (stall_at <= time && sim_now < time)
-        pass_stall();
-    sim_now = time > sim_now ? time : sim_now;
+    if (sim_the_model.throttle && sim_self && sim_self->policy != RTS_OTHER)
+        throttle(ns);
 }
 
 static uint64_t cost_of(sim_op op, uint64_t amount, unsigned waiters)

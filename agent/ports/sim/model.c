@@ -158,10 +158,11 @@ static bool set_text(const char *word, const char *value, char *text, size_t siz
 static uint64_t *number_of(const char *key)
 {
     sim_model *m = &sim_the_model;
-    return !strcmp(key, "seed")    ? &m->seed
-           : !strcmp(key, "tick")  ? &m->tick
-           : !strcmp(key, "slice") ? &m->slice
-                                   : NULL;
+    return !strcmp(key, "seed")       ? &m->seed
+           : !strcmp(key, "tick")     ? &m->tick
+           : !strcmp(key, "slice")    ? &m->slice
+           : !strcmp(key, "throttle") ? &m->throttle
+                                      : NULL;
 }
 
 bool sim_model_set(const char *word)

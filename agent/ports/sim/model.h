@@ -109,6 +109,8 @@ typedef struct sim_model {
     uint64_t seed;
     uint64_t tick;  /* sleeps end at its multiples, in ns; 0: at any time */
     uint64_t slice; /* of round robin and time sharing, in ns */
+    /* What real-time tasks may use of each second, in ns, as by RT throttling; 0: all of it. */
+    uint64_t throttle;
     unsigned lacks;
     unsigned stalls;
     sim_stall stall[SIM_STALLS];

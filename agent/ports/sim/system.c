@@ -276,6 +276,14 @@ void rts_port_hello(rts_wire *w)
     rts_wire_str(w, "arch", "simulated");
 }
 
+/* As on Linux: half of what a second allows at a time, then twice the rest that this requires. */
+void rts_port_throttling(uint64_t *busy_ns, uint64_t *rest_ns)
+{
+    uint64_t left = sim_the_model.throttle;
+    *busy_ns = left / 2;
+    *rest_ns = left ? 1000000000 - left : 0;
+}
+
 void rts_port_conditions(rts_wire *w)
 {
     rts_wire_str(w, "model", sim_the_model.name);
