@@ -142,6 +142,16 @@ def test_the_frequency_of_riscv_is_the_device_trees_unless_that_is_wrong(tmp_pat
     assert abs(clock["hz"] / told - 1) < 0.01
 
 
+def test_the_frequency_of_aarch64_is_its_registers_unless_that_is_wrong(tmp_path: Path) -> None:
+    """The emulator's register says 62.5 MHz whatever the counter has."""
+    clock, logs = clock_told(emulated("aarch64", tmp_path))
+    assert (clock["source"], clock["hz"], logs) == ("cntvct", 62_500_000, [])
+    clock, (log,) = clock_told(emulated("aarch64", tmp_path, "-cpu", "max,cntfrq=600000000"))
+    assert log["level"] == "warn"
+    assert "CNTFRQ_EL0 says that the counter has 62500000 Hz, but it has 1000" in log["text"]
+    assert abs(clock["hz"] / 1e9 - 1) < 0.01
+
+
 def test_sizes_beyond_32_bits_are_not_cut_off_there(tmp_path: Path) -> None:
     """They would be 0 and 1 GiB: the first budget would keep no block at all."""
     agent = emulated("armv7", tmp_path)
@@ -160,13 +170,16 @@ def test_sizes_beyond_32_bits_are_not_cut_off_there(tmp_path: Path) -> None:
     assert f"{5 << 30} bytes: Cannot allocate memory" in refused["reason"]
 
 
-def test_unit_tests_of_32_bits() -> None:
-    folder = ROOT / "build" / "agent-armv7"
-    build("armv7", ["make", "--silent", "agent-armv7"])
-    emulator = build("armv7", ["cmake", "--build", str(folder), "--target", *UNIT_TESTS])
-    for name in UNIT_TESTS:
+@pytest.mark.parametrize(
+    ("name", "programs"), [("armv7", UNIT_TESTS), ("aarch64", ("clock_test",))]
+)
+def test_unit_tests(name: str, programs: Sequence[str]) -> None:
+    folder = ROOT / "build" / f"agent-{name}"
+    build(name, ["make", "--silent", f"agent-{name}"])
+    emulator = build(name, ["cmake", "--build", str(folder), "--target", *programs])
+    for program in programs:
         done = subprocess.run(
-            [emulator, "-L", "/usr/arm-linux-gnueabihf", folder / "tests" / name],
+            [emulator, "-L", f"/usr/{MACHINES[name].compiler}", folder / "tests" / program],
             capture_output=True, text=True, check=False, timeout=100,
         )  # fmt: skip
-        assert done.returncode == 0, (name, done.stdout, done.stderr)
+        assert done.returncode == 0, (program, done.stdout, done.stderr)

@@ -19,6 +19,7 @@ PROGRAMS = [
     "command_test",
     "options_test",
     pytest.param("port_test", marks=pytest.mark.machine),  # of who is more urgent
+    "clock_test",
     "watchdog_test",
     "sim_test",
     "load_test",

@@ -75,9 +75,18 @@ DEFAULT const char *posix_hint(int error)
     return NULL;
 }
 
+/* Whatever lets programs read the counter of an ARM processor lets them read this register. */
 DEFAULT uint64_t posix_counter_hz(void)
 {
-    return 0;
+    uint64_t hz = 0;
+#if defined __aarch64__
+    __asm__("mrs %0, cntfrq_el0" : "=r"(hz));
+#elif defined __thumb2__ && __ARM_ARCH >= 7
+    uint32_t word;
+    __asm__("mrc p15, 0, %0, c14, c0, 0" : "=r"(word));
+    hz = word;
+#endif
+    return hz;
 }
 
 DEFAULT bool posix_counter_is_stable(void)

@@ -75,7 +75,7 @@ static int leave_counter(void)
 
 /* ---- the counter's frequency ----------------------------------------------------------------- */
 
-#if defined POSIX_NOTHING && !defined __aarch64__
+#ifdef POSIX_NOTHING
 #ifndef CLOCK_MONOTONIC_RAW /* not every system has a clock that is never adjusted */
 #define CLOCK_MONOTONIC_RAW CLOCK_MONOTONIC
 #endif
@@ -106,27 +106,13 @@ static uint64_t calibrate(void)
     read_both(&count1, &ns1);
     return (uint64_t)((double)(count1 - count0) * 1e9 / (double)(ns1 - ns0) + 0.5);
 }
-
-/*
- * Returns what `teller` says, which is more exact than a calibration, provided that the two agree
- * roughly; 0: it says nothing.
- */
-static uint64_t checked(uint64_t told, const char *teller)
-{
-    unsigned long long found = calibrate();
-    if (told && llabs((long long)(found - told)) <= (long long)(told / 1000))
-        return told;
-    if (told)
-        rts_log("warn", "%s says that the counter has %llu Hz, but it has %llu", teller,
-                (unsigned long long)told, found);
-    return found;
-}
 #endif
 
 /* ---- the counter of each processor ----------------------------------------------------------- */
 
 #if defined __x86_64__
 #define COUNTER "tsc"
+#define REPORTER "rtstone.tsc_hz of the kernel's command line"
 
 /*
  * The TSC must be invariant (CPUID 0x80000007, EDX bit 8), unless the system reports its frequency:
@@ -139,25 +125,13 @@ static bool may_count(void)
         return false;
     return posix_counter_is_stable();
 }
-
-static uint64_t counter_hz(void)
-{
-    return checked(posix_counter_hz(), "rtstone.tsc_hz of the kernel's command line");
-}
 #elif defined __aarch64__
 #define COUNTER "cntvct"
+#define REPORTER "the register CNTFRQ_EL0"
 
 static bool may_count(void)
 {
     return true;
-}
-
-/* The architecture has a register with the counter's frequency; no calibration is needed. */
-static uint64_t counter_hz(void)
-{
-    uint64_t hz;
-    __asm__("mrs %0, cntfrq_el0" : "=r"(hz));
-    return hz;
 }
 #elif defined POSIX_NOTHING
 static sigjmp_buf before_reading;
@@ -186,28 +160,46 @@ static bool may_count(void)
 
 #if defined __riscv
 #define COUNTER "rdtime"
-#define TELLER "timebase-frequency of the device tree"
+#define REPORTER "timebase-frequency of the device tree"
 #else
 #define COUNTER "cntvct"
-#define TELLER "the register CNTFRQ"
+#define REPORTER "the register CNTFRQ"
+#endif
 #endif
 
-/* Whatever lets programs read the counter of ARMv7 lets them read its frequency. */
+#ifdef POSIX_NOTHING
+/* Returns the frequency of a counter for which none is reported; 0: it cannot be used. */
+static uint64_t unreported_hz(void)
+{
+#if defined __aarch64__ || defined __arm__
+    /* Firmware that has not set it has set up nothing of the timer: CPUs may have offsets. */
+    rts_log("warn", REPORTER " is 0: the firmware has not set up the counter, which is not used");
+    return 0;
+#else
+    uint64_t measured = calibrate();
+#ifdef __riscv
+    rts_log("info", REPORTER " is not there: the counter's %llu Hz are measured",
+            (unsigned long long)measured);
+#endif
+    return measured;
+#endif
+}
+
+/*
+ * Returns the counter's frequency: the one reported, which is more exact than a calibration,
+ * provided that the two agree roughly; 0: the counter cannot be used.
+ */
 static uint64_t counter_hz(void)
 {
-    uint64_t told;
-#if defined __riscv
-    told = posix_counter_hz();
-#else
-    uint32_t register_hz;
-    __asm__("mrc p15, 0, %0, c14, c0, 0" : "=r"(register_hz));
-    told = register_hz;
-#endif
-    uint64_t hz = checked(told, TELLER);
-    if (!told)
-        rts_log("info", TELLER " is not there: the counter's %llu Hz are measured",
-                (unsigned long long)hz);
-    return hz;
+    uint64_t reported = posix_counter_hz();
+    if (!reported)
+        return unreported_hz();
+    uint64_t measured = calibrate();
+    if (llabs((long long)(measured - reported)) <= (long long)(reported / 1000))
+        return reported;
+    rts_log("warn", REPORTER " says that the counter has %llu Hz, but it has %llu",
+            (unsigned long long)reported, (unsigned long long)measured);
+    return measured;
 }
 #endif
 
@@ -228,8 +220,11 @@ int rts_port_clock_init(rts_clock *clock)
 #ifdef POSIX_NOTHING
     if (!may_count())
         return leave_counter();
+    uint64_t hz = counter_hz();
+    if (!hz)
+        return leave_counter();
     clock->source = COUNTER;
-    clock->hz = counter_hz();
+    clock->hz = hz;
 #endif
     return 0;
 }

@@ -186,7 +186,7 @@ uint32_t posix_system_caps(void);
 /* Explains an error whose text alone is not clear to the user; NULL: no explanation. */
 const char *posix_hint(int error);
 
-/* Returns the frequency of the cycle counter if the system reports it, otherwise 0. */
+/* Returns the frequency of the cycle counter if system or processor report it, otherwise 0. */
 uint64_t posix_counter_hz(void);
 
 /* Returns false if the system has found the cycle counter to be unreliable. */
