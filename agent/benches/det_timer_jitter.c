@@ -15,7 +15,8 @@ static const rts_param jitter_param[] = {
                  "time between two expirations"),
     RTS_CHOICE(jitter_params, by, RTS_TIMERS, 0,
                "how the task is notified: by signal and sigwaitinfo from a POSIX timer of "
-               "CLOCK_REALTIME, or by sleeping until an absolute time"),
+               "CLOCK_REALTIME, which may be set meanwhile: wake-ups at which it was are counted, "
+               "and are no samples; or by sleeping until an absolute time"),
     RTS_PARAMS_END,
 };
 
@@ -45,23 +46,60 @@ static void add_trend(rts_case *c, kept *k, rts_tick first, rts_tick period)
         rts_figure_add(c, "clock resolution / period", resolution / period_ns, "");
 }
 
-/* Records expiration k, which is due at first + k period; merged expirations count as missed. */
-static void take(rts_case *c, rts_rec *rec, rts_hist *omitted, rts_timer *timer, kept *k)
+#ifdef RTS_TIMERS_WALL
+/* Returns the time, by the clock that the series follows, whatever the timer follows. */
+static rts_tick time_of(const rts_timer *timer, rts_tick stamp)
 {
-    for (rts_rec_start(rec, timer->first); rec->running;) {
+    (void)stamp;
+    return timer->wall.time;
+}
+
+static bool is_set(const rts_expiry *expiry)
+{
+    return expiry->set;
+}
+#else
+static rts_tick time_of(const rts_timer *timer, rts_tick stamp)
+{
+    (void)timer;
+    return stamp;
+}
+
+static bool is_set(const rts_expiry *expiry)
+{
+    (void)expiry;
+    return false;
+}
+#endif
+
+/*
+ * Records expiration k, which is due at first + k period; merged expirations count as missed.
+ * Returns at how many the clock was set, which are neither.
+ */
+static uint64_t take(rts_case *c, rts_rec *rec, rts_hist *omitted, rts_timer *timer, kept *k)
+{
+    const rts_tick first = timer->first;
+    uint64_t set = 0;
+    for (rts_rec_start(rec, time_of(timer, first)); rec->running;) {
         rts_expiry now;
         rts_timer_wait(timer, &now);
+        if (is_set(&now)) {
+            set++;
+            rts_rec_look(rec, time_of(timer, now.stamp));
+            continue;
+        }
         rts_tick late = now.stamp - (timer->first + now.k * timer->period);
         if (!rec->warm) {
             rec->missed += now.overruns;
             for (uint64_t i = 1; i <= now.overruns; i++)
                 rts_hist_add(omitted, late - i * timer->period);
             if (k->n < KEPT)
-                k->at[k->n++] = (rts_arrival){now.k, now.stamp};
+                k->at[k->n++] = (rts_arrival){now.k, first + now.k * timer->period + late};
         }
-        rts_rec_add(rec, late, now.stamp);
+        rts_rec_add(rec, late, time_of(timer, now.stamp));
     }
     rts_end(c, rec);
+    return set;
 }
 
 static int run_jitter(rts_case *c)
@@ -79,9 +117,15 @@ static int run_jitter(rts_case *c)
     int err = rts_timer_start(&timer, (int)p->by, period);
     if (err)
         return rts_port_failed(c, "cannot start the timer", err);
-    take(c, rec, omitted, &timer, k);
+    rts_tick first = timer.first;
+    uint64_t set = take(c, rec, omitted, &timer, k);
     rts_timer_stop(&timer);
-    add_trend(c, k, timer.first, period);
+    add_trend(c, k, first, period);
+#ifdef RTS_TIMERS_WALL
+    rts_count_add(c, "wake-ups at which the clock was set", (int64_t)set, "");
+#else
+    (void)set;
+#endif
     return 0;
 }
 

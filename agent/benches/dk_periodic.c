@@ -90,8 +90,7 @@ static void wall_wake_up(periodic *t, rts_wall *wall, rts_tick *release)
 {
     rts_wall_sleep_until(*release);
     rts_tick now = rts_wall_time();
-    bool odd = now < *release || now - *release >= t->period;
-    if (odd && (rts_wall_was_set(wall) || now < *release)) {
+    if (rts_wall_was_set(wall) || now < *release) {
         t->set++;
         *release = now + t->period;
         return;
@@ -108,7 +107,7 @@ static int wall_task(periodic *t)
     rts_tick release = t->first + rts_wall_time() - rts_time();
     for (rts_rec_start(t->rec, t->first); t->rec->running && !t->c->stop;)
         wall_wake_up(t, &wall, &release);
-    t->set += rts_wall_was_set(&wall); /* by less than a period */
+    t->set += rts_wall_was_set(&wall); /* after the last wake-up */
     rts_wall_close(&wall);
     return 0;
 }

@@ -217,7 +217,7 @@ RTS_SHARED void rts_sleep_until(rts_tick time);
  */
 #ifdef RTS_WALL
 static inline rts_tick rts_wall_time(void);
-static inline void rts_wall_sleep_until(rts_tick time);
+static inline void rts_wall_sleep_until(rts_tick time); /* or until the clock is set */
 int rts_wall_open(rts_wall *wall);
 bool rts_wall_was_set(rts_wall *wall);
 void rts_wall_close(rts_wall *wall);
@@ -263,11 +263,19 @@ static inline uint64_t rts_work_to_do(uint64_t amount)
 
 /* ---- periodic timers --------------------------------------------------------------------- */
 
-/* An expiration of a timer. The port lists its kinds of timers in RTS_TIMERS ("one|two"). */
+/*
+ * An expiration of a timer. The port lists its kinds of timers in RTS_TIMERS ("one|two"). If the
+ * clock of some may be set, it defines RTS_TIMERS_WALL. timer.wall.time is then rts_time(): of the
+ * first expiration before any wait, and of now after one. If the clock was set meanwhile, the wait
+ * ends without an expiration, and timer.first has changed by as much as the clock.
+ */
 typedef struct rts_expiry {
     rts_tick stamp;    /* first statement after the expiration, by the timer's clock */
     uint64_t k;        /* it was due at timer.first + k timer.period */
     uint64_t overruns; /* later expirations that were merged with this one */
+#ifdef RTS_TIMERS_WALL
+    bool set; /* the clock was set, and nothing else is valid */
+#endif
 } rts_expiry;
 
 /* Starts a timer for the calling task; sets its `first` (RTS_TIME_HZ) and `period`. */

@@ -121,4 +121,4 @@ def test_the_time_is_read_as_soon_as_a_sleep_returns(which: str) -> None:
         after = itertools.takewhile(lambda text: "clock_gettime" not in text, found[start + 1 :])
         between = list(after)
         assert len(between) <= 6, between
-        assert len([i for i in between if re.search(machine.leave, i)]) == 1, between
+        assert len([i for i in between if re.search(machine.leave, i)]) <= 1, between

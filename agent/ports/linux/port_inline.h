@@ -19,6 +19,9 @@ static inline rts_tick rts_time_syscall(void)
 
 /* ---- the wall clock (wall.c) ---------------------------------------------------------------- */
 
+/* After SIGRTMIN, which timers use, and that of interrupts. */
+#define LINUX_WALL_SIGNAL (SIGRTMIN + 2)
+
 static inline rts_tick rts_wall_time(void)
 {
     struct timespec now;
@@ -29,8 +32,7 @@ static inline rts_tick rts_wall_time(void)
 static inline void rts_wall_sleep_until(rts_tick time)
 {
     const struct timespec until = posix_timespec(time);
-    while (clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &until, NULL) == EINTR)
-        ;
+    clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &until, NULL);
 }
 
 /* ---- children (child.c) ------------------------------------------------------------------- */

@@ -8,9 +8,7 @@
 #define RTS_PRIO_MAX 98 /* 99 is for the watchdog... */
 #define RTS_PRIO_TOP 99 /* ...unless that can be above 99 as well (isolate.c) */
 #define RTS_WALL 1      /* CLOCK_REALTIME */
-typedef struct rts_wall {
-    int fd;
-} rts_wall;
+typedef posix_wall rts_wall;
 
 #define RTS_FOOTPRINT 1
 #define RTS_STEAL 1   /* time that the hypervisor takes */

@@ -164,6 +164,17 @@ DEFAULT void posix_case_over(void)
 {
 }
 
+DEFAULT int posix_wall_watch(posix_wall *wall)
+{
+    (void)wall;
+    return 0;
+}
+
+DEFAULT void posix_wall_unwatch(posix_wall *wall)
+{
+    (void)wall;
+}
+
 /* ---- a load: processes that left its group are not found ------------------------------------- */
 
 DEFAULT void posix_kill_family(pid_t root, pid_t group)

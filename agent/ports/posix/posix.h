@@ -238,6 +238,20 @@ void posix_watch_end(rts_job *job);
 /* Called by the agent when a case is over, before its records are sent. */
 void posix_case_over(void);
 
+/*
+ * The wall clock: posix_wall_was_set() says whether it was since the last call, or since it was
+ * opened, and by how much; a setting may be told twice. `signal` goes to the calling task when it
+ * is set, again and again until the task calls that: what waits for a time of this clock would wait
+ * for longer if it is set back.
+ */
+int posix_wall_open(posix_wall *wall, int signal);
+bool posix_wall_was_set(posix_wall *wall);
+void posix_wall_close(posix_wall *wall);
+
+/* Begins and ends to send that signal; without it a task notices only when its wait is over. */
+int posix_wall_watch(posix_wall *wall);
+void posix_wall_unwatch(posix_wall *wall);
+
 /* ---- ...of the processes of a load -------------------------------------------------------- */
 
 /*

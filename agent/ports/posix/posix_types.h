@@ -30,10 +30,24 @@ typedef struct rts_sem {
 
 #define rts_sem_at_hand(sem) (&(rts_sem){.s = (sem)->s})
 
+/* Watches the wall clock (posix.h): for the one task that opened it. */
+typedef struct posix_wall {
+    uint64_t low, high; /* bounds of its distance to rts_time(), modulo 2^64 */
+    uint64_t time;      /* rts_time() at the last look */
+    int64_t by;         /* by how much it was set then */
+    volatile unsigned looks;
+    volatile bool seen; /* by the watcher */
+    int signal, fd;
+    pthread_t task, watcher;
+    volatile bool over;
+} posix_wall;
+
 #define RTS_TIMERS "signal|sigwaitinfo|sleep"
+#define RTS_TIMERS_WALL 1 /* the first two follow the wall clock */
 typedef struct rts_timer {
     int kind;
     uint64_t first, period, next;
+    posix_wall wall;
     timer_t id;
     sigset_t mask; /* signal mask during a wait */
 } rts_timer;
