@@ -515,6 +515,8 @@ typedef enum rts_config {
     X(steal_near_ns)                                                                               \
     X(steal_watched_ns)                                                                            \
     X(smi)                                                                                         \
+    X(suspended_ns)                                                                                \
+    X(stops)                                                                                       \
     X(others)                                                                                      \
     X(stack_bytes)                                                                                 \
     X(heap_bytes)                                                                                  \

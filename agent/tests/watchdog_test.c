@@ -3,7 +3,9 @@
  * the watchdog, which is above the case's tasks, does not run while the agent can look itself.
  */
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,13 +18,16 @@ static struct shared {
     rts_cpuset cpus;
     volatile bool watched, ran, ran_unwatched;
     volatile uint64_t beat;
-    volatile bool put_off; /* the agent has put off the watchdog's timer */
-    volatile bool looked;  /* the watchdog itself has */
+    volatile bool put_off;              /* the agent has put off the watchdog's timer */
+    volatile bool looked;               /* the watchdog itself has */
+    volatile pid_t measured;            /* the process of the case */
+    volatile bool reaped, killed_later; /* its process was; its group was killed after that */
 } *shared;
 
 static pid_t agent;
 static bool refuse, slow; /* what happens to the watchdog's start */
 static bool crowded;      /* the agent cannot leave the case's CPU */
+static bool frozen;       /* that a case is stopped does not show */
 static bool blind;        /* the agent sees no progress, as if it never had a CPU */
 static unsigned looks;    /* of the agent */
 
@@ -88,6 +93,33 @@ bool __wrap_posix_leave_cpus(const rts_job *job)
     return !crowded && __real_posix_leave_cpus(job);
 }
 
+/* NOLINTBEGIN(misc-use-internal-linkage): the linker makes other files call them */
+int __real_waitid(idtype_t kind, id_t id, siginfo_t *info, int options);
+int __wrap_waitid(idtype_t kind, id_t id, siginfo_t *info, int options);
+pid_t __real_waitpid(pid_t pid, int *status, int options);
+pid_t __wrap_waitpid(pid_t pid, int *status, int options);
+int __real_kill(pid_t pid, int number);
+int __wrap_kill(pid_t pid, int number);
+/* NOLINTEND(misc-use-internal-linkage) */
+
+int __wrap_waitid(idtype_t kind, id_t id, siginfo_t *info, int options)
+{
+    return frozen && options & WSTOPPED ? 0 : __real_waitid(kind, id, info, options);
+}
+
+pid_t __wrap_waitpid(pid_t pid, int *status, int options)
+{
+    pid_t ended = __real_waitpid(pid, status, options);
+    shared->reaped |= ended > 0 && ended == shared->measured;
+    return ended;
+}
+
+int __wrap_kill(pid_t pid, int number)
+{
+    shared->killed_later |= shared->reaped && pid == -shared->measured;
+    return __real_kill(pid, number);
+}
+
 static void pass_ms(unsigned ms)
 {
     nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000L}, NULL);
@@ -135,9 +167,35 @@ static void run_patiently(rts_job *job)
     shared->ran = true;
 }
 
+/* Is stopped for longer than its patience. */
+static void run_stopped(rts_job *job)
+{
+    (void)job;
+    pid_t stopped = getpid();
+    if (fork() == 0) {
+        pass_ms(1000);
+        kill(stopped, SIGCONT);
+        _exit(0);
+    }
+    kill(stopped, SIGSTOP);
+    shared->ran = true;
+}
+
+/* Has an activation after less than its patience. */
+static void run_rarely(rts_job *job)
+{
+    (void)job;
+    rts_tick due = rts_time() + 700 * (RTS_TIME_HZ / 1000);
+    shared->measured = getpid();
+    rts_sleep_until(due);
+    pass_ms(20);
+    shared->ran = true;
+}
+
 static void run(rts_job *job)
 {
     (void)job;
+    shared->measured = getpid();
     shared->ran = true;
     shared->ran_unwatched = !shared->watched;
 }
@@ -227,6 +285,48 @@ static void test_a_bench_may_change_its_patience(void)
     CHECK(shared->ran);
 }
 
+static void test_what_is_stopped_is_not_hung(void)
+{
+    char why[RTS_REASON] = "";
+    CHECK_EQ(isolate_with(run_stopped, 300, 60000, why, sizeof why), 0);
+    CHECK_STR(why, "");
+    CHECK_EQ(shared->job.evidence.stops, 1);
+    CHECK(shared->ran);
+}
+
+/* As a container is frozen: the case with its agent, and nothing tells them. */
+static void test_what_was_frozen_with_its_agent_is_not_hung(void)
+{
+    char why[RTS_REASON] = "";
+    int status;
+    frozen = true;
+    shared->measured = 0;
+    pid_t both = fork();
+    if (both == 0)
+        _exit(isolate_with(run_rarely, 1000, 60000, why, sizeof why) ? 1 : 0);
+    while (!shared->measured)
+        pass_ms(1);
+    pid_t measured = shared->measured;
+    kill(measured, SIGSTOP);
+    kill(both, SIGSTOP);
+    pass_ms(2000);
+    kill(both, SIGCONT);
+    kill(measured, SIGCONT);
+    CHECK_EQ(waitpid(both, &status, 0), both);
+    frozen = false;
+    CHECK_EQ(status, 0);
+    CHECK(shared->ran);
+}
+
+/* Its number may be another's then. */
+static void test_no_group_is_killed_after_its_process_was_waited_for(void)
+{
+    char why[RTS_REASON] = "";
+    CHECK_EQ(isolate(why, sizeof why), 0);
+    CHECK(shared->reaped);
+    CHECK(!shared->killed_later);
+}
+
 static void prepare(void)
 {
     posix_set_signals(); /* so that the end of a case wakes the agent */
@@ -237,4 +337,6 @@ static void prepare(void)
 TESTS(prepare, test_it_waits_for_its_watchdog, test_the_agent_looks_for_the_watchdog,
       test_the_agent_does_not_wake_up_on_the_cpu_of_a_case,
       test_the_watchdog_looks_if_the_agent_cannot, test_what_is_hung_is_killed,
-      test_a_bench_may_change_its_patience, test_it_does_not_begin_without_one)
+      test_a_bench_may_change_its_patience, test_what_is_stopped_is_not_hung,
+      test_what_was_frozen_with_its_agent_is_not_hung,
+      test_no_group_is_killed_after_its_process_was_waited_for, test_it_does_not_begin_without_one)

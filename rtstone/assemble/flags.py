@@ -198,6 +198,14 @@ FLAGS = (
         lambda s: s.total("smi") > 0,
     ),
     Flag(
+        "suspended",
+        "the system was suspended, or the measuring process stopped, while it measured",
+        "repeat it; a suspended system is no system at work",
+        lambda s: s.total("suspended_ns", "stops") > 0,
+        spoils="measured while the system or the measurement was suspended",
+        voids=ALL,
+    ),
+    Flag(
         "throttled",
         "a busy real-time task was paused for as long as RT throttling does it at its limit",
         "raise sched_rt_runtime_us, or set it to -1 at your own risk",

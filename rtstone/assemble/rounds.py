@@ -422,7 +422,8 @@ def _sum(counts: Sequence[int | None]) -> int | None:
 
 
 _SUMMED = {"section_ns", "cpu_ns", "minflt", "majflt", "nvcsw", "nivcsw", "migrations",
-           "steal_ns", "steal_near_ns", "steal_watched_ns", "smi", "rests"}  # fmt: skip
+           "steal_ns", "steal_near_ns", "steal_watched_ns", "smi",
+           "suspended_ns", "stops", "rests"}  # fmt: skip
 _LARGEST = {"others", "stack_bytes", "heap_bytes", "tasks"}
 
 

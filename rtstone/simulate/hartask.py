@@ -18,7 +18,7 @@ from rtstone.simulate.hartstone import DURATION_NS, RAW, STOP_MISSES, Ask, Measu
 RAW_SPEED = "raw speed"  # in KWIPS
 FACTOR = "factor of all loads"  # of the set auto
 DURATION = "duration of a test"  # in s
-DISTURBANCES = ("steal", "smi", "not_monotone")  # flags
+DISTURBANCES = ("steal", "smi", "suspended", "not_monotone")  # flags
 DIGITS = 6  # significant digits kept of a raw speed, as time is counted in fractions of a KWI
 
 

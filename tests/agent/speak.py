@@ -43,7 +43,7 @@ LEFT_OUT: dict[str, Json] = {
     "param": dict.fromkeys(("unit", "default", "min", "max")) | {"choices": [], "help": ""},
     "evidence": dict.fromkeys(
         ("section_ns", "cpu_ns", "minflt", "majflt", "nvcsw", "nivcsw", "migrations", "steal_ns",
-         "smi", "others", "stack_bytes", "heap_bytes", "prio")
+         "smi", "suspended_ns", "stops", "others", "stack_bytes", "heap_bytes", "prio")
     ),
 }  # fmt: skip
 

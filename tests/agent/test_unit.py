@@ -20,6 +20,7 @@ PROGRAMS = [
     "options_test",
     pytest.param("port_test", marks=pytest.mark.machine),  # of who is more urgent
     "clock_test",
+    "evidence_test",
     "wall_test",
     "watchdog_test",
     "sim_test",

@@ -84,6 +84,8 @@ def test_nothing_known_raises_no_flag() -> None:
         ("migrated", {}, {"migrations": 1}),
         ("steal", {}, {"steal_ns": 10**7}),
         ("smi", {}, {"smi": 1}),
+        ("suspended", {}, {"suspended_ns": 1}),
+        ("suspended", {}, {"stops": 1}),
         ("throttled", {"max": 50_000_000}, {"cpu_ns": 950_000_000}),
         ("shared_cpu", {}, {"shared": True}),
         ("shared_cpu", {}, {"shared": True, "cpus": [0]}),

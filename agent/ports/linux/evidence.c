@@ -36,11 +36,9 @@ int64_t linux_steal_ns(int file, const rts_cpuset *cpus)
     return (int64_t)sum * (1000000000 / sysconf(_SC_CLK_TCK));
 }
 
-/* Reads those of the measuring task; the path is relative to the calling thread. */
+/* Reads those of the task that opened it, whoever else begins or ends the section. */
 static int64_t read_migrations(void)
 {
-    if (from.sched_fd < 0)
-        from.sched_fd = open("/proc/thread-self/sched", O_RDONLY | O_CLOEXEC);
     ssize_t n = pread(from.sched_fd, text, sizeof text - 1, 0);
     if (n <= 0)
         return -1;
@@ -79,13 +77,27 @@ void posix_evidence_open(const rts_job *job)
 {
     from.stat_fd = open("/proc/stat", O_RDONLY | O_CLOEXEC);
     from.msr_fd = open_msr(job->cpu);
+    from.sched_fd = open("/proc/thread-self/sched", O_RDONLY | O_CLOEXEC);
+}
+
+/* CLOCK_BOOTTIME counts what CLOCK_MONOTONIC does not: the time that the system was suspended. */
+static void read_suspended(posix_events *events)
+{
+    int64_t before = (int64_t)rts_time_ns().ns;
+    int64_t since_boot = (int64_t)posix_clock_ns(CLOCK_BOOTTIME);
+    events->suspended_least_ns = since_boot - (int64_t)rts_time_ns().ns;
+    events->suspended_most_ns = since_boot - before;
+    if (events->suspended_least_ns < 0)
+        events->suspended_least_ns = 0;
 }
 
 posix_events posix_evidence_read(const rts_job *job)
 {
-    return (posix_events){.steal_ns = linux_steal_ns(from.stat_fd, job->cpus),
-                          .migrations = read_migrations(),
-                          .smi = read_smi(from.msr_fd)};
+    posix_events events = {.steal_ns = linux_steal_ns(from.stat_fd, job->cpus),
+                           .migrations = read_migrations(),
+                           .smi = read_smi(from.msr_fd)};
+    read_suspended(&events);
+    return events;
 }
 
 /* ---- when it was stolen ---------------------------------------------------------------------- */

@@ -51,6 +51,7 @@ static void measuring_task(void *arg)
     const measured *m = arg;
     pthread_sigmask(SIG_SETMASK, &m->mask, NULL);
     touch_stack();
+    posix_evidence_open(m->job);
     rts_job_run(m->job);
 }
 
@@ -76,7 +77,6 @@ static void run_child(rts_job *job)
     job->evidence.sched = posix_may_realtime() ? "fifo" : "other";
     job->evidence.prio = posix_may_realtime() ? job->prio : -1;
     job->evidence.locked = posix_lock_memory();
-    posix_evidence_open(job);
     /* Process-directed signals, such as those of timers, are for the measuring task; this thread
      * waits. */
     sigfillset(&all);
@@ -101,6 +101,8 @@ typedef struct watch {
     timer_t timer;
     _Atomic uint64_t beat;  /* the heartbeat at which progress was last seen... */
     _Atomic rts_tick since; /* ...and when */
+    atomic_bool stopped;    /* the case was, by a signal, at the last look */
+    atomic_int stops;       /* how often it was stopped and continued, as far as seen */
     atomic_bool over;
     const char *lack; /* why it cannot watch; NULL: it does */
     bool hung;
@@ -125,16 +127,44 @@ static void set_timer(watch *w, rts_tick time)
 }
 
 /*
- * Returns whether there was progress since the last look, and puts off the timer if so. The timer
- * comes first: where the watchdog preempts the parent, it has to see this progress itself.
+ * The last part of the patience is a number of looks, each of which has to be on time. While the
+ * case is frozen together with the agent, as in a container, neither runs, and the clock goes on.
+ */
+#define LOOKS 10
+#define LATE_NS (RTS_TIME_HZ / 10)
+
+static rts_tick look_ns(const watch *w)
+{
+    return w->job->patience_ns / 8 / LOOKS;
+}
+
+/* Returns when the looks begin if there is no progress until then. */
+static rts_tick first_look(const watch *w)
+{
+    return w->since + w->job->patience_ns - LOOKS * look_ns(w);
+}
+
+/* Returns whether the case is stopped by a signal. */
+static bool is_stopped(const watch *w)
+{
+    siginfo_t info = {0};
+    return !waitid(P_PID, (id_t)w->child, &info, WSTOPPED | WNOHANG | WNOWAIT) && info.si_pid;
+}
+
+/*
+ * Returns whether there was progress since the last look, or could be none because the case was
+ * stopped, and puts off the timer if so. The timer comes first: where the watchdog preempts the
+ * parent, it has to see this progress itself.
  */
 static bool look(watch *w)
 {
     uint64_t beat = rts_job_heartbeat(w->job);
-    if (beat == w->beat)
+    bool stopped = is_stopped(w), was_stopped = atomic_exchange(&w->stopped, stopped);
+    w->stops += stopped && !was_stopped;
+    if (beat == w->beat && !stopped && !was_stopped)
         return false;
     rts_tick now = rts_time();
-    set_timer(w, now + w->job->patience_ns);
+    set_timer(w, now + w->job->patience_ns - LOOKS * look_ns(w));
     w->since = now;
     w->beat = beat;
     return true;
@@ -147,23 +177,33 @@ static int start_timer(watch *w)
     if (timer_create(CLOCK_MONOTONIC, &event, &w->timer))
         return -errno;
     w->since = rts_time();
-    set_timer(w, w->since + w->job->patience_ns);
+    set_timer(w, first_look(w));
     return 0;
 }
 
 static void watch_case(watch *w, const sigset_t *wake)
 {
     int signal;
+    unsigned looks = 0;
+    rts_tick due = 0;
     while (!sigwait(wake, &signal) && !w->over) {
-        if (look(w))
-            continue;
-        rts_tick end = w->since + w->job->patience_ns; /* a bench may change its patience */
-        if (rts_time() >= end) {
-            w->hung = true;
-            kill(-w->child, SIGKILL);
-            return;
+        rts_tick now = rts_time(), begin = first_look(w); /* a bench may change its patience */
+        if (look(w)) {
+            looks = 0;
+        } else if (now < begin) {
+            looks = 0;
+            set_timer(w, begin);
+        } else {
+            bool late = now > due + look_ns(w) + LATE_NS;
+            looks = looks && !late ? looks + 1 : 1;
+            if (looks > LOOKS) {
+                w->hung = true;
+                kill(-w->child, SIGKILL);
+                return;
+            }
+            due = now + look_ns(w);
+            set_timer(w, due);
         }
-        set_timer(w, end);
     }
 }
 
@@ -243,19 +283,20 @@ static int wait_ms(const rts_job *job)
 }
 
 /*
- * Waits for the child to end. Passes on a request to stop, and kills the child if it does not
- * comply. Returns -1 if the child was lost.
+ * Waits for the child to end, but leaves its process and group, so that their number is no other's.
+ * Passes on a request to stop, and kills the child if it does not comply. Returns -1 if the child
+ * was lost.
  */
 static int await(rts_job *job, watch *w)
 {
     pid_t child = w->child;
     rts_tick kill_at = UINT64_MAX, told_at = rts_time();
-    int status;
     for (;;) {
-        pid_t ended = waitpid(child, &status, WNOHANG);
-        if (ended == child)
-            return status;
-        if (ended < 0 && errno != EINTR)
+        siginfo_t ended = {0};
+        int err = waitid(P_PID, (id_t)child, &ended, WEXITED | WNOHANG | WNOWAIT);
+        if (!err && ended.si_pid == child)
+            return 0;
+        if (err && errno != EINTR)
             return -1;
         bool asked = rts_host_stops() || rts_port_stopped();
         if (asked && !job->stop_asked) {
@@ -278,6 +319,22 @@ static int await(rts_job *job, watch *w)
             rts_job_progress(job);
         }
     }
+}
+
+/* Ends all of the case, then its watchdog; returns the status of its process, -1 if it was lost. */
+static int end_case(watch *w, bool lost)
+{
+    int status, cause = errno;
+    if (!lost)
+        kill(-w->child, SIGKILL); /* tasks that are processes and did not end */
+    end_watchdog(w);
+    errno = cause;
+    if (lost)
+        return -1;
+    while (waitpid(w->child, &status, 0) < 0)
+        if (errno != EINTR)
+            return -1;
+    return status;
 }
 
 /* Explains why the child did not end normally; returns false if it did. */
@@ -342,10 +399,9 @@ int rts_port_isolate(rts_job *job, char *why, size_t size)
         snprintf(why, size, "%s", w.lack);
         return -1;
     }
-    int status = await(job, &w);
-    kill(-w.child, SIGKILL); /* tasks that are processes and did not end */
-    end_watchdog(&w);
+    int status = end_case(&w, await(job, &w) < 0);
     posix_watch_end(job);
+    job->evidence.stops = w.stops;
     job->evidence.others = posix_others_at_work();
     posix_case_over();
     return explain(status, &w, why, size) ? -1 : 0;

@@ -216,11 +216,14 @@ int posix_bind_thread(pthread_attr_t *attr, int cpu);
 /* Directs the signal of a timer to the calling thread, and no other thread of the process. */
 void posix_to_this_thread(struct sigevent *event);
 
-/* Counts of events in the system so far, each -1 if unknown (rts_evidence). */
+/*
+ * Counts of events in the system so far, each -1 if unknown (rts_evidence). For how long it was
+ * suspended lies between the two, which are a few ns apart.
+ */
 typedef struct posix_events {
-    int64_t migrations, steal_ns, smi;
+    int64_t migrations, steal_ns, smi, suspended_least_ns, suspended_most_ns;
 } posix_events;
-void posix_evidence_open(const rts_job *job); /* before the timed section */
+void posix_evidence_open(const rts_job *job); /* by the measuring task, before the section */
 posix_events posix_evidence_read(const rts_job *job);
 
 /* Called by the agent when it starts a case. */

@@ -32,7 +32,7 @@ _EXPERIMENT = frozenset({BREAKDOWN, UNREACHED})  # figures of one of Hartstone, 
 _RIGHTS = ("no_rt", "page_faults")
 
 # Flags of disturbances from outside the measured system, or that make values incredible.
-DISTURBED = ("steal", "smi", "other_run", "throttled", "server", "clock_backwards")
+DISTURBED = ("steal", "smi", "suspended", "other_run", "throttled", "server", "clock_backwards")
 
 
 class Estimated(NamedTuple):
