@@ -53,6 +53,12 @@ DEFAULT void rts_port_cpus(rts_cpuset *set)
     *set = (rts_cpuset){{1}};
 }
 
+DEFAULT int64_t rts_port_taken_ns(const rts_job *job)
+{
+    (void)job;
+    return -1;
+}
+
 DEFAULT void rts_port_throttling(uint64_t *busy_ns, uint64_t *rest_ns)
 {
     *busy_ns = *rest_ns = 0;

@@ -590,6 +590,12 @@ void rts_port_section_end(rts_job *job);
  */
 int64_t rts_port_steal_around(uint64_t from, uint64_t to, uint64_t *span_ns);
 
+/*
+ * Returns the CPU time, in ns, that other tasks than the case's have had on the measured CPU since
+ * the last call, and what a hypervisor took of it; -1: not known. It takes long.
+ */
+int64_t rts_port_taken_ns(const rts_job *job);
+
 /* Binds the caller to a CPU; -1: to all that the agent may use. */
 void rts_port_bind(int cpu);
 

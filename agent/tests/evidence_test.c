@@ -1,6 +1,8 @@
 /* The evidence around a section, in a system where the test says what happens. */
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -85,6 +87,35 @@ static void test_a_suspension_is_evidence(void)
     CHECK_EQ(shared->job.evidence.stops, 0);
 }
 
+/* Works on a CPU until it has had that much of it. */
+static _Noreturn void take_cpu(int cpu, uint64_t ns)
+{
+    rts_port_bind(cpu);
+    while (posix_clock_ns(CLOCK_PROCESS_CPUTIME_ID) < ns)
+        ;
+    pause();
+    _exit(0);
+}
+
+static void test_what_others_take_of_the_cpu_is_known(void)
+{
+    const uint64_t ns = RTS_TIME_HZ / 10;
+    rts_job *job = &shared->job;
+    clockid_t clock;
+    bool known = !access("/proc/1/stat", R_OK) && posix_read_number("/proc/self/schedstat", 0) > 0;
+    rts_port_taken_ns(job);
+    pid_t other = fork();
+    if (other == 0)
+        take_cpu(job->cpu, ns);
+    CHECK_EQ(clock_getcpuclockid(other, &clock), 0);
+    while (posix_clock_ns(clock) < ns)
+        rts_sleep_until(rts_time() + ns / 10);
+    int64_t taken = rts_port_taken_ns(job);
+    CHECK(known ? taken >= (int64_t)(ns / 10 * 9) : taken == -1);
+    kill(other, SIGKILL);
+    waitpid(other, NULL, 0);
+}
+
 static void prepare(void)
 {
     posix_set_signals();
@@ -92,4 +123,5 @@ static void prepare(void)
     CHECK(shared);
 }
 
-TESTS(prepare, test_migrations_are_the_measuring_tasks, test_a_suspension_is_evidence)
+TESTS(prepare, test_migrations_are_the_measuring_tasks, test_a_suspension_is_evidence,
+      test_what_others_take_of_the_cpu_is_known)

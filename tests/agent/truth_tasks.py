@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from tests.agent.speak import Json, figures
-from tests.agent.truth import Agent, C, about, always, ns, per, raw, result, truth
+import pytest
+
+from tests.agent.speak import Json, figures, pick
+from tests.agent.truth import Agent, C, about, always, answers, ns, per, raw, result, truth
 
 GIVE = C.sem_give + C.sem_wake  # to a waiting task
 WAIT = C.sem_take + C.sem_block  # that fails
@@ -309,6 +311,30 @@ def background_half(agent: Agent) -> None:
         name = "unfairness ((max - min) / mean of CPU time)"
         assert told[name] == about(100 * unfair)
         assert told["tasks that had ended at the half"] == 25
+
+
+@truth("sched.bg50.half")
+def background_half_among_others(agent: Agent) -> None:
+    """What tasks of a load got is no overhead; where it is more than that, there is no figure."""
+    short, of_load = 3000, "CPU time of other tasks meanwhile"
+    shares = {"overhead share", "overhead per switch"}
+
+    def beside(tasks: int, slice_ns: int) -> dict[str, float]:
+        words = f"case 1 sched.bg50.half work={ASKED // 10} samples=2"
+        model = [per("add", ADD), f"slice={slice_ns}"]
+        commands = [f"load bg50 tasks={tasks}", words] if tasks else [words]
+        (found,) = pick(answers(agent, *commands, model=model), "result")
+        return figures(found)
+
+    alone = beside(0, short)
+    assert alone[of_load] == 0
+    for tasks in (1, 20):
+        told = beside(tasks, short)
+        for name in shares:
+            assert told[name] == pytest.approx(alone[name], rel=2e-3)
+        turns = WORK / 10 / short  # of each of all tasks, one slice long
+        assert told[of_load] == pytest.approx(tasks * turns * short, rel=0.02)
+    assert not shares & set(beside(50, short * 100))
 
 
 @truth("sched.bg50.half")

@@ -164,7 +164,8 @@ def test_what_is_counted_is_added_and_what_is_told_is_kept() -> None:
     def part(cpu: int, **members: Any) -> Result:
         evidence: dict[str, Value] = {
             "section_ns": S, "cpu_ns": cpu, "minflt": 3, "smi": None, "tasks": 2, "sched": "fifo",
-            "heap_bytes": cpu, "suspended_ns": cpu, "stops": 1, "steal_near_ns": cpu, "steal_watched_ns": 10 * cpu,
+            "heap_bytes": cpu, "suspended_ns": cpu, "stops": 1, "steal_near_ns": cpu,
+            "steal_watched_ns": 10 * cpu,
         }  # fmt: skip
         return a_round(ramp(100), evidence=evidence, **members)
 
@@ -186,7 +187,8 @@ def test_what_is_counted_is_added_and_what_is_told_is_kept() -> None:
     assert (result.raw_min, result.raw_max) == (6.0, 70.0)
     assert result.evidence == {
         "section_ns": 2 * S, "cpu_ns": 12, "minflt": 6, "smi": None, "tasks": 2, "sched": "fifo",
-        "heap_bytes": 7, "suspended_ns": 12, "stops": 2, "steal_near_ns": 12, "steal_watched_ns": 120,
+        "heap_bytes": 7, "suspended_ns": 12, "stops": 2, "steal_near_ns": 12,
+        "steal_watched_ns": 120,
     }  # fmt: skip
     assert result.flags == ["no_rt", "smi", "interrupted", "missed"]
     assert result.figures == {"same": Figure(value=1, unit="ns")}

@@ -195,6 +195,7 @@ static void use(uint64_t ns)
     if (in_handler)
         return;
     sim_self->cpu += ns;
+    sim_load_cpu += sim_self->load ? ns : 0;
     if (sim_self->slice)
         sim_self->slice -= ns < sim_self->slice ? ns : sim_self->slice;
 }
@@ -363,6 +364,8 @@ static void forgets(void *stack)
 #endif
 
 /* ---- scheduling ---------------------------------------------------------------------------- */
+
+uint64_t sim_load_cpu;
 
 static const sim_task *came_from; /* the task that ran before */
 

@@ -60,6 +60,7 @@ struct sim_task {
 extern sim_task *sim_self;
 extern unsigned sim_tasks; /* number of existing tasks */
 extern uint64_t sim_preemptions;
+extern uint64_t sim_load_cpu; /* CPU time of all tasks of loads, ns */
 
 /* ---- time ---- */
 

@@ -118,6 +118,15 @@ uint64_t rts_preemptions(void)
     return sim_preemptions;
 }
 
+int64_t rts_port_taken_ns(const rts_job *job)
+{
+    static uint64_t last;
+    uint64_t taken = sim_load_cpu - last;
+    (void)job;
+    last = sim_load_cpu;
+    return (int64_t)taken;
+}
+
 uint64_t rts_port_slice_ns(rts_policy policy)
 {
     return policy == RTS_FIFO ? 0 : sim_the_model.slice;
