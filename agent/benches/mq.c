@@ -1,4 +1,5 @@
 /* mq.latency, mq.throughput: the system's message queues (Obenland, table 10). */
+#include <stdatomic.h>
 #include <string.h>
 
 #include "bench.h"
@@ -26,9 +27,16 @@ typedef struct traffic {
     size_t size;
     uint64_t block;
     unsigned char *out, *in; /* messages of sender and receiver */
-    volatile rts_stamp sent, end;
-    volatile uint64_t received, wrong;
+    rts_stamp sent, end;
+    uint64_t taken, wrong; /* messages; the receiver's */
+    atomic_uint received;  /* the same modulo 2^32: what the receiver wrote before is then there */
 } traffic;
+
+/* Returns whether the receiver has taken that many messages, and no others are under way. */
+static bool has_received(traffic *t, uint64_t number)
+{
+    return atomic_load_explicit(&t->received, memory_order_acquire) == (unsigned)number;
+}
 
 static head *head_of(unsigned char *message)
 {
@@ -41,10 +49,11 @@ static bool take_message(traffic *t)
     rts_queue_receive(&t->queue, t->in);
     t->end = rts_stamp_now();
     const head *h = head_of(t->in);
-    t->wrong += h->number != t->received || t->in[t->size - 1] != (unsigned char)h->number;
+    t->wrong += h->number != t->taken || t->in[t->size - 1] != (unsigned char)h->number;
     t->sent = h->sent;
     bool last = h->last;
-    t->received++; /* after this the sender may destroy the queue */
+    /* After this the sender may destroy the queue. */
+    atomic_store_explicit(&t->received, (unsigned)++t->taken, memory_order_release);
     return last;
 }
 
@@ -90,9 +99,9 @@ static traffic *prepare(rts_case *c, const queue_params *p)
 static int finish(rts_case *c, traffic *t, uint64_t number)
 {
     send_message(t, number, true);
-    while (t->received <= number && !c->job.stop_asked)
+    while (!has_received(t, number + 1) && !c->job.stop_asked)
         rts_sleep_until(rts_time() + RTS_TIME_HZ / 1000);
-    uint64_t received = t->received, wrong = t->wrong;
+    uint64_t received = t->taken, wrong = t->wrong;
     rts_queue_destroy(&t->queue);
     if (wrong || (received != number + 1 && !c->job.stop_asked))
         return rts_failed(c, "of %llu messages %llu came, %llu of them not as they were sent",
@@ -126,9 +135,9 @@ static int run_latency(rts_case *c)
         if (c->common.config == RTS_2CPU) /* until the receiver waits again */
             rts_sleep_until(rts_time() + RTS_TIME_HZ / 10000);
         send_message(t, number++, false);
-        if (t->received < number) { /* the receiver did not run at once */
+        if (!has_received(t, number)) { /* the receiver did not run at once */
             late++;
-            while (t->received < number)
+            while (!has_received(t, number))
                 rts_yield();
         }
         rts_rec_span(c->rec, t->sent, t->end);
@@ -144,7 +153,7 @@ static void block_receiver(void *arg)
 {
     traffic *t = arg;
     while (!take_message(t))
-        if (t->received % t->block == 0)
+        if (t->taken % t->block == 0)
             rts_sem_give(t->done);
 }
 

@@ -96,8 +96,8 @@ static void record_both(pair *t, rts_tick from_b, rts_tick now)
 
 static void hand_over(pair *t)
 {
-    t->armed = true;
     t->stamp = rts_now();
+    t->armed = true; /* after it: a task that gets the CPU between them would use the last one */
     rts_yield();
 }
 
@@ -179,8 +179,8 @@ static int run_ts(rts_case *c)
 /* After a give and a yield, the waiting task owns the semaphore. */
 static void release(pair *t)
 {
-    t->armed = true;
     t->stamp = rts_now();
+    t->armed = true;
     rts_sem_give(t->s);
     rts_yield();
 }

@@ -26,6 +26,7 @@ void rts_hist_init(rts_hist *h)
 void rts_hist_add(rts_hist *h, uint64_t value)
 {
     h->count[rts_bucket(value)]++;
+    h->sum_high += h->sum + value < value;
     merge_window(&h->all, &(rts_window){1, value, value, value});
 }
 

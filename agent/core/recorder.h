@@ -53,6 +53,7 @@ typedef struct rts_hist {
         };
         rts_window all;
     };
+    uint64_t sum_high; /* of the sum of separate values: a stall's omissions grow with its square */
     rts_count count[RTS_HIST_BUCKETS + 1]; /* the last one counts the overflow */
 } rts_hist;
 

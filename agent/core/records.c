@@ -23,7 +23,7 @@ static void put_hist(rts_wire *w, const char *key, const rts_hist *h)
 static void put_moments(rts_wire *w, const rts_hist *h)
 {
     rts_wire_uint(w, "n", h->n);
-    rts_wire_uint(w, "sum", h->sum);
+    rts_wire_sum(w, "sum", h->sum_high, h->sum);
     if (h->n) {
         rts_wire_uint(w, "min", h->min);
         rts_wire_uint(w, "max", h->max);

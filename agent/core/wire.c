@@ -177,6 +177,29 @@ void rts_wire_uint(rts_wire *w, const char *key, uint64_t value)
     put_uint(w, value);
 }
 
+/* Divides by ten, a word of 32 bits at a time, until nothing is left. */
+void rts_wire_sum(rts_wire *w, const char *key, uint64_t high, uint64_t low)
+{
+    uint32_t word[] = {(uint32_t)(high >> 32), (uint32_t)high, (uint32_t)(low >> 32),
+                       (uint32_t)low};
+    char digits[40];
+    unsigned n = sizeof digits;
+    do {
+        uint32_t rest = 0, left = 0;
+        for (unsigned i = 0; i < 4; i++) {
+            uint64_t part = (uint64_t)rest << 32 | word[i];
+            word[i] = (uint32_t)(part / 10);
+            rest = (uint32_t)(part % 10);
+            left |= word[i];
+        }
+        digits[--n] = (char)('0' + rest);
+        if (!left)
+            break;
+    } while (n);
+    member(w, key);
+    put(w, digits + n, sizeof digits - n);
+}
+
 void rts_wire_int(rts_wire *w, const char *key, int64_t value)
 {
     member(w, key);

@@ -45,6 +45,15 @@ def test_expirations_that_fall_together_are_missed(length: int, lateness: int, m
     assert all(low <= v < low + width for v, (low, width) in zip(series, got, strict=True))
 
 
+def test_what_a_long_stall_omits_may_need_more_than_64_bits() -> None:
+    period, stall = 10**10, 10**15 + 1  # ten days
+    command = f"det.timer_jitter period={period} samples=4 warmup=0"
+    omitted = result(command, str(10**7 + period), str(stall), agent=STUB)["omitted"]
+    expected = [stall - k * period for k in range(1, stall // period + 1)]
+    assert sum(expected) > 1 << 65
+    assert (omitted["n"], omitted["sum"]) == (len(expected), sum(expected))
+
+
 @pytest.mark.parametrize("by", ["signal", "sigwaitinfo", "sleep"])
 def test_every_expiration_is_taken_or_missed(by: str) -> None:
     results, end = case(f"det.timer_jitter by={by} period=1000000 samples=300 warmup=0")

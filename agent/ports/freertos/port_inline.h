@@ -36,16 +36,19 @@ RTS_HOT void rts_yield(void)
 /*
  * Sleeps until the first tick at or after the time. The tick is absolute, so that a tick in between
  * does no harm. A task that was suspended and resumed is no longer delayed: it goes back to sleep.
+ * The kernel's count of ticks has 32 bits, so that it begins anew after 49.7 days: a sleep may be
+ * half as long.
  */
 RTS_SHARED void rts_sleep_until(rts_tick time)
 {
-    rts_tick tick = (time + RTS_SLEEP_GRAIN - 1) / RTS_SLEEP_GRAIN - freertos_ticks_before;
+    TickType_t tick =
+        (TickType_t)((time + RTS_SLEEP_GRAIN - 1) / RTS_SLEEP_GRAIN - freertos_ticks_before);
     uint32_t resumed;
     do {
         resumed = freertos_resumed;
         TickType_t now = xTaskGetTickCount();
-        if ((int64_t)(tick - now) > 0)
-            xTaskDelayUntil(&now, (TickType_t)(tick - now));
+        if ((int32_t)(tick - now) > 0)
+            xTaskDelayUntil(&now, tick - now);
     } while (resumed != freertos_resumed);
 }
 

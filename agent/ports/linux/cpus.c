@@ -3,28 +3,62 @@
 
 #include "linux.h"
 
+#define LARGEST_SET (1u << 16) /* bytes: more CPUs than any kernel is built for */
+
+/*
+ * Sets of the kernel's size: sched_getaffinity() refuses one that is smaller than that, however few
+ * CPUs there are. The caller frees them; NULL: no memory, or not readable.
+ */
+static cpu_set_t *new_set(size_t bytes)
+{
+    cpu_set_t *set = malloc(bytes);
+    if (set)
+        memset(set, 0, bytes);
+    return set;
+}
+
+static cpu_set_t *allowed_set(size_t *bytes)
+{
+    for (*bytes = RTS_CPUS / 8; *bytes <= LARGEST_SET; *bytes *= 2) {
+        cpu_set_t *set = new_set(*bytes);
+        if (!set || !sched_getaffinity(0, *bytes, set))
+            return set;
+        int err = errno;
+        free(set);
+        if (err != EINVAL)
+            break;
+    }
+    return NULL;
+}
+
 /* Returns the CPUs that the agent was started with; its own bindings do not count. */
 void rts_port_cpus(rts_cpuset *set)
 {
-    static cpu_set_t allowed;
+    static rts_cpuset allowed;
     static bool known;
-    if (!known)
-        sched_getaffinity(0, sizeof allowed, &allowed);
+    size_t bytes;
+    cpu_set_t *found = known ? NULL : allowed_set(&bytes);
+    for (unsigned cpu = 0; found && cpu < RTS_CPUS; cpu++)
+        if (CPU_ISSET_S(cpu, bytes, found))
+            rts_cpuset_add(&allowed, cpu);
+    if (!known && !found)
+        rts_log("warn", "the CPUs of the agent cannot be read: %s", strerror(errno));
+    free(found);
     known = true;
-    memset(set, 0, sizeof *set);
-    for (unsigned cpu = 0; cpu < RTS_CPUS && cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET(cpu, &allowed))
-            rts_cpuset_add(set, cpu);
+    *set = allowed;
 }
 
 int posix_bind(const rts_cpuset *cpus)
 {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    for (unsigned cpu = 0; cpu < RTS_CPUS && cpu < CPU_SETSIZE; cpu++)
+    cpu_set_t *set = new_set(RTS_CPUS / 8);
+    if (!set)
+        return -ENOMEM;
+    for (unsigned cpu = 0; cpu < RTS_CPUS; cpu++)
         if (rts_cpuset_has(cpus, cpu))
-            CPU_SET(cpu, &set);
-    return sched_setaffinity(0, sizeof set, &set) ? -errno : 0;
+            CPU_SET_S(cpu, RTS_CPUS / 8, set);
+    int err = sched_setaffinity(0, RTS_CPUS / 8, set) ? -errno : 0;
+    free(set);
+    return err;
 }
 
 int posix_bind_thread(pthread_attr_t *attr, int cpu)
@@ -38,12 +72,14 @@ int posix_bind_thread(pthread_attr_t *attr, int cpu)
 /* A cpuset can forbid CPUs that the kernel lists as isolated. */
 static bool may_use(int cpu)
 {
-    cpu_set_t before, one;
-    sched_getaffinity(0, sizeof before, &before);
+    size_t bytes;
+    cpu_set_t one, *before = allowed_set(&bytes);
     CPU_ZERO(&one);
     CPU_SET((unsigned)cpu, &one);
-    bool may = sched_setaffinity(0, sizeof one, &one) == 0;
-    sched_setaffinity(0, sizeof before, &before);
+    bool may = before && sched_setaffinity(0, sizeof one, &one) == 0;
+    if (may)
+        sched_setaffinity(0, bytes, before);
+    free(before);
     return may;
 }
 

@@ -85,7 +85,7 @@ int64_t posix_family_cpu_ns(pid_t root)
     unsigned n = linux_find_family(root, 0);
     for (unsigned i = 0; i < n; i++)
         clocks += linux_family[i].cpu_clocks;
-    return (int64_t)(clocks * 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
+    return (int64_t)(clocks * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK)));
 }
 
 void posix_kill_family(pid_t root, pid_t group)

@@ -4,7 +4,8 @@
 #include "posix.h"
 
 typedef struct snapshot {
-    int64_t time_ns, cpu_ns, minflt, majflt, nvcsw, nivcsw;
+    int64_t time_ns, cpu_ns;
+    long minflt, majflt, nvcsw, nivcsw;
     posix_events events;
 } snapshot;
 
@@ -35,6 +36,12 @@ void rts_port_section_start(rts_job *job)
     take_counts(&around.start);
 }
 
+/* Adds what a count of `long` has grown by, which may have begun anew: at 2^32 on 32 bits. */
+static void add_count(int64_t *sum, long end, long start)
+{
+    *sum = (*sum < 0 ? 0 : *sum) + (int64_t)((unsigned long)end - (unsigned long)start);
+}
+
 /* Adds what happened in a section; -1: unknown, so that the sum is, too. */
 static void add(int64_t *sum, int64_t end, int64_t start)
 {
@@ -55,10 +62,10 @@ void rts_port_section_end(rts_job *job)
     b.events = posix_evidence_read(job);
     add(&e->section_ns, b.time_ns, a->time_ns);
     add(&e->cpu_ns, b.cpu_ns, a->cpu_ns);
-    add(&e->minflt, b.minflt, a->minflt);
-    add(&e->majflt, b.majflt, a->majflt);
-    add(&e->nvcsw, b.nvcsw, a->nvcsw);
-    add(&e->nivcsw, b.nivcsw, a->nivcsw);
+    add_count(&e->minflt, b.minflt, a->minflt);
+    add_count(&e->majflt, b.majflt, a->majflt);
+    add_count(&e->nvcsw, b.nvcsw, a->nvcsw);
+    add_count(&e->nivcsw, b.nivcsw, a->nivcsw);
     add(&e->migrations, b.events.migrations, a->events.migrations);
     add(&e->steal_ns, b.events.steal_ns, a->events.steal_ns);
     add(&e->smi, b.events.smi, a->events.smi);
