@@ -101,7 +101,7 @@ typedef struct watch {
     timer_t timer;
     _Atomic uint64_t beat;  /* the heartbeat at which progress was last seen... */
     _Atomic rts_tick since; /* ...and when */
-    atomic_bool stopped;    /* the case was, by a signal, at the last look */
+    atomic_int stopped;     /* the case was, by a signal, at the last look */
     atomic_int stops;       /* how often it was stopped and continued, as far as seen */
     atomic_bool over;
     const char *lack; /* why it cannot watch; NULL: it does */
