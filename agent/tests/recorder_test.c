@@ -326,6 +326,37 @@ static void test_block_maxima(void)
         CHECK_EQ(r.block[i], (i + 1) * r.block_samples - 1);
 }
 
+/* A value without order: its block is larger than others by chance alone. */
+static uint64_t unordered(uint64_t i)
+{
+    uint64_t x = (i + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    return (x ^ (x >> 27)) % 1000003;
+}
+
+/* The maximum of each complete block is that of its samples, however often blocks were halved. */
+static void test_block_maxima_are_those_of_the_samples(void)
+{
+    const uint64_t rest = RTS_BLOCK_SAMPLES / 2 + 1; /* the last block is incomplete */
+    for (unsigned halved = 0; halved <= 3; halved++) {
+        uint64_t whole = halved ? (UINT64_C(1) << (halved - 1)) * (RTS_BLOCKS + 2) : 7;
+        defaults();
+        setup.samples = RTS_BLOCK_SAMPLES * whole + rest;
+        start(0);
+        for (uint64_t i = 0; r.running; i++)
+            rts_rec_add(&r, unordered(i), i);
+        rts_rec_finish(&r);
+        CHECK_EQ(r.block_samples, (UINT64_C(1) << halved) * RTS_BLOCK_SAMPLES);
+        CHECK_EQ(r.blocks, setup.samples / r.block_samples);
+        for (unsigned block = 0; block < r.blocks; block++) {
+            uint64_t max = 0;
+            for (uint64_t i = block * r.block_samples; i < (block + 1) * r.block_samples; i++)
+                max = unordered(i) > max ? unordered(i) : max;
+            CHECK_EQ(r.block[block], max);
+        }
+    }
+}
+
 #if RTS_BATCH_MAX
 /* A sample of the series for testing batches: it drifts, and has occasional outliers. */
 static uint64_t planted(uint64_t i)
@@ -498,6 +529,7 @@ TESTS(test_buckets_are_contiguous_and_narrow, test_count_sum_extremes_and_overfl
       test_a_stop_is_seen_within_a_second_also_in_the_warmup, test_the_worst_are_the_worst,
       test_trace_keeps_extremes_and_halves_when_full,
       test_a_sample_belongs_to_the_window_in_which_it_ends, test_block_maxima,
-      test_batches_are_exact_at_every_length, test_batches_that_would_overflow_are_given_up,
-      test_percentiles_are_known_while_it_records, test_no_counter_can_overflow,
-      test_raw_keeps_every_sample, test_rests_after_so_long_without_one)
+      test_block_maxima_are_those_of_the_samples, test_batches_are_exact_at_every_length,
+      test_batches_that_would_overflow_are_given_up, test_percentiles_are_known_while_it_records,
+      test_no_counter_can_overflow, test_raw_keeps_every_sample,
+      test_rests_after_so_long_without_one)
