@@ -110,6 +110,7 @@ struct rts_case {
     uint64_t busy_ns;      /* longest time without a rest of a measuring task that works alone */
     uint64_t rest_ns;      /* length of that rest */
     volatile bool resting; /* during a rest: tasks that would use the CPU meanwhile wait */
+    uint64_t granule;      /* of the clock, on the measured CPU */
     unsigned slot;         /* next number for a named object */
     volatile bool stop;    /* asks helper tasks to end */
     rts_job job; /* what the port needs to know of the case, and the evidence it returns */

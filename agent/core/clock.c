@@ -52,6 +52,12 @@ static rts_tick now(void)
     return rts_now();
 }
 
+void rts_clock_measure(void)
+{
+    rts_the_clock.granule = rts_clock_granule(now);
+    rts_the_clock.overhead = rts_clock_overhead(RTS_OVERHEAD_READS / 10);
+}
+
 int rts_clock_start(void)
 {
     rts_port_bind(rts_port_default_cpu()); /* counters of different CPUs can differ */

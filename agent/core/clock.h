@@ -15,6 +15,12 @@ extern rts_clock rts_the_clock;
 int rts_clock_start(void);
 
 /*
+ * Measures overhead and granule again on the CPU of the caller: processors of different kinds
+ * differ. With a tenth of the reads, as it is for each case.
+ */
+void rts_clock_measure(void);
+
+/*
  * Returns the minimum difference between consecutive clock reads, over `reads` pairs, in ticks
  * (Gutsalov, figures 2-4).
  */

@@ -225,6 +225,8 @@ void rts_send_result(const rts_case *c, unsigned i)
     rts_wire_str(w, "series", s->name);
     rts_wire_uint(w, "hz", s->hz);
     rts_wire_uint(w, "overhead", s->overhead);
+    if (c->granule && c->granule != rts_the_clock.granule)
+        rts_wire_uint(w, "granule", c->granule);
     rts_wire_uint(w, "batch", c->batch);
     put_moments(w, &r->hist);
     rts_wire_uint(w, "warmup", r->discarded);

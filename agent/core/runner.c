@@ -84,10 +84,21 @@ static void demand_result(rts_case *c, int err)
         rts_failed(c, "it ended without a sample");
 }
 
+/* Measures the clock where it will be read, unless that is the CPU on which it has been. */
+static void measure_clock(rts_case *c)
+{
+    if (RTS_NEVER & RTS_CAP_SMP)
+        return;
+    if (c->job.cpu >= 0 && c->job.cpu != rts_port_default_cpu())
+        rts_clock_measure();
+    c->granule = rts_the_clock.granule;
+}
+
 static void measure(rts_job *job)
 {
     rts_case *c = rts_case_of(job);
     int err = 0;
+    measure_clock(c);
     if (c->common.cache && prepare_cold(c))
         return;
     if (!(c->bench->traits & RTS_OWN_SERIES)) {

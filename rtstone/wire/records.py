@@ -280,6 +280,7 @@ class Result(msgspec.Struct, frozen=True, tag_field="t", tag="result"):
     sum: int
     bits: Bits
     overhead: Whole = 0
+    granule: Positive | None = None
     batch: Positive = 1
     warmup: Natural = 0
     min: int | None = None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
-from tests.agent.speak import pick, talk
+from tests.agent.speak import BUILD, pick, talk
 
 pytestmark = pytest.mark.machine
 
@@ -25,3 +27,18 @@ def test_every_stamp_is_of_the_clock_that_the_agent_names(
     assert result["hz"] == clock["hz"]
     section_s = end["evidence"]["section_ns"] / 1e9
     assert result["sum"] / result["hz"] == pytest.approx(section_s, rel=0.05)
+
+
+def test_the_clock_is_measured_on_the_cpu_of_the_case() -> None:
+    """Where that is of another kind, its overhead and granule are not the default CPU's."""
+    begin = talk(["case 1 null samples=20"], agent=BUILD / "tests" / "kinds-agent")
+    default = pick(begin, "end")[0]["evidence"]["cpus"][0]
+    others = sorted(os.sched_getaffinity(0) - {default})
+    if not others:
+        pytest.skip("needs two CPUs")
+    commands = [f"case {i} null samples=20 cpus={cpu}" for i, cpu in ((1, default), (2, others[0]))]
+    found = talk(commands, agent=BUILD / "tests" / "kinds-agent")
+    (clock,) = pick(found, "clock")
+    here, there = pick(found, "result")
+    assert (here["overhead"], here.get("granule")) == (clock["overhead"], None)
+    assert (there["overhead"], there["granule"]) == (77, 13)

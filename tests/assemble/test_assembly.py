@@ -148,6 +148,11 @@ def test_ticks_become_net_nanoseconds(plan: Plan) -> None:
     assert (run.max, run.min, run.raw_max) == (68, -4, 76)
 
 
+def test_a_sample_is_held_against_the_steps_of_its_own_cpus_clock(plan: Plan) -> None:
+    assert "coarse" not in only(plan).flags
+    assert "coarse" in only(plan, granule=10**6).flags
+
+
 def test_instructions_are_not_time(plan: Plan) -> None:
     run = run_of(plan, whole(case(1), case(2), case(3), hz=10**6, unit="instructions"))
     assert run.results[0].unit == "instructions"
