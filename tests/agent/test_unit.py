@@ -20,6 +20,7 @@ PROGRAMS = [
     "options_test",
     pytest.param("port_test", marks=pytest.mark.machine),  # of who is more urgent
     "clock_test",
+    "cpus_test",
     "evidence_test",
     "wall_test",
     "watchdog_test",
@@ -27,6 +28,7 @@ PROGRAMS = [
     "load_test",
     "rate_test",
     "rheal_test",
+    "rheal_equal_test",
     "template_test",
 ]
 

@@ -39,16 +39,19 @@ foreach(folder IN LISTS RTS_KERNEL_INCLUDES) # in the port's own
 endforeach()
 file(GLOB KERNEL_PORT ${PORTABLE_KERNEL}/${RTS_FREERTOS_PORT}/*.c
      ${PORTABLE_KERNEL}/${RTS_FREERTOS_PORT}/*.S)
-add_library(
-  kernel STATIC
-  ${FREERTOS_KERNEL_PATH}/tasks.c ${FREERTOS_KERNEL_PATH}/queue.c ${FREERTOS_KERNEL_PATH}/list.c
-  ${FREERTOS_KERNEL_PATH}/stream_buffer.c ${PORTABLE_KERNEL}/MemMang/${RTS_FREERTOS_HEAP}.c
-  ${KERNEL_PORT})
-target_compile_options(kernel PRIVATE -w ${RTS_KERNEL_OPTIONS})
-if(RTS_ASM_PREFIX)
-  target_compile_options(kernel PRIVATE $<$<COMPILE_LANGUAGE:ASM>:-include${RTS_ASM_PREFIX}>)
-endif()
-target_include_directories(kernel PRIVATE ${KERNEL_INCLUDES} ${PORT} ${BOARD})
+function(add_kernel kernel)
+  add_library(
+    ${kernel} STATIC
+    ${FREERTOS_KERNEL_PATH}/tasks.c ${FREERTOS_KERNEL_PATH}/queue.c ${FREERTOS_KERNEL_PATH}/list.c
+    ${FREERTOS_KERNEL_PATH}/stream_buffer.c ${PORTABLE_KERNEL}/MemMang/${RTS_FREERTOS_HEAP}.c
+    ${KERNEL_PORT})
+  target_compile_options(${kernel} PRIVATE -w ${RTS_KERNEL_OPTIONS})
+  if(RTS_ASM_PREFIX)
+    target_compile_options(${kernel} PRIVATE $<$<COMPILE_LANGUAGE:ASM>:-include${RTS_ASM_PREFIX}>)
+  endif()
+  target_include_directories(${kernel} PRIVATE ${KERNEL_INCLUDES} ${PORT} ${BOARD})
+endfunction()
+add_kernel(kernel)
 
 # Code that runs in interrupts is compiled like the kernel.
 file(GLOB BOARD_SOURCES ${BOARD}/*.c ${BOARD}/*.S)
@@ -60,8 +63,8 @@ add_agent(agent ${RTS_IMAGE} freertos)
 target_include_directories(agent PUBLIC ${BOARD})
 target_include_directories(agent SYSTEM PUBLIC ${KERNEL_INCLUDES})
 
-function(link_image image)
-  target_link_libraries(${image} PRIVATE agent kernel -lm -Wl,--start-group -lc -lgcc
+function(link_image image kernel)
+  target_link_libraries(${image} PRIVATE agent ${kernel} -lm -Wl,--start-group -lc -lgcc
                                          -Wl,--end-group)
   target_link_options(
     ${image} PRIVATE -nostdlib -nostartfiles -static -no-pie -L${RTS_LIBC}/${RTS_LIBC_VARIANT}
@@ -69,15 +72,20 @@ function(link_image image)
     ${RTS_LINK_OPTIONS} -Wl,--no-warn-rwx-segments -Wl,-Map=${CMAKE_CURRENT_BINARY_DIR}/${image}.map)
   set_property(TARGET ${image} PROPERTY LINK_DEPENDS ${LINKER_SCRIPT})
 endfunction()
-link_image(${RTS_IMAGE})
+link_image(${RTS_IMAGE} kernel)
 
-# The contract of ports, and failing cases, as separate images.
+# The contract of ports, and failing cases, as separate images, in which the kernel's count of ticks
+# begins anew soon: else it does so after 49.7 days.
+set(LATE configINITIAL_TICK_COUNT=0xffffff80u)
+add_kernel(late_kernel)
+set_target_properties(late_kernel PROPERTIES EXCLUDE_FROM_ALL ON)
+target_compile_definitions(late_kernel PRIVATE ${LATE})
 foreach(test port_test bad_cases)
   add_executable(${test}.elf EXCLUDE_FROM_ALL tests/freertos/${test}.c tests/freertos/console.c
                              ${PORT}/main.c)
   target_include_directories(${test}.elf PRIVATE tests)
-  target_compile_definitions(${test}.elf PRIVATE FREERTOS_RUN=test_main CHECK_MAIN=test_main)
+  target_compile_definitions(${test}.elf PRIVATE FREERTOS_RUN=late_main CHECK_MAIN=test_main ${LATE})
   target_link_options(${test}.elf PRIVATE -Wl,--defsym=board_ram=0x60000
                                       -Wl,--defsym=board_flash=0x90000) # it may be larger
-  link_image(${test}.elf)
+  link_image(${test}.elf late_kernel)
 endforeach()

@@ -1,4 +1,4 @@
-/* Sends printf() and stderr of a test image to the board's console. */
+/* What test images have in common: their begin, and the board's console for printf() and stderr. */
 #include <stdio.h>
 
 #include "freertos.h"
@@ -13,3 +13,13 @@ static int put(char c, FILE *file)
 static FILE console = FDEV_SETUP_STREAM(put, NULL, NULL, _FDEV_SETUP_WRITE);
 FILE *const stdout = &console;
 FILE *const stderr = &console;
+
+int late_main(void);
+int test_main(void);
+
+/* The kernel's ticks do not count from 0 (image.cmake). */
+int late_main(void)
+{
+    freertos_ticks_before -= configINITIAL_TICK_COUNT;
+    return test_main();
+}
