@@ -31,7 +31,14 @@ def series_result(
     source, granule = (scale.clock.source, scale.clock.granule) if scale.clock else ("", 1)
     median = ranks.percentile(PERCENTILES[MEDIAN])
     seen = Seen(
-        raw, blank.evidence, conditions, source, raw.granule or granule, median, blank.params, blank.load_rates
+        raw,
+        blank.evidence,
+        conditions,
+        source,
+        raw.granule or granule,
+        median,
+        blank.params,
+        blank.load_rates,
     )
     members = {name: getattr(measured, name) for name in Distribution.__struct_fields__}
     result = structs.replace(
