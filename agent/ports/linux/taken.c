@@ -72,7 +72,7 @@ static void add_tasks(snapshot *s, int proc, const char *pid)
 {
     char path[64];
     snprintf(path, sizeof path, "%.32s/task", pid);
-    int fd = openat(proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = proc < 0 ? -1 : openat(proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *tasks = fd < 0 ? NULL : fdopendir(fd);
     for (struct dirent *e; tasks && s->n < MOST && (e = readdir(tasks));)
         if (e->d_name[0] != '.')
