@@ -303,13 +303,13 @@ static void test_what_was_frozen_with_its_agent_is_not_hung(void)
     shared->measured = 0;
     pid_t both = fork();
     if (both == 0)
-        _exit(isolate_with(run_rarely, 1000, 60000, why, sizeof why) ? 1 : 0);
+        _exit(isolate_with(run_rarely, 4000, 60000, why, sizeof why) ? 1 : 0);
     while (!shared->measured)
         pass_ms(1);
     pid_t measured = shared->measured;
     kill(measured, SIGSTOP);
     kill(both, SIGSTOP);
-    pass_ms(2000);
+    pass_ms(6000);
     kill(both, SIGCONT);
     kill(measured, SIGCONT);
     CHECK_EQ(waitpid(both, &status, 0), both);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -148,7 +149,8 @@ def test_the_frequency_of_aarch64_is_its_registers_unless_that_is_wrong(tmp_path
     assert (clock["source"], clock["hz"], logs) == ("cntvct", 62_500_000, [])
     clock, (log,) = clock_told(emulated("aarch64", tmp_path, "-cpu", "max,cntfrq=600000000"))
     assert log["level"] == "warn"
-    assert "CNTFRQ_EL0 says that the counter has 62500000 Hz, but it has 1000" in log["text"]
+    says = r"CNTFRQ_EL0 says that the counter has 62500000 Hz, but it has (99\d|100\d)\d{6}\b"
+    assert re.search(says, log["text"])
     assert abs(clock["hz"] / 1e9 - 1) < 0.01
 
 
