@@ -1,5 +1,5 @@
 /* det.timer_jitter: lateness of a periodic timer of the system (Obenland, figure 5). */
-#include "bench.h"
+#include "periodic.h"
 #include "phase.h"
 
 #define SECOND_NS INT64_C(1000000000)
@@ -80,15 +80,27 @@ static uint64_t take(rts_case *c, rts_rec *rec, rts_hist *omitted, rts_timer *ti
 {
     const rts_tick first = timer->first;
     uint64_t set = 0;
-    for (rts_rec_start(rec, time_of(timer, first)); rec->running;) {
+    rts_tick due = time_of(timer, first); /* the next, by the clock of the series */
+    for (rts_rec_start(rec, due); rec->running;) {
         rts_expiry now;
+        if (due > rec->deadline) {
+            rts_series_expire(rec, rts_time());
+            break;
+        }
         rts_timer_wait(timer, &now);
+        rts_tick time = time_of(timer, now.stamp);
+        rts_tick to_next = timer->first + timer->next * timer->period - now.stamp;
+        due = time + (is_set(&now) ? timer->period : to_next);
         if (is_set(&now)) {
             set++;
-            rts_rec_look(rec, time_of(timer, now.stamp));
+            rts_rec_look(rec, time);
             continue;
         }
         rts_tick late = now.stamp - (timer->first + now.k * timer->period);
+        if ((int64_t)late < 0) {
+            periodic_early(rec, time);
+            continue;
+        }
         if (!rec->warm) {
             rec->missed += now.overruns;
             for (uint64_t i = 1; i <= now.overruns; i++)
@@ -96,7 +108,7 @@ static uint64_t take(rts_case *c, rts_rec *rec, rts_hist *omitted, rts_timer *ti
             if (k->n < KEPT)
                 k->at[k->n++] = (rts_arrival){now.k, first + now.k * timer->period + late};
         }
-        rts_rec_add(rec, late, time_of(timer, now.stamp));
+        rts_rec_add(rec, late, time);
     }
     rts_end(c, rec);
     return set;
@@ -120,6 +132,8 @@ static int run_jitter(rts_case *c)
     rts_tick first = timer.first;
     uint64_t set = take(c, rec, omitted, &timer, k);
     rts_timer_stop(&timer);
+    if (periodic_check(c, rec))
+        return -1;
     add_trend(c, k, first, period);
 #ifdef RTS_TIMERS_WALL
     rts_count_add(c, "wake-ups at which the clock was set", (int64_t)set, "");

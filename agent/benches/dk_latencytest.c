@@ -84,7 +84,7 @@ static void play(audio *s, uint64_t reads, rts_tick first, rts_tick period)
     rts_rec_start(s->cycle, rts_now());
     for (; s->cycle->running && s->loop->running; release += period) {
         rts_sleep_until(release);
-        rts_tick late = rts_time() - release;
+        rts_tick time = rts_time(), late = time > release ? time - release : 0;
         rts_tick a = rts_now();
         work(reads);
         rts_tick b = rts_now();

@@ -77,9 +77,13 @@ static int run_nanosleep(rts_case *c)
         c->job.patience_ns = (uint64_t)p->request * 3;
     rts_tick request = rts_ns_to_ticks((uint64_t)p->request, RTS_TIME_HZ);
     early e = {0};
-    rts_rec_start(r, rts_time());
+    rts_tick a, b = rts_time();
+    rts_rec_start(r, b);
     while (r->running && e.n < EARLY_MAX) {
-        rts_tick a, b;
+        if (b + request > r->deadline) {
+            rts_series_expire(r, b);
+            break;
+        }
         if (p->mode == RELATIVE) {
             a = rts_time();
             rts_sleep_for(request);

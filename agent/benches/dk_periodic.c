@@ -81,18 +81,35 @@ static unsigned series_of(const rts_case *c)
     return cpus_of(c) * tasks_of(c);
 }
 
+/*
+ * Starts a series. Its time counts from the first release, unless that is later than the whole time
+ * from now on: then there will be no sample.
+ */
+static void start(const periodic *t)
+{
+    rts_tick lead = rts_ns_to_ticks((uint64_t)LEAD_NS * series_of(t->c), RTS_TIME_HZ);
+    rts_tick now = rts_time(), time = t->rec->setup.time;
+    rts_rec_start(t->rec, time && t->first > now + lead + time ? now : t->first);
+}
+
 #ifdef RTS_WALL
 /*
- * The same by the wall clock.  The series itself follows the clock that nobody sets: its limits
+ * A wake-up by the wall clock.  The series itself follows the clock that nobody sets: its limits
  * and the times of its samples.
  */
 static void wall_wake_up(periodic *t, rts_wall *wall, rts_tick *release)
 {
+    rts_tick time = rts_time(), wall_time = rts_wall_time(), end = t->rec->deadline;
+    if (*release > wall_time && (end < time || *release - wall_time > end - time)) {
+        rts_series_expire(t->rec, time);
+        return;
+    }
     rts_wall_sleep_until(*release);
     rts_tick now = rts_wall_time();
     if (rts_wall_was_set(wall) || now < *release) {
         t->set++;
         *release = now + t->period;
+        rts_rec_look(t->rec, rts_time());
         return;
     }
     periodic_woken(t->rec, t->omitted, release, t->period, now - *release, rts_time());
@@ -105,7 +122,7 @@ static int wall_task(periodic *t)
     if (err)
         return rts_port_failed(t->c, "cannot watch the wall clock", err);
     rts_tick release = t->first + rts_wall_time() - rts_time();
-    for (rts_rec_start(t->rec, t->first); t->rec->running && !t->c->stop;)
+    for (start(t); t->rec->running && !t->c->stop;)
         wall_wake_up(t, &wall, &release);
     t->set += rts_wall_was_set(&wall); /* after the last wake-up */
     rts_wall_close(&wall);
@@ -122,7 +139,7 @@ static void wake_up_periodically(periodic *t)
     }
 #endif
     rts_tick release = t->first;
-    for (rts_rec_start(t->rec, release); t->rec->running && !t->c->stop;)
+    for (start(t); t->rec->running && !t->c->stop;)
         periodic_wake_up(t->rec, t->omitted, &release, t->period);
 }
 
@@ -187,17 +204,20 @@ static int open_series(rts_case *c, periodic *task)
 /*
  * The same under deadline scheduling: a job of at most `runtime` in every period, to be done by its
  * end. When the runtime is used up, the system makes the task wait for the next period, and reports
- * that only to tasks that run for long, so jobs are told apart by their CPU time. Returns the
- * number of jobs.
+ * that only to tasks that run for long, so jobs are told apart by their CPU time: from one wake-up
+ * to the next, both recorded. Returns how many used up their runtime.
  */
 static uint64_t deadline_task(const periodic *t, uint64_t runtime)
 {
-    uint64_t beyond = 0, last = rts_cpu_time();
+    uint64_t beyond = 0;
     rts_tick release = t->first;
-    for (rts_rec_start(t->rec, release); t->rec->running;) {
+    rts_rec_section(t->rec); /* now: it takes long, and would be the work of a job */
+    start(t);
+    for (uint64_t last = rts_cpu_time(); t->rec->running;) {
+        bool warm = t->rec->warm;
         periodic_wake_up(t->rec, t->omitted, &release, t->period);
         uint64_t used = rts_cpu_time();
-        beyond += used - last >= runtime;
+        beyond += !warm && used - last >= runtime;
         last = used;
     }
     return beyond;
@@ -221,6 +241,8 @@ static int run_deadline(rts_case *c, const periodic *t)
     c->job.evidence.prio = -1;
     uint64_t beyond = deadline_task(t, runtime);
     rts_end(c, t->rec);
+    if (periodic_check(c, t->rec))
+        return -1;
     rts_count_add(c, "runtime used up", beyond, "jobs");
     return rts_own_level(c, 0, RTS_FIFO);
 }
@@ -285,6 +307,9 @@ static int run_periodic(rts_case *c)
     for (int i = 1; series_of(c) > 1 && i < n; i++)
         rts_sem_take(task[i].ended); /* each takes all its samples, whoever is first */
     rts_end(c, task[0].rec);
+    for (int i = 0; i < n; i++)
+        if (periodic_check(c, task[i].rec))
+            return -1;
 #ifdef RTS_WALL
     count_settings(c, task, n);
 #endif

@@ -185,6 +185,8 @@ static int measure_kind(rts_case *c, duel *d, unsigned k)
     rts_end(c, r);
     if (d->error)
         return gave_up(c, d);
+    if (periodic_check(c, r))
+        return -1;
     rts_figure_add(c, kind->what, d->made[k] - before, "calls");
     return 0;
 }

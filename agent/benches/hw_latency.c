@@ -149,7 +149,13 @@ static int run_latency(rts_case *c)
         look(w, width);
         tell(w);
         next = rts_ns_add(next, rts_ns_of((uint64_t)p->window));
-        if (c->rec->running)
+        if (!c->rec->running)
+            break;
+        rts_ns now = rts_time_ns();
+        rts_tick start = rts_now() + rts_ns_to_ticks(rts_ns_late(next, now).ns, hz);
+        if (start >= c->rec->deadline)
+            rts_series_expire(c->rec, rts_now());
+        else
             rts_sleep_until_ns(next);
     }
     rts_count_add(c, "gaps", (int64_t)w->n, "");

@@ -34,15 +34,53 @@ RTS_HOT void periodic_woken(rts_rec *rec, rts_hist *omitted, rts_tick *release, 
     rts_rec_add(rec, late, now);
 }
 
-/* One wake-up at *release, its lateness as a sample, and the next release. */
-RTS_SHARED void periodic_wake_up(rts_rec *rec, rts_hist *omitted, rts_tick *release,
-                                 rts_tick period);
-RTS_SHARED void periodic_wake_up(rts_rec *rec, rts_hist *omitted, rts_tick *release,
-                                 rts_tick period)
+#define PERIODIC_EARLY 1000 /* early wake-ups, and more than samples: such a series never ends */
+
+/*
+ * Counts a wake-up before its release as negative: it has no lateness, and nothing was missed. Ends
+ * a series of hardly any others.
+ */
+RTS_SHARED void periodic_early(rts_rec *rec, rts_tick now);
+RTS_SHARED void periodic_early(rts_rec *rec, rts_tick now)
 {
+    rts_rec_look(rec, now);
+    if (++rec->negative >= PERIODIC_EARLY && rec->negative > rts_rec_taken(rec))
+        rec->running = false;
+}
+
+/* Fails the case if that has ended a series; returns -1 then. */
+RTS_SHARED int periodic_check(rts_case *c, const rts_rec *rec);
+RTS_SHARED int periodic_check(rts_case *c, const rts_rec *rec)
+{
+    if (rec->negative < PERIODIC_EARLY || rec->negative <= rts_rec_taken(rec))
+        return 0;
+    return rts_failed(c, "of %llu wake-ups %llu came before their release",
+                      (unsigned long long)(rec->negative + rts_rec_taken(rec)),
+                      (unsigned long long)rec->negative);
+}
+
+/*
+ * One wake-up at *release, its lateness as a sample, and the next release. If the series' time is
+ * over before that, it ends then, without a wake-up. Returns the time of the wake-up.
+ */
+RTS_SHARED rts_tick periodic_wake_up(rts_rec *rec, rts_hist *omitted, rts_tick *release,
+                                     rts_tick period);
+RTS_SHARED rts_tick periodic_wake_up(rts_rec *rec, rts_hist *omitted, rts_tick *release,
+                                     rts_tick period)
+{
+    if (__builtin_expect(*release > rec->deadline, 0)) {
+        rts_series_expire(rec, rts_time());
+        return rts_time();
+    }
     rts_sleep_until(*release);
     rts_tick now = rts_time();
-    periodic_woken(rec, omitted, release, period, now - *release, now);
+    if (__builtin_expect(now < *release, 0)) {
+        periodic_early(rec, now);
+        *release += period;
+    } else {
+        periodic_woken(rec, omitted, release, period, now - *release, now);
+    }
+    return now;
 }
 
 #endif

@@ -214,6 +214,12 @@ int rts_wait_idle(rts_case *c);
 rts_rec *rts_series(rts_case *c, const char *name, uint64_t hz, uint64_t overhead, bool periodic,
                     rts_hist **omitted);
 
+/*
+ * Waits for the end of a series whose time is over before its next activation, and ends it. `now`:
+ * by the series' clock.
+ */
+void rts_series_expire(rts_rec *r, uint64_t now);
+
 /* Ends the timed section that rts_rec_start() began. */
 void rts_end(rts_case *c, rts_rec *r);
 

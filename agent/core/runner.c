@@ -80,7 +80,9 @@ static void demand_result(rts_case *c, int err)
         any = any || c->series[i].rec->hist.n;
     if (err && !c->job.stop_asked)
         rts_failed(c, "it gave up without a reason");
-    if (!any)
+    if (!any && c->n_series && c->series[0].rec->ended == RTS_BY_TIME)
+        rts_failed(c, "its time was over before the first sample: give it a longer one");
+    else if (!any)
         rts_failed(c, "it ended without a sample");
 }
 

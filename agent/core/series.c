@@ -83,6 +83,15 @@ rts_rec *rts_series(rts_case *c, const char *name, uint64_t hz, uint64_t overhea
     return s->rec;
 }
 
+void rts_series_expire(rts_rec *r, uint64_t now)
+{
+    uint64_t left = r->deadline > now ? r->deadline - now : 0;
+    rts_sleep_until(rts_time() + (r->setup.hz == RTS_TIME_HZ
+                                      ? left
+                                      : rts_scale(left, RTS_TIME_HZ, r->setup.hz)));
+    rts_rec_look(r, r->deadline);
+}
+
 void rts_end(rts_case *c, rts_rec *r)
 {
     rts_rec_finish(r);

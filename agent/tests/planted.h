@@ -61,8 +61,8 @@ static inline void planted_add(rts_rec *r, uint64_t value, uint64_t t)
 }
 
 /* Forgets the releases between a late wake-up and the next one. */
-static inline void planted_wake_up(rts_rec *rec, rts_hist *omitted, rts_tick *release,
-                                   rts_tick period)
+static inline rts_tick planted_wake_up(rts_rec *rec, rts_hist *omitted, rts_tick *release,
+                                       rts_tick period)
 {
     rts_sleep_until(*release);
     rts_tick now = rts_time(), late = now - *release;
@@ -71,6 +71,7 @@ static inline void planted_wake_up(rts_rec *rec, rts_hist *omitted, rts_tick *re
         missed = periodic_missed(rec, omitted, period, late);
     *release += (missed + 1) * period;
     planted_add(rec, late, now);
+    return now;
 }
 
 /* Gives helpers the case's priority: a task that should wait runs, or the other way round. */

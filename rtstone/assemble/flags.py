@@ -319,8 +319,9 @@ FLAGS = (
     ),
     Flag(
         "negative",
-        "samples were negative: shorter than the overhead that is subtracted",
-        "harmless if within a step of the clock; a larger batch makes it rarer",
+        "samples were negative: shorter than the overhead that is subtracted, or wake-ups that "
+        "came before their time",
+        "harmless if within a step of the clock; a larger batch makes the former rarer",
         lambda s: s.result.negative > 0,
     ),
     Flag(

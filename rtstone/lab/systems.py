@@ -192,6 +192,7 @@ SYSTEMS = {
             image="freertos-m3.elf",
             apart=(
                 ("det.bintime", "det.bintime", "freertos-m3-hart"),
+                ("dk.latencytest", "dk.latencytest", "freertos-m3-hart"),
                 ("hart.", "Hartstone", "freertos-m3-hart"),
                 ("hw.", "hw.latency", "freertos-m3-hart"),
                 ("posix.metrics", "posix.metrics", "freertos-m3-hart"),

@@ -119,6 +119,100 @@ def random_wake_ups(agent: Agent) -> None:
     holds(found, expected)
 
 
+@truth("dk.periodic")
+def used_up_runtime(agent: Agent) -> None:
+    """Counted are recorded jobs, without the warm-up, which do what is between two wake-ups."""
+    job = C.time_syscall + C.sleep + C.time
+    for runtime, jobs in ((job, 50), (job + 1, 0)):
+        for warmup in (0, 1, 2):
+            words = f"dk.periodic policy=deadline runtime={runtime} samples=50 warmup={warmup}"
+            assert figures(result(agent, words)) == {"runtime used up": jobs}
+
+
+def section_of(agent: Agent, command: str) -> int:
+    """Return how long the timed section of a case took."""
+    (end,) = pick(answers(agent, f"case 1 {command}"), "end")
+    return int(end["evidence"]["section_ns"])
+
+
+@truth("dk.periodic", "dk.nanosleep", "det.timer_jitter", "hw.latency")
+def limits_of_long_waits(agent: Agent) -> None:
+    """A series ends when its time is over, not when it next wakes up; its wake-ups are as ever."""
+    lead, wait, limits = 10 * MS, 300 * MS, f"samples=0 time={1000 * MS}"
+    for command, n, before in (
+        (f"dk.periodic period={wait} warmup=0", 4, lead),  # at 0, 300, 600 and 900 ms
+        (f"dk.periodic period={wait} warmup=0 policy=deadline", 4, lead),
+        (f"det.timer_jitter period={wait} warmup=0", 4, lead),
+        (f"dk.nanosleep request={wait} warmup=0", 3, 0),
+        (f"dk.nanosleep request={wait} warmup=0 mode=absolute", 3, 0),
+        (f"hw.latency window={12_000 * MS} width={wait}", 0, 0),
+    ):
+        found = result(agent, f"{command} {limits}")
+        assert (found["n"], found["missed"] or 0) == (n, 0), command
+        took = section_of(agent, f"{command} {limits}")
+        assert before + 1000 * MS <= took < before + 1000 * MS + 50_000, (command, took)
+
+
+@truth("dk.periodic", "dk.nanosleep", "det.timer_jitter")
+def over_before_the_first_sample(agent: Agent) -> None:
+    for command in (
+        "dk.periodic period=3600000000000",
+        "dk.periodic period=3600000000000 align=0",
+        "det.timer_jitter period=3600000000000",
+        "dk.nanosleep request=3600000000000",
+    ):
+        (end,) = pick(answers(agent, f"case 1 {command} samples=0 time=1000000000"), "end")
+        assert end["status"] == "failed"
+        assert end["reason"].startswith("its time was over before the first sample")
+        assert (end["evidence"]["section_ns"] or 0) < 1011 * MS  # none: it was still warming up
+
+
+@truth("dk.periodic")
+def early_wake_ups(agent: Agent) -> None:
+    """They have no lateness and have missed nothing: they are counted, and are no samples."""
+    early, points = C.interrupt + C.switch + 1_000_000, [(0, 0), (1_000_000_000, 4_000_000_000)]
+    model = [f"early={early}", "seed=5", "cost.interrupt.random=0:0,1000000000:4000000000"]
+    found, values = raw(agent, "dk.periodic period=10000000 samples=400 warmup=0", *model)
+    costs = Random(5).costs(C.interrupt, points)
+    late: list[int] = []
+    negative = 0
+    while len(late) < 400:
+        after = next(costs) + C.switch - early
+        if after < 0:
+            negative += 1
+        else:
+            late.append(after)
+    assert values == late
+    assert (found["negative"], found["missed"]) == (negative, 0)
+    assert 50 < negative < 200  # a quarter of all
+
+
+@truth("dk.periodic", "dk.schedlat", "det.timer_jitter", "dk.latencytest")
+def a_system_that_always_wakes_early(agent: Agent) -> None:
+    for command in (
+        "dk.periodic",
+        "dk.periodic policy=deadline",
+        "dk.schedlat",
+        "det.timer_jitter",
+    ):
+        found = answers(agent, f"case 1 {command} samples=50", model=["early=90000"])
+        (end,) = pick(found, "end")
+        reason = "of 1000 wake-ups 1000 came before their release"
+        assert (end["status"], end["reason"]) == ("failed", reason), command
+    found = series(agent, "dk.latencytest samples=50", "early=90000")["period"]
+    assert (found["min"], found["max"], found["missed"]) == (2_902_494, 2_902_494, 0)
+
+
+@truth("det.timer_jitter")
+def slow_timer(agent: Agent) -> None:
+    """It is by so much later with each expiration."""
+    for drift in (20, 1000):
+        command = "det.timer_jitter samples=500 warmup=0"
+        found, values = raw(agent, command, f"drift={1000 * drift}")
+        assert values == [WAKE_UP + drift * i for i in range(500)]
+        assert figures(found) == {"drift": drift, "largest, without drift": WAKE_UP}
+
+
 @truth("det.timer_jitter")
 def timer(agent: Agent) -> None:
     found = result(agent, "det.timer_jitter samples=500")

@@ -125,8 +125,7 @@ static void wait_sleep(rts_timer *t, rts_expiry *e)
     rts_tick due = t->first + t->next * t->period;
     rts_sleep_until(due);
     e->stamp = rts_time();
-    rts_tick late = e->stamp - due;
-    e->overruns = late ? (late - 1) / t->period : 0;
+    e->overruns = e->stamp > due ? (e->stamp - due - 1) / t->period : 0;
 }
 
 void rts_timer_wait(rts_timer *t, rts_expiry *e)
@@ -144,7 +143,8 @@ void rts_timer_wait(rts_timer *t, rts_expiry *e)
         e->overruns = (uint64_t)overruns;
     }
     /* Before its time: the clock was set back after the expiration, and that will be noticed. */
-    if (e->set || e->stamp < t->first + t->next * t->period) {
+    bool early = e->stamp < t->first + t->next * t->period;
+    if (e->set || (early && t->kind != BY_SLEEP)) {
         e->set = true;
         go_on(t);
         return;

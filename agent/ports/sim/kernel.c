@@ -672,11 +672,12 @@ void sim_sleep(uint64_t time)
         self->deadline = time + self->period;
         sim_settle(self);
     }
-    if (time <= sim_now)
+    uint64_t wake_up = next_tick(time) - sim_the_model.early;
+    if (time <= sim_now || wake_up <= sim_now)
         return;
     self->alarm.handler = ring;
     self->alarm.arg = self;
-    sim_event_at(&self->alarm, next_tick(time));
+    sim_event_at(&self->alarm, wake_up);
     self->given++;
     self->state = SIM_WAITING;
     insert(&sleepers, self, NULL);

@@ -162,6 +162,8 @@ static uint64_t *number_of(const char *key)
            : !strcmp(key, "tick")     ? &m->tick
            : !strcmp(key, "slice")    ? &m->slice
            : !strcmp(key, "throttle") ? &m->throttle
+           : !strcmp(key, "early")    ? &m->early
+           : !strcmp(key, "drift")    ? &m->drift
                                       : NULL;
 }
 

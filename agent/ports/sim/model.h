@@ -111,6 +111,8 @@ typedef struct sim_model {
     uint64_t slice; /* of round robin and time sharing, in ns */
     /* What real-time tasks may use of each second, in ns, as by RT throttling; 0: all of it. */
     uint64_t throttle;
+    uint64_t early; /* sleeps end so many ns before their time */
+    uint64_t drift; /* periodic timers are slow by so many ns per s */
     unsigned lacks;
     unsigned stalls;
     sim_stall stall[SIM_STALLS];

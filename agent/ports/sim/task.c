@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "clock.h"
 #include "kernel.h"
 
 #define NS_PER_S UINT64_C(1000000000)
@@ -354,8 +355,8 @@ int rts_timer_start(rts_timer *timer, int kind, rts_tick period)
 
 void rts_timer_wait(rts_timer *timer, rts_expiry *expiry)
 {
-    rts_tick due = timer->first + timer->next * timer->period;
-    rts_sleep_until(due);
+    rts_tick since = timer->next * timer->period, due = timer->first + since;
+    rts_sleep_until(due + rts_scale(since, sim_the_model.drift, NS_PER_S));
     expiry->stamp = rts_time();
     expiry->overruns = expiry->stamp > due ? (expiry->stamp - due - 1) / timer->period : 0;
     expiry->k = timer->next;
