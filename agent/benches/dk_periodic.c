@@ -231,12 +231,9 @@ static int run_deadline(rts_case *c, const periodic *t)
         return rts_unsupported(c, "policy=deadline: its tasks cannot be bound to a CPU each");
     int err = rts_task_set_own_deadline(runtime, (uint64_t)p->period);
     if (err)
-        return rts_unsupported(c, "policy=deadline with %llu ns in every %lld ns: %s%s",
+        return rts_unsupported(c, "policy=deadline with %llu ns in every %lld ns: %s",
                                (unsigned long long)runtime, (long long)p->period,
-                               rts_port_strerror(err),
-                               c->job.cpu < 0 ? ""
-                                              : "; a task bound to one of several CPUs is not "
-                                                "taken: use config=2cpu");
+                               rts_port_why_no_deadline(err, c->job.cpu >= 0));
     c->job.evidence.sched = "deadline";
     c->job.evidence.prio = -1;
     uint64_t beyond = deadline_task(t, runtime);

@@ -745,8 +745,6 @@ static void conclude(experiment *x, outcome *o)
              100 * o->final.utilisation, (unsigned long long)o->bad, 100 * o->held.utilisation);
 }
 
-#define BOUND "; under policy=edf it may not take tasks that are bound to one of several CPUs"
-
 static int run_tests(experiment *x, outcome *o)
 {
     rts_case *c = x->c;
@@ -759,9 +757,10 @@ static int run_tests(experiment *x, outcome *o)
         if (make_tasks(x) || run_tasks(x))
             return c->job.stop_asked ? 0 : -1;
         if (x->refused && test == 1)
-            return rts_unsupported(c, "the system refused its first set of tasks: %s%s",
-                                   rts_port_strerror(x->refused),
-                                   x->p->policy == POLICY_EDF && c->job.cpu >= 0 ? BOUND : "");
+            return rts_unsupported(c, "the system refused its first set of tasks: %s",
+                                   x->p->policy == POLICY_EDF
+                                       ? rts_port_why_no_deadline(x->refused, c->job.cpu >= 0)
+                                       : rts_port_strerror(x->refused));
         if (x->refused)
             return 0;
         if (add_up(x, test, &o->bad))

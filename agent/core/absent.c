@@ -28,6 +28,12 @@ DEFAULT const char *rts_port_strerror(int error)
     return error < 0 && error >= RTS_E_OVERFLOW ? texts[-error] : "unknown error";
 }
 
+DEFAULT const char *rts_port_why_no_deadline(int error, bool bound)
+{
+    (void)bound;
+    return rts_port_strerror(error);
+}
+
 DEFAULT bool rts_port_is_limit(int error)
 {
     return error <= RTS_E_ABSENT && error >= RTS_E_BUSY;

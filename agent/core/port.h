@@ -192,6 +192,9 @@ int rts_task_set_own_prio(int prio, rts_policy policy);
  */
 int rts_task_set_own_deadline(uint64_t runtime, uint64_t period);
 
+/* Returns why that failed, and what to do; `bound`: the task was bound to one CPU. */
+const char *rts_port_why_no_deadline(int error, bool bound);
+
 /* Returns the CPU time used by the calling task, in ns; called only with RTS_CAP_CPU_TIME. */
 static inline uint64_t rts_cpu_time(void);
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.agent.processes import descendants
-from tests.agent.rights import as_root, limited, needs_strace, realtime, unprivileged
+from tests.agent.rights import as_root, copied, limited, needs_strace, realtime, unprivileged
 from tests.agent.speak import (
     AGENT,
     QUICK,
@@ -167,7 +167,15 @@ def test_jobs_beyond_their_runtime_are_made_to_wait() -> None:
 def test_a_deadline_task_cannot_be_bound() -> None:
     _, end = case("dk.periodic policy=deadline samples=20")
     assert end["status"] == "unsupported"
-    assert "config=2cpu" in end["reason"]
+    assert end["reason"] == (
+        "policy=deadline with 100000 ns in every 1000000 ns: admission control refuses a task that "
+        "is bound to one of several CPUs: use config=2cpu, or `rtstone tune apply --only "
+        "rt_throttling`, which also turns that control off"
+    )
+    _, end = case("hart.PH.1 policy=edf duration=100000000 start=1000000 stop=first")
+    assert end["reason"].startswith(
+        "the system refused its first set of tasks: admission control refuses a task that is bound"
+    )
     _, end = case("dk.periodic policy=deadline config=2cpu runtime=2000000 samples=20")
     assert end["status"] == "unsupported"
     assert "2000000 ns in every 1000000 ns: Invalid argument" in end["reason"]
@@ -184,6 +192,27 @@ def test_deadlines_that_others_have_reserved_are_there() -> None:
     (end,) = pick(found, "end")
     assert end["status"] == "unsupported"
     assert "other tasks have reserved the CPU time" in end["reason"]
+
+
+@deadline
+@as_root
+def test_without_a_right_to_deadlines_that_is_the_cause(tmp_path: Path) -> None:
+    (end,) = unprivileged(copied(AGENT, tmp_path), ["case 1 dk.periodic policy=deadline"], [])
+    assert end["reason"] == (
+        "policy=deadline: no right to SCHED_DEADLINE: it takes CAP_SYS_NICE, and a limit of rtprio "
+        "is not enough; measure as root"
+    )
+
+
+@deadline
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one CPU is all there is")
+def test_without_some_of_the_cpus_that_is_the_cause() -> None:
+    words = ("-c", str(max(os.sched_getaffinity(0))), str(AGENT), QUICK)
+    found = talk(["case 1 dk.periodic policy=deadline"], *words, agent=Path("taskset"))
+    assert pick(found, "end")[0]["reason"] == (
+        "policy=deadline: admission control refuses a task that may not use all CPUs of its root "
+        "domain: measure without taskset and outside of cpusets"
+    )
 
 
 # ---- dk.setitimer ---------------------------------------------------------------------------

@@ -60,6 +60,7 @@ def test_every_bench_runs_or_says_why_not() -> None:
         "sched.bg50.half": " samples=1 work=10000000",
         "sync.irqthread": " samples=3 block=5000000",
         "mq.throughput": " samples=5 time=5000000000",  # a sample is 1000 messages
+        "dk.nanosleep": " samples=3",
         "dk.schedlat": " samples=10",
         "det.response": " samples=10",
     }
@@ -247,21 +248,22 @@ def test_a_wall_clock_that_is_set_is_told(bench: str) -> None:
 
 @pytest.mark.parametrize("by", ["signal", "sigwaitinfo"])
 def test_who_waits_for_a_wall_clock_looks_when_it_is_set(by: str) -> None:
-    """Set back, it comes to the expiration later: the time limit is looked at before."""
+    """Set again and again, it has hardly an expiration: the time limit is looked at, too."""
     if not step_wall_clock(0):
         pytest.skip("needs the right to set the clock")
     agent = Agent()
-    hour = 3_600_000_000_000
-    case = f"case 1 det.timer_jitter by={by} period={hour} time=200000000 samples=0 warmup=0"
+    period, limit = 100_000_000, 300_000_000
+    case = f"case 1 det.timer_jitter by={by} period={period} time={limit} samples=0 warmup=0"
     begun = agent.ask(case, "case")
-    for _ in range(100):  # it has the first expiration soon, and waits for an hour
+    for _ in range(100):
         if agent.ready():
             break
         step_wall_clock(1)
         step_wall_clock(-1)
         time.sleep(0.05)
     [found] = pick(begun + agent.rest("bye"), "result")
-    assert (found["n"], found["ended"]) == (1, "time")
+    assert 1 <= found["n"] <= 4
+    assert found["ended"] == "time"
     assert figures(found)["wake-ups at which the clock was set"] >= 1
 
 

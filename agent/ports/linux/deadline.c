@@ -1,4 +1,6 @@
 /* Scheduling by deadline. */
+#include <linux/capability.h>
+
 #include "linux.h"
 
 /* As defined by the kernel; C libraries have no wrapper for it, or have one under this name. */
@@ -26,15 +28,59 @@ int rts_task_set_own_deadline(uint64_t runtime, uint64_t period)
  * EBUSY: other tasks have reserved the CPU time that is left to deadlines. That is so for a moment,
  * and for a case that meets it to say: a target would seem to be another one when it has passed.
  */
+static int try_deadline(void)
+{
+    static int err;
+    static bool tried;
+    struct sched_param back = {0};
+    if (tried)
+        return err;
+    tried = true;
+    err = rts_task_set_own_deadline(RTS_TIME_HZ / 1000, RTS_TIME_HZ / 10);
+    if (!err)
+        sched_setscheduler(0, SCHED_OTHER, &back);
+    return err;
+}
+
 bool linux_may_deadline(void)
 {
-    static int may = -1;
-    if (may < 0) {
-        struct sched_param back = {0};
-        int err = rts_task_set_own_deadline(RTS_TIME_HZ / 1000, RTS_TIME_HZ / 10);
-        if (!err)
-            sched_setscheduler(0, SCHED_OTHER, &back);
-        may = !err || err == -EBUSY;
+    return !try_deadline() || try_deadline() == -EBUSY;
+}
+
+/* A limit of rtprio is no right to deadlines. */
+static bool has_right(void)
+{
+    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {{0}};
+    return !syscall(SYS_capget, &head, sets) && sets[0].effective & 1u << CAP_SYS_NICE;
+}
+
+/*
+ * Admission control looks at all CPUs that share their deadlines, a root domain, together: it
+ * refuses a task that may not use each of them.
+ */
+const char *rts_port_why_no_deadline(int error, bool bound)
+{
+    switch (error) {
+    case -EPERM:
+        if (!has_right())
+            return "no right to SCHED_DEADLINE: it takes CAP_SYS_NICE, and a limit of rtprio is "
+                   "not enough; measure as root";
+        return bound ? "admission control refuses a task that is bound to one of several CPUs: use "
+                       "config=2cpu, or `rtstone tune apply --only rt_throttling`, which also "
+                       "turns that control off"
+                     : "admission control refuses a task that may not use all CPUs of its root "
+                       "domain: measure without taskset and outside of cpusets";
+    case -EBUSY:
+        return "other tasks have reserved the CPU time that is left to deadlines";
+    case -ENOSYS:
+        return "the kernel has no SCHED_DEADLINE";
+    default:
+        return rts_port_strerror(error);
     }
-    return may;
+}
+
+const char *linux_why_no_deadline(void)
+{
+    return rts_port_why_no_deadline(try_deadline(), false);
 }

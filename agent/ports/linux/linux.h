@@ -10,6 +10,9 @@
  */
 bool linux_may_deadline(void);
 
+/* Returns why it may not. */
+const char *linux_why_no_deadline(void);
+
 /* Executed under exactly this name, the agent's own file exits at once. */
 #define LINUX_CHILD_PROGRAM "rtstone-child"
 

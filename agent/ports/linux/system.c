@@ -37,9 +37,7 @@ const char *rts_port_why_not(uint32_t cap)
     case RTS_CAP_SMP:
         return "there is no second CPU, or the agent may not use it";
     case RTS_CAP_DEADLINE:
-        return "the kernel has no SCHED_DEADLINE, or no right to it (CAP_SYS_NICE), or the agent "
-               "may "
-               "not use all CPUs of its root domain";
+        return linux_why_no_deadline();
     case RTS_CAP_IRQ_TIMER:
         return "a user's program has no interrupt handlers, and cannot see a timer's counter in "
                "one";
@@ -56,9 +54,7 @@ static const struct {
     int error;
     const char *text;
 } hints[] = {
-    {EBUSY,
-     "taken by others; of SCHED_DEADLINE: other tasks have reserved the CPU time that is left "
-     "to deadlines"},
+    {EBUSY, "taken by others"},
     {EPERM, "not permitted (CAP_SYS_NICE, CAP_IPC_LOCK or the limits rtprio and memlock)"},
     {EAGAIN, "a limit is reached (ulimit -u for tasks, ulimit -l for locked memory, or pids.max of "
              "the control group)"},
