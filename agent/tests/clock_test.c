@@ -53,6 +53,40 @@ static void test_a_wrong_report_is_not_believed(void)
     CHECK(strstr(logged, "warn: ") == logged);
 }
 
+/*
+ * A clock that advances by 40 at each reading, and by one more at the second of each of the first
+ * `odd` pairs that rts_clock_granule() reads.
+ */
+static struct {
+    rts_tick time;
+    unsigned pair, reading, odd;
+} planted;
+
+static rts_tick planted_reading(void)
+{
+    bool second = planted.reading == 1;
+    planted.time += 40 + (second && planted.pair < planted.odd);
+    if (++planted.reading == 2 + planted.pair % 61) {
+        planted.reading = 0;
+        planted.pair++;
+    }
+    return planted.time;
+}
+
+static uint64_t granule_with(unsigned odd)
+{
+    memset(&planted, 0, sizeof planted);
+    planted.odd = odd;
+    return rts_clock_granule(planted_reading);
+}
+
+static void test_a_granule_fits_99_of_100_differences(void)
+{
+    CHECK_EQ(granule_with(0), 40);
+    CHECK_EQ(granule_with(RTS_GRANULE_READS / 100), 40);
+    CHECK_EQ(granule_with(RTS_GRANULE_READS / 100 + 1), 1);
+}
+
 /* The last test: where the counter is not used, its readings are replaced for good. */
 static void test_without_a_report(void)
 {
@@ -68,4 +102,5 @@ static void test_without_a_report(void)
 #endif
 }
 
-TESTS(test_a_wrong_report_is_not_believed, test_without_a_report)
+TESTS(test_a_wrong_report_is_not_believed, test_a_granule_fits_99_of_100_differences,
+      test_without_a_report)

@@ -271,6 +271,8 @@ static void test_a_sample_belongs_to_the_window_in_which_it_ends(void)
         for (unsigned i = 0; i < N; i++) {
             unsigned kind = (unsigned)rand() % 1000;
             t += kind < 900 ? (uint64_t)rand() % (HZ / 50) : (uint64_t)rand() % (HZ * 5u);
+            if (kind >= 980 && kind < 990) /* exactly where a window ends */
+                t += HZ - t % HZ;
             t += kind == 999 ? HZ * (uint64_t)RTS_TRACE * (round % 4) : 0;
             at[i] = t;
             rts_rec_add(&r, i, t);
@@ -416,6 +418,24 @@ static void test_batches_are_exact_at_every_length(void)
     }
 }
 
+static void test_a_line_has_ten_samples_above_it(void)
+{
+    const struct {
+        uint64_t n;
+        unsigned lines;
+    } series[] = {{19, 0},   {20, 1},   {99, 1},    {100, 2},   {999, 2},
+                  {1000, 3}, {9999, 3}, {10000, 4}, {99999, 4}, {100000, 5}};
+    for (unsigned i = 0; i < sizeof series / sizeof series[0]; i++) {
+        unsigned line[RTS_LINES];
+        defaults();
+        start(0);
+        for (uint64_t k = 0; k < series[i].n; k++)
+            rts_rec_add(&r, k, k);
+        rts_rec_finish(&r);
+        CHECK_EQ(rts_rec_lines(&r, line), series[i].lines);
+    }
+}
+
 static void test_batches_that_would_overflow_are_given_up(void)
 {
     rts_batch batch;
@@ -445,6 +465,10 @@ static void test_batches_that_would_overflow_are_given_up(void)
 }
 #else
 static void test_batches_are_exact_at_every_length(void)
+{
+}
+
+static void test_a_line_has_ten_samples_above_it(void)
 {
 }
 
@@ -530,6 +554,6 @@ TESTS(test_buckets_are_contiguous_and_narrow, test_count_sum_extremes_and_overfl
       test_trace_keeps_extremes_and_halves_when_full,
       test_a_sample_belongs_to_the_window_in_which_it_ends, test_block_maxima,
       test_block_maxima_are_those_of_the_samples, test_batches_are_exact_at_every_length,
-      test_batches_that_would_overflow_are_given_up, test_percentiles_are_known_while_it_records,
-      test_no_counter_can_overflow, test_raw_keeps_every_sample,
-      test_rests_after_so_long_without_one)
+      test_a_line_has_ten_samples_above_it, test_batches_that_would_overflow_are_given_up,
+      test_percentiles_are_known_while_it_records, test_no_counter_can_overflow,
+      test_raw_keeps_every_sample, test_rests_after_so_long_without_one)

@@ -125,6 +125,28 @@ def test_audio_periods_that_never_were_are_counted() -> None:
     assert within(found) == [98, 98, 100, 100]
 
 
+# ---- dk.periodic by policy ------------------------------------------------------------------
+
+
+@realtime
+@pytest.mark.parametrize(
+    ("policy", "number"),
+    [("fifo", os.SCHED_FIFO), ("rr", os.SCHED_RR), ("other", os.SCHED_OTHER)],
+)
+def test_the_tasks_have_their_policy(policy: str, number: int) -> None:
+    agent = Agent()
+    agent.send("progress 50")
+    command = f"case 1 dk.periodic policy={policy} tasks=2 samples=0 time=500000000"
+    begun = agent.ask(command, "progress")  # it measures
+    (process,) = descendants(agent.pid)
+    tasks = [int(path.name) for path in Path(f"/proc/{process}/task").iterdir()]
+    policies = [os.sched_getscheduler(task) for task in tasks if task != process]
+    assert policies == [number, number]
+    (end,) = pick(begun + agent.rest("bye"), "end")
+    assert end["status"] == "ok"
+    assert (end["evidence"]["prio"] is None) == (policy == "other")
+
+
 # ---- dk.periodic by deadline ----------------------------------------------------------------
 
 

@@ -111,6 +111,19 @@ def inversion(agent: Agent) -> None:
         }
 
 
+@truth("sync.test3")
+def what_is_an_inversion(agent: Agent) -> None:
+    """The median is half of M's loop or more, to the width of its bucket."""
+    switch = 50_000
+    to_h = GIVE + switch + C.mutex_lock + C.mutex_block + switch
+    latency = to_h + GIVE + C.mutex_unlock + C.mutex_wake + switch
+    for loop, verdict in ((latency * 2 * 98 // 100, "inverted"), (latency * 2 + 2, "bounded")):
+        command = f"sync.test3 protocol=inherit loop={loop} samples=20"
+        found = result(agent, command, f"cost.switch.fixed={1000 * switch}")
+        always(found, latency)
+        assert found["tables"][0]["rows"][0][0] == verdict
+
+
 @truth("posix.mutex.handover")
 def hand_over(agent: Agent) -> None:
     for protocol in ("none", "inherit"):

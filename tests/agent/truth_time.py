@@ -106,6 +106,29 @@ def missed_activations(agent: Agent) -> None:
         assert len(omitted) == 8 + 2 + 3 + 1
 
 
+@truth("dk.periodic", "det.timer_jitter")
+def missed_in_the_warm_up(agent: Agent) -> None:
+    """Neither what was missed nor what was late is in a result."""
+    for bench in ("dk.periodic", "det.timer_jitter"):
+        for stall, missed in ((12 * MS, 0), (40 * MS, 5)):
+            command = f"{bench} samples=100 warmup=20"
+            found = result(agent, command, f"stall={stall}:{5 * MS + 500_000}:0")
+            assert (found["missed"], found["omitted"]["n"]) == (missed, missed)
+            assert (found["max"] == WAKE_UP) == (not missed)
+
+
+@truth("null")
+def overhead_is_the_least_pair(agent: Agent) -> None:
+    """Whatever most readings cost, and the last."""
+    found = result(
+        agent,
+        "null samples=100",
+        "seed=3",
+        "cost.read.random=0:0,1000000:0,1000001:90000000,1000000000:90000000",
+    )
+    assert found["overhead"] == C.read
+
+
 @truth("dk.periodic")
 def random_wake_ups(agent: Agent) -> None:
     points = [(0, 0), (900_000_000, 2_000_000), (1_000_000_000, 700_000_000)]
@@ -142,6 +165,7 @@ def limits_of_long_waits(agent: Agent) -> None:
     for command, n, before in (
         (f"dk.periodic period={wait} warmup=0", 4, lead),  # at 0, 300, 600 and 900 ms
         (f"dk.periodic period={wait} warmup=0 policy=deadline", 4, lead),
+        (f"dk.periodic period={250 * MS} warmup=0", 5, lead),  # the last one just then
         (f"det.timer_jitter period={wait} warmup=0", 4, lead),
         (f"dk.nanosleep request={wait} warmup=0", 3, 0),
         (f"dk.nanosleep request={wait} warmup=0 mode=absolute", 3, 0),
@@ -185,6 +209,7 @@ def early_wake_ups(agent: Agent) -> None:
     assert values == late
     assert (found["negative"], found["missed"]) == (negative, 0)
     assert 50 < negative < 200  # a quarter of all
+    always(result(agent, "dk.periodic samples=50", f"early={WAKE_UP}"), 0, overhead=0)
 
 
 @truth("dk.periodic", "dk.schedlat", "det.timer_jitter", "dk.latencytest")
@@ -199,8 +224,8 @@ def a_system_that_always_wakes_early(agent: Agent) -> None:
         (end,) = pick(found, "end")
         reason = "of 1000 wake-ups 1000 came before their release"
         assert (end["status"], end["reason"]) == ("failed", reason), command
-    found = series(agent, "dk.latencytest samples=50", "early=90000")["period"]
-    assert (found["min"], found["max"], found["missed"]) == (2_902_494, 2_902_494, 0)
+    cycle = series(agent, "dk.latencytest samples=50", "early=90000")["period"]
+    assert (cycle["min"], cycle["max"], cycle["missed"]) == (2_902_494, 2_902_494, 0)
 
 
 @truth("det.timer_jitter")
@@ -211,6 +236,9 @@ def slow_timer(agent: Agent) -> None:
         found, values = raw(agent, command, f"drift={1000 * drift}")
         assert values == [WAKE_UP + drift * i for i in range(500)]
         assert figures(found) == {"drift": drift, "largest, without drift": WAKE_UP}
+        warm = result(agent, command.replace("warmup=0", "warmup=7"), f"drift={1000 * drift}")
+        above = WAKE_UP + 7 * drift  # drift counts from the first sample
+        assert figures(warm) == {"drift": drift, "largest, without drift": above}
 
 
 @truth("det.timer_jitter")
