@@ -91,6 +91,44 @@ def harmonic_sets_reach_the_whole(agent: Agent) -> None:
         breaks_down(run(agent, command), last)
 
 
+@truth("hart.PH.1", "hart.PH.2", "hart.PH.4")
+def completions_exactly_at_their_deadlines(agent: Agent) -> None:
+    """A set of exactly 100%, of which a task ends just when its next activation begins, is met."""
+    for experiment, last in ((1, 41), (2, 41), (4, 21)):
+        for policy in ("rm", "edf"):
+            command = f"hart.PH.{experiment} duration={DURATION} policy={policy} stop=first"
+            found = run(agent, command, kwi=12_500)
+            breaks_down(found, last)
+            assert {row["utilisation %"] for row in found.tests[last - 1]} == {"100.00"}
+            assert any(
+                float(row["longest response us"]) == 1000 * float(row["period ms"])
+                for row in found.tests[last - 1]
+            )
+
+
+@truth("hart.PH.1")
+def the_test_that_ends_an_experiment(agent: Agent) -> None:
+    """It ends with the first test that misses or skips as many as it says, and not one later."""
+    command = f"hart.PH.1 duration={DURATION} stop=total"
+    first = run(agent, f"{command} stop_misses=1", kwi=12_500)
+    bad = sum(int(row["missed"]) + int(row["skipped"]) for row in first.tests[-1])
+    assert (len(first.tests), bad) == (42, 4)
+    assert len(run(agent, f"{command} stop_misses={bad}", kwi=12_500).tests) == 42
+    assert len(run(agent, f"{command} stop_misses={bad + 1}", kwi=12_500).tests) > 42
+
+
+@truth("hart.AH.1", "hart.AH.4", "hart.SA.4")
+def every_task_is_in_the_utilisation(agent: Agent) -> None:
+    for experiment in ("AH.1", "AH.4", "SA.4"):
+        found = run(agent, f"hart.{experiment} duration={DURATION} stop=first", kwi=12_500)
+        for rows in (found.tests[0], found.tests[-1]):
+            assert "background" in rows[-1]["task"]
+            shares = sum(int(row["tasks"]) * float(row["task's %"]) for row in rows)
+            rounding = 0.005 * (1 + sum(int(row["tasks"]) for row in rows))
+            assert float(rows[0]["utilisation %"]) == pytest.approx(shares, abs=rounding)
+            assert float(rows[-1]["task's %"]) > 1
+
+
 @cache  # for the next agent, too
 def exact_breakdown(experiment: int, m: int, kwi: int) -> int:
     """Return the last test of series PN before one that misses, by analysis alone."""
