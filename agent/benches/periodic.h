@@ -44,7 +44,8 @@ RTS_SHARED void periodic_early(rts_rec *rec, rts_tick now);
 RTS_SHARED void periodic_early(rts_rec *rec, rts_tick now)
 {
     rts_rec_look(rec, now);
-    if (++rec->negative >= PERIODIC_EARLY && rec->negative > rts_rec_taken(rec))
+    rec->negative++;
+    if (rec->negative >= PERIODIC_EARLY && rec->negative > rts_rec_taken(rec))
         rec->running = false;
 }
 
@@ -52,11 +53,11 @@ RTS_SHARED void periodic_early(rts_rec *rec, rts_tick now)
 RTS_SHARED int periodic_check(rts_case *c, const rts_rec *rec);
 RTS_SHARED int periodic_check(rts_case *c, const rts_rec *rec)
 {
-    if (rec->negative < PERIODIC_EARLY || rec->negative <= rts_rec_taken(rec))
+    uint64_t early = rec->negative, wake_ups = early + rts_rec_taken(rec);
+    if (early < PERIODIC_EARLY || 2 * early <= wake_ups)
         return 0;
     return rts_failed(c, "of %llu wake-ups %llu came before their release",
-                      (unsigned long long)(rec->negative + rts_rec_taken(rec)),
-                      (unsigned long long)rec->negative);
+                      (unsigned long long)wake_ups, (unsigned long long)early);
 }
 
 /*
