@@ -60,14 +60,21 @@ RTS_SHARED int periodic_check(rts_case *c, const rts_rec *rec)
                       (unsigned long long)wake_ups, (unsigned long long)early);
 }
 
+/* Inline where there is room, so that the clock is read as soon as the sleep returns. */
+#ifdef RTS_SMALL_CODE
+#define PERIODIC_HOT RTS_SHARED
+#else
+#define PERIODIC_HOT RTS_HOT
+#endif
+
 /*
  * One wake-up at *release, its lateness as a sample, and the next release. If the series' time is
  * over before that, it ends then, without a wake-up. Returns the time of the wake-up.
  */
-RTS_SHARED rts_tick periodic_wake_up(rts_rec *rec, rts_hist *omitted, rts_tick *release,
-                                     rts_tick period);
-RTS_SHARED rts_tick periodic_wake_up(rts_rec *rec, rts_hist *omitted, rts_tick *release,
-                                     rts_tick period)
+PERIODIC_HOT rts_tick periodic_wake_up(rts_rec *rec, rts_hist *omitted, rts_tick *release,
+                                       rts_tick period);
+PERIODIC_HOT rts_tick periodic_wake_up(rts_rec *rec, rts_hist *omitted, rts_tick *release,
+                                       rts_tick period)
 {
     if (__builtin_expect(*release > rec->deadline, 0)) {
         rts_series_expire(rec, rts_time());

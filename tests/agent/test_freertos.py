@@ -183,7 +183,7 @@ def test_what_the_agent_says_of_itself(session: Session, told: Told) -> None:
     assert found[0]["os"].startswith("FreeRTOS V11.2")
     assert {"event", "irq_timer", "suspend", "soft_irq", "heap"} <= set(found[0]["caps"])
     benches = {r["id"] for r in pick(found, "bench")}
-    assert {"sched.yield", "rheal.db", "dk.latencytest", "int.latency.self"} <= benches
+    assert {"sched.yield", "rheal.db", "dk.schedlat", "int.latency.self"} <= benches
     values = pick(found, "conditions")[0]["values"]
     assert (values["freertos.heap"], values["freertos.time_slicing"]) == ("heap_4", False)
     end = told(CASES[:1])[-1]
@@ -413,11 +413,11 @@ def test_hartstone_has_an_image_of_its_own(cli: Cli) -> None:
         pytest.skip(f"no {lacking[0].what}: {lacking[0].command}")
     short = ("-p", "duration=100ms", "-p", "samples=20", "--time", "300ms", "--json")
     here = cli(
-        "run", "hart.PH.1", "dk.latencytest", "--target", "qemu:freertos-m3", *short
+        "run", "hart.PH.1", "dk.periodic", "--target", "qemu:freertos-m3", *short
     ).document
     told = {r["bench"]: (r["status"], r["reason"]) for r in here["results"]}
     assert told["hart.PH.1"] == ("unsupported", "Hartstone is in the image freertos-m3-hart")
-    assert told["dk.latencytest"] == ("ok", None)
+    assert told["dk.periodic"] == ("ok", None)
     there = cli("run", "hart.PH.1", "--target", "qemu:freertos-m3-hart", *short).document
     assert [r["status"] for r in there["results"]] == ["ok"]
     every, most, rest = (

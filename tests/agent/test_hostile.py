@@ -16,6 +16,7 @@ from tests.agent.rights import as_root, nobody
 from tests.agent.speak import AGENT, HASTY, QUICK, Agent, pick
 from tests.agent.test_loads import LoadAgent, text
 from tests.agent.test_posix import keeper_of
+from tests.waiting import soon
 
 pytestmark = pytest.mark.machine
 
@@ -169,7 +170,8 @@ def test_a_planted_directory_is_not_used(
         preexec_fn=lambda: plant(public / f"rtstone-{os.getpid()}", victim),
     )  # fmt: skip
     assert loaded(agent) == ("ok", None)
-    assert set(seen.read_text().split()) == {".", ".."}
+    assert soon(seen.exists)
+    assert soon(lambda: set(seen.read_text().split()) == {".", ".."})
     assert untouched(victim)
     assert [p.name for p in public.iterdir()] == [f"rtstone-{agent.pid}"]
 
