@@ -412,9 +412,7 @@ def test_hartstone_has_an_image_of_its_own(cli: Cli) -> None:
     if lacking := missing(systems.find("freertos-m3-hart")):
         pytest.skip(f"no {lacking[0].what}: {lacking[0].command}")
     short = ("-p", "duration=100ms", "-p", "samples=20", "--time", "300ms", "--json")
-    here = cli(
-        "run", "hart.PH.1", "dk.periodic", "--target", "qemu:freertos-m3", *short
-    ).document
+    here = cli("run", "hart.PH.1", "dk.periodic", "--target", "qemu:freertos-m3", *short).document
     told = {r["bench"]: (r["status"], r["reason"]) for r in here["results"]}
     assert told["hart.PH.1"] == ("unsupported", "Hartstone is in the image freertos-m3-hart")
     assert told["dk.periodic"] == ("ok", None)
