@@ -89,13 +89,13 @@ static uint64_t take(rts_case *c, rts_rec *rec, rts_hist *omitted, rts_timer *ti
         }
         rts_timer_wait(timer, &now);
         rts_tick time = time_of(timer, now.stamp);
-        rts_tick to_next = timer->first + timer->next * timer->period - now.stamp;
-        due = time + (is_set(&now) ? timer->period : to_next);
         if (is_set(&now)) {
             set++;
+            due = time + timer->period;
             rts_rec_look(rec, time);
             continue;
         }
+        due = time + (timer->first + timer->next * timer->period - now.stamp);
         rts_tick late = now.stamp - (timer->first + now.k * timer->period);
         if ((int64_t)late < 0) {
             periodic_early(rec, time);

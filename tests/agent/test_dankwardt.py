@@ -230,8 +230,8 @@ def test_without_a_right_to_deadlines_that_is_the_cause(tmp_path: Path) -> None:
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one CPU is all there is")
 def test_without_some_of_the_cpus_that_is_the_cause() -> None:
     words = ("-c", str(max(os.sched_getaffinity(0))), str(AGENT), QUICK)
-    found = talk(["case 1 dk.periodic policy=deadline"], *words, agent=Path("taskset"))
-    assert pick(found, "end")[0]["reason"] == (
+    answers = talk(["case 1 dk.periodic policy=deadline"], *words, agent=Path("taskset"))
+    assert pick(answers, "end")[0]["reason"] == (
         "policy=deadline: admission control refuses a task that may not use all CPUs of its root "
         "domain: measure without taskset and outside of cpusets"
     )

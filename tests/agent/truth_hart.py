@@ -94,15 +94,15 @@ def harmonic_sets_reach_the_whole(agent: Agent) -> None:
 @truth("hart.PH.1", "hart.PH.2", "hart.PH.4")
 def completions_exactly_at_their_deadlines(agent: Agent) -> None:
     """A set of exactly 100%, of which a task ends just when its next activation begins, is met."""
-    for experiment, last in ((1, 41), (2, 41), (4, 21)):
+    for number, last in ((1, 41), (2, 41), (4, 21)):
         for policy in ("rm", "edf"):
-            command = f"hart.PH.{experiment} duration={DURATION} policy={policy} stop=first"
-            found = run(agent, command, kwi=12_500)
-            breaks_down(found, last)
-            assert {row["utilisation %"] for row in found.tests[last - 1]} == {"100.00"}
+            command = f"hart.PH.{number} duration={DURATION} policy={policy} stop=first"
+            experiment = run(agent, command, kwi=12_500)
+            breaks_down(experiment, last)
+            assert {row["utilisation %"] for row in experiment.tests[last - 1]} == {"100.00"}
             assert any(
                 float(row["longest response us"]) == 1000 * float(row["period ms"])
-                for row in found.tests[last - 1]
+                for row in experiment.tests[last - 1]
             )
 
 
@@ -119,9 +119,9 @@ def the_test_that_ends_an_experiment(agent: Agent) -> None:
 
 @truth("hart.AH.1", "hart.AH.4", "hart.SA.4")
 def every_task_is_in_the_utilisation(agent: Agent) -> None:
-    for experiment in ("AH.1", "AH.4", "SA.4"):
-        found = run(agent, f"hart.{experiment} duration={DURATION} stop=first", kwi=12_500)
-        for rows in (found.tests[0], found.tests[-1]):
+    for number in ("AH.1", "AH.4", "SA.4"):
+        experiment = run(agent, f"hart.{number} duration={DURATION} stop=first", kwi=12_500)
+        for rows in (experiment.tests[0], experiment.tests[-1]):
             assert "background" in rows[-1]["task"]
             shares = sum(int(row["tasks"]) * float(row["task's %"]) for row in rows)
             rounding = 0.005 * (1 + sum(int(row["tasks"]) for row in rows))

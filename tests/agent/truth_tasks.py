@@ -119,9 +119,9 @@ def what_is_an_inversion(agent: Agent) -> None:
     latency = to_h + GIVE + C.mutex_unlock + C.mutex_wake + switch
     for loop, verdict in ((latency * 2 * 98 // 100, "inverted"), (latency * 2 + 2, "bounded")):
         command = f"sync.test3 protocol=inherit loop={loop} samples=20"
-        found = result(agent, command, f"cost.switch.fixed={1000 * switch}")
-        always(found, latency)
-        assert found["tables"][0]["rows"][0][0] == verdict
+        record = result(agent, command, f"cost.switch.fixed={1000 * switch}")
+        always(record, latency)
+        assert record["tables"][0]["rows"][0][0] == verdict
 
 
 @truth("posix.mutex.handover")

@@ -112,21 +112,21 @@ def missed_in_the_warm_up(agent: Agent) -> None:
     for bench in ("dk.periodic", "det.timer_jitter"):
         for stall, missed in ((12 * MS, 0), (40 * MS, 5)):
             command = f"{bench} samples=100 warmup=20"
-            found = result(agent, command, f"stall={stall}:{5 * MS + 500_000}:0")
-            assert (found["missed"], found["omitted"]["n"]) == (missed, missed)
-            assert (found["max"] == WAKE_UP) == (not missed)
+            record = result(agent, command, f"stall={stall}:{5 * MS + 500_000}:0")
+            assert (record["missed"], record["omitted"]["n"]) == (missed, missed)
+            assert (record["max"] == WAKE_UP) == (not missed)
 
 
 @truth("null")
 def overhead_is_the_least_pair(agent: Agent) -> None:
     """Whatever most readings cost, and the last."""
-    found = result(
+    record = result(
         agent,
         "null samples=100",
         "seed=3",
         "cost.read.random=0:0,1000000:0,1000001:90000000,1000000000:90000000",
     )
-    assert found["overhead"] == C.read
+    assert record["overhead"] == C.read
 
 
 @truth("dk.periodic")
@@ -171,8 +171,8 @@ def limits_of_long_waits(agent: Agent) -> None:
         (f"dk.nanosleep request={wait} warmup=0 mode=absolute", 3, 0),
         (f"hw.latency window={12_000 * MS} width={wait}", 0, 0),
     ):
-        found = result(agent, f"{command} {limits}")
-        assert (found["n"], found["missed"] or 0) == (n, 0), command
+        record = result(agent, f"{command} {limits}")
+        assert (record["n"], record["missed"] or 0) == (n, 0), command
         took = section_of(agent, f"{command} {limits}")
         assert before + 1000 * MS <= took < before + 1000 * MS + 50_000, (command, took)
 
@@ -196,7 +196,7 @@ def early_wake_ups(agent: Agent) -> None:
     """They have no lateness and have missed nothing: they are counted, and are no samples."""
     early, points = C.interrupt + C.switch + 1_000_000, [(0, 0), (1_000_000_000, 4_000_000_000)]
     model = [f"early={early}", "seed=5", "cost.interrupt.random=0:0,1000000000:4000000000"]
-    found, values = raw(agent, "dk.periodic period=10000000 samples=400 warmup=0", *model)
+    record, values = raw(agent, "dk.periodic period=10000000 samples=400 warmup=0", *model)
     costs = Random(5).costs(C.interrupt, points)
     late: list[int] = []
     negative = 0
@@ -207,7 +207,7 @@ def early_wake_ups(agent: Agent) -> None:
         else:
             late.append(after)
     assert values == late
-    assert (found["negative"], found["missed"]) == (negative, 0)
+    assert (record["negative"], record["missed"]) == (negative, 0)
     assert 50 < negative < 200  # a quarter of all
     always(result(agent, "dk.periodic samples=50", f"early={WAKE_UP}"), 0, overhead=0)
 
@@ -220,8 +220,8 @@ def a_system_that_always_wakes_early(agent: Agent) -> None:
         "dk.schedlat",
         "det.timer_jitter",
     ):
-        found = answers(agent, f"case 1 {command} samples=50", model=["early=90000"])
-        (end,) = pick(found, "end")
+        records = answers(agent, f"case 1 {command} samples=50", model=["early=90000"])
+        (end,) = pick(records, "end")
         reason = "of 1000 wake-ups 1000 came before their release"
         assert (end["status"], end["reason"]) == ("failed", reason), command
     cycle = series(agent, "dk.latencytest samples=50", "early=90000")["period"]
@@ -233,9 +233,9 @@ def slow_timer(agent: Agent) -> None:
     """It is by so much later with each expiration."""
     for drift in (20, 1000):
         command = "det.timer_jitter samples=500 warmup=0"
-        found, values = raw(agent, command, f"drift={1000 * drift}")
+        record, values = raw(agent, command, f"drift={1000 * drift}")
         assert values == [WAKE_UP + drift * i for i in range(500)]
-        assert figures(found) == {"drift": drift, "largest, without drift": WAKE_UP}
+        assert figures(record) == {"drift": drift, "largest, without drift": WAKE_UP}
         warm = result(agent, command.replace("warmup=0", "warmup=7"), f"drift={1000 * drift}")
         above = WAKE_UP + 7 * drift  # drift counts from the first sample
         assert figures(warm) == {"drift": drift, "largest, without drift": above}

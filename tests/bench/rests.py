@@ -36,8 +36,8 @@ def results_of(*words: str) -> list[dict[str, Any]]:
 def benches() -> list[str]:
     """Return the ids of all benches that have samples of their own."""
     words: list[str | Path] = [RTSTONE, "list", "benches", "--json"]
-    listed = json.loads(subprocess.run(words, stdout=subprocess.PIPE, check=True).stdout)
-    return [bench["id"] for bench in listed["benches"]]
+    catalogue = json.loads(subprocess.run(words, stdout=subprocess.PIPE, check=True).stdout)
+    return [bench["id"] for bench in catalogue["benches"]]
 
 
 def main() -> None:

@@ -24,24 +24,23 @@ int rts_task_set_own_deadline(uint64_t runtime, uint64_t period)
     return syscall(SYS_sched_setattr, 0, &attr, 0) ? -errno : 0;
 }
 
-/*
- * EBUSY: other tasks have reserved the CPU time that is left to deadlines. That is so for a moment,
- * and for a case that meets it to say: a target would seem to be another one when it has passed.
- */
+/* Returns the error of a first attempt, which is the only one. */
 static int try_deadline(void)
 {
-    static int err;
-    static bool tried;
+    static int err = 1; /* not tried: errors are negative */
     struct sched_param back = {0};
-    if (tried)
+    if (err <= 0)
         return err;
-    tried = true;
     err = rts_task_set_own_deadline(RTS_TIME_HZ / 1000, RTS_TIME_HZ / 10);
     if (!err)
         sched_setscheduler(0, SCHED_OTHER, &back);
     return err;
 }
 
+/*
+ * EBUSY: other tasks have reserved the CPU time that is left to deadlines. That is so for a moment,
+ * and for a case that meets it to say: a target would seem to be another one when it has passed.
+ */
 bool linux_may_deadline(void)
 {
     return !try_deadline() || try_deadline() == -EBUSY;
