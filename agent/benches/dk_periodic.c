@@ -229,11 +229,14 @@ static int run_deadline(rts_case *c, const periodic *t)
     uint64_t runtime = (uint64_t)(p->runtime ? p->runtime : p->period / 10);
     if (series_of(c) > 1)
         return rts_unsupported(c, "policy=deadline: its tasks cannot be bound to a CPU each");
+    const char *why = rts_port_allow_deadlines(c->job.cpu);
+    if (why)
+        return rts_unsupported(c, "policy=deadline: %s", why);
     int err = rts_task_set_own_deadline(runtime, (uint64_t)p->period);
     if (err)
         return rts_unsupported(c, "policy=deadline with %llu ns in every %lld ns: %s",
                                (unsigned long long)runtime, (long long)p->period,
-                               rts_port_why_no_deadline(err, c->job.cpu >= 0));
+                               rts_port_why_no_deadline(err));
     c->job.evidence.sched = "deadline";
     c->job.evidence.prio = -1;
     uint64_t beyond = deadline_task(t, runtime);

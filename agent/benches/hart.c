@@ -758,9 +758,8 @@ static int run_tests(experiment *x, outcome *o)
             return c->job.stop_asked ? 0 : -1;
         if (x->refused && test == 1)
             return rts_unsupported(c, "the system refused its first set of tasks: %s",
-                                   x->p->policy == POLICY_EDF
-                                       ? rts_port_why_no_deadline(x->refused, c->job.cpu >= 0)
-                                       : rts_port_strerror(x->refused));
+                                   x->p->policy == POLICY_EDF ? rts_port_why_no_deadline(x->refused)
+                                                              : rts_port_strerror(x->refused));
         if (x->refused)
             return 0;
         if (add_up(x, test, &o->bad))
@@ -892,7 +891,8 @@ static int check(rts_case *c, const experiment *x)
         return rts_unsupported(c, "needs deadline: %s", rts_port_why_not(RTS_CAP_DEADLINE));
     if (x->p->policy == POLICY_EDF && x->p->form == FORM_SERVER)
         return rts_unsupported(c, "the server task has no deadline: policy=edf needs form=monitor");
-    return 0;
+    const char *why = x->p->policy == POLICY_EDF ? rts_port_allow_deadlines(c->job.cpu) : NULL;
+    return why ? rts_unsupported(c, "policy=edf: %s", why) : 0;
 }
 
 static experiment *open_experiment(rts_case *c)

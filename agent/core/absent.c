@@ -28,10 +28,15 @@ DEFAULT const char *rts_port_strerror(int error)
     return error < 0 && error >= RTS_E_OVERFLOW ? texts[-error] : "unknown error";
 }
 
-DEFAULT const char *rts_port_why_no_deadline(int error, bool bound)
+DEFAULT const char *rts_port_why_no_deadline(int error)
 {
-    (void)bound;
     return rts_port_strerror(error);
+}
+
+DEFAULT const char *rts_port_allow_deadlines(int cpu)
+{
+    (void)cpu;
+    return NULL;
 }
 
 DEFAULT bool rts_port_is_limit(int error)

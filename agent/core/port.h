@@ -192,8 +192,15 @@ int rts_task_set_own_prio(int prio, rts_policy policy);
  */
 int rts_task_set_own_deadline(uint64_t runtime, uint64_t period);
 
-/* Returns why that failed, and what to do; `bound`: the task was bound to one CPU. */
-const char *rts_port_why_no_deadline(int error, bool bound);
+/* Returns why that failed, and what to do. */
+const char *rts_port_why_no_deadline(int error);
+
+/*
+ * Makes sure that the tasks of this case, all bound to that CPU (-1: not bound), may be scheduled
+ * by deadline for as long as it runs; called by the measuring task, before it makes others.
+ * Returns NULL, or why they may not and what to do.
+ */
+const char *rts_port_allow_deadlines(int cpu);
 
 /* Returns the CPU time used by the calling task, in ns; called only with RTS_CAP_CPU_TIME. */
 static inline uint64_t rts_cpu_time(void);

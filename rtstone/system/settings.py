@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple
 
 from rtstone.cpus import cpu_list
+from rtstone.documents.pauses import kernel_version
 from rtstone.system import servers
 from rtstone.system.facts import CPU, System, chosen, listed, mask, masked
 from rtstone.system.machine import DEEP_US
@@ -18,7 +19,9 @@ from rtstone.system.rights import MESSAGE, MQ, RUNTIME
 # How the text of a file is to be understood.
 # text: as it is; list: CPUs as 0-2; mask: CPUs as ff; choice: a [marked] word; member: +cpuset
 Form = Literal["text", "list", "mask", "choice", "member"]
-CPUSET = "rtstone"  # the name of the control group
+CPUSET = "rtstone"  # the name of the control group, and of that of its agents
+AGENTS = f"{CPUSET}/agent"  # as in agent/ports/linux/partition.c
+BINDINGS_SINCE = (6, 2)  # which a partition no longer takes from the processes around it
 
 
 class Write(NamedTuple):
@@ -236,8 +239,8 @@ def _rt_group(system: System) -> list[Change] | str:
 def _cpuset(system: System) -> list[Change] | str:
     """Plan an isolated partition for the measured CPUs.
 
-    It holds one CPU more than those measured, for the agent's own threads, which all belong to
-    one process and cannot be parted from the measuring one.
+    It holds one CPU more than those measured, for the agent's own threads. Agents are in a group of
+    their own in it, beside which that of a case can be made which needs a CPU for itself.
     """
     group = system.group("cpuset")
     if group is None:
@@ -246,6 +249,12 @@ def _cpuset(system: System) -> list[Change] | str:
         return (
             "cgroup v1 isolates CPUs only by moving every task, which cannot be undone exactly; "
             "boot with isolcpus="
+        )
+    version = kernel_version(system.read("proc/sys/kernel/osrelease"))
+    if version and version < BINDINGS_SINCE:
+        return (
+            "before Linux 6.2 a partition resets the CPU bindings of other processes; boot with "
+            "isolcpus="
         )
     rest = _rest(system)
     if len(rest) < 2:
@@ -264,6 +273,8 @@ def _cpuset(system: System) -> list[Change] | str:
     return [
         Write(f"{group.mount}/cgroup.subtree_control", "+cpuset", "member"),
         Make(f"{group.mount}/{CPUSET}", contents),
+        Write(f"{group.mount}/{CPUSET}/cgroup.subtree_control", "+cpuset", "member"),
+        Make(f"{group.mount}/{AGENTS}", [("cpuset.cpus.partition", "member", "text")]),
     ]
 
 

@@ -17,7 +17,17 @@ from rtstone.cpus import cpu_list
 from rtstone.errors import TargetError, UsageError, unknown
 from rtstone.system.facts import System
 from rtstone.system.journal import Begin, Journal, Step, locked
-from rtstone.system.settings import CPUSET, SETTINGS, Change, Make, Setting, Write, undoing, value
+from rtstone.system.settings import (
+    AGENTS,
+    CPUSET,
+    SETTINGS,
+    Change,
+    Make,
+    Setting,
+    Write,
+    undoing,
+    value,
+)
 
 BOOT = "proc/sys/kernel/random/boot_id"
 
@@ -69,9 +79,14 @@ def apply(system: System, chosen: list[Setting]) -> list[Told]:
             cpus=cpu_list(system.measured),
         )
         told = [Told("journal", "gone", reason=OTHER_BOOT)] if stale else []
+        without = ""  # the control group that was refused
         for setting, change in _changes(system, chosen, told):
+            if without and change.path.startswith(f"{without}/"):
+                continue
             journal.open(begin)
             told.append(_Applying(system, journal, setting).carry_out(change))
+            if isinstance(change, Make) and told[-1].outcome == "refused":
+                without = change.path
         return told
 
 
@@ -263,10 +278,11 @@ def _ours(now: str, journal: Journal, steps: list[Step]) -> bool:
 
 
 def _unmake(system: System, step: Step) -> Told:
-    """Remove a control group; its tasks move to the parent."""
+    """Remove a control group; its tasks move to the topmost, as others may be closed to them."""
     if not system.files.exists(step.path):
         return Told(step.setting, "old", step.path)
-    above = f"{step.path.rpartition('/')[0]}/cgroup.procs"
+    group = system.group("cpuset")
+    above = f"{group.mount if group else step.path.rpartition('/')[0]}/cgroup.procs"
     moved = (system.read(f"{step.path}/cgroup.procs") or "").split()
     try:
         for process in moved:
@@ -275,7 +291,7 @@ def _unmake(system: System, step: Step) -> Told:
         system.files.remove(step.path)
     except OSError as error:
         return Told(step.setting, "failed", step.path, reason=error.strerror or str(error))
-    reason = f"{len(moved)} processes moved to its parent" if moved else ""
+    reason = f"{len(moved)} processes moved to /{above.rpartition('/')[0]}" if moved else ""
     return Told(step.setting, "restored", step.path, reason=reason)
 
 
@@ -338,10 +354,11 @@ def state(system: System | None = None) -> dict[str, str | None]:
 
 
 def partition(system: System) -> str | None:
-    """Return the control group made by `rtstone tune apply`, None if there is none."""
-    made = [one.path for one in status(system).told
-            if one.outcome == "holds" and one.path.endswith(f"/{CPUSET}")]  # fmt: skip
-    return made[0] if made else None
+    """Return the control group for agents made by `rtstone tune apply`, None if there is none."""
+    groups = [one.path for one in status(system).told if one.outcome == "holds"
+              and one.path.endswith((f"/{CPUSET}", f"/{AGENTS}"))]  # fmt: skip
+    valid = any(path.endswith(f"/{CPUSET}") for path in groups)
+    return max(groups, key=len) if valid else None  # an earlier version made only the one
 
 
 @contextmanager

@@ -22,12 +22,22 @@ from rtstone.system.files import Below
 from rtstone.system.journal import FOLDER, NAME, Journal
 from rtstone.system.settings import SETTINGS
 from rtstone.system.tune import Told
-from tests.system.trees import BOOT, Kernel, deadline_servers, plant, snapshot, system, usual
+from tests.system.trees import (
+    BOOT,
+    HALF,
+    Kernel,
+    deadline_servers,
+    plant,
+    snapshot,
+    system,
+    usual,
+)
 
 GOVERNOR = f"{CPU}/cpu3/cpufreq/scaling_governor"
 STAT = "proc/sys/vm/stat_interval"
 IRQ = "proc/irq/24/smp_affinity_list"
 PARTITION = "sys/fs/cgroup/rtstone"
+AGENTS = f"{PARTITION}/agent"
 USUAL = tune.settings(None)
 
 
@@ -189,6 +199,7 @@ def test_no_cpu_is_left(tree: Path) -> None:
     [
         ({"proc/self/cgroup": ""}, "no control groups"),
         ({f"{CPU}/online": "2-3\n"}, "for the agent"),
+        ({"proc/sys/kernel/osrelease": "6.1.0-56-amd64\n"}, "before Linux 6.2"),
         ({"proc/self/cgroup": "3:cpuset:/\n0::/\n", "proc/self/mountinfo":
           "35 31 0:31 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n"}, "cgroup v1"),
     ],
@@ -374,8 +385,7 @@ def test_killed_at_random_moments(tree: Path) -> None:
 
 def _sweep(root: Path) -> None:
     """Remove what the scratch kernel had no time to complete: a real one is not killed."""
-    half = root / f"{PARTITION}~"
-    if half.exists():
+    if (half := root / HALF).exists():
         shutil.rmtree(half)
 
 
@@ -617,14 +627,14 @@ def test_the_agent_is_born_in_the_partition_and_the_host_leaves(tree: Path) -> N
     apply(tree, "cpuset")
     with tune.entered(system(tree, files=kernel)) as inside:
         assert inside
-        assert text(tree, f"{PARTITION}/cgroup.procs") == str(os.getpid())
-    assert text(tree, f"{PARTITION}/cgroup.procs") == ""
+        assert text(tree, f"{AGENTS}/cgroup.procs") == str(os.getpid())
+    assert text(tree, f"{AGENTS}/cgroup.procs") == ""
     assert text(tree, "sys/fs/cgroup/user.slice/cgroup.procs") == str(os.getpid())
 
 
 def test_who_may_not_enter_the_partition_is_told_what_to_do(tree: Path) -> None:
     apply(tree, "cpuset")
-    closed = Kernel(tree, refused={f"{PARTITION}/cgroup.procs": errno.EACCES})
+    closed = Kernel(tree, refused={f"{AGENTS}/cgroup.procs": errno.EACCES})
     with (
         pytest.raises(TargetError, match=r"cannot enter .*cgroup.procs: Permission denied; run as"),
         tune.entered(system(tree, files=closed)),
@@ -634,9 +644,9 @@ def test_who_may_not_enter_the_partition_is_told_what_to_do(tree: Path) -> None:
 
 def test_restore_moves_out_who_is_still_in_the_partition(tree: Path) -> None:
     apply(tree, "cpuset")
-    Kernel(tree).write(f"{PARTITION}/cgroup.procs", "4711")
+    Kernel(tree).write(f"{AGENTS}/cgroup.procs", "4711")
     (told,) = (one for one in tune.restore(kernel_of(tree)) if one.reason)
-    assert told.reason == "1 processes moved to its parent"
+    assert told.reason == "1 processes moved to /sys/fs/cgroup"
     assert "4711" in text(tree, "sys/fs/cgroup/cgroup.procs").split()
     assert not (tree / PARTITION).exists()
 

@@ -144,6 +144,9 @@ def snapshot(root: Path) -> dict[str, bytes | None]:
     }
 
 
+HALF = "half~"  # a folder that Kernel is making or removing
+
+
 class Kernel(Below):
     """Files that behave like those of the kernel.
 
@@ -178,8 +181,9 @@ class Kernel(Below):
         if "cpuset" not in (folder.parent / "cgroup.subtree_control").read_text().split():
             files = {"cgroup.procs": ""}
         else:
-            files = {"cgroup.procs": "", "cpuset.cpus": "\n", "cpuset.cpus.partition": "member\n"}
-        fresh = folder.with_name(folder.name + "~")
+            files = {"cgroup.procs": "", "cgroup.subtree_control": "\n", "cpuset.cpus": "\n",
+                     "cpuset.cpus.partition": "member\n"}  # fmt: skip
+        fresh = self.root / HALF
         plant(fresh, files)
         fresh.rename(folder)
         self.point()
@@ -190,7 +194,7 @@ class Kernel(Below):
         folder = self.root / path
         if (folder / "cgroup.procs").read_text().strip():
             raise OSError(16, "Device or resource busy")
-        gone = folder.with_name(folder.name + "~")
+        gone = self.root / HALF
         folder.rename(gone)
         for file in gone.iterdir():
             file.unlink()

@@ -1,5 +1,6 @@
 /* Scheduling by deadline. */
 #include <linux/capability.h>
+#include <stdio.h>
 
 #include "linux.h"
 
@@ -58,18 +59,15 @@ static bool has_right(void)
  * Admission control looks at all CPUs that share their deadlines, a root domain, together: it
  * refuses a task that may not use each of them.
  */
-const char *rts_port_why_no_deadline(int error, bool bound)
+const char *rts_port_why_no_deadline(int error)
 {
     switch (error) {
     case -EPERM:
-        if (!has_right())
-            return "no right to SCHED_DEADLINE: it takes CAP_SYS_NICE, and a limit of rtprio is "
-                   "not enough; measure as root";
-        return bound ? "admission control refuses a task that is bound to one of several CPUs: use "
-                       "config=2cpu, or `rtstone tune apply --only rt_throttling`, which also "
-                       "turns that control off"
-                     : "admission control refuses a task that may not use all CPUs of its root "
-                       "domain: measure without taskset and outside of cpusets";
+        return has_right()
+                   ? "admission control refuses a task that may not use all CPUs of its root "
+                     "domain: measure without taskset and outside of cpusets"
+                   : "no right to SCHED_DEADLINE: it takes CAP_SYS_NICE, and a limit of rtprio is "
+                     "not enough; measure as root";
     case -EBUSY:
         return "other tasks have reserved the CPU time that is left to deadlines";
     case -ENOSYS:
@@ -81,5 +79,36 @@ const char *rts_port_why_no_deadline(int error, bool bound)
 
 const char *linux_why_no_deadline(void)
 {
-    return rts_port_why_no_deadline(try_deadline(), false);
+    return rts_port_why_no_deadline(try_deadline());
+}
+
+/* Tries it with next to no time, and goes back to how the calling task is scheduled. */
+static int try_here(void)
+{
+    struct sched_param before = {0};
+    int policy = sched_getscheduler(0);
+    sched_getparam(0, &before);
+    int err = rts_task_set_own_deadline(RTS_TIME_HZ / 100000, RTS_TIME_HZ / 10);
+    if (!err && sched_setscheduler(0, policy, &before))
+        err = -errno;
+    return err;
+}
+
+const char *rts_port_allow_deadlines(int cpu)
+{
+    static char why[RTS_REASON];
+    int err = try_here();
+    if (err == -EPERM && cpu >= 0 && has_right()) {
+        const char *partition = linux_enter_partition(cpu);
+        if (partition) {
+            snprintf(
+                why, sizeof why,
+                "admission control refuses a task bound to one of several CPUs (no partition of "
+                "its own: %s); use config=2cpu, or `rtstone tune apply --only rt_throttling`",
+                partition);
+            return why;
+        }
+        err = try_here();
+    }
+    return err ? rts_port_why_no_deadline(err) : NULL;
 }

@@ -150,6 +150,8 @@ static void mount_all(void)
             !mounts[i].optional)
             give_up("cannot mount %s on %s", mounts[i].type, mounts[i].where);
     }
+    if (sysconf(_SC_NPROCESSORS_ONLN) > 1) /* for partitions (partition.c) */
+        (void)mount("cgroup2", "/sys/fs/cgroup", "cgroup2", 0, NULL);
 }
 
 /* The console must neither echo records nor change their line ends. */
@@ -314,6 +316,7 @@ static void settle(void)
 
 void posix_case_over(void)
 {
+    linux_remove_partition(posix_owner);
     if (!linux_start.measured)
         return;
     linux_start.measured = false;

@@ -13,6 +13,15 @@ bool linux_may_deadline(void);
 /* Returns why it may not. */
 const char *linux_why_no_deadline(void);
 
+/*
+ * Moves this process, a case bound to one CPU, and a load's workers on that CPU into a partition of
+ * its own; returns NULL, or why there can be none.
+ */
+const char *linux_enter_partition(int cpu);
+
+/* Removes those of agent `number`, and moves what is left in them back. */
+void linux_remove_partition(long number);
+
 /* Executed under exactly this name, the agent's own file exits at once. */
 #define LINUX_CHILD_PROGRAM "rtstone-child"
 

@@ -164,6 +164,7 @@ static void remove_objects(long pid, int lock)
     int shm;
     remove_queues(pid);
     linux_remove_instances(pid, lock);
+    linux_remove_partition(pid);
     DIR *dir = open_shm(&shm);
     for (struct dirent *e; dir && (e = readdir(dir));)
         if (is_object(e->d_name, pid))
@@ -207,6 +208,7 @@ static _Noreturn void keep(void)
         remove_objects(posix_owner, fd);
     } else { /* an agent that does not see tracefs has swept */
         linux_remove_instances(posix_owner, fd);
+        linux_remove_partition(posix_owner);
     }
     _exit(0);
 }

@@ -21,6 +21,11 @@ static rts_worker *workers;
 static unsigned n_workers;
 static const rts_cpuset *where;
 
+const rts_cpuset *posix_load_cpus(void)
+{
+    return posix_load_group ? where : NULL;
+}
+
 /* The agent's data on each worker; pid 0: it has ended. */
 static struct {
     pid_t pid;

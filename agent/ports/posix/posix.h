@@ -73,8 +73,9 @@ bool posix_await_child(int timeout_ms, bool stopping);
  */
 void posix_how_ended(int status, char *why, size_t size);
 
-/* The process group of the running load; 0: none. */
+/* The process group of the running load, 0: none; and the CPUs of its workers, NULL: none. */
 extern pid_t posix_load_group;
+const rts_cpuset *posix_load_cpus(void);
 
 /* ---- files -------------------------------------------------------------------------------- */
 
