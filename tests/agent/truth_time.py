@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+
 from tests.agent.speak import figures, pick
 from tests.agent.truth import (
     WAKE_UP,
@@ -347,6 +350,34 @@ def interrupts(agent: Agent) -> None:
         assert found["tables"][0]["rows"] == [
             ["simulated device", "8000.000 Hz", "independent", "the handler"]
         ]
+
+
+@truth(*LATENCY)
+def interrupts_that_come_faster_and_faster(agent: Agent) -> None:
+    """Each span has a line of its own, from the quiet stretch before it to the one after it.
+
+    Requests of growing frequency lie on a concave curve, so the line below both stretches goes
+    through the first request of the one and the last of the other.
+    """
+    quiet, span, settling, chirp = 64, 1024, 32, 4000
+    turn = settling + quiet + span
+    times = [k * MS - (k * MS) ** 2 // (1000 * MS) * chirp // (1000 * MS) for k in range(3 * turn)]
+    expected = []
+    for first in (settling, settling + turn):
+        last = first + turn + quiet - 1
+        slope = Fraction(times[last] - times[first], last - first)
+        between = range(first + quiet, first + quiet + span)
+        excess = [times[k] - times[first] - slope * (k - first) for k in between]
+        expected += [math.floor(e + BELOW + Fraction(1, 2)) for e in excess]
+    assert max(expected) > BELOW + 1000
+    for bench in LATENCY:
+        record, values = raw(
+            agent,
+            f"{bench} rate=1000 quiet={quiet} span={span} samples={2 * span} warmup=0",
+            f"chirp={chirp}",
+        )
+        assert all(abs(v - e) <= 1 for v, e in zip(values, expected, strict=True))
+        assert figures(record)["lines fitted"] == 2
 
 
 @truth(*LATENCY)

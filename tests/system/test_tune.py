@@ -655,6 +655,8 @@ def test_a_partition_that_was_taken_apart_does_not_hold(tree: Path) -> None:
     apply(tree, "cpuset")
     plant(tree, {f"{PARTITION}/cpuset.cpus.partition": "isolated invalid (hotplug)\n"})
     assert outcomes(tune.status(system(tree)).told)[PARTITION] == "lost"
+    with tune.entered(system(tree)) as inside:
+        assert not inside
 
 
 def test_this_machine_is_read_below_its_root() -> None:

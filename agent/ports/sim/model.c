@@ -164,6 +164,7 @@ static uint64_t *number_of(const char *key)
            : !strcmp(key, "throttle") ? &m->throttle
            : !strcmp(key, "early")    ? &m->early
            : !strcmp(key, "drift")    ? &m->drift
+           : !strcmp(key, "chirp")    ? &m->chirp
                                       : NULL;
 }
 

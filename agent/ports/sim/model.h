@@ -113,6 +113,7 @@ typedef struct sim_model {
     uint64_t throttle;
     uint64_t early; /* sleeps end so many ns before their time */
     uint64_t drift; /* periodic timers are slow by so many ns per s */
+    uint64_t chirp; /* a device's requests are early by so many ns times the square of their s */
     unsigned lacks;
     unsigned stalls;
     sim_stall stall[SIM_STALLS];

@@ -288,7 +288,9 @@ typedef struct sim_source {
 
 static uint64_t request(const sim_source *s, uint64_t number)
 {
-    return s->first + (uint64_t)((unsigned __int128)number * NS_PER_S / s->hz);
+    uint64_t since = (uint64_t)((unsigned __int128)number * NS_PER_S / s->hz);
+    uint64_t early = rts_scale(rts_scale(since, since, NS_PER_S), sim_the_model.chirp, NS_PER_S);
+    return s->first + since - early;
 }
 
 /*
