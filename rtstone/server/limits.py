@@ -65,13 +65,13 @@ class Guard:
 
     def fault(self, scope: Scope) -> tuple[int, str, float] | None:
         """Return why a request is not carried out now: status, words, when to try again in s."""
+        client = whose(scope)
+        if self._settings.limits.requests and (wait := self._clients.take(client)):
+            return 429, "too many requests", wait
         host = dict(scope["headers"]).get(b"host", b"").decode("latin-1")
         if not self._settings.serves(host):
             words = "this server is not called so; its name is 'url' in its server.toml"
             return 421, words, 0.0
-        client = whose(scope)
-        if self._settings.limits.requests and (wait := self._clients.take(client)):
-            return 429, "too many requests", wait
         if self._running[client] >= OF_ONE or self._running.total() >= AT_ONCE:
             return 503, "too many requests at a time", 1.0
         return None

@@ -44,7 +44,10 @@ class Settings(NamedTuple):
         A page of another site may have its own name resolve to this address, to read what only
         this network may read; no such page can have an address or `localhost` as its name.
         """
-        name = (urlsplit(f"//{host}").hostname or "").rstrip(".")
+        try:
+            name = (urlsplit(f"//{host}").hostname or "").rstrip(".")
+        except ValueError:  # "[" is no host
+            return False
         if name == "localhost" or name == urlsplit(self.base).hostname:
             return True
         return is_address(name)

@@ -168,7 +168,9 @@ def test_tokens_are_made_listed_and_revoked_by_command(cli: Cli, places: Places)
     database.close()
 
 
-@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "", "localhost.evil"])
+@pytest.mark.parametrize("host", [
+    "evil.example", "127.0.0.1.evil.example", "", "localhost.evil", "[", "[::1", "]", "a[b]",
+])  # fmt: skip
 def test_the_name_of_another_site_is_refused(closed: Served, host: str) -> None:
     """A page elsewhere may have its own name lead to this address (DNS rebinding)."""
     assert closed.client.get("/healthz", headers={"Host": host}).status_code in (400, 421)

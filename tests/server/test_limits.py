@@ -67,12 +67,13 @@ def test_a_household_is_one_client() -> None:
     assert client("192.0.2.1") != client("192.0.2.2")
 
 
-def test_too_many_requests_are_refused_for_a_while(tmp_path: Path) -> None:
-    settings = Settings(tmp_path, port=0, limits=Limits(requests=1))
+@pytest.mark.parametrize(("host", "status"), [("localhost", 200), ("evil.example", 421)])
+def test_too_many_requests_are_refused_for_a_while(tmp_path: Path, host: str, status: int) -> None:
+    settings, headers = Settings(tmp_path, port=0, limits=Limits(requests=1)), {"Host": host}
     with serving(settings) as served:
-        found = [served.client.get("/healthz") for _ in range(10)]
-        assert [one.status_code for one in found] == [200] * 10
-        tries = (served.client.get("/healthz") for _ in range(200))
+        found = [served.client.get("/healthz", headers=headers) for _ in range(10)]
+        assert [one.status_code for one in found] == [status] * 10
+        tries = (served.client.get("/healthz", headers=headers) for _ in range(200))
         refused = next(one for one in tries if one.status_code == 429)
         assert 1 <= int(refused.headers["Retry-After"]) <= 2
         assert refused.text == "too many requests\n"
