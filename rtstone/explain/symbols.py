@@ -11,6 +11,7 @@ from rtstone.errors import Inconclusive, TargetError
 from rtstone.explain import elf, image, kernel, modules, offsets
 from rtstone.explain.blocks import Block
 from rtstone.explain.functions import Functions, Piece
+from rtstone.files import content
 from rtstone.lab.kernels import Kernel
 
 AGENT = "agent"
@@ -118,7 +119,7 @@ def of_linux(system: Kernel, agent: Path, blocks: Collection[Block]) -> AddressS
 
 def _program(path: Path) -> Functions:
     try:
-        return elf.functions(path.read_bytes())
+        return elf.functions(content(path))
     except (OSError, ValueError) as error:
         raise _unreadable(path, error) from error
 
@@ -126,7 +127,7 @@ def _program(path: Path) -> Functions:
 def _module(path: Path) -> Piece:
     name = path.name.partition(".")[0].replace("-", "_")  # as the kernel calls it
     try:
-        return modules.module(name, image.unpacked(path.read_bytes()))
+        return modules.module(name, image.unpacked(content(path)))
     except (OSError, ValueError) as error:
         raise _unreadable(path, error) from error
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple, Never
 
 from rtstone.errors import UsageError
+from rtstone.files import content
 
 LARGEST = 256 << 20  # bytes; nine million raw samples
 LONGEST = 64 << 20  # bytes of text, as every number in it becomes an object
@@ -66,8 +67,7 @@ def read(name: str) -> Source:
     try:
         if name == STDIN:
             return _bounded("standard input", sys.stdin.buffer.read(LARGEST + 1))
-        with Path(name).open("rb") as file:
-            return _bounded(name, file.read(LARGEST + 1))
+        return _bounded(name, content(Path(name), LARGEST))
     except OSError as error:
         raise UsageError(f"cannot read {name}: {error.strerror}") from error
     except ValueError as error:  # a NUL in a name

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rtstone.errors import UsageError, unknown
+from rtstone.files import content
 from rtstone.printable import shown
 
 _KINDS: dict[type, str] = {
@@ -30,7 +31,7 @@ def read(path: Path, noun: str) -> dict[str, Any]:
     ``noun``: what the file is, for errors.  Raises UsageError.
     """
     try:
-        return parse(path.read_bytes(), path, noun)
+        return parse(content(path), path, noun)
     except OSError as error:
         raise UsageError(f"cannot read {noun} {path}: {error.strerror}") from error
     except ValueError as error:  # a NUL in the name

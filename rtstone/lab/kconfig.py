@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rtstone.errors import UsageError
+from rtstone.files import content
 
 _SET = re.compile(r'(CONFIG_\w+)=("(?:[^"\\]|\\.)*"|[\w+-]+)')
 _UNSET = re.compile(r"# (CONFIG_\w+) is not set")
@@ -40,7 +41,7 @@ def read(fragment: str) -> list[Option]:
     if fragment.startswith("CONFIG_") and "=" in fragment:
         return [_option(fragment, "--config")]
     try:
-        text = Path(fragment).read_text("utf-8")
+        text = content(Path(fragment)).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not a text"
         raise UsageError(

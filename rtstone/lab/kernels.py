@@ -17,6 +17,7 @@ from typing import NamedTuple
 import msgspec
 
 from rtstone.errors import TargetError, UsageError
+from rtstone.files import content
 from rtstone.resources import architectures, digest
 
 PREFIX = {
@@ -308,7 +309,7 @@ def from_file(path: Path) -> Kernel:
     Raises UsageError unless it is an arm64 or riscv64 Image (plain or gzip) or an x86-64 bzImage.
     """
     try:
-        data = path.read_bytes()
+        data = content(path)
     except OSError as error:
         raise UsageError(f"kernel '{path}': {error.strerror}") from error
     arch, release = _recognise(path, data)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
 import sys
+import termios
+import time
+from array import array
 from pathlib import Path
 
 import pytest
@@ -89,11 +93,17 @@ def test_what_is_no_defect(
     assert (done.status, done.err) == (status, says)
 
 
-def test_ctrl_c_while_a_file_is_awaited(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "fifo")
+def test_ctrl_c_while_a_file_is_awaited() -> None:
     program = [sys.executable, "-c", "from rtstone.cli.main import main; main()"]
-    with subprocess.Popen([*program, "import", str(tmp_path / "fifo")], stderr=-1) as waiting:
-        with (tmp_path / "fifo").open("wb"):  # the file is being read now
-            waiting.send_signal(signal.SIGINT)
-            assert waiting.wait(60) == 130
-        assert waiting.stderr and waiting.stderr.read().lstrip() == b"rtstone: interrupted\n"
+    with subprocess.Popen([*program, "import", "-"], stdin=-1, stderr=-1) as waiting:
+        assert waiting.stdin
+        assert waiting.stderr
+        waiting.stdin.write(b"1")
+        waiting.stdin.flush()
+        unread = array("i", [1])
+        while unread[0]:  # until it reads
+            fcntl.ioctl(waiting.stdin, termios.FIONREAD, unread)
+            time.sleep(0.01)
+        waiting.send_signal(signal.SIGINT)
+        assert waiting.wait(60) == 130
+        assert waiting.stderr.read().lstrip() == b"rtstone: interrupted\n"

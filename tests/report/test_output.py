@@ -17,7 +17,7 @@ import pytest
 from rtstone.cli.group import COMMANDS, group
 from rtstone.cli.output import OutputFile
 from rtstone.report import page
-from rtstone.report.parts import frame
+from rtstone.report.parts import frame, output
 from rtstone.report.parts.output import require_writable, write
 from tests.conftest import Cli, Fake
 
@@ -47,6 +47,29 @@ def test_a_pipe_is_written_into_and_stays(tmp_path: Path) -> None:
     assert read == [b"page"]
     assert stat.S_ISFIFO(path.lstat().st_mode)
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_pipe_that_nobody_reads_is_no_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(output, "READER_S", 0.1)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="it is a pipe that nobody reads"):
+        write("page", tmp_path / "pipe")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="makes a file of another user")
+def test_a_pipe_of_another_user_is_not_written_into(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its reader could leave it full, and so keep the writer."""
+    monkeypatch.setattr(output, "is_given", lambda _: False)  # this process is the reader, too
+    os.mkfifo(tmp_path / "pipe")
+    os.chown(tmp_path / "pipe", 12345, 12345)
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    with pytest.raises(PermissionError, match="a pipe of another user"):
+        write("page", tmp_path / "pipe")
+    os.close(reader)
 
 
 @pytest.mark.parametrize("there", [True, False])

@@ -5,10 +5,14 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from rtstone.files import is_given, kind
+
+READER_S = 2.0  # for somebody to begin to read a pipe
 _LINKS = 40  # that a path may go by, as in Linux
 
 
@@ -34,9 +38,34 @@ def write(content: str | bytes, path: Path) -> int:
         if old is None or stat.S_ISREG(old.st_mode):
             _replace(data, place, old)
         else:
-            with Path(f"/proc/self/fd/{place.there}").open("wb") as out:
-                out.write(data)
+            assert place.there is not None
+            _pour(data, f"/proc/self/fd/{place.there}", old)
     return len(data)
+
+
+def _pour(data: bytes, place: str, status: os.stat_result) -> None:
+    """Write into a pipe or device, which need not have been given to this process.
+
+    A pipe of another user could keep it waiting, and so could one that nobody reads.
+    """
+    given = is_given(status)
+    if stat.S_ISFIFO(status.st_mode) and not given and status.st_uid != os.geteuid():
+        raise PermissionError(errno.EPERM, f"it is a pipe of another user (uid {status.st_uid})")
+    end = time.monotonic() + READER_S
+    flags = os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC | (0 if given else os.O_NONBLOCK)
+    handle = -1
+    while handle < 0:
+        try:
+            handle = os.open(place, flags)
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                raise
+            if time.monotonic() > end:
+                raise OSError(errno.ENXIO, f"it is {kind(status)} that nobody reads") from error
+            time.sleep(0.05)
+    with os.fdopen(handle, "wb") as out:
+        os.set_blocking(handle, True)
+        out.write(data)
 
 
 def require_writable(path: Path) -> None:
