@@ -32,8 +32,12 @@ def command(files: tuple[str, ...], form: str | None, json: bool) -> None:
     with working("reading"):
         made = [imported(file, form, arguments()) for file in files]
     for plan, run in made:
-        directory = RunDirectory(plan)
-        directory.finish(run)
+        try:
+            RunDirectory(plan).finish(run)
+        except UsageError as error:
+            if not json:
+                raise
+            click.echo(f"rtstone: not stored: {error}", err=True)  # the document is the answer
         if not json:
             _print(run)
     if json:

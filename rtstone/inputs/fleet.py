@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 from rtstone.cpus import ALL, cpu_set
 from rtstone.errors import UsageError
+from rtstone.folders import folder
 from rtstone.inputs import toml
 
 NEAR = Path("rtstone-targets.toml")  # in the working directory; its names come first
@@ -53,9 +54,8 @@ class Named(NamedTuple):
 
 def files() -> list[Path]:
     """Return where targets may be named; what stands in a later file wins."""
-    given = Path(os.environ.get("XDG_CONFIG_HOME", ""))
-    config = given if given.is_absolute() else Path("~/.config").expanduser()
-    return [config / "rtstone" / "targets.toml", NEAR]
+    config = folder("XDG_CONFIG_HOME", ".config")
+    return [config / "rtstone" / "targets.toml", NEAR] if config else [NEAR]
 
 
 def fleet(kinds: Collection[str]) -> dict[str, Named]:

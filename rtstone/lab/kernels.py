@@ -18,6 +18,7 @@ import msgspec
 
 from rtstone.errors import TargetError, UsageError
 from rtstone.files import content
+from rtstone.folders import needed
 from rtstone.resources import architectures, digest
 
 PREFIX = {
@@ -125,9 +126,8 @@ class Note(msgspec.Struct, frozen=True):
 
 
 def cache() -> Path:
-    """Return the lab's cache directory."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "rtstone" / "lab"
+    """Return the lab's cache directory.  Raises UsageError."""
+    return needed("XDG_CACHE_HOME", ".cache", "kernels", "XDG_CACHE_HOME") / "rtstone" / "lab"
 
 
 def private(part: str) -> Path:

@@ -21,6 +21,7 @@ from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
 from rtstone.errors import UsageError
+from rtstone.folders import folder
 
 MAIN = "main"
 ENVIRONMENT = "RTSTONE_TOKEN"
@@ -106,22 +107,22 @@ def token(of: Address) -> str | None:
     if of.scheme == "http" and not of.is_loopback and noted is None:
         raise UsageError(
             f"the token would be seen on the way to {of.server}; use https://, or name the "
-            f"server with http:// in {tokens_file()} if its network can be trusted"
+            f"server with http:// in {tokens_file() or 'tokens.toml'} if its network can be trusted"
         )
     return found
 
 
-def tokens_file() -> Path:
-    """Return the file of tokens."""
-    given = Path(os.environ.get("XDG_CONFIG_HOME", ""))
-    config = given if given.is_absolute() else Path("~/.config").expanduser()
-    return config / "rtstone" / "tokens.toml"
+def tokens_file() -> Path | None:
+    """Return the file of tokens, None without a home."""
+    config = folder("XDG_CONFIG_HOME", ".config")
+    return config / "rtstone" / "tokens.toml" if config else None
 
 
 def _noted(of: Address) -> str | None:
     """Return the token in the file for a project.  Raises UsageError."""
-    path = tokens_file()
     best, found = -1, None
+    if (path := tokens_file()) is None:
+        return None
     for url, table in _table(path).items():
         if not isinstance(table, dict) or not isinstance(table.get("token"), str):
             raise UsageError(f'no token, in ["{url}"] of {path}; write token = "rts_..."')

@@ -13,6 +13,7 @@ from typing import IO
 
 import msgspec
 
+from rtstone.folders import needed
 from rtstone.printable import shown
 
 PLAN, LOG, RUN = "plan.json", "wire.log", "run.json"
@@ -31,8 +32,7 @@ def home() -> Path:
     """Return the store's directory: $RTSTONE_HOME, else rtstone in the user's data directory."""
     if named := os.environ.get("RTSTONE_HOME"):
         return Path(named)
-    data = os.environ.get("XDG_DATA_HOME")
-    return (Path(data) if data else Path.home() / ".local" / "share") / "rtstone"
+    return needed("XDG_DATA_HOME", ".local/share", "results", "RTSTONE_HOME") / "rtstone"
 
 
 def runs() -> Path:

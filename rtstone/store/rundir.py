@@ -75,7 +75,7 @@ class RunDirectory:
                     path.rmdir()
             raise UsageError(
                 f"results cannot be stored, {self.path}: {error.strerror}; "
-                "name a writable place with --out DIR or RTSTONE_HOME"
+                "name a writable place with RTSTONE_HOME (`rtstone run` has --out, too)"
             ) from error
         if out is not None:
             self._make_known(plan.run_id)

@@ -45,6 +45,11 @@ class Moment(NamedTuple):
     cpu_times: dict[str, list[int]]  # of "cpu", "cpu0" …: clock ticks in /proc/stat's order
     disk: int | None  # requests completed
 
+    @property
+    def whole(self) -> bool:
+        """Whether the tasks of all users can be seen: hidepid hides the first process, too."""
+        return any(number == 1 for number, _ in self.tasks)
+
 
 def now(system: System) -> Moment:
     """Return the current counts."""

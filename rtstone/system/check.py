@@ -26,10 +26,11 @@ GROUPS: tuple[Group, ...] = get_args(Group)
 
 
 class Finding(NamedTuple):
-    """The finding of a check."""
+    """The finding of a check; ``advice`` takes the place of the check's own."""
 
     verdict: Verdict
     value: str
+    advice: str = ""
 
 
 class Seen:
@@ -82,6 +83,6 @@ def unreadable(name: str) -> Finding:
 
 def carried_out(check: Check, seen: Seen) -> Line:
     """Return the line of a check, with advice where useful."""
-    verdict, value = check.probe(seen)
-    advice = "" if verdict in {"good", "seen"} else check.advice
-    return Line(check.id, check.group, check.title, verdict, value, advice)
+    found = check.probe(seen)
+    advice = "" if found.verdict in {"good", "seen"} else found.advice or check.advice
+    return Line(check.id, check.group, check.title, found.verdict, found.value, advice)

@@ -236,6 +236,9 @@ _TODAY = (
     Check("limit.rtprio", "today", "limit of real-time priority",
           rights.limit("Max realtime priority", rights.PRIORITY, "CAP_SYS_NICE"),
           "ulimit -r 99, or rtprio 99 in limits.conf"),
+    Check("limit.rttime", "today", "limit of real-time running (µs)", rights.rttime,
+          "the kernel kills a real-time task that runs for longer without a wait: "
+          "ulimit -R unlimited, or LimitRTTIME=infinity for a service"),
     Check("limit.memlock", "today", "limit of locked memory (bytes)",
           rights.limit("Max locked memory", rights.LOCKED, "CAP_IPC_LOCK"),
           "ulimit -l unlimited, or memlock unlimited in limits.conf"),

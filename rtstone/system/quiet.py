@@ -39,14 +39,22 @@ def _others(seen: Seen) -> list[Task]:
             if task.cpus & seen.system.measured and task.key[0] != own]  # fmt: skip
 
 
+def _unseen(seen: Seen) -> Finding | None:
+    """Return the finding where some tasks cannot be seen, None where all can."""
+    moment = seen.moments[1]
+    if not moment.tasks:
+        return Finding("unknown", "no task can be seen")
+    if moment.whole:
+        return None
+    return Finding("unknown", "other users' processes are hidden (hidepid); root sees them")
+
+
 def competitors(seen: Seen) -> Finding:
     """Check for tasks that the measuring task cannot preempt, or that monopolize a measured CPU.
 
     The kernel's stopper (migration/N) is above every task on every kernel and is not one of them.
     """
     before, after = seen.moments
-    if not after.tasks:
-        return Finding("unknown", "no task can be seen")
     elapsed = (after.at - before.at) * os.sysconf("SC_CLK_TCK")
     above, busy = [], []
     for task in _others(seen):
@@ -61,7 +69,7 @@ def competitors(seen: Seen) -> Finding:
         return Finding("bad", f"at priority {MEASURING} or above: {some(above)}")
     if busy:
         return Finding("warn", f"busy: {some(busy)}")
-    return Finding("good", "none seen")
+    return _unseen(seen) or Finding("good", "none seen")
 
 
 def _outranks(task: Task) -> bool:
@@ -70,19 +78,19 @@ def _outranks(task: Task) -> bool:
 
 def realtime_tasks(seen: Seen) -> Finding:
     """Check for other real-time tasks on the measured CPUs."""
-    if not seen.moments[1].tasks:
-        return Finding("unknown", "no task can be seen")
     found = [str(task) for task in _others(seen) if task.policy in REALTIME and not task.kernel]
-    return Finding("warn", some(found)) if found else Finding("good", "none but the kernel's")
+    if found:
+        return Finding("warn", some(found))
+    return _unseen(seen) or Finding("good", "none but the kernel's")
 
 
 def foreign_tasks(seen: Seen) -> Finding:
     """User tasks whose affinity lets them run, and call the kernel, on the measured CPUs."""
-    if not seen.moments[1].tasks:
-        return Finding("unknown", "no task can be seen")
     apart = (seen.system.isolated or frozenset()) >= seen.system.measured
     found = [task for task in _others(seen) if not task.kernel]
     pinned = [task for task in found if task.cpus <= seen.system.measured]
+    if (unseen := _unseen(seen)) and not pinned:
+        return unseen
     if not found:
         return Finding("good", "none")
     if apart:  # the scheduler moves nobody there who was not bound to it
@@ -98,6 +106,7 @@ def processes(seen: Seen) -> Finding:
     if not after.processes:
         return Finding("unknown", "no process can be seen")
     count = f"{after.processes} processes, {len(after.tasks)} tasks"
+    count += "" if after.whole else " can be seen"
     if limit is None:
         return Finding("unknown", count)
     bounded = limit != float("inf")

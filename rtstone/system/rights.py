@@ -60,10 +60,31 @@ def _granted(seen: Seen, by_file: str) -> Finding:
             return Finding("bad", f"no CAP_SYS_NICE, and a limit of {_amount(limit)}")
     if rt_group(seen).verdict == "bad":
         return Finding("bad", "refused by the control group")
-    if seen.system.agent_capabilities >> CAPABILITIES["CAP_SYS_NICE"] & 1:
-        return Finding("good", by_file)
-    refused = outcome.works is False
-    return Finding("bad", outcome.text) if refused else Finding("good", "by right")
+    by_its_file = seen.system.agent_capabilities >> CAPABILITIES["CAP_SYS_NICE"] & 1
+    if by_its_file or outcome.works is None:
+        return Finding("good", by_file if by_its_file else "by right")
+    held = ", although CAP_SYS_NICE is held" if able else ""
+    return Finding("bad", outcome.text + held, refusal(seen) if able else "")
+
+
+def refusal(seen: Seen) -> str:
+    """Return what to do if real-time scheduling is refused to a process with CAP_SYS_NICE."""
+    system = seen.system
+    if system.status.get("Seccomp") == "2":
+        return (
+            "a filter of system calls (seccomp) can refuse it: measure outside of the sandbox, or "
+            "start the container with a profile that allows sched_setscheduler and sched_setattr"
+        )
+    group = system.group("cpu")
+    if "RT_GROUP_SCHED" in (system.configuration or ()) and group and group.version == 2:
+        return (
+            "the kernel has RT_GROUP_SCHED, which under cgroup v2 leaves real-time tasks to the "
+            f"topmost group: `echo $$ > /{group.mount}/cgroup.procs` as root, then measure"
+        )
+    return (
+        "not a matter of rights: a sandbox (gVisor, an emulated kernel) or a security module "
+        "refuses it; measure outside of it"
+    )
 
 
 def rt_group(seen: Seen) -> Finding:
@@ -93,6 +114,14 @@ def throttling(seen: Seen) -> Finding:
     if text == "off" and not served:
         text = "off: a runaway real-time task keeps its CPU for good, and can hang the machine"
     return Finding("yours", text)
+
+
+def refused() -> str | None:
+    """Return what to do if it was, here and though CAP_SYS_NICE is held; None if that is not."""
+    from rtstone.system.facts import System
+
+    seen = Seen(System())
+    return refusal(seen) if _has(seen, "CAP_SYS_NICE") else None
 
 
 def granting(agent: Path, root: Path = Path("/")) -> str:
@@ -165,6 +194,14 @@ def limit(title: str, enough: float, by: str) -> Callable[[Seen], Finding]:
         return Finding("good" if free else "warn", text)
 
     return probe
+
+
+def rttime(seen: Seen) -> Finding:
+    """Check how long a real-time task may run without a wait, which binds root, too."""
+    value = seen.system.limit("Max realtime timeout")
+    if value is None:
+        return unreadable("proc/self/limits")
+    return Finding("good" if value == float("inf") else "warn", _amount(value))
 
 
 def queues(seen: Seen) -> Finding:

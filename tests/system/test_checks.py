@@ -26,6 +26,7 @@ from rtstone.system.membership import membership
 from rtstone.system.probes import Probe
 from tests.cli.test_compare import kept
 from tests.system.trees import (
+    ALL,
     KERNEL,
     LIMITS,
     NO,
@@ -276,7 +277,42 @@ def test_the_rights_of_the_agents_group_count_for_its_members_only(tmp_path: Pat
 
 def test_a_refusal_is_bad(tmp_path: Path) -> None:
     tree = system(plant(tmp_path, usual()), probes={"realtime": lambda: Probe(False, "EPERM")})
-    assert look(tree)["rt.granted"] == ("bad", "EPERM")
+    assert look(tree)["rt.granted"] == ("bad", "EPERM, although CAP_SYS_NICE is held")
+
+
+@pytest.mark.parametrize(
+    ("plants", "remedy"),
+    [
+        ({"proc/self/status": f"CapEff:\t{ALL}\nSeccomp:\t2\n"}, "a filter of system calls"),
+        ({"proc/config": "CONFIG_RT_GROUP_SCHED=y\n"}, "echo $$ > /sys/fs/cgroup/cgroup.procs"),
+        ({}, "a sandbox"),
+    ],
+)
+def test_whoever_holds_the_capability_is_not_told_to_add_it(
+    tmp_path: Path, plants: dict[str, str], remedy: str
+) -> None:
+    config = {"boot/config-6.12": plants.pop("proc/config", "CONFIG_SMP=y\n")}
+    tree = plant(tmp_path, usual() | config | plants)
+    refused = system(tree, probes={"realtime": lambda: Probe(False, "EPERM")})
+    (line,) = (line for line in checks.lines(refused) if line.id == "rt.granted")
+    assert remedy in line.advice
+    assert "CAP_SYS_NICE" not in line.advice
+
+
+def test_what_cannot_be_seen_is_not_good(tmp_path: Path) -> None:
+    """With hidepid, only one's own processes are there."""
+    tree = {name: text for name, text in usual().items() if not name.startswith("proc/1/")}
+    found = look(system(plant(tmp_path, tree)))
+    for name in ("env.competitors", "env.realtime", "mp.tasks"):
+        assert found[name] == (
+            "unknown", "other users' processes are hidden (hidepid); root sees them"
+        )  # fmt: skip
+
+
+def test_a_limit_of_running_is_no_secret(tmp_path: Path) -> None:
+    limits = usual()["proc/self/limits"].replace("timeout      unlimited", "timeout      200000")
+    tree = usual() | {"proc/self/limits": limits}
+    assert look(system(plant(tmp_path, tree)))["limit.rttime"] == ("warn", "200000")
 
 
 def test_a_quota_above_the_own_group_counts_too(tmp_path: Path) -> None:

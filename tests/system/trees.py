@@ -20,6 +20,7 @@ Max processes             {nproc}                unlimited            processes
 Max locked memory         {memlock}              unlimited            bytes
 Max msgqueue size         819200                 819200               bytes
 Max realtime priority     {rtprio}               0
+Max realtime timeout      unlimited              unlimited            us
 """
 
 Tree = dict[str, str]

@@ -85,10 +85,9 @@ static const struct {
     const char *key;
     int resource;
 } limits[] = {
-    {"limit.rtprio", RLIMIT_RTPRIO},
-    {"limit.memlock", RLIMIT_MEMLOCK},
-    {"limit.nproc", RLIMIT_NPROC},
-    {"limit.msgqueue", RLIMIT_MSGQUEUE},
+    {"limit.rtprio", RLIMIT_RTPRIO}, {"limit.memlock", RLIMIT_MEMLOCK},
+    {"limit.nproc", RLIMIT_NPROC},   {"limit.msgqueue", RLIMIT_MSGQUEUE},
+    {"limit.rttime", RLIMIT_RTTIME},
 };
 
 static char text[65536];
@@ -410,6 +409,7 @@ void rts_port_conditions(rts_wire *w)
     rts_port_cpus(&allowed);
     rts_wire_uint(w, "cpu.allowed", rts_cpuset_count(&allowed));
     rts_wire_bool(w, "rights.realtime", posix_may_realtime());
+    rts_wire_bool(w, "rights.nice", linux_has_nice());
     rts_wire_uint(w, "rights.uid", getuid());
     rts_wire_bool(w, "rights.by_file", rts_port_guard() != NULL);
     if (linux_start.guest)

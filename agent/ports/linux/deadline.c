@@ -47,8 +47,7 @@ bool linux_may_deadline(void)
     return !try_deadline() || try_deadline() == -EBUSY;
 }
 
-/* A limit of rtprio is no right to deadlines. */
-static bool has_right(void)
+bool linux_has_nice(void)
 {
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {{0}};
@@ -63,7 +62,7 @@ const char *rts_port_why_no_deadline(int error)
 {
     switch (error) {
     case -EPERM:
-        return has_right()
+        return linux_has_nice()
                    ? "admission control refuses a task that may not use all CPUs of its root "
                      "domain: measure without taskset and outside of cpusets"
                    : "no right to SCHED_DEADLINE: it takes CAP_SYS_NICE, and a limit of rtprio is "
@@ -98,7 +97,7 @@ const char *rts_port_allow_deadlines(int cpu)
 {
     static char why[RTS_REASON];
     int err = try_here();
-    if (err == -EPERM && cpu >= 0 && has_right()) {
+    if (err == -EPERM && cpu >= 0 && linux_has_nice()) {
         const char *partition = linux_enter_partition(cpu);
         if (partition) {
             snprintf(

@@ -17,8 +17,7 @@
 #define GROUPS_TYPE 0x63677270 /* CGROUP2_SUPER_MAGIC of linux/magic.h */
 #define TRIES 100              /* what was killed leaves a group within milliseconds */
 
-/* The partition of `rtstone tune apply`, and the group of its agents (rtstone/system/settings.py).
- */
+/* The partition of `rtstone tune apply`, and its agents' group (rtstone/system/settings.py). */
 #define TUNED "rtstone"
 #define TUNED_MEMBER "0::/rtstone/agent"
 
@@ -149,8 +148,10 @@ static bool keeps_bindings(void)
     struct utsname system;
     long long major = 0, minor = 0;
     const char *release = system.release;
-    if (uname(&system) || !posix_number(&release, &major) || *release++ != '.' ||
-        !posix_number(&release, &minor))
+    if (uname(&system) || !posix_number(&release, &major) || *release != '.')
+        return false;
+    release++;
+    if (!posix_number(&release, &minor))
         return false;
     return major > 6 || (major == 6 && minor >= 2);
 }
@@ -197,27 +198,21 @@ static const char *enter(int group, int cpu)
     return err ? strerror(err) : NULL;
 }
 
-static const char *make(int root, int cpu)
+static const char *make(int root, int above, int cpu)
 {
     char name[48];
-    const char *why = NULL;
-    int above = open_above(root);
     name_of(name, sizeof name, posix_owner);
-    int err = above < 0 ? errno : write_to(above, "cgroup.subtree_control", "+cpuset");
+    int err = write_to(above, "cgroup.subtree_control", "+cpuset");
     if (err == ENOENT || err == EINVAL)
-        why = "no cpuset in cgroup v2, only in v1 or not at all";
-    else if (err || mkdirat(above, name, 0755))
-        why = strerror(err ? err : errno);
-    if (!why) {
-        int group = open_group(above, name);
-        why = group < 0 ? strerror(errno) : enter(group, cpu);
-        if (group >= 0)
-            close(group);
-        if (why)
-            remove_group(root, above, name);
-    }
-    if (above >= 0)
-        close(above);
+        return "no cpuset in cgroup v2, only in v1 or not at all";
+    if (err || mkdirat(above, name, 0755))
+        return strerror(err ? err : errno);
+    int group = open_group(above, name);
+    const char *why = group < 0 ? strerror(errno) : enter(group, cpu);
+    if (group >= 0)
+        close(group);
+    if (why)
+        remove_group(root, above, name);
     return why;
 }
 
@@ -228,7 +223,10 @@ const char *linux_enter_partition(int cpu)
     int root = open_root();
     if (root < 0)
         return "cgroup v2 is not mounted at " GROUPS;
-    const char *why = make(root, cpu);
+    int above = open_above(root);
+    const char *why = above < 0 ? strerror(errno) : make(root, above, cpu);
+    if (above >= 0)
+        close(above);
     close(root);
     return why;
 }

@@ -1,6 +1,8 @@
 /* What this Linux is and allows: capabilities, errors, clocks, caches, throttling, idle states. */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "linux.h"
 
@@ -70,6 +72,21 @@ const char *posix_hint(int error)
         if (hints[i].error == error)
             return hints[i].text;
     return NULL;
+}
+
+/* The kernel sends these to a real-time task that runs for longer than that without a wait. */
+const char *posix_kill_hint(int signal)
+{
+    static char hint[128];
+    struct rlimit limit;
+    if ((signal != SIGKILL && signal != SIGXCPU) || getrlimit(RLIMIT_RTTIME, &limit) ||
+        limit.rlim_cur == RLIM_INFINITY)
+        return "";
+    snprintf(hint, sizeof hint,
+             ", as by the limit RLIMIT_RTTIME of %llu us: ulimit -R unlimited, or "
+             "LimitRTTIME=infinity",
+             (unsigned long long)limit.rlim_cur);
+    return hint;
 }
 
 /* ---- the cycle counter and the caches -------------------------------------------------------- */

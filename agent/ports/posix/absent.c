@@ -76,6 +76,12 @@ DEFAULT const char *posix_hint(int error)
 }
 
 /* Whatever lets programs read the counter of an ARM processor lets them read this register. */
+DEFAULT const char *posix_kill_hint(int signal)
+{
+    (void)signal;
+    return "";
+}
+
 DEFAULT uint64_t posix_counter_hz(void)
 {
     uint64_t hz = 0;

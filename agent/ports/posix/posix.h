@@ -187,6 +187,9 @@ uint32_t posix_system_caps(void);
 /* Explains an error whose text alone is not clear to the user; NULL: no explanation. */
 const char *posix_hint(int error);
 
+/* Returns what may have sent that signal, as words that follow its name; "": not known. */
+const char *posix_kill_hint(int signal);
+
 /* Returns the frequency of the cycle counter if system or processor report it, otherwise 0. */
 uint64_t posix_counter_hz(void);
 

@@ -136,8 +136,8 @@ void posix_how_ended(int status, char *why, size_t size)
     if (status < 0)
         snprintf(why, size, "its process was lost: %s", strerror(errno));
     else if (WIFSIGNALED(status))
-        snprintf(why, size, "killed by signal %d (%s)", WTERMSIG(status),
-                 strsignal(WTERMSIG(status)));
+        snprintf(why, size, "killed by signal %d (%s%s)", WTERMSIG(status),
+                 strsignal(WTERMSIG(status)), posix_kill_hint(WTERMSIG(status)));
     else
         snprintf(why, size, "exit status %d", WEXITSTATUS(status));
 }

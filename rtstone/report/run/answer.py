@@ -19,11 +19,11 @@ from rtstone.documents.run import BREAKDOWN, LOCAL, NO_REASON, UNREACHED, Result
 from rtstone.documents.worstcase import WorstCase
 from rtstone.report.parts import words
 from rtstone.report.parts.bound import outcome
-from rtstone.report.parts.words import Grade
+from rtstone.report.parts.words import Grade, lacking_rights
 from rtstone.report.run.findings import Finding, Subject, findings, split, subjects_of
 from rtstone.stats.evaluate import RunEvaluation
 from rtstone.stats.standouts import largest
-from rtstone.system.rights import granting
+from rtstone.system.rights import granting, refused
 from rtstone.units import count, counted, quantity, seconds
 
 _EXPERIMENT = frozenset({BREAKDOWN, UNREACHED})  # figures of one of Hartstone, of which it has one
@@ -207,9 +207,16 @@ def _remedy(run: Run, flag: flags.Flag) -> str:
 
 
 def grants(run: Run) -> str:
-    """Return the command that grants the rights to measure, empty for other targets."""
-    here = run.target.name == LOCAL
-    return f"This grants them: {granting(resources.local_agent())}" if here else ""
+    """Return the command that grants the rights to measure, or why none does.
+
+    Empty for other targets.
+    """
+    if run.target.name != LOCAL:
+        return ""
+    held = run.conditions.get("rights.nice") is True
+    if held and "real-time scheduling" in lacking_rights(run) and (cause := refused()):
+        return f"CAP_SYS_NICE is held, and yet it is refused: {cause}"
+    return f"This grants them: {granting(resources.local_agent())}"
 
 
 def _fitness(run: Run, wakeups: list[Subject]) -> tuple[Grade, str]:
