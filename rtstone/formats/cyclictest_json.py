@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from pathlib import PurePath
+from typing import Protocol, TypeVar
 
 import msgspec
 
@@ -25,7 +28,18 @@ _BEFORE = re.compile(r'"cmdline:?": "')
 _AFTER = re.compile(r'",\s*"rt_test_version')
 
 
-class _System(json_text.Uname):
+# Of rt-tests as well, with documents of other forms.
+_OTHER_TOOLS = frozenset(
+    {"cyclicdeadline", "pmqtest", "ptsematest", "queuelat", "rt-migrate-test",
+     "signaltest", "sigwaittest", "svsematest"}
+)  # fmt: skip
+
+_T = TypeVar("_T")
+
+
+class System(json_text.Uname):
+    """What the tools of rt-tests write about the system."""
+
     realtime: int | None = None
 
     def conditions(self) -> dict[str, Value]:
@@ -44,6 +58,17 @@ class _Thread(msgspec.Struct):
     node: int | None = None
 
 
+class Document(Protocol):
+    """What the documents of all these tools have."""
+
+    file_version: int
+    num_threads: int
+
+    @property
+    def thread(self) -> Mapping[str, object]:
+        """The threads by their number."""
+
+
 class _File(msgspec.Struct):
     file_version: int
     num_threads: int
@@ -54,28 +79,21 @@ class _File(msgspec.Struct):
     start_time: str | None = None
     end_time: str | None = None
     return_code: int | None = None
-    sysinfo: _System = msgspec.field(default_factory=_System)
+    sysinfo: System = msgspec.field(default_factory=System)
 
 
 def read(source: Source) -> Reading:
     """Return the histograms of the threads.  Raises UsageError."""
-    text = "\n".join(line for _, line in source.lines())
-    notes = []
-    mended = _escaped(text)
-    if mended != text:
-        text = mended
-        notes.append("the command line in the file was not valid JSON; it was escaped")
-    value = json_text.parse(source, text)
-    if not isinstance(value, dict):
-        source.refuse("no document of cyclictest")
-    file = json_text.convert(source, {k.rstrip(":"): v for k, v in value.items()}, _File)
-    _check(source, file)
+    file, notes = convert(source, _File)
+    check(source, file)
+    if file.resolution_in_ns not in (0, 1):
+        source.refuse(f"resolution_in_ns {file.resolution_in_ns} is neither 0 nor 1")
     known = cyclictest.options(file.command) if cyclictest.is_own(file.command) else None
     if file.return_code:
         notes.append(f"cyclictest ended with status {file.return_code}")
     return Reading(
         tool=f"cyclictest {file.tests}" if file.tests else "cyclictest",
-        command=file.command, measured=_moment(file.start_time), notes=notes,
+        command=file.command, measured=iso_time(file.start_time), notes=notes,
         results=cyclictest.lasting(
             [_result(source, file, number, known) for number in range(file.num_threads)]
         ),
@@ -83,6 +101,21 @@ def read(source: Source) -> Reading:
         conditions=file.sysinfo.conditions(),
         duration_s=_span(file.start_time, file.end_time),
     )  # fmt: skip
+
+
+def convert(source: Source, kind: type[_T]) -> tuple[_T, list[str]]:
+    """Return the document of a tool of rt-tests as that type, and notes.  Raises UsageError."""
+    text = "\n".join(line for _, line in source.lines())
+    mended = _escaped(text)
+    notes = ["the command line in the file was not valid JSON; it was escaped"]
+    value = json_text.parse(source, mended)
+    if not isinstance(value, dict):
+        source.refuse("no document of rt-tests")
+    members = {key.rstrip(":"): member for key, member in value.items()}
+    tool = PurePath(f"{members.get('cmdline') or 'cyclictest'} ".split()[0]).name
+    if tool in _OTHER_TOOLS:
+        source.refuse(f"a file of {tool}, which rtstone does not read", do="see docs/import.md")
+    return json_text.convert(source, members, kind), notes if mended != text else []
 
 
 def _escaped(text: str) -> str:
@@ -99,13 +132,12 @@ def _escaped(text: str) -> str:
     return text
 
 
-def _check(source: Source, file: _File) -> None:
+def check(source: Source, file: Document) -> None:
+    """Refuse a document of another version, or without all of its threads."""
     if file.file_version != 1:
         source.refuse(
             f"file_version {file.file_version}", do="this version of rtstone knows file_version 1"
         )
-    if file.resolution_in_ns not in (0, 1):
-        source.refuse(f"resolution_in_ns {file.resolution_in_ns} is neither 0 nor 1")
     threads = len(file.thread)
     if threads != file.num_threads or set(file.thread) != {str(n) for n in range(threads)}:
         source.refuse(f"{threads} threads, but num_threads {file.num_threads}")
@@ -139,7 +171,7 @@ def _result(source: Source, file: _File, number: int, known: cyclictest.Options 
     )  # fmt: skip
 
 
-def _moment(text: str | None) -> str | None:
+def iso_time(text: str | None) -> str | None:
     """Convert a time from the tool's form to ISO 8601; text that is no time stays as it is."""
     found = _parsed(text)
     return text if found is None else found.isoformat(timespec="seconds")

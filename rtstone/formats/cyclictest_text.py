@@ -15,6 +15,7 @@ from rtstone.formats.source import Source
 
 _START = "# Histogram"
 _OVERFLOW_AT = "# Histogram Overflow at cycle number:"
+_IDS = "# Thread Ids:"  # before what -b broke at, which counts threads by these
 _SUMMARY = {
     "total": "# Total:", "min": "# Min Latencies:", "avg": "# Avg Latencies:",
     "max": "# Max Latencies:", "over": "# Histogram Overflows:",
@@ -72,10 +73,10 @@ class _Text:
             self.policy = found[1]
 
     def _take(self, number: int, line: str) -> None:
+        if line.startswith((_OVERFLOW_AT, _IDS)) or not line.strip():
+            return
         if line.startswith("# Thread "):
             self._thread(number, line)
-        elif line.startswith(_OVERFLOW_AT) or not line.strip():
-            return
         elif line.startswith("# SMIs:"):
             self.smi = self._numbers(number, line.partition(":")[2])
         elif name := next((n for n, head in _SUMMARY.items() if line.startswith(head)), None):

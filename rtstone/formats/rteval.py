@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element, TreeBuilder
 
 _SPANS = {"days": 86400, "hours": 3600, "minutes": 60, "seconds": 1}
-_LOAD = "rteval"  # rteval runs loads of its own
+_LOAD, _NO_LOAD = "rteval", "none"  # rteval runs loads of its own, unless its profile has none
 _PIECE = 1 << 16  # bytes parsed at a time
 _DEEPEST = 32  # nesting of elements
 _MOST = 100_000  # elements other than buckets; rteval writes some thousands
@@ -32,31 +32,63 @@ class _File(NamedTuple):
     counts: Mapping[Element, Mapping[int, int]]
 
 
+class _Test(NamedTuple):
+    """A measurement, its load, and its duration in s, None if unknown."""
+
+    element: Element
+    load: str
+    duration_s: float | None
+
+
 def read(source: Source) -> Reading:
     """Return the histograms of the cores.  Raises UsageError."""
     file = _file(source)
     root = file.root
-    test = root.find(".//Measurements/cyclictest")
-    if test is None:
-        test = root.find(".//cyclictest")
-    if test is None:
+    tests = _tests(source, root)
+    results = [found for test in tests for found in _results(source, file, test)]
+    version = root.get("version")
+    return Reading(
+        tool=f"rteval {version}" if version else "rteval",
+        command=tests[0].element.get("command_line"), results=results,
+        benches=[cyclictest.BENCH], conditions=_conditions(root),
+        notes=[note for test in tests for note in _notes(test.element)],
+        duration_s=_duration(source, root), measured=_moment(root),
+    )  # fmt: skip
+
+
+def _tests(source: Source, root: Element) -> list[_Test]:
+    """Return the measurements; versions since 3.7 have a profile of loads for each."""
+    found: dict[str, Element] = {}
+    for profile in root.iterfind(".//Measurements/Profile"):
+        load = _NO_LOAD if profile.get("loads") == "0" else _LOAD
+        for test in profile.iterfind("cyclictest"):
+            if load in found:
+                source.refuse(
+                    "two measurements under the same load", do="measure them in runs of their own"
+                )
+            found[load] = test
+    for place in (".//Measurements/cyclictest", ".//cyclictest"):
+        alone = root.find(place)
+        if not found and alone is not None:
+            found[_LOAD] = alone
+    if not found:
         source.refuse("no measurement of cyclictest")
-    cores = test.findall("core")
+    duration_s = _duration(source, root) if len(found) == 1 else None
+    return [_Test(element, load, duration_s) for load, element in found.items()]
+
+
+def _results(source: Source, file: _File, test: _Test) -> list[Result]:
+    """Return the results of one measurement, of each core."""
+    cores = test.element.findall("core")
     if not cores:
         source.refuse(
             "no histogram: rteval leaves it out if a latency lay beyond it",
             do="measure again with more buckets",
         )
-    known = cyclictest.options(test.get("command_line", ""))
-    duration_s = _duration(source, root)
-    results = cyclictest.lasting([_result(source, file, c, known, duration_s) for c in cores])
-    _check_system(source, file, test, results)
-    version = root.get("version")
-    return Reading(
-        tool=f"rteval {version}" if version else "rteval", command=test.get("command_line"),
-        results=results, benches=[cyclictest.BENCH], conditions=_conditions(root),
-        notes=_notes(test), duration_s=duration_s, measured=_moment(root),
-    )  # fmt: skip
+    known = cyclictest.options(test.element.get("command_line", ""))
+    found = cyclictest.lasting([_result(source, file, core, known, test) for core in cores])
+    _check_system(source, file, test.element, found)
+    return found
 
 
 def _file(source: Source) -> _File:
@@ -159,7 +191,7 @@ def _duration(source: Source, root: Element) -> float | None:
 
 
 def _result(
-    source: Source, file: _File, core: Element, known: cyclictest.Options, duration_s: float | None
+    source: Source, file: _File, core: Element, known: cyclictest.Options, test: _Test
 ) -> Result:
     cpu = source.number(core.get("id", ""), 1, "core")
     name = f"cpu {cpu}"
@@ -173,11 +205,11 @@ def _result(
         mean_within=(0.005, 0.005), untold=beyond,
     )  # fmt: skip
     evidence = known.evidence() | {"cpus": [cpu]}
-    if duration_s:
-        evidence["section_ns"] = int(duration_s * 1e9)
+    if test.duration_s:
+        evidence["section_ns"] = int(test.duration_s * 1e9)
     return result(
         source, cyclictest.BENCH.id, series, flags=cyclictest.flags(known), evidence=evidence,
-        params={"interval": known.period_ns()}, load=_LOAD,
+        params={"interval": known.period_ns()}, load=test.load,
         period_ns=known.period_ns() if known.periodic else None,
     )  # fmt: skip
 

@@ -22,7 +22,7 @@ _COLUMN = re.compile(r"(IRQ|Thr|Usr|CPU)-([0-9]{3,6})")
 _MISSED = "events missed"
 _SUMMARY = ("over", "count", "min", "avg", "max")
 _ALL = "ALL:"
-_FEW = 5  # other lines kept as notes
+_MOST = 400  # other lines, rtla's analysis of what stopped it among them
 
 _KINDS = {
     "IRQ": Bench(
@@ -42,6 +42,9 @@ _KINDS = {
         "A thread reads the clock without pause; each gap above a threshold is a sample.",
     ),
 }  # fmt: skip
+
+
+_OF_TOOL = {"timerlat": "IRQ", "osnoise": "CPU"}  # the kind of a file that names no CPU
 
 
 class _Column(NamedTuple):
@@ -70,7 +73,11 @@ class _Text:
         self.rows: list[tuple[int, int, list[int]]] = []  # line, value, counts
         while (row := self._peek())[1][:1].isdigit():
             self._row(*row)
-        self.summary = {name: self._summary(name, len(self.columns)) for name in _SUMMARY}
+        self.summary = {"over": self._summary("over", len(self.columns))}
+        self.summed = self._at < len(self.lines) and self.lines[self._at][1].startswith("count:")
+        if self.summed:
+            for name in _SUMMARY[1:]:
+                self.summary[name] = self._summary(name, len(self.columns))
         self.rest = [line for _, line in self._all()]
 
     def _peek(self) -> tuple[int, str]:
@@ -93,8 +100,6 @@ class _Text:
             self.source.refuse("no 'Index'", number, "import a file written without --no-index")
         found = [_COLUMN.fullmatch(name) for name in names]
         columns = [_Column(m[1], self.source.number(m[2], number)) for m in found if m]
-        if not columns:
-            self.source.refuse("no CPU has samples", number)
         if len(columns) != len(names) or len(set(columns)) != len(columns):
             self.source.refuse("the names of the columns are not those of rtla", number)
         self._at += 1
@@ -167,31 +172,45 @@ def read(source: Source) -> Reading:
         range(len(text.columns)), key=lambda i: (list(kinds).index(text.columns[i].kind), i)
     )
     lost = any(_MISSED in line for line in text.rest)
+    results = [_result(source, text, place, lost) for place in order]
+    if not results:
+        results, kinds = [_nothing(source, text)], {_OF_TOOL[text.tool]: None}
+    notes = [] if text.summed or not text.columns else [
+        "no summary (rtla's --no-summary, or cut after the histogram): minimum, mean and maximum "
+        "are not told"
+    ]  # fmt: skip
     return Reading(
-        tool=f"rtla {text.tool}",
-        results=[_result(source, text, place, lost) for place in order],
-        benches=[_KINDS[kind] for kind in kinds],
-        notes=text.rest[:_FEW], duration_s=text.duration_s,
+        tool=f"rtla {text.tool}", results=results, benches=[_KINDS[kind] for kind in kinds],
+        notes=[*notes, *text.rest[:_MOST]], duration_s=text.duration_s,
     )  # fmt: skip
+
+
+def _nothing(source: Source, text: _Text) -> Result:
+    """Return the result of a file without a CPU: rtla leaves out those without samples."""
+    kind = _OF_TOOL[text.tool]
+    evidence: dict[str, Value] = {"section_ns": text.duration_s * 10**9 or None}
+    series = Series(name="", n=0, counts={}, line=text.lines[-1][0])
+    return result(source, _KINDS[kind].id, series, evidence=evidence, gaps=kind == "CPU")
 
 
 def _result(source: Source, text: _Text, place: int, lost: bool) -> Result:
     kind, cpu = text.columns[place]
-    line = text.summary["count"][0]
+    counts = {value: own[place] for _, value, own in text.rows if own[place]}
+    over = int(text.summary["over"][1][place] or 0)
 
     def of(name: str) -> float | None:
-        return text.summary[name][1][place]
+        return text.summary[name][1][place] if text.summed else None
 
-    n = int(of("count") or 0)
+    n = int(of("count") or 0) if text.summed else sum(counts.values()) + over
     low, high = of("min"), of("max")
     noise = kind == "CPU"
     series = Series(
-        name=f"cpu {cpu}", n=n, overflow=int(of("over") or 0),
-        counts={value: counts[place] for _, value, counts in text.rows if counts[place]},
-        unit_ns=text.unit_ns, width=step([value for _, value, _ in text.rows]) if text.rows else 1,
+        name=f"cpu {cpu}", n=n, overflow=over, counts=counts, unit_ns=text.unit_ns,
+        width=step([value for _, value, _ in text.rows]) if text.rows else 1,
         min=int(low) if n and low is not None else None,
         max=int(high) if n and high is not None else None,
-        mean=of("avg") if n else None, mean_within=(0.005 if noise else 1, 0.005), line=line,
+        mean=of("avg") if n else None, mean_within=(0.005 if noise else 1, 0.005),
+        line=text.summary["count" if text.summed else "over"][0],
     )  # fmt: skip
     evidence: dict[str, Value] = {"cpus": [cpu]}
     if text.duration_s:

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import bz2
+import codecs
+import gzip
+import io
+import lzma
+import re
 import sys
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple, Never
+from typing import Any, NamedTuple, Never
 
 from rtstone.errors import UsageError
 from rtstone.files import content
@@ -14,6 +22,13 @@ LARGEST = 256 << 20  # bytes; nine million raw samples
 LONGEST = 64 << 20  # bytes of text, as every number in it becomes an object
 STDIN = "-"
 HIGHEST = 1 << 62  # ns; larger values are wrapped-around differences
+
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_INTERRUPT = re.compile(rb"^\^C(?=.)", re.MULTILINE)  # shown before the line that follows
+_PACKED: dict[bytes, Callable[..., Any]] = {
+    b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open,
+}  # fmt: skip
+_ZSTD = b"\x28\xb5\x2f\xfd"
 
 _WHOLE = "import the file whole, as the tool wrote it"
 
@@ -75,9 +90,34 @@ def read(name: str) -> Source:
 
 
 def _bounded(name: str, data: bytes) -> Source:
-    source = Source(name, data)
+    source = Source(name, _plain(_unpacked(name, data)))
+    data = source.data
     if len(data) > LARGEST:
         source.refuse(f"more than {LARGEST >> 20} MiB", do="import a histogram in place of samples")
     if not data.strip():
         source.refuse("nothing in the file")
     return source
+
+
+def _plain(data: bytes) -> bytes:
+    """Return a text in UTF-8, without the mark of its encoding and ^C; other data unchanged."""
+    if data[:2] in _UTF16:
+        with suppress(UnicodeDecodeError):
+            data = data.decode("utf-16").encode()
+    data = data.removeprefix(codecs.BOM_UTF8)
+    return data if b"\0" in data else _INTERRUPT.sub(b"", data)
+
+
+def _unpacked(name: str, data: bytes) -> bytes:
+    """Return what a compressed file holds, at most LARGEST + 1 bytes of it; others as they are."""
+    if data.startswith(_ZSTD):
+        Source(name, data).refuse("compressed by zstd", do="unpack it first: zstd -d")
+    for mark, opened in _PACKED.items():
+        if data.startswith(mark):
+            try:
+                whole: bytes = opened(io.BytesIO(data), "rb").read(LARGEST + 1)
+                return whole
+            except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
+                reason = str(error).partition("\n")[0]
+                raise UsageError(f"cannot unpack {name}: {reason}; compress it again") from error
+    return data

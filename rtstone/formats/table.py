@@ -87,6 +87,7 @@ READERS: Mapping[str, Reader] = {
         "cyclictest -q, and what it prints while it runs",
         _mark(rb"^T: *\d+ \( *\d+\) P: *\d+ I:"), "cyclictest_lines", "read_statistics",
     ),
+    "oslat": Reader("oslat --json", _mark(rb'"cmdline:?": "(\S*/)?oslat[ "]'), "oslat"),
     "cyclictest-json": Reader(
         "cyclictest --json", _mark(rb'"rt_test_version:?"'), "cyclictest_json"
     ),

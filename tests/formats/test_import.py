@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import bz2
+import codecs
+import gzip
 import io
 import json
+import lzma
 import math
 import re
 import struct
@@ -92,7 +96,10 @@ def test_cyclictest_text_against_awk() -> None:
             assert result.max == 1e3 * int(ends["Max"][thread])
 
 
-@pytest.mark.parametrize("path", [p for p in FILES if p.suffix == ".json"], ids=lambda p: p.name)
+LATENESS = [p for p in FILES if p.suffix == ".json" and not p.name.startswith("oslat")]
+
+
+@pytest.mark.parametrize("path", LATENESS, ids=lambda p: p.name)
 def test_json_files(path: Path) -> None:
     text = path.read_text().replace('we"ird', "weird")
     whole = json.loads(text)
@@ -108,6 +115,123 @@ def test_json_files(path: Path) -> None:
         assert (result.min, result.max) == (unit * thread["min"], unit * thread["max"])
         assert result.mean == pytest.approx(unit * thread["avg"], abs=0.005 * unit)
         assert ("beyond" in result.flags) == (result.overflow > 0)
+
+
+def test_passes_of_a_busy_loop() -> None:
+    (found,) = results("oslat-2.4.json")
+    assert (found.series, found.evidence["cpus"], found.flags) == (
+        "cpu 0", [0], ["imported", "buckets", "beyond"]
+    )  # fmt: skip
+    assert (found.n, found.overflow, found.min, found.max) == (62107469, 899, 1e3, 10827e3)
+    assert found.histogram[-1] == (31e3, 14)  # the last bucket holds all that is longer, too
+    (biased,) = results("oslat-2.4-bias.json")
+    assert (biased.min, biased.overflow, biased.max) == (None, 640, 5171e3)
+
+
+def test_a_document_of_another_tool_of_the_same_family() -> None:
+    text = (DATA / "cyclictest-2.4-H.json").read_bytes().replace(b': "cyclictest', b': "pmqtest')
+    assert refused(text).startswith("a file of pmqtest, which rtstone does not read, in the file")
+
+
+BROKEN_AT = b"""\
+
+# Thread Ids: 00401 00402
+# Break thread: 402
+# Break value: 41
+"""
+HISTOGRAM = (DATA / "cyclictest-2.4-one.txt").read_bytes()
+
+
+def test_what_a_run_broke_at_is_a_note() -> None:
+    run = run_of(HISTOGRAM + BROKEN_AT)
+    assert run.notes == ["Break thread: 402", "Break value: 41"]
+    assert held(run.results) == held(results("cyclictest-2.4-one.txt"))
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        HISTOGRAM.replace(b"# Histogram\n", b"^C# Histogram\n"),
+        codecs.BOM_UTF8 + HISTOGRAM,
+        HISTOGRAM.decode().encode("utf-16"),
+        codecs.BOM_UTF16_BE + HISTOGRAM.decode().encode("utf-16-be"),
+        HISTOGRAM.replace(b"\n", b"\r\n"),
+        gzip.compress(HISTOGRAM),
+        bz2.compress(HISTOGRAM),
+        lzma.compress(HISTOGRAM),
+        gzip.compress(HISTOGRAM.decode().encode("utf-16")),
+    ],
+)  # fmt: skip
+def test_what_a_file_went_through_does_not_change_it(tmp_path: Path, wrapped: bytes) -> None:
+    (tmp_path / "x").write_bytes(wrapped)
+    run = run_of(bounds.read(str(tmp_path / "x")).data)
+    assert held(run.results) == held(results("cyclictest-2.4-one.txt"))
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (gzip.compress(HISTOGRAM)[:-9], "cannot unpack"),
+        (lzma.compress(HISTOGRAM)[:-9], "cannot unpack"),
+        (b"\x28\xb5\x2f\xfd....", "compressed by zstd, in .*; unpack it first: zstd -d"),
+        (gzip.compress(bytes(bounds.LARGEST + 2)), "more than 256 MiB"),
+    ],
+)
+def test_a_packed_file_that_is_broken_or_too_large(tmp_path: Path, data: bytes, says: str) -> None:
+    (tmp_path / "x").write_bytes(data)
+    with pytest.raises(UsageError, match=says):
+        bounds.read(str(tmp_path / "x"))
+
+
+def profiles(*loads: str) -> bytes:
+    """Return rteval's file with its measurement once for each profile."""
+    text = (DATA / "rteval.xml").read_text()
+    begin, end = text.index("<Profile"), text.index("</Profile>") + len("</Profile>")
+    each = (re.sub(r"<Profile[^>]*>", f'<Profile loads="{n}">', text[begin:end]) for n in loads)
+    return f"{text[:begin]}{''.join(each)}{text[end:]}".encode()
+
+
+def test_each_profile_of_rteval_has_its_load() -> None:
+    (alone, *_), cores = results("rteval.xml"), len(results("rteval.xml"))
+    found = run_of(profiles("0", "1")).results
+    assert [r.load for r in found] == ["none"] * cores + ["rteval"] * cores
+    assert held(found[:1]) == held(found[cores : cores + 1]) == held([alone])
+    assert alone.load == "rteval"
+    assert "two measurements under the same load" in refused(profiles("1", "1"))
+
+
+TIMERLAT = b"""\
+# RTLA timerlat histogram
+# Time unit is microseconds (us)
+# Duration:   0 00:00:10
+Index   IRQ-000   Thr-000
+0          9000         0
+1           990      7000
+2            10      2999
+over:         0         1
+"""
+
+
+def test_without_a_summary_the_rows_are_all_there_is() -> None:
+    run = run_of(TIMERLAT)
+    assert [(r.n, r.overflow, r.min, r.max) for r in run.results] == [
+        (10000, 0, None, None), (10000, 1, None, None),
+    ]  # fmt: skip
+    assert run.notes[0].startswith("no summary (rtla's --no-summary, or cut")
+
+
+def test_an_osnoise_without_noise_is_the_best_result_there_is() -> None:
+    text = b"# RTLA osnoise histogram\n# Time unit is microseconds (us)\n# Duration:   0 00:01:00\n"
+    run = run_of(text + b"Index\nover:\ncount:\nmin:\navg:\nmax:\n")
+    (found,) = run.results
+    assert (found.bench, found.n, found.status) == ("osnoise", 0, "ok")
+    assert found.evidence["section_ns"] == 60 * 10**9
+
+
+def test_the_analysis_of_rtla_is_whole() -> None:
+    lines = [f"## CPU 0 hit stop tracing, line {n} ##" for n in range(30)]
+    run = run_of((DATA / "rtla-timerlat.txt").read_bytes() + "\n".join([*lines, ""]).encode())
+    assert run.notes[-30:] == lines
 
 
 def test_an_overflow_that_no_tool_told() -> None:
@@ -509,11 +633,12 @@ def test_a_file_cut_short_is_refused_or_still_whole(path: Path) -> None:
     refusals = 0
     for part in prefixes(data):
         try:
-            found = held(run_of(part).results)
+            run = run_of(part)
         except UsageError as error:
             assert "\n" not in str(error)
             refusals += 1
             continue
+        found = held(run.results)
         if path.suffix == ".raw":  # it has no totals, so only incomplete records are detected
             assert sum(row[2] for row in found) == len(part) / 28  # type: ignore[misc]
         elif path.name in LINES:
@@ -521,6 +646,8 @@ def test_a_file_cut_short_is_refused_or_still_whole(path: Path) -> None:
             assert all(row[2] <= most[2] for row, most in zip(found, whole, strict=False))  # type: ignore[operator]
         elif path.name == "lmbench.txt":  # nor has this one: only incomplete lines
             assert part.endswith(b"\n") and found == whole[: len(found)]
+        elif path.name.startswith("rtla") and "no summary" in " ".join(run.notes[:1]):
+            assert [row[:4] + row[6:] for row in found] == [row[:4] + row[6:] for row in whole]
         else:
             assert found == whole
     assert refusals
