@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import sys
 from contextlib import closing
 from importlib import import_module
@@ -127,11 +129,29 @@ def _fill(asked: Settings) -> None:
 def _serve(asked: Settings) -> None:
     from rtstone.server.serving import listen, serve
 
+    _close_to_others(asked)
     on = listen(asked)
     asked = asked._replace(port=on.getsockname()[1])
     say(_first_line(asked))
     sys.stderr.flush()
     serve(asked, on)
+
+
+def _close_to_others(asked: Settings) -> None:
+    """Let nobody else of this machine read what comes in.
+
+    Raises UsageError for a store that others can enter, where who may read needs a token.
+    """
+    os.umask(0o077)
+    try:
+        mode = asked.store.stat().st_mode
+    except OSError:  # it is yet to be made
+        return
+    if asked.reading == "token" and mode & 0o007:
+        raise UsageError(
+            f"all users of this machine can enter {asked.store}, past --read token; "
+            f"chmod o-rwx {shlex.quote(str(asked.store))}"
+        )
 
 
 def _first_line(asked: Settings) -> str:

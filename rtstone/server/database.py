@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +117,24 @@ def _engine(url: str | None, store: Path) -> Engine:
     )
 
 
+def _close_to_others(path: Path) -> None:
+    """Make the file and its journals this user's alone, whatever the umask: they hold what runs do.
+
+    What cannot be done is left to SQLite, which says why it cannot open the file.
+    """
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    with suppress(OSError):
+        os.close(os.open(path, flags, 0o600))
+    for name in (path, Path(f"{path}-wal"), Path(f"{path}-shm")):
+        with suppress(OSError):
+            handle = os.open(name, flags & ~os.O_CREAT)
+            with os.fdopen(handle, "rb"):
+                if stat.S_IMODE(os.fstat(handle).st_mode) & 0o077:
+                    os.fchmod(handle, 0o600)
+
+
 def _sqlite(path: Path) -> Engine:
+    _close_to_others(path)
     engine = sql.create_engine(
         f"sqlite:///{path}", poolclass=NullPool, connect_args={"timeout": _BUSY_S}
     )

@@ -1,0 +1,62 @@
+"""What other users of the server's machine can read: nothing, whatever the umask."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from rtstone.server.database import FILE, Database
+from tests.server.killing import free_port
+
+RTSTONE = Path(sys.executable).with_name("rtstone")
+
+
+@pytest.mark.parametrize("before", [None, 0o644])
+def test_the_database_is_closed_to_others(tmp_path: Path, before: int | None) -> None:
+    if before is not None:  # as earlier versions left it
+        (tmp_path / FILE).touch(mode=before)
+    umask = os.umask(0)
+    try:
+        database = Database(None, tmp_path)
+        with database.writing():
+            modes = {stat.S_IMODE(one.stat().st_mode) for one in tmp_path.iterdir()}
+        database.close()
+    finally:
+        os.umask(umask)
+    assert modes == {0o600}
+
+
+def serve(store: Path) -> subprocess.Popen[str]:
+    listen = f"127.0.0.1:{free_port()}"
+    words = [RTSTONE, "serve", "--store", store, "--listen", listen, "--read", "token"]
+    return subprocess.Popen(words, stderr=subprocess.PIPE, text=True, umask=0)
+
+
+def test_a_store_that_others_can_enter_is_refused_where_reading_takes_a_token(
+    tmp_path: Path,
+) -> None:
+    tmp_path.chmod(0o755)
+    with serve(tmp_path) as process:
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert f"all users of this machine can enter {tmp_path}" in err.splitlines()[-1]
+    assert f"chmod o-rwx {tmp_path}" in err
+
+
+def test_what_a_server_makes_is_its_users_alone(tmp_path: Path) -> None:
+    with serve(tmp_path / "store") as process:
+        end = time.monotonic() + 60
+        while not (tmp_path / "store" / FILE).exists() and time.monotonic() < end:
+            time.sleep(0.05)
+        time.sleep(0.5)
+        process.terminate()
+        process.wait(60)
+    modes = {stat.S_IMODE(one.stat().st_mode) & 0o077 for one in (tmp_path / "store").rglob("*")}
+    assert modes == {0}
+    assert stat.S_IMODE((tmp_path / "store").stat().st_mode) == 0o700
