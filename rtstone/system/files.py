@@ -156,8 +156,10 @@ class Below(Files):
             os.close(handle)
 
     def kept(self, name: str) -> bytes:
-        """Return a file that was kept."""
-        handle = _open(self._root / name, os.O_RDONLY)
+        """Return a file that was kept, in a directory that nobody else can have written to either."""
+        path = self._root / name
+        os.close(_open(path.parent, os.O_RDONLY | os.O_DIRECTORY))
+        handle = _open(path, os.O_RDONLY)
         with os.fdopen(handle, "rb") as file:
             return file.read()
 

@@ -82,7 +82,7 @@ def test_a_run_elsewhere_is_found(plan: Plan, tmp_path: Path) -> None:
 def test_places_that_cannot_be_written(plan: Plan, tmp_path: Path, monkeypatch: Any) -> None:
     (tmp_path / "file").touch()
     for place in (tmp_path / "file" / "x", Path("/proc/rtstone")):
-        with pytest.raises(UsageError, match=r"cannot be stored.*--out DIR or RTSTONE_HOME"):
+        with pytest.raises(UsageError, match=r"cannot be stored.*RTSTONE_HOME"):
             RunDirectory(plan, place)
     monkeypatch.setenv("RTSTONE_HOME", str(tmp_path / "file"))
     with pytest.raises(UsageError, match="cannot be stored"):
@@ -289,11 +289,16 @@ def test_a_damaged_run_is_the_only_one_that_cannot_be_read(
     assert paths[1].exists()
 
 
-def test_a_document_that_cannot_be_read_is_made_from_the_logs_without_it(plan: Plan) -> None:
+def test_a_document_that_cannot_be_read_is_made_from_the_logs(plan: Plan) -> None:
     path = stored(plan, "a")
     (path / "run.json").write_bytes(b"{")
-    with pytest.raises(UsageError, match=r"run\.json.*without it the document is made from"):
+    with pytest.raises(UsageError, match=r"run\.json.*there are no logs to make it from"):
         load(path)
+    (path / "wire.log").write_bytes(b'#rts 0 {"t":"hello"} 00000000\n')
+    found = load(path)
+    assert found.run_id == "a"
+    assert found.notes[0].startswith("run.json of this run is damaged (")
+    assert found.notes[0].endswith("; this is made from its logs")
     (path / "run.json").unlink()
     assert load(path).run_id == "a"
 

@@ -606,6 +606,16 @@ def test_a_damaged_journal_is_not_guessed_at(tree: Path) -> None:
     assert text(tree, STAT) == "10"
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="makes a directory of another user")
+def test_a_journal_in_a_directory_of_another_user_is_believed_by_nobody(tree: Path) -> None:
+    apply(tree, "statistics")
+    os.chown(tree / FOLDER, 12345, 12345)
+    for asks in (lambda: tune.status(system(tree)), lambda: restore(tree)):
+        with pytest.raises(UsageError, match="journal"):
+            asks()
+    assert text(tree, STAT) == "10"
+
+
 # ---- output -------------------------------------------------------------------------------------
 
 
