@@ -156,7 +156,7 @@ class Below(Files):
             os.close(handle)
 
     def kept(self, name: str) -> bytes:
-        """Return a file that was kept, in a directory that nobody else can have written to either."""
+        """Return a file that was kept; nobody else can have written to its directory either."""
         path = self._root / name
         os.close(_open(path.parent, os.O_RDONLY | os.O_DIRECTORY))
         handle = _open(path, os.O_RDONLY)
