@@ -539,6 +539,29 @@ def test_what_is_measured_is_kept_if_something_is_killed_there(
     assert "ok" not in measured(cli)[1:]
 
 
+@NEEDED
+def test_a_link_that_has_gone_dead_is_lost_soon(
+    there: Board, cli: Cli, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is closed: packets are dropped, as it looks from here."""
+    assert ssh_connection.ALIVE_S * (ssh_connection.UNANSWERED + 1) < 45
+    monkeypatch.setattr(ssh_connection, "ALIVE_S", 1)
+    stopped: list[int] = []
+
+    def stop() -> None:
+        stopped.append(there.session())
+        os.kill(stopped[0], signal.SIGSTOP)
+
+    begun = time.monotonic()
+    done = struck(there, cli, home, stop)
+    took = time.monotonic() - begun
+    os.kill(stopped[0], signal.SIGCONT)
+    assert done.status == 4, done.err
+    assert "the connection to board was lost" in done.says
+    assert measured(cli)[0] == "ok"
+    assert took < 45
+
+
 def started(*words: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [RTSTONE, "run", *LONG, "-p", "samples=1000000", "--target", "ssh:root@board", *words],
