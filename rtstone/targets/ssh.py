@@ -6,6 +6,7 @@ it removes its own file (option --uploaded), so that nothing is left however the
 
 from __future__ import annotations
 
+import re
 import secrets
 import zlib
 from abc import abstractmethod
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING
 from rtstone import resources
 from rtstone.cpus import cpu_set
 from rtstone.errors import TargetError, UsageError
+from rtstone.printable import shown
 from rtstone.targets.base import Link, Options, Past, Target
 from rtstone.targets.local import Local, identity
 from rtstone.targets.process import Channel
@@ -144,6 +146,11 @@ done
 """
 
 
+# What the scripts answer: the last line of _UPLOAD, each line of _OTHERS.
+_READY = re.compile(r"ready (?P<folder>/\S+) (?P<cleaner>\d+)")
+_OTHER = re.compile(r"(\d+) (\S+)")
+
+
 class Machine(Target):
     """A machine that a connection reaches; ``host``: what it is called, in messages."""
 
@@ -237,9 +244,8 @@ class Machine(Target):
             limit_s=UPLOAD_S,
         )
         outcome = self._outcome(told)
-        if outcome.startswith("ready "):
-            _, folder, cleaner = outcome.split()
-            return folder, cleaner
+        if found := _READY.fullmatch(outcome):
+            return found["folder"], found["cleaner"]
         why = outcome.removeprefix("failed ")
         raise TargetError(f"the agent cannot be run on {self._host}: {why}")
 
@@ -265,9 +271,14 @@ class Machine(Target):
     def others(self) -> list[str]:
         """Return the other agents on that machine, of any user."""
         lines = self.script(_OTHERS).decode("ascii", "replace").splitlines()
-        pairs = (line.split() for line in lines)
-        host = self._host
-        return [f"the agent of user {user} on {host} (process {pid})" for pid, user in pairs]
+        host, found = self._host, [_OTHER.fullmatch(line) for line in lines]
+        if None in found:
+            odd = lines[found.index(None)]
+            raise TargetError(
+                f"odd answer of {host}, '{shown(odd[:80])}', to what agents run there"
+            )
+        agents = [one for one in found if one]
+        return [f"the agent of user {one[2]} on {host} (process {one[1]})" for one in agents]
 
     @property
     def _rights(self) -> list[str]:

@@ -25,10 +25,7 @@ from rtstone.targets.process import ending
 CONNECT_S = 15  # time limit for the other side to answer at all
 SCRIPT_S = 30.0  # time limit of a script, unless it says otherwise
 CLOSE_S = 5.0  # time limit for the connection to end
-ALIVE_S, UNANSWERED = (
-    10,
-    3,
-)  # after so many questions that long apart a silent link is dead: in 40 s
+ALIVE_S, UNANSWERED = 10, 3  # a silent link is asked so often, that far apart: dead after 40 s
 IDLE_S = 30  # after which ssh ends a connection that nothing uses, as this process may be frozen
 WORDS = 300  # characters of ssh's own words in an error
 ROOM = 80  # bytes that a control socket's path may have: ssh appends 17, and sun_path has 108

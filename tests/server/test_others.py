@@ -34,7 +34,7 @@ def test_the_database_is_closed_to_others(tmp_path: Path, before: int | None) ->
 
 def serve(store: Path) -> subprocess.Popen[str]:
     listen = f"127.0.0.1:{free_port()}"
-    words = [RTSTONE, "serve", "--store", store, "--listen", listen, "--read", "token"]
+    words = [str(RTSTONE), "serve", "--store", str(store), "--listen", listen, "--read", "token"]
     return subprocess.Popen(words, stderr=subprocess.PIPE, text=True, umask=0)
 
 

@@ -540,6 +540,22 @@ def test_what_is_measured_is_kept_if_something_is_killed_there(
 
 
 @NEEDED
+@pytest.mark.parametrize(
+    "odd", [b"ready\n", b"ready /tmp/x\n", b"ready /x 1 2\n", b"\xff\n", b"1\n"]
+)
+def test_odd_answers_are_a_fault_of_the_target(
+    there: Board, monkeypatch: pytest.MonkeyPatch, odd: bytes
+) -> None:
+    target = Ssh("root@board")
+    assert target.cpus()  # it is reached, and what it is known
+    monkeypatch.setattr(ssh_connection.Connection, "script", lambda *_, **__: odd)
+    with pytest.raises(TargetError, match="odd answer of board"):
+        target.others()
+    with pytest.raises(TargetError, match="the agent cannot be run on board"):
+        target.start(Options())
+
+
+@NEEDED
 def test_a_link_that_has_gone_dead_is_lost_soon(
     there: Board, cli: Cli, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
