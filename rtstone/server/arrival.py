@@ -2,6 +2,7 @@
 
     runs/.arriving/ID/manifest.json  what is to come, as it was told
     runs/.arriving/ID/blob           what has come of it; its size is the offset
+    runs/.arriving/ID/token          the id of the token that began it
     runs/.arriving/ID/RUN_ID/        the run directory, while it is unpacked and parsed
 
 ID is a hash of project and manifest: whoever sends the same again goes on where it ended, on any
@@ -34,9 +35,10 @@ from rtstone.store.arriving import is_whole
 from rtstone.store.places import LARGEST, LOG, PLAN, RUN_ID, UNREADABLE, lock, regular
 
 ID = re.compile(r"[0-9a-f]{32}")
-MANIFEST, BLOB = "manifest.json", "blob"
+MANIFEST, BLOB, TOKEN = "manifest.json", "blob", "token"
 FILES = 1000  # of a run: its plan, its log and those of its resumptions
-OPEN = 1000  # uploads of a project at a time
+OPEN, OF_TOKEN = 1000, 100  # uploads at a time, of a project and of a token; the idlest gives way
+IDLE_S = 60.0  # after which an upload gives way to those of other tokens
 KEPT_S = 86400.0  # that nothing came of
 _STEP = 1 << 20  # bytes that are unpacked at a time
 _DENSEST = 1040  # zlib packs no more bytes into one
@@ -147,15 +149,23 @@ class Arrival:
             raise UsageError("no such upload")
         self.path = places.runs(project) / ARRIVING / number
 
-    def begin(self, manifest: Manifest) -> None:
+    @classmethod
+    def at(cls, path: Path) -> Arrival:
+        """Return the upload in a directory."""
+        found = cls.__new__(cls)
+        found.path = path
+        return found
+
+    def begin(self, manifest: Manifest, token: str) -> None:
         """Begin it, or go on with it.  Raises StoreError, also if too many are open."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            if not self.path.exists() and sum(1 for _ in self.path.parent.iterdir()) >= OPEN:
-                raise StoreError(f"{OPEN} uploads are open; try again when some have ended")
+            if not self.path.exists():
+                _make_room(self.path.parent, token)
             self.path.mkdir(exist_ok=True, mode=0o700)
             with _opened(self.path) as place:
                 atomic.replace(place, MANIFEST, msgspec.json.encode(manifest))
+                atomic.replace(place, TOKEN, token.encode())
                 flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
                 os.close(os.open(BLOB, flags, 0o600, dir_fd=place))
         except OSError as error:
@@ -321,6 +331,41 @@ def _opened(path: Path) -> Iterator[int]:
 
 def _full(error: OSError) -> StoreError:
     return StoreError(f"runs cannot be stored: {error.strerror}; what has come stays")
+
+
+def _make_room(folder: Path, token: str) -> None:
+    """End uploads of a project that are idle for longest, while too many are open.
+
+    Whoever has a token can begin uploads and leave them; they must keep nobody else out.  A client
+    whose upload was ended begins it anew.  Raises StoreError if none is idle.
+    """
+    there = sorted((path for path in folder.iterdir() if ID.fullmatch(path.name)), key=_latest)
+    own = [path for path in there if _is_of(path, token)]
+    enough = own[: max(len(own) - OF_TOKEN + 1, 0)]
+    ended = [path for path in enough if _swept(Arrival.at(path), time())]
+    left = len(there) - len(ended)
+    idle = (path for path in there if path not in ended)
+    while left >= OPEN:
+        path = next(idle, None)
+        if path is None or not _swept(Arrival.at(path), time() - IDLE_S):
+            raise StoreError(f"{OPEN} uploads are open; try again when some have ended")
+        left -= 1
+    if len(own) - len(ended) >= OF_TOKEN:
+        raise StoreError(f"{OF_TOKEN} uploads of this token go on; try again when some have ended")
+
+
+def _is_of(path: Path, token: str) -> bool:
+    with suppress(OSError):
+        return regular(path / TOKEN, _STEP) == token.encode()
+    return False
+
+
+def _latest(path: Path) -> float:
+    """Return when something came of an upload."""
+    for name in (BLOB, "."):
+        with suppress(OSError):
+            return (path / name).lstat().st_mtime
+    return 0.0
 
 
 def sweep(places: Places, project: str) -> int:

@@ -70,7 +70,7 @@ def _begun(request: Request, project: str, manifest: Manifest) -> Response:
             return _stored(request, project, manifest.run_id, 200)
     except Other as other:
         raise HTTPException(409, str(other)) from other
-    arrival.begin(manifest)
+    arrival.begin(manifest, request.scope["principal"].token)
     told = {"state": "open", "upload": arrival.path.name, "offset": arrival.offset()}
     return JSONResponse(told, 201)
 

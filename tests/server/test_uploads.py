@@ -18,6 +18,7 @@ import pytest
 from rtstone.documents.run import Run
 from rtstone.inputs.server import Limits
 from rtstone.remote.push import Packed, pack
+from rtstone.server import arrival
 from rtstone.server.arrival import Appending, _full
 from rtstone.server.places import ARRIVING, MAIN, Places
 from rtstone.server.reconcile import verify
@@ -119,6 +120,28 @@ def _copied(
     (path / "wire.log").write_bytes(log)
     (path / RUN).write_bytes(b"{}")
     return pack(path)
+
+
+def begun(sender: Sender, packed: Packed, run_id: str) -> int:
+    return sender.begin(manifest(packed) | {"run_id": run_id}).status_code
+
+
+def test_uploads_that_were_left_keep_nobody_out(
+    served: Served, packed: Packed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arrival, "OF_TOKEN", 3)
+    monkeypatch.setattr(arrival, "OPEN", 5)
+    folder = served.places.runs(MAIN) / ARRIVING
+    one, other = Sender(served), Sender(served)
+    assert [begun(one, packed, f"a-{n}") for n in range(9)] == [201] * 9
+    assert len(list(folder.iterdir())) == 3  # the idlest of its own gave way
+    assert [begun(other, packed, f"b-{n}") for n in range(2)] == [201] * 2
+    assert len(list(folder.iterdir())) == 5
+    assert begun(other, packed, "b-2") == 507  # those of another have not been idle for long
+    monkeypatch.setattr(arrival, "IDLE_S", 0)
+    assert begun(other, packed, "b-2") == 201
+    assert len(list(folder.iterdir())) == 5
+    assert one.all(packed).status_code == 201
 
 
 def test_an_upload_that_is_cut_goes_on_where_it_ended(served: Served, packed: Packed) -> None:
