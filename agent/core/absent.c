@@ -64,6 +64,11 @@ DEFAULT void rts_port_cpus(rts_cpuset *set)
     *set = (rts_cpuset){{1}};
 }
 
+DEFAULT void rts_port_usable_cpus(rts_cpuset *set)
+{
+    rts_port_cpus(set);
+}
+
 DEFAULT int64_t rts_port_taken_ns(const rts_job *job)
 {
     (void)job;

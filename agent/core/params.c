@@ -58,12 +58,12 @@ bool rts_number(const char **s, int64_t *value)
     return true;
 }
 
-/* "0-2,4", or "all" that the agent may use. */
+/* "0-2,4", or "all" that the agent may use, isolated ones too. */
 static bool parse_cpus(const char *text, rts_cpuset *set)
 {
     memset(set, 0, sizeof *set);
     if (!strcmp(text, "all")) {
-        rts_port_cpus(set);
+        rts_port_usable_cpus(set);
         return true;
     }
     for (const char *s = text;; s++) {

@@ -612,8 +612,10 @@ void rts_port_bind(int cpu);
 /* Returns the CPU to measure on by default. */
 int rts_port_default_cpu(void);
 
-/* Returns the CPUs that the agent may use. */
+/* Returns the CPUs that the agent was started on, and those and the isolated ones that it may use.
+ */
 void rts_port_cpus(rts_cpuset *set);
+void rts_port_usable_cpus(rts_cpuset *set);
 
 /*
  * Returns how long a task may keep a CPU, and how long it then has to pause, to stay within the RT

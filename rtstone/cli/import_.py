@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-import click
+from collections.abc import Mapping
 
+import click
+from msgspec import structs
+
+from rtstone.cli.output import print_document
 from rtstone.cli.working import working
 from rtstone.documents.imported import tool
+from rtstone.documents.plan import Plan
 from rtstone.documents.run import Run
 from rtstone.errors import UsageError
+from rtstone.formats.reading import LOAD
 from rtstone.formats.table import READERS, imported
-from rtstone.printable import arguments
+from rtstone.printable import arguments, line
+from rtstone.store.index import free_name
 from rtstone.store.rundir import RunDirectory
 
 
@@ -21,29 +28,50 @@ from rtstone.store.rundir import RunDirectory
     metavar="F",
     help=f"Input format, where the content does not identify it: {', '.join(READERS)}.",
 )
+@click.option("--name", metavar="NAME", help="Call the run so, as `rtstone run --name` does.")
+@click.option(
+    "--load", metavar="LOAD", help="What loaded the system meanwhile, where the file does not say."
+)
+@click.option("--host", metavar="HOST", help="The machine, where the file does not say.")
 @click.option("--json", is_flag=True, help="Print only the run document, as JSON.")
-def command(files: tuple[str, ...], form: str | None, json: bool) -> None:
+def command(
+    *, files: tuple[str, ...], form: str | None, name: str | None, load: str | None,
+    host: str | None, json: bool,
+) -> None:  # fmt: skip
     """Import other tools' data as runs, one for each FILE (- is standard input).
 
     If any FILE cannot be read, no run is stored.
     """
-    if json and len(files) > 1:
-        raise UsageError(f"--json prints one document, not {len(files)}; name one file")
+    for option, given in (("--json prints one document", json), ("--name calls one run so", name)):
+        if given and len(files) > 1:
+            raise UsageError(f"{option}, not {len(files)}; name one file")
+    words = {option: line(text) for option, text in (("load", load), ("host", host)) if text}
+    if name is not None:
+        free_name(name)
     with working("reading"):
         made = [imported(file, form, arguments()) for file in files]
-    for plan, run in made:
+    for plan, run in [_told(plan, run, name, words) for plan, run in made]:
         try:
             RunDirectory(plan).finish(run)
         except UsageError as error:
             if not json:
                 raise
             click.echo(f"rtstone: not stored: {error}", err=True)  # the document is the answer
-        if not json:
+        if json:
+            print_document(run)
+        else:
             _print(run)
-    if json:
-        from rtstone.cli.output import print_document
 
-        print_document(made[0][1])
+
+def _told(plan: Plan, run: Run, name: str | None, words: Mapping[str, str]) -> tuple[Plan, Run]:
+    """Return them with what a person says of the file, where that does not say it itself."""
+    loads = {LOAD: words["load"]} if "load" in words else {}
+    host = {"machine.host": words["host"]} if "host" in words else {}
+    run = structs.replace(
+        run, name=name, conditions=host | run.conditions,
+        results=[structs.replace(r, load=loads.get(r.load, r.load)) for r in run.results],
+    )  # fmt: skip
+    return structs.replace(plan, name=name), run
 
 
 def _print(run: Run) -> None:

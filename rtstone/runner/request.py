@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,8 +20,7 @@ from rtstone.inputs.capabilities import merge_catalogues
 from rtstone.inputs.parameters import Catalogue
 from rtstone.interrupt import Interrupt
 from rtstone.runner.catalogue import catalogue
-from rtstone.store import names
-from rtstone.store.index import entries
+from rtstone.store.index import free_name
 from rtstone.targets import find
 from rtstone.targets.base import Target
 
@@ -71,7 +69,7 @@ def ask(spec: str, interrupt: Interrupt) -> Offer:
 
 def build_plan(wish: RunRequest, interrupt: Interrupt) -> tuple[Target, Plan]:
     """Build the plan and find its target.  Raises UsageError, TargetError, Interrupted."""
-    name = None if wish.name is None else _free(wish.name)
+    name = None if wish.name is None else free_name(wish.name)
     there = ask(wish.target, interrupt)
     target, plan = there.target, draft(wish, there)
     plan = structs.replace(
@@ -125,17 +123,6 @@ def draft(wish: RunRequest, there: Offer) -> Plan:
 def _asked(wish: RunRequest, target: Target) -> suite.Asked:
     """Return the options for all cases, with the CPUs that a targets file gives."""
     return wish.asked._replace(cpus=target.cpus_asked(wish.asked.cpus))
-
-
-def _free(name: str) -> str:
-    """Return the name of a run.  Raises UsageError if it is not one, or is taken."""
-    names.check(name)
-    if taken := next((entry.run_id for entry in entries() if entry.name == name), None):
-        raise UsageError(
-            f"name '{name}' is taken, by run {taken}; choose another one, or remove that run: "
-            f"rtstone rm {shlex.quote(name)}"
-        )
-    return name
 
 
 def _known(target: Target, offered: Catalogue, interrupt: Interrupt) -> Catalogue:

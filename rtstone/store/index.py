@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sqlite3
 import threading
 from collections.abc import Iterable, Sequence
@@ -17,6 +18,7 @@ import msgspec
 
 from rtstone.errors import UsageError
 from rtstone.printable import parsed, shown
+from rtstone.store import names
 from rtstone.store.names import LAST
 from rtstone.store.places import (
     HISTORY,
@@ -152,6 +154,17 @@ def latest() -> Path | None:
     """Return the directory of the run that arrived last, whatever it has; None if there is none."""
     known = entries()
     return runs() / known[-1].run_id if known else None
+
+
+def free_name(name: str) -> str:
+    """Return the name of a run to come.  Raises UsageError if it is not one, or is taken."""
+    names.check(name)
+    if taken := next((entry.run_id for entry in entries() if entry.name == name), None):
+        raise UsageError(
+            f"name '{name}' is taken, by run {taken}; choose another one, or remove that run: "
+            f"rtstone rm {shlex.quote(name)}"
+        )
+    return name
 
 
 def _named(known: Sequence[Entry], name: str) -> list[str]:

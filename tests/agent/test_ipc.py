@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.agent.processes import SHM, descendants, gone
-from tests.agent.rights import as_root, nobody, realtime
-from tests.agent.speak import AGENT, QUICK, STUB, Agent, asked, case, figures, pick, result
+from tests.agent.rights import as_root, needs_strace, nobody, realtime
+from tests.agent.speak import AGENT, QUICK, STUB, Agent, asked, case, figures, pick, result, talk
 from tests.waiting import soon
 
 pytestmark = pytest.mark.machine
@@ -256,3 +256,19 @@ def test_the_limits_of_the_system_stay_as_they_are() -> None:
     for mechanism in ("queue", "sysv"):
         case(f"ipc.receive mechanism={mechanism} size=65536 samples=20")
     assert [file.read_text() for file in files] == before
+
+
+@needs_strace
+@pytest.mark.parametrize(
+    ("call", "mechanism", "says"),
+    [
+        ("mq_open", "queue", "this kernel has no POSIX message queues (CONFIG_POSIX_MQUEUE)"),
+        ("msgget", "sysv", "this kernel has no System V message queues (CONFIG_SYSVIPC)"),
+    ],
+)
+def test_a_kernel_without_queues_is_named(call: str, mechanism: str, says: str) -> None:
+    without = ("-f", "-o", os.devnull, "-e", f"inject={call}:error=ENOSYS")
+    words = [f"case 1 ipc.send mechanism={mechanism} samples=10"]
+    (end,) = pick(talk(words, *without, str(AGENT), QUICK, agent=Path("strace")), "end")
+    assert end["status"] == "unsupported"
+    assert end["reason"].endswith(says)

@@ -736,3 +736,18 @@ def test_without_room_for_what_fills_the_caches_a_cold_case_is_not_had() -> None
     )
     assert end["status"] == "unsupported"
     assert "no memory to fill the caches with" in end["reason"] or "not told" in end["reason"]
+
+
+@as_root
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one CPU is all there is")
+def test_all_cpus_are_the_isolated_ones_too(tmp_path: Path) -> None:
+    """As on a machine booted with isolcpus=: a process does not start on those."""
+    first, *_, last = sorted(os.sched_getaffinity(0))
+    (tmp_path / "isolated").write_text(f"{last}\n")
+    script = (
+        f"mount --bind {tmp_path}/isolated /sys/devices/system/cpu/isolated && "
+        f"exec taskset -c {first} {AGENT} {QUICK}"
+    )
+    words = ("--mount", "--propagation=private", "sh", "-c", script)
+    answers = talk(["case 1 dk.periodic samples=10 cpus=all"], *words, agent=Path("unshare"))
+    assert pick(answers, "end")[0]["evidence"]["cpus"] == [first, last]

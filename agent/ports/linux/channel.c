@@ -1,5 +1,6 @@
 /* Maximum size of messages, and what limits it. */
 #include <stdio.h>
+#include <sys/msg.h>
 
 #include "linux.h"
 
@@ -44,13 +45,29 @@ bool posix_make_room(int pipe, size_t bytes)
     return room >= 0 && (size_t)room >= bytes;
 }
 
+/* Returns whether the kernel was built with these queues, which it says to any attempt. */
+static bool has_queues(int kind)
+{
+    if (kind == RTS_CHANNEL_SYSV)
+        return msgget(0x72747374, 0) >= 0 || errno != ENOSYS;
+    mqd_t queue = mq_open("/rtstone-none", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    bool has = queue >= 0 || errno != ENOSYS;
+    if (queue >= 0)
+        mq_close(queue);
+    return has;
+}
+
 const char *rts_channel_limits(int kind)
 {
     switch (kind) {
     case RTS_CHANNEL_QUEUE:
+        if (!has_queues(kind))
+            return "this kernel has no POSIX message queues (CONFIG_POSIX_MQUEUE)";
         return "the limits are sysctl fs.mqueue.msgsize_max and msg_max, which CAP_SYS_RESOURCE "
                "lifts, and ulimit -q";
     case RTS_CHANNEL_SYSV:
+        if (!has_queues(kind))
+            return "this kernel has no System V message queues (CONFIG_SYSVIPC)";
         return "the limits are sysctl kernel.msgmax, msgmnb and msgmni";
     case RTS_CHANNEL_PIPE:
         return "the limits are sysctl fs.pipe-max-size and fs.pipe-user-pages-soft";

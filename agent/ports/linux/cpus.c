@@ -83,29 +83,43 @@ static bool may_use(int cpu)
     return may;
 }
 
-/* Returns the last isolated CPU, or else the last allowed one: interrupts prefer the first. */
-int rts_port_default_cpu(void)
+/* Adds the isolated CPUs that may be used; a process does not start on them. */
+static void add_isolated(rts_cpuset *set)
 {
-    rts_cpuset allowed;
     char isolated[256];
     long long first, end;
-    int last = 0;
-    rts_port_cpus(&allowed);
-    for (int cpu = 0; cpu < RTS_CPUS; cpu++)
-        if (rts_cpuset_has(&allowed, (unsigned)cpu))
-            last = cpu;
     if (!posix_read_line("/sys/devices/system/cpu/isolated", isolated, sizeof isolated))
-        return last;
+        return;
     for (const char *s = isolated; posix_number(&s, &first); s++) {
         end = first;
         if (*s == '-') {
             s++;
             posix_number(&s, &end);
         }
-        if (may_use((int)end))
-            last = (int)end;
+        for (long long cpu = first; cpu <= end && cpu < RTS_CPUS; cpu++)
+            if (may_use((int)cpu))
+                rts_cpuset_add(set, (unsigned)cpu);
         if (*s != ',')
             break;
     }
+}
+
+void rts_port_usable_cpus(rts_cpuset *set)
+{
+    rts_port_cpus(set);
+    add_isolated(set);
+}
+
+/* Returns the last isolated CPU, or else the last allowed one: interrupts prefer the first. */
+int rts_port_default_cpu(void)
+{
+    rts_cpuset set = {{0}};
+    int last = 0;
+    add_isolated(&set);
+    if (rts_cpuset_first(&set) < 0)
+        rts_port_cpus(&set);
+    for (int cpu = 0; cpu < RTS_CPUS; cpu++)
+        if (rts_cpuset_has(&set, (unsigned)cpu))
+            last = cpu;
     return last;
 }

@@ -57,6 +57,7 @@ static const struct {
     const char *text;
 } hints[] = {
     {EBUSY, "taken by others"},
+    {ENOSYS, "this kernel was built without it, or a sandbox refuses it"},
     {EPERM, "not permitted (CAP_SYS_NICE, CAP_IPC_LOCK or the limits rtprio and memlock)"},
     {EAGAIN, "a limit is reached (ulimit -u for tasks, ulimit -l for locked memory, or pids.max of "
              "the control group)"},
