@@ -13,7 +13,10 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "rtstone"
 
 # Modules outside packages.  Every module may import them.
-COMMON = {"cpus", "errors", "interrupt", "plugins", "printable", "resources", "statistics", "units"}
+COMMON = {
+    "cpus", "errors", "files", "folders", "interrupt", "plugins", "printable", "resources",
+    "statistics", "units",
+}  # fmt: skip
 
 # What each package may import besides itself and COMMON.
 MAY_IMPORT = {

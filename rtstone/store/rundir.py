@@ -190,31 +190,20 @@ class RunDirectory:
 
 
 def load(path: Path) -> Run:
-    """Return the document of a run directory, made from its logs if there is none or it is damaged.
+    """Return the document of a run directory.
 
     Raises UsageError if it holds no run that can be read.
     """
     try:
-        if not (path / RUN).exists():
-            return _made(path)
-        try:
+        if (path / RUN).exists():
             return _decode(path / RUN, Run, SCHEMA)
-        except UsageError as error:
-            if not isinstance(error.__cause__, UNREADABLE) or not any(logs(path)[1]):
-                raise
-            note = f"{RUN} of this run is damaged ({error.__cause__}); this is made from its logs"
-            run = _made(path)
-            return structs.replace(run, notes=[note, *run.notes])
+        from rtstone.assemble.assembly import replay
+
+        plan, texts = logs(path)
+        first, *later = texts or [b""]
+        return replay(plan, first, *later)
     except OSError as error:
         raise UsageError(f"cannot read run, {path}: {error.strerror}") from error
-
-
-def _made(path: Path) -> Run:
-    from rtstone.assemble.assembly import replay
-
-    plan, texts = logs(path)
-    first, *later = texts or [b""]
-    return replay(plan, first, *later)
 
 
 def samples(path: Path, run: Run, result: Result) -> NDArray[np.float64]:
@@ -263,7 +252,7 @@ def _logs(path: Path) -> list[Path]:
 
 
 _WITHOUT = {
-    RUN: "; there are no logs to make it from: restore it, or remove the run",
+    RUN: "; without it the document is made from the logs",
     PLAN: "; without it the logs cannot be read: restore it, or remove the run",
 }
 

@@ -261,7 +261,11 @@ def test_who_waits_for_a_wall_clock_looks_when_it_is_set(by: str) -> None:
         step_wall_clock(1)
         step_wall_clock(-1)
         time.sleep(0.05)
-    [found] = pick(begun + agent.rest("bye"), "result")
+    answers = begun + agent.rest("bye")
+    if not pick(answers, "result"):  # on a busy machine it has none at all
+        assert "its time was over before the first sample" in pick(answers, "end")[0]["reason"]
+        return
+    [found] = pick(answers, "result")
     assert 1 <= found["n"] <= 4
     assert found["ended"] == "time"
     assert figures(found)["wake-ups at which the clock was set"] >= 1

@@ -103,7 +103,8 @@ def test_an_interrupted_case_is_the_same_as_a_shorter_one(
     (cut,) = run.results
     assert (run.status, cut.status, cut.reason) == ("complete", "ok", None)
     assert 1000 < cut.n < SAMPLES
-    assert (cut.ended, cut.flags) == ("stopped", ["interrupted", "missed"])
+    flags = [flag for flag in cut.flags if flag != "lasting"]  # as its length makes it
+    assert (cut.ended, flags) == ("stopped", ["interrupted", "missed"])
     assert cut.missed
     monkeypatch.undo()
     whole = cli("run", *ASKED, "-p", f"samples={cut.n}", "--target", late, "--json")
