@@ -612,9 +612,10 @@ void rts_port_bind(int cpu);
 /* Returns the CPU to measure on by default. */
 int rts_port_default_cpu(void);
 
-/* Returns the CPUs that the agent was started on, and those and the isolated ones that it may use.
- */
+/* Returns the CPUs that the agent was started on. */
 void rts_port_cpus(rts_cpuset *set);
+
+/* Returns those, and the isolated ones that it may use. */
 void rts_port_usable_cpus(rts_cpuset *set);
 
 /*

@@ -16,8 +16,8 @@ from tests.lab.test_boot import records
 pytestmark = pytest.mark.lab
 
 LIMIT_S = 240
-SLEEPS = "dk.periodic period=5000000 samples=50 cpus=1"
-DEADLINES = f"{SLEEPS} policy=deadline runtime=2500000"
+SLEEPS = "dk.periodic period=20000000 samples=20 cpus=1"
+DEADLINES = f"{SLEEPS} policy=deadline runtime=15000000"  # a busy host takes much of it
 
 
 def ends(kernel: str, commands: list[str], place: Path) -> list[dict[str, Any]]:

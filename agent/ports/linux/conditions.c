@@ -1,6 +1,7 @@
 /* The conditions of a result, as POSIX asks for (benchmarks 1.2), as one table of facts. */
 #include <dirent.h>
 #include <gnu/libc-version.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -87,7 +88,7 @@ static const struct {
 } limits[] = {
     {"limit.rtprio", RLIMIT_RTPRIO}, {"limit.memlock", RLIMIT_MEMLOCK},
     {"limit.nproc", RLIMIT_NPROC},   {"limit.msgqueue", RLIMIT_MSGQUEUE},
-    {"limit.rttime", RLIMIT_RTTIME},
+    {"limit.rttime", RLIMIT_RTTIME}, /* us */
 };
 
 static char text[65536];
@@ -409,7 +410,7 @@ void rts_port_conditions(rts_wire *w)
     rts_port_cpus(&allowed);
     rts_wire_uint(w, "cpu.allowed", rts_cpuset_count(&allowed));
     rts_wire_bool(w, "rights.realtime", posix_may_realtime());
-    rts_wire_bool(w, "rights.nice", linux_has_nice());
+    rts_wire_bool(w, "rights.nice", linux_has(CAP_SYS_NICE));
     rts_wire_uint(w, "rights.uid", getuid());
     rts_wire_bool(w, "rights.by_file", rts_port_guard() != NULL);
     if (linux_start.guest)

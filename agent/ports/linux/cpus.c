@@ -83,8 +83,8 @@ static bool may_use(int cpu)
     return may;
 }
 
-/* Adds the isolated CPUs that may be used; a process does not start on them. */
-static void add_isolated(rts_cpuset *set)
+/* Reads which CPUs are isolated, of which a cpuset may forbid some. */
+static void read_isolated(rts_cpuset *set)
 {
     char isolated[256];
     long long first, end;
@@ -97,8 +97,7 @@ static void add_isolated(rts_cpuset *set)
             posix_number(&s, &end);
         }
         for (long long cpu = first; cpu <= end && cpu < RTS_CPUS; cpu++)
-            if (may_use((int)cpu))
-                rts_cpuset_add(set, (unsigned)cpu);
+            rts_cpuset_add(set, (unsigned)cpu);
         if (*s != ',')
             break;
     }
@@ -106,20 +105,28 @@ static void add_isolated(rts_cpuset *set)
 
 void rts_port_usable_cpus(rts_cpuset *set)
 {
+    rts_cpuset isolated = {{0}};
     rts_port_cpus(set);
-    add_isolated(set);
+    read_isolated(&isolated);
+    for (unsigned cpu = 0; cpu < RTS_CPUS; cpu++)
+        if (rts_cpuset_has(&isolated, cpu) && may_use((int)cpu))
+            rts_cpuset_add(set, cpu);
 }
 
-/* Returns the last isolated CPU, or else the last allowed one: interrupts prefer the first. */
+/*
+ * Returns the last isolated CPU, or else the last allowed one: interrupts prefer the first. A try
+ * moves the caller, so there is one as a rule.
+ */
 int rts_port_default_cpu(void)
 {
-    rts_cpuset set = {{0}};
-    int last = 0;
-    add_isolated(&set);
-    if (rts_cpuset_first(&set) < 0)
-        rts_port_cpus(&set);
-    for (int cpu = 0; cpu < RTS_CPUS; cpu++)
-        if (rts_cpuset_has(&set, (unsigned)cpu))
-            last = cpu;
-    return last;
+    rts_cpuset isolated = {{0}}, allowed;
+    read_isolated(&isolated);
+    for (int cpu = RTS_CPUS - 1; cpu >= 0; cpu--)
+        if (rts_cpuset_has(&isolated, (unsigned)cpu) && may_use(cpu))
+            return cpu;
+    rts_port_cpus(&allowed);
+    for (int cpu = RTS_CPUS - 1; cpu > 0; cpu--)
+        if (rts_cpuset_has(&allowed, (unsigned)cpu))
+            return cpu;
+    return 0;
 }

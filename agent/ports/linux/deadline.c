@@ -25,16 +25,29 @@ int rts_task_set_own_deadline(uint64_t runtime, uint64_t period)
     return syscall(SYS_sched_setattr, 0, &attr, 0) ? -errno : 0;
 }
 
+/*
+ * Tries it, and goes back to how the calling task is scheduled. With all of a CPU's time: the
+ * kernel looks first at who asks and where it may run, and then says -EBUSY, or it schedules a task
+ * that is never out of time. One with little time might have to wait for seconds before it can go
+ * back.
+ */
+static int try_here(void)
+{
+    struct sched_param before = {0};
+    int policy = sched_getscheduler(0);
+    sched_getparam(0, &before);
+    int err = rts_task_set_own_deadline(RTS_TIME_HZ / 10, RTS_TIME_HZ / 10);
+    if (!err && sched_setscheduler(0, policy, &before))
+        err = -errno;
+    return err;
+}
+
 /* Returns the error of a first attempt, which is the only one. */
 static int try_deadline(void)
 {
     static int err = 1; /* not tried: errors are negative */
-    struct sched_param back = {0};
-    if (err <= 0)
-        return err;
-    err = rts_task_set_own_deadline(RTS_TIME_HZ / 1000, RTS_TIME_HZ / 10);
-    if (!err)
-        sched_setscheduler(0, SCHED_OTHER, &back);
+    if (err > 0)
+        err = try_here();
     return err;
 }
 
@@ -47,13 +60,6 @@ bool linux_may_deadline(void)
     return !try_deadline() || try_deadline() == -EBUSY;
 }
 
-bool linux_has_nice(void)
-{
-    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
-    struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {{0}};
-    return !syscall(SYS_capget, &head, sets) && sets[0].effective & 1u << CAP_SYS_NICE;
-}
-
 /*
  * Admission control looks at all CPUs that share their deadlines, a root domain, together: it
  * refuses a task that may not use each of them.
@@ -62,7 +68,7 @@ const char *rts_port_why_no_deadline(int error)
 {
     switch (error) {
     case -EPERM:
-        return linux_has_nice()
+        return linux_has(CAP_SYS_NICE)
                    ? "admission control refuses a task that may not use all CPUs of its root "
                      "domain: measure without taskset and outside of cpusets"
                    : "no right to SCHED_DEADLINE: it takes CAP_SYS_NICE, and a limit of rtprio is "
@@ -81,23 +87,11 @@ const char *linux_why_no_deadline(void)
     return rts_port_why_no_deadline(try_deadline());
 }
 
-/* Tries it with next to no time, and goes back to how the calling task is scheduled. */
-static int try_here(void)
-{
-    struct sched_param before = {0};
-    int policy = sched_getscheduler(0);
-    sched_getparam(0, &before);
-    int err = rts_task_set_own_deadline(RTS_TIME_HZ / 100000, RTS_TIME_HZ / 10);
-    if (!err && sched_setscheduler(0, policy, &before))
-        err = -errno;
-    return err;
-}
-
 const char *rts_port_allow_deadlines(int cpu)
 {
     static char why[RTS_REASON];
     int err = try_here();
-    if (err == -EPERM && cpu >= 0 && linux_has_nice()) {
+    if (err == -EPERM && cpu >= 0 && linux_has(CAP_SYS_NICE)) {
         const char *partition = linux_enter_partition(cpu);
         if (partition) {
             snprintf(
@@ -109,5 +103,5 @@ const char *rts_port_allow_deadlines(int cpu)
         }
         err = try_here();
     }
-    return err ? rts_port_why_no_deadline(err) : NULL;
+    return err && err != -EBUSY ? rts_port_why_no_deadline(err) : NULL;
 }

@@ -13,8 +13,8 @@ bool linux_may_deadline(void);
 /* Returns why it may not. */
 const char *linux_why_no_deadline(void);
 
-/* Returns whether CAP_SYS_NICE is held; a limit of rtprio is no right to deadlines. */
-bool linux_has_nice(void);
+/* Returns whether a capability of linux/capability.h is held. */
+bool linux_has(int capability);
 
 /*
  * Moves this process, a case bound to one CPU, and a load's workers on that CPU into a partition of

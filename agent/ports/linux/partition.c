@@ -4,7 +4,6 @@
  * runs. The case's process and a load's workers on that CPU enter it; the agent and the case's
  * watchdog stay outside.
  */
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,7 +18,7 @@
 
 /* The partition of `rtstone tune apply`, and its agents' group (rtstone/system/settings.py). */
 #define TUNED "rtstone"
-#define TUNED_MEMBER "0::/rtstone/agent"
+#define TUNED_AGENTS TUNED "/agent"
 
 static int open_group(int above, const char *name)
 {
@@ -38,7 +37,7 @@ static int open_root(void)
     return -1;
 }
 
-/* Writes to a file of a group, or reads its first line; 0, or an error number. */
+/* Writes to a file of a group; returns 0, or an error number. */
 static int write_to(int group, const char *name, const char *text)
 {
     int file = openat(group, name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -49,16 +48,28 @@ static int write_to(int group, const char *name, const char *text)
     return err;
 }
 
-static int read_from(int group, const char *name, char *text, size_t size)
+/* Reads a file of a group; "" if that is not possible. */
+static void read_from(int group, const char *name, char *text, size_t size)
 {
     int file = openat(group, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     ssize_t n = file < 0 ? -1 : read(file, text, size - 1);
-    int err = n < 0 ? errno : 0;
     if (file >= 0)
         close(file);
     text[n < 0 ? 0 : n] = '\0';
-    text[strcspn(text, "\n")] = '\0';
-    return err;
+}
+
+/* Reads which group this process is in, below the root; false: not known. */
+static bool read_own(char *path, size_t size)
+{
+    char text[1024];
+    const char *line = NULL;
+    if (posix_read_file("/proc/self/cgroup", text, sizeof text) > 0)
+        line = strstr(text, "0::/");
+    if (!line)
+        return false;
+    line += strlen("0::/");
+    snprintf(path, size, "%.*s", (int)strcspn(line, "\n"), line);
+    return true;
 }
 
 static int move_to(int group, pid_t pid)
@@ -79,20 +90,8 @@ static void name_of(char *name, size_t size, long number)
 static void empty(int root, int group)
 {
     char own[512], pids[4096];
-    int home = -1;
-    if (posix_read_file("/proc/self/cgroup", own, sizeof own) > 0) {
-        char *path = strstr(own, "0::/");
-        if (path) {
-            path += 4;
-            path[strcspn(path, "\n")] = '\0';
-            home = *path ? open_group(root, path) : dup(root);
-        }
-    }
-    int file = openat(group, "cgroup.procs", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    ssize_t n = file < 0 ? -1 : read(file, pids, sizeof pids - 1);
-    if (file >= 0)
-        close(file);
-    pids[n < 0 ? 0 : n] = '\0';
+    int home = read_own(own, sizeof own) ? open_group(root, *own ? own : ".") : -1;
+    read_from(group, "cgroup.procs", pids, sizeof pids);
     long long pid;
     for (const char *at = pids; posix_number(&at, &pid); at += *at == '\n')
         if (home < 0 || move_to(home, (pid_t)pid))
@@ -160,8 +159,7 @@ static bool keeps_bindings(void)
 static int open_above(int root)
 {
     char own[512];
-    bool tuned =
-        posix_read_file("/proc/self/cgroup", own, sizeof own) > 0 && strstr(own, TUNED_MEMBER "\n");
+    bool tuned = read_own(own, sizeof own) && !strcmp(own, TUNED_AGENTS);
     return open_group(root, tuned ? TUNED : ".");
 }
 
@@ -173,9 +171,11 @@ static bool move_load(int group, int cpu)
         return true;
     if (rts_cpuset_count(cpus) > 1)
         return false;
-    unsigned n = linux_find_family(0, posix_load_group);
-    for (unsigned i = 0; i < n; i++) /* what has ended meanwhile, or is new, is no worse there */
-        move_to(group, linux_family[i].pid);
+    for (unsigned pass = 0; pass < 2; pass++) { /* once more for what was just being started */
+        unsigned n = linux_find_family(0, posix_load_group);
+        for (unsigned i = 0; i < n; i++)
+            move_to(group, linux_family[i].pid);
+    }
     return true;
 }
 
@@ -189,8 +189,9 @@ static const char *enter(int group, int cpu)
     err = err ? err : write_to(group, "cpuset.cpus.partition", "root");
     if (err)
         return strerror(err);
-    if (read_from(group, "cpuset.cpus.partition", state, sizeof state) ||
-        strcmp(state, "root") != 0)
+    read_from(group, "cpuset.cpus.partition", state, sizeof state);
+    state[strcspn(state, "\n")] = '\0';
+    if (strcmp(state, "root") != 0)
         return *state ? state : "the kernel does not say whether it is valid";
     if (!move_load(group, cpu))
         return "the load runs on other CPUs as well: give it place=measured";

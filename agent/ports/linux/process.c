@@ -1,4 +1,5 @@
 /* What Linux offers for a process and its threads beyond POSIX. */
+#include <linux/capability.h>
 #include <malloc.h>
 #include <signal.h>
 #include <string.h>
@@ -33,8 +34,15 @@ void posix_to_this_thread(struct sigevent *event)
     event->sigev_notify_thread_id = (pid_t)syscall(SYS_gettid);
 }
 
+bool linux_has(int capability)
+{
+    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {{0}};
+    return !syscall(SYS_capget, &head, sets) &&
+           (sets[CAP_TO_INDEX(capability)].effective & CAP_TO_MASK(capability));
+}
+
 #define LOCK_HEADROOM (256u << 20)
-#define CAP_IPC_LOCK_BIT 14
 
 /*
  * Returns whether this process may lock unlimited memory, or at least enough for any case: under a
@@ -42,15 +50,8 @@ void posix_to_this_thread(struct sigevent *event)
  */
 bool posix_may_lock(void)
 {
-    char status[4096];
-    unsigned long long caps = 0;
     struct rlimit limit;
-    if (posix_read_file("/proc/self/status", status, sizeof status) > 0) {
-        const char *line = strstr(status, "CapEff:");
-        if (line)
-            caps = strtoull(line + 7, NULL, 16);
-    }
-    return (caps >> CAP_IPC_LOCK_BIT & 1) ||
+    return linux_has(CAP_IPC_LOCK) ||
            (getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur >= LOCK_HEADROOM);
 }
 

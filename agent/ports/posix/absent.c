@@ -75,13 +75,13 @@ DEFAULT const char *posix_hint(int error)
     return NULL;
 }
 
-/* Whatever lets programs read the counter of an ARM processor lets them read this register. */
 DEFAULT const char *posix_kill_hint(int signal)
 {
     (void)signal;
     return "";
 }
 
+/* Whatever lets programs read the counter of an ARM processor lets them read this register. */
 DEFAULT uint64_t posix_counter_hz(void)
 {
     uint64_t hz = 0;
