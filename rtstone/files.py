@@ -1,4 +1,4 @@
-"""Files that a person names: opened without waiting, and only if they are what they should be."""
+"""Files opened without waiting, and only if they are what they should be."""
 
 from __future__ import annotations
 
@@ -8,27 +8,39 @@ import os
 import stat
 from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 _DESCRIPTORS = Path("/proc/self/fd")
 
 
-def content(path: Path, largest: int | None = None) -> bytes:
-    """Return the content of a regular file, at most ``largest`` + 1 bytes of it.
+def opened(path: Path, *, streams: bool = False) -> IO[bytes]:
+    """Open a regular file for reading.
 
-    A pipe or device is read only if this process was given it: /dev/stdin, or what a shell makes of
-    <(command).  Any other may have no writer, and reading it no end.  Raises OSError.
+    ``streams``: also a pipe or device if this process was given it, as /dev/stdin, or what a shell
+    makes of <(command).  Any other may have no writer, and reading it no end.  Raises OSError; it
+    names the file unless ``streams``: whoever named it is told its path.
     """
-    status = path.stat()
-    if stat.S_ISDIR(status.st_mode):
+    what = "it" if streams else path.name
+    status = path.stat()  # first, as opening a device may already do something
+    if streams and stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    if not stat.S_ISREG(status.st_mode) and not is_given(status):
-        raise OSError(errno.EINVAL, f"it is {kind(status)}, not a regular file")
+    if not stat.S_ISREG(status.st_mode) and not (streams and is_given(status)):
+        raise OSError(errno.EINVAL, f"{what} is {kind(status)}, not a regular file")
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-    with os.fdopen(handle, "rb") as file:
-        opened = os.fstat(handle)
-        if not stat.S_ISREG(opened.st_mode) and not os.path.samestat(opened, status):
-            raise OSError(errno.EAGAIN, "it has just become another file")
-        os.set_blocking(handle, True)
+    now = os.fstat(handle)
+    if not stat.S_ISREG(now.st_mode) and not os.path.samestat(now, status):
+        os.close(handle)
+        raise OSError(errno.EAGAIN, f"{what} has just become {kind(now)}")
+    os.set_blocking(handle, True)
+    return os.fdopen(handle, "rb")
+
+
+def content(path: Path, largest: int | None = None) -> bytes:
+    """Return the content of a file that a person names, at most ``largest`` + 1 bytes of it.
+
+    Raises OSError.
+    """
+    with opened(path, streams=True) as file:
         return file.read(-1 if largest is None else largest + 1)
 
 

@@ -23,10 +23,10 @@ def folder(variable: str, usual: str) -> Path | None:
 
 def needed(variable: str, usual: str, what: str, name: str) -> Path:
     """Return the same; without a home, raise UsageError: ``name`` gives ``what`` a place."""
-    found = folder(variable, usual)
-    if found is None:
+    path = folder(variable, usual)
+    if path is None:
         raise UsageError(
             f"no place for {what}: this user has neither HOME nor an entry in passwd; "
             f"name one with {name}"
         )
-    return found
+    return path

@@ -16,8 +16,8 @@ from tests.conftest import Cli
 
 
 def bind(path: Path) -> None:
-    with socket.socket(socket.AF_UNIX) as one:
-        one.bind(str(path))
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
 
 
 @pytest.mark.parametrize(

@@ -18,9 +18,10 @@ from typing import NamedTuple
 from rtstone.campaign.engines import drop, new_home
 from rtstone.campaign.table import arrived
 from rtstone.errors import RtstoneError, StoreError, TargetError, UsageError
+from rtstone.files import opened
 from rtstone.store.arriving import FILES, is_whole, take_in
 from rtstone.store.index import arrivals
-from rtstone.store.places import LARGEST, PLAN, RUN, opened, runs
+from rtstone.store.places import LARGEST, PLAN, RUN, runs
 from rtstone.store.rundir import load
 from rtstone.targets.ssh_connection import Login, address
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import click
 from msgspec import structs
 
-from rtstone.cli.output import print_document
 from rtstone.cli.working import working
 from rtstone.documents.imported import tool
 from rtstone.documents.plan import Plan
@@ -42,15 +41,15 @@ def command(
 
     If any FILE cannot be read, no run is stored.
     """
-    for option, given in (("--json prints one document", json), ("--name calls one run so", name)):
-        if given and len(files) > 1:
-            raise UsageError(f"{option}, not {len(files)}; name one file")
+    if len(files) > 1 and (json or name is not None):
+        what = "--json prints one document" if json else "--name calls one run so"
+        raise UsageError(f"{what}, not {len(files)}; name one file")
     words = {option: line(text) for option, text in (("load", load), ("host", host)) if text}
     if name is not None:
         free_name(name)
     with working("reading"):
-        made = [imported(file, form, arguments()) for file in files]
-    for plan, run in [_told(plan, run, name, words) for plan, run in made]:
+        documents = [imported(file, form, arguments()) for file in files]
+    for plan, run in [_labelled(plan, run, name, words) for plan, run in documents]:
         try:
             RunDirectory(plan).finish(run)
         except UsageError as error:
@@ -58,12 +57,14 @@ def command(
                 raise
             click.echo(f"rtstone: not stored: {error}", err=True)  # the document is the answer
         if json:
+            from rtstone.cli.output import print_document
+
             print_document(run)
         else:
             _print(run)
 
 
-def _told(plan: Plan, run: Run, name: str | None, words: Mapping[str, str]) -> tuple[Plan, Run]:
+def _labelled(plan: Plan, run: Run, name: str | None, words: Mapping[str, str]) -> tuple[Plan, Run]:
     """Return them with what a person says of the file, where that does not say it itself."""
     loads = {LOAD: words["load"]} if "load" in words else {}
     host = {"machine.host": words["host"]} if "host" in words else {}

@@ -112,9 +112,10 @@ def convert(source: Source, kind: type[_T]) -> tuple[_T, list[str]]:
     if not isinstance(value, dict):
         source.refuse("no document of rt-tests")
     members = {key.rstrip(":"): member for key, member in value.items()}
-    tool = PurePath(f"{members.get('cmdline') or 'cyclictest'} ".split()[0]).name
+    command = members.get("cmdline")
+    tool = PurePath(command.partition(" ")[0]).name if isinstance(command, str) else ""
     if tool in _OTHER_TOOLS:
-        source.refuse(f"a file of {tool}, which rtstone does not read", do="see docs/import.md")
+        source.refuse(f"a file of {tool}, which rtstone does not read", do="see docs/formats.md")
     return json_text.convert(source, members, kind), notes if mended != text else []
 
 

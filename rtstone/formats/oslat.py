@@ -21,6 +21,7 @@ _BENCH = Bench(
     "A thread reads the clock without pause; each pass of the loop is a sample, in whole us, "
     "rounded up.",
 )  # fmt: skip
+LONGEST_S = 1e9  # of a measurement
 _PRIO = re.compile(r"(?:-f *|--rtprio[ =])(\d{1,2})\b")
 
 
@@ -55,13 +56,15 @@ def read(source: Source) -> Reading:
         results=[_result(source, file, str(number)) for number in range(file.num_threads)],
         benches=[_BENCH], conditions=file.sysinfo.conditions(),
         notes=notes,
-        duration_s=max(thread.duration for thread in file.thread.values()),
+        duration_s=max(thread.duration for thread in file.thread.values()),  # checked by _result
     )  # fmt: skip
 
 
 def _result(source: Source, file: _File, number: str) -> Result:
     thread, prio = file.thread[number], _PRIO.search(file.command)
     name = f"cpu {thread.cpu}"
+    if not 0 <= thread.duration < LONGEST_S:
+        source.refuse(f"{name}: duration {thread.duration}")
     counts = json_text.buckets(source, thread.histogram, name)
     n, over = sum(counts.values()), 0
     least = thread.min if n and thread.min >= min(counts) else None

@@ -45,7 +45,7 @@ def read(source: Source) -> Reading:
     file = _file(source)
     root = file.root
     tests = _tests(source, root)
-    results = [found for test in tests for found in _results(source, file, test)]
+    results = [core for test in tests for core in _results(source, file, test)]
     version = root.get("version")
     return Reading(
         tool=f"rteval {version}" if version else "rteval",
@@ -58,23 +58,23 @@ def read(source: Source) -> Reading:
 
 def _tests(source: Source, root: Element) -> list[_Test]:
     """Return the measurements; versions since 3.7 have a profile of loads for each."""
-    found: dict[str, Element] = {}
+    elements: dict[str, Element] = {}
     for profile in root.iterfind(".//Measurements/Profile"):
         load = _NO_LOAD if profile.get("loads") == "0" else _LOAD
         for test in profile.iterfind("cyclictest"):
-            if load in found:
+            if load in elements:
                 source.refuse(
                     "two measurements under the same load", do="measure them in runs of their own"
                 )
-            found[load] = test
+            elements[load] = test
     for place in (".//Measurements/cyclictest", ".//cyclictest"):
         alone = root.find(place)
-        if not found and alone is not None:
-            found[_LOAD] = alone
-    if not found:
+        if not elements and alone is not None:
+            elements[_LOAD] = alone
+    if not elements:
         source.refuse("no measurement of cyclictest")
-    duration_s = _duration(source, root) if len(found) == 1 else None
-    return [_Test(element, load, duration_s) for load, element in found.items()]
+    duration_s = _duration(source, root) if len(elements) == 1 else None
+    return [_Test(element, load, duration_s) for load, element in elements.items()]
 
 
 def _results(source: Source, file: _File, test: _Test) -> list[Result]:
@@ -85,10 +85,10 @@ def _results(source: Source, file: _File, test: _Test) -> list[Result]:
             "no histogram: rteval leaves it out if a latency lay beyond it",
             do="measure again with more buckets",
         )
-    known = cyclictest.options(test.element.get("command_line", ""))
-    found = cyclictest.lasting([_result(source, file, core, known, test) for core in cores])
-    _check_system(source, file, test.element, found)
-    return found
+    options = cyclictest.options(test.element.get("command_line", ""))
+    results = cyclictest.lasting([_result(source, file, core, options, test) for core in cores])
+    _check_system(source, file, test.element, results)
+    return results
 
 
 def _file(source: Source) -> _File:

@@ -90,13 +90,20 @@ def read(name: str) -> Source:
 
 
 def _bounded(name: str, data: bytes) -> Source:
-    source = Source(name, _plain(_unpacked(name, data)))
-    data = source.data
-    if len(data) > LARGEST:
-        source.refuse(f"more than {LARGEST >> 20} MiB", do="import a histogram in place of samples")
-    if not data.strip():
+    _check_size(name, data)
+    data = _unpacked(name, data)
+    _check_size(name, data)
+    source = Source(name, _plain(data))
+    if not source.data.strip():
         source.refuse("nothing in the file")
     return source
+
+
+def _check_size(name: str, data: bytes) -> None:
+    if len(data) > LARGEST:
+        Source(name, data).refuse(
+            f"more than {LARGEST >> 20} MiB", do="import a histogram in place of samples"
+        )
 
 
 def _plain(data: bytes) -> bytes:

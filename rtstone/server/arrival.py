@@ -143,18 +143,16 @@ def _hash(path: Path) -> str:
 class Arrival:
     """An upload that is not complete."""
 
-    def __init__(self, places: Places, project: str, number: str) -> None:
-        """``number``: its id.  Raises UsageError for what is none."""
-        if not ID.fullmatch(number):
-            raise UsageError("no such upload")
-        self.path = places.runs(project) / ARRIVING / number
+    def __init__(self, path: Path) -> None:
+        """``path``: its directory."""
+        self.path = path
 
     @classmethod
-    def at(cls, path: Path) -> Arrival:
-        """Return the upload in a directory."""
-        found = cls.__new__(cls)
-        found.path = path
-        return found
+    def of(cls, places: Places, project: str, number: str) -> Arrival:
+        """Return the upload with an id.  Raises UsageError for what is none."""
+        if not ID.fullmatch(number):
+            raise UsageError("no such upload")
+        return cls(places.runs(project) / ARRIVING / number)
 
     def begin(self, manifest: Manifest, token: str) -> None:
         """Begin it, or go on with it.  Raises StoreError, also if too many are open."""
@@ -339,19 +337,17 @@ def _make_room(folder: Path, token: str) -> None:
     Whoever has a token can begin uploads and leave them; they must keep nobody else out.  A client
     whose upload was ended begins it anew.  Raises StoreError if none is idle.
     """
-    there = sorted((path for path in folder.iterdir() if ID.fullmatch(path.name)), key=_latest)
-    own = [path for path in there if _is_of(path, token)]
-    enough = own[: max(len(own) - OF_TOKEN + 1, 0)]
-    ended = [path for path in enough if _swept(Arrival.at(path), time())]
-    left = len(there) - len(ended)
-    idle = (path for path in there if path not in ended)
-    while left >= OPEN:
-        path = next(idle, None)
-        if path is None or not _swept(Arrival.at(path), time() - IDLE_S):
+    uploads = sorted((path for path in folder.iterdir() if ID.fullmatch(path.name)), key=_latest)
+    own = [path for path in uploads if _is_of(path, token)]
+    for path in own[: max(len(own) - OF_TOKEN + 1, 0)]:
+        if not _swept(Arrival(path), time()):
+            raise StoreError(
+                f"{OF_TOKEN} uploads of this token go on; try again when some have ended"
+            )
+        uploads.remove(path)
+    for path in uploads[: max(len(uploads) - OPEN + 1, 0)]:
+        if not _swept(Arrival(path), time() - IDLE_S):
             raise StoreError(f"{OPEN} uploads are open; try again when some have ended")
-        left -= 1
-    if len(own) - len(ended) >= OF_TOKEN:
-        raise StoreError(f"{OF_TOKEN} uploads of this token go on; try again when some have ended")
 
 
 def _is_of(path: Path, token: str) -> bool:
@@ -376,7 +372,7 @@ def sweep(places: Places, project: str) -> int:
             if path.name.startswith(".gone-"):
                 shutil.rmtree(path, ignore_errors=True)
             elif ID.fullmatch(path.name) and path.lstat().st_mtime < limit:
-                gone += _swept(Arrival(places, project, path.name), limit)
+                gone += _swept(Arrival(path), limit)
     return gone
 
 

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sql
 
 from rtstone.errors import UsageError
+from rtstone.files import opened
 from rtstone.server.database import Database, pairs
 from rtstone.server.indexing import (
     Found,
@@ -41,7 +42,7 @@ from rtstone.server.schema import (
     tags,
     targets,
 )
-from rtstone.store.places import RUN, RUN_ID, opened
+from rtstone.store.places import RUN, RUN_ID
 from rtstone.store.rundir import uncollected
 
 _AT_ONCE = 100  # runs that are written in one transaction

@@ -63,7 +63,7 @@ def _begun(request: Request, project: str, manifest: Manifest) -> Response:
     if fault := manifest.too_large(state.settings.limits):
         raise HTTPException(413, f"too large: {fault}")
     _refuse_deleted(state.database, project, manifest.run_id)
-    arrival = Arrival(state.places, project, manifest.id(project))
+    arrival = Arrival.of(state.places, project, manifest.id(project))
     try:
         if is_stored(state.places, project, manifest):
             arrival.drop()  # of a server that was killed when it was stored
@@ -285,7 +285,7 @@ async def _required(request: Request, scope: access.Scope, project: str) -> None
 
 
 def _known(request: Request, project: str) -> tuple[Arrival, Manifest]:
-    arrival = Arrival(request.app.state.places, project, request.path_params["upload"])
+    arrival = Arrival.of(request.app.state.places, project, request.path_params["upload"])
     manifest = arrival.manifest()
     if manifest is None:
         raise HTTPException(404, "no such upload; begin it again")

@@ -7,12 +7,11 @@ import fcntl
 import os
 import re
 import shlex
-import stat
 from pathlib import Path
-from typing import IO
 
 import msgspec
 
+from rtstone.files import opened
 from rtstone.folders import needed
 from rtstone.printable import shown
 
@@ -68,15 +67,6 @@ def regular(path: Path, largest: int | None = None) -> bytes:
         if largest is not None and os.fstat(file.fileno()).st_size > largest:
             raise OSError(errno.EFBIG, f"{path.name} is larger than {largest} bytes")
         return file.read()
-
-
-def opened(path: Path) -> IO[bytes]:
-    """Open a file for reading.  Raises OSError also for files that may never end (pipes)."""
-    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
-        os.close(handle)
-        raise OSError(errno.EINVAL, f"{path.name} is not a regular file")
-    return os.fdopen(handle, "rb")
 
 
 def lock(handle: int) -> bool:

@@ -25,6 +25,7 @@ from rtstone.documents.consistency import check_sound
 from rtstone.documents.plan import Plan
 from rtstone.documents.run import SCHEMA, Result, Run
 from rtstone.errors import StoreError, UsageError
+from rtstone.files import opened
 from rtstone.printable import parsed
 from rtstone.store import atomic
 from rtstone.store.index import arrivals, forget
@@ -35,7 +36,6 @@ from rtstone.store.places import (
     RUN,
     UNREADABLE,
     lock,
-    opened,
     regular,
     runs,
 )

@@ -83,6 +83,6 @@ def unreadable(name: str) -> Finding:
 
 def carried_out(check: Check, seen: Seen) -> Line:
     """Return the line of a check, with advice where useful."""
-    found = check.probe(seen)
-    advice = "" if found.verdict in {"good", "seen"} else found.advice or check.advice
-    return Line(check.id, check.group, check.title, found.verdict, found.value, advice)
+    verdict, value, advice = check.probe(seen)
+    advice = "" if verdict in {"good", "seen"} else advice or check.advice
+    return Line(check.id, check.group, check.title, verdict, value, advice)

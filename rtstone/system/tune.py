@@ -355,10 +355,12 @@ def state(system: System | None = None) -> dict[str, str | None]:
 
 def partition(system: System) -> str | None:
     """Return the control group for agents made by `rtstone tune apply`, None if there is none."""
-    groups = [one.path for one in status(system).told if one.outcome == "holds"
-              and one.path.endswith((f"/{CPUSET}", f"/{AGENTS}"))]  # fmt: skip
-    valid = any(path.endswith(f"/{CPUSET}") for path in groups)
-    return max(groups, key=len) if valid else None  # an earlier version made only the one
+    holding = {step.path for step in status(system).told if step.outcome == "holds"}
+    for path in holding:
+        if path.endswith(f"/{CPUSET}"):
+            agents = f"{path.removesuffix(CPUSET)}{AGENTS}"
+            return agents if agents in holding else path  # an earlier version made only the one
+    return None
 
 
 @contextmanager

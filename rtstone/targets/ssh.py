@@ -244,8 +244,8 @@ class Machine(Target):
             limit_s=UPLOAD_S,
         )
         outcome = self._outcome(told)
-        if found := _READY.fullmatch(outcome):
-            return found["folder"], found["cleaner"]
+        if ready := _READY.fullmatch(outcome):
+            return ready["folder"], ready["cleaner"]
         why = outcome.removeprefix("failed ")
         raise TargetError(f"the agent cannot be run on {self._host}: {why}")
 
@@ -270,15 +270,15 @@ class Machine(Target):
 
     def others(self) -> list[str]:
         """Return the other agents on that machine, of any user."""
-        lines = self.script(_OTHERS).decode("ascii", "replace").splitlines()
-        host, found = self._host, [_OTHER.fullmatch(line) for line in lines]
-        if None in found:
-            odd = lines[found.index(None)]
-            raise TargetError(
-                f"odd answer of {host}, '{shown(odd[:80])}', to what agents run there"
-            )
-        agents = [one for one in found if one]
-        return [f"the agent of user {one[2]} on {host} (process {one[1]})" for one in agents]
+        host, agents = self._host, []
+        for line in self.script(_OTHERS).decode("ascii", "replace").splitlines():
+            agent = _OTHER.fullmatch(line)
+            if agent is None:
+                raise TargetError(
+                    f"odd answer of {host}, '{shown(line[:80])}', to what agents run there"
+                )
+            agents.append(f"the agent of user {agent[2]} on {host} (process {agent[1]})")
+        return agents
 
     @property
     def _rights(self) -> list[str]:

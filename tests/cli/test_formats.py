@@ -49,9 +49,9 @@ def test_one_document(cli: Cli) -> None:
 def test_what_a_person_knows_of_a_file(cli: Cli) -> None:
     words = ("--name", "bench-7", "--load", "stress-ng --cpu 4", "--host", "board7")
     assert cli("import", DATA / "cyclictest-2.4-H.txt", *words).status == 0
-    found = cli("show", "bench-7", "--json").document
-    assert {result["load"] for result in found["results"]} == {"stress-ng --cpu 4"}
-    assert found["conditions"]["machine.host"] == "board7"
+    document = cli("show", "bench-7", "--json").document
+    assert {result["load"] for result in document["results"]} == {"stress-ng --cpu 4"}
+    assert document["conditions"]["machine.host"] == "board7"
     taken = cli("import", DATA / "cyclictest-2.4-h.txt", "--name", "bench-7")
     assert taken.status == 2 and "name 'bench-7' is taken" in taken.says
     several = cli("import", DATA / "lmbench.txt", DATA / "rteval.xml", "--name", "x")
@@ -60,9 +60,9 @@ def test_what_a_person_knows_of_a_file(cli: Cli) -> None:
 
 def test_what_the_file_says_itself_stays(cli: Cli) -> None:
     words = ("--load", "other", "--host", "other", "--json")
-    found = cli("import", DATA / "rteval.xml", *words).document
-    assert {result["load"] for result in found["results"]} == {"rteval"}
-    assert found["conditions"]["machine.host"] != "other"
+    document = cli("import", DATA / "rteval.xml", *words).document
+    assert {result["load"] for result in document["results"]} == {"rteval"}
+    assert document["conditions"]["machine.host"] != "other"
 
 
 def test_imports_compare_with_their_like_alone(cli: Cli) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import codecs
+import contextlib
 import gzip
 import io
 import json
@@ -118,12 +119,12 @@ def test_json_files(path: Path) -> None:
 
 
 def test_passes_of_a_busy_loop() -> None:
-    (found,) = results("oslat-2.4.json")
-    assert (found.series, found.evidence["cpus"], found.flags) == (
+    (result,) = results("oslat-2.4.json")
+    assert (result.series, result.evidence["cpus"], result.flags) == (
         "cpu 0", [0], ["imported", "buckets", "beyond"]
     )  # fmt: skip
-    assert (found.n, found.overflow, found.min, found.max) == (62107469, 899, 1e3, 10827e3)
-    assert found.histogram[-1] == (31e3, 14)  # the last bucket holds all that is longer, too
+    assert (result.n, result.overflow, result.min, result.max) == (62107469, 899, 1e3, 10827e3)
+    assert result.histogram[-1] == (31e3, 14)  # the last bucket holds all that is longer, too
     (biased,) = results("oslat-2.4-bias.json")
     assert (biased.min, biased.overflow, biased.max) == (None, 640, 5171e3)
 
@@ -131,6 +132,21 @@ def test_passes_of_a_busy_loop() -> None:
 def test_a_document_of_another_tool_of_the_same_family() -> None:
     text = (DATA / "cyclictest-2.4-H.json").read_bytes().replace(b': "cyclictest', b': "pmqtest')
     assert refused(text).startswith("a file of pmqtest, which rtstone does not read, in the file")
+
+
+@pytest.mark.parametrize("command", ['" "', '""', "7", "[]", "null"])
+def test_a_command_line_that_is_none(command: str) -> None:
+    text = (DATA / "cyclictest-2.4-bare.json").read_text()
+    text = re.sub(r'"cmdline:?": *"[^"]*"', f'"cmdline": {command}', text)
+    with contextlib.suppress(UsageError):
+        run_of(text.encode(), "cyclictest-json")
+
+
+@pytest.mark.parametrize("duration", ["1e999", "-1", "1e300"])
+def test_a_duration_that_cannot_be(duration: str) -> None:
+    text = (DATA / "oslat-2.4.json").read_text()
+    text = re.sub(r'"duration": [\d.]+', f'"duration": {duration}', text)
+    assert refused(text.encode()).startswith("cpu 0: duration")
 
 
 BROKEN_AT = b"""\
@@ -193,9 +209,9 @@ def profiles(*loads: str) -> bytes:
 
 def test_each_profile_of_rteval_has_its_load() -> None:
     (alone, *_), cores = results("rteval.xml"), len(results("rteval.xml"))
-    found = run_of(profiles("0", "1")).results
-    assert [r.load for r in found] == ["none"] * cores + ["rteval"] * cores
-    assert held(found[:1]) == held(found[cores : cores + 1]) == held([alone])
+    both = run_of(profiles("0", "1")).results
+    assert [r.load for r in both] == ["none"] * cores + ["rteval"] * cores
+    assert held(both[:1]) == held(both[cores : cores + 1]) == held([alone])
     assert alone.load == "rteval"
     assert "two measurements under the same load" in refused(profiles("1", "1"))
 
@@ -223,9 +239,9 @@ def test_without_a_summary_the_rows_are_all_there_is() -> None:
 def test_an_osnoise_without_noise_is_the_best_result_there_is() -> None:
     text = b"# RTLA osnoise histogram\n# Time unit is microseconds (us)\n# Duration:   0 00:01:00\n"
     run = run_of(text + b"Index\nover:\ncount:\nmin:\navg:\nmax:\n")
-    (found,) = run.results
-    assert (found.bench, found.n, found.status) == ("osnoise", 0, "ok")
-    assert found.evidence["section_ns"] == 60 * 10**9
+    (result,) = run.results
+    assert (result.bench, result.n, result.status) == ("osnoise", 0, "ok")
+    assert result.evidence["section_ns"] == 60 * 10**9
 
 
 def test_the_analysis_of_rtla_is_whole() -> None:

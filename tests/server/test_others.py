@@ -25,7 +25,7 @@ def test_the_database_is_closed_to_others(tmp_path: Path, before: int | None) ->
     try:
         database = Database(None, tmp_path)
         with database.writing():
-            modes = {stat.S_IMODE(one.stat().st_mode) for one in tmp_path.iterdir()}
+            modes = {stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()}
         database.close()
     finally:
         os.umask(umask)
@@ -57,6 +57,6 @@ def test_what_a_server_makes_is_its_users_alone(tmp_path: Path) -> None:
         time.sleep(0.5)
         process.terminate()
         process.wait(60)
-    modes = {stat.S_IMODE(one.stat().st_mode) & 0o077 for one in (tmp_path / "store").rglob("*")}
+    modes = {stat.S_IMODE(path.stat().st_mode) & 0o077 for path in (tmp_path / "store").rglob("*")}
     assert modes == {0}
     assert stat.S_IMODE((tmp_path / "store").stat().st_mode) == 0o700

@@ -132,16 +132,16 @@ def test_uploads_that_were_left_keep_nobody_out(
     monkeypatch.setattr(arrival, "OF_TOKEN", 3)
     monkeypatch.setattr(arrival, "OPEN", 5)
     folder = served.places.runs(MAIN) / ARRIVING
-    one, other = Sender(served), Sender(served)
-    assert [begun(one, packed, f"a-{n}") for n in range(9)] == [201] * 9
+    first, second = Sender(served), Sender(served)
+    assert [begun(first, packed, f"a-{n}") for n in range(9)] == [201] * 9
     assert len(list(folder.iterdir())) == 3  # the idlest of its own gave way
-    assert [begun(other, packed, f"b-{n}") for n in range(2)] == [201] * 2
+    assert [begun(second, packed, f"b-{n}") for n in range(2)] == [201] * 2
     assert len(list(folder.iterdir())) == 5
-    assert begun(other, packed, "b-2") == 507  # those of another have not been idle for long
+    assert begun(second, packed, "b-2") == 507  # those of another have not been idle for long
     monkeypatch.setattr(arrival, "IDLE_S", 0)
-    assert begun(other, packed, "b-2") == 201
+    assert begun(second, packed, "b-2") == 201
     assert len(list(folder.iterdir())) == 5
-    assert one.all(packed).status_code == 201
+    assert first.all(packed).status_code == 201
 
 
 def test_an_upload_that_is_cut_goes_on_where_it_ended(served: Served, packed: Packed) -> None:

@@ -48,11 +48,11 @@ def _pour(data: bytes, place: str, status: os.stat_result) -> None:
 
     A pipe of another user could keep it waiting, and so could one that nobody reads.
     """
-    given = is_given(status)
-    if stat.S_ISFIFO(status.st_mode) and not given and status.st_uid != os.geteuid():
+    own = is_given(status)
+    if stat.S_ISFIFO(status.st_mode) and not own and status.st_uid != os.geteuid():
         raise PermissionError(errno.EPERM, f"it is a pipe of another user (uid {status.st_uid})")
     end = time.monotonic() + READER_S
-    flags = os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC | (0 if given else os.O_NONBLOCK)
+    flags = os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC | (0 if own else os.O_NONBLOCK)
     handle = -1
     while handle < 0:
         try:
