@@ -29,9 +29,9 @@ from rtstone.store.rundir import RunDirectory
 )
 @click.option("--name", metavar="NAME", help="Call the run so, as `rtstone run --name` does.")
 @click.option(
-    "--load", metavar="LOAD", help="What loaded the system meanwhile, where the file does not say."
+    "--load", metavar="NAME", help="What loaded the system meanwhile, where the file does not say."
 )
-@click.option("--host", metavar="HOST", help="The machine, where the file does not say.")
+@click.option("--host", metavar="NAME", help="The machine, where the file does not say.")
 @click.option("--json", is_flag=True, help="Print only the run document, as JSON.")
 def command(
     *, files: tuple[str, ...], form: str | None, name: str | None, load: str | None,
