@@ -17,6 +17,7 @@ from typing import Protocol, TypeVar
 import msgspec
 
 from rtstone.documents.run import Result, Value
+from rtstone.errors import UsageError
 from rtstone.formats import cyclictest, json_text
 from rtstone.formats.reading import NS, US, Reading, Series, result
 from rtstone.formats.source import Source
@@ -28,11 +29,16 @@ _BEFORE = re.compile(r'"cmdline:?": "')
 _AFTER = re.compile(r'",\s*"rt_test_version')
 
 
-# Of rt-tests as well, with documents of other forms.
-_OTHER_TOOLS = frozenset(
-    {"cyclicdeadline", "pmqtest", "ptsematest", "queuelat", "rt-migrate-test",
-     "signaltest", "sigwaittest", "svsematest"}
-)  # fmt: skip
+_NO_MEAN = re.compile(r'(?<="avg": )-?nan\b')  # what C prints for a mean of no samples
+
+FORM = "cyclictest-json"
+# The tools of rt-tests with documents of their own forms, and the reader of each, if there is one.
+_READER_OF = {
+    "cyclictest": FORM, "oslat": "oslat", "cyclicdeadline": "rt-tests-json",
+    "pmqtest": "rt-tests-json", "ptsematest": "rt-tests-json", "signaltest": "rt-tests-json",
+    "sigwaittest": "rt-tests-json", "svsematest": "rt-tests-json",
+    "pi_stress": None, "queuelat": None, "rt-migrate-test": None, "ssdd": None,
+}  # fmt: skip
 
 _T = TypeVar("_T")
 
@@ -53,7 +59,7 @@ class _Thread(msgspec.Struct):
     cycles: int
     min: int
     max: int
-    avg: float
+    avg: float | None
     cpu: int | None = None
     node: int | None = None
 
@@ -84,7 +90,7 @@ class _File(msgspec.Struct):
 
 def read(source: Source) -> Reading:
     """Return the histograms of the threads.  Raises UsageError."""
-    file, notes = convert(source, _File)
+    file, notes = convert(source, _File, FORM)
     check(source, file)
     if file.resolution_in_ns not in (0, 1):
         source.refuse(f"resolution_in_ns {file.resolution_in_ns} is neither 0 nor 1")
@@ -99,13 +105,16 @@ def read(source: Source) -> Reading:
         ),
         benches=[cyclictest.BENCH],
         conditions=file.sysinfo.conditions(),
-        duration_s=_span(file.start_time, file.end_time),
+        duration_s=span(file.start_time, file.end_time),
     )  # fmt: skip
 
 
-def convert(source: Source, kind: type[_T]) -> tuple[_T, list[str]]:
-    """Return the document of a tool of rt-tests as that type, and notes.  Raises UsageError."""
-    text = "\n".join(line for _, line in source.lines())
+def convert(source: Source, kind: type[_T], form: str) -> tuple[_T, list[str]]:
+    """Return the document of a tool of rt-tests as that type, and notes.
+
+    Raises UsageError, also for the document of a tool that reader ``form`` does not read.
+    """
+    text = _NO_MEAN.sub("null", "\n".join(line for _, line in source.lines()))
     mended = _escaped(text)
     notes = ["the command line in the file was not valid JSON; it was escaped"]
     value = json_text.parse(source, mended)
@@ -113,10 +122,23 @@ def convert(source: Source, kind: type[_T]) -> tuple[_T, list[str]]:
         source.refuse("no document of rt-tests")
     members = {key.rstrip(":"): member for key, member in value.items()}
     command = members.get("cmdline")
-    tool = PurePath(command.partition(" ")[0]).name if isinstance(command, str) else ""
-    if tool in _OTHER_TOOLS:
-        source.refuse(f"a file of {tool}, which rtstone does not read", do="see docs/formats.md")
-    return json_text.convert(source, members, kind), notes if mended != text else []
+    name = tool(command) if isinstance(command, str) else ""
+    of = _READER_OF.get(name, form)
+    if of is None:
+        source.refuse(f"a file of {name}, which rtstone does not read", do="see docs/formats.md")
+    if of != form:
+        source.refuse(f"a file of {name}", do=f"import it with --format {of}")
+    try:
+        return json_text.convert(source, members, kind), notes if mended != text else []
+    except UsageError as error:
+        if not name or name in _READER_OF:
+            raise
+        raise UsageError(f"perhaps of {name}, which rtstone does not read: {error}") from None
+
+
+def tool(command: str) -> str:
+    """Return the name of the tool in a command line."""
+    return PurePath(command.partition(" ")[0]).name
 
 
 def _escaped(text: str) -> str:
@@ -155,6 +177,8 @@ def _result(source: Source, file: _File, number: int, known: cyclictest.Options 
         source.refuse(f"{name}: {thread.cycles} cycles, but {within} samples in the histogram")
     kept = bool(counts) or (known is not None and known.histogram)
     some = thread.cycles > 0
+    if some and thread.avg is None:
+        source.refuse(f"{name}: {thread.cycles} cycles without a mean")
     evidence: dict[str, Value] = {} if known is None else known.evidence()
     if thread.cpu is not None and thread.cpu >= 0:
         evidence["cpus"] = [thread.cpu]
@@ -178,7 +202,7 @@ def iso_time(text: str | None) -> str | None:
     return text if found is None else found.isoformat(timespec="seconds")
 
 
-def _span(start: str | None, end: str | None) -> float | None:
+def span(start: str | None, end: str | None) -> float | None:
     """Return the time in s between two times in the tool's form, None if unknown."""
     first, last = _parsed(start), _parsed(end)
     if first is None or last is None or (first.tzinfo is None) != (last.tzinfo is None):

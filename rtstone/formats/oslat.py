@@ -47,7 +47,7 @@ class _File(msgspec.Struct):
 
 def read(source: Source) -> Reading:
     """Return the distributions of the CPUs.  Raises UsageError."""
-    file, notes = cyclictest_json.convert(source, _File)
+    file, notes = cyclictest_json.convert(source, _File, "oslat")
     cyclictest_json.check(source, file)
     notes += [f"oslat ended with status {file.return_code}"] if file.return_code else []
     return Reading(

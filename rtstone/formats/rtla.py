@@ -19,12 +19,15 @@ _TITLE = re.compile(r"# RTLA (timerlat|osnoise) histogram")
 _UNIT = re.compile(r"# Time unit is \w+ \((ns|us)\)")
 _DURATION = re.compile(r"# Duration: +([0-9]{1,6}) +([0-9]{1,2}):([0-9]{2}):([0-9]{2})")
 _COLUMN = re.compile(r"(IRQ|Thr|Usr|CPU)-([0-9]{3,6})")
-_MISSED = "events missed"
+MISSED = "events missed"
 _SUMMARY = ("over", "count", "min", "avg", "max")
 _ALL = "ALL:"
-_MOST = 400  # other lines, rtla's analysis of what stopped it among them
+_UNSET = str((1 << 64) - 1)  # the minimum of none, as older versions print it
+# What newer versions print for osnoise without a sample within the histogram, whatever the columns.
+_NONE_WITHIN = ["over: 0", "count: 0", "min: 0", "avg: 0", "max: 0"]
+MOST = 400  # other lines, rtla's analysis of what stopped it among them
 
-_KINDS = {
+KINDS = {
     "IRQ": Bench(
         "timerlat.irq", "Timer interrupt latency as rtla timerlat measures it", "rtla timerlat",
         "From the time that a timer was set for to its interrupt handler.",
@@ -73,6 +76,7 @@ class _Text:
         self.rows: list[tuple[int, int, list[int]]] = []  # line, value, counts
         while (row := self._peek())[1][:1].isdigit():
             self._row(*row)
+        self._none_within()
         self.summary = {"over": self._summary("over", len(self.columns))}
         self.summed = self._at < len(self.lines) and self.lines[self._at][1].startswith("count:")
         if self.summed:
@@ -114,11 +118,25 @@ class _Text:
         self.rows.append((number, value, counts))
         self._at += 1
 
+    def _none_within(self) -> None:
+        """Bring zeros that stand for no sample into the form of a summary without columns."""
+        number = self._peek()[0]
+        ours = self.lines[self._at : self._at + len(_NONE_WITHIN)]
+        if self.tool != "osnoise" or self.rows or [line for _, line in ours] != _NONE_WITHIN:
+            return
+        if self.columns:  # of CPUs with samples
+            what = "samples only beyond the histogram, which rtla does not count"
+            self.source.refuse(what, number, "measure with more or wider buckets: -E, -b")
+        self.lines[self._at : self._at + len(ours)] = [
+            (line, text.partition(" ")[0]) for line, text in ours
+        ]
+
     def _summary(self, name: str, width: int) -> tuple[int, list[float | None]]:
         """Parse a line of the summary; CPUs without samples have a dash."""
         number, line = self._peek()
-        head, *words = line.split()
-        if head != f"{name}:":
+        head, colon, rest = line.partition(":")  # the first number may follow without a blank
+        words = rest.split()
+        if head != name or not colon:
             self.source.refuse(f"'{line[:20]}' in place of '{name}:'", number)
         if len(words) != width:
             self.source.refuse(f"{len(words)} numbers for {width} columns", number)
@@ -126,7 +144,7 @@ class _Text:
         return number, [self._value(word, name, number) for word in words]
 
     def _value(self, word: str, name: str, number: int) -> float | None:
-        if word == "-" and name in {"min", "avg", "max"}:
+        if (word == "-" and name in {"min", "avg", "max"}) or (word == _UNSET and name == "min"):
             return None
         whole, point, part = word.partition(".")
         if name != "avg" or not point:
@@ -171,7 +189,7 @@ def read(source: Source) -> Reading:
     order = sorted(
         range(len(text.columns)), key=lambda i: (list(kinds).index(text.columns[i].kind), i)
     )
-    lost = any(_MISSED in line for line in text.rest)
+    lost = any(MISSED in line for line in text.rest)
     results = [_result(source, text, place, lost) for place in order]
     if not results:
         results, kinds = [_nothing(source, text)], {_OF_TOOL[text.tool]: None}
@@ -180,8 +198,8 @@ def read(source: Source) -> Reading:
         "are not told"
     ]  # fmt: skip
     return Reading(
-        tool=f"rtla {text.tool}", results=results, benches=[_KINDS[kind] for kind in kinds],
-        notes=[*notes, *text.rest[:_MOST]], duration_s=text.duration_s,
+        tool=f"rtla {text.tool}", results=results, benches=[KINDS[kind] for kind in kinds],
+        notes=[*notes, *text.rest[:MOST]], duration_s=text.duration_s,
     )  # fmt: skip
 
 
@@ -190,7 +208,7 @@ def _nothing(source: Source, text: _Text) -> Result:
     kind = _OF_TOOL[text.tool]
     evidence: dict[str, Value] = {"section_ns": text.duration_s * 10**9 or None}
     series = Series(name="", n=0, counts={}, line=text.lines[-1][0])
-    return result(source, _KINDS[kind].id, series, evidence=evidence, gaps=kind == "CPU")
+    return result(source, KINDS[kind].id, series, evidence=evidence, gaps=kind == "CPU")
 
 
 def _result(source: Source, text: _Text, place: int, lost: bool) -> Result:
@@ -203,6 +221,9 @@ def _result(source: Source, text: _Text, place: int, lost: bool) -> Result:
 
     n = int(of("count") or 0) if text.summed else sum(counts.values()) + over
     low, high = of("min"), of("max")
+    if n and text.summed and None in (low, high):
+        source.refuse(f"cpu {cpu}: {n} samples without minimum or maximum",
+                      text.summary["count"][0])  # fmt: skip
     noise = kind == "CPU"
     series = Series(
         name=f"cpu {cpu}", n=n, overflow=over, counts=counts, unit_ns=text.unit_ns,
@@ -216,4 +237,4 @@ def _result(source: Source, text: _Text, place: int, lost: bool) -> Result:
     if text.duration_s:
         evidence["section_ns"] = text.duration_s * 10**9
     flags = ([] if noise else ["omission"]) + (["samples_lost"] if lost else [])
-    return result(source, _KINDS[kind].id, series, flags=flags, evidence=evidence, gaps=noise)
+    return result(source, KINDS[kind].id, series, flags=flags, evidence=evidence, gaps=noise)

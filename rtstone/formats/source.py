@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Never
 
 from rtstone.errors import UsageError
 from rtstone.files import content
+from rtstone.formats import pasted
 
 LARGEST = 256 << 20  # bytes; nine million raw samples
 LONGEST = 64 << 20  # bytes of text, as every number in it becomes an object
@@ -34,10 +35,16 @@ _WHOLE = "import the file whole, as the tool wrote it"
 
 
 class Source(NamedTuple):
-    """The content of a file, and its name in errors."""
+    """The content of a file, and its name in errors.
+
+    ``command``: the command line at the prompt that stood before the text, None without one.
+    ``before``: how many lines were taken off before the text.
+    """
 
     name: str
     data: bytes
+    command: str | None = None
+    before: int = 0
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """Yield (number from 1, text) of each line.  Refuses a file that is no text or too long."""
@@ -73,7 +80,7 @@ class Source(NamedTuple):
 
     def refuse(self, what: str, line: int | None = None, do: str = _WHOLE) -> Never:
         """Raise UsageError: what is wrong, where, what to do."""
-        place = self.name if line is None else f"{self.name} line {line}"
+        place = self.name if line is None else f"{self.name} line {line + self.before}"
         raise UsageError(f"{what}, in {place}; {do}")
 
 
@@ -93,7 +100,7 @@ def _bounded(name: str, data: bytes) -> Source:
     _check_size(name, data)
     data = _unpacked(name, data)
     _check_size(name, data)
-    source = Source(name, _plain(data))
+    source = _plain(name, data)
     if not source.data.strip():
         source.refuse("nothing in the file")
     return source
@@ -106,13 +113,16 @@ def _check_size(name: str, data: bytes) -> None:
         )
 
 
-def _plain(data: bytes) -> bytes:
-    """Return a text in UTF-8, without the mark of its encoding and ^C; other data unchanged."""
+def _plain(name: str, data: bytes) -> Source:
+    """Return a text in UTF-8, without what it got on its way; other data unchanged."""
     if data[:2] in _UTF16:
         with suppress(UnicodeDecodeError):
             data = data.decode("utf-16").encode()
     data = data.removeprefix(codecs.BOM_UTF8)
-    return data if b"\0" in data else _INTERRUPT.sub(b"", data)
+    if b"\0" in data or len(data) > LONGEST:
+        return Source(name, data)
+    text = pasted.plain(data)
+    return Source(name, _INTERRUPT.sub(b"", text.data), text.command, text.before)
 
 
 def _unpacked(name: str, data: bytes) -> bytes:

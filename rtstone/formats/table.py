@@ -76,6 +76,14 @@ READERS: Mapping[str, Reader] = {
         "rtla timerlat hist, rtla osnoise hist",
         _mark(rb"^# RTLA (timerlat|osnoise) histogram"), "rtla",
     ),
+    "rtla-top": Reader(
+        "rtla timerlat top, its last screen",
+        _mark(rb"\| +IRQ Timer Latency \((ns|us)\)|^rtla timer?lat hit stop tracing"), "rtla_top",
+    ),
+    "rtla-osnoise-top": Reader(
+        "rtla osnoise top and rtla hwnoise, their last screen",
+        _mark(rb"^duration: .*\| time is in us"), "rtla_osnoise_top",
+    ),
     "cyclictest": Reader(
         "cyclictest -h and -H, its text", _mark(rb"^# Histogram\s*$"), "cyclictest_text"
     ),
@@ -88,8 +96,29 @@ READERS: Mapping[str, Reader] = {
         _mark(rb"^T: *\d+ \( *\d+\) P: *\d+ I:"), "cyclictest_lines", "read_statistics",
     ),
     "oslat": Reader("oslat --json", _mark(rb'"cmdline:?": "(\S*/)?oslat[ "]'), "oslat"),
+    "rt-tests-json": Reader(
+        "pmqtest, ptsematest, svsematest, sigwaittest, signaltest, cyclicdeadline --json",
+        _mark(
+            rb'"cmdline:?": "(\S*/)?'
+            rb'(pmqtest|ptsematest|svsematest|sigwaittest|signaltest|cyclicdeadline)[ "]'
+        ),
+        "rt_tests_json",
+    ),
+    "rt-tests": Reader(
+        "pmqtest, ptsematest, svsematest, sigwaittest, signaltest, cyclicdeadline, their text",
+        _mark(
+            rb"^(\x1b\[\d*[A-Z])*"
+            rb"(#\d+: ID\d+, P\d+, CPU|T: *\d+ \( *\d+\) (P: *\d+ C|I:\d+ C):)"
+        ),
+        "rt_tests_text",
+    ),
     "cyclictest-json": Reader(
         "cyclictest --json", _mark(rb'"rt_test_version:?"'), "cyclictest_json"
+    ),
+    "hwlatdetect": Reader(
+        "hwlatdetect, its report and its --report file",
+        _mark(rb"^(hwlatdetect: +test duration|ts: \d+\.\d+, inner:\d+, outer:\d+\s*$)"),
+        "hwlatdetect",
     ),
     "jitterdebugger": Reader(
         "jitterdebugger's results.json", _mark(rb'"version"\s*:\s*\d+,\s*"(sysinfo|cpu)"'),
@@ -105,6 +134,25 @@ READERS: Mapping[str, Reader] = {
     "lmbench": Reader(
         "lmbench's lat_syscall and lat_ctx",
         _mark(rb'^(Simple [\w /]+: [\d.]+ microseconds|"size=\d+k ovr=)'), "lmbench",
+    ),
+    "zephyr-latency": Reader(
+        "Zephyr's latency_measure, its output", _mark(rb": *\d+ cycles *, *\d+ ns"),
+        "zephyr_latency",
+    ),
+    "zephyr-recording": Reader(
+        "Zephyr's latency_measure, twister's recording.csv",
+        re.compile(rb'\A(?=.*\bmetric\b)(?=.*\bcycles\b)(?=.*\bnanoseconds\b)["\w,]+\s*\n'),
+        "zephyr_latency", "read_recording",
+    ),
+    "latmus": Reader("latmus -g of EVL", _mark(rb"^# sampling period: \d+ micro"), "latmus"),
+    "xenomai-latency": Reader(
+        "Xenomai's latency and EVL's latmus, their text", _mark(rb"^RT[TDS]\|"), "xenomai_latency"
+    ),
+    "zyclictest": Reader(
+        "Zephyr's zyclictest", _mark(rb"Max-Latency:\s+\d+\s+\d+ us"), "zyclictest"
+    ),
+    "thread-metric": Reader(
+        "Thread-Metric", _mark(rb"\*{4} Thread-Metric [^*\n]{1,99}\*{4} Relative"), "thread_metric"
     ),
     # The high bytes of thread, seconds and nanoseconds are zero.
     "jitterdebugger-raw": Reader(
