@@ -1,6 +1,8 @@
 # What a person types.  Each of run, test, bench and lint sets up all it needs.
 
-PYTHON ?= python3.11
+ifndef PYTHON
+PYTHON := $(shell packaging/python || echo python3)
+endif
 VENV := .venv
 BIN := $(VENV)/bin
 AGENTS := rtstone/_agent
@@ -20,9 +22,10 @@ BUILD = +$(if $(findstring jobserver,$(MAKEFLAGS)),env -u CMAKE_BUILD_PARALLEL_L
 # Tests start rtstone hundreds of times: it is compiled once, whatever the caller's shell says.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: run step-packages step-programs agent-only test lab-kernel bench lint lint-host \
+.PHONY: run agent-only test lab-kernel bench lint lint-host \
 	lint-agent lint-engine lint-all format docs wheel dist deb deb-check man agent agents freertos \
-	freertos-memory engine sanitized charts check-tools check-agents check-cross check-deb clean lock
+	freertos-memory engine sanitized charts check-tools check-charts check-agents \
+	check-cross check-deb agents-archive sbom clean lock
 .DEFAULT_GOAL := help
 
 .PHONY: help
@@ -30,7 +33,8 @@ help:
 	@echo "make run     measure this machine with suite quick, and show the result"
 	@echo "make test    run all tests"
 	@echo "make wheel   build a wheel and a source distribution into dist (docs/install.md)"
-	@echo "make deb     build a package of Debian 12 into dist (docs/install.md); deb-check tries it"
+	@echo "make deb     build a package of Debian 12 (SUITE=trixie: 13) into dist; deb-check tries it"
+	@echo "make agents-archive  pack the static agents alone; make sbom: what is in all of these"
 	@echo "make man     write the manual pages into build/man"
 	@echo "make agents  build the static agents for other machines (needs cross compilers)"
 	@echo "make freertos  build the images of the emulated boards (needs a cross compiler)"
@@ -38,39 +42,35 @@ help:
 	@echo "make docs    write the pages of the benches from their tables"
 	@echo "make lint    check style, types and warnings"
 
-# Only what it runs, side by side, a line and its seconds each; what they print is shown if one fails.
+STEP := @packaging/step
+
+# Only what it runs, side by side.
 run:
-	@$(MAKE) --silent --jobs 4 step-packages step-programs
+	@packaging/packages install build charts
+	$(STEP) "rtstone is set up" build/run.log $(MAKE) --jobs 4 $(VENV)/run.stamp agent-only charts
 	@$(BIN)/rtstone run quick
 	@$(BIN)/rtstone report last -o report.html
-
-step-packages: WHAT := the Python packages are installed
-step-packages: NEEDS = $(VENV)/run.stamp
-step-programs: WHAT := the agent and the charts are built
-step-programs: NEEDS = agent-only charts
-
-step-packages step-programs: | check-tools
-	@mkdir -p build && begin=$$(date +%s) && \
-	if ! $(MAKE) $(NEEDS) >build/$@.log 2>&1; then cat build/$@.log >&2; exit 1; fi; \
-	echo "$(WHAT), after $$(($$(date +%s) - begin)) s"
 
 # LAB=needed: no test is run where none could boot an emulated board, emulate another processor, or
 # acquire a place of labgrid.
 LAB ?= wanted
 
-test: build/collected agent engine charts sanitized
-	@if ! $(MAKE) --silent agents; then \
-	    [ "$(LAB)" != needed ] || exit 1; \
-	    echo "make: tests of other machines' agents are skipped, for the reason above" >&2; fi
-	@if ! $(MAKE) --silent $(LABGRID)/stamp; then \
-	    [ "$(LAB)" != needed ] || exit 1; \
-	    echo "make: tests of places of labgrid are skipped, for the reason above" >&2; fi
-	@if ! $(MAKE) --silent $(OTAVA)/stamp; then \
-	    [ "$(LAB)" != needed ] || exit 1; \
-	    echo "make: the test against Apache Otava is skipped, for the reason above" >&2; fi
-	@if ! { $(BIN)/rtstone lab build && $(MAKE) --no-print-directory lab-kernel; }; then \
-	    [ "$(LAB)" != needed ] || exit 1; \
-	    echo "make: tests that boot an emulated board are skipped, for the reason above" >&2; fi
+define OPTIONAL
+@packaging/step "what tests of $(2) need is built" build/test-$(notdir $(1:/stamp=)).log \
+    $(MAKE) $(1) || { [ "$(LAB)" != needed ] && \
+    echo "make: tests of $(2) are skipped, for the reason above"; }
+endef
+
+test:
+	@packaging/packages install build charts agents boards test || { \
+	    [ "$(LAB)" != needed ] && packaging/packages check build charts; } || exit 1
+	$(STEP) "what tests need is built" build/test.log \
+	    $(MAKE) agent engine charts sanitized build/collected
+	$(call OPTIONAL,agents,other machines' agents)
+	$(call OPTIONAL,$(LABGRID)/stamp,places of labgrid)
+	$(call OPTIONAL,$(OTAVA)/stamp,Apache Otava)
+	$(call OPTIONAL,freertos,emulated boards)
+	$(call OPTIONAL,lab-kernel,guests with Linux)
 	$(BIN)/pytest $(PARALLEL) --durations=10 $(TEST_ARGS)
 
 # Imports all tests once, which compiles all modules; else each worker would, in a fresh clone.
@@ -104,6 +104,7 @@ lint-host: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/reuse lint --lines
 
 lint-agent: $(VENV)/dev.stamp agent
 	git ls-files 'agent/*.[ch]' 'rtstone/*.[ch]' | xargs $(BIN)/clang-format --dry-run -Werror
@@ -148,19 +149,30 @@ wheel: $(VENV)/dev.stamp charts $(if $(filter ON,$(AGENTS_IN_WHEEL)),agents)
 dist: freertos
 	$(MAKE) wheel LAB_IN_WHEEL=ON
 
-# A package of Debian 12 (docs/security.md): the wheel, and what it needs as the lock file pins it.
-# deb-check installs it in a clean system of its own, as root.
+# A package of Debian (docs/security.md): the wheel, and what it needs as the lock file pins it, for
+# the Python of the suite.  deb-check installs it in a clean system of its own, as root.
+SUITE ?= bookworm
+
 deb: check-deb $(VENV)/dev.stamp
 	rm -rf build/deb/dist
 	$(MAKE) wheel DIST=build/deb/dist
-	$(BIN)/python packaging/deb.py build/deb/dist/*.whl build/deb
+	$(BIN)/python packaging/deb.py build/deb/dist/*.whl build/deb $(SUITE)
 	mkdir -p $(DIST) && cp build/deb/rtstone_*.deb $(DIST)
 
 DEB_ROOT ?=
 
 deb-check: DEB_NEEDS = debootstrap
 deb-check: deb
-	packaging/deb-check build/deb/rtstone_*.deb $(DEB_ROOT)
+	packaging/deb-check build/deb/rtstone_*.deb $(SUITE) $(DEB_ROOT)
+
+# The static agents alone, for machines that get them by other ways than rtstone's (docs/agent.md).
+agents-archive: agents $(VENV)/dev.stamp
+	mkdir -p $(DIST)
+	$(BIN)/python packaging/agents.py $(DIST)
+
+# What each wheel, package and archive in dist holds, in CycloneDX (docs/install.md).
+sbom: $(VENV)/dev.stamp
+	$(BIN)/python packaging/sbom.py $(DIST)
 
 man: $(VENV)/run.stamp
 	$(BIN)/python -m rtstone.cli.manpages build/man
@@ -266,25 +278,6 @@ freertos-kernel: | check-cross
 freertos-memory: freertos $(VENV)/dev.stamp
 	$(BIN)/python -m tests.bench.memory
 
-check-cross:
-	@missing=; \
-	command -v cmake >/dev/null || missing="$$missing cmake"; \
-	command -v aarch64-linux-gnu-gcc >/dev/null || missing="$$missing gcc-aarch64-linux-gnu"; \
-	[ -e /usr/lib/picolibc/aarch64-linux-gnu/lib/libc.a ] \
-	    || missing="$$missing picolibc-aarch64-linux-gnu"; \
-	command -v arm-none-eabi-gcc >/dev/null || missing="$$missing gcc-arm-none-eabi"; \
-	[ -e /usr/lib/picolibc/arm-none-eabi/lib/libc.a ] \
-	    || missing="$$missing picolibc-arm-none-eabi"; \
-	command -v riscv64-unknown-elf-gcc >/dev/null \
-	    || missing="$$missing gcc-riscv64-unknown-elf"; \
-	[ -e /usr/lib/picolibc/riscv64-unknown-elf/lib/libc.a ] \
-	    || missing="$$missing picolibc-riscv64-unknown-elf"; \
-	if [ -n "$$missing" ]; then \
-	    echo "make: not installed:$$missing" >&2; \
-	    echo "make: install it with: apt-get install$$missing" >&2; \
-	    exit 1; \
-	fi
-
 sanitized: build/sanitized/Makefile build/sanitized/engine.so
 	$(BUILD) build/sanitized
 
@@ -314,7 +307,7 @@ build/sanitized/engine.so: $(ENGINE_SOURCE) $(ENGINE_HEADER) Makefile | check-to
 
 charts: $(CHARTS)
 
-$(CHARTS): package-lock.json $(wildcard rtstone/report/charts/*) | check-tools
+$(CHARTS): package-lock.json $(wildcard rtstone/report/charts/*) | check-charts
 	npm ci --no-audit --no-fund --loglevel=error
 	npm run --silent build
 
@@ -344,18 +337,13 @@ $(LABGRID)/stamp $(OTAVA)/stamp: build/%/stamp: requirements/%.lock | check-tool
 # ---- what has to be there -------------------------------------------------------------------
 
 check-tools:
-	@missing=; \
-	command -v gcc >/dev/null || missing="$$missing gcc"; \
-	command -v cmake >/dev/null || missing="$$missing cmake"; \
-	command -v node >/dev/null || missing="$$missing nodejs"; \
-	command -v npm >/dev/null || missing="$$missing npm"; \
-	command -v $(PYTHON) >/dev/null || missing="$$missing python3"; \
-	$(PYTHON) -c 'import ensurepip' 2>/dev/null || missing="$$missing python3-venv"; \
-	if [ -n "$$missing" ]; then \
-	    echo "make: not installed:$$missing" >&2; \
-	    echo "make: install it with: apt-get install$$missing" >&2; \
-	    exit 1; \
-	fi
+	@packaging/packages check build
+
+check-charts:
+	@packaging/packages check charts
+
+check-cross:
+	@packaging/packages check build boards
 
 check-agents:
 	$(call NEED_COMPILERS,$(ARCHITECTURES))

@@ -1,34 +1,35 @@
 """Build the Debian package from a wheel; `make deb` calls it.
 
-    deb.py WHEEL DIRECTORY
+    deb.py WHEEL DIRECTORY SUITE
 
 In DIRECTORY, which is made anew, comes the tree that debhelper packs: the wheel and the packages
 that it needs at run time, as requirements/run.lock pins them, in a directory of their own (Debian
-12 has no msgspec, and older versions of numpy and rich), with their licences in the copyright file.
+has other versions of numpy and rich, and no msgspec in 12), with their licences in the copyright
+file. Some of them are compiled for one version of Python, that of the suite.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from email.utils import format_datetime
 from importlib import metadata
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from packaging.requirements import Requirement
+import sbom
+from contents import ROOT, moment, needed, pinned
 from packaging.utils import canonicalize_name
 
 from rtstone import __version__
 from rtstone.cli import manpages
 from rtstone.cli.completion import SCRIPTS
 
-ROOT = Path(__file__).parents[1]
-LOCK = ROOT / "requirements" / "run.lock"
 START = """\
 #!/usr/bin/python3 -I
 # rtstone, with the packages that it was tested with.
@@ -41,44 +42,58 @@ from rtstone.cli.main import main
 if __name__ == "__main__":  # and not a worker of a simulation
     main()
 """
+
+
+class Suite(NamedTuple):
+    """A release of Debian."""
+
+    release: int
+    python: tuple[int, int]
+
+    @property
+    def version(self) -> str:
+        """Return the version of its Python, as pip and markers have it."""
+        return ".".join(map(str, self.python))
+
+    @property
+    def depends(self) -> str:
+        """Return what a package depends on that holds modules compiled for its Python."""
+        major, minor = self.python
+        return f"python3 (>= {major}.{minor}~), python3 (<< {major}.{minor + 1})"
+
+
+SUITES = {"bookworm": Suite(12, (3, 11)), "trixie": Suite(13, (3, 13))}
 COMPLETIONS = {"bash": "rtstone", "zsh": "_rtstone", "fish": "rtstone.fish"}
 
 
-def needed(name: str = "rtstone") -> dict[str, metadata.Distribution]:
-    """Return what a distribution needs at run time, all the way down, without itself."""
-    found: dict[str, metadata.Distribution] = {}
-    waiting = [name]
-    while waiting:
-        for text in metadata.requires(waiting.pop()) or []:
-            wish = Requirement(text)
-            key = canonicalize_name(wish.name)
-            if key not in found and (not wish.marker or wish.marker.evaluate({"extra": ""})):
-                found[key] = metadata.distribution(key)
-                waiting.append(key)
-    return dict(sorted(found.items()))
+def install(wheel: Path, names: set[str], lib: Path, suite: Suite) -> dict[str, str]:
+    """Install the wheel and these packages into a directory, for the Python of a suite.
 
-
-def pinned(names: set[str]) -> str:
-    """Return the part of the lock file that pins these packages."""
-    entries = re.split(r"(?m)^(?=\S)", LOCK.read_text())
-    kept = [e for e in entries if canonicalize_name(e.partition("==")[0]) in names]
-    assert len(kept) == len(names), names
-    return "".join(kept)
-
-
-def install(wheel: Path, names: set[str], lib: Path) -> None:
-    """Install the wheel and these packages into a directory."""
+    Return the SHA-256 of what each package came as.
+    """
     lock = lib.with_name("run.lock")
     lock.write_text(pinned(names))
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "install",
-           "--no-compile", "--no-deps", f"--target={lib}"]  # fmt: skip
-    subprocess.run([*pip, "--only-binary=:all:", "--require-hashes", "-r", lock], check=True)
+           "--no-compile", "--no-deps", "--only-binary=:all:", f"--target={lib}",
+           f"--python-version={suite.version}"]  # fmt: skip
+    report = lib.with_name("run.json")
+    subprocess.run([*pip, "--require-hashes", "-r", lock, "--report", report], check=True)
     subprocess.run([*pip, str(wheel)], check=True)
     shutil.rmtree(lib / "bin", ignore_errors=True)
     for tests in [path for path in lib.rglob("tests") if path.is_dir()]:
         shutil.rmtree(tests)
     for unused in [*lib.rglob("*_tests.*.so"), *lib.rglob("REQUESTED")]:
         unused.unlink()
+    return {
+        canonicalize_name(entry["metadata"]["name"]): _archive(entry)["hashes"]["sha256"]
+        for entry in json.loads(report.read_text())["install"]
+    }
+
+
+def _archive(entry: dict[str, Any]) -> dict[str, Any]:
+    """Return what pip reports of the file of a package."""
+    archive: dict[str, Any] = entry["download_info"]["archive_info"]
+    return archive
 
 
 # ---- licences -----------------------------------------------------------------------------------
@@ -137,46 +152,39 @@ def copyright_file(packages: dict[str, metadata.Distribution]) -> str:
 # ---- the tree -----------------------------------------------------------------------------------
 
 
-def moment() -> datetime:
-    """Return the time of the last change, of which packages built from it are."""
-    epoch = (
-        os.environ.get("SOURCE_DATE_EPOCH")
-        or subprocess.run(
-            ["git", "log", "-1", "--format=%ct"],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=False,
-        ).stdout
-    )
-    return datetime.fromtimestamp(int(epoch), UTC) if epoch.strip() else datetime.now(UTC)
+PYTHON_DEPENDS = "${python3:Depends}"  # in the control file
 
 
-def lay_out(wheel: Path, tree: Path) -> None:
-    """Make the tree that debhelper packs."""
+def lay_out(wheel: Path, tree: Path, name: str) -> None:
+    """Make the tree that debhelper packs for the suite of that name."""
+    suite = SUITES[name]
     shutil.rmtree(tree, ignore_errors=True)
     shutil.copytree(ROOT / "packaging" / "debian", tree / "debian")
-    packages = needed()
-    install(wheel, set(packages), tree / "lib")
+    packages = needed(suite.version)
+    hashes = install(wheel, set(packages), tree / "lib", suite)
     (tree / "bin").mkdir()
     (tree / "bin" / "rtstone").write_text(START)
-    for shell, name in COMPLETIONS.items():
+    for shell, script in COMPLETIONS.items():
         (tree / "completions" / shell).mkdir(parents=True)
-        (tree / "completions" / shell / name).write_text(SCRIPTS[shell])
+        (tree / "completions" / shell / script).write_text(SCRIPTS[shell])
     (tree / "man").mkdir()
-    for name, text in manpages.pages(moment().date().isoformat()).items():
-        (tree / "man" / name).write_text(text)
+    for page, text in manpages.pages(moment().date().isoformat()).items():
+        (tree / "man" / page).write_text(text)
     shutil.copytree(ROOT / "docs", tree / "docs")
     (tree / "texts").mkdir()
-    for name in ("README.md", "NOTICE"):
-        shutil.copy(ROOT / name, tree / "texts")
+    for file in ("README.md", "NOTICE"):
+        shutil.copy(ROOT / file, tree / "texts")
+    version = f"{__version__}-1~deb{suite.release}"
+    contents = sbom.document(f"rtstone_{version}", version, tree / "lib", packages, hashes=hashes)
+    (tree / "texts" / "sbom.cdx.json").write_text(contents)
     shutil.copy(ROOT / "CHANGELOG.md", tree)
     (tree / "debian" / "copyright").write_text(copyright_file(packages))
     control = (tree / "debian" / "control").read_text()
+    (tree / "debian" / "control").write_text(control.replace(PYTHON_DEPENDS, suite.depends))
     maintainer = re.search(r"(?m)^Maintainer: (.*)$", control)
     assert maintainer
     (tree / "debian" / "changelog").write_text(
-        f"rtstone ({__version__}-1) stable; urgency=medium\n\n"
+        f"rtstone ({version}) {name}; urgency=medium\n\n"
         "  * See CHANGELOG.md for what has changed.\n\n"
         f" -- {maintainer[1]}  {format_datetime(moment())}\n"
     )
@@ -185,10 +193,13 @@ def lay_out(wheel: Path, tree: Path) -> None:
 def main() -> None:
     """Lay out the tree, pack it, and have lintian look at the package."""
     wheel, directory = Path(sys.argv[1]).absolute(), Path(sys.argv[2]).absolute()
+    name = sys.argv[3]
+    if name not in SUITES:
+        sys.exit(f"deb.py: no suite '{name}'; there are packages for {' and '.join(SUITES)}")
     tree = directory / f"rtstone-{__version__}"
     for old in directory.glob("rtstone_*"):
         old.unlink()
-    lay_out(wheel, tree)
+    lay_out(wheel, tree, name)
     settings = os.environ | {
         "SOURCE_DATE_EPOCH": str(int(moment().timestamp())),
         "LC_ALL": "C.UTF-8",

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         us,
     )
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 __all__ = [
     "Comparison", "Gate", "Histogram", "Inconclusive", "Interrupted", "Measured", "Quantity",
     "Result", "RtstoneError", "Run", "StoreError", "TargetError", "Unfit", "UsageError",

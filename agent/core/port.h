@@ -524,6 +524,7 @@ typedef enum rts_config {
     X(steal_ns)                                                                                    \
     X(steal_near_ns)                                                                               \
     X(steal_watched_ns)                                                                            \
+    X(quota_periods)                                                                               \
     X(smi)                                                                                         \
     X(suspended_ns)                                                                                \
     X(stops)                                                                                       \

@@ -192,6 +192,15 @@ FLAGS = (
         voids=("worst case",),
     ),
     Flag(
+        "quota",
+        "the CPU quota of its control group held tasks back",
+        "remove the quota (cpu.max, CPUQuota= of systemd, --cpus of docker); it does not bind "
+        "real-time tasks, but the load and the agent",
+        lambda s: s.total("quota_periods") > 0,
+        spoils="measured under a CPU quota that held tasks back",
+        voids=NOT_ITS_BEST,
+    ),
+    Flag(
         "smi",
         "the firmware interrupted the CPU (SMI)",
         "check USB legacy support, power and error handling in the firmware set-up",

@@ -422,7 +422,7 @@ def _sum(counts: Sequence[int | None]) -> int | None:
 
 
 _SUMMED = {"section_ns", "cpu_ns", "minflt", "majflt", "nvcsw", "nivcsw", "migrations",
-           "steal_ns", "steal_near_ns", "steal_watched_ns", "smi",
+           "steal_ns", "steal_near_ns", "steal_watched_ns", "quota_periods", "smi",
            "suspended_ns", "stops", "rests"}  # fmt: skip
 _LARGEST = {"others", "stack_bytes", "heap_bytes", "tasks"}
 

@@ -7,8 +7,7 @@ from keyword import iskeyword
 
 import click
 
-from rtstone import __version__
-from rtstone.errors import unknown
+from rtstone.errors import UsageError, unknown
 
 # name: summary; the command is `command` in the module rtstone.cli.NAME, or NAME_ where NAME is a
 # keyword of Python.
@@ -136,9 +135,17 @@ class Lazy(click.Group):
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@click.version_option(__version__, message="%(prog)s %(version)s")
+@click.option("--version", is_flag=True, help="Show the version and exit.")
+@click.option("--verbose", is_flag=True, help="With --version: what else is installed.")
 @click.pass_context
-def group(context: click.Context) -> None:
+def group(context: click.Context, *, version: bool, verbose: bool) -> None:
     """Measure the real-time behaviour of operating systems."""
+    if version:
+        from rtstone.cli import versions
+
+        click.echo(versions.full() if verbose else versions.brief())
+        context.exit()
+    if verbose:
+        raise UsageError("--verbose is for --version; write rtstone --version --verbose")
     if context.invoked_subcommand is None:
         click.echo(context.get_help())

@@ -123,8 +123,7 @@ def build_command() -> None:
     """Build the agents and images of the emulated targets, from rtstone's source."""
     from rtstone.lab.ready import build
 
-    with working("building"):
-        build()
+    build()
 
 
 @command.command("build-kernel")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,20 +15,9 @@ from rtstone.resources import BUILT
 SOURCE = Path(__file__).parents[2]  # in a checkout, the directory of the Makefile
 BUILD = "rtstone lab build"
 INSTALL = "install a wheel made by `make dist`"  # for installations without sources
-# Of the Makefile.
+# Of the Makefile, one after the other, and the sets of packages.txt that they need.
 GOALS = ("agent", "agent-aarch64", "agent-x86_64", "agent-riscv64", "freertos", "engine")
-# Programs needed to build them, each with the Debian packages that provide it.
-TOOLS = {
-    "make": "make",
-    "gcc": "gcc libc6-dev",
-    "cmake": "cmake",
-    "aarch64-linux-gnu-gcc": "gcc-aarch64-linux-gnu libc6-dev-arm64-cross "
-    "picolibc-aarch64-linux-gnu",
-    "arm-none-eabi-gcc": "gcc-arm-none-eabi picolibc-arm-none-eabi",
-    "riscv64-linux-gnu-gcc": "gcc-riscv64-linux-gnu libc6-dev-riscv64-cross",
-    "riscv64-unknown-elf-gcc": "gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf",
-    "cargo": "cargo",
-}
+PACKAGES = ("build", "agents", "boards")
 
 
 class Missing(NamedTuple):
@@ -69,15 +57,29 @@ def _is_checkout(source: Path) -> bool:
     return (source / "Makefile").exists()
 
 
-def build(source: Path = SOURCE, tools: Iterable[str] = tuple(TOOLS)) -> None:
-    """Build agents and images.  Raises TargetError if a tool is missing or fails."""
+def build(source: Path = SOURCE) -> None:
+    """Build agents and images, and print how long each took.
+
+    Raises TargetError if a tool is missing, which is looked for first, or fails.
+    """
     if not _is_checkout(source):
         raise TargetError(f"the lab is built in a checkout of rtstone, not in {source}; {INSTALL}")
-    if lacking := [tool for tool in tools if not shutil.which(tool)]:
-        packages = " ".join(TOOLS[tool] for tool in lacking)
-        raise TargetError(
-            f"not installed: {', '.join(lacking)}; `apt-get install {packages}` as root"
-        )
-    done = subprocess.run(["make", "--silent", *GOALS], cwd=source, check=False)
-    if done.returncode:
-        raise TargetError(f"`make {' '.join(GOALS)}` in {source} failed, as told above")
+    packaging = source / "packaging"
+    check = subprocess.run(
+        [packaging / "packages", "check", *PACKAGES], capture_output=True, text=True, check=False
+    )
+    if check.returncode:
+        lines = check.stderr.replace("make: ", "").splitlines()
+        raise TargetError("; ".join(line.strip() for line in lines))
+    for goal in GOALS:
+        log = source / "build" / f"lab-{goal}.log"
+        step: list[str | Path] = [
+            packaging / "step",
+            f"{goal} is built",
+            log,
+            "make",
+            "--silent",
+            goal,
+        ]
+        if subprocess.run(step, cwd=source, check=False).returncode:
+            raise TargetError(f"`make --silent {goal}` in {source} failed, as shown above")

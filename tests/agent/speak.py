@@ -43,7 +43,8 @@ LEFT_OUT: dict[str, Json] = {
     "param": dict.fromkeys(("unit", "default", "min", "max")) | {"choices": [], "help": ""},
     "evidence": dict.fromkeys(
         ("section_ns", "cpu_ns", "minflt", "majflt", "nvcsw", "nivcsw", "migrations", "steal_ns",
-         "smi", "suspended_ns", "stops", "others", "stack_bytes", "heap_bytes", "prio")
+         "quota_periods", "smi", "suspended_ns", "stops", "others", "stack_bytes", "heap_bytes",
+         "prio")
     ),
 }  # fmt: skip
 
@@ -162,7 +163,9 @@ class Agent(subprocess.Popen[bytes]):
         """Return the next record, which must be an echo."""
         assert self.stdout
         while b"\n" not in self._unread:
-            self._unread += os.read(self.stdout.fileno(), 1 << 16)
+            more = os.read(self.stdout.fileno(), 1 << 16)
+            assert more, f"the agent ended: {self._unread!r}"
+            self._unread += more
         line, self._unread = self._unread.split(b"\n", 1)
         (item,) = self._reader.feed(line)
         assert isinstance(item, Record), item

@@ -144,13 +144,15 @@ def test_the_frequency_of_riscv_is_the_device_trees_unless_that_is_wrong(tmp_pat
 
 
 def test_the_frequency_of_aarch64_is_its_registers_unless_that_is_wrong(tmp_path: Path) -> None:
-    """The emulator's register says 62.5 MHz whatever the counter has."""
+    """QEMU's counter has 62.5 MHz, since version 9 1 GHz; what is planted is in its register."""
     clock, logs = clock_told(emulated("aarch64", tmp_path))
-    assert (clock["source"], clock["hz"], logs) == ("cntvct", 62_500_000, [])
+    assert (clock["source"], logs) == ("cntvct", [])
+    assert clock["hz"] in {62_500_000, 1_000_000_000}
     clock, (log,) = clock_told(emulated("aarch64", tmp_path, "-cpu", "max,cntfrq=600000000"))
     assert log["level"] == "warn"
-    says = r"CNTFRQ_EL0 says that the counter has 62500000 Hz, but it has (99\d|100\d)\d{6}\b"
-    assert re.search(says, log["text"])
+    says = r"CNTFRQ_EL0 says that the counter has (\d+) Hz, but it has (99\d|100\d)\d{6}\b"
+    register = re.search(says, log["text"])
+    assert register and register[1] in {"62500000", "600000000"}
     assert abs(clock["hz"] / 1e9 - 1) < 0.01
 
 

@@ -10,8 +10,8 @@ from rtstone.wire.records import Rate, Result
 
 CLEAN: dict[str, Any] = {
     "sched": "fifo", "locked": True, "tasks": 1, "nivcsw": 0, "minflt": 0, "majflt": 0,
-    "migrations": 0, "steal_ns": 0, "smi": None, "shared": False, "section_ns": 10**9,
-    "cpu_ns": 10**8,
+    "migrations": 0, "steal_ns": 0, "quota_periods": 0, "smi": None, "shared": False,
+    "section_ns": 10**9, "cpu_ns": 10**8,
 }  # fmt: skip
 LIMIT = {"sched.rt_runtime_us": "950000", "sched.rt_period_us": "1000000"}
 
@@ -83,6 +83,7 @@ def test_nothing_known_raises_no_flag() -> None:
         ("preempted", {}, {"nivcsw": 1}),
         ("migrated", {}, {"migrations": 1}),
         ("steal", {}, {"steal_ns": 10**7}),
+        ("quota", {}, {"quota_periods": 1}),
         ("smi", {}, {"smi": 1}),
         ("suspended", {}, {"suspended_ns": 1}),
         ("suspended", {}, {"stops": 1}),

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.campaign import killing
+from tests.lab.boards import needs
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, needs("freertos-a64")]
 
 FILE = """
 targets = ["sim", "sim:rtai-24.1.8", "qemu:freertos-a64"]

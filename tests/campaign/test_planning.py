@@ -14,6 +14,7 @@ from rtstone.inputs.campaign import read
 from rtstone.interrupt import Interrupt
 from tests.campaign.conftest import Board
 from tests.conftest import Cli
+from tests.lab.boards import needs
 
 
 def planned(folder: Path, text: str) -> Planned:
@@ -58,6 +59,7 @@ def test_a_load_that_no_target_has_is_refused(tmp_path: Path) -> None:
         planned(tmp_path, BOTH + 'loads = ["none", "syscalls"]')
 
 
+@needs("freertos-a64")
 def test_what_one_target_lacks_is_no_job_there(tmp_path: Path, cli: Cli) -> None:
     path = tmp_path / "some.toml"
     path.write_text(

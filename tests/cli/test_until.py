@@ -20,6 +20,7 @@ from rtstone.store.index import find
 from rtstone.store.places import runs
 from rtstone.store.rundir import load
 from tests.conftest import Cli, Fake
+from tests.lab.boards import needs
 
 # A post takes 1 to 3 us, uniformly: its median is 2 us, its 99th percentile 2.98 us.
 NOISE = """
@@ -241,7 +242,11 @@ def test_a_damaged_round_costs_its_case_alone(cli: Cli, fake: Fake, harm: str) -
     [
         (["--until", "ci=2"], "write 0.5% to 50%"),
         (["--until", "ci=2%", "--time", "5"], "write --until ci=2%,time=5"),
-        (["--until", "ci=2%", "--target", "qemu:freertos-a64"], "takes all commands at its start"),
+        pytest.param(
+            ["--until", "ci=2%", "--target", "qemu:freertos-a64"],
+            "takes all commands at its start",
+            marks=needs("freertos-a64"),
+        ),
     ],
 )
 def test_what_cannot_be_is_refused(cli: Cli, fake: Fake, more: list[str], told: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
@@ -14,15 +13,6 @@ import pytest
 ROOT = Path(__file__).parents[2]
 DEBIAN = ROOT / "packaging" / "debian"
 AGENT = "/usr/lib/rtstone/rtstone/_agent/rtstone-agent"
-
-
-@pytest.fixture(scope="module")
-def deb() -> ModuleType:
-    spec = spec_from_file_location("deb", ROOT / "packaging" / "deb.py")
-    assert spec and spec.loader
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def test_it_brings_what_runs_need_as_it_is_pinned(deb: ModuleType) -> None:

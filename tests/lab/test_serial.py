@@ -20,6 +20,7 @@ from rtstone.lab import systems
 from rtstone.resources import BUILT
 from rtstone.store.rundir import RunDirectory, load
 from tests.conftest import Cli
+from tests.lab.boards import needs
 
 pytestmark = pytest.mark.lab
 
@@ -63,7 +64,9 @@ def same(result: Result) -> Result | dict[str, Any]:
     return told | {name: result.evidence.get(name) for name in names}
 
 
-@pytest.mark.parametrize("name", ["freertos-m3", "freertos-a64"])
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=needs(name)) for name in ("freertos-m3", "freertos-a64")]
+)
 def test_a_serial_line_tells_what_the_emulators_own_target_does(
     cli: Cli, tmp_path: Path, name: str
 ) -> None:

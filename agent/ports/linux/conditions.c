@@ -330,6 +330,7 @@ static void put_scheduler(rts_wire *w)
     put_servers(w, "sched.fair_server", "fair_server");
     put_servers(w, "sched.ext_server", "ext_server");
     put_rt_groups(w);
+    linux_put_quota(w);
     put_proxies(w);
     put_slice_extension(w);
 }

@@ -77,6 +77,7 @@ void posix_evidence_open(const rts_job *job)
 {
     from.stat_fd = open("/proc/stat", O_RDONLY | O_CLOEXEC);
     from.msr_fd = open_msr(job->cpu);
+    linux_quota_open();
     from.sched_fd = open("/proc/thread-self/sched", O_RDONLY | O_CLOEXEC);
 }
 
@@ -95,6 +96,7 @@ posix_events posix_evidence_read(const rts_job *job)
 {
     posix_events events = {.steal_ns = linux_steal_ns(from.stat_fd, job->cpus),
                            .migrations = read_migrations(),
+                           .quota_periods = linux_quota_periods(),
                            .smi = read_smi(from.msr_fd)};
     read_suspended(&events);
     return events;

@@ -79,6 +79,16 @@ void linux_remove_instances(long number, int lock);
  */
 int64_t linux_steal_ns(int file, const rts_cpuset *cpus);
 
+/*
+ * Finds the control groups whose limits to CPU time bind this process; then returns in how many of
+ * their periods tasks were held back by a quota so far, -1: not known.
+ */
+void linux_quota_open(void);
+int64_t linux_quota_periods(void);
+
+/* Writes the quotas, and the budgets of real-time tasks, for the conditions. */
+void linux_put_quota(rts_wire *w);
+
 /* Returns the count of system management interrupts of a CPU, -1 if it is not readable. */
 int64_t linux_smi(int cpu);
 

@@ -147,7 +147,7 @@ DEFAULT void posix_evidence_open(const rts_job *job)
 DEFAULT posix_events posix_evidence_read(const rts_job *job)
 {
     (void)job;
-    return (posix_events){-1, -1, -1, -1, -1};
+    return (posix_events){-1, -1, -1, -1, -1, -1};
 }
 
 DEFAULT void posix_watch_begin(const rts_job *job)

@@ -68,6 +68,7 @@ void rts_port_section_end(rts_job *job)
     add_count(&e->nivcsw, b.nivcsw, a->nivcsw);
     add(&e->migrations, b.events.migrations, a->events.migrations);
     add(&e->steal_ns, b.events.steal_ns, a->events.steal_ns);
+    add(&e->quota_periods, b.events.quota_periods, a->events.quota_periods);
     add(&e->smi, b.events.smi, a->events.smi);
     int64_t least = b.events.suspended_least_ns, most = a->events.suspended_most_ns;
     add(&e->suspended_ns, least < 0 || least > most ? least : most, most); /* for certain */

@@ -225,7 +225,7 @@ void posix_to_this_thread(struct sigevent *event);
  * suspended lies between the two, which are a few ns apart.
  */
 typedef struct posix_events {
-    int64_t migrations, steal_ns, smi, suspended_least_ns, suspended_most_ns;
+    int64_t migrations, steal_ns, quota_periods, smi, suspended_least_ns, suspended_most_ns;
 } posix_events;
 void posix_evidence_open(const rts_job *job); /* by the measuring task, before the section */
 posix_events posix_evidence_read(const rts_job *job);

@@ -1,0 +1,198 @@
+/*
+ * The limits that control groups set to the CPU time of this process: of its own group, and of
+ * those above it as far as they are seen from here.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "linux.h"
+
+#define LEVELS 16 /* groups within groups that are looked at, from the process's own upwards */
+
+static char text[65536];
+
+typedef struct group {
+    bool unified; /* of cgroup v2 */
+    size_t mount; /* letters of `path` that are its mount's */
+    char path[1024];
+} group;
+
+/* Returns whether a list of words with commas between them has "cpu", up to `end`. */
+static bool has_cpu(const char *words, const char *end)
+{
+    while (words < end) {
+        size_t n = strcspn(words, ",");
+        if (words + n > end)
+            n = (size_t)(end - words);
+        if (n == 3 && strncmp(words, "cpu", 3) == 0)
+            return true;
+        words += n + 1;
+    }
+    return false;
+}
+
+/* Finds this process's group of v1's controller, or of v2, below its mount. */
+static bool find_own(char *path, size_t size, bool *unified)
+{
+    bool found = false;
+    if (posix_read_file("/proc/self/cgroup", text, sizeof text) <= 0)
+        return false;
+    for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        const char *names = strchr(line, ':'), *rest = names ? strchr(names + 1, ':') : NULL;
+        if (!rest)
+            return false;
+        bool v1 = has_cpu(names + 1, rest);
+        if (!v1 && rest != names + 1)
+            continue;
+        rest++;
+        /* One outside of the namespace begins with "/..": the mount's own is the nearest seen. */
+        int n = strncmp(rest, "/..", 3) == 0 ? 0 : (int)strcspn(rest, "\n");
+        snprintf(path, size, "%.*s", n, rest);
+        *unified = !v1;
+        found = true;
+        if (v1)
+            return true;
+    }
+    return found;
+}
+
+/* Finds where the groups are mounted: the fifth word of a line. */
+static bool find_mount(char *path, size_t size, bool unified)
+{
+    if (posix_read_file("/proc/self/mountinfo", text, sizeof text) <= 0)
+        return false;
+    for (char *line = text, *next; line; line = next) {
+        next = strchr(line, '\n');
+        if (next)
+            *next++ = '\0';
+        const char *kind = strstr(line, " - "), *place = line;
+        if (!kind)
+            continue;
+        kind += 3;
+        const char *options = strrchr(kind, ' ');
+        bool fits = unified ? strncmp(kind, "cgroup2 ", 8) == 0
+                            : strncmp(kind, "cgroup ", 7) == 0 && options &&
+                                  has_cpu(options + 1, options + strlen(options));
+        if (!fits)
+            continue;
+        for (int words = 0; words < 4 && place; words++)
+            place = strchr(place, ' ') ? strchr(place, ' ') + 1 : NULL;
+        if (place) {
+            snprintf(path, size, "%.*s", (int)strcspn(place, " "), place);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool find_group(group *g)
+{
+    char own[512], mount[256];
+    if (!find_own(own, sizeof own, &g->unified) || !find_mount(mount, sizeof mount, g->unified))
+        return false;
+    g->mount = strlen(mount);
+    snprintf(g->path, sizeof g->path, "%s%s", mount, strcmp(own, "/") == 0 ? "" : own);
+    return true;
+}
+
+/* Goes to the group above; false: there is none. */
+static bool ascend(group *g)
+{
+    char *slash = strrchr(g->path + g->mount, '/');
+    if (!slash)
+        return false;
+    *slash = '\0';
+    return true;
+}
+
+static bool read_number(const group *g, const char *name, long long *value)
+{
+    char path[1100], line[64];
+    snprintf(path, sizeof path, "%s/%s", g->path, name);
+    const char *at = line;
+    return posix_read_line(path, line, sizeof line) && posix_number(&at, value);
+}
+
+/* Reads the µs of each period that the tasks of a group may run; false: as long as they want. */
+static bool read_quota(const group *g, long long *quota, long long *period)
+{
+    char path[1100], line[64];
+    if (!g->unified)
+        return read_number(g, "cpu.cfs_quota_us", quota) && *quota > 0 &&
+               read_number(g, "cpu.cfs_period_us", period);
+    snprintf(path, sizeof path, "%s/cpu.max", g->path);
+    const char *at = line;
+    return posix_read_line(path, line, sizeof line) && posix_number(&at, quota) &&
+           posix_number(&at, period);
+}
+
+/* Returns how often tasks of a group were held back so far; -1: not known. */
+static int64_t held_back(const group *g)
+{
+    char path[1100];
+    long long count;
+    snprintf(path, sizeof path, "%s/cpu.stat", g->path);
+    const char *line =
+        posix_read_file(path, text, sizeof text) > 0 ? strstr(text, "nr_throttled ") : NULL;
+    const char *at = line ? line + strlen("nr_throttled ") : "";
+    return posix_number(&at, &count) ? count : -1;
+}
+
+/* For the only case that this process runs: its group, and whether any limit may hold it back. */
+static struct {
+    bool known, limited;
+    group group;
+} own;
+
+void linux_quota_open(void)
+{
+    long long quota, period;
+    own.known = find_group(&own.group);
+    own.limited = false;
+    group g = own.group;
+    for (int i = 0; own.known && i < LEVELS && !own.limited; i++) {
+        own.limited = read_quota(&g, &quota, &period);
+        if (!ascend(&g))
+            break;
+    }
+}
+
+int64_t linux_quota_periods(void)
+{
+    int64_t sum = 0;
+    long long quota, period;
+    if (!own.known || !own.limited)
+        return own.known ? 0 : -1;
+    group g = own.group;
+    for (int i = 0; i < LEVELS; i++) {
+        int64_t count = read_quota(&g, &quota, &period) ? held_back(&g) : 0;
+        if (count < 0)
+            return -1;
+        sum += count;
+        if (!ascend(&g))
+            break;
+    }
+    return sum;
+}
+
+void linux_put_quota(rts_wire *w)
+{
+    group g;
+    char quotas[256] = "", budgets[256] = "";
+    size_t quotas_n = 0, budgets_n = 0;
+    bool known = find_group(&g);
+    for (int i = 0; known && i < LEVELS; i++) {
+        long long us, period;
+        if (read_quota(&g, &us, &period) && quotas_n < sizeof quotas)
+            quotas_n += (size_t)snprintf(quotas + quotas_n, sizeof quotas - quotas_n,
+                                         "%s%lld of %lld us", quotas_n ? ", " : "", us, period);
+        if (!g.unified && read_number(&g, "cpu.rt_runtime_us", &us) &&
+            read_number(&g, "cpu.rt_period_us", &period) && budgets_n < sizeof budgets)
+            budgets_n += (size_t)snprintf(budgets + budgets_n, sizeof budgets - budgets_n,
+                                          "%s%lld of %lld us", budgets_n ? ", " : "", us, period);
+        if (!ascend(&g))
+            break;
+    }
+    rts_wire_str(w, "cgroup.cpu_quota", !known ? NULL : quotas_n ? quotas : "none");
+    rts_wire_str(w, "cgroup.rt_budget", budgets_n ? budgets : NULL);
+}
