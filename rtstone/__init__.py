@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         UsageError,
         check,
         compare,
+        judge,
         load,
         ms,
         ns,
@@ -39,7 +40,7 @@ __version__ = "0.3.0"
 __all__ = [
     "Comparison", "Gate", "Histogram", "Inconclusive", "Interrupted", "Measured", "Quantity",
     "Result", "RtstoneError", "Run", "StoreError", "TargetError", "Unfit", "UsageError",
-    "__version__", "check", "compare", "load", "ms", "ns", "run", "s", "us",
+    "__version__", "check", "compare", "judge", "load", "ms", "ns", "run", "s", "us",
 ]  # fmt: skip
 
 

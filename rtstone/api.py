@@ -42,6 +42,7 @@ from rtstone.errors import (
 )
 from rtstone.inputs import suite
 from rtstone.inputs.budget import load as load_budget
+from rtstone.inputs.parameters import duration
 from rtstone.interrupt import Interrupt
 from rtstone.report.parts.words import observed
 from rtstone.runner.exclusive import alone
@@ -60,12 +61,12 @@ from rtstone.units import Quantity, count, ms, ns, s, us
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
     "HISTORY", "Comparison", "Gate", "Histogram", "Inconclusive", "Interrupted", "Measured",
     "Quantity", "Result", "RtstoneError", "Run", "StoreError", "TargetError", "Unfit", "UsageError",
-    "check", "compare", "load", "ms", "ns", "run", "s", "us",
+    "check", "compare", "judge", "load", "ms", "ns", "run", "s", "us",
 ]  # fmt: skip
 
 Given = str | float | bool | Quantity
@@ -414,6 +415,48 @@ def _asked_for(document: Run, name: str) -> list[Result]:
     if document.suite:
         return list(document.results)
     return [result for result in document.results if result.bench == name]
+
+
+def judge(
+    samples: ArrayLike,
+    unit: str,
+    period: float | str | None = None,
+    *,
+    due: ArrayLike | None = None,
+    bench: str = "samples",
+    load: str | None = None,
+) -> Measured:
+    """Judge samples that others took as if a run had: the lateness of a task, or any other times.
+
+    ``samples``: numbers in ``unit`` ("ns", "us", "ms", "s"), in the order in which they were taken.
+    ``period``: of the task, in the same unit or as "1ms"; it counts missed activations.  ``due``:
+    when each activation was due; ``samples`` then are when they ran, and both of one clock.
+    Nothing is stored.  Raises UsageError for what is no time.
+    """
+    import numpy as np
+
+    from rtstone.formats.reading import LOAD, document
+    from rtstone.formats.samples import from_array, judged, ticks
+    from rtstone.formats.source import UNITS, Meaning, Source
+
+    if unit not in UNITS:
+        raise unknown("unit", unit, UNITS, "in judge()")
+    arrays = [np.asarray(one) for one in ([samples] if due is None else [due, samples])]
+    if isinstance(period, str):
+        period_ns: int | None = duration(period, "in judge()")
+    else:
+        period_ns = None if period is None else round(period * UNITS[unit])
+    source = Source(
+        "the array", b"".join(one.tobytes() for one in arrays),
+        meaning=Meaning(UNITS[unit], period_ns or None, bench=bench),
+    )  # fmt: skip
+    columns = [from_array(source, one).column(source, None) for one in arrays]
+    if len({len(column) for column in columns}) > 1:
+        source.refuse("not as many samples as were due", do="give one for each")
+    reading = judged(source, [ticks(source, column) for column in columns])
+    _, run = document(reading, source, "samples", [])
+    results = [structs.replace(one, load=load or LOAD) for one in run.results]
+    return Measured(structs.replace(run, results=results), Path(), results, frozenset())
 
 
 def load(run: str | Path = "last") -> Measured:

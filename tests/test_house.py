@@ -42,7 +42,7 @@ MAY_IMPORT = {
     "remote": "documents store",
     # runner: the demonstration measures on the simulated system
     "server": "assemble documents inputs report runner stats store",
-    "api": "assemble documents inputs report runner stats store",
+    "api": "assemble documents formats inputs report runner stats store",
     "pytest_plugin": "api documents inputs remote report stats store",
     # assemble: the display of a run converts the agent's ticks to times.
     "cli": "assemble campaign documents engines explain formats inputs lab plot published report "

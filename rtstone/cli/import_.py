@@ -13,7 +13,9 @@ from rtstone.documents.plan import Plan
 from rtstone.documents.run import Run
 from rtstone.errors import UsageError
 from rtstone.formats.reading import LOAD
+from rtstone.formats.source import UNITS, Meaning
 from rtstone.formats.table import READERS, imported
+from rtstone.inputs.parameters import duration
 from rtstone.printable import arguments, line
 from rtstone.store.index import free_name
 from rtstone.store.rundir import RunDirectory
@@ -32,10 +34,23 @@ from rtstone.store.rundir import RunDirectory
     "--load", metavar="NAME", help="What loaded the system meanwhile, where the file does not say."
 )
 @click.option("--host", metavar="NAME", help="The machine, where the file does not say.")
+@click.option(
+    "--unit", type=click.Choice(list(UNITS)), help="Of samples and histograms of your own."
+)
+@click.option(
+    "--period",
+    metavar="NAME",
+    help="Of the task whose lateness samples are, as 1ms: activations that it missed count.",
+)
+@click.option("--column", metavar="NAME", help="The column of the samples, by name or number.")
+@click.option("--due", metavar="NAME", help="The column of when each activation was due.")
+@click.option("--at", metavar="NAME", help="The column of when it ran, with --due.")
+@click.option("--bench", metavar="NAME", help="What to call the measurement of these samples.")
 @click.option("--json", is_flag=True, help="Print only the run document, as JSON.")
 def command(
     *, files: tuple[str, ...], form: str | None, name: str | None, load: str | None,
-    host: str | None, json: bool,
+    host: str | None, unit: str | None, period: str | None, column: str | None, due: str | None,
+    at: str | None, bench: str | None, json: bool,
 ) -> None:  # fmt: skip
     """Import other tools' data as runs, one for each FILE (- is standard input).
 
@@ -47,8 +62,15 @@ def command(
     words = {option: line(text) for option, text in (("load", load), ("host", host)) if text}
     if name is not None:
         free_name(name)
+    period_ns = duration(period, "in --period") if period is not None else None
+    if period_ns == 0:
+        raise UsageError("a period of 0, in --period; write it as 1ms")
+    meaning = Meaning(
+        UNITS[unit] if unit else None, period_ns, column, due,
+        at, bench and line(bench),
+    )  # fmt: skip
     with working("reading"):
-        documents = [imported(file, form, arguments()) for file in files]
+        documents = [imported(file, form, arguments(), meaning) for file in files]
     for plan, run in [_labelled(plan, run, name, words) for plan, run in documents]:
         try:
             RunDirectory(plan).finish(run)

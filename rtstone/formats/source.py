@@ -22,6 +22,7 @@ from rtstone.formats import pasted
 LARGEST = 256 << 20  # bytes; nine million raw samples
 LONGEST = 64 << 20  # bytes of text, as every number in it becomes an object
 STDIN = "-"
+UNITS = {"ns": 1, "us": 1000, "ms": 10**6, "s": 10**9}  # of samples, in ns
 HIGHEST = 1 << 62  # ns; larger values are wrapped-around differences
 
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -32,6 +33,25 @@ _PACKED: dict[bytes, Callable[..., Any]] = {
 _ZSTD = b"\x28\xb5\x2f\xfd"
 
 _WHOLE = "import the file whole, as the tool wrote it"
+
+
+class Meaning(NamedTuple):
+    """What a person says of numbers whose file does not.
+
+    ``unit_ns``: the unit in ns.  ``period_ns``: of the task that they are of.  ``column``, ``due``,
+    ``at``: names or numbers (from 1) of columns: of the samples, or of when an activation was due
+    and when it ran.  ``bench``: what measured them.
+    """
+
+    unit_ns: int | None = None
+    period_ns: int | None = None
+    column: str | None = None
+    due: str | None = None
+    at: str | None = None
+    bench: str | None = None
+
+
+NO_MEANING = Meaning()
 
 
 class Source(NamedTuple):
@@ -45,6 +65,12 @@ class Source(NamedTuple):
     data: bytes
     command: str | None = None
     before: int = 0
+    meaning: Meaning = NO_MEANING
+
+    @property
+    def unit_ns(self) -> int | None:
+        """The unit of the numbers in ns, as a person says it; None if nobody does."""
+        return self.meaning.unit_ns
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """Yield (number from 1, text) of each line.  Refuses a file that is no text or too long."""

@@ -13,7 +13,7 @@ from rtstone.documents.plan import Plan
 from rtstone.documents.run import Result, Run
 from rtstone.errors import UsageError, unknown
 from rtstone.formats.reading import Reading, document
-from rtstone.formats.source import Source, read
+from rtstone.formats.source import NO_MEANING, Meaning, Source, read
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,6 +36,7 @@ class Reader(NamedTuple):
     mark: re.Pattern[bytes]
     module: str
     function: str = "read"
+    takes: frozenset[str] = frozenset()  # what a person may say of it: fields of Meaning
 
     def read(self, source: Source) -> Reading:
         """Return the content of a file.  Raises UsageError."""
@@ -70,7 +71,14 @@ def _mark(pattern: bytes) -> re.Pattern[bytes]:
     return re.compile(pattern, re.MULTILINE)
 
 
+_OWN = frozenset({"unit_ns", "period_ns", "column", "due", "at", "bench"})
+
 READERS: Mapping[str, Reader] = {
+    "rtstone-samples": Reader(
+        "rtstone export --format samples",
+        re.compile(rb"\Arun_id,target,case,bench,load,series,status,[\w.,]*sample,value,unit,at_s\r?\n"),
+        "samples_exported",
+    ),
     "rteval": Reader("rteval's summary.xml", _mark(rb"<rteval[\s>]"), "rteval"),
     "rtla": Reader(
         "rtla timerlat hist, rtla osnoise hist",
@@ -154,6 +162,15 @@ READERS: Mapping[str, Reader] = {
     "thread-metric": Reader(
         "Thread-Metric", _mark(rb"\*{4} Thread-Metric [^*\n]{1,99}\*{4} Relative"), "thread_metric"
     ),
+    # Nobody's files, which a person has to name: nothing is no mark.
+    "samples": Reader(
+        "single samples of one's own, by --unit: CSV, a value a line, Parquet, NumPy",
+        re.compile(rb"(?!)"), "samples", takes=_OWN,
+    ),
+    "histogram": Reader(
+        "a histogram of one's own, by --unit: value and count on each line",
+        re.compile(rb"(?!)"), "samples", "read_histogram", frozenset({"unit_ns", "bench"}),
+    ),
     # The high bytes of thread, seconds and nanoseconds are zero.
     "jitterdebugger-raw": Reader(
         "jitterdebugger's samples.raw",
@@ -189,7 +206,10 @@ def reader(name: str | None, source: Source) -> tuple[str, Reader]:
         return name, known
     found = next((pair for pair in READERS.items() if pair[1].mark.search(source.data)), None)
     if found is None:
-        source.refuse("no format that rtstone knows", do=f"known: {', '.join(READERS)}")
+        source.refuse(
+            "no format that rtstone knows",
+            do=f"numbers of your own want --format samples and --unit; known: {', '.join(READERS)}",
+        )
     return found
 
 
@@ -206,8 +226,14 @@ def refused(run: Run, why: str) -> UsageError:
     return UsageError(f"{why}, in run {run.run_id}; see `rtstone show {run.run_id}`")
 
 
-def imported(name: str, form: str | None, command: list[str]) -> tuple[Plan, Run]:
+def imported(
+    name: str, form: str | None, command: list[str], meaning: Meaning = NO_MEANING
+) -> tuple[Plan, Run]:
     """Return the plan and the run document of a file to import.  Raises UsageError."""
-    source = read(name)
+    source = read(name)._replace(meaning=meaning)
     known, found = reader(form, source)
+    for field, value in meaning._asdict().items():
+        if value is not None and field not in found.takes:
+            option = field.removesuffix("_ns")
+            raise UsageError(f"--{option} says nothing of format {known}, in {name}; leave it out")
     return document(found.read(source), source, known, command)

@@ -812,7 +812,9 @@ def test_rteval_with_samples_that_it_did_not_count() -> None:
 
 def test_a_file_that_is_not_known() -> None:
     assert "no format that rtstone knows" in refused(b"hello\n")
-    assert "known: rteval" in refused(bytes(range(256)))
+    assert "numbers of your own want --format samples and --unit; known: " in refused(
+        bytes(range(256))
+    )
     for form in READERS:
         for data in (b"hello\n", b"\xff\xfe\0", b"{}", b"[]\n", b"<rteval/>", b"0\n", b"\n#\n"):
             refused(data, form)

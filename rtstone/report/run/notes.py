@@ -185,10 +185,11 @@ def _bounds(answer: Answer) -> Iterator[Text]:
     if not known and missing:
         least = min(missing, key=lambda one: (one.case.more_s or 0, one.subject.place))
         section = (least.case.section_s or 0.0) + (least.case.more_s or 0.0)
-        name = least.subject.result.bench
+        how = f" (rtstone run {least.subject.result.bench} --time {round(section)})"
+        if "imported" in least.subject.result.flags:
+            how = " of the same measurement"
         yield Text(
-            f"no bound of a worst case: it takes at least {seconds(round(section))} "
-            f"(rtstone run {name} --time {round(section)})",
+            f"no bound of a worst case: it takes at least {seconds(round(section))}{how}",
             style="dim",
         )
 

@@ -1,0 +1,80 @@
+"""Columns of numbers in a text: CSV with its separators, or blanks; with a head or without."""
+
+from __future__ import annotations
+
+import csv
+import re
+from typing import NamedTuple
+
+from rtstone.formats.source import Source
+
+_SEPARATORS = ",;\t"
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_MOST = 1000  # columns
+
+
+class Cells(NamedTuple):
+    """The cells of a table.
+
+    ``rows``: a list for each column.  ``names``: of the columns; numbers from 1 without a head.
+    ``lines``: of the file, one for each row; empty if it has none.
+    """
+
+    rows: list[list[str]]
+    names: list[str]
+    lines: list[int]
+
+    @property
+    def width(self) -> int:
+        """The number of columns."""
+        return len(self.rows)
+
+    def line(self, place: int) -> int | None:
+        """Return the line of a row, None if there are no lines."""
+        return self.lines[place] if self.lines else None
+
+    def column(self, source: Source, name: str | None) -> list[str]:
+        """Return the column of that name or number; without one the only one.
+
+        Raises UsageError.
+        """
+        if name is None:
+            if self.width != 1:
+                source.refuse(f"{self.width} columns: {', '.join(self.names)[:200]}",
+                              do="say which: --column, or --due and --at")  # fmt: skip
+            return self.rows[0]
+        if name in self.names:
+            return self.rows[self.names.index(name)]
+        if name.isascii() and name.isdigit() and 1 <= int(name[:5]) <= self.width:
+            return self.rows[int(name) - 1]
+        return source.refuse(f"no column '{name[:40]}'", do=f"it has {', '.join(self.names)[:200]}")
+
+
+def columns(source: Source) -> Cells:
+    """Return the columns of a text.  Raises UsageError if a row is not as long as the first."""
+    lines = [(at, text) for at, text in source.lines() if text.strip() and text[0] != "#"]
+    source.check_end()
+    if not lines:
+        source.refuse("no row")
+    first = lines[0][1]
+    separator = next((mark for mark in _SEPARATORS if mark in first), None)
+    if separator:
+        rows = list(csv.reader((text for _, text in lines), delimiter=separator))
+    else:
+        rows = [text.split() for _, text in lines]
+    if len(rows) != len(lines):
+        source.refuse("a cell of several lines", do="leave texts out")
+    head = rows[0]
+    named = not all(_NUMBER.fullmatch(cell.strip()) for cell in head)
+    if len(head) > _MOST:
+        source.refuse(f"{len(head)} columns")
+    body = rows[1:] if named else rows
+    width = len(head)
+    for (at, _), row in zip(lines, rows, strict=True):
+        if len(row) != width:
+            source.refuse(f"{len(row)} cells for {width} columns", at)
+    if not body:
+        source.refuse("a head without a row")
+    numbers = [at for at, _ in lines[named:]]
+    names = [cell.strip() for cell in head] if named else [str(n + 1) for n in range(width)]
+    return Cells([list(own) for own in zip(*body, strict=True)], names, numbers)

@@ -1,0 +1,240 @@
+"""Import of samples and histograms that users measured themselves, of which they say the meaning.
+
+A sample is the lateness of an activation, or any other time.  With a period, activations that did
+not start within it count as missed (docs/formats.md).
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Never
+
+import numpy as np
+from msgspec import structs
+
+from rtstone.assemble.recorded import HZ, LARGEST, MOST_OMITTED, Times, evidence, recorded
+from rtstone.documents.run import Result, Value
+from rtstone.formats.columns import Cells, columns
+from rtstone.formats.reading import LOAD, Reading, Series, result
+from rtstone.formats.source import Source
+from rtstone.wire.records import Bench, Param
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Ticks = NDArray[np.int64]
+
+BENCH = "samples"
+_TICKS = HZ // 10**9  # in a ns
+_PERIOD = Param("period", "duration", "ns", help="Of the task that was activated.")
+_NUMPY, _PARQUET = b"\x93NUMPY", b"PAR1"
+_LATE = "give --due and --at in place of one column, which say which activations ran"
+
+
+def bench(name: str | None) -> Bench:
+    """Return the bench of samples that somebody measured with means of their own."""
+    return Bench(
+        name or BENCH, "Samples of one's own, not of rtstone's instrument", "imported",
+        "Whoever measured them says what they are.", params=[_PERIOD],
+    )  # fmt: skip
+
+
+def read(source: Source) -> Reading:
+    """Return the distribution of the samples.  Raises UsageError."""
+    meaning = source.meaning
+    if meaning.unit_ns is None:
+        source.refuse("samples have no unit", do="say it: --unit ns, us, ms or s")
+    if (meaning.due is None) != (meaning.at is None) or (meaning.due and meaning.column):
+        source.refuse("the columns do not fit", do="give --column, or --due and --at")
+    cells = _cells(source)
+    names = [meaning.due, meaning.at] if meaning.due and meaning.at else [meaning.column]
+    numbers = [cells.column(source, name) for name in names]
+    return judged(source, [ticks(source, own, cells.lines) for own in numbers])
+
+
+def judged(source: Source, numbers: list[list[int]]) -> Reading:
+    """Return what samples in ticks say: one list of samples, or when each was due, and ran."""
+    meaning = source.meaning
+    period = meaning.period_ns and meaning.period_ns * _TICKS
+    notes: list[str] = []
+    if len(numbers) == 2:
+        due, at = numbers
+        values = [ran - was_due for was_due, ran in zip(due, at, strict=True)]
+    else:
+        due, values = [], numbers[0]
+    _check(source, values)
+    samples = np.array(values, np.int64)
+    if due:
+        start = due[0]
+        if not 0 <= max(due) - start < LARGEST or min(due) < start:
+            source.refuse("what was due is not in the order of time, or 26 days apart")
+        moments = np.array([moment - start for moment in due], np.int64)
+        times = Times(moments + samples, _gaps(source, moments, period), period)
+    elif period:
+        hidden, note = _hidden(samples, period)
+        notes += [note] if note else []
+        if hidden is None:
+            times = None
+        else:
+            order = np.arange(len(samples)) + np.cumsum(hidden) - hidden
+            times = Times(order * period + samples, hidden, period)
+    else:
+        times = None
+    if times and int(times.hidden.sum()) > MOST_OMITTED:
+        source.refuse("more than 10 000 000 activations are missing", do="check the unit")
+    params: dict[str, Value] = {"period": meaning.period_ns} if meaning.period_ns else {}
+    blank = Result(case=1, bench=bench(meaning.bench).id, params=params, load=LOAD, status="ok",
+                   evidence=evidence(times))  # fmt: skip
+    own = recorded(blank, samples, times)
+    own = structs.replace(own, flags=["imported", *own.flags])
+    section = own.section_s
+    return Reading(
+        tool=BENCH, results=[own], benches=[bench(meaning.bench)], notes=notes, duration_s=section
+    )
+
+
+def read_histogram(source: Source) -> Reading:
+    """Return the distribution of a histogram, a value and its count on each line.
+
+    Raises UsageError.
+    """
+    unit_ns = source.meaning.unit_ns
+    if unit_ns is None:
+        source.refuse("a histogram has no unit", do="say it: --unit ns, us, ms or s")
+    cells = columns(source)
+    if cells.width != 2:
+        source.refuse(f"{cells.width} columns", do="a value and its count, on each line")
+    counts: dict[int, int] = {}
+    for place, (value, count) in enumerate(zip(*cells.rows, strict=True)):
+        line = cells.line(place)
+        number = _number(value)
+        if number is None or number != int(number):
+            source.refuse(f"value '{value[:40]}' is not a whole number", line)
+        if int(number) in counts:
+            source.refuse(f"value {value[:40]} for the second time", line)
+        counts[int(number)] = source.number(count.strip(), line or 0)
+    held = [value for value, count in counts.items() if count]
+    series = Series(name="", n=sum(counts.values()), counts=counts, unit_ns=unit_ns,
+                    min=min(held, default=None), max=max(held, default=None))  # fmt: skip
+    own = bench(source.meaning.bench)
+    return Reading(tool="histogram", results=[result(source, own.id, series)], benches=[own])
+
+
+# ---- numbers ------------------------------------------------------------------------------------
+
+
+def _cells(source: Source) -> Cells:
+    """Return the columns of a file of any of the kinds that hold samples."""
+    if source.data.startswith(_NUMPY):
+        try:
+            array = np.load(io.BytesIO(source.data), allow_pickle=False)
+        except (ValueError, EOFError, OSError, SyntaxError) as error:
+            source.refuse(f"no array of NumPy: {str(error)[:60]}")
+        return from_array(source, array)
+    if source.data.startswith(_PARQUET):
+        if find_spec("pyarrow") is None:
+            source.refuse("Parquet needs pyarrow", do="pip install 'rtstone[parquet]'")
+        tables: Any = import_module("pyarrow.parquet")
+        arrow: Any = import_module("pyarrow")
+        try:
+            table = tables.read_table(arrow.BufferReader(source.data))
+        except (arrow.ArrowException, OSError) as error:
+            source.refuse(f"no Parquet: {str(error)[:60]}")
+        held = {name: table.column(name).to_pylist() for name in table.column_names}
+        return Cells([[repr(v) for v in own] for own in held.values()], list(held), [])
+    return columns(source)
+
+
+def from_array(source: Source, array: NDArray[Any]) -> Cells:
+    """Return the columns of an array: one of samples, or a row each of several numbers."""
+    if array.dtype.names:
+        held: Mapping[str, NDArray[Any]] = {name: array[name] for name in array.dtype.names}
+    elif array.ndim in {1, 2}:
+        held = {str(n): own for n, own in enumerate(array.reshape(len(array), -1).T, 1)}
+    else:
+        source.refuse(f"an array of {array.ndim} dimensions", do="give one, or a row a sample")
+    if any(own.dtype.kind not in "iuf" or own.ndim != 1 for own in held.values()):
+        source.refuse("an array of no numbers", do="give integers or floats")
+    return Cells([list(map(repr, own.tolist())) for own in held.values()], list(held), [])
+
+
+def _number(text: str) -> Decimal | None:
+    """Return a finite number, None for anything else."""
+    try:
+        number = Decimal(text.strip())
+    except InvalidOperation:
+        return None
+    return number if number.is_finite() and abs(number.adjusted()) < 30 else None
+
+
+def ticks(source: Source, texts: Sequence[str], lines: Sequence[int] = ()) -> list[int]:
+    """Return numbers in ticks.  Refuses what is none, with its line where there are lines."""
+    scale = (source.unit_ns or 1) * _TICKS
+    numbers = []
+    for place, text in enumerate(texts):
+        number = _number(text)
+        if number is None:
+            line = lines[place] if lines else None
+            source.refuse(f"'{text.strip()[:40]}' is no number", line)
+        numbers.append(int((number * scale).to_integral_value()))
+    if not numbers:
+        source.refuse("no sample")
+    return numbers
+
+
+def _check(source: Source, values: list[int]) -> None:
+    """Refuse values that are no times, with the number of the first."""
+
+    def refuse(what: str, place: int) -> Never:
+        shown = values[place] / (source.unit_ns or 1) / _TICKS
+        source.refuse(f"sample {place + 1}, {shown:g}, {what}", do="check the column and the unit")
+
+    low, high = min(values), max(values)
+    if low < 0:
+        refuse("is negative", values.index(low))
+    if high >= LARGEST:
+        refuse("is longer than 26 days", values.index(high))
+
+
+# ---- activations --------------------------------------------------------------------------------
+
+
+def _gaps(source: Source, due: Ticks, period: int | None) -> Ticks:
+    """Return how many activations are missing between each and the next, by when they were due."""
+    hidden = np.zeros(len(due), np.int64)
+    steps = np.diff(due)
+    if period is None:
+        return hidden
+    if (steps <= 0).any():
+        source.refuse(f"activation {int((steps <= 0).argmax()) + 2} is due no later than the one "
+                      "before it", do="check --due")  # fmt: skip
+    whole = np.maximum((steps + period // 2) // period, 1)
+    off = np.abs(steps - whole * period) > period // 4
+    if off.any():
+        place = int(off.argmax())
+        source.refuse(f"activations {place + 1} and {place + 2} are due {steps[place] / HZ:g} s "
+                      "apart, no whole periods", do="check --period and --unit")  # fmt: skip
+    hidden[:-1] = whole - 1
+    return hidden
+
+
+def _hidden(late: Ticks, period: int) -> tuple[Ticks | None, str]:
+    """Return how many activations each late sample hid, None if that is not to be seen; a note.
+
+    A loop that goes on with the next activation to come hides those meanwhile; one that catches up
+    shows each of them, a period less late than the one before.
+    """
+    hidden = late // period
+    behind = np.flatnonzero(hidden[:-1] >= 2)  # by less, the next may be late for itself
+    if len(behind) == 0:
+        behind = np.flatnonzero(hidden[:-1])
+    caught = late[behind + 1] >= late[behind] - period
+    if not caught.any():
+        return hidden, ""
+    if caught.all():
+        return np.zeros_like(hidden), "the loop catches up: activations ran late, none was left out"
+    return None, f"which activations were left out is not to be seen; {_LATE}"

@@ -1,0 +1,95 @@
+"""Import of `rtstone export --format samples`: the single samples of each result, as CSV.
+
+They were rtstone's own, net and in order; what else the run had is not in the file.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections import defaultdict
+from typing import NamedTuple
+
+from msgspec import structs
+
+from rtstone.documents.run import Result, Value
+from rtstone.formats.reading import Reading
+from rtstone.formats.samples import judged, ticks
+from rtstone.formats.source import NO_MEANING, Source
+from rtstone.wire.records import Bench, Param
+
+_PERIODIC = "dk.periodic"  # goes on with the next activation to come, so samples say what it missed
+_PARAMS = "params."
+
+
+class _Key(NamedTuple):
+    """What names a result in each of its rows."""
+
+    case: int
+    bench: str
+    load: str
+    series: str
+    params: tuple[tuple[str, Value], ...]
+
+
+def read(source: Source) -> Reading:
+    """Return the distribution of each result's samples.  Raises UsageError."""
+    source.check_length()
+    source.check_end()
+    rows: dict[_Key, list[str]] = defaultdict(list)
+    table = csv.DictReader(text for _, text in source.lines())
+    try:
+        for row in table:
+            _add(source, table.line_num, row, rows)
+    except csv.Error as error:
+        source.refuse(f"{error}", table.line_num)
+    if not rows:
+        source.refuse("no sample")
+    results = [_result(source, key, own) for key, own in rows.items()]
+    names: dict[str, set[str]] = defaultdict(set)
+    for one in results:
+        names[one.bench] |= set(one.params)
+    benches = [
+        Bench(bench, "Samples that rtstone exported", "rtstone", "See the run that they are of.",
+              params=[_param(name) for name in sorted(params)])
+        for bench, params in names.items()
+    ]  # fmt: skip
+    return Reading(tool="rtstone export", results=results, benches=benches)
+
+
+def _param(name: str) -> Param:
+    return Param(name, "duration", "ns") if name == "period" else Param(name, "text")
+
+
+def _add(source: Source, line: int, row: dict[str, str], rows: dict[_Key, list[str]]) -> None:
+    """Add a row to the samples of its result.  Refuses one that does not follow the one before."""
+    if None in row or None in row.values():
+        source.refuse("a row is not as long as the head", line)
+    if row["unit"] != "ns":
+        source.refuse(f"samples in {row['unit'][:20]}", line, "only ns can be imported")
+    params = tuple(
+        (name.removeprefix(_PARAMS), _value(text))
+        for name, text in row.items() if name.startswith(_PARAMS) and text
+    )  # fmt: skip
+    key = _Key(source.number(row["case"], line, "case"), row["bench"], row["load"], row["series"],
+               params)  # fmt: skip
+    if source.number(row["sample"], line, "sample") != len(rows[key]):
+        source.refuse(f"sample {row['sample'][:20]} does not follow {len(rows[key]) - 1}", line)
+    rows[key].append(row["value"])
+
+
+def _value(text: str) -> Value:
+    if text in {"on", "off"}:
+        return text == "on"
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else text
+
+
+def _result(source: Source, key: _Key, texts: list[str]) -> Result:
+    """Return the result of samples, judged like those of users."""
+    period = dict(key.params).get("period") if key.bench == _PERIODIC else None
+    meaning = NO_MEANING._replace(
+        unit_ns=1, bench=key.bench, period_ns=period if isinstance(period, int) else None
+    )
+    own = source._replace(meaning=meaning)
+    reading = judged(own, [ticks(own, texts)])
+    (one,) = reading.results
+    return structs.replace(one, params=dict(key.params), load=key.load, series=key.series)
