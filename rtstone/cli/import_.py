@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
 
 import click
 from msgspec import structs
@@ -11,14 +17,20 @@ from rtstone.cli.working import working
 from rtstone.documents.imported import tool
 from rtstone.documents.plan import Plan
 from rtstone.documents.run import Run
-from rtstone.errors import UsageError
+from rtstone.errors import StoreError, UsageError
 from rtstone.formats.reading import LOAD
-from rtstone.formats.source import UNITS, Meaning
-from rtstone.formats.table import READERS, imported
+from rtstone.formats.source import STDIN, UNITS, Meaning, read
+from rtstone.formats.table import READERS, imported, recognized
 from rtstone.inputs.parameters import duration
 from rtstone.printable import arguments, line
-from rtstone.store.index import free_name
+from rtstone.store.index import entries, free_name
+from rtstone.store.places import runs
 from rtstone.store.rundir import RunDirectory
+from rtstone.store.rundir import load as load_run
+from rtstone.units import count, counted
+
+MOST = 10_000  # files of a directory
+UNKNOWN = "of no known format"
 
 
 @click.command("import")
@@ -52,13 +64,16 @@ def command(
     host: str | None, unit: str | None, period: str | None, column: str | None, due: str | None,
     at: str | None, bench: str | None, json: bool,
 ) -> None:  # fmt: skip
-    """Import other tools' data as runs, one for each FILE (- is standard input).
+    """Import other tools' data, or your own, as runs, one for each FILE (- is standard input).
 
-    If any FILE cannot be read, no run is stored.
+    If any FILE cannot be read, no run is stored. Of a directory all files are taken, at any depth,
+    whose content a format recognizes; one that is damaged leaves the others stored. What is stored
+    already is not stored again.
     """
-    if len(files) > 1 and (json or name is not None):
+    within = {file: _within(Path(file)) for file in files if file != STDIN and Path(file).is_dir()}
+    if (len(files) > 1 or within) and (json or name is not None):
         what = "--json prints one document" if json else "--name calls one run so"
-        raise UsageError(f"{what}, not {len(files)}; name one file")
+        raise UsageError(f"{what}, not {'a directory' if within else len(files)}; name one file")
     words = {option: line(text) for option, text in (("load", load), ("host", host)) if text}
     if name is not None:
         free_name(name)
@@ -66,24 +81,60 @@ def command(
     if period_ns == 0:
         raise UsageError("a period of 0, in --period; write it as 1ms")
     meaning = Meaning(
-        UNITS[unit] if unit else None, period_ns, column, due,
-        at, bench and line(bench),
+        UNITS[unit] if unit else None, period_ns, column, due, at, bench and line(bench),
     )  # fmt: skip
-    with working("reading"):
-        documents = [imported(file, form, arguments(), meaning) for file in files]
-    for plan, run in [_labelled(plan, run, name, words) for plan, run in documents]:
-        try:
-            RunDirectory(plan).finish(run)
-        except UsageError as error:
-            if not json:
-                raise
-            click.echo(f"rtstone: not stored: {error}", err=True)  # the document is the answer
-        if json:
-            from rtstone.cli.output import print_document
+    paths = [(path, file in within) for file in files for path in within.get(file, [file])]
+    taken: list[tuple[Plan, Run]] = []
+    rows: list[Row] = []
+    with working("importing") as progress:
+        for number, (path, optional) in enumerate(paths):
+            progress.steps(number, len(paths))
+            try:
+                source = read(path)._replace(meaning=meaning)
+                if optional and form is None and not recognized(source):
+                    rows.append(Row(path, UNKNOWN))
+                    continue
+                plan, run = _labelled(*imported(source, form, arguments()), name, words)
+            except UsageError as error:
+                if not optional:
+                    raise
+                rows.append(Row(path, f"refused: {error}"))
+                continue
+            taken.append((plan, run))
+            if optional:  # one after the other, however many there are
+                rows.append(_stored(path, *taken.pop(), json=False))
+        rows += [
+            _stored(path, plan, run, json=json)
+            for (path, _), (plan, run) in zip([p for p in paths if not p[1]], taken, strict=True)
+        ]
+    _print(rows, json=json, table=bool(within))
+    if any(row.what.startswith("refused") for row in rows):
+        click.get_current_context().exit(UsageError.exit_code)
 
-            print_document(run)
-        else:
-            _print(run)
+
+class Row(NamedTuple):
+    """What became of a file: its run, and whether that was stored before."""
+
+    path: str
+    what: str
+    run: Run | None = None
+
+
+def _within(directory: Path) -> list[str]:
+    """Return the regular files below a directory, hidden ones left out, in order of name.
+
+    Raises UsageError if there are none, or more than MOST.
+    """
+    files: list[str] = []
+    for folder, folders, names in os.walk(directory):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        paths = (Path(folder, name) for name in sorted(names) if not name.startswith("."))
+        files += [str(path) for path in paths if path.is_file() and not path.is_symlink()]
+        if len(files) > MOST:
+            raise UsageError(f"more than {MOST} files, in {directory}; name a part of it")
+    if not files:
+        raise UsageError(f"no file in {directory}; name one that has some")
+    return files
 
 
 def _labelled(plan: Plan, run: Run, name: str | None, words: Mapping[str, str]) -> tuple[Plan, Run]:
@@ -97,8 +148,70 @@ def _labelled(plan: Plan, run: Run, name: str | None, words: Mapping[str, str]) 
     return structs.replace(plan, name=name), run
 
 
-def _print(run: Run) -> None:
-    from rtstone.units import count, counted
+def _stored(path: str, plan: Plan, run: Run, *, json: bool) -> Row:
+    """Store a run, unless one of the same bytes says the same; with ``json`` as far as possible."""
+    try:
+        if (before := _before(run)) is not None:
+            return Row(path, "stored before", before)
+        RunDirectory(plan).finish(run)
+    except UsageError as error:
+        if not json:
+            raise
+        click.echo(f"rtstone: not stored: {error}", err=True)  # the document is the answer
+    return Row(path, "imported", run)
 
-    samples = count(sum(result.n for result in run.results))
-    click.echo(f"{run.run_id}: {tool(run)}, {counted(len(run.results), 'result')}, n {samples}")
+
+def _before(run: Run) -> Run | None:
+    """Return the run of the same file that says the same as this one, if it is stored."""
+    digest = run.target.detail["sha256"]
+    for entry in entries():
+        if entry.source == digest and entry.name == run.name:
+            with suppress(UsageError, StoreError):
+                stored = load_run(runs() / entry.run_id)
+                if (stored.results, stored.conditions) == (run.results, run.conditions):
+                    return stored
+    return None
+
+
+def _measured(run: Run) -> str:
+    """Return when a run was measured, as far as its file says."""
+    moment = run.conditions.get("tool.measured")
+    return str(moment)[:16].replace("T", " ") if moment else "unknown"
+
+
+def _print(rows: Sequence[Row], *, json: bool, table: bool) -> None:
+    """Print the document, a line for each run, or a table of what was taken with a summary."""
+    from rtstone.cli.output import print_document
+
+    if not table:
+        for row in rows:
+            if row.run and json:
+                print_document(row.run)
+            elif row.run:
+                samples = count(sum(result.n for result in row.run.results))
+                results = counted(len(row.run.results), "result")
+                before = ", stored before" if row.what == "stored before" else ""
+                click.echo(f"{row.run.run_id}: {tool(row.run)}, {results}, n {samples}{before}")
+        return
+    sums = Counter(row.what.partition(":")[0] for row in rows)
+    kinds = ("imported", "stored before", "refused", UNKNOWN)
+    click.echo("; ".join(f"{sums[kind]} {kind}" for kind in kinds if sums[kind]))
+    from rich.text import Text
+
+    from rtstone.report.parts.console import console, plain_table
+
+    shown = plain_table()
+    for name in ("file", "measured", "tool", "results", "n", "run"):
+        shown.add_column(name, overflow="fold")
+    for row in rows:
+        if row.run:
+            members = (
+                _measured(row.run), tool(row.run), len(row.run.results),
+                count(sum(result.n for result in row.run.results)),
+                row.run.run_id + (" (before)" if row.what == "stored before" else ""),
+            )  # fmt: skip
+            shown.add_row(line(row.path), *(Text(str(member)) for member in members))
+    console(sys.stdout).print(shown)
+    for row in rows:
+        if not row.run:
+            click.echo(f"{line(row.path)}: {line(row.what)}")

@@ -32,7 +32,7 @@ _PACKED: dict[bytes, Callable[..., Any]] = {
 }  # fmt: skip
 _ZSTD = b"\x28\xb5\x2f\xfd"
 
-_WHOLE = "import the file whole, as the tool wrote it"
+_WHOLE = "import the file as the tool wrote it"
 
 
 class Meaning(NamedTuple):
@@ -102,7 +102,7 @@ class Source(NamedTuple):
 
     def cut(self, what: str, line: int | None = None) -> Never:
         """Refuse a truncated file."""
-        self.refuse(f"the file is cut short, {what}", line)
+        self.refuse(f"the file is cut short, {what}", line, "import all of it")
 
     def refuse(self, what: str, line: int | None = None, do: str = _WHOLE) -> Never:
         """Raise UsageError: what is wrong, where, what to do."""

@@ -13,7 +13,7 @@ from rtstone.documents.plan import Plan
 from rtstone.documents.run import Result, Run
 from rtstone.errors import UsageError, unknown
 from rtstone.formats.reading import Reading, document
-from rtstone.formats.source import NO_MEANING, Meaning, Source, read
+from rtstone.formats.source import Source
 
 if TYPE_CHECKING:
     import numpy as np
@@ -204,13 +204,18 @@ def reader(name: str | None, source: Source) -> tuple[str, Reader]:
         if known is None:
             raise unknown("format", name, READERS, "in --format")
         return name, known
-    found = next((pair for pair in READERS.items() if pair[1].mark.search(source.data)), None)
-    if found is None:
+    form = recognized(source)
+    if form is None:
         source.refuse(
             "no format that rtstone knows",
             do=f"numbers of your own want --format samples and --unit; known: {', '.join(READERS)}",
         )
-    return found
+    return form, READERS[form]
+
+
+def recognized(source: Source) -> str | None:
+    """Return the name of the format that the content has, None if it has no known one."""
+    return next((name for name, one in READERS.items() if one.mark.search(source.data)), None)
 
 
 def writer(name: str) -> Writer:
@@ -226,14 +231,13 @@ def refused(run: Run, why: str) -> UsageError:
     return UsageError(f"{why}, in run {run.run_id}; see `rtstone show {run.run_id}`")
 
 
-def imported(
-    name: str, form: str | None, command: list[str], meaning: Meaning = NO_MEANING
-) -> tuple[Plan, Run]:
+def imported(source: Source, form: str | None, command: list[str]) -> tuple[Plan, Run]:
     """Return the plan and the run document of a file to import.  Raises UsageError."""
-    source = read(name)._replace(meaning=meaning)
     known, found = reader(form, source)
-    for field, value in meaning._asdict().items():
+    for field, value in source.meaning._asdict().items():
         if value is not None and field not in found.takes:
             option = field.removesuffix("_ns")
-            raise UsageError(f"--{option} says nothing of format {known}, in {name}; leave it out")
+            raise UsageError(
+                f"--{option} says nothing of format {known}, in {source.name}; leave it out"
+            )
     return document(found.read(source), source, known, command)

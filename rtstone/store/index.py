@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from rtstone.documents.run import as_text
 from rtstone.errors import UsageError
 from rtstone.printable import parsed, shown
 from rtstone.store import names
@@ -37,13 +38,13 @@ from rtstone.store.places import (
 SOUND = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY,
           sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_PERM}  # fmt: skip
 _ALONE = threading.Lock()  # threads of one process make and mend the table one after the other
-_VERSION = 5  # of the table; one of another version is made anew from the directories
+_VERSION = 6  # of the table; one of another version is made anew from the directories
 UNFINISHED = "unfinished"  # the status of a run without a document
 _OK = re.compile(rb'"t": ?"end"[^\n]*"status": ?"ok"')
 _TABLE = """CREATE TABLE runs (
     run_id TEXT PRIMARY KEY, created TEXT, suite TEXT, target TEXT, status TEXT, ok INTEGER,
     results INTEGER, benches TEXT, arrival INTEGER, name TEXT,
-    measured INTEGER, called TEXT
+    measured INTEGER, called TEXT, source TEXT
 ) WITHOUT ROWID"""
 
 
@@ -53,7 +54,7 @@ class Entry(NamedTuple):
     ``status``: "unfinished" while it has no document; ``ok`` and ``results`` are 0 then.  ``ok``:
     the number of its ``results`` with status "ok".  ``benches``: their ids, separated by blanks.
     ``arrival`` and ``name``: as in the plan.  ``measured``: the number of results with samples.
-    ``called``: what a person calls the target.
+    ``called``: what a person calls the target.  ``source``: the SHA-256 of an imported file.
     """
 
     run_id: str
@@ -68,6 +69,7 @@ class Entry(NamedTuple):
     name: str | None = None
     measured: int = 0
     called: str | None = None
+    source: str | None = None
 
     @property
     def begun(self) -> datetime | None:
@@ -259,6 +261,7 @@ def _readable(path: Path) -> bool:
 class _Target(msgspec.Struct):
     name: str
     called: str | None = None
+    detail: dict[str, object] = {}
 
 
 class _Case(msgspec.Struct):
@@ -297,7 +300,7 @@ def _read(name: str) -> Entry | None:
     arrival = plan.arrival if plan else 0
     return Entry(
         name, *what, ok, len(head.results), " ".join(sorted(benches)), arrival, head.name, measured,
-        head.target.called,
+        head.target.called, as_text(head.target.detail.get("sha256")),
     )  # fmt: skip
 
 

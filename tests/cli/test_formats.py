@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -46,6 +48,42 @@ def test_one_document(cli: Cli) -> None:
     assert "name one file" in cli("import", "--json", DATA / "rteval.xml", "-").says
 
 
+def test_a_directory_is_one_command(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "deep" / "er").mkdir(parents=True)
+    for name in ("rteval.xml", "lmbench.txt", "cyclictest-2.4-H.json"):
+        shutil.copy(DATA / name, tmp_path / "deep" / "er")
+    (tmp_path / "notes").write_text("of no tool\n")
+    (tmp_path / ".hidden").write_bytes((DATA / "rteval.xml").read_bytes())
+    (tmp_path / "link").symlink_to(DATA / "rteval.xml")
+    os.mkfifo(tmp_path / "pipe")
+    done = cli("import", tmp_path)
+    assert done.status == 0, done.err
+    assert done.out.splitlines()[0] == "3 imported; 1 of no known format"
+    assert len(cli("list", "runs", "--json").document["runs"]) == 3
+    cut = (DATA / "rteval.xml").read_bytes()[:600]
+    (tmp_path / "cut.xml").write_bytes(cut)
+    again = cli("import", tmp_path)
+    assert again.status == 2
+    lines = again.out.splitlines()
+    assert lines[0] == "3 stored before; 1 refused; 1 of no known format"
+    assert any("cut.xml: refused: the file is cut short" in line for line in lines)
+    assert len(cli("list", "runs", "--json").document["runs"]) == 3
+    for words in (["--json"], ["--name", "x"]):
+        assert "a directory" in cli("import", tmp_path, *words).says
+    (tmp_path / "empty").mkdir()
+    assert "no file in" in cli("import", tmp_path / "empty").says
+
+
+def test_the_same_bytes_are_one_run(cli: Cli) -> None:
+    first = cli("import", DATA / "lmbench.txt").out.partition(":")[0]
+    assert cli("import", DATA / "lmbench.txt").out.startswith(f"{first}: lmbench, 9 results, n 0, ")
+    assert cli("import", "--json", DATA / "lmbench.txt").document["run_id"] == first
+    other = cli("import", DATA / "lmbench.txt", "--load", "busy").out.partition(":")[0]
+    assert other != first  # it says something else
+    assert cli("rm", first, "--yes").status == 0
+    assert cli("import", DATA / "lmbench.txt").out.partition(":")[0] not in {first, other}
+
+
 def test_what_a_person_knows_of_a_file(cli: Cli) -> None:
     words = ("--name", "bench-7", "--load", "stress-ng --cpu 4", "--host", "board7")
     assert cli("import", DATA / "cyclictest-2.4-H.txt", *words).status == 0
@@ -81,7 +119,7 @@ def test_all_files_or_none(cli: Cli, tmp_path: Path) -> None:
     done = cli("import", DATA / "lmbench.txt", bad)
     assert (done.status, done.out) == (2, "")
     assert done.says == (
-        f"rtstone: count 'x' is not a whole number from 0, in {bad} line 2; import the file whole, "
+        f"rtstone: count 'x' is not a whole number from 0, in {bad} line 2; import the file "
         "as the tool wrote it"
     )
     assert not runs().exists()
