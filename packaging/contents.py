@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 from datetime import UTC, datetime
 from importlib import metadata
@@ -46,14 +47,8 @@ def pinned(names: set[str]) -> str:
 
 def moment() -> datetime:
     """Return the time of the last change, of which packages built from it are."""
-    epoch = (
-        os.environ.get("SOURCE_DATE_EPOCH")
-        or subprocess.run(
-            ["git", "log", "-1", "--format=%ct"],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=False,
-        ).stdout
-    )
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    if not epoch and shutil.which("git"):
+        log = ["git", "log", "-1", "--format=%ct"]
+        epoch = subprocess.run(log, cwd=ROOT, capture_output=True, text=True, check=False).stdout
     return datetime.fromtimestamp(int(epoch), UTC) if epoch.strip() else datetime.now(UTC)

@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
 from rtstone.cli.main import _status
@@ -33,7 +33,9 @@ from tests.played import Played
 
 FAKE = Path(__file__).parent / "fake_agent.py"
 MACHINE = "machine"
-settings.register_profile("any machine", deadline=None)  # a busy one takes its time
+settings.register_profile(  # a busy one takes its time
+    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("any machine")
 LOCKS = Path(__file__).parents[1] / "build" / "locks"  # where no other user can plant anything
 LONGEST_FIRST = (MACHINE, "lab", "waits", "simulation")  # marks; what has none comes last
@@ -84,6 +86,7 @@ def pytest_configure() -> None:
     # would every process that tests start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    os.environ["TERM"] = "xterm"  # a dumb terminal has no display
 
 
 class ByNeed(LoadFileScheduling):  # type: ignore[misc]

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.install.programs import needs
+
 ROOT = Path(__file__).parents[2]
 REUSE = Path(sys.executable).with_name("reuse")
 HOLDER = "The rtstone developers"
@@ -24,6 +26,7 @@ def report() -> dict[str, list[dict[str, list[dict[str, str]]]]]:
     return document
 
 
+@needs("git")  # says which files are the project's
 def test_each_file_has_one_licence_and_the_holder_of_the_project(
     report: dict[str, list[dict[str, list[dict[str, str]]]]],
 ) -> None:

@@ -12,6 +12,7 @@ from types import ModuleType
 import pytest
 
 from rtstone import __version__
+from tests.install.programs import needs
 
 ROOT = Path(__file__).parents[2]
 PYTHON = {"bookworm": "3.11", "trixie": "3.13"}  # of Debian 12 and 13
@@ -69,6 +70,7 @@ def test_a_suite_that_has_no_package_is_refused_in_a_line(tmp_path: Path) -> Non
     assert done.stderr == "deb.py: no suite 'sid'; there are packages for bookworm and trixie\n"
 
 
+@needs("debootstrap", "dpkg-buildpackage", "dh", "lintian")
 def test_the_check_makes_a_root_of_the_suite() -> None:
     plan = subprocess.run(
         ["make", "--dry-run", "deb-check", "SUITE=trixie"],

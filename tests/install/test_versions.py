@@ -11,6 +11,7 @@ import pytest
 
 from rtstone import __version__, resources
 from rtstone.cli import versions
+from tests.install.programs import needs
 
 PROGRAM = Path(sys.executable).with_name("rtstone")
 
@@ -71,6 +72,7 @@ def test_optional_packages_are_those_of_extras_for_users(monkeypatch: pytest.Mon
     assert rows(versions.full())["optional"] == "none"
 
 
+@needs("git")
 def test_a_commit_is_that_of_a_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resources, "path", lambda *names: tmp_path.joinpath("rtstone", *names))
     assert "commit" not in rows(versions.full())

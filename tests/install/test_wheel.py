@@ -19,6 +19,7 @@ import pytest
 
 from rtstone import __version__
 from rtstone.resources import architectures
+from tests.install.programs import needs
 
 ROOT = Path(__file__).parents[2]
 NOBODY = 65534
@@ -184,6 +185,7 @@ def test_every_module_is_in_the_wheel(wheel: Path) -> None:
     assert modules <= set(zipfile.ZipFile(wheel).namelist())
 
 
+@needs("git")
 def test_a_source_distribution_brings_the_charts_built(dist: Path) -> None:
     (archive,) = dist.glob("*.tar.gz")
     with tarfile.open(archive) as files:
