@@ -37,13 +37,21 @@ def cpu_list(cpus: Iterable[int]) -> str:
     return ",".join(f"{a}" if a == b else f"{a}-{b}" for a, b in ends)
 
 
+def bind(cpus: Iterable[int]) -> bool:
+    """Bind this thread to CPUs; return whether the system lets it, which a sandbox may not."""
+    try:
+        os.sched_setaffinity(0, cpus)
+    except OSError:
+        return False
+    return True
+
+
 def usable_cpus() -> set[int]:
     """Return the CPUs that the affinity can be set to; a cpuset may forbid others."""
     home = os.sched_getaffinity(0)
-    try:
-        os.sched_setaffinity(0, range(LAST_CPU + 1))
-        return home | os.sched_getaffinity(0)
-    except OSError:
+    if not bind(range(LAST_CPU + 1)):
         return home
+    try:
+        return home | os.sched_getaffinity(0)
     finally:
-        os.sched_setaffinity(0, home)
+        bind(home)

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from msgspec import structs
 
+from rtstone.cpus import bind
 from rtstone.documents.plan import Plan
 from rtstone.documents.run import LOCAL
 from rtstone.errors import RtstoneError, TargetError, UsageError
@@ -165,8 +166,8 @@ class _Work(threading.Thread):
 def _off(cpus: frozenset[int]) -> Iterator[None]:
     """Keep this thread, and those that it starts, off these CPUs as far as there are others."""
     home = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, home - cpus or home)
+    bind(home - cpus or home)
     try:
         yield
     finally:
-        os.sched_setaffinity(0, home)
+        bind(home)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rtstone import resources
-from rtstone.cpus import usable_cpus
+from rtstone.cpus import bind, usable_cpus
 from rtstone.documents.run import LOCAL
 from rtstone.targets.base import Link, Options, Past, Target
 from rtstone.targets.process import STARTING, Process
@@ -114,13 +114,13 @@ class _Agent(Process):
             super().__init__([str(program), *arguments], _advice(program))
         if not options.catalogue:
             # Set only now, so that the agent does not inherit it.
-            os.sched_setaffinity(0, _host_cpus(self._home, options.cpus))
+            bind(_host_cpus(self._home, options.cpus))
 
     def close(self) -> None:
         if self._closed:
             return
         super().close()
-        os.sched_setaffinity(0, self._home)
+        bind(self._home)
         if self._process.returncode != 0:
             self._sweep()
 

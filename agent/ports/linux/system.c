@@ -67,8 +67,18 @@ static const struct {
     {ENOSPC, "no space in /dev/shm, or fs.mqueue.queues_max is reached"},
 };
 
+/* A sandbox may refuse to set even the affinity that this process has. */
+static bool binding_refused(void)
+{
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 &&
+           sched_setaffinity(0, sizeof set, &set) != 0;
+}
+
 const char *posix_hint(int error)
 {
+    if (error == EPERM && binding_refused())
+        return "a sandbox refuses to bind tasks to CPUs: let it allow sched_setaffinity()";
     for (size_t i = 0; i < sizeof hints / sizeof hints[0]; i++)
         if (hints[i].error == error)
             return hints[i].text;
