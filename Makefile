@@ -62,7 +62,7 @@ define OPTIONAL
 endef
 
 test:
-	@packaging/packages install build charts agents boards test || { \
+	@packaging/packages install build charts agents boards kernel test || { \
 	    [ "$(LAB)" != needed ] && packaging/packages check build charts; } || exit 1
 	$(STEP) "what tests need is built" build/test.log \
 	    $(MAKE) agent engine charts sanitized build/collected
@@ -161,7 +161,7 @@ deb: check-deb $(VENV)/dev.stamp
 
 DEB_ROOT ?=
 
-deb-check: DEB_NEEDS = debootstrap
+deb-check: DEB_SETS = root
 deb-check: deb
 	packaging/deb-check build/deb/rtstone_*.deb $(SUITE) $(DEB_ROOT)
 
@@ -360,16 +360,7 @@ fi
 endef
 
 check-deb:
-	@missing=; \
-	for tool in $(DEB_NEEDS); do command -v $$tool >/dev/null || missing="$$missing $$tool"; done; \
-	command -v dpkg-buildpackage >/dev/null || missing="$$missing dpkg-dev"; \
-	command -v dh >/dev/null || missing="$$missing debhelper"; \
-	command -v lintian >/dev/null || missing="$$missing lintian"; \
-	if [ -n "$$missing" ]; then \
-	    echo "make: not installed:$$missing" >&2; \
-	    echo "make: install it with: apt-get install$$missing" >&2; \
-	    exit 1; \
-	fi
+	@packaging/packages check deb $(DEB_SETS)
 
 # The versions that the lock files pin, from pyproject.toml and requirements/*.in.
 lock: $(VENV)/dev.stamp

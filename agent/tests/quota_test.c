@@ -2,7 +2,6 @@
 #include "../ports/linux/linux.h"
 #include "check.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- the files ------------------------------------------------------------------------------- */
@@ -23,7 +22,13 @@ static void put_file(const char *path, const char *text)
     file[files++].text = text;
 }
 
-int posix_read_file(const char *path, char *buffer, size_t size)
+/* NOLINTBEGIN(misc-use-internal-linkage): the linker makes other files call them */
+int __wrap_posix_read_file(const char *path, char *buffer, size_t size);
+bool __wrap_posix_read_line(const char *path, char *buffer, size_t size);
+void __wrap_rts_wire_str(rts_wire *w, const char *key, const char *value);
+/* NOLINTEND(misc-use-internal-linkage) */
+
+int __wrap_posix_read_file(const char *path, char *buffer, size_t size)
 {
     for (int i = 0; i < files; i++)
         if (strcmp(file[i].path, path) == 0)
@@ -31,27 +36,18 @@ int posix_read_file(const char *path, char *buffer, size_t size)
     return -1;
 }
 
-bool posix_read_line(const char *path, char *buffer, size_t size)
+bool __wrap_posix_read_line(const char *path, char *buffer, size_t size)
 {
-    if (posix_read_file(path, buffer, size) < 0)
+    if (__wrap_posix_read_file(path, buffer, size) < 0)
         return false;
     buffer[strcspn(buffer, "\n")] = '\0';
     return true;
 }
 
-bool posix_number(const char **text, long long *value)
-{
-    char *end;
-    *value = strtoll(*text, &end, 10);
-    bool any = end != *text;
-    *text = end;
-    return any;
-}
-
 /* What the conditions say: members of the record that was begun last. */
 static char quota[256], budget[256];
 
-void rts_wire_str(rts_wire *w, const char *key, const char *value)
+void __wrap_rts_wire_str(rts_wire *w, const char *key, const char *value)
 {
     (void)w;
     char *place = strcmp(key, "cgroup.cpu_quota") == 0 ? quota : budget;
@@ -105,6 +101,16 @@ static void test_without_a_quota_nothing_is_held_back(void)
     CHECK(strcmp(quota, "none") == 0);
 }
 
+static void test_a_quota_of_the_group_above_binds_too(void)
+{
+    system_of(V2, "0::/user.slice/build\n");
+    put_file("/sys/fs/cgroup/user.slice/build/cpu.max", "max 100000\n");
+    put_file("/sys/fs/cgroup/user.slice/cpu.max", "150000 100000\n");
+    put_file("/sys/fs/cgroup/user.slice/cpu.stat", "nr_periods 9\nnr_throttled 3\n");
+    CHECK(opened() == 3);
+    CHECK(strcmp(quota, "150000 of 100000 us") == 0);
+}
+
 static void test_the_first_version_counts_where_it_has_the_controller(void)
 {
     system_of(V1, "9:name=systemd:/b\n4:cpuset:/c\n3:cpu,cpuacct:/docker/x\n0::/d\n");
@@ -113,7 +119,9 @@ static void test_the_first_version_counts_where_it_has_the_controller(void)
     put_file("/sys/fs/cgroup/cpu,cpuacct/docker/x/cpu.stat", "nr_periods 3\nnr_throttled 2\n");
     put_file("/sys/fs/cgroup/cpu,cpuacct/docker/x/cpu.rt_runtime_us", "0\n");
     put_file("/sys/fs/cgroup/cpu,cpuacct/docker/x/cpu.rt_period_us", "1000000\n");
-    put_file("/sys/fs/cgroup/cpu,cpuacct/docker/cpu.cfs_quota_us", "-1\n");
+    put_file("/sys/fs/cgroup/cpu,cpuacct/docker/cpu.cfs_quota_us", "-1\n"); /* none, now */
+    put_file("/sys/fs/cgroup/cpu,cpuacct/docker/cpu.cfs_period_us", "100000\n");
+    put_file("/sys/fs/cgroup/cpu,cpuacct/docker/cpu.stat", "nr_periods 8\nnr_throttled 7\n");
     CHECK(opened() == 2);
     CHECK(strcmp(quota, "20000 of 100000 us") == 0);
     CHECK(strcmp(budget, "0 of 1000000 us") == 0);
@@ -145,6 +153,6 @@ static void test_what_is_not_seen_is_not_known(void)
 }
 
 TESTS(test_periods_of_a_group_and_of_those_above_it_are_added_up,
-      test_without_a_quota_nothing_is_held_back,
+      test_without_a_quota_nothing_is_held_back, test_a_quota_of_the_group_above_binds_too,
       test_the_first_version_counts_where_it_has_the_controller,
       test_a_container_sees_its_own_group_at_the_mount, test_what_is_not_seen_is_not_known)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -19,7 +19,7 @@ from rtstone.documents.plan import Plan
 from rtstone.documents.run import Run
 from rtstone.errors import StoreError, UsageError
 from rtstone.formats.reading import LOAD
-from rtstone.formats.source import STDIN, UNITS, Meaning, read
+from rtstone.formats.source import STDIN, UNITS, Meaning, Source, read
 from rtstone.formats.table import READERS, imported, recognized
 from rtstone.inputs.parameters import duration
 from rtstone.printable import arguments, line
@@ -83,30 +83,32 @@ def command(
     meaning = Meaning(
         UNITS[unit] if unit else None, period_ns, column, due, at, bench and line(bench),
     )  # fmt: skip
-    paths = [(path, file in within) for file in files for path in within.get(file, [file])]
-    taken: list[tuple[Plan, Run]] = []
-    rows: list[Row] = []
+    paths = [path for file in files for path in within.get(file, [])]
+    explicit = [file for file in files if file not in within]
+    stored: dict[str, list[str]] = defaultdict(list)  # run ids by their files' digests
+    for entry in entries():
+        if entry.source:
+            stored[entry.source].append(entry.run_id)
+    reading = _Reading(form, meaning, name, words)
     with working("importing") as progress:
-        for number, (path, optional) in enumerate(paths):
-            progress.steps(number, len(paths))
-            try:
-                source = read(path)._replace(meaning=meaning)
-                if optional and form is None and not recognized(source):
-                    rows.append(Row(path, UNKNOWN))
-                    continue
-                plan, run = _labelled(*imported(source, form, arguments()), name, words)
-            except UsageError as error:
-                if not optional:
-                    raise
-                rows.append(Row(path, f"refused: {error}"))
-                continue
-            taken.append((plan, run))
-            if optional:  # one after the other, however many there are
-                rows.append(_stored(path, *taken.pop(), json=False))
-        rows += [
-            _stored(path, plan, run, json=json)
-            for (path, _), (plan, run) in zip([p for p in paths if not p[1]], taken, strict=True)
+        documents: list[tuple[Plan, Run]] = []
+        for file in explicit:  # all of them, or none is stored
+            progress.steps(len(documents), len(explicit) + len(paths))
+            documents.append(reading.document(read(file)))
+        rows = [
+            _stored(file, plan, run, stored, json=json)
+            for file, (plan, run) in zip(explicit, documents, strict=True)
         ]
+        for number, path in enumerate(paths):  # one after the other, however many there are
+            progress.steps(len(explicit) + number, len(explicit) + len(paths))
+            try:
+                source = read(path)
+                if form is None and not recognized(source):
+                    rows.append(Row(path, UNKNOWN))
+                else:
+                    rows.append(_stored(path, *reading.document(source), stored, json=False))
+            except UsageError as error:
+                rows.append(Row(path, f"refused: {error}"))
     _print(rows, json=json, table=bool(within))
     if any(row.what.startswith("refused") for row in rows):
         click.get_current_context().exit(UsageError.exit_code)
@@ -137,39 +139,51 @@ def _within(directory: Path) -> list[str]:
     return files
 
 
-def _labelled(plan: Plan, run: Run, name: str | None, words: Mapping[str, str]) -> tuple[Plan, Run]:
-    """Return them with what a person says of the file, where that does not say it itself."""
-    loads = {LOAD: words["load"]} if "load" in words else {}
-    host = {"machine.host": words["host"]} if "host" in words else {}
-    run = structs.replace(
-        run, name=name, conditions=host | run.conditions,
-        results=[structs.replace(r, load=loads.get(r.load, r.load)) for r in run.results],
-    )  # fmt: skip
-    return structs.replace(plan, name=name), run
+class _Reading(NamedTuple):
+    """How files are read, and what a person says of them where they do not say it themselves."""
+
+    form: str | None
+    meaning: Meaning
+    name: str | None
+    words: Mapping[str, str]
+
+    def document(self, source: Source) -> tuple[Plan, Run]:
+        """Return the plan and the run of a file.  Raises UsageError."""
+        plan, run = imported(source._replace(meaning=self.meaning), self.form, arguments())
+        loads = {LOAD: self.words["load"]} if "load" in self.words else {}
+        host = {"machine.host": self.words["host"]} if "host" in self.words else {}
+        run = structs.replace(
+            run, name=self.name, conditions=host | run.conditions,
+            results=[structs.replace(r, load=loads.get(r.load, r.load)) for r in run.results],
+        )  # fmt: skip
+        return structs.replace(plan, name=self.name), run
 
 
-def _stored(path: str, plan: Plan, run: Run, *, json: bool) -> Row:
+def _stored(path: str, plan: Plan, run: Run, stored: dict[str, list[str]], *, json: bool) -> Row:
     """Store a run, unless one of the same bytes says the same; with ``json`` as far as possible."""
+    digest = str(run.target.detail["sha256"])
     try:
-        if (before := _before(run)) is not None:
+        if (before := _before(run, stored[digest])) is not None:
             return Row(path, "stored before", before)
         RunDirectory(plan).finish(run)
     except UsageError as error:
         if not json:
             raise
         click.echo(f"rtstone: not stored: {error}", err=True)  # the document is the answer
+    else:
+        stored[digest].append(run.run_id)
     return Row(path, "imported", run)
 
 
-def _before(run: Run) -> Run | None:
-    """Return the run of the same file that says the same as this one, if it is stored."""
-    digest = run.target.detail["sha256"]
-    for entry in entries():
-        if entry.source == digest and entry.name == run.name:
-            with suppress(UsageError, StoreError):
-                stored = load_run(runs() / entry.run_id)
-                if (stored.results, stored.conditions) == (run.results, run.conditions):
-                    return stored
+def _before(run: Run, same: Sequence[str]) -> Run | None:
+    """Return the one of these runs, of the same file, that says the same as this one."""
+    for run_id in same:
+        with suppress(UsageError, StoreError):
+            other = load_run(runs() / run_id)
+            if (other.name, other.results, other.conditions) == (
+                run.name, run.results, run.conditions,
+            ):  # fmt: skip
+                return other
     return None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from rtstone.formats.source import Source
@@ -16,37 +17,28 @@ _MOST = 1000  # columns
 class Cells(NamedTuple):
     """The cells of a table.
 
-    ``rows``: a list for each column.  ``names``: of the columns; numbers from 1 without a head.
-    ``lines``: of the file, one for each row; empty if it has none.
+    ``names``: of the columns; numbers from 1 without a head.  ``take``: returns a column by its
+    place, from 0.  ``lines``: of the file, one for each row; empty if it has none.
     """
 
-    rows: list[list[str]]
     names: list[str]
-    lines: list[int]
+    take: Callable[[int], Sequence[object]]
+    lines: Sequence[int] = ()
 
-    @property
-    def width(self) -> int:
-        """The number of columns."""
-        return len(self.rows)
-
-    def line(self, place: int) -> int | None:
-        """Return the line of a row, None if there are no lines."""
-        return self.lines[place] if self.lines else None
-
-    def column(self, source: Source, name: str | None) -> list[str]:
+    def column(self, source: Source, name: str | None) -> Sequence[object]:
         """Return the column of that name or number; without one the only one.
 
         Raises UsageError.
         """
         if name is None:
-            if self.width != 1:
-                source.refuse(f"{self.width} columns: {', '.join(self.names)[:200]}",
+            if len(self.names) != 1:
+                source.refuse(f"{len(self.names)} columns: {', '.join(self.names)[:200]}",
                               do="say which: --column, or --due and --at")  # fmt: skip
-            return self.rows[0]
+            return self.take(0)
         if name in self.names:
-            return self.rows[self.names.index(name)]
-        if name.isascii() and name.isdigit() and 1 <= int(name[:5]) <= self.width:
-            return self.rows[int(name) - 1]
+            return self.take(self.names.index(name))
+        if name.isascii() and name.isdigit() and 1 <= int(name[:5]) <= len(self.names):
+            return self.take(int(name) - 1)
         return source.refuse(f"no column '{name[:40]}'", do=f"it has {', '.join(self.names)[:200]}")
 
 
@@ -77,4 +69,4 @@ def columns(source: Source) -> Cells:
         source.refuse("a head without a row")
     numbers = [at for at, _ in lines[named:]]
     names = [cell.strip() for cell in head] if named else [str(n + 1) for n in range(width)]
-    return Cells([list(own) for own in zip(*body, strict=True)], names, numbers)
+    return Cells(names, lambda place: [row[place] for row in body], numbers)

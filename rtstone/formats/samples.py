@@ -7,7 +7,7 @@ not start within it count as missed (docs/formats.md).
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from importlib import import_module
 from importlib.util import find_spec
@@ -60,41 +60,25 @@ def judged(source: Source, numbers: list[list[int]]) -> Reading:
     """Return what samples in ticks say: one list of samples, or when each was due, and ran."""
     meaning = source.meaning
     period = meaning.period_ns and meaning.period_ns * _TICKS
-    notes: list[str] = []
-    if len(numbers) == 2:
-        due, at = numbers
-        values = [ran - was_due for was_due, ran in zip(due, at, strict=True)]
-    else:
-        due, values = [], numbers[0]
+    *due, last = numbers
+    values = [ran - moment for moment, ran in zip(*due, last, strict=True)] if due else last
     _check(source, values)
     samples = np.array(values, np.int64)
+    times, note = None, ""
     if due:
-        start = due[0]
-        if not 0 <= max(due) - start < LARGEST or min(due) < start:
-            source.refuse("what was due is not in the order of time, or 26 days apart")
-        moments = np.array([moment - start for moment in due], np.int64)
-        times = Times(moments + samples, _gaps(source, moments, period), period)
+        times = _scheduled(source, due[0], samples, period)
     elif period:
-        hidden, note = _hidden(samples, period)
-        notes += [note] if note else []
-        if hidden is None:
-            times = None
-        else:
-            order = np.arange(len(samples)) + np.cumsum(hidden) - hidden
-            times = Times(order * period + samples, hidden, period)
-    else:
-        times = None
+        times, note = _periodic(samples, period)
     if times and int(times.hidden.sum()) > MOST_OMITTED:
         source.refuse("more than 10 000 000 activations are missing", do="check the unit")
+    own = bench(meaning.bench)
     params: dict[str, Value] = {"period": meaning.period_ns} if meaning.period_ns else {}
-    blank = Result(case=1, bench=bench(meaning.bench).id, params=params, load=LOAD, status="ok",
+    blank = Result(case=1, bench=own.id, params=params, load=LOAD, status="ok",
                    evidence=evidence(times))  # fmt: skip
-    own = recorded(blank, samples, times)
-    own = structs.replace(own, flags=["imported", *own.flags])
-    section = own.section_s
-    return Reading(
-        tool=BENCH, results=[own], benches=[bench(meaning.bench)], notes=notes, duration_s=section
-    )
+    one = recorded(blank, samples, times)
+    one = structs.replace(one, flags=["imported", *one.flags])
+    return Reading(tool=BENCH, results=[one], benches=[own], notes=[note] if note else [],
+                   duration_s=one.section_s)  # fmt: skip
 
 
 def read_histogram(source: Source) -> Reading:
@@ -106,17 +90,16 @@ def read_histogram(source: Source) -> Reading:
     if unit_ns is None:
         source.refuse("a histogram has no unit", do="say it: --unit ns, us, ms or s")
     cells = columns(source)
-    if cells.width != 2:
-        source.refuse(f"{cells.width} columns", do="a value and its count, on each line")
+    if len(cells.names) != 2:
+        source.refuse(f"{len(cells.names)} columns", do="a value and its count, on each line")
     counts: dict[int, int] = {}
-    for place, (value, count) in enumerate(zip(*cells.rows, strict=True)):
-        line = cells.line(place)
+    for line, value, count in zip(cells.lines, cells.take(0), cells.take(1), strict=True):
         number = _number(value)
         if number is None or number != int(number):
-            source.refuse(f"value '{value[:40]}' is not a whole number", line)
+            source.refuse(f"value '{_short(value)}' is not a whole number", line)
         if int(number) in counts:
-            source.refuse(f"value {value[:40]} for the second time", line)
-        counts[int(number)] = source.number(count.strip(), line or 0)
+            source.refuse(f"value {_short(value)} for the second time", line)
+        counts[int(number)] = source.number(str(count).strip(), line)
     held = [value for value, count in counts.items() if count]
     series = Series(name="", n=sum(counts.values()), counts=counts, unit_ns=unit_ns,
                     min=min(held, default=None), max=max(held, default=None))  # fmt: skip
@@ -144,42 +127,46 @@ def _cells(source: Source) -> Cells:
             table = tables.read_table(arrow.BufferReader(source.data))
         except (arrow.ArrowException, OSError) as error:
             source.refuse(f"no Parquet: {str(error)[:60]}")
-        held = {name: table.column(name).to_pylist() for name in table.column_names}
-        return Cells([[repr(v) for v in own] for own in held.values()], list(held), [])
+        return Cells(table.column_names, lambda place: table.column(place).to_pylist())
     return columns(source)
 
 
 def from_array(source: Source, array: NDArray[Any]) -> Cells:
     """Return the columns of an array: one of samples, or a row each of several numbers."""
     if array.dtype.names:
-        held: Mapping[str, NDArray[Any]] = {name: array[name] for name in array.dtype.names}
+        parts: Sequence[NDArray[Any]] = [array[name] for name in array.dtype.names]
     elif array.ndim in {1, 2}:
-        held = {str(n): own for n, own in enumerate(array.reshape(len(array), -1).T, 1)}
+        parts = list(array.reshape(len(array), -1).T)
     else:
         source.refuse(f"an array of {array.ndim} dimensions", do="give one, or a row a sample")
-    if any(own.dtype.kind not in "iuf" or own.ndim != 1 for own in held.values()):
+    if any(own.dtype.kind not in "iuf" or own.ndim != 1 for own in parts):
         source.refuse("an array of no numbers", do="give integers or floats")
-    return Cells([list(map(repr, own.tolist())) for own in held.values()], list(held), [])
+    names = list(array.dtype.names or [str(n + 1) for n in range(len(parts))])
+    return Cells(names, lambda place: parts[place].tolist())
 
 
-def _number(text: str) -> Decimal | None:
-    """Return a finite number, None for anything else."""
+def _number(cell: object) -> Decimal | None:
+    """Return a finite number, None for anything else; a float is what it is written as."""
     try:
-        number = Decimal(text.strip())
+        number = Decimal(cell if isinstance(cell, int) else str(cell).strip())
     except InvalidOperation:
         return None
     return number if number.is_finite() and abs(number.adjusted()) < 30 else None
 
 
-def ticks(source: Source, texts: Sequence[str], lines: Sequence[int] = ()) -> list[int]:
+def _short(cell: object) -> str:
+    return str(cell).strip()[:40]
+
+
+def ticks(source: Source, cells: Sequence[object], lines: Sequence[int] = ()) -> list[int]:
     """Return numbers in ticks.  Refuses what is none, with its line where there are lines."""
     scale = (source.unit_ns or 1) * _TICKS
     numbers = []
-    for place, text in enumerate(texts):
-        number = _number(text)
+    for place, cell in enumerate(cells):
+        number = _number(cell)
         if number is None:
             line = lines[place] if lines else None
-            source.refuse(f"'{text.strip()[:40]}' is no number", line)
+            source.refuse(f"'{_short(cell)}' is no number", line)
         numbers.append(int((number * scale).to_integral_value()))
     if not numbers:
         source.refuse("no sample")
@@ -201,6 +188,24 @@ def _check(source: Source, values: list[int]) -> None:
 
 
 # ---- activations --------------------------------------------------------------------------------
+
+
+def _scheduled(source: Source, due: list[int], late: Ticks, period: int | None) -> Times:
+    """Return the times of activations of which is known when they were due."""
+    start = due[0]
+    if not 0 <= max(due) - start < LARGEST or min(due) < start:
+        source.refuse("what was due is not in the order of time, or 26 days apart")
+    moments = np.array([moment - start for moment in due], np.int64)
+    return Times(moments + late, _gaps(source, moments, period), period)
+
+
+def _periodic(late: Ticks, period: int) -> tuple[Times | None, str]:
+    """Return the times of activations of which only the lateness is known, if it says them."""
+    hidden, note = _hidden(late, period)
+    if hidden is None:
+        return None, note
+    number = np.arange(len(late)) + np.cumsum(hidden) - hidden
+    return Times(number * period + late, hidden, period), note
 
 
 def _gaps(source: Source, due: Ticks, period: int | None) -> Ticks:

@@ -17,7 +17,7 @@ BUILD = "rtstone lab build"
 INSTALL = "install a wheel made by `make dist`"  # for installations without sources
 # Of the Makefile, one after the other, and the sets of packages.txt that they need.
 GOALS = ("agent", "agent-aarch64", "agent-x86_64", "agent-riscv64", "freertos", "engine")
-PACKAGES = ("build", "agents", "boards")
+PACKAGES = ("build", "agents", "boards", "kernel")
 
 
 class Missing(NamedTuple):

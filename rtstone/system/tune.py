@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 
-from rtstone.cpus import cpu_list
+from rtstone.cpus import bind, cpu_list
 from rtstone.errors import TargetError, UsageError, unknown
 from rtstone.system.facts import System
 from rtstone.system.journal import Begin, Journal, Step, locked
@@ -389,5 +389,4 @@ def entered(system: System | None = None) -> Iterator[bool]:
         yield True
     finally:
         system.files.write(f"{group.folder}/cgroup.procs", str(os.getpid()))
-        with suppress(OSError):  # the partition's CPUs are not allowed outside
-            os.sched_setaffinity(0, affinity)
+        bind(affinity)  # as far as it goes: the partition's CPUs are not allowed outside

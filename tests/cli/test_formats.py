@@ -74,6 +74,14 @@ def test_a_directory_is_one_command(cli: Cli, tmp_path: Path) -> None:
     assert "no file in" in cli("import", tmp_path / "empty").says
 
 
+def test_the_same_bytes_in_two_files_are_one_run(cli: Cli, tmp_path: Path) -> None:
+    for name in ("a.txt", "b.txt"):
+        shutil.copy(DATA / "lmbench.txt", tmp_path / name)
+    assert cli("import", tmp_path).out.splitlines()[0] == "1 imported; 1 stored before"
+    assert cli("import", tmp_path / "a.txt", tmp_path / "b.txt").out.count("stored before") == 2
+    assert len(cli("list", "runs", "--json").document["runs"]) == 1
+
+
 def test_the_same_bytes_are_one_run(cli: Cli) -> None:
     first = cli("import", DATA / "lmbench.txt").out.partition(":")[0]
     assert cli("import", DATA / "lmbench.txt").out.startswith(f"{first}: lmbench, 9 results, n 0, ")

@@ -7,8 +7,6 @@
 
 #include "linux.h"
 
-#define LEVELS 16 /* groups within groups that are looked at, from the process's own upwards */
-
 static char text[65536];
 
 typedef struct group {
@@ -34,7 +32,7 @@ static bool has_cpu(const char *words, const char *end)
 /* Finds this process's group of v1's controller, or of v2, below its mount. */
 static bool find_own(char *path, size_t size, bool *unified)
 {
-    bool found = false;
+    bool any = false;
     if (posix_read_file("/proc/self/cgroup", text, sizeof text) <= 0)
         return false;
     for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
@@ -49,11 +47,11 @@ static bool find_own(char *path, size_t size, bool *unified)
         int n = strncmp(rest, "/..", 3) == 0 ? 0 : (int)strcspn(rest, "\n");
         snprintf(path, size, "%.*s", n, rest);
         *unified = !v1;
-        found = true;
+        any = true;
         if (v1)
             return true;
     }
-    return found;
+    return any;
 }
 
 /* Finds where the groups are mounted: the fifth word of a line. */
@@ -105,24 +103,30 @@ static bool ascend(group *g)
     return true;
 }
 
-static bool read_number(const group *g, const char *name, long long *value)
+/* Reads the first line of a file of a group. */
+static bool read_member(const group *g, const char *name, char *line, size_t size)
 {
-    char path[1100], line[64];
+    char path[1100];
     snprintf(path, sizeof path, "%s/%s", g->path, name);
-    const char *at = line;
-    return posix_read_line(path, line, sizeof line) && posix_number(&at, value);
+    return posix_read_line(path, line, size);
 }
 
-/* Reads the µs of each period that the tasks of a group may run; false: as long as they want. */
+static bool read_number(const group *g, const char *name, long long *value)
+{
+    char line[64];
+    const char *at = line;
+    return read_member(g, name, line, sizeof line) && posix_number(&at, value);
+}
+
+/* Reads the us of each period that the tasks of a group may run; false: as long as they want. */
 static bool read_quota(const group *g, long long *quota, long long *period)
 {
-    char path[1100], line[64];
+    char line[64];
+    const char *at = line;
     if (!g->unified)
         return read_number(g, "cpu.cfs_quota_us", quota) && *quota > 0 &&
                read_number(g, "cpu.cfs_period_us", period);
-    snprintf(path, sizeof path, "%s/cpu.max", g->path);
-    const char *at = line;
-    return posix_read_line(path, line, sizeof line) && posix_number(&at, quota) &&
+    return read_member(g, "cpu.max", line, sizeof line) && posix_number(&at, quota) &&
            posix_number(&at, period);
 }
 
@@ -140,59 +144,59 @@ static int64_t held_back(const group *g)
 
 /* For the only case that this process runs: its group, and whether any limit may hold it back. */
 static struct {
-    bool known, limited;
+    bool seen, limited;
     group group;
 } own;
 
 void linux_quota_open(void)
 {
     long long quota, period;
-    own.known = find_group(&own.group);
+    own.seen = find_group(&own.group);
     own.limited = false;
+    if (!own.seen)
+        return;
     group g = own.group;
-    for (int i = 0; own.known && i < LEVELS && !own.limited; i++) {
+    do
         own.limited = read_quota(&g, &quota, &period);
-        if (!ascend(&g))
-            break;
-    }
+    while (!own.limited && ascend(&g));
 }
 
 int64_t linux_quota_periods(void)
 {
     int64_t sum = 0;
     long long quota, period;
-    if (!own.known || !own.limited)
-        return own.known ? 0 : -1;
+    if (!own.seen || !own.limited)
+        return own.seen ? 0 : -1;
     group g = own.group;
-    for (int i = 0; i < LEVELS; i++) {
+    do {
         int64_t count = read_quota(&g, &quota, &period) ? held_back(&g) : 0;
         if (count < 0)
             return -1;
         sum += count;
-        if (!ascend(&g))
-            break;
-    }
+    } while (ascend(&g));
     return sum;
+}
+
+/* Adds a limit to a list of them, as far as there is room. */
+static void add_limit(char *list, size_t size, long long us, long long period)
+{
+    size_t n = strlen(list);
+    snprintf(list + n, size - n, "%s%lld of %lld us", n ? ", " : "", us, period);
 }
 
 void linux_put_quota(rts_wire *w)
 {
     group g;
     char quotas[256] = "", budgets[256] = "";
-    size_t quotas_n = 0, budgets_n = 0;
-    bool known = find_group(&g);
-    for (int i = 0; known && i < LEVELS; i++) {
+    bool seen = find_group(&g), more = seen;
+    for (; more; more = ascend(&g)) {
         long long us, period;
-        if (read_quota(&g, &us, &period) && quotas_n < sizeof quotas)
-            quotas_n += (size_t)snprintf(quotas + quotas_n, sizeof quotas - quotas_n,
-                                         "%s%lld of %lld us", quotas_n ? ", " : "", us, period);
+        if (read_quota(&g, &us, &period))
+            add_limit(quotas, sizeof quotas, us, period);
         if (!g.unified && read_number(&g, "cpu.rt_runtime_us", &us) &&
-            read_number(&g, "cpu.rt_period_us", &period) && budgets_n < sizeof budgets)
-            budgets_n += (size_t)snprintf(budgets + budgets_n, sizeof budgets - budgets_n,
-                                          "%s%lld of %lld us", budgets_n ? ", " : "", us, period);
-        if (!ascend(&g))
-            break;
+            read_number(&g, "cpu.rt_period_us", &period))
+            add_limit(budgets, sizeof budgets, us, period);
     }
-    rts_wire_str(w, "cgroup.cpu_quota", !known ? NULL : quotas_n ? quotas : "none");
-    rts_wire_str(w, "cgroup.rt_budget", budgets_n ? budgets : NULL);
+    rts_wire_str(w, "cgroup.cpu_quota", !seen ? NULL : quotas[0] ? quotas : "none");
+    rts_wire_str(w, "cgroup.rt_budget", budgets[0] ? budgets : NULL);
 }
