@@ -225,7 +225,8 @@ def _print(rows: Sequence[Row], *, json: bool, table: bool) -> None:
                 row.run.run_id + (" (before)" if row.what == "stored before" else ""),
             )  # fmt: skip
             shown.add_row(line(row.path), *(Text(str(member)) for member in members))
-    console(sys.stdout).print(shown)
+    if shown.rows:
+        console(sys.stdout).print(shown)
     for row in rows:
         if not row.run:
             click.echo(f"{line(row.path)}: {line(row.what)}")

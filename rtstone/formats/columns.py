@@ -12,6 +12,7 @@ from rtstone.formats.source import Source
 _SEPARATORS = ",;\t"
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _MOST = 1000  # columns
+MOST_ROWS = 10_000_000  # each becomes objects of Python
 
 
 class Cells(NamedTuple):
@@ -42,8 +43,16 @@ class Cells(NamedTuple):
         return source.refuse(f"no column '{name[:40]}'", do=f"it has {', '.join(self.names)[:200]}")
 
 
+def check_rows(source: Source, rows: int) -> None:
+    """Refuse a table of more rows than memory is taken for."""
+    if rows > MOST_ROWS:
+        do = "import a histogram in place of samples"
+        source.refuse(f"{rows} rows, more than {MOST_ROWS}", do=do)
+
+
 def columns(source: Source) -> Cells:
     """Return the columns of a text.  Raises UsageError if a row is not as long as the first."""
+    check_rows(source, source.data.count(b"\n"))
     lines = [(at, text) for at, text in source.lines() if text.strip() and text[0] != "#"]
     source.check_end()
     if not lines:
@@ -51,7 +60,11 @@ def columns(source: Source) -> Cells:
     first = lines[0][1]
     separator = next((mark for mark in _SEPARATORS if mark in first), None)
     if separator:
-        rows = list(csv.reader((text for _, text in lines), delimiter=separator))
+        table = csv.reader((text for _, text in lines), delimiter=separator)
+        try:
+            rows = list(table)
+        except csv.Error as error:
+            source.refuse(f"{error}", lines[table.line_num - 1][0])
     else:
         rows = [text.split() for _, text in lines]
     if len(rows) != len(lines):

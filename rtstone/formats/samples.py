@@ -11,14 +11,16 @@ from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from importlib import import_module
 from importlib.util import find_spec
+from math import prod
 from typing import TYPE_CHECKING, Any, Never
 
 import numpy as np
 from msgspec import structs
+from numpy.lib import format as npy
 
 from rtstone.assemble.recorded import HZ, LARGEST, MOST_OMITTED, Times, evidence, recorded
 from rtstone.documents.run import Result, Value
-from rtstone.formats.columns import Cells, columns
+from rtstone.formats.columns import Cells, check_rows, columns
 from rtstone.formats.reading import LOAD, Reading, Series, result
 from rtstone.formats.source import Source
 from rtstone.wire.records import Bench, Param
@@ -113,26 +115,62 @@ def read_histogram(source: Source) -> Reading:
 def _cells(source: Source) -> Cells:
     """Return the columns of a file of any of the kinds that hold samples."""
     if source.data.startswith(_NUMPY):
-        try:
-            array = np.load(io.BytesIO(source.data), allow_pickle=False)
-        except (ValueError, EOFError, OSError, SyntaxError) as error:
-            source.refuse(f"no array of NumPy: {str(error)[:60]}")
-        return from_array(source, array)
+        return from_array(source, _array(source))
     if source.data.startswith(_PARQUET):
-        if find_spec("pyarrow") is None:
-            source.refuse("Parquet needs pyarrow", do="pip install 'rtstone[parquet]'")
-        tables: Any = import_module("pyarrow.parquet")
-        arrow: Any = import_module("pyarrow")
-        try:
-            table = tables.read_table(arrow.BufferReader(source.data))
-        except (arrow.ArrowException, OSError) as error:
-            source.refuse(f"no Parquet: {str(error)[:60]}")
-        return Cells(table.column_names, lambda place: table.column(place).to_pylist())
+        return _parquet(source)
     return columns(source)
+
+
+def _array(source: Source) -> NDArray[Any]:
+    """Return the array of a file of NumPy.  Refuses one that says that it is larger than it is."""
+    data = io.BytesIO(source.data)
+    try:
+        version = npy.read_magic(data)
+        head = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+        shape, _, kind = head(data)
+        if prod(shape) * kind.itemsize > len(source.data):
+            source.cut(f"its shape is {shape}")
+        check_rows(source, shape[0] if shape else 1)
+        data.seek(0)
+        array: NDArray[Any] = np.load(data, allow_pickle=False)
+    except (ValueError, EOFError, OSError, SyntaxError) as error:
+        source.refuse(f"no array of NumPy: {str(error)[:60]}")
+    return array
+
+
+def _parquet(source: Source) -> Cells:
+    """Return the columns of numbers of a Parquet file, each read when it is taken."""
+    if find_spec("pyarrow") is None:
+        source.refuse("Parquet needs pyarrow", do="pip install 'rtstone[parquet]'")
+    arrow: Any = import_module("pyarrow")
+    tables: Any = import_module("pyarrow.parquet")
+    try:
+        file = tables.ParquetFile(arrow.BufferReader(source.data))
+    except (arrow.ArrowException, OSError) as error:
+        source.refuse(f"no Parquet: {str(error)[:60]}")
+    check_rows(source, file.metadata.num_rows)
+    types = arrow.types
+    names = [
+        field.name for field in file.schema_arrow
+        if types.is_integer(field.type) or types.is_floating(field.type)
+    ]  # fmt: skip
+    if not names:
+        source.refuse("no column of numbers", do="give integers or floats")
+
+    def take(place: int) -> Sequence[object]:
+        try:
+            column: list[object] = file.read(columns=[names[place]]).column(0).to_pylist()
+        except (arrow.ArrowException, OSError) as error:
+            source.refuse(f"a damaged column {names[place]}: {str(error)[:60]}")
+        return column
+
+    return Cells(names, take)
 
 
 def from_array(source: Source, array: NDArray[Any]) -> Cells:
     """Return the columns of an array: one of samples, or a row each of several numbers."""
+    if not array.size:
+        source.refuse("no sample")
     if array.dtype.names:
         parts: Sequence[NDArray[Any]] = [array[name] for name in array.dtype.names]
     elif array.ndim in {1, 2}:

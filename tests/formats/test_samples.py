@@ -204,6 +204,44 @@ def test_no_absurd_value_is_taken(data: bytes, meaning: dict[str, Any], says: st
     assert says in refused(data, **meaning)
 
 
+def array_of(shape: tuple[int, ...], data: bytes = b"") -> bytes:
+    """Return a file of NumPy whose head has that shape."""
+    file = io.BytesIO()
+    head = {"descr": "<f8", "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(file, head)
+    return file.getvalue() + data
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (array_of((10**12,), bytes(64)), "the file is cut short, its shape is (1000000000000,)"),
+        (array_of((10**6, 10**6, 10**6)), "the file is cut short"),
+        (array_of((0,)), "no sample"),
+        (array_of((0, 5)), "no sample"),
+        (array_of((), bytes(8)), "an array of 0 dimensions"),
+        (b"a,b\n1,2\n" + b"1" * 300_000 + b",2\n", "field limit (131072), in the file line 3"),
+        (b'a,b\n"1,2\n3,4\n', "a cell of several lines"),
+        (b"1\n" * 10_000_001, "10000001 rows, more than 10000000"),
+    ],
+)  # fmt: skip
+def test_a_hostile_file_takes_no_memory(data: bytes, says: str) -> None:
+    assert says in refused(data, column="1")
+
+
+def test_a_parquet_file_is_not_unpacked_beyond_what_it_may_hold(tmp_path: Path) -> None:
+    arrow, tables = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    file = tmp_path / "bomb.parquet"
+    zeros = arrow.table({"a": arrow.array(np.zeros(5_000_001, np.int8))})
+    with tables.ParquetWriter(file, zeros.schema, compression="zstd") as writer:
+        writer.write_table(zeros)
+        writer.write_table(zeros)
+    assert file.stat().st_size < 100_000  # of 10 MB
+    assert "10000002 rows, more than 10000000" in refused(file.read_bytes())
+    tables.write_table(arrow.table({"a": ["x", "y"]}), file)
+    assert "no column of numbers" in refused(file.read_bytes())
+
+
 def test_an_array_of_objects_is_not_loaded() -> None:
     array = io.BytesIO()
     np.save(array, np.array([{}], object), allow_pickle=True)
