@@ -21,6 +21,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL ?= $(shell nproc)
 BUILD = +$(if $(findstring jobserver,$(MAKEFLAGS)),env -u CMAKE_BUILD_PARALLEL_LEVEL )cmake --build
 # Tests start rtstone hundreds of times: it is compiled once, whatever the caller's shell says.
 export PYTHONDONTWRITEBYTECODE :=
+MAKEFLAGS += --no-print-directory
 
 .PHONY: run agent-only test lab-kernel bench lint lint-host \
 	lint-agent lint-engine lint-all format docs wheel dist deb deb-check man agent agents freertos \
