@@ -7,6 +7,7 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -85,10 +86,7 @@ def command(
     )  # fmt: skip
     paths = [path for file in files for path in within.get(file, [])]
     explicit = [file for file in files if file not in within]
-    stored: dict[str, list[str]] = defaultdict(list)  # run ids by their files' digests
-    for entry in entries():
-        if entry.source:
-            stored[entry.source].append(entry.run_id)
+    store = _Store()
     reading = _Reading(form, meaning, name, words)
     with working("importing") as progress:
         documents: list[tuple[Plan, Run]] = []
@@ -96,7 +94,7 @@ def command(
             progress.steps(len(documents), len(explicit) + len(paths))
             documents.append(reading.document(read(file)))
         rows = [
-            _stored(file, plan, run, stored, json=json)
+            store.add(file, plan, run, json=json)
             for file, (plan, run) in zip(explicit, documents, strict=True)
         ]
         for number, path in enumerate(paths):  # one after the other, however many there are
@@ -106,7 +104,7 @@ def command(
                 if form is None and not recognized(source):
                     rows.append(Row(path, UNKNOWN))
                 else:
-                    rows.append(_stored(path, *reading.document(source), stored, json=False))
+                    rows.append(store.add(path, *reading.document(source), json=False))
             except UsageError as error:
                 rows.append(Row(path, f"refused: {error}"))
     _print(rows, json=json, table=bool(within))
@@ -159,20 +157,34 @@ class _Reading(NamedTuple):
         return structs.replace(plan, name=self.name), run
 
 
-def _stored(path: str, plan: Plan, run: Run, stored: dict[str, list[str]], *, json: bool) -> Row:
-    """Store a run, unless one of the same bytes says the same; with ``json`` as far as possible."""
-    digest = str(run.target.detail["sha256"])
-    try:
-        if (before := _before(run, stored[digest])) is not None:
-            return Row(path, "stored before", before)
-        RunDirectory(plan).finish(run)
-    except UsageError as error:
-        if not json:
-            raise
-        click.echo(f"rtstone: not stored: {error}", err=True)  # the document is the answer
-    else:
-        stored[digest].append(run.run_id)
-    return Row(path, "imported", run)
+class _Store:
+    """The runs that are stored, and those to come."""
+
+    @cached_property
+    def _ids(self) -> dict[str, list[str]]:
+        """The ids of imported runs by the digests of their files."""
+        ids: dict[str, list[str]] = defaultdict(list)
+        for entry in entries():
+            if entry.source:
+                ids[entry.source].append(entry.run_id)
+        return ids
+
+    def add(self, path: str, plan: Plan, run: Run, *, json: bool) -> Row:
+        """Store a run, unless one of the same bytes says the same.
+
+        With ``json`` only where there is a place for it: the document is the answer.
+        """
+        try:
+            same = self._ids[str(run.target.detail["sha256"])]
+            if (before := _before(run, same)) is not None:
+                return Row(path, "stored before", before)
+            RunDirectory(plan).finish(run)
+            same.append(run.run_id)
+        except UsageError as error:
+            if not json:
+                raise
+            click.echo(f"rtstone: not stored: {error}", err=True)
+        return Row(path, "imported", run)
 
 
 def _before(run: Run, same: Sequence[str]) -> Run | None:
