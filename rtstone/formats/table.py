@@ -162,6 +162,15 @@ READERS: Mapping[str, Reader] = {
     "thread-metric": Reader(
         "Thread-Metric", _mark(rb"\*{4} Thread-Metric [^*\n]{1,99}\*{4} Relative"), "thread_metric"
     ),
+    "hdrhistogram": Reader(
+        "HdrHistogram's logs, with --unit where they do not say it",
+        _mark(rb"^(#\[Histogram log format version |(Tag=[^,\s]+,)?[\d.]+,[\d.]+,[\d.]+,HIST)"),
+        "hdr_import", takes=frozenset({"unit_ns"}),
+    ),
+    "rtems": Reader(
+        "RTEMS' test framework, its measurements",
+        _mark(rb"^M:(N:\d+|MI:\d+\.\d{9})\s*$"), "rtems",
+    ),
     # Nobody's files, which a person has to name: nothing is no mark.
     "samples": Reader(
         "single samples of one's own, by --unit: CSV, a value a line, Parquet, NumPy",

@@ -41,7 +41,7 @@ LINES = {
     "signaltest-2.4-q.txt", "cyclicdeadline-2.4-q.txt", "hwlatdetect-2.4-report.txt",
     "rtla-timerlat-top.txt", "rtla-osnoise-top.txt", "rtla-hwnoise.txt",
     "zephyr-recording.csv", "zyclictest.txt", "thread-metric.txt",
-    "latmus-text.txt", "xenomai-latency.txt",
+    "latmus-text.txt", "xenomai-latency.txt", "hdrhistogram.hlog",
 }  # fmt: skip
 FILES = sorted(path for path in DATA.iterdir() if path.name != "README")
 TEXTS = [path for path in FILES if path.suffix != ".raw"]
