@@ -213,6 +213,14 @@ def disturbed() -> Iterator[None]:
 HOMES = itertools.count()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_home_of_a_person(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep the person's own runs out of reach of fixtures of modules, and of tests that undo."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RTSTONE_HOME", str(tmp_path_factory.getbasetemp() / "home"))
+        yield
+
+
 @pytest.fixture(autouse=True)
 def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a home for the runs of one test; it is created when something is stored in it."""

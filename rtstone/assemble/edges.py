@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from rtstone.assemble.histogram import bounds, index_of
 from rtstone.assemble.ticks import INSTRUCTIONS, Net
+from rtstone.documents.imported import bucket_ns
 from rtstone.documents.run import Distribution, Grid, Result
 
 
@@ -86,8 +87,8 @@ def _edge(ticks: int, net: Net) -> float:
 
 def _of_tool(result: Result, of: Result | Distribution) -> list[Bucket] | None:
     """Return the buckets of another tool, whose values are lower edges."""
-    width = result.evidence.get("bucket_ns")
-    if isinstance(width, bool) or not isinstance(width, int | float) or width <= 0:
+    width = bucket_ns([result])
+    if width <= 0:
         return None
     if any(b - a < width for (a, _), (b, _) in pairwise(of.histogram)):
         return None

@@ -72,8 +72,9 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     ``status``: the worst among its runs.  ``reason``: why it is not "ok".  ``runs``: number of runs
     with values.  ``batched``: samples are means of several operations.  ``section_s``: measured
     time in s.  ``missed``: activations that were due and never happened, None if not counted; where
-    there are some, mean and percentiles include them (``corrected``), but ``n`` does not.  In the
-    row of a figure, ``min`` and ``max`` are the extremes over the runs, and ``n`` is 0.
+    there are some, mean and percentiles include them (``corrected``), but ``n`` does not.
+    ``bucket_ns``: a value v of another tool is anything from v to v + bucket_ns.  In the row of a
+    figure, ``min`` and ``max`` are the extremes over the runs, and ``n`` is 0.
     """
 
     status: Status
@@ -90,6 +91,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     section_s: float | None = None
     missed: int | None = None
     corrected: bool = False
+    bucket_ns: float = 0.0
     flags: list[str] = []
 
     @property

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from rtstone.documents.run import Run, as_text
+from collections.abc import Iterable
+
+from rtstone.documents.run import Result, Run, as_text
 
 PLACE = "import:"  # prefix of their target's name
-TOOL = "imported"  # key in the target's detail: the tool, with its version if known
+# Keys in the target's detail: the tool, with its version if known, and the file's name.
+TOOL, FILE = "imported", "file"
 
 # Benches of tools whose samples say how late a task woke up.
 WAKE_UPS = frozenset(
@@ -16,3 +19,18 @@ WAKE_UPS = frozenset(
 def tool(run: Run) -> str | None:
     """Return the tool that measured an imported run, None if rtstone did."""
     return as_text(run.target.detail.get(TOOL))
+
+
+def file(run: Run) -> str | None:
+    """Return the name of the file that a run was imported from, None if rtstone measured it."""
+    return as_text(run.target.detail.get(FILE)) if tool(run) else None
+
+
+def bucket_ns(results: Iterable[Result]) -> float:
+    """Return the width of the tool's buckets in ns, 0.0 if values are exact or rtstone's own.
+
+    A value v of such a tool is at least v, and below v + width.
+    """
+    values = [result.evidence.get("bucket_ns") for result in results]
+    widths = [w for w in values if isinstance(w, int | float) and not isinstance(w, bool)]
+    return float(max(widths, default=0))

@@ -16,7 +16,7 @@ import msgspec
 
 from rtstone import printable
 from rtstone.assemble.pool import percentiles
-from rtstone.documents.imported import PLACE, TOOL
+from rtstone.documents.imported import FILE, PLACE, TOOL
 from rtstone.documents.plan import Case, Plan, run_id
 from rtstone.documents.run import Result, Run, Target, Value
 from rtstone.formats.source import HIGHEST, Source
@@ -244,7 +244,7 @@ def document(reading: Reading, source: Source, form: str, command: list[str]) ->
         name=PLACE + name,
         detail={
             TOOL: printable.line(reading.tool), "format": form,
-            "file": source.name.rpartition("/")[2],
+            FILE: source.name.rpartition("/")[2],
             "sha256": hashlib.sha256(source.data).hexdigest(),
         },
     )  # fmt: skip

@@ -8,6 +8,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from rtstone.assemble.omitted import FEWEST, interval, missed
+from rtstone.documents.imported import bucket_ns
 from rtstone.documents.run import BREAKDOWN, Run, Slope
 from rtstone.errors import UsageError
 from rtstone.statistics import DRAFTED, MEDIAN, least_n
@@ -172,7 +173,9 @@ class _Drafter:
         limits = []
         for name in limited:
             middle = _middle(shown[name].values)
-            top = middle + (factors[name] - 1) * abs(middle)
+            # The next bucket of a tool that rounds is no other value.
+            step = bucket_ns(result for case in one.runs for result in case.results)
+            top = middle + max((factors[name] - 1) * abs(middle), step)
             # No limit is below zero: times that are, are within the step of the clock.
             limits.append(DraftedLimit(name, shown[name].values, max(top, 0.0)))
         return one._replace(

@@ -24,6 +24,7 @@ from rtstone.assemble.pool import pooled
 from rtstone.documents.breakdown import breakdown
 from rtstone.documents.case_key import ANOTHER_RUN, CaseKey, case_key, may_be
 from rtstone.documents.check import Check, Gate, Verdict, overall
+from rtstone.documents.imported import bucket_ns
 from rtstone.documents.run import BREAKDOWN, UNREACHED, Result, Run, Slope
 from rtstone.errors import UsageError, unknown
 from rtstone.inputs.budget import Budget, Entry, Limit, fits
@@ -36,6 +37,7 @@ from rtstone.stats.prediction import WIDEST
 from rtstone.stats.tolerance import Number, Tolerance
 from rtstone.stats.within import Span, beyond, exactly, samples_missing, verdict
 from rtstone.stats.worstcase.extremes import PER_HOUR, worst_case
+from rtstone.units import trimmed
 
 # Figures whose true value can be beyond what was tried: the figure with the highest value tried.
 CENSORED = {BREAKDOWN: UNREACHED}
@@ -223,11 +225,11 @@ class _Judge:
         if limit.statistic == "missed":
             return _missed(check, limit, case, entry)
         _check_unit(limit, case.unit, entry)
-        if limit.statistic in ESTIMATED:
-            return self._estimated(check, limit, case, entry)
         if limit.statistic == "bound":
             return _bound(check, limit, case, entry)
-        return self._extreme(check, limit, case, entry)
+        judge = self._estimated if limit.statistic in ESTIMATED else self._extreme
+        judged = judge(check, limit, case, entry)
+        return _resolved(judged, limit, case) if isinstance(judged, Check) else judged
 
     def _blank(self, limit: Limit, case: Case) -> Check:
         table = self._matcher.tables.get(case.bench)
@@ -474,6 +476,25 @@ def _worsening(fails: float, value: float, bound: str) -> float | None:
 def _better(value: float, fails: float, bound: str) -> bool:
     """Return whether a value is not as bad as one that fails."""
     return value >= fails if bound == ">=" else value <= fails
+
+
+def _resolved(check: Check, limit: Limit, case: Case) -> Check:
+    """Leave a limit undecided that lies within the bucket of another tool's value.
+
+    A limit that is the value itself, as the tool prints it, holds; zero is the value of no sample.
+    """
+    width = bucket_ns(case.results)
+    if not width or limit.value is None or check.observed is None:
+        return check
+    low = check.ci95[1] if check.ci95 else check.observed
+    if not (low < limit.value < low + width or low == limit.value == 0):
+        return check
+    bucket = f"{trimmed(low, case.unit)} to {trimmed(low + width, case.unit)}"
+    why = f"the tool's value is anything from {bucket}"
+    return structs.replace(
+        check, verdict="inconclusive", reason=why, margin=None, missing=None, missing_s=None,
+        missing_runs=None, detectable=None,
+    )  # fmt: skip
 
 
 def _with_missing(check: Check, missing: int | None) -> Check:

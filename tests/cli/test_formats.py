@@ -121,6 +121,87 @@ def test_imports_compare_with_their_like_alone(cli: Cli) -> None:
     assert done.status == 2 and "no bench in common" in done.says
 
 
+@pytest.fixture
+def two_hosts(cli: Cli, tmp_path: Path) -> Path:
+    """Import a file of the same name from two hosts, and return the folder."""
+    text = (DATA / "cyclictest-2.4-H.txt").read_text()
+    for host, end in (("rack1", "\n"), ("rack2", "\n\n")):  # other bytes are another run
+        folder = tmp_path / host
+        folder.mkdir()
+        (folder / "before.txt").write_text(text + end)
+        assert cli("import", folder / "before.txt", "--host", host).status == 0
+    return tmp_path
+
+
+def test_columns_of_imports_name_the_file_and_the_host(cli: Cli, two_hosts: Path) -> None:
+    compared = cli("compare", "last~1", "last", "--json").document
+    assert [c["label"] for c in compared["columns"]] == ["before.txt (rack1)", "before.txt (rack2)"]
+    (host,) = [d for d in compared["differences"] if d["aspect"] == "host"]
+    assert [holds["value"] for holds in host["values"]] == ["rack1", "rack2"]
+    shutil.copy(DATA / "cyclictest-2.4-H.txt", two_hosts / "after.txt")
+    assert cli("import", two_hosts / "after.txt").status == 0
+    compared = cli("compare", "last~1", "last", "--json").document
+    assert [c["label"] for c in compared["columns"]] == ["before.txt", "after.txt"]
+
+
+def test_what_settles_a_comparison_of_imports(cli: Cli, two_hosts: Path, tmp_path: Path) -> None:
+    """No target is measured again: there is none."""
+    says = cli("compare", "last~1", "last").out
+    assert "import the files and name those runs" in says and "rtstone run" not in says
+    assert "--run" not in says and "import:" not in says
+    assert "--floor RUN,RUN,RUN" in says
+    runs = []
+    for number in range(3):  # and what is advised works
+        path = tmp_path / f"again-{number}.txt"
+        path.write_text((two_hosts / "rack1" / "before.txt").read_text() + "\n" * (2 + number))
+        assert cli("import", path, "--host", "rack1", "--name", f"again-{number}").status == 0
+        runs.append(f"again-{number}")
+    settled = cli("compare", "last~4", "last~3", "--floor", ",".join(runs))
+    assert settled.status == 0 and "unknown how far" not in settled.out
+
+
+def test_below_the_first_bucket_nothing_is_zero(cli: Cli, tmp_path: Path) -> None:
+    """Such a value is below the bucket's width; no limit within a bucket passes or fails."""
+    path = tmp_path / "small.txt"
+    path.write_text(
+        "# Histogram\n" + "".join(f"{us:06} {n:06}\n" for us, n in ((0, 90), (1, 8), (3, 2)))
+        + "# Total: 000000100\n# Min Latencies: 00000\n# Avg Latencies: 00000\n"
+        "# Max Latencies: 00003\n"
+        "# Histogram Overflows: 00000\n# Histogram Overflow at cycle number:\n# Thread 0:\n"
+    )  # fmt: skip
+    assert cli("import", path).status == 0
+    for shown in (cli("show", "last").out, cli("compare", kept_again(cli, path), "last~1").out):
+        assert "<1 µs" in shown and "p50 0 ns" not in shown and "0 ns  0 ns" not in shown
+    page = tmp_path / "page.html"
+    assert cli("report", "last", "-o", page).status == 0
+    assert "&lt;1 µs" in page.read_text().replace("\u202f", " ").replace("\xa0", " ")
+    drafted = tmp_path / "drafted.toml"
+    assert cli("check", "last", "--write-budget", drafted).status == 0
+    assert 'p50 = "1us"' in drafted.read_text()  # not 0: the next run may have its median at 1 us
+    budget = tmp_path / "budget.toml"
+    verdicts = {}
+    for limit in ("0ns", "500ns", "1us", "3us", "3500ns", "4us"):
+        budget.write_text(
+            'schema = "rtstone.budget/1"\n[[case]]\nbench = "cyclictest"\n'
+            f'p50 = "{limit}"\nmax = "{limit}"\n'
+        )
+        checks = cli("check", "last", "--budget", budget, "--json").document["checks"]
+        verdicts[limit] = [check["verdict"] for check in checks]
+    assert verdicts == {
+        "0ns": ["inconclusive", "failed"], "500ns": ["inconclusive", "failed"],
+        "1us": ["passed", "failed"], "3us": ["passed", "passed"],  # as the tool prints it
+        "3500ns": ["passed", "inconclusive"], "4us": ["passed", "passed"],
+    }  # fmt: skip
+
+
+def kept_again(cli: Cli, path: Path) -> str:
+    """Import a file once more, as other bytes, and return the run's name."""
+    again = path.with_name("again.txt")
+    again.write_text(path.read_text() + "\n")
+    assert cli("import", again, "--name", "again").status == 0
+    return "again"
+
+
 def test_all_files_or_none(cli: Cli, tmp_path: Path) -> None:
     bad = tmp_path / "bad.txt"
     bad.write_text("# Histogram\n000001 x\n")

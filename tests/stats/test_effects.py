@@ -167,7 +167,10 @@ def test_equal_values_at_zero_are_no_difference_if_the_clock_can_tell() -> None:
     judged = judge(Sides([0.0] * 6, [0.0] * 6, False, paired=True), 0.01, -1)
     assert judged.verdict == "no difference"
     coarse = judge(Sides([10.0] * 6, [10.0] * 6, False, paired=True, resolution=10), 0.01, -1)
-    assert (coarse.verdict, coarse.reason) == ("inconclusive", "too few ticks of the clock")
+    assert (coarse.verdict, coarse.reason) == (
+        "inconclusive",
+        "the steps of the values are too coarse",
+    )
 
 
 # ---- what cannot be judged ----------------------------------------------------------------------

@@ -17,7 +17,6 @@ from rtstone.report.comparison.text import (
     Remarks,
     figure,
     number_of,
-    number_text,
     shared,
 )
 from rtstone.report.comparison.text_verdicts import column as versus
@@ -289,7 +288,7 @@ def _matrices(comparison: Comparison, names: Sequence[Name]) -> Iterator[Matrix]
 def _corner(row: Row, cell: Cell | None) -> Corner:
     if cell is None or not cell.n:
         return Corner(why=cell.status if cell else plainly.NOT_RUN)
-    top, middle = (typeset(number_text(value, row.unit)) for value in (cell.max, cell.p50))
+    top, middle = (typeset(number_of(cell, name, row.unit)) for name in ("max", "p50"))
     why = "" if cell.status == "ok" else cell.status
     missed = typeset(number_of(cell, "missed", row.unit)) if cell.missed else ""
     return Corner(top, middle, count(cell.n), why, missed)

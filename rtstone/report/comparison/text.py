@@ -8,13 +8,13 @@ from typing import NamedTuple
 from rich.text import Text
 
 from rtstone.documents.comparison import Cell, Column, Comparison, Difference, Row
-from rtstone.documents.imported import PLACE
 from rtstone.documents.run import NO_REASON
 from rtstone.report.comparison import text_verdicts as verdicts
+from rtstone.report.parts.console import figure as value_text
 from rtstone.report.parts.console import packed, sentences
 from rtstone.report.parts.words import Named, telling, usual
 from rtstone.stats.comparison.verdicts import MISSED
-from rtstone.units import count, counted, plain, quantity, seconds
+from rtstone.units import count, counted, seconds
 
 INSTRUCTIONS = "instructions"
 COUNTED = "Counted in instructions of an emulated machine, not in time"
@@ -70,13 +70,15 @@ def _and(things: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(things[:-1]), things[-1])))
 
 
-def number_text(value: float | None, unit: str) -> str:
-    """Return a value; instructions without their unit, which is in the table's heading."""
-    if value is None:
-        return "-"
-    if unit == INSTRUCTIONS and (value == int(value) or abs(value) >= 1000) and abs(value) < _EXACT:
+def number_text(value: float | None, unit: str, bucket: float = 0.0) -> str:
+    """Return a value; instructions without their unit, which is in the table's heading.
+
+    ``bucket``: the width of the buckets of another tool.
+    """
+    exact = value is not None and abs(value) < _EXACT and unit == INSTRUCTIONS
+    if value is not None and exact and (value == int(value) or abs(value) >= 1000):
         return count(value)
-    return quantity(value, unit).removesuffix("instr").rstrip() if unit else plain(value)
+    return value_text(value, unit, bucket).removesuffix("instr").rstrip()
 
 
 def numbers(comparison: Comparison) -> tuple[str, ...]:
@@ -90,7 +92,7 @@ def number_of(cell: Cell, name: str, unit: str) -> str:
     """Return a number of a cell; missed activations with their share: ``300 (30%)``."""
     value: float | None = getattr(cell, name)
     if name != MISSED:
-        return number_text(value, unit)
+        return number_text(value, unit, cell.bucket_ns)
     share = f" ({verdicts.share_text(cell.missed_share or 0.0)})" if value else ""
     return "-" if value is None else f"{count(value)}{share}"
 
@@ -222,9 +224,12 @@ def _foot(comparison: Comparison, remarks: Remarks) -> Iterator[Text]:
         yield Text("p50 includes the wake-ups that missed activations would have had", style="dim")
     if any(None in row.cells for row in comparison.rows):
         yield Text(f"{NOT_RUN}: no run of that system had the case", style="dim")
-    imported = any(column.target.startswith(PLACE) for column in comparison.columns)
-    net = "Net of the clock's overhead; p50 is known to 1 part in 128."
-    about = "Values as the tools reported them." if imported else net
+    about = "Net of the clock's overhead; p50 is known to 1 part in 128."
+    tools = verdicts.imported(comparison)
+    if len(tools) == len(comparison.columns):
+        about = "Values as the tools reported them."
+    elif tools:
+        about += f"  {', '.join(tools)}: values as the tool reported them."
     if told := verdicts.rules(comparison):
         yield Text(told, style="dim")
     yield Text(f"{about}  Load: {', '.join(loads(comparison))}.", style="dim")

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from rich.text import Text
 
 from rtstone.documents.comparison import SIGNS, Column, Comparison, Effect, Row, Verdict
+from rtstone.documents.imported import PLACE
 from rtstone.documents.run import LOCAL
 from rtstone.report.parts.console import copied, packed
 from rtstone.statistics import COLUMNS
@@ -31,7 +32,11 @@ _UNBOUNDED = 1000.0  # an end of an interval that is so many times the ratio say
 _TIMES = {"ns": ("longer", "shorter"), "instructions": ("more", "fewer")}
 _SUITE = re.compile(r"\d{8}-\d{6}\.\d{3}-([a-z_]+)-[0-9a-f]{4}$")  # the id of a run
 _BEGUN = re.compile(r"\d{8}-\d{6}\.\d{3}(?=-)")  # the start of an id, which is enough of it
-_UNKNOWN = "It is unknown how far runs of one system differ. To know it:"
+_MEASURE = "It is unknown how far runs of one system differ. To know it:"
+_MEASURE_AND_IMPORT = (
+    "It is unknown how far runs of one system differ. To know it, measure one of them three "
+    "times more with its own tool, import the files and name those runs:"
+)
 _WHY = 2  # reasons told together
 _BENCHES = 3  # named in a command
 _OTHERS = ("larger", "smaller")
@@ -310,8 +315,13 @@ def advice(comparison: Comparison) -> str | None:
             )
         return None
     if command := repeating(comparison):
-        return f"{_UNKNOWN} {command}"
+        return f"{_MEASURE_AND_IMPORT if imported(comparison) else _MEASURE} {command}"
     return None
+
+
+def imported(comparison: Comparison) -> list[str]:
+    """Return the labels of the columns that another tool measured."""
+    return [column.label for column in comparison.columns if column.target.startswith(PLACE)]
 
 
 def repeating(comparison: Comparison) -> str | None:
@@ -320,15 +330,17 @@ def repeating(comparison: Comparison) -> str | None:
     if NO_FLOOR not in reasons:
         return None
     targets = [shlex.quote(column.target) for column in comparison.columns]
-    what = _measured(comparison)
-    if len(targets) == 2 and targets[0] != targets[1]:
+    what, tools = _measured(comparison), imported(comparison)
+    if len(targets) == 2 and targets[0] != targets[1] and not tools:
         return f"rtstone compare --run {' '.join(targets)} {what}"
     ids = [run for column in comparison.columns for run in column.runs]
     shorts = {run: match[0] if (match := _BEGUN.match(run)) else run for run in ids}
     if len(set(shorts.values())) < len(set(ids)):
         shorts = {}
-    target = "" if targets[0] == LOCAL else f" --target {targets[0]}"
     runs = " ".join(",".join(_short(column, shorts)) for column in comparison.columns)
+    if tools:
+        return f"rtstone compare {runs} --floor RUN,RUN,RUN"
+    target = "" if targets[0] == LOCAL else f" --target {targets[0]}"
     return (
         f"for i in 1 2 3; do rtstone run {what}{target}; done; "
         f"rtstone compare {runs} --floor last~2,last~1,last"

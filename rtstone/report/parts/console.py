@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from rtstone.units import GLUED, plain, quantity
+from rtstone.units import GLUED, plain, quantity, trimmed
 
 _GLUED = re.compile(rf"{GLUED.pattern}|(?<=\bn) (?==)|(?<=\bn =) (?=\d)|(?<=\bn) (?=\d)")
 _COMMAND = re.compile(r"`[^`]+`|\(rtstone [^)]+\)")
@@ -48,10 +48,15 @@ def console(file: TextIO) -> Console:
     return _Console(file=trimmed, highlight=False, width=_ENDLESS, soft_wrap=False)
 
 
-def figure(value: float | None, unit: str = "ns") -> str:
-    """Return a value for a table or list, a dash if it is unknown."""
+def figure(value: float | None, unit: str = "ns", bucket: float = 0.0) -> str:
+    """Return a value for a table or list, a dash if it is unknown.
+
+    ``bucket``: the width of the buckets of another tool, of which the first begins at 0.
+    """
     if value is None:
         return "-"
+    if value == 0 and bucket:
+        return f"<{trimmed(bucket, unit)}"
     return quantity(value, unit) if unit else plain(value)
 
 

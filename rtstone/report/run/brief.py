@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
+from rtstone.documents.imported import bucket_ns
 from rtstone.documents.run import NO_REASON, Run
 from rtstone.report.parts.bars import WIDTH, bars
 from rtstone.report.parts.console import figure, packed, sentences
@@ -67,12 +68,13 @@ def _row(subject: Subject, width: int) -> list[str]:
     r, over = subject.result, observed(subject.result)
     pieces = [f"{subject.told}:", f"n {count(r.n)}{f' in {over}' if over else ''}"]
     named = [(name, member) for member, name in COLUMNS.items() if name != "min"]
-    pieces += [f"{name} {figure(getattr(r, member), r.unit)}" for name, member in named]
+    bucket = bucket_ns([r])
+    pieces += [f"{name} {figure(getattr(r, member), r.unit, bucket)}" for name, member in named]
     pieces += [] if r.missed is None else [f"missed {count(r.missed)}"]
     pieces += [known] if (known := reached(r)) else []
     if more := correction(r):
         late = [
-            f"{name} {figure(getattr(more, member), r.unit)}"
+            f"{name} {figure(getattr(more, member), r.unit, bucket)}"
             for name, member in named
             if member not in _LEAST and getattr(more, member) != getattr(r, member)
         ]

@@ -10,9 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rtstone.assemble import flags
+from rtstone.documents.imported import bucket_ns
 from rtstone.documents.run import Distribution, Result, Value
+from rtstone.report.parts.console import figure as value_text
 from rtstone.report.parts.shapes import correction, samples
-from rtstone.report.parts.typeset import count, figure, quantity, seconds, words
+from rtstone.report.parts.typeset import count, figure, quantity, seconds, typeset, words
 from rtstone.report.parts.words import LOAD_COLUMNS, load_rate, parameter, reached
 from rtstone.report.run.page import Row
 from rtstone.statistics import LABELS, NAMES
@@ -183,12 +185,12 @@ def _course(r: Result, forms: Forms) -> Iterable[list[Any]]:
 
 def _distribution(r: Result, forms: Forms) -> list[Any]:
     def column(of: Result | Distribution, no_max: str) -> list[Cell]:
-        whys = {"max": no_max}
+        whys, bucket = {"max": no_max}, bucket_ns([r])
         values = ((name, getattr(of, name)) for name in NAMES)
         return [
             count(of.n),
-            *([whys.get(k, "not enough samples")] if v is None else quantity(v, r.unit)
-              for k, v in values),
+            *([whys.get(k, "not enough samples")] if v is None
+              else typeset(value_text(v, r.unit, bucket)) for k, v in values),
         ]  # fmt: skip
 
     columns = {"observed": column(r, why_no_max(r))}

@@ -10,6 +10,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from rtstone.documents.imported import bucket_ns
 from rtstone.documents.run import Distribution, Result, Run
 from rtstone.report.parts.console import figure, folded, packed, plain_table
 from rtstone.report.parts.shapes import correction
@@ -73,16 +74,17 @@ def _benches(run: Run) -> Iterator[list[_Line]]:
 
 def _lines(result: Result, label: str) -> Iterator[_Line]:
     state = ["not begun" if result.not_begun else result.status] if result.status != "ok" else []
-    figures = _figures(result, result.unit) | {OBSERVED: observed(result) or "-"}
+    bucket = bucket_ns([result])
+    figures = _figures(result, result.unit, bucket) | {OBSERVED: observed(result) or "-"}
     if result.missed is not None:
         figures["missed"] = count(result.missed)
     yield _Line(result.bench, label, figures, " ".join(state + result.flags))
     if more := correction(result):
-        yield _Line(result.bench, f"{label} corrected".strip(), _figures(more, result.unit))
+        yield _Line(result.bench, f"{label} corrected".strip(), _figures(more, result.unit, bucket))
 
 
-def _figures(of: Result | Distribution, unit: str) -> dict[str, str]:
-    values = {name: figure(getattr(of, member), unit) for member, name in COLUMNS.items()}
+def _figures(of: Result | Distribution, unit: str, bucket: float) -> dict[str, str]:
+    values = {name: figure(getattr(of, member), unit, bucket) for member, name in COLUMNS.items()}
     return {"n": count(of.n)} | values
 
 

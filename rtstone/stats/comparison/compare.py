@@ -13,6 +13,7 @@ from rtstone.assemble.omitted import whole
 from rtstone.assemble.pool import pooled, section_s
 from rtstone.documents.case_key import KEEPING, MEASURING, may_be, measured_apart
 from rtstone.documents.comparison import Cell, Comparison, Difference, Grade, Row
+from rtstone.documents.imported import bucket_ns
 from rtstone.documents.run import GRAVITY, NO_REASON, Result, Run, Value
 from rtstone.errors import UsageError
 from rtstone.statistics import COLUMNS
@@ -343,6 +344,7 @@ def _with_samples(cell: Cell, results: Sequence[Result]) -> Cell:
         **{name: getattr(together, name) for name in ("mean", *COLUMNS)},
         batched=any(result.batch > 1 for result in counted),
         section_s=section_s(counted),
+        bucket_ns=bucket_ns(counted),
     )
 
 

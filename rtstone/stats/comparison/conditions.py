@@ -218,6 +218,7 @@ _IN_THE_LAB = [
 _IN_TIME = [
     Aspect("CPU", "care", _condition("cpu.model")),
     Aspect("machine", "care", _condition("machine.product")),
+    Aspect("host", "care", _condition("machine.host")),  # of imports
     Aspect("virtual machine", "care", _condition("machine.virtual")),
     Aspect("clock", "care", lambda run: run.clock.source if run.clock else None),
     Aspect("governor", "note", _condition("cpu.governor")),

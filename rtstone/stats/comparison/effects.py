@@ -301,7 +301,7 @@ def _lacking(sides: Sides, judged: Judged, estimate: _Estimate, alpha: float) ->
     """Add how many more runs the nearer verdict needs, by the square-root law, or why none help."""
     within = margin(sides, judged.floor or 0)
     if sides.resolution > within:
-        return judged._replace(reason="too few ticks of the clock")
+        return judged._replace(reason="the steps of the values are too coarse")
     if judged.basis == "single":
         why = "too few stalls" if sides.losses else "within the scatter of single runs"
         return judged._replace(reason=why)

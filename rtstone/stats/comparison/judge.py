@@ -9,6 +9,7 @@ from typing import NamedTuple
 from msgspec import structs
 
 from rtstone.documents.comparison import Cell, Effect, Row, Rules
+from rtstone.documents.imported import bucket_ns
 from rtstone.documents.run import Run
 from rtstone.errors import UsageError
 from rtstone.stats.comparison.conditions import counted, mixed
@@ -185,8 +186,10 @@ def _usable(runs: Runs) -> Runs:
 
 
 def tick(run: Run) -> float:
-    """Return the step of the clock in ns, 0 for exact values."""
-    if run.clock is None or counted(run):
+    """Return the step of the clock, or of another tool's values, in ns; 0 for exact values."""
+    if run.clock is None:
+        return bucket_ns(run.results)
+    if counted(run):
         return 0.0
     return max(1e9 / run.clock.hz, run.clock.resolution_ns)
 

@@ -13,6 +13,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from rtstone.documents.comparison import Column
+from rtstone.documents.imported import file
 from rtstone.documents.run import NO_REASON, Run
 
 SEED, SYSTEM = "seed", "system"  # keys in a target's detail
@@ -125,12 +126,13 @@ def _same(one: Run, other: Run) -> bool:
 def _labels(groups: Sequence[Sequence[Run]]) -> list[str]:
     """Return a label for each group, with what distinguishes it if others have the same name."""
     firsts = [group[0] for group in groups]
+    hosts = [run.conditions.get("machine.host") for run in firsts]
     boards, kernels = ([run.target.detail.get(n) for run in firsts] for n in ("board", "kernel"))
     sides = [run.turn.side if run.turn else None for run in firsts]
     tails = [run.run_id.rpartition("-")[2] for run in firsts]
     numbers = [str(number) for number in range(1, len(firsts) + 1)]
     labels = [_called(group) for group in groups]
-    for more in (boards, kernels, sides, tails, numbers):
+    for more in (hosts, boards, kernels, sides, tails, numbers):
         told: dict[str, set[object]] = defaultdict(set)
         for label, word in zip(labels, more, strict=True):
             told[label].add(word)
@@ -144,9 +146,10 @@ def _labels(groups: Sequence[Sequence[Run]]) -> list[str]:
 def _called(group: Sequence[Run]) -> str:
     """Return what a person calls the runs, if each has a name, else the usual name of the system.
 
-    Of tuned-1 and tuned-2 that is tuned; names without a common beginning are counted.
+    Of tuned-1 and tuned-2 that is tuned; names without a common beginning are counted.  An import
+    without a name has that of its file.
     """
-    names = [run.name for run in group if run.name]
+    names = [name for run in group if (name := run.name or file(run))]
     if len(names) < len(group):
         return called(group[0])
     words = zip(*(_SEPARATOR.split(name) for name in names), strict=False)
