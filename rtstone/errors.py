@@ -30,6 +30,10 @@ class RtstoneError(Exception):
         return line(super().__str__())
 
 
+class RunSkipped(UserWarning):
+    """A run was left out where it was not named, with the reason."""
+
+
 class UsageError(RtstoneError):
     """The request cannot be carried out as written; nothing was measured."""
 

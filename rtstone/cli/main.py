@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rtstone.cli import streams
-from rtstone.errors import RtstoneError, UsageError
+from rtstone.errors import RtstoneError, RunSkipped, UsageError
 from rtstone.printable import line
 
 if TYPE_CHECKING:
@@ -64,7 +66,10 @@ def _carried_out(arguments: Sequence[str] | None) -> int:
     from rtstone.cli.group import group
 
     try:
-        status = group.main(arguments, prog_name="rtstone", standalone_mode=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", RunSkipped)
+            warnings.showwarning = partial(_warned, warnings.showwarning)
+            status = group.main(arguments, prog_name="rtstone", standalone_mode=False)
         sys.stdout.flush()
     except RtstoneError as error:
         return _told(str(error), error.exit_code)
@@ -73,6 +78,14 @@ def _carried_out(arguments: Sequence[str] | None) -> int:
     except click.Abort:
         raise KeyboardInterrupt from None
     return status if isinstance(status, int) else 0
+
+
+def _warned(otherwise: Callable[..., None], message: Warning, *context: Any, **more: Any) -> None:
+    """Print a warning for the user in a line, and any other as Python does."""
+    if isinstance(message, RunSkipped):
+        _told(f"with care: {message}", 0)
+    else:
+        otherwise(message, *context, **more)
 
 
 def _ended(end: BaseException) -> int:

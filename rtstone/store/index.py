@@ -6,6 +6,7 @@ import re
 import shlex
 import sqlite3
 import threading
+import warnings
 from collections.abc import Iterable, Sequence
 from contextlib import closing, suppress
 from datetime import datetime
@@ -17,7 +18,7 @@ from typing import NamedTuple
 import msgspec
 
 from rtstone.documents.run import as_text
-from rtstone.errors import UsageError
+from rtstone.errors import RunSkipped, UsageError
 from rtstone.printable import parsed, shown
 from rtstone.store import names
 from rtstone.store.names import LAST
@@ -131,8 +132,8 @@ def forget(run_id: str, store: Path | None = None) -> None:
 def find(name: str) -> Path:
     """Return the directory of a run: given by directory, name, id, start of an id, or `last`.
 
-    `last` is the last run that has a result, `last~N` the Nth before it.  Raises UsageError unless
-    exactly one matches.
+    `last` is the last run that has a result, `last~N` the Nth before it; warns of runs among them
+    that are damaged (RunSkipped).  Raises UsageError unless exactly one matches.
     """
     path = Path(name).parent if Path(name).name == RUN else Path(name)
     try:
@@ -177,8 +178,8 @@ def _named(known: Sequence[Entry], name: str) -> list[str]:
 
 def _last(known: Sequence[Entry], name: str, age: int) -> str:
     """Return the id of the last run with a result, or of one so many before it."""
-    there = (entry.run_id for entry in reversed(known) if _has_any(entry))
-    found = next(islice(there, age, None), None)
+    sound = (entry.run_id for entry in reversed(known) if not _skipped(entry) and _has_any(entry))
+    found = next(islice(sound, age, None), None)
     if found is None:
         measured = sum(map(_has_any, known))
         raise UsageError(
@@ -186,6 +187,16 @@ def _last(known: Sequence[Entry], name: str, age: int) -> str:
             "see `rtstone list runs`, or measure with `rtstone run`"
         )
     return found
+
+
+def _skipped(entry: Entry) -> bool:
+    """Return whether a run's document is damaged, and say that it is left out."""
+    path = runs() / entry.run_id
+    if not (path / RUN).exists() or _head(path / RUN):
+        return False
+    why = f"left out run {entry.run_id}, as its run.json cannot be read"
+    warnings.warn(f"{why}; see rtstone show {entry.run_id}", RunSkipped, stacklevel=3)
+    return True
 
 
 def _has_any(entry: Entry) -> bool:

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 import rtstone
+from rtstone.errors import RunSkipped
 from rtstone.store.index import entries, find
 from rtstone.store.names import LONGEST
+from rtstone.store.places import runs
 from rtstone.store.rundir import load
 from tests.conftest import Cli, Fake
 
@@ -139,6 +141,35 @@ def test_last_is_the_last_run_with_results(fake: Fake, cli: Cli) -> None:
     fake()
     assert cli("run", "--resume", "last").status == 0  # the last one, as it has no result yet
     assert find("last").name == ids[3]
+
+
+@pytest.mark.parametrize("log", [True, False])
+@pytest.mark.parametrize("indexed", [True, False])  # before the damage
+def test_last_leaves_out_a_damaged_run_and_says_so(
+    fake: Fake, cli: Cli, *, log: bool, indexed: bool
+) -> None:
+    fake()
+    ids = []
+    for _ in range(3):
+        assert cli("run", "null").status == 0
+        ids.append(entries()[-1].run_id)
+    damaged = runs() / ids[2]
+    (damaged / "run.json").write_bytes(b'{"schema": "rtstone.run/1", "crea')
+    if not log:
+        (damaged / "wire.log").unlink()
+    if not indexed:
+        (runs().parent / "index.db").unlink()
+    shown = cli("show", "last", "--json")
+    assert (shown.status, shown.document["run_id"]) == (0, ids[1])
+    assert shown.err == (
+        f"rtstone: with care: left out run {ids[2]}, as its run.json cannot be read; "
+        f"see rtstone show {ids[2]}\n"
+    )
+    compared = cli("compare", "last~1", "last", "--json").document
+    assert [column["runs"] for column in compared["columns"]] == [[ids[0]], [ids[1]]]
+    assert "run.json" in cli("show", ids[2]).says  # by its name it is refused
+    with pytest.warns(RunSkipped, match="left out"):  # as rtstone.load does, too
+        assert find("last").name == ids[1]
 
 
 def test_a_killed_host_leaves_a_run_with_results(fake: Fake, cli: Cli) -> None:
