@@ -14,8 +14,8 @@ PACKAGE = Path(__file__).parents[1] / "rtstone"
 
 # Modules outside packages.  Every module may import them.
 COMMON = {
-    "cpus", "errors", "files", "folders", "interrupt", "plugins", "printable", "resources",
-    "statistics", "units",
+    "cpus", "errors", "files", "folders", "interrupt", "plugins", "printable", "program",
+    "resources", "statistics", "units",
 }  # fmt: skip
 
 # What each package may import besides itself and COMMON.

@@ -15,6 +15,7 @@ from rtstone.documents.run import Run
 from rtstone.errors import unknown
 from rtstone.interrupt import Interrupt
 from rtstone.printable import shown
+from rtstone.program import typed
 from rtstone.store.index import find
 from rtstone.store.places import run_name
 from rtstone.store.rundir import load
@@ -151,7 +152,7 @@ def _print(made: Explanation, run: Run, form: str, path: Path) -> None:
 
     with paged(sys.stdout) as out:
         out.print(*explanation_lines(made, run, out.width, out.encoding), sep="\n")
-        page = f"on the page of the run: rtstone report {run_name(path, run.name)}"
+        page = typed(f"on the page of the run: rtstone report {run_name(path, run.name)}")
         out.print("", Text(page, style="dim"), sep="\n")
 
 

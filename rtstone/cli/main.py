@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from rtstone.cli import streams
 from rtstone.errors import RtstoneError, RunSkipped, UsageError
 from rtstone.printable import line
+from rtstone.program import typed
 
 if TYPE_CHECKING:
     import click
@@ -142,7 +143,7 @@ def _kept(error: Exception) -> str:
 
 def _told(message: str, status: int) -> int:
     with suppress(OSError):  # the exit code says it too
-        print(f"rtstone: {line(message)}", file=sys.stderr)
+        print(f"rtstone: {typed(line(message))}", file=sys.stderr)
     return status
 
 

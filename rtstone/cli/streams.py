@@ -8,6 +8,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from rtstone.program import typed
+
 
 def settle() -> None:
     """Open closed standard streams on /dev/null, so that all can be written to."""
@@ -29,7 +31,7 @@ def take_any_letter() -> None:
 def say(line: str) -> None:
     """Print a line on stderr."""
     with suppress(OSError):  # who reads it may be gone, which is no reason not to measure
-        print(line, file=sys.stderr, flush=True)
+        print(typed(line), file=sys.stderr, flush=True)
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from rich.text import Text
 from rtstone.cpus import cpu_list
 from rtstone.documents.run import LOCAL
 from rtstone.printable import shown
+from rtstone.program import typed
 from rtstone.report.parts.console import folded, sentences
 from rtstone.system.check import GROUPS, PROBLEMS, VERDICTS, Line
 from rtstone.system.tune import Told
@@ -35,7 +36,7 @@ def verdict(lines: Sequence[Line]) -> Text:
     mended = sum(line.tunable for line in lines)
     told = f"Not fit: {', '.join(bad)}" if bad else "Fit"
     told += f"{';' if bad else ','} {counted(warned, 'warning')}"
-    told += f", {mended} mended by `rtstone tune apply`" if mended else ""
+    told += typed(f", {mended} mended by `rtstone tune apply`") if mended else ""
     return Text(told, style="bold red" if bad else "bold green")
 
 
@@ -82,7 +83,7 @@ def _line(line: Line, width: int, advised: bool) -> Iterator[Text]:
     yield Text.assemble((head, STYLES[line.verdict]), rows[0])
     yield from (Text(indent + row) for row in rows[1:])
     if advised and line.advice and line.group != "application":
-        for row in _wrapped(f"-> {line.advice}", width - len(indent), "   "):
+        for row in _wrapped(f"-> {typed(line.advice)}", width - len(indent), "   "):
             yield Text(indent + row, style="dim")
 
 

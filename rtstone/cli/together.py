@@ -22,6 +22,7 @@ from rtstone.documents.run import Run
 from rtstone.documents.session import Session
 from rtstone.errors import Interrupted, UsageError
 from rtstone.interrupt import Interrupt
+from rtstone.program import typed
 from rtstone.runner.listener import Listener
 from rtstone.runner.together import Ended, Lost, Member, measure_together, prepare
 from rtstone.store.rundir import RunDirectory
@@ -133,4 +134,4 @@ def _print_briefs(ended: Sequence[Ended]) -> None:
 def _print_followed(ended: Sequence[Ended], session: str) -> None:
     """Say where all of them are compared."""
     if sum(one.done is not None and one.done.directory.finished for one in ended) > 1:
-        print(f"side by side: rtstone compare {session}; a page: rtstone report {session}")
+        print(typed(f"side by side: rtstone compare {session}; a page: rtstone report {session}"))

@@ -46,6 +46,9 @@ ssh -F /dev/null -S "$1" -O exit target
 rm -rf "$2"
 """
 
+# How ssh calls a host whose key it knows; OpenSSH 10 quotes otherwise than those before.
+_KNOWN = re.compile(r"""ssh-keygen .*-R ["']?([^"'\s]+)""")
+
 # What ssh prints when it fails, what that means, and what to do; of {host}, {login} and {port}.
 _FAILURES = {
     "REMOTE HOST IDENTIFICATION HAS CHANGED": (
@@ -257,7 +260,7 @@ class Login(Connection):
         port = self.address.port
         for words, (what, todo) in _FAILURES.items():
             if words in told:
-                named = re.search(r'ssh-keygen .*-R "?([^"\s]+)', told)  # as ssh knows it
+                named = _KNOWN.search(told)
                 known = shlex.quote(named[1] if named else self.host)
                 names = {"host": self.host, "login": self.address.by_hand(), "known": known}
                 at = f", port {port}" if port else ""

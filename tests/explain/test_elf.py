@@ -19,7 +19,8 @@ def run(*command: str | Path) -> str:
 
 def listed(path: Path) -> list[tuple[int, int, str]]:
     """Return start, size and name of the functions that readelf lists, which have a section."""
-    rows = [line.split() for line in run("readelf", "-sW", path).splitlines()]
+    words = (line.split() for line in run("readelf", "-sW", path).splitlines())
+    rows = [[w for w in row if not w.startswith("[")] for row in words]  # as [VARIANT_PCS]
     thumb = 1 if "ARM\n" in run("readelf", "-hW", path) else 0
     return [
         (int(row[1], 16) & ~thumb, int(row[2], 0), row[7])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import shutil
 import signal
 import subprocess
@@ -23,7 +24,7 @@ from rtstone.targets import find, process, ssh, ssh_connection
 from rtstone.targets.base import Link, Options
 from rtstone.targets.local import identity
 from rtstone.targets.ssh import Ssh
-from rtstone.targets.ssh_connection import Address, address
+from rtstone.targets.ssh_connection import _KNOWN, Address, address
 from rtstone.wire.commands import framed
 from tests.agent.processes import descendants, name_of, waits
 from tests.conftest import Cli, Done
@@ -206,7 +207,8 @@ def test_others_are_seen(there: Board) -> None:
 @NEEDED
 def test_jump_hosts_are_those_of_the_configuration(there: Board) -> None:
     with find("ssh:behind").start(Options()) as link:
-        assert sum("sshd: pi [priv]" in words for words in there.processes().values()) == 2
+        of_pi = re.compile(r"sshd(-session)?: pi \[priv\]")  # sshd-session since OpenSSH 9.8
+        assert sum(bool(of_pi.match(words)) for words in there.processes().values()) == 2
         link.send(framed(1, "bye"))
         assert b'"bye"' in lines(link)[-1]
 
@@ -291,6 +293,14 @@ def test_no_directory_will_do(there: Board, cli: Cli, command: str, told: str) -
     assert "no directory on board can take the agent (/dev/shm: " in says
     assert told in says
     assert "; make room in one, or mount one without noexec" in says
+
+
+@pytest.mark.parametrize("quote", ['"', "'", ""])
+def test_the_name_by_which_ssh_knows_a_host(quote: str) -> None:
+    """OpenSSH 9 prints the first form, 10 the second."""
+    told = f"  ssh-keygen -f {quote}/home/a b/known{quote} -R {quote}[127.0.0.1]:22022{quote}\nHost"
+    named = _KNOWN.search(told)
+    assert named and named[1] == "[127.0.0.1]:22022"
 
 
 # ---- faults before the run ------------------------------------------------------------------

@@ -14,6 +14,7 @@ from rich.text import Text
 from rtstone.documents.comparison import SIGNS, Column, Comparison, Effect, Row, Verdict
 from rtstone.documents.imported import PLACE
 from rtstone.documents.run import LOCAL
+from rtstone.program import typed
 from rtstone.report.parts.console import copied, packed
 from rtstone.statistics import COLUMNS
 from rtstone.stats.comparison.effects import LOST, NO_FLOOR
@@ -388,7 +389,7 @@ def answer_lines(comparison: Comparison, names: Sequence[str], width: int) -> It
     if told := advice(comparison):
         yield Text(told.removesuffix(command or "").rstrip(), style="bold yellow")
     if told and command:  # in one piece, to be copied
-        yield from (Text(line, no_wrap=True) for line in copied(command, width))
+        yield from (Text(line, no_wrap=True) for line in copied(typed(command), width))
     for remark in comparison.rules.remarks if comparison.rules else []:
         yield Text(f"with care: {remark}", style="bold yellow")
     if any(difference.grade == "care" for difference in comparison.differences):

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from rtstone.documents.imported import bucket_ns
 from rtstone.documents.run import NO_REASON, Run
+from rtstone.program import typed
 from rtstone.report.parts.bars import WIDTH, bars
 from rtstone.report.parts.console import figure, packed, sentences
 from rtstone.report.parts.shapes import correction
@@ -31,7 +32,7 @@ def verdict(run: Run, told: Answer) -> Iterator[Text]:
     line = Text(told.verdict.removesuffix(remedy).rstrip(), style=GRADES[told.grade])
     if without:
         line.append(f" WITHOUT {' and '.join(without)}.", style="bold red")
-        line.append(f" {remedy}" if remedy else "")
+        line.append(f" {typed(remedy)}" if remedy else "")
     yield line
     if run.interrupted:
         yield Text(str(run.reason).capitalize(), style="bold yellow")
@@ -52,7 +53,7 @@ def brief(evaluated: RunEvaluation, width: int, encoding: str | None = None) -> 
         yield from picture(told.foremost, width, encoding)
     for place, finding in enumerate(told.worst, 1):
         head = (f"{place}. {finding.head}: ", GRADES[finding.grade])
-        yield from sentences(Text.assemble(head, (finding.text, "dim")), width)
+        yield from sentences(Text.assemble(head, (typed(finding.text), "dim")), width)
 
 
 def picture(subject: Subject, width: int, encoding: str | None) -> Iterator[Text]:

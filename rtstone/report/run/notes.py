@@ -11,6 +11,7 @@ from rtstone.assemble.flags import BY_NAME
 from rtstone.documents.breakdown import FIRST_MISS, breakdown
 from rtstone.documents.imported import tool
 from rtstone.documents.run import BREAKDOWN, UNREACHED, Figure, Result, Run
+from rtstone.program import typed
 from rtstone.report.parts.console import figure, plain_table
 from rtstone.report.parts.words import (
     breakdown_text,
@@ -185,7 +186,7 @@ def _bounds(answer: Answer) -> Iterator[Text]:
     if not known and missing:
         least = min(missing, key=lambda one: (one.case.more_s or 0, one.subject.place))
         section = (least.case.section_s or 0.0) + (least.case.more_s or 0.0)
-        how = f" (rtstone run {least.subject.result.bench} --time {round(section)})"
+        how = typed(f" (rtstone run {least.subject.result.bench} --time {round(section)})")
         if "imported" in least.subject.result.flags:
             how = " of the same measurement"
         yield Text(

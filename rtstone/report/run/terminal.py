@@ -11,6 +11,7 @@ from rich.text import Text
 
 from rtstone.documents.run import Run, Value
 from rtstone.printable import shown
+from rtstone.program import typed
 from rtstone.report.parts.console import sentences
 from rtstone.report.parts.words import known_as, model, system, words
 from rtstone.report.run.answer import answer
@@ -55,8 +56,9 @@ def followed(name: str, width: int) -> Iterator[Text]:
 
 def _beside(pieces: list[str], width: int) -> Iterator[Text]:
     """Yield them in one line, or each in its own, so that no command is broken."""
-    whole = "; ".join(pieces)
-    yield from (Text(line, style="dim") for line in ([whole] if len(whole) <= width else pieces))
+    lines = [typed(piece) for piece in pieces]
+    whole = "; ".join(lines)
+    yield from (Text(line, style="dim") for line in ([whole] if len(whole) <= width else lines))
 
 
 def conditions(run: Run) -> Table:
