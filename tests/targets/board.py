@@ -6,6 +6,7 @@ this machine is touched, and whatever is left there can be seen.  Only root can 
 
 from __future__ import annotations
 
+import gc
 import os
 import secrets
 import shutil
@@ -197,6 +198,7 @@ class Board:
 
     def clean(self, within: float = 5) -> None:
         """Wait until nothing is left there; fail if something is."""
+        gc.collect()  # an exception of a command may keep its target, and so the connection
         end = time.monotonic() + within
         while (left := self.left()) and time.monotonic() < end:
             time.sleep(0.02)
