@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).parents[1] / "rtstone"
 
 # Modules outside packages.  Every module may import them.
 COMMON = {
-    "cpus", "errors", "files", "folders", "interrupt", "plugins", "printable", "program",
+    "cpus", "errors", "files", "folders", "interrupt", "packed", "plugins", "printable", "program",
     "resources", "statistics", "units",
 }  # fmt: skip
 

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import bz2
 import codecs
-import gzip
-import io
-import lzma
 import re
 import sys
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple, Never
+from typing import NamedTuple, Never
 
 from rtstone.errors import UsageError
 from rtstone.files import content
 from rtstone.formats import pasted
+from rtstone.packed import unpacked
 
 LARGEST = 256 << 20  # bytes; nine million raw samples
 LONGEST = 64 << 20  # bytes of text, as every number in it becomes an object
@@ -27,10 +23,6 @@ HIGHEST = 1 << 62  # ns; larger values are wrapped-around differences
 
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _INTERRUPT = re.compile(rb"^\^C(?=.)", re.MULTILINE)  # shown before the line that follows
-_PACKED: dict[bytes, Callable[..., Any]] = {
-    b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open,
-}  # fmt: skip
-_ZSTD = b"\x28\xb5\x2f\xfd"
 
 _WHOLE = "import the file as the tool wrote it"
 
@@ -124,7 +116,10 @@ def read(name: str) -> Source:
 
 def _bounded(name: str, data: bytes) -> Source:
     _check_size(name, data)
-    data = _unpacked(name, data)
+    try:
+        data = unpacked(data, LARGEST + 1)
+    except ValueError as error:
+        raise UsageError(f"cannot unpack {name}: {error}; unpack it by hand") from error
     _check_size(name, data)
     source = _plain(name, data)
     if not source.data.strip():
@@ -149,18 +144,3 @@ def _plain(name: str, data: bytes) -> Source:
         return Source(name, data)
     text = pasted.plain(data)
     return Source(name, _INTERRUPT.sub(b"", text.data), text.command, text.before)
-
-
-def _unpacked(name: str, data: bytes) -> bytes:
-    """Return what a compressed file holds, at most LARGEST + 1 bytes of it; others as they are."""
-    if data.startswith(_ZSTD):
-        Source(name, data).refuse("compressed by zstd", do="unpack it first: zstd -d")
-    for mark, opened in _PACKED.items():
-        if data.startswith(mark):
-            try:
-                whole: bytes = opened(io.BytesIO(data), "rb").read(LARGEST + 1)
-                return whole
-            except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
-                reason = str(error).partition("\n")[0]
-                raise UsageError(f"cannot unpack {name}: {reason}; compress it again") from error
-    return data

@@ -11,7 +11,9 @@ import json
 import lzma
 import math
 import re
+import shutil
 import struct
+import subprocess
 import sys
 import tracemalloc
 from collections import Counter
@@ -194,13 +196,29 @@ def test_what_a_file_went_through_does_not_change_it(tmp_path: Path, wrapped: by
     [
         (gzip.compress(HISTOGRAM)[:-9], "cannot unpack"),
         (lzma.compress(HISTOGRAM)[:-9], "cannot unpack"),
-        (b"\x28\xb5\x2f\xfd....", "compressed by zstd, in .*; unpack it first: zstd -d"),
+        (b"\x28\xb5\x2f\xfd....", "cannot unpack .*zstd.*; unpack it by hand"),
         (gzip.compress(bytes(bounds.LARGEST + 2)), "more than 256 MiB"),
     ],
 )
 def test_a_packed_file_that_is_broken_or_too_large(tmp_path: Path, data: bytes, says: str) -> None:
     (tmp_path / "x").write_bytes(data)
     with pytest.raises(UsageError, match=says):
+        bounds.read(str(tmp_path / "x"))
+
+
+@pytest.mark.skipif(shutil.which("zstd") is None, reason="needs zstd")
+def test_a_file_packed_by_zstd(tmp_path: Path) -> None:
+    for content in (HISTOGRAM, bytes(bounds.LARGEST + 2)):
+        zstd = subprocess.run(["zstd", "-c"], input=content, capture_output=True, check=True)
+        (tmp_path / "x").write_bytes(zstd.stdout)
+        if content == HISTOGRAM:
+            run = run_of(bounds.read(str(tmp_path / "x")).data)
+            assert held(run.results) == held(results("cyclictest-2.4-one.txt"))
+        else:
+            with pytest.raises(UsageError, match="more than 256 MiB"):
+                bounds.read(str(tmp_path / "x"))
+    (tmp_path / "x").write_bytes(zstd.stdout[:-3])
+    with pytest.raises(UsageError, match="cannot unpack"):
         bounds.read(str(tmp_path / "x"))
 
 
