@@ -11,7 +11,7 @@ from rtstone.errors import UsageError, unknown
 from rtstone.store.index import Entry
 from rtstone.targets import TARGETS
 
-STATUSES = ("complete", "incomplete", "unfinished")
+STATUSES = ("complete", "incomplete", "unfinished", "damaged")
 
 _AGO = re.compile(r"(\d{1,5})(min|h|d)")
 _AGES = {"min": "minutes", "h": "hours", "d": "days"}

@@ -41,6 +41,7 @@ SOUND = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY,
 _ALONE = threading.Lock()  # threads of one process make and mend the table one after the other
 _VERSION = 6  # of the table; one of another version is made anew from the directories
 UNFINISHED = "unfinished"  # the status of a run without a document
+DAMAGED = "damaged"  # and of one whose document cannot be read
 _OK = re.compile(rb'"t": ?"end"[^\n]*"status": ?"ok"')
 _TABLE = """CREATE TABLE runs (
     run_id TEXT PRIMARY KEY, created TEXT, suite TEXT, target TEXT, status TEXT, ok INTEGER,
@@ -52,10 +53,11 @@ _TABLE = """CREATE TABLE runs (
 class Entry(NamedTuple):
     """One run.
 
-    ``status``: "unfinished" while it has no document; ``ok`` and ``results`` are 0 then.  ``ok``:
-    the number of its ``results`` with status "ok".  ``benches``: their ids, separated by blanks.
-    ``arrival`` and ``name``: as in the plan.  ``measured``: the number of results with samples.
-    ``called``: what a person calls the target.  ``source``: the SHA-256 of an imported file.
+    ``status``: "unfinished" while it has no document, "damaged" if that cannot be read; ``ok`` and
+    ``results`` are 0 then.  ``ok``: the number of its ``results`` with status "ok".  ``benches``:
+    their ids, separated by blanks.  ``arrival`` and ``name``: as in the plan.  ``measured``: the
+    number of results with samples.  ``called``: what a person calls the target.  ``source``: the
+    SHA-256 of an imported file.
     """
 
     run_id: str
@@ -245,7 +247,7 @@ def _refresh(database: sqlite3.Connection) -> None:
     """Add new directories, remove deleted ones, and reread unfinished ones."""
     there = {name for name in _names() if name.isprintable() and _readable(runs() / name)}
     known = dict(database.execute("SELECT run_id, status FROM runs"))
-    fresh = [name for name in there if known.get(name, UNFINISHED) == UNFINISHED]
+    fresh = [name for name in there if known.get(name, UNFINISHED) in (UNFINISHED, DAMAGED)]
     read = [entry for entry in map(_read, fresh) if entry]
     gone = [(name,) for name in known.keys() - there]
     if not read and not gone:
@@ -301,12 +303,15 @@ class _Head(msgspec.Struct):
 def _read(name: str) -> Entry | None:
     """Return the entry from the document, else from the plan; None if neither is readable."""
     plan = _head(runs() / name / PLAN)
-    head = _head(runs() / name / RUN) or plan
+    document = runs() / name / RUN
+    exists = document.exists()  # asked first: it may come meanwhile
+    head = _head(document) or plan
     if head is None:
         return None
     ok = sum(result.status == "ok" for result in head.results)
     measured = sum(result.n > 0 for result in head.results)
-    what = (head.created, head.suite, head.target.name, head.status)
+    status = DAMAGED if exists and head is plan else head.status
+    what = (head.created, head.suite, head.target.name, status)
     benches = {r.bench for r in head.results} | {c.bench for c in head.cases}
     arrival = plan.arrival if plan else 0
     return Entry(

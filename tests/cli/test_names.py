@@ -168,8 +168,13 @@ def test_last_leaves_out_a_damaged_run_and_says_so(
     compared = cli("compare", "last~1", "last", "--json").document
     assert [column["runs"] for column in compared["columns"]] == [[ids[0]], [ids[1]]]
     assert "run.json" in cli("show", ids[2]).says  # by its name it is refused
+    states = [row["status"] for row in cli("list", "runs", "--json").document["runs"]]
+    assert states == ["complete", "complete", "complete" if indexed else "damaged"]
+    assert f"left out: not a readable run.json, {damaged}" in cli("trend", "null").err
     with pytest.warns(RunSkipped, match="left out"):  # as rtstone.load does, too
         assert find("last").name == ids[1]
+    (damaged / "run.json").write_bytes((runs() / ids[1] / "run.json").read_bytes())  # mended
+    assert entries()[-1].status == "complete"
 
 
 def test_a_killed_host_leaves_a_run_with_results(fake: Fake, cli: Cli) -> None:

@@ -70,7 +70,7 @@ def test_every_wish_counts(wish: RunFilter, found: str) -> None:
         (RunFilter(suite="quik"), "unknown suite 'quik', of the stored runs; did you mean 'quick'"),
         (RunFilter(target="qemo"), "did you mean 'qemu'"),
         (RunFilter(bench="sem.pots"), "did you mean 'sem.post'"),
-        (RunFilter(status="done"), "known: complete, incomplete, unfinished"),
+        (RunFilter(status="done"), "known: complete, damaged, incomplete, unfinished"),
         (RunFilter(since="yesterday"), "bad time 'yesterday', in --since"),
         (RunFilter(since="7 d"), "bad time"),
     ],
