@@ -111,7 +111,9 @@ KINDS: dict[str, tuple[Callable[[], list[dict[str, Any]]], tuple[str, ...]]] = {
 @click.option("--suite", metavar="NAME", help="Only runs of this suite.")
 @click.option("--target", metavar="T", help="Only runs on this target or kind of target.")
 @click.option("--bench", metavar="NAME", help="Only runs with this bench or family of benches.")
-@click.option("--status", metavar="S", help="Only complete, incomplete, unfinished or damaged runs.")
+@click.option(
+    "--status", metavar="S", help="Only complete, incomplete, unfinished or damaged runs."
+)
 @click.option(
     "--since", metavar="WHEN", help="Only runs begun since then: 2h, 7d, 2026-11-20T14:00."
 )
