@@ -25,9 +25,10 @@ from rtstone.server.database import Database
 from rtstone.server.headers import Headers
 from rtstone.server.limits import Guard, Limited
 from rtstone.server.pages.site import error_page, wants_json
-from rtstone.server.parsing import Parser
+from rtstone.server.parsing import AT_ONCE, Parser
 from rtstone.server.places import Places
 from rtstone.server.settings import Settings
+from rtstone.server.turns import Turns
 
 _log = logging.getLogger("rtstone.server")
 
@@ -36,7 +37,7 @@ def build(settings: Settings) -> Starlette:
     """Return the application.
 
     Its state has ``settings`` and ``guard``, and while it runs ``database``, ``places``,
-    ``background`` and ``parser``.
+    ``background``, ``parser`` and ``turns``.
     """
     guard = Guard(settings)
     app = Starlette(
@@ -62,7 +63,7 @@ async def _lifespan(app: Starlette) -> AsyncIterator[None]:
     state.database = Database(state.settings.database, state.settings.store)
     state.background = Background(state.database, state.places, state.settings)
     state.background.start()
-    state.parser = Parser()
+    state.parser, state.turns = Parser(), Turns(AT_ONCE)
     try:
         yield
     finally:

@@ -10,11 +10,13 @@ from __future__ import annotations
 import os
 import resource
 import selectors
+import signal
 import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,17 +31,23 @@ if TYPE_CHECKING:
 
 AT_ONCE = 2  # processes
 MEMORY = 2 << 30  # bytes of address space of one
-CPU_S = 60  # of one run
+CPU_S, CPU_S_PER_MIB = 5.0, 0.2  # of one run; sound ones take 0.04 s for a MiB
+LINES = 1_000_000  # of the logs of a run: 256 MiB of samples have 65 000
 WALL_S = 180.0  # of one run, on a machine that is busy
 _LONGEST = 64 << 20  # bytes of what one answers
 _TOLD = 300  # characters of what is wrong with a run
 
 
 class Task(msgspec.Struct, frozen=True):
-    """A directory with a plan and logs, and the largest document in bytes to be made of them."""
+    """A directory with a plan and logs.
+
+    ``largest``: how many bytes the document to be made of them may have.  ``cpu_s``: how long a
+    processor may take for it.
+    """
 
     path: str
     largest: int
+    cpu_s: int
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -63,14 +71,16 @@ class Parser:
         self._own = threading.local()
         self._all: set[_Process] = set()
 
-    def parse(self, path: Path, largest: int) -> Found:
+    def parse(self, path: Path, size: int, largest: int) -> Found:
         """Write the document of a run into its directory, and return what is indexed of it.
 
-        Raises UsageError for what is no run, StoreError if it could not be stored.
+        ``size``: of its plan and logs in bytes.  ``largest``: of its document.  Raises UsageError
+        for what is no run, StoreError if it could not be stored.
         """
         from rtstone.server.indexing import Found
 
-        answer = self._threads.submit(self._parse, Task(str(path), largest)).result()
+        task = Task(str(path), largest, ceil(CPU_S + CPU_S_PER_MIB * (size / (1 << 20))))
+        answer = self._threads.submit(self._parse, task).result()
         if answer.full:
             raise StoreError(answer.fault)
         if answer.found is None:
@@ -119,7 +129,16 @@ class _Process:
             return msgspec.json.decode(told, type=Answer)
         except (OSError, msgspec.MsgspecError):
             self.end()
-            return Answer(fault="it cannot be parsed within the limits of memory and time")
+            return Answer(fault=self._fault(task))
+
+    def _fault(self, task: Task) -> str:
+        """Return why there is no answer, now that the process has ended."""
+        if self._process.returncode == -signal.SIGXCPU:
+            return (
+                f"a processor has parsed it for {task.cpu_s} s, as long as it may for a run of "
+                "this size, and was not done; push runs of fewer cases"
+            )
+        return "it cannot be parsed within the limits of memory and time"
 
     def _line(self) -> bytes:
         """Return the line that it answers, as far as it comes in time."""
@@ -157,9 +176,10 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     for text in sys.stdin.buffer:
         used = resource.getrusage(resource.RUSAGE_SELF)
-        end = int(used.ru_utime + used.ru_stime) + CPU_S
+        task = msgspec.json.decode(text, type=Task)
+        end = ceil(used.ru_utime + used.ru_stime) + task.cpu_s
         resource.setrlimit(resource.RLIMIT_CPU, (end, resource.RLIM_INFINITY))
-        answer = _answer(msgspec.json.decode(text, type=Task))
+        answer = _answer(task)
         sys.stdout.buffer.write(msgspec.json.encode(answer) + b"\n")
         sys.stdout.buffer.flush()
 
@@ -184,6 +204,11 @@ def _answer(task: Task) -> Answer:
         return Answer(fault=_plain(f"it cannot be parsed: {type(error).__name__} {error}", path))
 
 
+def _lines(log: bytes) -> int:
+    """Return the number of lines as splitlines() has them, without the memory that these take."""
+    return log.count(b"\n") + log.count(b"\r") - log.count(b"\r\n")
+
+
 def _plain(text: object, path: Path) -> str:
     """Return what is wrong without telling where the server has its files."""
     return line(str(text).replace(str(path), path.name))[:_TOLD]
@@ -201,6 +226,11 @@ def _made(path: Path, largest: int) -> Found:
     plan, (first, *later) = logs(path)
     if plan.run_id != path.name:
         raise UsageError(f"its plan is that of run {plan.run_id[:150]}")
+    if (count := sum(map(_lines, (first, *later)))) > LINES:
+        raise UsageError(
+            f"its logs have {count} lines, more than {LINES}; an agent's records are longer, "
+            "so leave out what else was written to its line"
+        )
     run = replay(plan, first, *later)
     try:
         check_sound(run)

@@ -36,6 +36,7 @@ from rtstone.server.database import Database
 from rtstone.server.indexing import Found, add, fingerprint
 from rtstone.server.places import Places
 from rtstone.server.schema import campaigns, deletions, projects, runs
+from rtstone.server.turns import WAITING, Turns
 from rtstone.store.arriving import take_in
 from rtstone.store.places import LARGEST, PLAN, UNREADABLE, regular
 
@@ -125,8 +126,13 @@ async def more(request: Request) -> Response:
             raise HTTPException(423, "another request goes on with it", {"Connection": "close"})
         if held.offset < manifest.blob.size:
             return Response(status_code=204, headers=_at(held.offset))
-        coming = _Coming(request, project, arrival, held, manifest)
-        return await to_thread.run_sync(_completed, coming)
+        turns: Turns = request.app.state.turns
+        if (number := turns.waiting(project)) >= WAITING:
+            why = f"{number} runs of project {project} wait to be parsed; try again"
+            raise HTTPException(503, why, {"Retry-After": "5"})
+        async with turns.turn(project, manifest.unpacked):
+            coming = _Coming(request, project, arrival, held, manifest)
+            return await to_thread.run_sync(_completed, coming)
 
 
 async def _displace(sending: dict[str, CancelScope], key: str) -> None:
@@ -196,7 +202,7 @@ def _take_in(run: _Coming) -> None:
     state = run.request.app.state
     database, places, project = state.database, state.places, run.project
     with run.held.unpacked(run.manifest) as staged:
-        found: Found = state.parser.parse(staged, state.settings.limits.run)
+        found: Found = state.parser.parse(staged, run.manifest.unpacked, state.settings.limits.run)
         found.row["arrived"] = time()
         try:
             fresh = take_in(staged, _arrival(database, places, project), places.runs(project))
