@@ -48,11 +48,15 @@ DATABASE = click.option(
 )
 @click.option("--rebuild", is_flag=True, help="Only make the index anew from the run directories.")
 @click.option(
+    "--status", is_flag=True,
+    help="Only show how the server stands, whether it runs or not; exit code 1 if it is not well.",
+)  # fmt: skip
+@click.option(
     "--demo", is_flag=True, help="Fill the store, which must be empty, with a year of runs first."
 )
 def command(
     *, store: Path | None, listen: str, database: str | None, reading: Reading | None,
-    verify: bool, rebuild: bool, demo: bool,
+    verify: bool, rebuild: bool, status: bool, demo: bool,
 ) -> int:  # fmt: skip
     """Serve a store's runs to browsers, and take in those that are pushed.
 
@@ -63,6 +67,10 @@ def command(
     from rtstone.server.settings import settings
 
     asked = settings(home(store), listen, reading, database)
+    if status:
+        from rtstone.cli.serve_status import show
+
+        return show(asked)
     if verify or rebuild:
         return _kept(asked, verify, rebuild)
     if demo:

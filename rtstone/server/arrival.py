@@ -20,13 +20,12 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from time import time
 from typing import Annotated
 
 import msgspec
 
 from rtstone.documents.plan import Plan
-from rtstone.errors import RtstoneError, StoreError, UsageError
+from rtstone.errors import StoreError, UsageError
 from rtstone.inputs.server import Limits
 from rtstone.printable import parsed
 from rtstone.server.places import ARRIVING, Places
@@ -37,9 +36,6 @@ from rtstone.store.places import LARGEST, LOG, PLAN, RUN_ID, UNREADABLE, lock, r
 ID = re.compile(r"[0-9a-f]{32}")
 MANIFEST, BLOB, TOKEN = "manifest.json", "blob", "token"
 FILES = 1000  # of a run: its plan, its log and those of its resumptions
-OPEN, OF_TOKEN = 1000, 100  # uploads at a time, of a project and of a token; the idlest gives way
-IDLE_S = 60.0  # after which an upload gives way to those of other tokens
-KEPT_S = 86400.0  # that nothing came of
 _STEP = 1 << 20  # bytes that are unpacked at a time
 _DENSEST = 1040  # zlib packs no more bytes into one
 
@@ -155,11 +151,9 @@ class Arrival:
         return cls(places.runs(project) / ARRIVING / number)
 
     def begin(self, manifest: Manifest, token: str) -> None:
-        """Begin it, or go on with it.  Raises StoreError, also if too many are open."""
+        """Begin it, or go on with it.  Raises StoreError."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            if not self.path.exists():
-                _make_room(self.path.parent, token)
             self.path.mkdir(exist_ok=True, mode=0o700)
             with _opened(self.path) as place:
                 atomic.replace(place, MANIFEST, msgspec.json.encode(manifest))
@@ -329,60 +323,3 @@ def _opened(path: Path) -> Iterator[int]:
 
 def _full(error: OSError) -> StoreError:
     return StoreError(f"runs cannot be stored: {error.strerror}; what has come stays")
-
-
-def _make_room(folder: Path, token: str) -> None:
-    """End uploads of a project that are idle for longest, while too many are open.
-
-    Whoever has a token can begin uploads and leave them; they must keep nobody else out.  A client
-    whose upload was ended begins it anew.  Raises StoreError if none is idle.
-    """
-    uploads = sorted((path for path in folder.iterdir() if ID.fullmatch(path.name)), key=_latest)
-    own = [path for path in uploads if _is_of(path, token)]
-    for path in own[: max(len(own) - OF_TOKEN + 1, 0)]:
-        if not _swept(Arrival(path), time()):
-            raise StoreError(
-                f"{OF_TOKEN} uploads of this token go on; try again when some have ended"
-            )
-        uploads.remove(path)
-    for path in uploads[: max(len(uploads) - OPEN + 1, 0)]:
-        if not _swept(Arrival(path), time() - IDLE_S):
-            raise StoreError(f"{OPEN} uploads are open; try again when some have ended")
-
-
-def _is_of(path: Path, token: str) -> bool:
-    with suppress(OSError):
-        return regular(path / TOKEN, _STEP) == token.encode()
-    return False
-
-
-def _latest(path: Path) -> float:
-    """Return when something came of an upload."""
-    for name in (BLOB, "."):
-        with suppress(OSError):
-            return (path / name).lstat().st_mtime
-    return 0.0
-
-
-def sweep(places: Places, project: str) -> int:
-    """Remove uploads that nothing came of for a day, and return how many."""
-    limit, gone = time() - KEPT_S, 0
-    with suppress(OSError):
-        for path in (places.runs(project) / ARRIVING).iterdir():
-            if path.name.startswith(".gone-"):
-                shutil.rmtree(path, ignore_errors=True)
-            elif ID.fullmatch(path.name) and path.lstat().st_mtime < limit:
-                gone += _swept(Arrival(path), limit)
-    return gone
-
-
-def _swept(arrival: Arrival, limit: float) -> bool:
-    with suppress(OSError, RtstoneError):
-        if (arrival.path / BLOB).exists() and (arrival.path / BLOB).lstat().st_mtime >= limit:
-            return False
-        with arrival.appending() as held:
-            if held is None and (arrival.path / BLOB).exists():
-                return False
-            arrival.drop()
-            return True
-    return False

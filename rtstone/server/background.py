@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from time import monotonic
 
-from rtstone.server import analysis, answers, arrival, audit, retention
+from rtstone.server import analysis, answers, audit, retention, room
 from rtstone.server.database import Database
 from rtstone.server.places import Places
 from rtstone.server.reconcile import Reconciler, register
@@ -84,7 +84,7 @@ class Background:
 
     def _sweep(self) -> None:
         for project in self._places.projects():
-            arrival.sweep(self._places, project)
+            room.sweep(self._places, project)
         audit.sweep(self._database)
 
     def _retain(self) -> None:

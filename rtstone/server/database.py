@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -41,14 +42,29 @@ class Database:
         """
         self.engine = _engine(url, store)
         try:
-            self.migrate()
-        except sql.exc.DBAPIError as error:
-            self.close()
-            told = " ".join(str(error.orig).split())
-            raise StoreError(f"cannot open the database: {told}; see --database") from error
+            with _saying_why():
+                self.migrate()
         except BaseException:
             self.close()
             raise
+
+    @classmethod
+    def as_it_is(cls, url: str | None, store: Path) -> Database:
+        """Open the database to read it only, also while a server runs; nothing is made or changed.
+
+        Raises UsageError, StoreError if there is none of this version.
+        """
+        found = cls.__new__(cls)
+        found.engine = _sqlite_to_read(store / FILE) if url is None else _engine(url, store)
+        try:
+            with _saying_why(), found.reading() as connection:
+                known, version = _versions(connection)
+                if version != known[0]:
+                    raise StoreError(_another(version, known))
+        except BaseException:
+            found.close()
+            raise
+        return found
 
     def migrate(self) -> None:
         """Bring the tables to the newest version; one server at a time.
@@ -59,16 +75,11 @@ class Database:
         with self.engine.execution_options(**options).begin() as connection:
             if connection.dialect.name == "postgresql":
                 connection.execute(sql.select(sql.func.pg_advisory_xact_lock(_LOCK, 0)))
-            config = Config()
-            config.set_main_option("script_location", str(_SCRIPTS).replace("%", "%%"))
+            config = _config()
             config.attributes["connection"] = connection
-            known = {one.revision for one in ScriptDirectory.from_config(config).walk_revisions()}
-            found = MigrationContext.configure(connection).get_current_revision()
+            known, found = _versions(connection)
             if found is not None and found not in known:
-                raise UsageError(
-                    f"a newer rtstone has made the database (version {found}); "
-                    "update rtstone, or name another --database"
-                )
+                raise UsageError(_another(found, known))
             command.upgrade(config, "head")
 
     @contextmanager
@@ -104,6 +115,41 @@ class Database:
     def close(self) -> None:
         """Close all connections."""
         self.engine.dispose()
+
+
+def _config() -> Config:
+    found = Config()
+    found.set_main_option("script_location", str(_SCRIPTS).replace("%", "%%"))
+    return found
+
+
+def _versions(connection: Connection) -> tuple[list[str], str | None]:
+    """Return the versions that this rtstone knows, the newest first, and that of the tables."""
+    scripts = ScriptDirectory.from_config(_config())
+    known = [one.revision for one in scripts.walk_revisions()]
+    return known, MigrationContext.configure(connection).get_current_revision()
+
+
+def _another(version: str | None, known: Sequence[str]) -> str:
+    """Return what a version of the tables that is not the newest one means."""
+    if version is None:
+        return "the database has no tables of rtstone: `rtstone serve` makes them"
+    if version in known:
+        return f"the database is of version {version}: `rtstone serve` brings it to {known[0]}"
+    return (
+        f"a newer rtstone has made the database (version {version}); "
+        "update rtstone, or name another --database"
+    )
+
+
+@contextmanager
+def _saying_why() -> Iterator[None]:
+    """Raise StoreError for what the database says when it cannot be opened."""
+    try:
+        yield
+    except sql.exc.DBAPIError as error:
+        told = " ".join(str(error.orig).split())
+        raise StoreError(f"cannot open the database: {told}; see --database") from error
 
 
 def _engine(url: str | None, store: Path) -> Engine:
@@ -156,6 +202,17 @@ def _sqlite(path: Path) -> Engine:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get(_WRITES) else "BEGIN")
 
     return engine
+
+
+def _sqlite_to_read(path: Path) -> Engine:
+    """Return how to read the file, if there is one.  Raises StoreError."""
+    if not path.exists():
+        raise StoreError(f"no database, {path}: no server has served this store")
+    address = f"{path.as_uri()}?mode=ro"
+    return sql.create_engine(
+        "sqlite://", poolclass=NullPool,
+        creator=lambda: sqlite3.connect(address, uri=True, timeout=_BUSY_S),
+    )  # fmt: skip
 
 
 def pairs(connection: Connection, query: Select[Any]) -> dict[str, Any]:

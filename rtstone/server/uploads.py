@@ -30,7 +30,7 @@ from starlette.routing import Route
 from rtstone.documents.campaign import CampaignState
 from rtstone.errors import StoreError, UsageError
 from rtstone.printable import parsed
-from rtstone.server import access, audit, retention
+from rtstone.server import access, audit, retention, room
 from rtstone.server.arrival import Appending, Arrival, Manifest, Other, is_stored
 from rtstone.server.database import Database
 from rtstone.server.indexing import Found, add, fingerprint
@@ -71,7 +71,11 @@ def _begun(request: Request, project: str, manifest: Manifest) -> Response:
             return _stored(request, project, manifest.run_id, 200)
     except Other as other:
         raise HTTPException(409, str(other)) from other
-    arrival.begin(manifest, request.scope["principal"].token)
+    token = request.scope["principal"].token
+    if not arrival.path.exists():
+        largest = state.settings.limits.upload
+        room.make_room(state.places, project, token, manifest.blob.size, largest)
+    arrival.begin(manifest, token)
     told = {"state": "open", "upload": arrival.path.name, "offset": arrival.offset()}
     return JSONResponse(told, 201)
 

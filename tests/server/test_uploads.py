@@ -18,7 +18,7 @@ import pytest
 from rtstone.documents.run import Run
 from rtstone.inputs.server import Limits
 from rtstone.remote.push import Packed, pack
-from rtstone.server import arrival
+from rtstone.server import room
 from rtstone.server.arrival import Appending, _full
 from rtstone.server.places import ARRIVING, MAIN, Places
 from rtstone.server.reconcile import verify
@@ -129,8 +129,8 @@ def begun(sender: Sender, packed: Packed, run_id: str) -> int:
 def test_uploads_that_were_left_keep_nobody_out(
     served: Served, packed: Packed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(arrival, "OF_TOKEN", 3)
-    monkeypatch.setattr(arrival, "OPEN", 5)
+    monkeypatch.setattr(room, "OF_TOKEN", 3)
+    monkeypatch.setattr(room, "OPEN", 5)
     folder = served.places.runs(MAIN) / ARRIVING
     first, second = Sender(served), Sender(served)
     assert [begun(first, packed, f"a-{n}") for n in range(9)] == [201] * 9
@@ -138,9 +138,31 @@ def test_uploads_that_were_left_keep_nobody_out(
     assert [begun(second, packed, f"b-{n}") for n in range(2)] == [201] * 2
     assert len(list(folder.iterdir())) == 5
     assert begun(second, packed, "b-2") == 507  # those of another have not been idle for long
-    monkeypatch.setattr(arrival, "IDLE_S", 0)
+    monkeypatch.setattr(room, "IDLE_S", 0)
     assert begun(second, packed, "b-2") == 201
     assert len(list(folder.iterdir())) == 5
+    assert first.all(packed).status_code == 201
+
+
+def test_uploads_are_counted_in_bytes_too(
+    served: Served, packed: Packed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is to come counts, not what has come: all of it may come at once."""
+    whole = manifest(packed)["blob"]["size"]
+    largest = served.app.state.settings.limits.upload
+    monkeypatch.setattr(room, "LARGEST_OF_TOKEN", 3.5 * whole / largest)
+    monkeypatch.setattr(room, "LARGEST", 5.5 * whole / largest)
+    folder = served.places.runs(MAIN) / ARRIVING
+    first, second = Sender(served), Sender(served)
+    assert [begun(first, packed, f"a-{n}") for n in range(9)] == [201] * 9
+    assert len(list(folder.iterdir())) == 3
+    assert [begun(second, packed, f"b-{n}") for n in range(2)] == [201] * 2
+    refused = second.begin(manifest(packed) | {"run_id": "b-2"})
+    assert (refused.status_code, "5 uploads of project main go on" in refused.text) == (507, True)
+    large = {**manifest(packed), "run_id": "b-2", "blob": {"size": 2 * whole, "sha256": "0" * 64}}
+    monkeypatch.setattr(room, "IDLE_S", 0)
+    assert second.begin(large).status_code == 201  # two had to go for it
+    assert len(list(folder.iterdir())) == 4
     assert first.all(packed).status_code == 201
 
 

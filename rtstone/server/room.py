@@ -1,0 +1,138 @@
+"""The uploads that are open: how many, of how many bytes, and which of them give way.
+
+Whoever has a token can begin uploads and leave them; they must keep nobody else out, nor fill the
+disk.  A client whose upload was ended begins it anew.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from time import time
+from typing import NamedTuple
+
+from rtstone.errors import RtstoneError, StoreError
+from rtstone.server.arrival import BLOB, ID, TOKEN, Arrival
+from rtstone.server.places import ARRIVING, Places
+from rtstone.store.places import regular
+from rtstone.units import size
+
+OPEN, OF_TOKEN = 1000, 100  # uploads at a time, of a project and of a token; the idlest gives way
+LARGEST, LARGEST_OF_TOKEN = 64, 16  # of the largest size: how many bytes those may be
+IDLE_S = 60.0  # after which an upload gives way to those of other tokens
+KEPT_S = 86400.0  # that nothing came of
+_LONGEST = 100  # characters of a token's id
+
+
+class Upload(NamedTuple):
+    """An upload that is open.
+
+    ``token``: the id of that which began it.  ``size``: bytes that are to come, packed, of which
+    ``come`` are there.  ``latest``: when something came, in s since 1970.  ``parsed``: whether it
+    was given to a parser.
+    """
+
+    path: Path
+    token: str
+    size: int
+    come: int
+    latest: float
+    parsed: bool
+
+    @property
+    def whole(self) -> bool:
+        """Return whether all of it has come, so that it waits for a parser unless it has one."""
+        return 0 < self.size <= self.come
+
+
+def uploads(places: Places, project: str) -> list[Upload]:
+    """Return the uploads of a project that are open, the idlest first."""
+    folder, found = places.runs(project) / ARRIVING, list[Upload]()
+    with suppress(FileNotFoundError):
+        for path in folder.iterdir():
+            if ID.fullmatch(path.name):
+                found.append(_upload(path))
+    return sorted(found, key=lambda one: one.latest)
+
+
+def _upload(path: Path) -> Upload:
+    arrival = Arrival(path)
+    manifest, token = arrival.manifest(), ""
+    with suppress(OSError):
+        token = regular(path / TOKEN, _LONGEST).decode("ascii", "replace")
+    told = manifest.blob.size if manifest else 0
+    parsed = manifest is not None and (path / manifest.run_id).is_dir()
+    return Upload(path, token, told, arrival.offset(), _latest(path), parsed)
+
+
+def _latest(path: Path) -> float:
+    for name in (BLOB, "."):
+        with suppress(OSError):
+            return (path / name).lstat().st_mtime
+    return 0.0
+
+
+def make_room(places: Places, project: str, token: str, more: int, largest: int) -> None:
+    """End the idlest uploads while one of so many bytes more would be too much.
+
+    ``largest``: how many bytes any upload may have.  Raises StoreError if none of them is idle.
+    """
+    found = uploads(places, project)
+    own = [one for one in found if one.token == token]
+    of_token = _Bound(OF_TOKEN, LARGEST_OF_TOKEN * largest, time(), "of this token")
+    gone = _ended(own, more, of_token)
+    left = [one for one in found if one not in gone]
+    of_project = _Bound(OPEN, LARGEST * largest, time() - IDLE_S, f"of project {project}")
+    _ended(left, more, of_project)
+
+
+class _Bound(NamedTuple):
+    """How many uploads there may be, of how many bytes; ``idle``: since when one is that goes."""
+
+    most: int
+    largest: int
+    idle: float
+    whose: str
+
+
+def _ended(found: Sequence[Upload], more: int, bound: _Bound) -> list[Upload]:
+    """End uploads, the idlest first, until one more has room; return them.  Raises StoreError."""
+    number, total = len(found), sum(max(one.size, one.come) for one in found)
+    gone = []
+    for one in found:
+        if number < bound.most and total + more <= bound.largest:
+            break
+        if not _swept(Arrival(one.path), bound.idle):
+            raise StoreError(
+                f"{number} uploads {bound.whose} go on, of {size(total)}; at most {bound.most} "
+                f"may, of {size(round(bound.largest))}; try again when some have ended"
+            )
+        gone.append(one)
+        number, total = number - 1, total - max(one.size, one.come)
+    return gone
+
+
+def sweep(places: Places, project: str) -> int:
+    """Remove uploads that nothing came of for a day, and return how many."""
+    limit, gone = time() - KEPT_S, 0
+    with suppress(OSError):
+        for path in (places.runs(project) / ARRIVING).iterdir():
+            if path.name.startswith(".gone-"):
+                shutil.rmtree(path, ignore_errors=True)
+            elif ID.fullmatch(path.name) and path.lstat().st_mtime < limit:
+                gone += _swept(Arrival(path), limit)
+    return gone
+
+
+def _swept(arrival: Arrival, limit: float) -> bool:
+    with suppress(OSError, RtstoneError):
+        if (arrival.path / BLOB).exists() and (arrival.path / BLOB).lstat().st_mtime >= limit:
+            return False
+        with arrival.appending() as held:
+            if held is None and (arrival.path / BLOB).exists():
+                return False
+            arrival.drop()
+            return True
+    return False

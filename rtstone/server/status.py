@@ -1,0 +1,163 @@
+"""How a server stands, from its store and its database: the same whether it runs or not."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from time import time
+from typing import NamedTuple
+
+import sqlalchemy as sql
+
+from rtstone.server.access import Token, all_tokens
+from rtstone.server.answers.webhooks import TRIES
+from rtstone.server.database import Database, pairs
+from rtstone.server.places import Places
+from rtstone.server.room import (
+    LARGEST,
+    LARGEST_OF_TOKEN,
+    OF_TOKEN,
+    OPEN,
+    Upload,
+    uploads,
+)
+from rtstone.server.schema import deliveries, projects, runs
+from rtstone.server.settings import Settings
+from rtstone.store.places import RUN_ID
+from rtstone.units import counted, size
+
+LONG_S = 300.0  # that a run waits for a parser: nobody parses it
+
+
+class ProjectStatus(NamedTuple):
+    """A project.
+
+    ``runs``: directories, which have so many ``stored`` bytes.  ``indexed``: None if the database
+    does not say.
+    """
+
+    name: str
+    runs: int
+    indexed: int | None
+    stored: int
+    uploads: Sequence[Upload]
+
+    @property
+    def waiting(self) -> Sequence[Upload]:
+        """The uploads that have come as a whole and wait for a parser, or are being parsed."""
+        return [one for one in self.uploads if one.whole]
+
+
+class ServerStatus(NamedTuple):
+    """A server.  ``faults``: why it is not well, in words.  ``tokens``: with their uploads."""
+
+    faults: Sequence[str]
+    projects: Sequence[ProjectStatus]
+    tokens: Sequence[tuple[Token, Sequence[Upload]]]
+    limits: Sequence[str]
+    free: int
+
+
+def status(settings: Settings, database: Database | None, fault: str = "") -> ServerStatus:
+    """Return how a server stands.  ``fault``: why there is no database."""
+    places = Places(settings.store)
+    indexed = _indexed(database) if database else {}
+    found = [_project(places, name, indexed) for name in places.projects()]
+    open_ones = [one for project in found for one in project.uploads]
+    told = [
+        (token, [one for one in open_ones if one.token == token.id])
+        for token in (all_tokens(database) if database else ())
+    ]
+    disk = os.statvfs(settings.store)
+    free = disk.f_bavail * disk.f_frsize
+    faults = [fault] if fault else []
+    faults += _of_store(settings, free)
+    faults += [line for project in found for line in _of_project(project, settings)]
+    faults += [line for token, own in told for line in _of_token(token, own, settings)]
+    faults += _undelivered(database) if database else ()
+    return ServerStatus(faults, found, told, _limits(settings), free)
+
+
+def _indexed(database: Database) -> dict[str, int]:
+    count = sql.func.count(runs.c.id)
+    query = sql.select(projects.c.name, count).outerjoin(runs, runs.c.project == projects.c.id)
+    with database.reading() as connection:
+        return pairs(connection, query.group_by(projects.c.name))
+
+
+def _project(places: Places, name: str, indexed: dict[str, int]) -> ProjectStatus:
+    number = stored = 0
+    with suppress(FileNotFoundError), os.scandir(places.runs(name)) as entries:
+        for entry in entries:
+            if RUN_ID.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False):
+                number, stored = number + 1, stored + _bytes(Path(entry.path))
+    return ProjectStatus(name, number, indexed.get(name), stored, uploads(places, name))
+
+
+def _bytes(folder: Path) -> int:
+    """Return the bytes of the files of a run."""
+    with suppress(FileNotFoundError), os.scandir(folder) as entries:  # it may be deleted just now
+        return sum(entry.stat(follow_symlinks=False).st_size for entry in entries)
+    return 0
+
+
+# ---- what is not well ---------------------------------------------------------------------------
+
+
+def _of_store(settings: Settings, free: int) -> Iterator[str]:
+    if not os.access(settings.store, os.W_OK | os.X_OK):
+        yield f"the store cannot be written, {settings.store}"
+    # A run is unpacked beside what was sent, and its document may be as large.
+    needed = settings.limits.upload + 2 * settings.limits.run
+    if free < needed:
+        yield f"{size(free)} are free, less than the {size(needed)} that one run may take"
+
+
+def _of_project(project: ProjectStatus, settings: Settings) -> Iterator[str]:
+    bound = round(LARGEST * settings.limits.upload)
+    yield from _at_limit(f"project {project.name}", project.uploads, OPEN, bound)
+    late = [one for one in project.waiting if one.latest < time() - LONG_S]
+    if late:
+        yield (
+            f"{counted(len(late), 'run')} of project {project.name} came and nobody parsed it for "
+            f"{(time() - late[0].latest) / 60:.0f} min; does the server run?"
+        )
+
+
+def _of_token(token: Token, own: Sequence[Upload], settings: Settings) -> Iterator[str]:
+    bound = round(LARGEST_OF_TOKEN * settings.limits.upload)
+    yield from _at_limit(f"token {token.id}", own, OF_TOKEN, bound)
+
+
+def _at_limit(whose: str, found: Sequence[Upload], most: int, largest: int) -> Iterator[str]:
+    if len(found) >= most:
+        yield f"{whose} has {len(found)} uploads open, as many as it may: the idlest give way"
+    elif (total := to_come(found)) > largest * 0.9:
+        yield f"{whose} has uploads of {size(total)} open, of at most {size(largest)}"
+
+
+def to_come(found: Sequence[Upload]) -> int:
+    """Return the bytes that uploads may have."""
+    return sum(max(one.size, one.come) for one in found)
+
+
+def _undelivered(database: Database) -> Iterator[str]:
+    given_up = deliveries.c.tries >= TRIES
+    query = sql.select(deliveries.c.hook, sql.func.count()).where(given_up)
+    with database.reading() as connection:
+        for hook, number in connection.execute(query.group_by(deliveries.c.hook)):
+            many = counted(number, "message")
+            yield f"{many} to webhook {hook} did not get through, in {TRIES} tries each"
+
+
+def _limits(settings: Settings) -> list[str]:
+    upload, run, requests = settings.limits
+    rate = f"{requests:g} per second" if requests else "as many as it likes"
+    return [
+        f"an upload: {size(upload)}, unpacked {size(run)}",
+        f"uploads open: {OF_TOKEN} of a token, of {size(round(LARGEST_OF_TOKEN * upload))}; "
+        f"{OPEN} of a project, of {size(round(LARGEST * upload))}",
+        f"requests of a client: {rate}",
+    ]
