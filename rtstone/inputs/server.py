@@ -92,6 +92,7 @@ _WEBHOOK = {"name": str, "url": str, "secret": str, "project": str}
 _AGE = re.compile(r"(\d{1,5})([hdw])")
 _AGES = {"h": 3600.0, "d": 86400.0, "w": 7 * 86400.0}
 _LONGEST = 2000  # characters of a URL
+_IN_URLS = re.compile(r"[!-~]+")
 
 
 def read(path: Path) -> ServerFile:
@@ -133,10 +134,22 @@ def _table(value: object, known: Mapping[str, type], where: str) -> dict[str, An
 
 
 def _url(text: object, where: str) -> str:
-    parts = urlsplit(str(text)) if len(str(text)) <= _LONGEST else None
-    if parts is None or parts.scheme not in {"http", "https"} or not parts.hostname:
+    """Return a URL as it is used in requests, without a slash at its end.  Raises UsageError."""
+    url = str(text)
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+    except ValueError:  # "[" is no host, 99999 no port
+        usable = False
+    if not usable or len(url) > _LONGEST:
         raise UsageError(f"bad URL, {where}; write https://HOST/")
-    return str(text).rstrip("/")
+    if not _IN_URLS.fullmatch(url):
+        raise UsageError(
+            f"bad URL, {where}; write blanks and what is not ASCII as %20 and its like"
+        )
+    if "@" in parts.netloc:
+        raise UsageError(f"a URL has a name or password, {where}; nothing sends it: leave it out")
+    return url.rstrip("/")
 
 
 def _address(text: object, where: str) -> str:

@@ -10,9 +10,12 @@ from __future__ import annotations
 import hashlib
 import hmac
 import http.client
+import ipaddress
 import logging
+import socket
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from time import time
 from urllib.parse import urlsplit
 
@@ -27,13 +30,14 @@ from rtstone.server.database import Database, one_writer
 from rtstone.server.pages import queries
 from rtstone.server.places import Places
 from rtstone.server.schema import changes, deliveries
-from rtstone.server.settings import Settings
+from rtstone.server.settings import Settings, is_address
 
 NEWS_DAYS = 7  # a change that began before is no news: an old store was served for the first time
 TRIES = 12
 _FIRST_S, _LONGEST_S = 10.0, 6 * 3600.0  # between two tries
-_TIMEOUT_S = 10.0
-_AT_ONCE = 20
+_TIMEOUT_S = 10.0  # without a byte
+_WHOLE_S = 30.0  # in which all of an answer has to come
+_AT_ONCE = 20  # messages of a hook
 _MEANWHILE_S = 120.0  # for which no other server tries what one is delivering
 _SENDING = threading.Lock()
 _log = logging.getLogger("rtstone.server")
@@ -89,20 +93,26 @@ def _all(database: Database, hooks: Sequence[Webhook]) -> None:
 
 
 def deliver_due(database: Database, hooks: Sequence[Webhook]) -> None:
-    """Post what is due, each at most once."""
-    known = {hook.name: hook for hook in hooks}
-    query = sql.select(deliveries).where(
-        deliveries.c.next <= time(), deliveries.c.hook.in_(known), deliveries.c.tries < TRIES
-    )
-    with database.reading() as connection:
-        due = connection.execute(query.order_by(deliveries.c.id).limit(_AT_ONCE)).all()
-    for row in due:
-        mine = deliveries.c.id == row.id, deliveries.c.next == row.next
-        claim = sql.update(deliveries).where(*mine).values(next=time() + _MEANWHILE_S)
-        with database.writing() as connection:
-            claimed = connection.execute(claim).rowcount
-        if claimed:
-            _settle(database, row, post(known[row.hook], row.body.encode()))
+    """Post what is due, each at most once.
+
+    After a message that fails the hook has to wait for the next round: it keeps no other waiting.
+    """
+    for hook in hooks:
+        query = sql.select(deliveries).where(
+            deliveries.c.next <= time(), deliveries.c.hook == hook.name, deliveries.c.tries < TRIES
+        )
+        with database.reading() as connection:
+            due = connection.execute(query.order_by(deliveries.c.id).limit(_AT_ONCE)).all()
+        for row in due:
+            mine = deliveries.c.id == row.id, deliveries.c.next == row.next
+            claim = sql.update(deliveries).where(*mine).values(next=time() + _MEANWHILE_S)
+            with database.writing() as connection:
+                claimed = connection.execute(claim).rowcount
+            if claimed:
+                failed = post(hook, row.body.encode())
+                _settle(database, row, failed)
+                if failed is not None:
+                    break
 
 
 def _settle(database: Database, row: sql.Row[tuple[object, ...]], failed: str | None) -> None:
@@ -137,11 +147,54 @@ def post(hook: Webhook, body: bytes) -> str | None:
     }  # fmt: skip
     try:
         connection = kind(parts.hostname or "", parts.port, timeout=_TIMEOUT_S)
-        try:
-            connection.request("POST", path, body, headers)
-            status = connection.getresponse().status
-        finally:
-            connection.close()
+        with closing(connection):
+            connection.connect()
+            if why := _elsewhere(parts.hostname or "", connection.sock):
+                return why
+            with _ended_after(_WHOLE_S, connection.sock) as over:
+                status = 0
+                try:
+                    connection.request("POST", path, body, headers)
+                    status = connection.getresponse().status
+                except (OSError, http.client.HTTPException):
+                    if not over.is_set():
+                        raise
+                if over.is_set():  # a head that was cut off may look whole
+                    return f"its answer has not come within {_WHOLE_S:.0f} s"
     except (OSError, http.client.HTTPException, ValueError) as error:
         return line(f"it does not answer: {error}")
     return None if 200 <= status < 300 else f"it answers with status {status}"
+
+
+def _elsewhere(host: str, to: socket.socket) -> str | None:
+    """Return why nothing is sent to where a host's name leads, None if it may be.
+
+    Whoever has the name has it lead where he likes, also to what only this machine reaches, as the
+    services on its loopback and the metadata of a cloud on a link-local address.  The connection
+    itself is looked at, so that no second look-up of the name matters.
+    """
+    address = ipaddress.ip_address(to.getpeername()[0].partition("%")[0])
+    address = getattr(address, "ipv4_mapped", None) or address
+    meant = host == "localhost" or is_address(host)
+    if meant or not (address.is_loopback or address.is_link_local):
+        return None
+    return f"its name leads to {address}; write that address in its URL if it is meant"
+
+
+@contextmanager
+def _ended_after(limit_s: float, one: socket.socket) -> Iterator[threading.Event]:
+    """End a connection that takes longer, however it trickles; the event says if that was done."""
+    over = threading.Event()
+
+    def end() -> None:
+        over.set()
+        with suppress(OSError):
+            one.shutdown(socket.SHUT_RDWR)
+
+    timer = threading.Timer(limit_s, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield over
+    finally:
+        timer.cancel()
