@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -14,6 +15,11 @@ STATISTICS = (
 )  # fmt: skip
 COUNTS = {"overflow", "negative", "missed", "warmup", "batch"}  # have no unit
 VARIANTS = ("observed", "corrected")  # corrected: with omitted activations included
+
+
+# Signs of all widths: spreadsheets in Chinese, Japanese and Korean take the wide ones, too.
+_FORMULAS = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
+_NUMBER = re.compile(r"[+-]?\d{1,30}(\.\d{1,30})?(e[+-]?\d{1,3})?", re.ASCII)
 
 
 class Key(NamedTuple):
@@ -125,6 +131,23 @@ def text(value: Value) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
     return "" if value is None else str(value)
+
+
+def guarded(cell: object) -> object:
+    """Return a cell of CSV that no spreadsheet takes for a formula: a text that begins like one.
+
+    It gets an apostrophe, as OWASP advises (CSV injection); names of targets, runs, loads and
+    parameters are those of whoever measured.  Numbers stay numbers.
+    """
+    if not isinstance(cell, str) or not cell.lstrip("'").startswith(_FORMULAS):
+        return cell
+    return cell if _NUMBER.fullmatch(cell) else f"'{cell}"
+
+
+def unguarded(cell: str) -> str:
+    """Return the text of a cell that may have been guarded."""
+    guards = cell.startswith("'") and cell.lstrip("'").startswith(_FORMULAS)
+    return cell[1:] if guards else cell
 
 
 def lost(run: Run, *others: str) -> list[str]:

@@ -13,6 +13,7 @@ from msgspec import structs
 
 from rtstone.documents.run import Result, Value
 from rtstone.formats.reading import Reading
+from rtstone.formats.rows import unguarded
 from rtstone.formats.samples import judged, ticks
 from rtstone.formats.source import NO_MEANING, Source
 from rtstone.wire.records import Bench, Param
@@ -67,11 +68,11 @@ def _add(source: Source, line: int, row: dict[str, str], rows: dict[_Key, list[s
     if row["unit"] != "ns":
         source.refuse(f"samples in {row['unit'][:20]}", line, "only ns can be imported")
     params = tuple(
-        (name.removeprefix(_PARAMS), _value(text))
+        (name.removeprefix(_PARAMS), _value(unguarded(text)))
         for name, text in row.items() if name.startswith(_PARAMS) and text
     )  # fmt: skip
-    key = _Key(source.number(row["case"], line, "case"), row["bench"], row["load"], row["series"],
-               params)  # fmt: skip
+    bench, load, series = (unguarded(row[name]) for name in ("bench", "load", "series"))
+    key = _Key(source.number(row["case"], line, "case"), bench, load, series, params)
     if source.number(row["sample"], line, "sample") != len(rows[key]):
         source.refuse(f"sample {row['sample'][:20]} does not follow {len(rows[key]) - 1}", line)
     rows[key].append(row["value"])

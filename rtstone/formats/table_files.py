@@ -118,6 +118,6 @@ def _flat(run: Run, found: _Pairs, param: Callable[[Value], Any]) -> Iterator[tu
 def _csv(run: Run, names: Sequence[str], found: _Pairs) -> bytes:
     out = io.StringIO()
     table = csv.writer(out)  # RFC 4180, with its line ends
-    table.writerow(_head(run, names))
-    table.writerows(_flat(run, found, rows.text))
+    table.writerow(map(rows.guarded, _head(run, names)))
+    table.writerows(map(rows.guarded, row) for row in _flat(run, found, rows.text))
     return out.getvalue().encode()

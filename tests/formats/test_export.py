@@ -172,6 +172,40 @@ def test_each_parameter_has_a_column() -> None:
         }
 
 
+FORMULAS = [
+    "=1+1", "+1+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "\uff1d1+1", '=HYPERLINK("http://x")',
+    "'=1+1", "-", "=", "+49-89",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+@pytest.mark.parametrize("form", ["csv", "csv-histogram"])
+def test_no_cell_of_csv_is_a_formula(text: str, form: str) -> None:
+    run = own(target=Target(name=text), run_id=text, command=[text])
+    first = msgspec.structs.replace(
+        run.results[0], load=text, series=text, params={text: text, "nice": -5, "at": "-1.5e3"},
+        figures={text: Figure(value=-12.5, unit=text)},
+    )  # fmt: skip
+    run = msgspec.structs.replace(run, results=[first])
+    lines = list(csv.reader(io.StringIO(writer(form).write(run).data.decode(), newline="")))
+    cells = {cell for row in lines for cell in row}
+    assert f"'{text}" in cells
+    begins = {cell for cell in cells if cell.startswith(tuple("=+-@\t\r\n\uff1d"))}
+    assert {"-5", "-1.5e3", "-2.5"} <= begins
+    assert all(float(cell) for cell in begins), "only numbers begin so"
+    assert (rows_module.unguarded(f"'{text}"), rows_module.unguarded("'x")) == (text, "'x")
+
+
+def test_samples_of_a_case_named_like_a_formula_come_back() -> None:
+    run = stepped()
+    results = [msgspec.structs.replace(one, load="=1+1", series="@x") for one in run.results]
+    run = msgspec.structs.replace(run, results=results)
+    data = writer("samples").write(run, lambda result: np.array([1.0, 2.0])).data
+    assert b"'=1+1" in data
+    back = run_of(data).results[0]
+    assert (back.bench, back.load, back.series) == ("dk.periodic", "=1+1", "@x")
+
+
 def test_buckets_have_both_edges() -> None:
     found = [
         tuple(row[name] for name in ("variant", "low", "high", "value", "samples"))
