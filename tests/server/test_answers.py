@@ -147,6 +147,50 @@ def test_names_are_no_markup_in_feed_and_badge(served: Served, copied: Copied) -
     assert "img" not in {one.tag for one in Xml.fromstring(badge.content).iter()}
 
 
+LONG = "x" * 300_000
+HOSTILE = [
+    "]]>&amp;<b>\x00\x1b[2J\x7f",
+    "\u202egnol\u202c\u200f",
+    "\ud800",
+    "\ufffe\uffff",
+    LONG,
+    "e\u0301" * 999,
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_names_leave_feed_and_badge_sound_and_short(
+    places: Places, copied: Copied, text: str
+) -> None:
+    text = text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    with serving(Settings(places.store, port=0)) as served:
+        for n in range(8):
+            path = copied(f"r-{n}", day=NOW - 8 + n, target=text, scale=1.0 + (n > 4),
+                          conditions={"kernel.cmdline": f"{text}{n > 4}", text: n > 4})  # fmt: skip
+            named(path, text)
+        served.settled()
+        told = served.client.get("/p/main/overview.json").json()["worse"]
+        assert told
+        for one in told[:3]:
+            badge = served.client.get(f"/p/main/badge/{one['series']['key']}.svg").content
+            assert int(Xml.fromstring(badge).attrib["width"]) < 2000
+            assert len(badge) < 8000
+        feed = served.client.get("/p/main/feed.atom").content
+        assert len(Xml.fromstring(feed).findall(f"{ATOM}entry")) == 1
+        assert len(feed) < 20_000
+        assert not set(feed.decode()) & set("\x00\x1b\x7f\u202e\u200f\ufffe\uffff")
+
+
+def named(path: Path, text: str) -> None:
+    """Give the series of a run a name, and its cases a parameter."""
+    file = path / RUN
+    run = msgspec.json.decode(file.read_bytes(), type=Run)
+    results = [structs.replace(one, load=text, params={**one.params, "note": text})
+               for one in run.results]  # fmt: skip
+    file.unlink()
+    file.write_bytes(msgspec.json.encode(structs.replace(run, results=results)))
+
+
 # ---- badge --------------------------------------------------------------------------------------
 
 

@@ -9,6 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from rtstone.server.answers.events import short
 from rtstone.server.pages import queries
 from rtstone.server.pages.overview import LABELS, value
 from rtstone.server.pages.site import project_of
@@ -34,7 +35,7 @@ def badge(request: Request) -> Response:
     with request.app.state.database.reading() as connection:
         found = queries.standing(connection, project, key, metric)
     told = value(found.latest, found.unit)
-    words = _Words(f"{found.title} {LABELS.get(metric, metric)}", told, _GREEN)
+    words = _Words(f"{short(found.title)} {LABELS.get(metric, metric)}", told, _GREEN)
     if found.latest is None:
         words = words._replace(says="unknown", colour=_GREY)
     elif found.worse_since:

@@ -11,6 +11,7 @@ from rtstone.documents.server import Seen
 from rtstone.report.trend.text import switch
 from rtstone.server.pages.overview import LABELS, by_event, size, value
 
+LONGEST, MOST = 120, 100  # letters of a name that is told; changes of an event
 _SPACE = uuid.UUID("5b7c0a0e-7c1b-4c5e-9f3a-2d9b7c1e8f60")  # of the ids of events
 
 
@@ -37,14 +38,17 @@ class Event(NamedTuple):
         """The event in a line."""
         more = len(self.changes) - 1
         also = f" and {more} more" if more else ""
-        return f"{self.target} got worse: {told(self.changes[0])}{also}"
+        return f"{short(self.target)} got worse: {told(self.changes[0])}{also}"
 
     @property
     def lines(self) -> list[str]:
         """Every change in a line, and the first condition that differs."""
         first = next((one.differences[0] for one in self.changes if one.differences), None)
         differs = switch(first) if first else "no condition that is known differs"
-        return [*map(told, self.changes), f"First difference: {differs}"]
+        lines = [told(one) for one in self.changes[:MOST]]
+        more = len(self.changes) - len(lines)
+        lines += [f"and {more} more"] if more else []
+        return [*lines, f"First difference: {short(differs, 2 * LONGEST)}"]
 
     def link(self, base: str) -> str:
         """Return the address of the comparison of the runs around the event."""
@@ -52,11 +56,16 @@ class Event(NamedTuple):
         return f"{base}/p/{self.project}/compare?run={quote(before)}&run={quote(self.at_run)}"
 
 
+def short(text: str, longest: int = LONGEST) -> str:
+    """Return a text of at most so many letters: names are as long as whoever pushes likes."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
 def told(one: Seen) -> str:
     """Return a change in words."""
     metric = LABELS.get(one.metric, one.metric)
     levels = f"{value(one.before, one.unit)} to {value(one.after, one.unit)}"
-    return f"{one.series.title}: {metric} {levels} ({size(one)})"
+    return f"{short(one.series.title)}: {metric} {levels} ({size(one)})"
 
 
 def events(project: str, changes: Iterable[Seen]) -> list[Event]:
