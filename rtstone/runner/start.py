@@ -127,7 +127,7 @@ def measured_cpus(plan: Plan, target: Target) -> frozenset[int] | None:
     here = target.cpus()
     if not here:
         return None
-    measured = plan.cpus(frozenset({max(here)}), here)
+    measured = plan.cpus(target.default_cpus() & here, here)
     if absent := measured - here:
         verb = "is" if len(absent) == 1 else "are"
         raise UsageError(

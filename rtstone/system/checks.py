@@ -200,6 +200,13 @@ _MULTIPROCESSOR = (
         machine.siblings,
         "leave the sibling idle: take it offline, or boot with nosmt",
     ),
+    Check(
+        "mp.kinds",
+        "multiprocessor",
+        "kinds of CPUs",
+        machine.kinds,
+        "what is measured on one kind says nothing of the other: name CPUs with --cpus",
+    ),
 )
 
 _TODAY = (

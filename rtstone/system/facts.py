@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rtstone.cpus import ALL, cpu_list, cpu_set
+from rtstone.documents import capacity
 from rtstone.documents.run import Run
 from rtstone.errors import UsageError
 from rtstone.system import probes
@@ -17,9 +18,13 @@ from rtstone.system.files import Below, Files
 from rtstone.system.probes import Probe
 
 CPU = "sys/devices/system/cpu"
+KINDS = (
+    f"{CPU}/cpu[0-9]*/cpu_capacity", *(f"sys/devices/cpu_{name}/cpus" for name in capacity.TYPES),
+)  # fmt: skip
 READ = (
     f"{CPU}/online", f"{CPU}/isolated", "proc/self/status", "proc/self/limits", "proc/self/cgroup",
     "proc/self/mountinfo", "proc/cmdline", "proc/config.gz", "proc/sys/kernel/osrelease",
+    *KINDS,
 )  # fmt: skip
 LARGEST = 16 << 20  # bytes of a kernel's configuration
 SAMPLE_S = 0.5  # between the two looks at what goes on now
@@ -136,18 +141,37 @@ class System:
         return self.cpus(f"{CPU}/isolated")
 
     @cached_property
-    def measured(self) -> frozenset[int]:
-        """The CPUs that are measured: those named, else the agent's choice; see linux/cpus.c."""
-        if self._named is not None:
-            return self._chosen(self._named)
+    def kinds(self) -> list[capacity.Kind]:
+        """The kinds of CPUs, the largest first; empty if that is not known."""
+        self.files.look(*KINDS)
+        sizes = {cpu: self.number(f"{CPU}/cpu{cpu}/cpu_capacity") or 0 for cpu in self.online}
+        types: dict[int, str] = {}
+        for name in capacity.TYPES:
+            listed_there = self.cpus(f"sys/devices/cpu_{name}/cpus") or frozenset()
+            types |= {cpu: "" if cpu in types else name for cpu in listed_there & self.online}
+        return capacity.kinds(self.online, sizes, types)
+
+    @cached_property
+    def usable(self) -> frozenset[int]:
+        """The CPUs that the agent may use, isolated ones too."""
+        return self.probe("usable_cpus").cpus or self.online
+
+    @cached_property
+    def default(self) -> frozenset[int]:
+        """The CPU that the agent chooses; see linux/cpus.c.  Empty if that is not known."""
         allowed = listed(self.status.get("Cpus_allowed_list")) or self.online
-        usable = self.probe("usable_cpus").cpus or self.online
-        preferred = (self.isolated or frozenset()) & usable
-        return frozenset({max(preferred or allowed)}) if preferred or allowed else frozenset()
+        preferred = (self.isolated or frozenset()) & self.usable
+        largest = capacity.largest(preferred or allowed, self.kinds)
+        return frozenset({max(largest)}) if largest else frozenset()
+
+    @cached_property
+    def measured(self) -> frozenset[int]:
+        """The CPUs that are measured: those named, else the agent's choice."""
+        return self.default if self._named is None else self._chosen(self._named)
 
     def _chosen(self, text: str) -> frozenset[int]:
         if text == ALL:
-            return self.probe("usable_cpus").cpus or self.online
+            return self.usable
         cpus = cpu_set(text)
         if self.online and (absent := cpus - self.online):
             raise UsageError(

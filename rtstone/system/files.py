@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
+from rtstone.files import opened
+
 NOT_OURS = "it, or its directory, is a link, or others may write to it"
 
 
@@ -112,7 +114,8 @@ class Below(Files):
 
     def read(self, name: str) -> bytes:
         """Return the content of a file."""
-        return (self._root / name).read_bytes()
+        with opened(self._root / name) as file:
+            return file.read()
 
     def names(self, folder: str) -> list[str]:
         """Return what a directory holds, in order."""

@@ -6,6 +6,7 @@ import struct
 from collections.abc import Callable
 
 from rtstone.cpus import cpu_list
+from rtstone.documents.capacity import measured
 from rtstone.system.check import Finding, Seen, Verdict, unreadable
 from rtstone.system.facts import CPU, chosen, whole
 
@@ -110,6 +111,36 @@ def siblings(seen: Seen) -> Finding:
     if not shared:
         return Finding("good", "none")
     return Finding("warn", f"shares its core: CPU {'; '.join(sorted(shared))}")
+
+
+def kinds(seen: Seen) -> Finding:
+    """Check for CPUs of several kinds, and whether the measured one is of the largest."""
+    system = seen.system
+    if not system.kinds:
+        return Finding("unknown", "the kernel does not tell (cpu_capacity)")
+    first, *smaller = system.kinds
+    if not smaller:
+        return Finding("good", ", ".join(filter(None, (first.name, first.capacity))))
+    value = f"{'; '.join(map(str, system.kinds))}; a run takes {_placed(seen, system.default)}"
+    if system.measured != system.default:
+        value += f"; measured here: {_placed(seen, system.measured)}"
+    if system.measured <= first.cpus:
+        return Finding("good" if system.measured else "unknown", value)
+    if system.measured & first.cpus:
+        return Finding("warn", value, "look at each kind by itself: results have a line per CPU")
+    if larger := system.usable & first.cpus:
+        return Finding("warn", value, f"--cpus {max(larger)} measures one of the largest")
+    return Finding(
+        "warn", value, "this process may use no larger one: by its affinity, or a cpuset"
+    )
+
+
+def _placed(seen: Seen, cpus: frozenset[int]) -> str:
+    """Return CPUs with their kinds."""
+    if not cpus:
+        return "one that is not known"
+    names = [kind.name for kind in measured(seen.system.kinds, cpus)] or ["unknown"]
+    return f"CPU {cpu_list(cpus)}, {' and '.join(names)}"
 
 
 def virtual(seen: Seen) -> Finding:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple
 
 from rtstone.cpus import cpu_list
+from rtstone.documents.capacity import largest
 from rtstone.documents.pauses import kernel_version
 from rtstone.system import servers
 from rtstone.system.facts import CPU, System, chosen, listed, mask, masked
@@ -264,7 +265,12 @@ def _cpuset(system: System) -> list[Change] | str:
     siblings = (system.cpus(f"{CPU}/cpu{cpu}/topology/thread_siblings_list")
                 for cpu in system.measured)  # fmt: skip
     near = frozenset[int]().union(*(cpus for cpus in siblings if cpus))
-    spare = min(rest - {0}, key=lambda cpu: (cpu in near, cpu))
+
+    def preferred(cpu: int) -> bool:
+        """Return whether an agent in the partition would measure on this one instead."""
+        return cpu == max(largest(system.measured | {cpu}, system.kinds))
+
+    spare = min(rest - {0}, key=lambda cpu: (cpu in near, preferred(cpu), cpu))
     cpus = cpu_list(system.measured | {spare})
     contents: list[tuple[str, str, Form]] = [
         ("cpuset.cpus", cpus, "list"),

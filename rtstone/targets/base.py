@@ -125,6 +125,10 @@ class Target(ABC):
         """Return the CPUs that can be measured on, empty if not known before the start."""
         return frozenset()
 
+    def default_cpus(self) -> frozenset[int]:
+        """Return the CPU that the agent chooses, empty if not known before the start."""
+        return frozenset()
+
     def examine(
         self, cpus: str | None = None, past: Past = lambda _: ()
     ) -> AbstractContextManager[System]:

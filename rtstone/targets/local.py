@@ -43,6 +43,11 @@ class Local(Target):
         """Return the usable CPUs, including isolated ones outside the initial affinity."""
         return frozenset(usable_cpus())
 
+    def default_cpus(self) -> frozenset[int]:
+        """Return the CPU that the agent chooses by itself."""
+        with self.examine() as system:
+            return system.default
+
     def others(self) -> list[str]:
         """Return the other agents on this machine, of any user."""
         from rtstone.system.agents import agents

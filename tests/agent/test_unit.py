@@ -21,6 +21,7 @@ PROGRAMS = [
     pytest.param("port_test", marks=pytest.mark.machine),  # of who is more urgent
     "clock_test",
     "cpus_test",
+    "capacity_test",
     "evidence_test",
     "wall_test",
     "watchdog_test",

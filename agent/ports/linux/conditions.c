@@ -410,6 +410,7 @@ void rts_port_conditions(rts_wire *w)
     rts_wire_str(w, "heap", "glibc malloc, one arena; mmap from 128 KiB, which freed blocks raise");
     rts_port_cpus(&allowed);
     rts_wire_uint(w, "cpu.allowed", rts_cpuset_count(&allowed));
+    linux_put_capacities(w);
     rts_wire_bool(w, "rights.realtime", posix_may_realtime());
     rts_wire_bool(w, "rights.nice", linux_has(CAP_SYS_NICE));
     rts_wire_uint(w, "rights.uid", getuid());

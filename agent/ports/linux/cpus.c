@@ -83,29 +83,41 @@ static bool may_use(int cpu)
     return may;
 }
 
+bool linux_read_cpus(const char *path, rts_cpuset *set)
+{
+    char text[4096];
+    long long first, last;
+    *set = (rts_cpuset){{0}};
+    if (!posix_read_line(path, text, sizeof text))
+        return false;
+    for (const char *s = text; *s; s++) {
+        bool good = posix_number(&s, &first) && first >= 0;
+        last = first;
+        if (good && *s == '-') {
+            s++;
+            good = posix_number(&s, &last) && last >= first;
+        }
+        if (!good || (*s && *s != ',')) {
+            *set = (rts_cpuset){{0}};
+            return false;
+        }
+        for (; first <= last && first < RTS_CPUS; first++)
+            rts_cpuset_add(set, (unsigned)first);
+        if (!*s)
+            break;
+    }
+    return true;
+}
+
 /* Reads which CPUs are isolated, of which a cpuset may forbid some. */
 static void read_isolated(rts_cpuset *set)
 {
-    char isolated[256];
-    long long first, end;
-    if (!posix_read_line("/sys/devices/system/cpu/isolated", isolated, sizeof isolated))
-        return;
-    for (const char *s = isolated; posix_number(&s, &first); s++) {
-        end = first;
-        if (*s == '-') {
-            s++;
-            posix_number(&s, &end);
-        }
-        for (long long cpu = first; cpu <= end && cpu < RTS_CPUS; cpu++)
-            rts_cpuset_add(set, (unsigned)cpu);
-        if (*s != ',')
-            break;
-    }
+    linux_read_cpus("/sys/devices/system/cpu/isolated", set);
 }
 
 void rts_port_usable_cpus(rts_cpuset *set)
 {
-    rts_cpuset isolated = {{0}};
+    rts_cpuset isolated;
     rts_port_cpus(set);
     read_isolated(&isolated);
     for (unsigned cpu = 0; cpu < RTS_CPUS; cpu++)
@@ -113,20 +125,39 @@ void rts_port_usable_cpus(rts_cpuset *set)
             rts_cpuset_add(set, cpu);
 }
 
+static unsigned smallest_rank(const rts_cpuset *set)
+{
+    unsigned rank = 0;
+    for (unsigned cpu = 0; cpu < RTS_CPUS; cpu++)
+        if (rts_cpuset_has(set, cpu) && linux_capacity_rank(cpu) > rank)
+            rank = linux_capacity_rank(cpu);
+    return rank;
+}
+
 /*
- * Returns the last isolated CPU, or else the last allowed one: interrupts prefer the first. A try
- * moves the caller, so there is one as a rule.
+ * Returns the last of the largest CPUs of a set that the agent may use: interrupts prefer the
+ * first. -1: it may use none. A try moves the caller, so there is one as a rule.
  */
+static int last_of_largest(const rts_cpuset *set, bool try)
+{
+    unsigned ranks = smallest_rank(set) + 1;
+    for (unsigned rank = 0; rank < ranks; rank++)
+        for (int cpu = RTS_CPUS - 1; cpu >= 0; cpu--)
+            if (rts_cpuset_has(set, (unsigned)cpu) && linux_capacity_rank((unsigned)cpu) == rank &&
+                (!try || may_use(cpu)))
+                return cpu;
+    return -1;
+}
+
+/* Returns one of the isolated CPUs, or else of the allowed ones. */
 int rts_port_default_cpu(void)
 {
-    rts_cpuset isolated = {{0}}, allowed;
+    rts_cpuset isolated, allowed;
     read_isolated(&isolated);
-    for (int cpu = RTS_CPUS - 1; cpu >= 0; cpu--)
-        if (rts_cpuset_has(&isolated, (unsigned)cpu) && may_use(cpu))
-            return cpu;
+    int cpu = last_of_largest(&isolated, true);
+    if (cpu >= 0)
+        return cpu;
     rts_port_cpus(&allowed);
-    for (int cpu = RTS_CPUS - 1; cpu > 0; cpu--)
-        if (rts_cpuset_has(&allowed, (unsigned)cpu))
-            return cpu;
-    return 0;
+    cpu = last_of_largest(&allowed, false);
+    return cpu < 0 ? 0 : cpu;
 }

@@ -89,6 +89,21 @@ int64_t linux_quota_periods(void);
 /* Writes the quotas, and the budgets of real-time tasks, for the conditions. */
 void linux_put_quota(rts_wire *w);
 
+/*
+ * Reads a file that holds a list of CPUs such as 0-2,4, or nothing; of more than RTS_CPUS those
+ * with the lowest numbers. false: it is not readable, or no such list, and the set is empty.
+ */
+bool linux_read_cpus(const char *path, rts_cpuset *set);
+
+/*
+ * Returns the place of a CPU's kind among the kinds there are, 0: the largest. 0 for all CPUs if
+ * they are alike, or the system does not tell.
+ */
+unsigned linux_capacity_rank(unsigned cpu);
+
+/* Writes what the system tells of the kinds of CPUs, for the conditions. */
+void linux_put_capacities(rts_wire *w);
+
 /* Returns the count of system management interrupts of a CPU, -1 if it is not readable. */
 int64_t linux_smi(int cpu);
 

@@ -7,7 +7,7 @@
 
 int posix_read_file(const char *path, char *buffer, size_t size)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC); /* a pipe would wait */
     if (fd < 0)
         return -1;
     size_t used = 0;
