@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from rtstone.assemble.load_rates import lacking
+from rtstone.documents import capacity
 from rtstone.documents.breakdown import HELD_AGAIN
 from rtstone.documents.pauses import Pause, pauses
 from rtstone.documents.run import BREAKDOWN, INTERRUPTED, STOPPED, UNREACHED
@@ -53,6 +54,11 @@ class Seen(NamedTuple):
         """Return the number of measured CPUs, 0 if unknown."""
         cpus = self.evidence.get("cpus")
         return len(cpus) if isinstance(cpus, list) else 0
+
+    def kinds(self) -> list[capacity.Kind]:
+        """Return the kinds of the CPUs that the series was measured on, as far as known."""
+        places = capacity.places(self.result.series, self.evidence)
+        return capacity.measured(capacity.recorded(self.conditions), places)
 
     def config(self) -> object:
         """Return where the tasks ran."""
@@ -260,6 +266,18 @@ FLAGS = (
         "config=1rt, but the kernel may run other work and interrupts on the measured CPU",
         "use `rtstone tune apply`, or boot with isolcpus= and irqaffinity=",
         lambda s: s.config() == "1rt" and not s.shielded(),
+    ),
+    Flag(
+        "smaller_cpu",
+        "measured on a CPU of a smaller kind than the largest of this system",
+        "`rtstone doctor` tells kinds apart; --cpus names the CPUs to measure on",
+        lambda s: len(s.kinds()) == 1 and s.kinds() != capacity.recorded(s.conditions)[:1],
+    ),
+    Flag(
+        "mixed_cpus",
+        "samples of CPUs of different kinds are in one distribution",
+        "measure each kind by itself: `rtstone doctor` tells them apart, --cpus names CPUs",
+        lambda s: len(s.kinds()) > 1,
     ),
     Flag(
         "cut_short",

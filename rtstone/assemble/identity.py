@@ -20,7 +20,8 @@ Identity = Mapping[str, Value]
 # Conditions that change on the same system: by the hour, at each login, or by what was measured
 # itself, which loads modules.
 CHANGING = frozenset({
-    "cgroup", "cpu.mhz", "machine.load", "memory.available", "modules", "tune.since",
+    "cgroup", "cpu.capacity", "cpu.mhz", "machine.load", "memory.available", "modules",
+    "tune.since",
 })  # fmt: skip
 
 # What a person calls what is told by these names; others are told as they are.

@@ -107,6 +107,31 @@ def test_each_flag_has_its_cause(
     assert flags(seen(result, evidence)) == [name]
 
 
+@pytest.mark.parametrize(
+    ("series", "cpus", "expected"),
+    [
+        ("", [3], []),
+        ("", [4], ["smaller_cpu"]),
+        ("", [5], ["smaller_cpu"]),
+        ("", [0, 3], []),
+        ("", [3, 4], ["mixed_cpus"]),
+        ("cpu3", [3, 4], []),
+        ("cpu4", [3, 4], ["smaller_cpu"]),
+        ("cpu4 task1", [3, 4], ["smaller_cpu"]),
+        ("", [9], []),  # nothing is known of it
+        ("", [], []),
+    ],
+)
+def test_a_smaller_cpu_and_a_mixture_are_told(
+    series: str, cpus: list[int], expected: list[str]
+) -> None:
+    kinds = {"cpu.capacity": ["0-3: 1024", "4: 600", "5: 300"]}
+    case = seen({"series": series}, {"cpus": cpus})
+    assert flags(case._replace(conditions=LIMIT | kinds)) == expected
+    assert flags(case._replace(conditions=LIMIT | {"cpu.capacity": ["0-5: 1024"]})) == []
+    assert flags(case) == []
+
+
 # hw.latency that never rests beside a load, in guests of the lab (see docs/environment.md): the
 # longest gap in instructions, section and CPU time in ns, and what the guest recorded.
 SPUN: dict[str, tuple[int | None, int, int, dict[str, Any]]] = {

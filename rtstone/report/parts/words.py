@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple, cast
 
 from rtstone.documents.breakdown import Breakdown
+from rtstone.documents.capacity import told_apart
 from rtstone.documents.case_key import SELDOM_TOLD, differing
 from rtstone.documents.run import Result, Run, Slope, Value
 from rtstone.inputs import parameters as benches
@@ -103,7 +104,10 @@ def telling(tables: Iterable[Bench], things: list[Named], usual: str) -> list[st
 
 def labels(run: Run) -> list[str]:
     """Return what distinguishes each result from others of its bench."""
-    things = [Named(r.bench, r.params, r.series, r.load) for r in run.results]
+    things = [
+        Named(r.bench, r.params, f"{r.series} ({kind})".strip() if kind else r.series, r.load)
+        for r, kind in zip(run.results, told_apart(run), strict=True)
+    ]
     return telling(run.benches, things, usual_load(run))
 
 

@@ -16,6 +16,7 @@ from rtstone.stats.evaluate import RunEvaluation
 
 _PLACES = ("cpu", "cpus")  # parameters that say where a case runs
 _CPU = re.compile(r"(?:cpu|thread) ?\d+")  # series of results that repeat a case beside itself
+_KIND = re.compile(r" ?(\([a-z0-9 ]+\))(?= load=|$)")  # of the CPU, at the end of a label
 _TOLD = re.compile(rf"\s*(?:\bcpus?=\S+|{_CPU.pattern}$)")  # the same in a title
 _ROWS = 24  # of the chart of ranges where there is no distribution to draw
 
@@ -86,7 +87,9 @@ def _cpus(found: Sequence[Subject]) -> list[str]:
             for s in found]  # fmt: skip
     differ = len(set(told)) > 1
     pairs = zip(found, told, strict=True)
-    return [s.result.series or (f"CPU {cpu}" if differ and cpu else "") for s, cpu in pairs]
+    names = [s.result.series or (f"CPU {cpu}" if differ and cpu else "") for s, cpu in pairs]
+    kinds = [match[1] if (match := _KIND.search(s.label)) else "" for s in found]
+    return [f"{name} {kind}".strip() for name, kind in zip(names, kinds, strict=True)]
 
 
 def _by(found: Sequence[Subject]) -> str:
@@ -112,7 +115,7 @@ def _overlay(page: Page, found: Sequence[Subject]) -> Plot | None:
 
 def _title(subject: Subject) -> str:
     """Return the bench with its parameters, without CPU and load."""
-    return _TOLD.sub("", subject.title)
+    return _TOLD.sub("", _KIND.sub("", subject.title))
 
 
 def _single(page: Page, subject: Subject) -> Plot | None:

@@ -11,6 +11,7 @@ from msgspec import structs
 
 from rtstone.assemble.omitted import whole
 from rtstone.assemble.pool import pooled, section_s
+from rtstone.documents.capacity import KIND, named
 from rtstone.documents.case_key import KEEPING, MEASURING, may_be, measured_apart
 from rtstone.documents.comparison import Cell, Comparison, Difference, Grade, Row
 from rtstone.documents.imported import bucket_ns
@@ -81,6 +82,8 @@ def compare_with_results(
     if not any(sum(cell is not None for cell in row.cells) > 1 for row in table.rows):
         raise UsageError(_apart(table, found))
     equal, differences = circumstances(found)
+    if not any(difference.aspect == KIND for difference in differences):
+        differences = table.kinds() + differences
     stored = scatter(found, past) if past and not floor else []
     contents = table.contents(floor or stored)
     effects, rules = Judge(found, floor, stored).verdicts(contents)
@@ -286,6 +289,27 @@ class _Table:
                         same, benches=list(benches)
                     )
         return list(found.values())
+
+    def kinds(self) -> list[Difference]:
+        """Return the benches of which columns measured a case on different kinds of CPUs."""
+        found: dict[str, Difference] = {}
+        for key, places in self._rows.items():
+            by_column: dict[int, list[_Place]] = defaultdict(list)
+            for place in places:
+                by_column[place.column].append(place)
+            values = [(self._systems[c].label, self._kind(c, here))
+                      for c, here in by_column.items()]  # fmt: skip
+            told = [(label, kind) for label, kind in values if kind]
+            if difference := differing(KIND, "care", told, key.bench):
+                same = found.setdefault(str(difference.values), difference)
+                benches = list(dict.fromkeys([*same.benches, key.bench]))
+                found[str(difference.values)] = structs.replace(same, benches=benches)
+        return list(found.values())
+
+    def _kind(self, column: int, places: Sequence[_Place]) -> str | None:
+        runs = self._systems[column].runs
+        names = (named(runs[place.run], [place.result]) for place in places)
+        return " or ".join(dict.fromkeys(filter(None, names))) or None
 
     def _difference(
         self, key: _Key, places: Sequence[_Place], name: str, grade: Grade

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from rtstone.documents.capacity import KIND, named
 from rtstone.documents.comparison import Difference, Grade, Holds
 from rtstone.documents.imported import tool
 from rtstone.documents.pauses import has_servers, servers, throttling
@@ -162,6 +163,11 @@ def _measured_cpus(run: Run) -> set[int]:
     return {cpu for cpus in lists if isinstance(cpus, list) for cpu in cpus if isinstance(cpu, int)}
 
 
+def _kind(run: Run) -> str | None:
+    """Return the kinds of CPUs that cases were measured on."""
+    return named(run, run.results)
+
+
 def _left_to_others(run: Run) -> str | None:
     """Return for how long others get the CPU of a busy real-time task, by whatever means.
 
@@ -216,6 +222,7 @@ _IN_THE_LAB = [
     Aspect("its load", "care", _detail("beside_load")),
 ]
 _IN_TIME = [
+    Aspect(KIND, "care", _kind, True),
     Aspect("CPU", "care", _condition("cpu.model")),
     Aspect("machine", "care", _condition("machine.product")),
     Aspect("host", "care", _condition("machine.host")),  # of imports

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from rtstone.documents import capacity
 from rtstone.documents.run import Run, Value, rights_in
 from rtstone.documents.trend import Switch
 
@@ -57,8 +58,13 @@ def _load(run: Run) -> Value:
     return [f"{name}={value}" for one in started for name, value in one.params.items()]
 
 
+def _kind(run: Run) -> Value:
+    return capacity.named(run, run.results)
+
+
 # Most telling first.  Conditions that are not named here follow, in the order of the run.
 _TELLING = (
+    _Aspect(capacity.KIND, _kind),
     _condition("kernel", "kernel.release", moves=True),
     _condition("kernel build", "kernel.version", moves=True),
     _Aspect("kernel", _detail("kernel"), moves=True),
@@ -114,7 +120,9 @@ _TELLING = (
     _Aspect("priority", _param("prio")),
     _Aspect("CPUs", _param("cpus")),
 )
-_NAMED = {aspect.condition for aspect in _TELLING} | {"kernel.build"}  # which says the same
+_NAMED = {aspect.condition for aspect in _TELLING} | {
+    "kernel.build", capacity.CAPACITY, capacity.TYPE,  # which say the same
+}  # fmt: skip
 
 
 def differences(before: Sequence[Run], after: Sequence[Run]) -> list[Switch]:

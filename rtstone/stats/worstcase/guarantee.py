@@ -32,6 +32,7 @@ _KERNEL = (
 _HARDWARE = (
     "machine.vendor", "machine.product", "machine.bios", "machine.virtual", "cpu.model",
     "cpu.microcode", "cpu.cores", "cpu.online", "cpu.isolated", "cpu.smt", "cpu.governor",
+    "cpu.capacity", "cpu.types",
     "memory.total",
 )  # fmt: skip
 _COMPARED = {
@@ -39,6 +40,8 @@ _COMPARED = {
     "machine.virtual",
     "cpu.model",
     "cpu.governor",
+    "cpu.capacity",
+    "cpu.types",
     "sched.fair_server",
     "sched.ext_server",
     "sched_ext.ops",

@@ -1,0 +1,139 @@
+"""Runs on CPUs of different kinds: nothing compares or pools them without a word."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from msgspec import structs
+
+from rtstone.documents.capacity import KIND
+from rtstone.documents.comparison import Difference
+from rtstone.documents.run import Result, Run, Value
+from rtstone.errors import UsageError
+from rtstone.inputs.budget import load
+from rtstone.report.parts.words import labels
+from rtstone.stats.comparison.compare import compare
+from rtstone.stats.comparison.conditions import mixed
+from rtstone.stats.gate import check
+from rtstone.stats.trend.differences import differences
+from rtstone.stats.worstcase.guarantee import guarantee
+from tests.stats.runs import distributions, result, run
+
+TWO: dict[str, Value] = {"kernel.release": "6.12", "cpu.capacity": ["0-3: 1024", "4-7: 446"]}
+ALIKE = TWO | {"cpu.capacity": ["0-7: 1024"]}
+SILENT = TWO | {"cpu.capacity": None, "cpu.types": None}
+
+
+def case(cpu: int | list[Value], bench: str = "dk.periodic", series: str = "") -> Result:
+    samples = np.random.default_rng(7).normal(1000, 10, (1, 1, 1000)).round()
+    cpus: Any = cpu if isinstance(cpu, list) else [cpu]
+    made = result(bench, distributions(samples)[0])
+    return structs.replace(made, series=series, evidence={"cpus": cpus})
+
+
+def on(name: str, *cpus: int | list[Value], conditions: dict[str, Value] = TWO) -> Run:
+    """Return a run whose cases were measured on these CPUs."""
+    cases = [case(cpu, f"case.{place}") for place, cpu in enumerate(cpus)]
+    return structs.replace(run(cases, name), conditions=conditions)
+
+
+def of_kind(a: Run, b: Run) -> list[Difference]:
+    return [one for one in compare([a, b]).differences if one.aspect == KIND]
+
+
+# ---- comparisons --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("other", "expected"),
+    [
+        (on("b", 2), []),
+        (on("b", 5), [("care", ["performance", "efficiency"])]),
+        (on("b", [2, 5]), [("care", ["performance", "performance and efficiency"])]),
+        (on("b", 3, conditions=ALIKE), [("care", ["performance", "all alike"])]),
+        (on("b", 3, conditions=SILENT), [("note", ["performance", "unknown"])]),
+        (on("b", 3, conditions={}), []),  # no Linux
+        # capacities change a little while the system runs, kinds do not
+        (on("b", 3, conditions=TWO | {"cpu.capacity": ["0-2: 1024", "3: 960", "4-7: 450"]}), []),
+    ],
+)
+def test_another_kind_is_a_difference_of_conditions(other: Run, expected: list[Any]) -> None:
+    found = of_kind(on("a", 3), other)
+    assert [(one.grade, [held.value for held in one.values]) for one in found] == expected
+
+
+def test_it_is_named_first() -> None:
+    other = on("b", 5, conditions=TWO | {"cpu.model": "other", "machine.product": "M"})
+    found = compare([on("a", 3), other]).differences
+    assert [one.aspect for one in found[:2]] == [KIND, "CPU"]
+
+
+def test_cases_that_changed_places_are_named() -> None:
+    """As many of either kind on both sides, but not the same ones."""
+    found = of_kind(on("a", 3, 5, 2), on("b", 5, 3, 1))
+    assert [(one.grade, one.benches, [held.value for held in one.values]) for one in found] == [
+        ("care", ["case.0"], ["performance", "efficiency"]),
+        ("care", ["case.1"], ["efficiency", "performance"]),
+    ]
+
+
+def test_runs_on_different_kinds_are_not_of_one_system() -> None:
+    why = f"{KIND} is not the same"
+    assert mixed([on("a", 3), on("b", 5)]) == why
+    assert mixed([on("a", 3), on("b", 2)]) is None
+    with pytest.raises(UsageError, match=why):
+        compare([[on("a", 3), on("b", 5)], on("c", 3)])
+
+
+# ---- gates, trends, guarantees ------------------------------------------------------------------
+
+
+def test_a_baseline_of_another_kind_is_no_baseline(tmp_path: Path) -> None:
+    budget = tmp_path / "budget.toml"
+    budget.write_text('[[case]]\nbench = "case.0"\np50 = "+10%"\n')
+
+    def remarks(cpu: int) -> str:
+        return " ".join(check(on("b", cpu), load(budget), [on("a", 3)]).remarks)
+
+    held = f"{KIND} (the run: efficiency, the baseline: performance)"
+    assert f"not measured as the baseline was: {held}" in remarks(5)
+    assert "not measured as the baseline was" not in remarks(2)
+
+
+def test_a_trend_names_the_kind_before_anything_else() -> None:
+    before = [on(f"a{n}", 3) for n in range(4)]
+    after = [on(f"b{n}", 5, conditions=TWO | {"kernel.release": "6.13"}) for n in range(4)]
+    found = differences(before, after)
+    assert [(one.aspect, one.before, one.after) for one in found] == [
+        (KIND, "performance", "efficiency"), ("kernel", "6.12", "6.13"),
+    ]  # fmt: skip
+    drifted = TWO | {"cpu.capacity": ["0-2: 1024", "3: 985", "4-7: 446"]}
+    assert differences(before, [on("c", 3, conditions=drifted)]) == []
+
+
+def test_a_guarantee_is_of_one_kind() -> None:
+    with pytest.raises(UsageError, match=KIND):
+        guarantee([on("a", 3), on("b", 5)])
+
+
+# ---- one run ------------------------------------------------------------------------------------
+
+
+def test_labels_tell_kinds_apart_where_there_are_several() -> None:
+    def of(*cpus: int) -> list[str]:
+        cases = [case([*cpus], series=f"cpu{cpu}") for cpu in cpus]
+        return labels(structs.replace(run(cases, "a"), conditions=TWO))
+
+    assert of(2, 3) == ["cpu2", "cpu3"]
+    assert of(3, 4) == ["cpu3 (performance)", "cpu4 (efficiency)"]
+    parts = structs.replace(run([case(3), case(5)], "a"), conditions=TWO)
+    assert labels(parts) == ["(performance)", "(efficiency)"]
+
+
+def test_nothing_is_told_where_nothing_is_known() -> None:
+    cases = [case([0, 4], series=f"cpu{cpu}") for cpu in (0, 4)]
+    for conditions in (SILENT, ALIKE, {}):
+        assert labels(structs.replace(run(cases, "a"), conditions=conditions)) == ["cpu0", "cpu4"]
