@@ -135,6 +135,11 @@ def named(run: Run, results: Iterable[Result]) -> str | None:
     return _named(recorded(run.conditions), results)
 
 
+def one_of_several(run: Run) -> str | None:
+    """Return what ``named`` does of all results, None where the system's CPUs are all alike."""
+    return named(run, run.results) if len(recorded(run.conditions)) > 1 else None
+
+
 def told_apart(run: Run) -> list[str | None]:
     """Return for each result of a run what it was measured on, if not all were on one kind."""
     known = recorded(run.conditions)

@@ -13,6 +13,7 @@ from rtstone import resources, units
 from rtstone.assemble import flags
 from rtstone.assemble.steal import with_steal
 from rtstone.documents.breakdown import breakdown
+from rtstone.documents.capacity import KIND, one_of_several
 from rtstone.documents.imported import WAKE_UPS, tool
 from rtstone.documents.plan import NONE
 from rtstone.documents.run import BREAKDOWN, LOCAL, NO_REASON, UNREACHED, Result, Run, as_text
@@ -108,7 +109,11 @@ def _foremost(subjects: list[Subject]) -> Subject | None:
 def _rests(run: Run, wakeups: list[Subject], unfit: int | None) -> str:
     """Return what the verdict rests on, in one line."""
     ran = words.measured(run)
-    parts = (tool(run), words.system(run), as_text(run.conditions.get("cpu.model")))
+    kind = one_of_several(run)
+    parts = (
+        tool(run), words.system(run), as_text(run.conditions.get("cpu.model")),
+        f"{KIND}: {kind}" if kind else None,
+    )  # fmt: skip
     where = ", ".join(part for part in parts if part)
     loads = [load for load in dict.fromkeys(r.load for r in ran) if load != NONE]
     under = "without load" if len(loads) < len({r.load for r in ran}) or not loads else ""

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from rtstone.documents.capacity import one_of_several
 from rtstone.documents.imported import tool
 from rtstone.documents.run import INTERRUPTED, NO_REASON, Result, Run, Value
 from rtstone.report.parts import typeset, words
@@ -152,6 +153,7 @@ def facts(run: Run) -> list[tuple[str, str]]:
     found = [
         ("System", words.system(run)),
         ("CPU", condition(run, CPU)),
+        ("Kind of CPU", one_of_several(run)),
         ("Machine", condition(run, MACHINE)),
         ("Virtual machine", condition(run, VIRTUAL)),
         ("Target", run.target.title),
