@@ -173,7 +173,7 @@ static int open_arena(rts_case *c)
 
 static void run_measured(rts_case *c)
 {
-    char why[96];
+    char why[RTS_REASON];
     rts_port_throttling(&c->busy_ns, &c->rest_ns);
     c->job.run = measure;
     c->job.cpus = &c->common.cpus;

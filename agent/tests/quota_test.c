@@ -92,13 +92,20 @@ static void test_periods_of_a_group_and_of_those_above_it_are_added_up(void)
     CHECK(linux_quota_periods() == 7);
 }
 
-static void test_without_a_quota_nothing_is_held_back(void)
+static void test_a_quota_may_come_and_go_while_it_measures(void)
 {
     system_of(V2, "0::/a\n");
     put_file("/sys/fs/cgroup/a/cpu.max", "max 100000\n");
     put_file("/sys/fs/cgroup/a/cpu.stat", "nr_periods 9\nnr_throttled 4\n"); /* of another time */
-    CHECK(opened() == 0);
+    CHECK(opened() == 4);
     CHECK(strcmp(quota, "none") == 0);
+    put_file("/sys/fs/cgroup/a/cpu.max", "20000 100000\n");
+    put_file("/sys/fs/cgroup/a/cpu.stat", "nr_periods 19\nnr_throttled 11\n");
+    CHECK(linux_quota_periods() == 11);
+    put_file("/sys/fs/cgroup/a/cpu.max", "max 100000\n");
+    CHECK(linux_quota_periods() == 11); /* what was counted is not taken back */
+    put_file("/sys/fs/cgroup/a/cpu.stat", "usage_usec 7\n");
+    CHECK(linux_quota_periods() == 0); /* nothing is counted without a quota */
 }
 
 static void test_a_quota_of_the_group_above_binds_too(void)
@@ -122,7 +129,7 @@ static void test_the_first_version_counts_where_it_has_the_controller(void)
     put_file("/sys/fs/cgroup/cpu,cpuacct/docker/cpu.cfs_quota_us", "-1\n"); /* none, now */
     put_file("/sys/fs/cgroup/cpu,cpuacct/docker/cpu.cfs_period_us", "100000\n");
     put_file("/sys/fs/cgroup/cpu,cpuacct/docker/cpu.stat", "nr_periods 8\nnr_throttled 7\n");
-    CHECK(opened() == 2);
+    CHECK(opened() == 9);
     CHECK(strcmp(quota, "20000 of 100000 us") == 0);
     CHECK(strcmp(budget, "0 of 1000000 us") == 0);
 }
@@ -153,6 +160,6 @@ static void test_what_is_not_seen_is_not_known(void)
 }
 
 TESTS(test_periods_of_a_group_and_of_those_above_it_are_added_up,
-      test_without_a_quota_nothing_is_held_back, test_a_quota_of_the_group_above_binds_too,
+      test_a_quota_may_come_and_go_while_it_measures, test_a_quota_of_the_group_above_binds_too,
       test_the_first_version_counts_where_it_has_the_controller,
       test_a_container_sees_its_own_group_at_the_mount, test_what_is_not_seen_is_not_known)

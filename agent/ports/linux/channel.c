@@ -45,29 +45,44 @@ bool posix_make_room(int pipe, size_t bytes)
     return room >= 0 && (size_t)room >= bytes;
 }
 
-/* Returns whether the kernel was built with these queues, which it says to any attempt. */
-static bool has_queues(int kind)
+/* Returns the error of an attempt to open a queue that is not there: ENOENT where there are any. */
+static int queue_error(int kind)
 {
     if (kind == RTS_CHANNEL_SYSV)
-        return msgget(0x72747374, 0) >= 0 || errno != ENOSYS;
+        return msgget(0x72747374, 0) >= 0 ? ENOENT : errno;
     mqd_t queue = mq_open("/rtstone-none", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    bool has = queue >= 0 || errno != ENOSYS;
-    if (queue >= 0)
-        mq_close(queue);
-    return has;
+    if (queue < 0)
+        return errno;
+    mq_close(queue);
+    return ENOENT;
+}
+
+/* Returns why there are no queues of this kind at all; NULL: there are. */
+static const char *why_no_queues(int kind)
+{
+    bool posix = kind == RTS_CHANNEL_QUEUE;
+    switch (queue_error(kind)) {
+    case ENOSYS:
+        return posix ? "this kernel has no POSIX message queues (CONFIG_POSIX_MQUEUE)"
+                     : "this kernel has no System V message queues (CONFIG_SYSVIPC)";
+    case EPERM: /* another user's queue is EACCES */
+        return posix ? LINUX_REFUSED("mq_open()") : LINUX_REFUSED("msgget()");
+    default:
+        return NULL;
+    }
 }
 
 const char *rts_channel_limits(int kind)
 {
+    bool queues = kind == RTS_CHANNEL_QUEUE || kind == RTS_CHANNEL_SYSV;
+    const char *none = queues ? why_no_queues(kind) : NULL;
+    if (none)
+        return none;
     switch (kind) {
     case RTS_CHANNEL_QUEUE:
-        if (!has_queues(kind))
-            return "this kernel has no POSIX message queues (CONFIG_POSIX_MQUEUE)";
-        return "the limits are sysctl fs.mqueue.msgsize_max and msg_max, which CAP_SYS_RESOURCE "
-               "lifts, and ulimit -q";
+        return "the limits are sysctl fs.mqueue.msgsize_max, msg_max and queues_max, which "
+               "CAP_SYS_RESOURCE lifts, and ulimit -q";
     case RTS_CHANNEL_SYSV:
-        if (!has_queues(kind))
-            return "this kernel has no System V message queues (CONFIG_SYSVIPC)";
         return "the limits are sysctl kernel.msgmax, msgmnb and msgmni";
     case RTS_CHANNEL_PIPE:
         return "the limits are sysctl fs.pipe-max-size and fs.pipe-user-pages-soft";

@@ -413,6 +413,7 @@ void rts_port_conditions(rts_wire *w)
     linux_put_capacities(w);
     rts_wire_bool(w, "rights.realtime", posix_may_realtime());
     rts_wire_bool(w, "rights.nice", linux_has(CAP_SYS_NICE));
+    rts_wire_bool(w, "rights.lock", linux_has(CAP_IPC_LOCK));
     rts_wire_uint(w, "rights.uid", getuid());
     rts_wire_bool(w, "rights.by_file", rts_port_guard() != NULL);
     if (linux_start.guest)

@@ -35,7 +35,9 @@ static int try_here(void)
 {
     struct sched_param before = {0};
     int policy = sched_getscheduler(0);
-    sched_getparam(0, &before);
+    /* First the way back: a task that stays what it is to become may not fork. */
+    if (policy < 0 || sched_getparam(0, &before) || sched_setscheduler(0, policy, &before))
+        return -errno;
     int err = rts_task_set_own_deadline(RTS_TIME_HZ / 10, RTS_TIME_HZ / 10);
     if (!err && sched_setscheduler(0, policy, &before))
         err = -errno;
@@ -60,6 +62,13 @@ bool linux_may_deadline(void)
     return !try_deadline() || try_deadline() == -EBUSY;
 }
 
+static bool uses_all_cpus(void)
+{
+    rts_cpuset cpus;
+    rts_port_cpus(&cpus);
+    return (long)rts_cpuset_count(&cpus) >= sysconf(_SC_NPROCESSORS_ONLN);
+}
+
 /*
  * Admission control looks at all CPUs that share their deadlines, a root domain, together: it
  * refuses a task that may not use each of them.
@@ -68,11 +77,12 @@ const char *rts_port_why_no_deadline(int error)
 {
     switch (error) {
     case -EPERM:
-        return linux_has(CAP_SYS_NICE)
-                   ? "admission control refuses a task that may not use all CPUs of its root "
-                     "domain: measure without taskset and outside of cpusets"
-                   : "no right to SCHED_DEADLINE: it takes CAP_SYS_NICE, and a limit of rtprio is "
-                     "not enough; measure as root";
+        if (!linux_has(CAP_SYS_NICE))
+            return "no right to SCHED_DEADLINE: it takes CAP_SYS_NICE, and a limit of rtprio is "
+                   "not enough; measure as root";
+        return uses_all_cpus() ? LINUX_REFUSED("SCHED_DEADLINE")
+                               : "admission control refuses a task that may not use all CPUs of "
+                                 "its root domain: measure without taskset and outside of cpusets";
     case -EBUSY:
         return "other tasks have reserved the CPU time that is left to deadlines";
     case -ENOSYS:

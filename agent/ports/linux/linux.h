@@ -16,6 +16,10 @@ const char *linux_why_no_deadline(void);
 /* Returns whether a capability of linux/capability.h is held. */
 bool linux_has(int capability);
 
+/* Why what this process has the rights to is refused: the host looks for what refuses it. */
+#define LINUX_REFUSED(what)                                                                        \
+    what " is refused, but not for want of a capability: `rtstone doctor` names the cause"
+
 /*
  * Moves this process, a case bound to one CPU, and a load's workers on that CPU into a partition of
  * its own; returns NULL, or why there can be none.

@@ -75,8 +75,11 @@ static int create_locked(const char *path)
 {
     struct stat status;
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &status) == 0 && status.st_nlink)
+    bool locked = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+    if (locked && fstat(fd, &status) == 0 && status.st_nlink)
         return fd;
+    if (fd >= 0 && !locked && errno != EWOULDBLOCK) /* nobody can lock it, and so remove it */
+        unlink(path);
     if (fd >= 0)
         close(fd);
     return -1;
@@ -286,7 +289,7 @@ bool linux_is_held(long number)
     char path[64];
     lock_path(path, sizeof path, number);
     int fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    bool held = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB);
+    bool held = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK;
     if (fd >= 0)
         close(fd);
     return held;

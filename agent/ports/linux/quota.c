@@ -142,37 +142,30 @@ static int64_t held_back(const group *g)
     return posix_number(&at, &count) ? count : -1;
 }
 
-/* For the only case that this process runs: its group, and whether any limit may hold it back. */
+/* Of the only case that this process runs. */
 static struct {
-    bool seen, limited;
+    bool seen;
     group group;
 } own;
 
 void linux_quota_open(void)
 {
-    long long quota, period;
     own.seen = find_group(&own.group);
-    own.limited = false;
-    if (!own.seen)
-        return;
-    group g = own.group;
-    do
-        own.limited = read_quota(&g, &quota, &period);
-    while (!own.limited && ascend(&g));
 }
 
+/* A quota may come and go while it measures, so a group without one counts, too. */
 int64_t linux_quota_periods(void)
 {
     int64_t sum = 0;
     long long quota, period;
-    if (!own.seen || !own.limited)
-        return own.seen ? 0 : -1;
+    if (!own.seen)
+        return -1;
     group g = own.group;
     do {
-        int64_t count = read_quota(&g, &quota, &period) ? held_back(&g) : 0;
-        if (count < 0)
+        int64_t count = held_back(&g);
+        if (count < 0 && read_quota(&g, &quota, &period))
             return -1;
-        sum += count;
+        sum += count < 0 ? 0 : count; /* the topmost group has no count, and no quota */
     } while (ascend(&g));
     return sum;
 }

@@ -1,4 +1,5 @@
 /* What this Linux is and allows: capabilities, errors, clocks, caches, throttling, idle states. */
+#include <linux/capability.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,8 +35,10 @@ const char *rts_port_why_not(uint32_t cap)
     case RTS_CAP_PRIORITIES:
     case RTS_CAP_ROUND_ROBIN:
     case RTS_CAP_CHILDREN: /* they need priorities to be kept from running */
-        return "no right to real-time scheduling (CAP_SYS_NICE or RLIMIT_RTPRIO of 99, and with RT "
-               "group scheduling a cpu.rt_runtime_us of the control group)";
+        return linux_has(CAP_SYS_NICE)
+                   ? LINUX_REFUSED("real-time scheduling")
+                   : "no right to real-time scheduling (CAP_SYS_NICE or RLIMIT_RTPRIO of 99, and "
+                     "with RT group scheduling a cpu.rt_runtime_us of the control group)";
     case RTS_CAP_SMP:
         return "there is no second CPU, or the agent may not use it";
     case RTS_CAP_DEADLINE:
@@ -85,11 +88,15 @@ const char *posix_hint(int error)
     return NULL;
 }
 
-/* The kernel sends these to a real-time task that runs for longer than that without a wait. */
+/*
+ * The kernel sends the first two to a real-time task that runs for longer than that without a wait.
+ */
 const char *posix_kill_hint(int signal)
 {
     static char hint[128];
     struct rlimit limit;
+    if (signal == SIGSYS)
+        return ", as by a filter of system calls (seccomp): `rtstone doctor` names the call";
     if ((signal != SIGKILL && signal != SIGXCPU) || getrlimit(RLIMIT_RTTIME, &limit) ||
         limit.rlim_cur == RLIM_INFINITY)
         return "";

@@ -105,6 +105,7 @@ typedef struct watch {
     atomic_int stops;       /* how often it was stopped and continued, as far as seen */
     atomic_bool over;
     const char *lack; /* why it cannot watch; NULL: it does */
+    int error;        /* that its timer met */
     bool hung;
 } watch;
 
@@ -181,6 +182,22 @@ static int start_timer(watch *w)
     return 0;
 }
 
+/* Explains an error of timer_create(), which takes no rights. */
+static const char *why_no_timer(int error)
+{
+    switch (error) {
+    case 0:
+        return "";
+    case EAGAIN: /* a timer reserves the signal that it sends */
+        return "the limit of pending signals is reached (ulimit -i)";
+    case EPERM:
+    case ENOSYS:
+        return "a sandbox refuses timer_create()";
+    default:
+        return strerror(error);
+    }
+}
+
 static void watch_case(watch *w, const sigset_t *wake)
 {
     int signal;
@@ -216,8 +233,8 @@ static void *watchdog(void *arg)
     if (rise_above(w->job))
         w->lack = "no watchdog can be above it, with the CPU and priority that it is given; "
                   "use prio=98";
-    else if (start_timer(w))
-        w->lack = "no timer wakes its watchdog";
+    else if ((w->error = -start_timer(w)))
+        w->lack = "no timer wakes its watchdog: ";
     bool ready = !w->lack;
     sem_post(&w->ready);
     if (ready) {
@@ -245,7 +262,9 @@ static bool start_watchdog(watch *w)
     int err = pthread_create(&w->thread, &attr, watchdog, w);
     pthread_attr_destroy(&attr);
     if (err) {
-        w->lack = "no watchdog can be above it";
+        w->lack = err == EAGAIN ? "no thread for its watchdog: a limit is reached (ulimit -u, or "
+                                  "pids.max of the control group)"
+                                : "no watchdog can be above it";
         return false;
     }
     while (sem_wait(&w->ready))
@@ -379,14 +398,26 @@ static pid_t start_child(rts_job *job, int *go)
     return child;
 }
 
+/* Sleeps until a time that has passed; returns the error. */
+static int try_sleep(void)
+{
+    const struct timespec past = {0};
+    return clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &past, NULL);
+}
+
 int rts_port_isolate(rts_job *job, char *why, size_t size)
 {
-    int go;
+    int go, err = try_sleep();
+    if (err) { /* without this, each wake-up would be early */
+        snprintf(why, size, "a sandbox refuses to let it sleep, by clock_nanosleep(): %s",
+                 strerror(err));
+        return -1;
+    }
     job->evidence.shared = !posix_leave_cpus(job);
     posix_others_start();
     watch w = {.job = job, .child = start_child(job, &go)};
     if (w.child < 0) {
-        snprintf(why, size, "no process for it: %s", strerror(errno));
+        snprintf(why, size, "no process for it: %s", rts_port_strerror(errno));
         return -1;
     }
     posix_watch_begin(job);
@@ -396,7 +427,7 @@ int rts_port_isolate(rts_job *job, char *why, size_t size)
     close(go);
     if (!watched) {
         waitpid(w.child, NULL, 0);
-        snprintf(why, size, "%s", w.lack);
+        snprintf(why, size, "%s%s", w.lack, why_no_timer(w.error));
         return -1;
     }
     int status = end_case(&w, await(job, &w) < 0);
