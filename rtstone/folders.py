@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import pwd
 from pathlib import Path
 
 from rtstone.errors import UsageError
+
+HOMELESS = "this user has neither HOME nor an entry in passwd"
 
 
 def folder(variable: str, usual: str) -> Path | None:
@@ -15,18 +18,31 @@ def folder(variable: str, usual: str) -> Path | None:
     """
     if (named := Path(os.environ.get(variable, ""))).is_absolute():  # others do not count
         return named
+    own = _home()
+    return None if own is None else own / usual
+
+
+def _home() -> Path | None:
+    """Return the directory that HOME names, else the entry in passwd; a relative one is none."""
+    if (named := Path(os.environ.get("HOME", ""))).is_absolute():
+        return named
     try:
-        return Path.home() / usual
-    except RuntimeError:
+        entry = Path(pwd.getpwuid(os.getuid()).pw_dir)
+    except KeyError:
         return None
+    return entry if entry.is_absolute() else None
 
 
 def needed(variable: str, usual: str, what: str, name: str) -> Path:
     """Return the same; without a home, raise UsageError: ``name`` gives ``what`` a place."""
     path = folder(variable, usual)
     if path is None:
-        raise UsageError(
-            f"no place for {what}: this user has neither HOME nor an entry in passwd; "
-            f"name one with {name}"
-        )
+        raise UsageError(f"no place for {what}: {HOMELESS}; name one with {name}")
     return path
+
+
+def results() -> Path:
+    """Return the store's directory: $RTSTONE_HOME, else rtstone in the user's data directory."""
+    if named := os.environ.get("RTSTONE_HOME"):
+        return Path(named)
+    return needed("XDG_DATA_HOME", ".local/share", "results", "RTSTONE_HOME") / "rtstone"

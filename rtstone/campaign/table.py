@@ -24,8 +24,9 @@ import msgspec
 
 from rtstone.campaign.jobs import CORE, Job
 from rtstone.errors import StoreError
+from rtstone.folders import results
 from rtstone.inputs.campaign import Cell
-from rtstone.store.places import home, lock, runs
+from rtstone.store.places import lock, runs
 
 State = Literal["planned", "leased", "done", "failed", "unsupported"]
 LEASE_S = 60.0  # after which the job of a runner that nobody can see any more is another's
@@ -60,7 +61,7 @@ class Row(NamedTuple):
 
 def folder(name: str) -> Path:
     """Return the directory of a campaign's table."""
-    return home() / "campaigns" / name
+    return results() / "campaigns" / name
 
 
 class Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -20,6 +21,7 @@ from rtstone.program import typed
 if TYPE_CHECKING:
     import click
 
+REFUSED = {errno.EPERM, errno.ENOSYS}  # which no writing to an open stream meets
 UNWRITTEN = 4  # exit code when the output cannot be written
 DEFECT = 70  # exit code of an internal error, EX_SOFTWARE of sysexits.h; 1 means a failed gate
 
@@ -53,6 +55,12 @@ def _status(arguments: Sequence[str] | None) -> int:
     except OSError as error:
         if error.strerror is None:  # not an error of the operating system
             return _defect(error)
+        if error.filename is None and error.errno in REFUSED:
+            return _told(
+                f"a system call is refused, by a sandbox as a rule: {error.strerror}; "
+                "`rtstone doctor` names it",
+                UNWRITTEN,
+            )
         where = error.filename or "the output"
         return _told(f"cannot write {where}: {error.strerror}", UNWRITTEN)
     except Exception as error:
@@ -129,9 +137,9 @@ def _kept(error: Exception) -> str:
         *traceback.format_exception(error),
     ]
     try:
-        from rtstone.store.places import home
+        from rtstone.folders import results
 
-        place = home().absolute()
+        place = results().absolute()
         place.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(".txt", "defect-", place)
     except Exception:  # the store itself may be at fault

@@ -90,9 +90,9 @@ def needed() -> None:
 
 def home(store: Path | None) -> Path:
     """Return the directory of a store."""
-    from rtstone.store.places import home
+    from rtstone.folders import results
 
-    return (store or home()).absolute()
+    return (store or results()).absolute()
 
 
 def opened(asked: Settings) -> Database:

@@ -12,10 +12,14 @@ from rtstone.program import typed
 
 
 def settle() -> None:
-    """Open closed standard streams on /dev/null, so that all can be written to."""
-    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
-        pass
-    os.close(number)
+    """Open closed standard streams on /dev/null, so that all can be written to.
+
+    Without /dev/null, as in a bare mount namespace, they stay closed.
+    """
+    with suppress(OSError):
+        while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+            pass
+        os.close(number)
     sys.stdin = sys.stdin or os.fdopen(0, "r", closefd=False)
     sys.stdout = sys.stdout or os.fdopen(1, "w", closefd=False)
     sys.stderr = sys.stderr or os.fdopen(2, "w", closefd=False)

@@ -16,11 +16,12 @@ from typing import NamedTuple
 import msgspec
 
 from rtstone.errors import StoreError, UsageError
+from rtstone.folders import results
 from rtstone.remote.address import Address
 from rtstone.remote.http import Refused, Server, Unreachable
 from rtstone.remote.push import Pushed, is_final, push
 from rtstone.store import atomic
-from rtstone.store.places import UNREADABLE, holds_run, home, regular
+from rtstone.store.places import UNREADABLE, holds_run, regular
 
 _LARGEST = 64 << 10  # bytes of a note
 
@@ -92,7 +93,7 @@ def deliver(server: Server, tell: Callable[[Pushed], None] = lambda pushed: None
 
 
 def _folder() -> Path:
-    return home() / "outbox"
+    return results() / "outbox"
 
 
 def _name(note: Note) -> str:

@@ -8,8 +8,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from rtstone.documents.run import Run
+from rtstone.folders import results
 from rtstone.store.index import find
-from rtstone.store.places import holds_run, home, regular, runs
+from rtstone.store.places import holds_run, regular, runs
 from rtstone.store.rundir import load
 
 _KNOWN = "baselines"  # a line for each: run id, tab, budget
@@ -47,7 +48,7 @@ def note(run_id: str, budget: Path) -> None:
         if line in _lines():
             return
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        handle = os.open(home() / _KNOWN, flags, 0o666)
+        handle = os.open(results() / _KNOWN, flags, 0o666)
         with os.fdopen(handle, "ab", buffering=0) as file:
             file.write(f"{line}\n".encode(errors="surrogateescape"))
 
@@ -64,7 +65,7 @@ def known_baselines() -> set[str]:
 
 def _lines() -> list[str]:
     with suppress(OSError):
-        text = regular(home() / _KNOWN, _LARGEST).decode(errors="surrogateescape")
+        text = regular(results() / _KNOWN, _LARGEST).decode(errors="surrogateescape")
         return text.split("\n")
     return []
 

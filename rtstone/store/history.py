@@ -20,9 +20,10 @@ from msgspec import structs
 from rtstone.documents.observation import Observation, Tables
 from rtstone.documents.run import Result, Run
 from rtstone.errors import UsageError
+from rtstone.folders import results
 from rtstone.printable import parsed
 from rtstone.store.index import SOUND, UNFINISHED, Entry, chronological
-from rtstone.store.places import HISTORY, UNREADABLE, home, runs
+from rtstone.store.places import HISTORY, UNREADABLE, runs
 from rtstone.store.rundir import load, uncollected
 
 _VERSION = 2  # of the tables; those of another version are made anew from the directories
@@ -198,7 +199,7 @@ def history(
 
 
 def _opened(known: Sequence[Entry], wanted: Wanted, steps: Steps) -> History:
-    path = home() / HISTORY
+    path = results() / HISTORY
     try:
         return _read(path, known, wanted, steps)
     except sqlite3.Error as error:

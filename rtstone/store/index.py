@@ -19,6 +19,7 @@ import msgspec
 
 from rtstone.documents.run import as_text
 from rtstone.errors import RunSkipped, UsageError
+from rtstone.folders import results
 from rtstone.printable import parsed, shown
 from rtstone.store import names
 from rtstone.store.names import LAST
@@ -30,7 +31,6 @@ from rtstone.store.places import (
     RUN,
     UNREADABLE,
     holds_run,
-    home,
     regular,
     runs,
 )
@@ -91,14 +91,14 @@ def entries() -> list[Entry]:
 
 def _entries() -> list[Entry]:
     try:
-        return _indexed(home() / INDEX)
+        return _indexed(results() / INDEX)
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF not in SOUND:
             for tail in ("", "-wal", "-shm"):
                 with suppress(OSError):
-                    (home() / f"{INDEX}{tail}").unlink()
+                    (results() / f"{INDEX}{tail}").unlink()
             with suppress(sqlite3.Error):
-                return _indexed(home() / INDEX)
+                return _indexed(results() / INDEX)
     return _indexed(":memory:")  # the store cannot be written: slower, not wrong
 
 
@@ -125,7 +125,7 @@ def forget(run_id: str, store: Path | None = None) -> None:
     ``store``: the directory of its store, that of this user if None.
     """
     for name in (INDEX, HISTORY):
-        path = (store or home()) / name
+        path = (store or results()) / name
         with suppress(sqlite3.Error), closing(sqlite3.connect(path)) as database:
             database.execute("DELETE FROM runs WHERE run_id = ?", (run_id,))
             database.commit()

@@ -16,10 +16,12 @@ from rtstone.store.rundir import load
 def measurements(*targets: str) -> Callable[[str], Iterator[Run]]:
     """Return a function that yields the runs of these targets with a bench, newest first.
 
-    Without targets it is this machine.  A name with a dot at its end is that of a family.
+    Without targets it is this machine.  A name with a dot at its end is that of a family.  Where
+    there is no place for results there are none, which the checklist says.
     """
-    wanted = set(targets or (LOCAL,))
-    stored = [entry for entry in reversed(entries()) if entry.target in wanted and entry.ok]
+    wanted, stored = set(targets or (LOCAL,)), []
+    with suppress(UsageError):
+        stored = [entry for entry in reversed(entries()) if entry.target in wanted and entry.ok]
     loaded = cache(load)
 
     def past(bench: str) -> Iterator[Run]:

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from rtstone.files import opened
-from rtstone.folders import needed
+from rtstone.folders import results
 from rtstone.printable import shown
 
 PLAN, LOG, RUN = "plan.json", "wire.log", "run.json"
@@ -27,16 +27,9 @@ LARGEST = 1 << 30  # bytes; nothing larger is a document
 UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
-def home() -> Path:
-    """Return the store's directory: $RTSTONE_HOME, else rtstone in the user's data directory."""
-    if named := os.environ.get("RTSTONE_HOME"):
-        return Path(named)
-    return needed("XDG_DATA_HOME", ".local/share", "results", "RTSTONE_HOME") / "rtstone"
-
-
 def runs() -> Path:
     """Return the directory of run directories, each named by its run id."""
-    return home() / "runs"
+    return results() / "runs"
 
 
 def run_name(path: Path, name: str | None) -> str:

@@ -11,6 +11,7 @@ Files are always created anew, never through a link, as the directory may belong
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 from collections.abc import Iterator
@@ -47,6 +48,14 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 
+_PLACE = "name a writable place with RTSTONE_HOME (`rtstone run` has --out, too)"
+_ROOM = {
+    errno.EFBIG: "raise the limit of a file's size: ulimit -f unlimited",
+    errno.ENOSPC: f"make room there, or {_PLACE}",
+    errno.EDQUOT: f"make room there, or {_PLACE}",
+}
+
+
 class RunDirectory:
     """The directory of a run in progress."""
 
@@ -75,7 +84,7 @@ class RunDirectory:
                     path.rmdir()
             raise UsageError(
                 f"results cannot be stored, {self.path}: {error.strerror}; "
-                "name a writable place with RTSTONE_HOME (`rtstone run` has --out, too)"
+                + _ROOM.get(error.errno or 0, _PLACE)
             ) from error
         if out is not None:
             self._make_known(plan.run_id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rtstone.system import facts, features, machine, quiet, rights, servers
+from rtstone.system import facts, features, machine, quiet, rights, sandbox, servers, view
 from rtstone.system.check import TUNE, Check, Finding, Group, Line, Seen, carried_out
 from rtstone.system.facts import System
 from rtstone.wire.records import TextTable
@@ -212,6 +212,8 @@ _MULTIPROCESSOR = (
 _TODAY = (
     Check("rt.granted", "today", "real-time privilege", rights.realtime,
           "run as root, or with CAP_SYS_NICE, or with an rtprio limit of 99"),
+    Check("rt.calls", "today", "system calls", sandbox.refused,
+          "those that measuring takes are tried on this machine only"),
     Check("rt.group", "today", "RT group scheduling", rights.rt_group,
           "with a budget of 0, real-time scheduling is refused even to root: " + TUNE),
     Check("rt.throttling", "today", "RT throttling", rights.throttling,
@@ -254,6 +256,18 @@ _TODAY = (
           "ulimit -q unlimited, or msgqueue unlimited in limits.conf"),
     Check("limit.queues", "today", "message queue limits", rights.queues,
           f"too small for messages of 16 KiB: {TUNE}"),
+    Check("limit.files", "today", "limit of open files",
+          rights.limit("Max open files", rights.FILES), "ulimit -n 1024, or nofile in limits.conf"),
+    Check("limit.file_size", "today", "limit of a file's size (bytes)",
+          rights.limit("Max file size", rights.FILE_SIZE),
+          "results cannot be stored beyond it: ulimit -f unlimited, or fsize in limits.conf"),
+    Check("today.proc", "today", "/proc", view.proc, "what it does not show is unknown"),
+    Check("today.sys", "today", "/sys", view.sys, "mount it: mount -t sysfs sysfs /sys"),
+    Check("today.dev", "today", "/dev", features.tried("devices"),
+          "without /dev/null nothing starts; without a writable /dev/shm (a tmpfs, mode 1777) "
+          "named semaphores are unsupported, and runs do not see each other"),
+    Check("today.results", "today", "place for results", features.tried("results", "bad"),
+          "name one that can be written to with RTSTONE_HOME"),
     Check("today.governor", "today", "frequency governor", machine.governor,
           f"set it to performance: {TUNE}"),
     Check("today.idle", "today", "deep idle states", machine.idle_states,
@@ -281,7 +295,8 @@ _TODAY = (
     Check("today.container", "today", "container", machine.container,
           "neighbours share the kernel; give it --cap-add=SYS_NICE, IPC_LOCK, --ulimit rtprio=99"),
     Check("today.quota", "today", "CPU time quota", rights.cpu_quota,
-          "it limits rtstone and its loads: remove it (cpu.max, --cpus of docker)"),
+          "it limits rtstone and its loads: remove it (max in cpu.max, -1 in cpu.cfs_quota_us, "
+          "CPUQuota= of a service, --cpus of docker)"),
     Check("today.mitigations", "today", "mitigations", machine.mitigations,
           "they make system calls slower; compare only runs with the same mitigations"),
     Check("today.cmdline", "today", "kernel command line", machine.command_line,
@@ -293,7 +308,9 @@ CHECKS = _FEATURES + _QUANTITIES + _APPLICATION + _ENVIRONMENT + _MULTIPROCESSOR
 
 # All that they read, besides what goes on now, files of control groups, and where there is no
 # /proc/config.gz the one in /boot.
-READ = facts.READ + features.READ + machine.READ + quiet.READ + rights.READ + servers.READ
+READ = (
+    facts.READ + features.READ + machine.READ + quiet.READ + rights.READ + servers.READ + view.READ
+)
 
 
 def lines(system: System) -> list[Line]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import select
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
@@ -13,7 +13,7 @@ from rtstone.cpus import ALL, cpu_list, cpu_set
 from rtstone.documents import capacity
 from rtstone.documents.run import Run
 from rtstone.errors import UsageError
-from rtstone.system import probes
+from rtstone.system import calls, probes
 from rtstone.system.files import Below, Files
 from rtstone.system.probes import Probe
 
@@ -23,8 +23,8 @@ KINDS = (
 )  # fmt: skip
 READ = (
     f"{CPU}/online", f"{CPU}/isolated", "proc/self/status", "proc/self/limits", "proc/self/cgroup",
-    "proc/self/mountinfo", "proc/cmdline", "proc/config.gz", "proc/sys/kernel/osrelease",
-    *KINDS,
+    "proc/self/mountinfo", "proc/self/uid_map", "proc/cmdline", "proc/config.gz",
+    "proc/sys/kernel/osrelease", *KINDS,
 )  # fmt: skip
 LARGEST = 16 << 20  # bytes of a kernel's configuration
 SAMPLE_S = 0.5  # between the two looks at what goes on now
@@ -38,6 +38,12 @@ CAPABILITIES = {
     "CAP_SYS_NICE": 23,
     "CAP_SYS_RESOURCE": 24,
 }
+# The kernel asks for these in the first user namespace (capable()), not in that of the process.
+OF_THE_MACHINE = {"CAP_IPC_LOCK", "CAP_SYS_NICE", "CAP_SYS_RAWIO", "CAP_SYS_RESOURCE"}
+EVERY_USER = ["0", "0", "4294967295"]  # the map of user ids in the first user namespace
+
+
+LIVE = {**probes.LIVE, **calls.LIVE}  # the functional tests of this machine
 
 
 class Group(NamedTuple):
@@ -59,6 +65,11 @@ class Group(NamedTuple):
             yield "/".join([self.mount, *parts[:depth]])
 
 
+def _pause() -> None:
+    """Wait, also where a sandbox refuses the call of time.sleep()."""
+    select.select([], [], [], SAMPLE_S)
+
+
 class System:
     """A system; unreadable facts are None, never guessed.
 
@@ -73,9 +84,9 @@ class System:
         *,
         files: Files | None = None,
         cpus: str | None = None,
-        probes: Mapping[str, Callable[[], Probe]] = probes.LIVE,
+        probes: Mapping[str, Callable[[], Probe]] = LIVE,
         past: Callable[[str], Iterable[Run]] = lambda _: (),
-        pause: Callable[[], None] = lambda: time.sleep(SAMPLE_S),
+        pause: Callable[[], None] = _pause,
     ) -> None:
         """Raises UsageError if ``cpus``, a list such as 2-3, names one that is not there."""
         self.files = files or Below(root)
@@ -187,7 +198,7 @@ class System:
         return self.fields("proc/self/status")
 
     @cached_property
-    def capabilities(self) -> frozenset[str] | None:
+    def held(self) -> frozenset[str] | None:
         """Those of CAPABILITIES that this process or the agent's file has; None: not known."""
         try:
             bits = int(self.status["CapEff"], 16) | self.agent_capabilities
@@ -196,8 +207,31 @@ class System:
         return frozenset(name for name, bit in CAPABILITIES.items() if bits >> bit & 1)
 
     @cached_property
+    def in_user_namespace(self) -> bool:
+        """Whether this process is in a user namespace other than the machine's."""
+        mapped = (self.read("proc/self/uid_map") or "").split()
+        return bool(mapped) and mapped != EVERY_USER
+
+    @cached_property
+    def capabilities(self) -> frozenset[str] | None:
+        """Those held that count here; None: not known."""
+        return self.held - OF_THE_MACHINE if self.held and self.in_user_namespace else self.held
+
+    @cached_property
+    def bound(self) -> bool:
+        """Whether no program that this process starts can get CAP_SYS_NICE from its file."""
+        try:
+            bounding = int(self.status["CapBnd"], 16)
+        except (KeyError, ValueError):
+            bounding = -1
+        lacking = not bounding >> CAPABILITIES["CAP_SYS_NICE"] & 1
+        return lacking or self.status.get("NoNewPrivs") == "1"
+
+    @cached_property
     def agent_capabilities(self) -> int:
         """The bits of the capabilities that the agent's file gives it when this user starts it."""
+        if self.status.get("NoNewPrivs") == "1":
+            return 0
         outcome = self.probe("agent_capabilities")
         may_start = self.probe("agent_group").works is not False
         return int(outcome.text, 16) if outcome.works and may_start else 0

@@ -17,7 +17,7 @@ SLOW_CLOCKS = {"hpet", "acpi_pm", "pit", "jiffies", "refined-jiffies"}  # buses,
 STEAL = 7  # column of a cpu line in /proc/stat
 CLOCK = "sys/devices/system/clocksource/clocksource0/current_clocksource"
 READ = (
-    f"{CPU}/cpu[0-9]*/", f"{CPU}/cpu[0-9]*/cpufreq/scaling_governor",
+    f"{CPU}/", f"{CPU}/cpu[0-9]*/", f"{CPU}/cpu[0-9]*/cpufreq/scaling_governor",
     f"{CPU}/cpu[0-9]*/topology/thread_siblings_list", f"{CPU}/cpu[0-9]*/cpuidle/",
     f"{CPU}/cpu[0-9]*/cpuidle/*/latency", f"{CPU}/cpu[0-9]*/cpuidle/*/disable",
     f"{CPU}/cpu[0-9]*/cpuidle/*/name", f"{CPU}/vulnerabilities/", f"{CPU}/vulnerabilities/*",
@@ -82,6 +82,8 @@ def idle_states(seen: Seen) -> Finding:
             states += 1
             if latency > DEEP_US and system.number(f"{folder}/disable") != 1:
                 deep.append(f"{system.read(f'{folder}/name') or state} {latency} µs")
+    if not system.names(CPU):
+        return unreadable(CPU)
     if not states:
         return Finding("unknown", "the kernel reports no idle states (cpuidle)")
     if not deep:

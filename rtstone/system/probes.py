@@ -13,16 +13,21 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 from rtstone import resources
-from rtstone.cpus import usable_cpus
+from rtstone.cpus import cpu_list, cpu_set, usable_cpus
+from rtstone.errors import UsageError
+from rtstone.folders import HOMELESS, results
+from rtstone.printable import shown
 from rtstone.system.membership import membership
 
 LIMIT_S = 5.0  # a trial that has not ended by then is ended
 PRIO_INHERIT = 1  # PTHREAD_PRIO_INHERIT of glibc and musl
 MUTEX_BYTES = 128  # no pthread_mutex_t or its attributes are larger
 SCHED_DEADLINE = 6
+DEVICES = (Path("/dev/null"), Path("/dev/shm"))
 # The number of sched_setattr, by machine.
 SCHED_SETATTR = {"x86_64": 314, "aarch64": 274, "riscv64": 274, "armv7l": 380, "i686": 351}
 # Options of 1003.1b (Obenland's list), as os.sysconf names them.
@@ -44,7 +49,12 @@ class Probe(NamedTuple):
 def tried(trial: Callable[[], Probe], limit_s: float = LIMIT_S) -> Probe:
     """Run a test in a forked child, whose changes end with it, and return the outcome."""
     reading, writing = os.pipe()
-    child = os.fork()
+    try:
+        child = os.fork()
+    except OSError as error:
+        os.close(reading)
+        os.close(writing)
+        return Probe(None, f"no process to try it in: {error.strerror}")
     if child == 0:
         # Whatever happens, the child must not go on as the program.
         try:
@@ -61,11 +71,25 @@ def tried(trial: Callable[[], Probe], limit_s: float = LIMIT_S) -> Probe:
     finally:
         os.close(reading)
         os.kill(child, signal.SIGKILL)  # a child that has ended is still there until waited for
-        os.waitpid(child, 0)
+        _, status = os.waitpid(child, 0)
     if not said:
-        return Probe(None, f"the test did not end within {limit_s:.0f} s" if not ready else "died")
+        return _unfinished(status, limit_s if not ready else None)
     word, _, text = said.partition(" ")
     return Probe({"yes": True, "no": False}.get(word), text)
+
+
+def _unfinished(status: int, limit_s: float | None) -> Probe:
+    """Return the outcome of a test that said nothing, by how it ended; ``limit_s``: by then."""
+    if limit_s is not None:
+        return Probe(None, f"the test did not end within {limit_s:.0f} s")
+    if not os.WIFSIGNALED(status):
+        return Probe(None, "died")
+    return Probe(None, f"killed by {signal.Signals(os.WTERMSIG(status)).name}")
+
+
+def refusing(outcome: Probe) -> Probe:
+    """Return the outcome of a test of one system call: a filter (seccomp) may end who makes it."""
+    return outcome._replace(works=False) if outcome.text == "killed by SIGSYS" else outcome
 
 
 def _line(probe: Probe) -> str:
@@ -103,8 +127,12 @@ def _deadline() -> Probe:
     call = ctypes.CDLL(None, use_errno=True).syscall
     if call(ctypes.c_long(number), 0, attributes, 0) == 0:
         return Probe(True, "SCHED_DEADLINE granted")
-    # EPERM: it is there, but not for this process, or its affinity is not all of its CPUs.
-    return Probe(None if ctypes.get_errno() == errno.EPERM else False, _code())
+    if ctypes.get_errno() != errno.EPERM:
+        return Probe(False, _code())
+    # It is there, but not for this process, or not while its affinity is not all CPUs.
+    own = os.sched_getaffinity(0)
+    some = len(own) < os.sysconf("SC_NPROCESSORS_ONLN")
+    return Probe(None, f"{_code()}, bound to CPU {cpu_list(own)}" if some else _code())
 
 
 # ---- inheritance --------------------------------------------------------------------------------
@@ -123,7 +151,10 @@ def _inheritance() -> Probe:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
     except OSError:
         return Probe(None, "mutexes accept it; testing it needs real-time privileges")
-    before = _priority()
+    try:
+        before = _priority()
+    except OSError:
+        return Probe(None, "mutexes accept it; /proc does not show whether a holder is raised")
     waiter = threading.Thread(target=_wait_above, args=(libc, mutex), daemon=True)
     waiter.start()
     limit = time.monotonic() + LIMIT_S / 2
@@ -194,7 +225,17 @@ def file_capabilities(data: bytes) -> int:
     return int(low | high << 32)
 
 
+def without_capabilities(agent: Path) -> bool:
+    """True where the file system takes no capabilities of files, or there is no such file."""
+    try:
+        return bool(os.statvfs(agent).f_flag & os.ST_NOSUID)
+    except OSError:
+        return True
+
+
 def _agent_capabilities() -> Probe:
+    if without_capabilities(resources.local_agent()):
+        return Probe(False, "its file system takes none (nosuid), or it is not there")
     try:
         data = os.getxattr(resources.local_agent(), "security.capability")
     except OSError as error:  # none, or no agent
@@ -213,12 +254,35 @@ def _agent_group() -> Probe:
 
 
 def _usable_cpus() -> Probe:
-    cpus = frozenset(usable_cpus())
-    return Probe(True, "", cpus)
+    """Try it in a child: a sandbox may end who asks."""
+    outcome = tried(lambda: Probe(True, cpu_list(usable_cpus())))
+    return outcome._replace(cpus=cpu_set(outcome.text) if outcome.works else None)
+
+
+def _results() -> Probe:
+    """Return whether results can be stored, and where."""
+    try:
+        place = results().absolute()
+    except UsageError:
+        return Probe(False, HOMELESS)
+    there = next(path for path in (place, *place.parents) if os.path.lexists(path))
+    if not there.is_dir():
+        return Probe(False, f"{shown(str(there))} is no directory")
+    if not os.access(there, os.R_OK | os.W_OK | os.X_OK):
+        return Probe(False, f"{shown(str(there))} cannot be written to")
+    return Probe(True, shown(str(place)))
+
+
+def _devices() -> Probe:
+    """Return which of the devices and directories in /dev that measuring takes are missing."""
+    wrong = [f"no {path}" for path in DEVICES if not path.exists()]
+    closed = (path for path in DEVICES if path.exists() and not os.access(path, os.W_OK))
+    wrong += [f"{path} cannot be written to" for path in closed]
+    return Probe(not wrong, ", ".join(wrong or map(str, DEVICES)))
 
 
 LIVE: Mapping[str, Callable[[], Probe]] = {
-    "realtime": lambda: tried(_realtime),
+    "realtime": lambda: refusing(tried(_realtime)),
     "levels": _levels,
     "deadline": lambda: tried(_deadline),
     "inheritance": lambda: tried(_inheritance),
@@ -229,4 +293,6 @@ LIVE: Mapping[str, Callable[[], Probe]] = {
     "agent_capabilities": _agent_capabilities,
     "agent_group": _agent_group,
     "usable_cpus": _usable_cpus,
+    "results": _results,
+    "devices": _devices,
 }

@@ -12,6 +12,8 @@ from rtstone.system.facts import CPU, listed, masked
 
 MEASURING = 98  # the priority of the measuring task unless -p prio says otherwise
 BUSY = 0.5  # a task that uses more than this share of a CPU is bound by it
+TASKS = 64  # that an agent, its host and a load may need
+_UNBOUND = {"CAP_SYS_RESOURCE", "CAP_SYS_ADMIN"}  # the limit of processes does not bind who has one
 NAMED = 4  # so many tasks or interrupts are named, the others counted
 DEVICE_RATE = 1000  # device interrupts per second on the measured CPUs, beyond which it is noisy
 STAT_S = 10  # the interval of tuned's real-time profiles, which are the model here
@@ -109,6 +111,10 @@ def processes(seen: Seen) -> Finding:
     count += "" if after.whole else " can be seen"
     if limit is None:
         return Finding("unknown", count)
+    status, able = seen.system.status, seen.system.capabilities or frozenset()
+    bound = status.get("Uid", "0").split()[:1] != ["0"] and not able & _UNBOUND
+    if bound and limit < TASKS:
+        return Finding("warn", f"{count}; limit {limit:g} per user", "too few: ulimit -u 4096")
     bounded = limit != float("inf")
     return Finding("good" if bounded else "warn", f"{count}; limit {limit:g} per user")
 

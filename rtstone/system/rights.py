@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from rtstone.system import servers
-from rtstone.system.check import Finding, Seen, Verdict, unreadable
+from rtstone.system import calls, sandbox, servers
+from rtstone.system.check import TUNE, Finding, Seen, Verdict, unreadable
 from rtstone.system.facts import CAPABILITIES
 from rtstone.system.membership import membership
+from rtstone.system.probes import without_capabilities
 
 RUNTIME = "proc/sys/kernel/sched_rt_runtime_us"
 PERIOD = "proc/sys/kernel/sched_rt_period_us"
@@ -19,6 +19,20 @@ PRIORITY = 99  # the agent's watchdog
 LOCKED = 256 << 20  # bytes; under a lower limit the agent does not lock its memory
 MESSAGE = 16 << 10  # bytes of the largest message of Sjöblom's
 QUEUE = 10 * MESSAGE  # bytes of a queue of the default length
+NAMESPACE = (
+    "this user namespace (a rootless container, unshare -U) is not the machine's, and the kernel "
+    "does not count its capabilities here: measure outside of it, or give its user there an rtprio "
+    "limit of 99 and an unlimited memlock (limits.conf)"
+)
+BOUND = (
+    "this session can gain no capability (no_new_privs, or its bounding set): measure outside of "
+    "it, or give the service AmbientCapabilities=CAP_SYS_NICE CAP_IPC_LOCK, or LimitRTPRIO=99 and "
+    "LimitMEMLOCK=infinity"
+)
+FILES = 64  # that the agent or its host may have open at once
+FILE_SIZE = 1 << 30  # bytes; a wire log of many hours
+_BUDGET = f"its control group has no budget of real time (RT_GROUP_SCHED): {TUNE}"
+_MORE = "as root, `echo 950000 > /{0.folder}/cpu.rt_runtime_us`; --cpu-rt-runtime of docker"
 _TOOLS = "/usr/sbin:/sbin:/usr/bin:/bin"  # also where the PATH of a user has no sbin
 MQ = "proc/sys/fs/mqueue"
 READ = (RUNTIME, PERIOD, f"{MQ}/*")  # and files of the control group, wherever that is
@@ -57,34 +71,47 @@ def _granted(seen: Seen, by_file: str) -> Finding:
         if able is None or limit is None:
             return Finding("unknown", outcome.text)
         if not able and limit < PRIORITY:
-            return Finding("bad", f"no CAP_SYS_NICE, and a limit of {_amount(limit)}")
+            text = f"no CAP_SYS_NICE, and a limit of {_amount(limit)}"
+            return Finding("bad", text, _gaining(seen))
     if rt_group(seen).verdict == "bad":
-        return Finding("bad", "refused by the control group")
+        return Finding("bad", "refused by the control group", _BUDGET)
     by_its_file = seen.system.agent_capabilities >> CAPABILITIES["CAP_SYS_NICE"] & 1
-    if by_its_file or outcome.works is None:
+    sandboxed = seen.system.probe("sched_setscheduler").works is False
+    if (by_its_file and not sandboxed) or outcome.works is None:
         return Finding("good", by_file if by_its_file else "by right")
-    held = ", although CAP_SYS_NICE is held" if able else ""
-    return Finding("bad", outcome.text + held, refusal(seen) if able else "")
+    held = able or "CAP_SYS_NICE" in (seen.system.held or ())
+    text = f"{outcome.text}{', although CAP_SYS_NICE is held' if held else ''}"
+    return Finding("bad", text, refusal(seen) if held or sandboxed else _gaining(seen))
+
+
+def _gaining(seen: Seen) -> str:
+    """Return how this process can gain rights where no file or login gives them; else ""."""
+    from rtstone.system.machine import container
+
+    if container(seen).verdict == "warn":
+        return (
+            "start the container with --cap-add=SYS_NICE --cap-add=IPC_LOCK --ulimit rtprio=99 "
+            "--ulimit memlock=-1"
+        )
+    return BOUND if seen.system.bound else ""
 
 
 def refusal(seen: Seen) -> str:
     """Return what to do if real-time scheduling is refused to a process with CAP_SYS_NICE."""
-    system = seen.system
-    if system.status.get("Seccomp") == "2":
-        return (
-            "a filter of system calls (seccomp) can refuse it: measure outside of the sandbox, or "
-            "start the container with a profile that allows sched_setscheduler and sched_setattr"
-        )
+    system, call = seen.system, seen.system.probe("sched_setscheduler")
+    if rt_group(seen).verdict == "bad":
+        return _BUDGET
+    if call.works is False or (call.works is None and system.status.get("Seccomp") == "2"):
+        return sandbox.way_out(seen, "sched_setscheduler", "sched_setattr")
+    if system.in_user_namespace:
+        return NAMESPACE
     group = system.group("cpu")
     if "RT_GROUP_SCHED" in (system.configuration or ()) and group and group.version == 2:
         return (
             "the kernel has RT_GROUP_SCHED, which under cgroup v2 leaves real-time tasks to the "
             f"topmost group: `echo $$ > /{group.mount}/cgroup.procs` as root, then measure"
         )
-    return (
-        "not a matter of rights: a sandbox (gVisor, an emulated kernel) or a security module "
-        "refuses it; measure outside of it"
-    )
+    return sandbox.way_out(seen)
 
 
 def rt_group(seen: Seen) -> Finding:
@@ -93,8 +120,10 @@ def rt_group(seen: Seen) -> Finding:
     options, group = system.configuration, system.group("cpu")
     budget = system.number(f"{group.folder}/cpu.rt_runtime_us") if group else None
     if budget is not None and group is not None:
-        where = f"/{group.path}"
-        return Finding("bad" if budget == 0 else "good", f"{budget} µs in group {where}")
+        text = f"{budget} µs in group /{group.path}"
+        if budget and budget < (system.number(RUNTIME) or 0):
+            return Finding("warn", text, f"real-time tasks pause beyond it: {_MORE.format(group)}")
+        return Finding("good" if budget else "bad", text)
     if options is not None and "RT_GROUP_SCHED" not in options:
         return Finding("good", "not in this kernel")
     if options is None:
@@ -116,18 +145,24 @@ def throttling(seen: Seen) -> Finding:
     return Finding("yours", text)
 
 
-def refused() -> str | None:
-    """Return what to do if it was, here and though CAP_SYS_NICE is held; None if that is not."""
+def refused(capability: str) -> str | None:
+    """Return what to do if a right was refused, here and though this capability is held.
+
+    None if it is not held.
+    """
     from rtstone.system.facts import System
 
-    seen = Seen(System())
-    return refusal(seen) if _has(seen, "CAP_SYS_NICE") else None
+    seen = Seen(System(probes=calls.LIVE))
+    if capability not in (seen.system.held or ()):
+        return None
+    if capability == "CAP_SYS_NICE":
+        return refusal(seen)
+    return NAMESPACE if seen.system.in_user_namespace else sandbox.way_out(seen, "mlockall")
 
 
 def granting(agent: Path, root: Path = Path("/")) -> str:
     """Return the command that grants the agent real-time scheduling and locked memory here."""
     from rtstone.system.facts import System
-    from rtstone.system.machine import container
 
     reserved = membership(agent)
     if reserved and reserved.joining:
@@ -135,25 +170,14 @@ def granting(agent: Path, root: Path = Path("/")) -> str:
     seen = Seen(System(root))
     if seen.system.group("cpu") and rt_group(seen).verdict == "bad":
         return "sudo rtstone tune apply"
-    if container(seen).verdict == "warn":
-        return (
-            "start the container with --cap-add=SYS_NICE --cap-add=IPC_LOCK --ulimit rtprio=99 "
-            "--ulimit memlock=-1"
-        )
-    if shutil.which("setcap", path=_TOOLS) and not _without_capabilities(agent):
+    if gaining := _gaining(seen):
+        return gaining
+    if shutil.which("setcap", path=_TOOLS) and not without_capabilities(agent):
         return f"sudo setcap cap_sys_nice,cap_ipc_lock+ep {shlex.quote(str(agent))}"
     return (
         "printf '%s - rtprio 99\\n%s - memlock unlimited\\n' $USER $USER | "
         "sudo tee /etc/security/limits.d/rtstone.conf, and log in again"
     )
-
-
-def _without_capabilities(agent: Path) -> bool:
-    """True where the file system takes no capabilities of files, or there is no such file."""
-    try:
-        return bool(os.statvfs(agent).f_flag & os.ST_NOSUID)
-    except OSError:
-        return True
 
 
 # ---- capabilities -------------------------------------------------------------------------------
@@ -168,10 +192,13 @@ def capability(name: str, lacking: Verdict, instead: str = "") -> Callable[[Seen
             return unreadable("proc/self/status")
         if held:
             return Finding("good", "held")
+        ours = name in (seen.system.held or ())
         limit = seen.system.limit(instead) if instead else None
         enough = limit is not None and limit >= (PRIORITY if "prio" in instead else LOCKED)
         if enough and limit is not None:
             return Finding("good", f"not held, but covered by a limit of {_amount(limit)}")
+        if ours:
+            return Finding(lacking, "held in a user namespace only, where it does not count")
         return Finding(lacking, "not held")
 
     return probe
@@ -180,7 +207,7 @@ def capability(name: str, lacking: Verdict, instead: str = "") -> Callable[[Seen
 # ---- limits -------------------------------------------------------------------------------------
 
 
-def limit(title: str, enough: float, by: str) -> Callable[[Seen], Finding]:
+def limit(title: str, enough: float, by: str | None = None) -> Callable[[Seen], Finding]:
     """A limit of this process; whoever holds the capability ``by`` is not bound by it."""
 
     def probe(seen: Seen) -> Finding:
@@ -189,7 +216,7 @@ def limit(title: str, enough: float, by: str) -> Callable[[Seen], Finding]:
             return unreadable("proc/self/limits")
         if value >= enough:
             return Finding("good", _amount(value))
-        free = _has(seen, by)
+        free = _has(seen, by) if by else False
         text = f"{_amount(value)}{f', but {by} is held' if free else ''}"
         return Finding("good" if free else "warn", text)
 
@@ -211,6 +238,11 @@ def queues(seen: Seen) -> Finding:
     if None in values.values():
         return unreadable(f"{MQ}/msgsize_max")
     text = ", ".join(f"{name} {value}" for name, value in values.items())
+    if seen.system.probe("mq_open").works is False:
+        return Finding("unknown", f"{text}, but none can be opened", "see system calls, above")
+    if not values["queues_max"] or (values["msg_max"] or 0) < QUEUE // MESSAGE:
+        few = "sysctl fs.mqueue.queues_max=256 fs.mqueue.msg_max=10"
+        return Finding("warn", text, f"too few queues, or messages of one: {few}")
     fits = (values["msgsize_max"] or 0) >= MESSAGE
     free = fits or bool(_has(seen, "CAP_SYS_RESOURCE"))  # the limits of others do not bind it
     return Finding("good" if free else "warn", text)

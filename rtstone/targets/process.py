@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import signal
@@ -207,7 +208,19 @@ def ending(printed: bytes) -> str:
 
 def not_started(program: str, error: OSError, advice: str) -> TargetError:
     """Return the error for an agent that cannot be started."""
-    return TargetError(f"cannot start the agent, {program}: {error.strerror}; {advice}")
+    return TargetError(
+        f"cannot start the agent, {program}: {error.strerror}; "
+        f"{LIMITS.get(error.errno or 0, advice)}"
+    )
+
+
+# What helps where it is not the program that is at fault.
+LIMITS = {
+    errno.EMFILE: "raise the limit of open files: ulimit -n 1024",
+    errno.EAGAIN: "raise the limit of processes: ulimit -u, or pids.max of the control group",
+    errno.ENOMEM: "raise the limit of memory: ulimit -v, or memory.max of the control group",
+    errno.EPERM: "its file gives capabilities that this session may not have (its bounding set)",
+}
 
 
 def _in_session(session: int) -> bool:
@@ -223,6 +236,8 @@ def _in_session(session: int) -> bool:
 def _fate(status: int) -> str:
     if status > 0:
         return f"failed with exit status {status}"
+    if status == -signal.SIGSYS:
+        return "was killed by SIGSYS, a filter of system calls (seccomp); `rtstone doctor` names it"
     try:
         return f"was killed by {signal.Signals(-status).name}"
     except ValueError:  # a real-time signal

@@ -2,78 +2,57 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 from tests.agent.rights import as_root
 from tests.agent.speak import AGENT, QUICK, Json, asked, pick, records
+from tests.kinds.kinds import control_group, inside, without
 
 pytestmark = [pytest.mark.machine, as_root]
 BUSY = "det.bintime time=1000000000 samples=0"
-FAIR = "--bounding-set=-sys_nice,-sys_resource --inh-caps=-sys_nice,-sys_resource"  # no real time
-V1 = Path("/sys/fs/cgroup/cpu")
-V2 = Path("/sys/fs/cgroup")
+QUOTA = "cpu.cfs_quota_us"
 
 
-class Limit(NamedTuple):
-    """A control group, made for a test, and what was written to it."""
-
-    group: Path
-    quota: str
-
-
-@contextmanager
-def limited(quota_us: int) -> Iterator[Limit]:
-    """Make a control group with that quota of 100 ms, and remove it once it is empty."""
-    mount, name = (V1, "cpu.cfs_quota_us") if V1.is_dir() else (V2, "cpu.max")
-    group = mount / f"rtstone-test-{os.getpid()}"
-    try:
-        group.mkdir()
-        (group / name).write_text(str(quota_us))
-    except OSError as error:
-        with suppress(OSError):
-            group.rmdir()
-        pytest.skip(f"no control group of CPU time can be made: {error}")
-    try:
-        yield Limit(group, f"{quota_us} of 100000 us")
-    finally:
-        end = time.monotonic() + 5
-        while group.is_dir():  # an agent's helpers leave it shortly after it
-            with suppress(OSError):
-                group.rmdir()
-            assert time.monotonic() < end
-            time.sleep(0.01)
-
-
-def measured(group: Path) -> list[Json]:
-    enter = f"echo $$ >{group}/cgroup.procs && exec setpriv {FAIR} {AGENT} {QUICK}"
+def measured(group: Path, case: str = BUSY) -> list[Json]:
+    fair = without("sys_nice", "sys_resource")  # no real time
     done = subprocess.run(
-        ["sh", "-c", enter], input=asked("conditions", f"case 1 {BUSY}", "bye"),
+        [*inside(group), *fair, str(AGENT), QUICK],
+        input=asked("conditions", f"case 1 {case}", "bye"),
         capture_output=True, check=True, timeout=60,
     )  # fmt: skip
     return records(done.stdout)
 
 
 def test_held_back_periods_are_counted_over_the_case() -> None:
-    with limited(20_000) as limit:
-        answers = measured(limit.group)
-        counted = (limit.group / "cpu.stat").read_text().split()
+    with control_group({QUOTA: "20000"}) as group:
+        answers = measured(group)
+        counted = (group / "cpu.stat").read_text().split()
     (end,) = pick(answers, "end")
     assert end["status"] == "ok", end
     most = int(counted[counted.index("nr_throttled") + 1])
     assert 5 <= end["evidence"]["quota_periods"] <= most  # of 1 s in periods of 0.1 s
     (conditions,) = pick(answers, "conditions")
-    assert conditions["values"]["cgroup.cpu_quota"].split(", ")[0] == limit.quota
+    assert conditions["values"]["cgroup.cpu_quota"].split(", ")[0] == "20000 of 100000 us"
 
 
 def test_a_quota_that_suffices_holds_nothing_back() -> None:
-    with limited(400_000) as limit:
-        (end,) = pick(measured(limit.group), "end")
+    with control_group({QUOTA: "400000"}) as group:
+        (end,) = pick(measured(group), "end")
     assert end["evidence"]["quota_periods"] == 0
+
+
+@pytest.mark.parametrize(("before", "after"), [("-1", "20000"), ("20000", "-1")])
+def test_a_quota_that_is_set_or_lifted_while_it_measures_counts(before: str, after: str) -> None:
+    """One that was set later went unseen, and one that was lifted took back what was counted."""
+    with control_group({QUOTA: before}) as group:
+        change = f"sleep 1; echo {after} >{group}/{QUOTA}"
+        if not (group / QUOTA).exists():
+            pytest.skip("the quota of cgroup v2 has another file")
+        with subprocess.Popen(["sh", "-c", change]) as changing:
+            (end,) = pick(measured(group, "det.bintime time=2000000000 samples=0"), "end")
+        assert changing.returncode == 0
+    assert end["status"] == "ok", end
+    assert end["evidence"]["quota_periods"] > 0

@@ -19,6 +19,7 @@ import msgspec
 import pytest
 import sqlalchemy as sql
 
+from rtstone.folders import results
 from rtstone.inputs.server import Limits
 from rtstone.remote.address import address
 from rtstone.remote.http import Server
@@ -30,7 +31,6 @@ from rtstone.server.reconcile import reconcile, verify
 from rtstone.server.schema import runs
 from rtstone.server.settings import Settings
 from rtstone.store.places import PLAN, RUN
-from rtstone.store.places import home as own_home
 from tests.conftest import Cli
 from tests.server.conftest import Template
 from tests.server.serving import Served, serving
@@ -45,7 +45,7 @@ def served(places: Places, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
 
 def own(template: Template, run_id: str) -> Path:
     """Place a copy of the run in the store of who pushes, with another id in plan and document."""
-    path = own_home() / "runs" / run_id
+    path = results() / "runs" / run_id
     path.mkdir(parents=True)
     os.link(template.path / "wire.log", path / "wire.log")
     plan = msgspec.structs.replace(template.plan, run_id=run_id)

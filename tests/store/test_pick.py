@@ -11,6 +11,7 @@ from rtstone.cli.run_filter import RunFilter, pick
 from rtstone.documents.plan import Case, Plan
 from rtstone.documents.run import Target
 from rtstone.errors import UsageError
+from rtstone.folders import results
 from rtstone.store import index, places
 from rtstone.store.index import Entry
 from rtstone.store.rundir import RunDirectory
@@ -121,7 +122,7 @@ def test_the_command(plan: Plan, cli: Cli) -> None:
 def test_a_fresh_index_opens_no_run(plan: Plan, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     for run_id in "abc":
         stored(plan, run_id, "null", "sim")
-    for file in places.home().glob("index.db*"):
+    for file in results().glob("index.db*"):
         file.unlink()
     opened: list[str] = []
     read = index._read

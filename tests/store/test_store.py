@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import os
+import pwd
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -14,7 +15,8 @@ import pytest
 from rtstone.assemble.assembly import replay
 from rtstone.documents.plan import Plan
 from rtstone.errors import StoreError, UsageError
-from rtstone.store import atomic, index, places
+from rtstone.folders import results
+from rtstone.store import atomic, index
 from rtstone.store.rundir import RunDirectory, load
 from rtstone.store.session import several
 from tests.conftest import Cli, Fake
@@ -243,9 +245,13 @@ def test_no_home_yet(home: Path) -> None:
 def test_where_home_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("RTSTONE_HOME")
     monkeypatch.setenv("XDG_DATA_HOME", "/xdg")
-    assert places.home() == Path("/xdg/rtstone")
+    assert results() == Path("/xdg/rtstone")
     monkeypatch.delenv("XDG_DATA_HOME")
-    assert places.home() == Path.home() / ".local/share/rtstone"
+    monkeypatch.setenv("HOME", "/home/me")
+    assert results() == Path("/home/me/.local/share/rtstone")
+    for relative in ("", "me"):  # results would lie where it was started
+        monkeypatch.setenv("HOME", relative)
+        assert results() == Path(pwd.getpwuid(os.getuid()).pw_dir) / ".local/share/rtstone"
 
 
 def test_no_test_stores_among_the_runs_of_a_person(

@@ -32,6 +32,12 @@ _EXPERIMENT = frozenset({BREAKDOWN, UNREACHED})  # figures of one of Hartstone, 
 # Flags whose cause is a lack of rights, which one command grants.
 _RIGHTS = ("no_rt", "page_faults")
 
+# Each right that a run may lack: the condition that says whether it held the capability for it.
+_CAPABILITIES = (
+    ("real-time scheduling", "rights.nice", "CAP_SYS_NICE"),
+    ("locked memory", "rights.lock", "CAP_IPC_LOCK"),
+)
+
 # Flags of disturbances from outside the measured system, or that make values incredible.
 DISTURBED = ("steal", "smi", "suspended", "other_run", "throttled", "server", "clock_backwards")
 
@@ -218,9 +224,10 @@ def grants(run: Run) -> str:
     """
     if run.target.name != LOCAL:
         return ""
-    held = run.conditions.get("rights.nice") is True
-    if held and "real-time scheduling" in lacking_rights(run) and (cause := refused()):
-        return f"CAP_SYS_NICE is held, and yet it is refused: {cause}"
+    for right, condition, capability in _CAPABILITIES:
+        held = right in lacking_rights(run) and run.conditions.get(condition) is True
+        if held and (cause := refused(capability)):
+            return f"{capability} is held, and yet it is refused: {cause}."
     return f"This grants them: {granting(resources.local_agent())}"
 
 

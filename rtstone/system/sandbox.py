@@ -1,0 +1,56 @@
+"""Checks of what a sandbox refuses, or a kernel lacks, whatever rights this process has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from rtstone.system.calls import CALLS
+from rtstone.system.check import Finding, Seen, Verdict
+
+# What the error of a call that takes no rights means.
+LIMITS = {("timer_create", "EAGAIN"): "no pending signal is left: ulimit -i"}
+BUILT = {"mq_open": "CONFIG_POSIX_MQUEUE", "msgget": "CONFIG_SYSVIPC"}
+
+
+def refused(seen: Seen) -> Finding:
+    """Check whether each of the calls is there."""
+    outcomes = {call: seen.system.probe(call.name) for call in CALLS}
+    errors = {call: outcome.text for call, outcome in outcomes.items() if outcome.works is False}
+    if errors:
+        verdict: Verdict = "bad" if any(call.needed for call in errors) else "warn"
+        text = ", ".join(f"{call.name} ({error})" for call, error in errors.items())
+        advice = "; ".join(_remedies(seen, {call.name: error for call, error in errors.items()}))
+        return Finding(verdict, f"refused: {text}", advice)
+    unknown = [outcome.text for outcome in outcomes.values() if outcome.works is None]
+    return Finding("unknown", unknown[0]) if unknown else Finding("good", "none is refused")
+
+
+def _remedies(seen: Seen, errors: Mapping[str, str]) -> Iterator[str]:
+    """Yield what helps: raise a limit, build the kernel otherwise, open the filter."""
+    filtered = []
+    for name, error in errors.items():
+        if limit := LIMITS.get((name, error)):
+            yield limit
+        elif error == "ENOSYS" and name in BUILT:
+            yield f"{name} takes a kernel with {BUILT[name]}"
+        else:
+            filtered.append(name)
+    if filtered:
+        yield way_out(seen, *filtered)
+
+
+def _filter(seen: Seen) -> bool:
+    return seen.system.status.get("Seccomp") == "2"
+
+
+def way_out(seen: Seen, *names: str) -> str:
+    """Return what to do where these calls are refused whatever rights are held."""
+    if _filter(seen):
+        return (
+            "a filter of system calls (seccomp) refuses it: measure outside of the sandbox, or let "
+            f"its profile (a service's SystemCallFilter=) allow {' and '.join(names)}"
+        )
+    return (
+        "not a matter of rights: a sandbox (gVisor, an emulated kernel) or a security module "
+        "refuses it; measure outside of it"
+    )

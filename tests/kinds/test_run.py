@@ -1,0 +1,121 @@
+"""`rtstone run` on systems of every kind: it measures, or says why not and what helps there."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+import pytest
+
+from tests.agent.rights import as_root, realtime
+from tests.kinds.kinds import (
+    KILL,
+    NO_ENTRY,
+    NO_NULL,
+    NO_PROC,
+    NO_SYS,
+    OUTER_PROC,
+    USER_NAMESPACE,
+    control_group,
+    filtered,
+    inside,
+    limited,
+    mounted,
+    run,
+)
+
+pytestmark = [pytest.mark.machine, as_root, realtime]
+WAKE_UP = ("dk.periodic", "--time", "0.1")
+QUEUE = ("ipc.send", "--time", "0.1")
+BOUND = "a sandbox refuses to bind tasks to CPUs: let it allow sched_setaffinity()"
+REFUSED = "is refused, but not for want of a capability: `rtstone doctor` names the cause"
+BUSY = ("det.bintime", "--time", "1.5")
+
+
+@pytest.mark.parametrize(
+    ("kind", "case", "status", "says"),
+    [
+        (filtered("sched_setaffinity"), WAKE_UP, 0, BOUND),
+        (filtered("sched_getaffinity"), WAKE_UP, 4, "a system call is refused, by a sandbox"),
+        (filtered("sched_setscheduler"), WAKE_UP, 0,
+         "CAP_SYS_NICE is held, and yet it is refused: a filter of system calls (seccomp)"),
+        (filtered("sched_setscheduler"), QUEUE, 0, f"real-time scheduling {REFUSED}"),
+        (filtered("sched_setscheduler", error=KILL), WAKE_UP, 4,
+         "was killed by SIGSYS, a filter of system calls (seccomp)"),
+        (filtered("sched_setattr"), ("dk.periodic", "-p", "policy=deadline", "--time", "0.1"), 0,
+         f"SCHED_DEADLINE {REFUSED}"),
+        (filtered("mlockall"), WAKE_UP, 0,
+         "CAP_IPC_LOCK is held, and yet it is refused: a filter of system calls (seccomp)"),
+        (filtered("mlockall", error=KILL), WAKE_UP, 3, "a filter of system calls (seccomp)"),
+        (filtered("timer_create"), WAKE_UP, 3, "its watchdog: a sandbox refuses timer_create()"),
+        (filtered("clock_nanosleep"), WAKE_UP, 3, "refuses to let it sleep, by clock_nanosleep()"),
+        (filtered("mq_open"), QUEUE, 0, f"mq_open() {REFUSED}"),
+        (filtered("mq_open", error=errno.ENOSYS), QUEUE, 0,
+         "this kernel has no POSIX message queues (CONFIG_POSIX_MQUEUE)"),
+        (filtered("msgget"), ("ipc.send", "-p", "mechanism=sysv", "--time", "0.1"), 0,
+         f"msgget() {REFUSED}"),
+        (USER_NAMESPACE, WAKE_UP, 0,
+         "CAP_SYS_NICE is held, and yet it is refused: this user namespace"),
+        (limited(sigpending=0), WAKE_UP, 3, "the limit of pending signals is reached (ulimit -i)"),
+        (limited(rttime=100_000), BUSY, 3,
+         "the limit RLIMIT_RTTIME of 100000 us: ulimit -R unlimited, or LimitRTTIME=infinity)"),
+        (limited(nofile=8), WAKE_UP, 4, "Too many open files; raise the limit of open files"),
+        (limited(fsize=4096), WAKE_UP, 2, "File too large; raise the limit of a file's size"),
+        (mounted("mount -t tmpfs -o ro none /mnt"), ("null", "--out", "/mnt/here"), 2,
+         "Read-only file system; name a writable place"),
+    ],
+)  # fmt: skip
+def test_it_says_why_it_cannot_measure_and_what_helps(
+    kind: list[str], case: tuple[str, ...], status: int, says: str
+) -> None:
+    done = run(kind, "run", *case)
+    assert says in " ".join(done.said.split()), done.said
+    assert done.status == status, done.said
+    assert "--cap-add" not in done.said and "cannot write" not in done.said
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [filtered("sched_getscheduler"), filtered("flock"), NO_PROC, NO_SYS, OUTER_PROC, NO_NULL,
+     mounted("mount -t tmpfs -o ro none /dev/shm")],
+)  # fmt: skip
+def test_it_measures_where_it_can(kind: list[str]) -> None:
+    done = run(kind, "run", *WAKE_UP)
+    assert done.status == 0, done.said
+    assert "WITHOUT" not in done.said and "beside another run" not in done.said
+    assert "dk.periodic, load none:  n " in done.said
+
+
+def test_without_a_home_it_asks_for_a_place_before_it_measures() -> None:
+    done = run(NO_ENTRY, "run", "null", RTSTONE_HOME=None, HOME=None, XDG_DATA_HOME=None)
+    assert done.status == 2
+    assert "neither HOME nor an entry in passwd; name one with RTSTONE_HOME" in done.said
+
+
+def test_results_do_not_depend_on_where_it_was_started_if_home_is_relative(tmp_path: Path) -> None:
+    """They were stored below the current directory, where nobody finds them again."""
+    (tmp_path / "here").mkdir()
+    entry = f"root:x:0:0::{tmp_path}/home:/bin/sh"
+    kind = mounted(
+        f"echo {entry} >{tmp_path}/passwd && mount --bind {tmp_path}/passwd /etc/passwd && "
+        f"cd {tmp_path}/here"
+    )
+    done = run(kind, "run", "null", "--time", "0.05", RTSTONE_HOME=None, HOME="one",
+               XDG_DATA_HOME="two")  # fmt: skip
+    assert done.status == 0, done.said
+    assert list((tmp_path / "here").iterdir()) == []
+    assert (tmp_path / "home/.local/share/rtstone/runs").is_dir()
+
+
+def test_a_budget_of_nothing_is_named_with_what_gives_one() -> None:
+    with control_group({"cpu.rt_runtime_us": "0"}) as group:
+        done = run(inside(group), "run", *WAKE_UP)
+    assert "WITHOUT real-time scheduling" in done.said, done.said
+    assert "rtstone tune apply" in done.said and "--cap-add" not in done.said
+
+
+def test_a_refused_lock_leaves_no_file_behind(tmp_path: Path) -> None:
+    shm = mounted(f"mount --bind {tmp_path} /dev/shm")
+    done = run([*shm, *filtered("flock")], "run", "null", "--time", "0.05")
+    assert done.status == 0, done.said
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("rtstone-")] == []
