@@ -153,6 +153,11 @@ static void test_what_is_not_seen_is_not_known(void)
     CHECK(strcmp(quota, "null") == 0);
     system_of("26 1 0:23 / /proc rw - proc proc rw\n", "0::/a\n"); /* no control groups */
     CHECK(opened() == -1);
+    system_of("25 1 0:22 /../.. /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n", "0::/\n");
+    put_file("/sys/fs/cgroup/cpu.max", "50000 100000\n"); /* of a group above */
+    put_file("/sys/fs/cgroup/cpu.stat", "nr_throttled 8\n");
+    CHECK(opened() == -1);
+    CHECK(strcmp(quota, "null") == 0);
     system_of(V2, "0::/a\n");
     put_file("/sys/fs/cgroup/a/cpu.max", "50000 100000\n");
     CHECK(opened() == -1); /* a quota, but no count */

@@ -14,12 +14,15 @@ from rtstone.program import typed
 def settle() -> None:
     """Open closed standard streams on /dev/null, so that all can be written to.
 
-    Without /dev/null, as in a bare mount namespace, they stay closed.
+    Exits if one is closed and there is no /dev/null, as in a bare mount namespace.
     """
-    with suppress(OSError):
+    try:
         while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
             pass
         os.close(number)
+    except OSError as error:
+        if None in {sys.stdin, sys.stdout, sys.stderr}:
+            sys.exit(f"rtstone: a standard stream is closed, and no /dev/null: {error.strerror}")
     sys.stdin = sys.stdin or os.fdopen(0, "r", closefd=False)
     sys.stdout = sys.stdout or os.fdopen(1, "w", closefd=False)
     sys.stderr = sys.stderr or os.fdopen(2, "w", closefd=False)

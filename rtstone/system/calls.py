@@ -9,6 +9,7 @@ import ctypes
 import errno
 import fcntl
 import os
+import struct
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import NamedTuple
@@ -17,6 +18,7 @@ from rtstone.system.probes import Probe, refusing, tried
 
 MONOTONIC, ABSOLUTE = 1, 1  # CLOCK_MONOTONIC, TIMER_ABSTIME
 KEY = 0x72747374  # of System V objects that nobody has
+CAPABILITY_VERSION = 0x20080522  # _LINUX_CAPABILITY_VERSION_3
 TIMESPEC = 16  # bytes; zeros are a time that has passed
 
 
@@ -67,6 +69,11 @@ def _read_affinity() -> int:
     return 0
 
 
+def _capabilities() -> int:
+    head = struct.pack("II", CAPABILITY_VERSION, 0)
+    return _error(_library().capget(head, ctypes.create_string_buffer(24)))
+
+
 def _bind() -> int:
     os.sched_setaffinity(0, os.sched_getaffinity(0))
     return 0
@@ -84,6 +91,7 @@ CALLS = (
     Call("sched_setscheduler", _schedule, False),
     Call("timer_create", _timer, True),
     Call("clock_nanosleep", _sleep, True),
+    Call("capget", _capabilities, False),
     Call("mlockall", lambda: _error(_library().mlockall(0), errno.EINVAL), False),
     Call("timerfd_create", lambda: _error(_library().timerfd_create(MONOTONIC, 0)), False),
     Call("mq_open", _queue, False),

@@ -266,6 +266,8 @@ _TODAY = (
     Check("today.dev", "today", "/dev", features.tried("devices"),
           "without /dev/null nothing starts; without a writable /dev/shm (a tmpfs, mode 1777) "
           "named semaphores are unsupported, and runs do not see each other"),
+    Check("today.agent", "today", "agent", features.tried("agent", "bad"),
+          "`make agent` builds it; RTSTONE_AGENT names another one, or another place"),
     Check("today.results", "today", "place for results", features.tried("results", "bad"),
           "name one that can be written to with RTSTONE_HOME"),
     Check("today.governor", "today", "frequency governor", machine.governor,

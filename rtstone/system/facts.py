@@ -253,23 +253,31 @@ class System:
             _, _, rest = line.partition(":")
             names, _, path = rest.partition(":")
             if names and controller in names.split(","):
-                mount = self._mount(lambda kind, opts: kind == "cgroup" and controller in opts)
-                return Group(1, mount, _inside(path)) if mount else None
+                return self._group(
+                    1, path, lambda kind, opts: kind == "cgroup" and controller in opts
+                )
             if not names:
-                mount = self._mount(lambda kind, _: kind == "cgroup2")
-                unified = Group(2, mount, _inside(path)) if mount else None
+                unified = self._group(2, path, lambda kind, _: kind == "cgroup2")
         if unified is None:
             return None
         offered = (self.read(f"{unified.mount}/cgroup.controllers") or "").split()
         return unified if controller in offered else None
 
-    def _mount(self, wanted: Callable[[str, list[str]], bool]) -> str | None:
-        """Return where a file system is mounted that suits by its kind and options."""
+    def _group(
+        self, version: int, path: str, wanted: Callable[[str, list[str]], bool]
+    ) -> Group | None:
+        """Return a group where a file system is mounted that suits by its kind and options.
+
+        None if the mount is that of another namespace of groups: where in it this one is, is not
+        told.
+        """
         for line in (self.read("proc/self/mountinfo") or "").splitlines():
             before, _, after = line.partition(" - ")
             places, kinds = before.split(), after.split()
             if len(places) > 4 and len(kinds) > 2 and wanted(kinds[0], kinds[2].split(",")):
-                return places[4].lstrip("/")
+                if places[3].startswith("/.."):
+                    return None
+                return Group(version, places[4].lstrip("/"), _inside(path, places[3]))
         return None
 
     # ---- the kernel ------------------------------------------------------------------------
@@ -300,9 +308,14 @@ class System:
         return complete or self.raw(f"boot/config-{self.read('proc/sys/kernel/osrelease')}")
 
 
-def _inside(path: str) -> str:
-    """Return a group's path below its mount; one outside of what is seen from here has none."""
-    return "" if path.startswith("/..") else path.strip("/")
+def _inside(path: str, root: str) -> str:
+    """Return a group's path below its mount, which shows the groups from ``root`` on.
+
+    One outside of what is seen from here has none.
+    """
+    if path.startswith("/.."):
+        return ""
+    return (path.removeprefix(root) if f"{path}/".startswith(f"{root}/") else path).strip("/")
 
 
 def whole(text: str | None) -> int | None:

@@ -273,6 +273,26 @@ def _results() -> Probe:
     return Probe(True, shown(str(place)))
 
 
+def on_noexec(program: Path) -> bool:
+    """Return whether a program lies on a file system from which nothing can be started."""
+    try:
+        return bool(os.statvfs(program).f_flag & os.ST_NOEXEC)
+    except OSError:
+        return False
+
+
+def _agent() -> Probe:
+    """Return whether the agent can be started."""
+    program = resources.local_agent()
+    if not program.exists():
+        return Probe(False, f"{shown(str(program))} is not there")
+    if on_noexec(program):
+        return Probe(False, f"{shown(str(program))} lies on a file system mounted noexec")
+    if not os.access(program, os.X_OK):
+        return Probe(False, f"{shown(str(program))} cannot be started by this user")
+    return Probe(True, shown(str(program)))
+
+
 def _devices() -> Probe:
     """Return which of the devices and directories in /dev that measuring takes are missing."""
     wrong = [f"no {path}" for path in DEVICES if not path.exists()]
@@ -294,5 +314,6 @@ LIVE: Mapping[str, Callable[[], Probe]] = {
     "agent_group": _agent_group,
     "usable_cpus": _usable_cpus,
     "results": _results,
+    "agent": _agent,
     "devices": _devices,
 }

@@ -101,6 +101,14 @@ def foreign_tasks(seen: Seen) -> Finding:
     return Finding("warn", f"{len(found)} tasks may run there, {len(pinned)} of them nowhere else")
 
 
+def _most_of_group(seen: Seen) -> tuple[int, str] | None:
+    """Return the lowest pids.max of this control group and those above, and whose it is."""
+    group = seen.system.group("pids")
+    folders = group.upwards() if group else ()
+    limits = ((seen.system.number(f"{folder}/pids.max"), folder) for folder in folders)
+    return min(((most, folder) for most, folder in limits if most is not None), default=None)
+
+
 def processes(seen: Seen) -> Finding:
     """Check whether the number of processes is limited."""
     _, after = seen.moments
@@ -115,6 +123,10 @@ def processes(seen: Seen) -> Finding:
     bound = status.get("Uid", "0").split()[:1] != ["0"] and not able & _UNBOUND
     if bound and limit < TASKS:
         return Finding("warn", f"{count}; limit {limit:g} per user", "too few: ulimit -u 4096")
+    if (fewest := _most_of_group(seen)) and fewest[0] < TASKS:
+        most, folder = fewest
+        text = f"{count}; limit {most} of the control group"
+        return Finding("warn", text, f"too few: raise /{folder}/pids.max")
     bounded = limit != float("inf")
     return Finding("good" if bounded else "warn", f"{count}; limit {limit:g} per user")
 

@@ -31,7 +31,8 @@ BOUND = (
 )
 FILES = 64  # that the agent or its host may have open at once
 FILE_SIZE = 1 << 30  # bytes; a wire log of many hours
-_BUDGET = f"its control group has no budget of real time (RT_GROUP_SCHED): {TUNE}"
+_NONE = "its control group has no budget of real time, which is refused even to root"
+_OUTSIDE = "give it one outside of the container: --cpu-rt-runtime=950000 of docker"
 _MORE = "as root, `echo 950000 > /{0.folder}/cpu.rt_runtime_us`; --cpu-rt-runtime of docker"
 _TOOLS = "/usr/sbin:/sbin:/usr/bin:/bin"  # also where the PATH of a user has no sbin
 MQ = "proc/sys/fs/mqueue"
@@ -73,8 +74,8 @@ def _granted(seen: Seen, by_file: str) -> Finding:
         if not able and limit < PRIORITY:
             text = f"no CAP_SYS_NICE, and a limit of {_amount(limit)}"
             return Finding("bad", text, _gaining(seen))
-    if rt_group(seen).verdict == "bad":
-        return Finding("bad", "refused by the control group", _BUDGET)
+    if (budget := rt_group(seen)).verdict == "bad":
+        return Finding("bad", "refused by the control group", budget.advice)
     by_its_file = seen.system.agent_capabilities >> CAPABILITIES["CAP_SYS_NICE"] & 1
     sandboxed = seen.system.probe("sched_setscheduler").works is False
     if (by_its_file and not sandboxed) or outcome.works is None:
@@ -99,13 +100,18 @@ def _gaining(seen: Seen) -> str:
 def refusal(seen: Seen) -> str:
     """Return what to do if real-time scheduling is refused to a process with CAP_SYS_NICE."""
     system, call = seen.system, seen.system.probe("sched_setscheduler")
-    if rt_group(seen).verdict == "bad":
-        return _BUDGET
+    if (budget := rt_group(seen)).verdict == "bad":
+        return budget.advice
     if call.works is False or (call.works is None and system.status.get("Seccomp") == "2"):
         return sandbox.way_out(seen, "sched_setscheduler", "sched_setattr")
     if system.in_user_namespace:
         return NAMESPACE
     group = system.group("cpu")
+    if "RT_GROUP_SCHED" in (system.configuration or ()) and not group:
+        return (
+            "the kernel has RT_GROUP_SCHED, and the control group, which cannot be seen here, may "
+            "have no budget (cpu.rt_runtime_us): mount its groups, or start from the topmost one"
+        )
     if "RT_GROUP_SCHED" in (system.configuration or ()) and group and group.version == 2:
         return (
             "the kernel has RT_GROUP_SCHED, which under cgroup v2 leaves real-time tasks to the "
@@ -123,7 +129,9 @@ def rt_group(seen: Seen) -> Finding:
         text = f"{budget} µs in group /{group.path}"
         if budget and budget < (system.number(RUNTIME) or 0):
             return Finding("warn", text, f"real-time tasks pause beyond it: {_MORE.format(group)}")
-        return Finding("good" if budget else "bad", text)
+        if not budget:  # the topmost that is seen gets its own from those above it
+            return Finding("bad", text, f"{_NONE}: {TUNE if group.path else _OUTSIDE}")
+        return Finding("good", text)
     if options is not None and "RT_GROUP_SCHED" not in options:
         return Finding("good", "not in this kernel")
     if options is None:

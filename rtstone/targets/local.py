@@ -146,7 +146,10 @@ class _Agent(Process):
 def _advice(program: Path) -> str:
     """Return what to do if the agent cannot be started."""
     from rtstone.system.membership import membership
+    from rtstone.system.probes import on_noexec
 
+    if on_noexec(program):
+        return "its file system is mounted noexec: RTSTONE_AGENT names one in another place"
     if (reserved := membership(program)) and reserved.joining:
         return f"it is for members of group {reserved.group} only: {reserved.joining}"
     built = not os.environ.get("RTSTONE_AGENT") and not program.exists()

@@ -25,7 +25,7 @@ from tests.agent.rights import nobody
 RTSTONE = Path(sys.executable).with_name("rtstone")
 PRIVATE = ["unshare", "--mount", "--propagation=private"]
 CALLS = {  # of x86-64
-    "flock": 73, "msgget": 68, "sched_getscheduler": 145, "sched_setscheduler": 144,
+    "capget": 125, "flock": 73, "msgget": 68, "sched_getscheduler": 145, "sched_setscheduler": 144,
     "mlockall": 151, "sched_setaffinity": 203, "sched_getaffinity": 204, "timer_create": 222,
     "clock_nanosleep": 230, "mq_open": 240, "sched_setattr": 314,
 }  # fmt: skip
@@ -47,7 +47,7 @@ if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, ctypes.byref(program), 0, 0):
 os.execvp(command[0], command)
 """
 KILL = -1  # instead of an error: who makes the call is killed
-V1, V2 = Path("/sys/fs/cgroup/cpu"), Path("/sys/fs/cgroup")
+GROUPS = Path("/sys/fs/cgroup")
 
 
 def filtered(*calls: str, error: int = errno.EPERM) -> list[str]:
@@ -128,12 +128,14 @@ def doctor(kind: Sequence[str], **environment: str | None) -> dict[str, Line]:
 
 
 @contextmanager
-def control_group(files: dict[str, str], below: str = "") -> Iterator[Path]:
-    """Make a control group of CPU time with these files, and yield it, or one below it.
+def control_group(
+    files: dict[str, str], below: str = "", controller: str = "cpu"
+) -> Iterator[Path]:
+    """Make a control group with these files, and yield it, or one below it.
 
-    It is removed once it is empty.  Names are those of v1; only a quota has one under v2, too.
+    It is removed once it is empty.  Names are those of v1; a quota may have that of v2 instead.
     """
-    mount = V1 if V1.is_dir() else V2
+    mount = GROUPS / controller if (GROUPS / controller).is_dir() else GROUPS
     group = mount / f"rtstone-test-{os.getpid()}"
     inner = group / below
     try:
@@ -143,7 +145,7 @@ def control_group(files: dict[str, str], below: str = "") -> Iterator[Path]:
         inner.mkdir(exist_ok=True)
     except OSError as error:
         remove(inner, group)
-        pytest.skip(f"no control group of CPU time can be made: {error}")
+        pytest.skip(f"no such control group can be made: {error}")
     try:
         yield inner
     finally:
@@ -155,7 +157,7 @@ def control_group(files: dict[str, str], below: str = "") -> Iterator[Path]:
 
 
 def _name(name: str, mount: Path) -> str:
-    return "cpu.max" if mount == V2 and name == "cpu.cfs_quota_us" else name
+    return "cpu.max" if mount == GROUPS and name == "cpu.cfs_quota_us" else name
 
 
 def remove(*groups: Path) -> None:

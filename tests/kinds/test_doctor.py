@@ -63,6 +63,8 @@ def lines(kind: tuple[str, ...]) -> dict[str, Line]:
          r"refused: timer_create \(EPERM\)$", FILTER.format("timer_create")),
         (filtered("timer_create", "flock"), "rt.calls", "bad",
          r"timer_create \(EPERM\), flock \(EPERM\)$", FILTER.format("timer_create and flock")),
+        (filtered("capget"), "rt.calls", "warn", r"refused: capget \(EPERM\)$",
+         FILTER.format("capget")),
         (filtered("mlockall"), "rt.calls", "warn",
          r"refused: mlockall \(EPERM\)$", FILTER.format("mlockall")),
         (filtered("mlockall", error=KILL), "rt.calls", "warn",
@@ -194,6 +196,45 @@ def test_a_budget_of_real_time_is_named(
     assert re.search(advice, line.advice)
     assert found["rt.granted"][:2] == granted
     assert "run as root" not in found["rt.granted"].advice
+
+
+def test_a_container_sees_its_own_group_as_the_topmost() -> None:
+    """What tune does there cannot help: the budget comes from above."""
+    own = "umount -l /sys/fs/cgroup/cpu && mount -t cgroup -o cpu none /sys/fs/cgroup/cpu"
+    files = {"cpu.cfs_quota_us": "30000", "cpu.rt_runtime_us": "0"}
+    with control_group(files) as group:
+        found = doctor([*inside(group), "unshare", "--cgroup", *mounted(own)])
+    assert found["today.quota"][:2] == ("warn", "30000 of 100000 µs in /sys/fs/cgroup/cpu")
+    assert found["rt.group"][:2] == ("bad", "0 µs in group /")
+    assert "tune" not in found["rt.granted"].advice
+    assert "--cpu-rt-runtime" in found["rt.granted"].advice
+
+
+def test_a_mount_of_another_namespace_of_groups_is_not_taken_for_its_own() -> None:
+    """It shows the topmost group, which has no quota and a large budget."""
+    files = {"cpu.cfs_quota_us": "30000", "cpu.rt_runtime_us": "0"}
+    with control_group(files) as group:
+        found = doctor([*inside(group), "unshare", "--cgroup"])
+    assert found["today.quota"].verdict == found["rt.group"].verdict == "unknown"
+    assert "cannot be seen here" in found["rt.granted"].advice
+
+
+def test_few_tasks_of_a_control_group_are_named_with_it() -> None:
+    with control_group({"pids.max": "9"}, controller="pids") as group:
+        line = doctor(inside(group))["env.processes"]
+    assert line.verdict == "warn" and line.value.endswith("limit 9 of the control group")
+    assert line.advice == f"too few: raise {group}/pids.max"
+
+
+def test_an_agent_that_cannot_be_started_is_bad(tmp_path: Path) -> None:
+    agent = tmp_path / "agent"
+    absent = doctor([], RTSTONE_AGENT=str(agent))["today.agent"]
+    agent.write_bytes(b"")
+    agent.chmod(0o755)
+    script = f"mount --bind {tmp_path} {tmp_path} && mount -o remount,bind,noexec {tmp_path}"
+    lying = doctor(mounted(script), RTSTONE_AGENT=str(agent))["today.agent"]
+    assert (absent.verdict, absent.value) == ("bad", f"{agent} is not there")
+    assert (lying.verdict, lying.value) == ("bad", f"{agent} lies on a file system mounted noexec")
 
 
 def test_a_file_gives_no_capabilities_where_it_lies_on_a_nosuid_file_system(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import errno
+import os
 from pathlib import Path
 
 import pytest
 
 from tests.agent.rights import as_root, realtime
+from tests.agent.speak import AGENT, QUICK, Agent
 from tests.kinds.kinds import (
     KILL,
     NO_ENTRY,
@@ -112,6 +114,46 @@ def test_a_budget_of_nothing_is_named_with_what_gives_one() -> None:
         done = run(inside(group), "run", *WAKE_UP)
     assert "WITHOUT real-time scheduling" in done.said, done.said
     assert "rtstone tune apply" in done.said and "--cap-add" not in done.said
+
+
+def test_a_cpu_that_the_control_group_loses_is_named() -> None:
+    """It was "Invalid argument"."""
+    cpus = sorted(os.sched_getaffinity(0))
+    if len(cpus) < 2:
+        pytest.skip("needs two CPUs")
+    every = {"cpuset.mems": "0", "cpuset.cpus": ",".join(map(str, cpus))}
+    with (
+        control_group(every, controller="cpuset") as group,
+        Agent(*inside(group), AGENT, QUICK) as agent,
+    ):
+        assert agent.ask("case 1 null samples=20", "end")[-1]["status"] == "ok"
+        (group / "cpuset.cpus").write_text(str(cpus[0]))
+        end = agent.ask("case 2 null samples=20", "end")[-1]
+        agent.ask("bye", "bye")
+    assert end["status"] != "ok"
+    assert "the control group (cpuset) has lost a CPU since the agent was started" in end["reason"]
+
+
+def test_few_tasks_of_a_control_group_are_named() -> None:
+    with control_group({"pids.max": "4"}, controller="pids") as group:
+        done = run(inside(group), "run", *WAKE_UP)
+    assert "a limit is reached (ulimit -u" in done.said and "pids.max" in done.said, done.said
+
+
+def test_a_file_system_that_starts_nothing_is_named(tmp_path: Path) -> None:
+    agent = tmp_path / "agent"
+    agent.write_bytes(b"")
+    agent.chmod(0o755)
+    script = f"mount --bind {tmp_path} {tmp_path} && mount -o remount,bind,noexec {tmp_path}"
+    done = run(mounted(script), "run", "null", RTSTONE_AGENT=str(agent))
+    assert (done.status, "mounted noexec" in done.said) == (4, True), done.said
+
+
+def test_a_closed_stream_without_a_device_for_it_is_one_line() -> None:
+    """It was a traceback."""
+    done = run([*NO_NULL, "sh", "-c", 'exec "$@" <&-', "sh"], "--version")
+    assert (done.status, len(done.said.splitlines())) == (1, 1), done.said
+    assert "a standard stream is closed" in done.said
 
 
 def test_a_refused_lock_leaves_no_file_behind(tmp_path: Path) -> None:

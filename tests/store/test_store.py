@@ -258,7 +258,7 @@ def test_no_test_stores_among_the_runs_of_a_person(
     monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     monkeypatch.undo()  # as tests do, and as fixtures of a module begin
-    assert places.home().is_relative_to(tmp_path_factory.getbasetemp())
+    assert results().is_relative_to(tmp_path_factory.getbasetemp())
 
 
 # ---- damaged runs, odd names, clocks that go back ----------------------------------------------

@@ -109,6 +109,16 @@ bool linux_read_cpus(const char *path, rts_cpuset *set)
     return true;
 }
 
+int linux_lost_cpu(void)
+{
+    rts_cpuset allowed;
+    rts_port_cpus(&allowed);
+    for (int cpu = 0; cpu < RTS_CPUS; cpu++)
+        if (rts_cpuset_has(&allowed, (unsigned)cpu) && !may_use(cpu))
+            return cpu;
+    return -1;
+}
+
 /* Reads which CPUs are isolated, of which a cpuset may forbid some. */
 static void read_isolated(rts_cpuset *set)
 {

@@ -16,6 +16,9 @@ const char *linux_why_no_deadline(void);
 /* Returns whether a capability of linux/capability.h is held. */
 bool linux_has(int capability);
 
+/* Returns a CPU that the agent could use when it started, and no more; -1: there is none. */
+int linux_lost_cpu(void);
+
 /* Why what this process has the rights to is refused: the host looks for what refuses it. */
 #define LINUX_REFUSED(what)                                                                        \
     what " is refused, but not for want of a capability: `rtstone doctor` names the cause"

@@ -73,9 +73,12 @@ static bool find_mount(char *path, size_t size, bool unified)
                                   has_cpu(options + 1, options + strlen(options));
         if (!fits)
             continue;
-        for (int words = 0; words < 4 && place; words++)
+        bool outside = false; /* of another namespace: where in it the own group is, is not told */
+        for (int words = 0; words < 4 && place; words++) {
             place = strchr(place, ' ') ? strchr(place, ' ') + 1 : NULL;
-        if (place) {
+            outside = outside || (words == 2 && place && !strncmp(place, "/..", 3));
+        }
+        if (place && !outside) {
             snprintf(path, size, "%.*s", (int)strcspn(place, " "), place);
             return true;
         }

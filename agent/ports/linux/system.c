@@ -82,6 +82,9 @@ const char *posix_hint(int error)
 {
     if (error == EPERM && binding_refused())
         return "a sandbox refuses to bind tasks to CPUs: let it allow sched_setaffinity()";
+    if (error == EINVAL && linux_lost_cpu() >= 0)
+        return "the control group (cpuset) has lost a CPU since the agent was started: give it "
+               "back, or measure on another one";
     for (size_t i = 0; i < sizeof hints / sizeof hints[0]; i++)
         if (hints[i].error == error)
             return hints[i].text;
