@@ -185,7 +185,14 @@ static void test_types_that_are_not_of_all_or_contradict_themselves(void)
     CHECK_EQ(choice(), 7);
     made.atom = "4-7";
     CHECK_EQ(choice(), 3);
+    made.core = "1-3";
+    CHECK_EQ(choice(), 7);
+    made.core = "0-3";
     made.atom = "4-7 and more";
+    CHECK_EQ(choice(), 7);
+    made.atom = "4-7,x";
+    CHECK_EQ(choice(), 7);
+    made.atom = "4-7,7-6";
     CHECK_EQ(choice(), 7);
     made.atom = "-7";
     CHECK_EQ(choice(), 7);

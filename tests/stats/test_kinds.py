@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from msgspec import structs
 
+from rtstone.assemble.identity import Heads, difference
 from rtstone.documents.capacity import KIND
 from rtstone.documents.comparison import Difference
 from rtstone.documents.run import Result, Run, Value
@@ -20,10 +21,12 @@ from rtstone.stats.comparison.conditions import mixed
 from rtstone.stats.gate import check
 from rtstone.stats.trend.differences import differences
 from rtstone.stats.worstcase.guarantee import guarantee
+from rtstone.wire.records import Conditions
 from tests.stats.runs import distributions, result, run
 
 TWO: dict[str, Value] = {"kernel.release": "6.12", "cpu.capacity": ["0-3: 1024", "4-7: 446"]}
 ALIKE = TWO | {"cpu.capacity": ["0-7: 1024"]}
+DRIFTED = TWO | {"cpu.capacity": ["0-2: 1024", "3: 960", "4-7: 450"]}
 SILENT = TWO | {"cpu.capacity": None, "cpu.types": None}
 
 
@@ -57,7 +60,7 @@ def of_kind(a: Run, b: Run) -> list[Difference]:
         (on("b", 3, conditions=SILENT), [("note", ["performance", "unknown"])]),
         (on("b", 3, conditions={}), []),  # no Linux
         # capacities change a little while the system runs, kinds do not
-        (on("b", 3, conditions=TWO | {"cpu.capacity": ["0-2: 1024", "3: 960", "4-7: 450"]}), []),
+        (on("b", 3, conditions=DRIFTED), []),
     ],
 )
 def test_another_kind_is_a_difference_of_conditions(other: Run, expected: list[Any]) -> None:
@@ -110,13 +113,18 @@ def test_a_trend_names_the_kind_before_anything_else() -> None:
     assert [(one.aspect, one.before, one.after) for one in found] == [
         (KIND, "performance", "efficiency"), ("kernel", "6.12", "6.13"),
     ]  # fmt: skip
-    drifted = TWO | {"cpu.capacity": ["0-2: 1024", "3: 985", "4-7: 446"]}
-    assert differences(before, [on("c", 3, conditions=drifted)]) == []
+    assert differences(before, [on("c", 3, conditions=DRIFTED)]) == []
 
 
 def test_a_guarantee_is_of_one_kind() -> None:
     with pytest.raises(UsageError, match=KIND):
         guarantee([on("a", 3), on("b", 5)])
+    assert guarantee([on("a", 3), on("b", 3, conditions=DRIFTED)], "case.0").hardware
+
+
+def test_a_run_is_resumed_although_a_capacity_moved() -> None:
+    then, now = (Heads(None, None, Conditions(dict(values))) for values in (TWO, DRIFTED))
+    assert difference(then.as_far_as(now), now.as_far_as(then)) is None
 
 
 # ---- one run ------------------------------------------------------------------------------------

@@ -195,6 +195,33 @@ def test_a_tenth_is_the_limit_of_a_kind() -> None:
     assert of() == []
 
 
+def test_types_tell_where_capacities_do_not() -> None:
+    types = {0: "core", 1: "core", 2: "atom", 3: "lowpower"}
+
+    def of(*sizes: int, **more: str) -> list[tuple[str, list[int], str]]:
+        table = dict(enumerate(sizes))
+        found = kinds(range(4), table, types | {int(cpu[1:]): name for cpu, name in more.items()})
+        return [(kind.name, sorted(kind.cpus), kind.capacity) for kind in found]
+
+    by_type = [("performance", [0, 1], ""), ("middle", [2], ""), ("efficiency", [3], "")]
+    assert of() == of(1024, 1024) == of(1024, 1024, 1024, 1024) == by_type
+    assert of(400, 400, 1024, 1024) == [
+        ("performance", [2, 3], "capacity 1024"), ("efficiency", [0, 1], "capacity 400"),
+    ]  # fmt: skip
+    assert of(c3="gpu") == []
+    assert of(1024, 1000, 1024, 1024, c3="") == [
+        ("all alike", [0, 1, 2, 3], "capacity 1000 to 1024")
+    ]
+
+
+@pytest.mark.parametrize("lists", [{"core": "0-8"}, {"core": "0-6"}, {"atom": "8-11,x"}])
+def test_lists_that_contradict_themselves_tell_nothing(
+    tmp_path: Path, lists: dict[str, str]
+) -> None:
+    plant(tmp_path, HYBRID | types(**lists))
+    assert system(tmp_path).kinds == []
+
+
 def test_the_largest_of_some() -> None:
     known = [Kind("performance", frozenset({0, 1})), Kind("efficiency", frozenset({2, 3}))]
     assert largest({1, 2, 3}, known) == {1}

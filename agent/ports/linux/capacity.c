@@ -70,7 +70,10 @@ static bool read_types(void)
            rts_cpuset_count(&listed) == rts_cpuset_count(&known.online);
 }
 
-/* Ranks the CPUs by capacity, the largest kind first; returns the number of kinds. */
+/*
+ * Ranks the CPUs by capacity, the largest kind first; returns the number of kinds. What is left of
+ * a kind for smaller ones is ranked anew.
+ */
 static unsigned rank_by_capacity(void)
 {
     unsigned kinds = 0;
@@ -82,7 +85,7 @@ static unsigned rank_by_capacity(void)
         if (!most)
             return kinds;
         for (unsigned cpu = 0; cpu < RTS_CPUS; cpu++)
-            if (known.capacity[cpu] < below && known.capacity[cpu] * 10u >= most * 9)
+            if (known.capacity[cpu] < below)
                 known.rank[cpu] = (uint16_t)kinds;
         below = (most * 9 + 9) / 10;
     }
