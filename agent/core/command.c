@@ -17,7 +17,7 @@ const rts_param rts_common_params[] = {
     {"prio", RTS_T_INT, offsetof(rts_common, prio), NULL, RTS_PRIO_MAX, RTS_PRIO_MIN + RTS_LEVELS,
      RTS_PRIO_TOP, RTS_SAY("highest priority of the case's tasks")},
     {"cpus", RTS_T_CPUS, offsetof(rts_common, cpus), NULL, 0, 0, RTS_CPUS - 1,
-     RTS_SAY("CPUs to measure on; default: an isolated CPU, or else the last one")},
+     RTS_SAY("CPUs to measure on; default: the last of the largest, isolated first")},
     {"raw", RTS_T_BOOL, offsetof(rts_common, raw), NULL, 0, 0, 1,
      RTS_SAY("store every sample; needs a number of samples")},
     {"config", RTS_T_CHOICE, offsetof(rts_common, config), "bound|1cpu|2cpu|1rt", RTS_BOUND, 0, 0,

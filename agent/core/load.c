@@ -14,7 +14,7 @@ static const rts_param common_params[] = {
      RTS_SAY("where it runs: on the CPUs that are not measured (others), on the measured ones, or "
              "on any; auto: others, but measured on a system with only one CPU")},
     {"away", RTS_T_CPUS, offsetof(rts_load_common, away), NULL, 0, 0, RTS_CPUS - 1,
-     RTS_SAY("the measured CPUs; default: an isolated CPU, or else the last one")},
+     RTS_SAY("the measured CPUs; default: the last of the largest, isolated first")},
     RTS_PARAMS_END,
 };
 
