@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from contextlib import closing
+from contextlib import closing, contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +17,8 @@ from rtstone.errors import UsageError
 from rtstone.units import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rtstone.server.database import Database
     from rtstone.server.settings import Reading, Settings
 
@@ -95,13 +97,18 @@ def home(store: Path | None) -> Path:
     return (store or results()).absolute()
 
 
-def opened(asked: Settings) -> Database:
-    """Open the database of a server.  Raises UsageError."""
+@contextmanager
+def opened(asked: Settings) -> Iterator[Database]:
+    """Open the database of a server while the block lasts.
+
+    Raises UsageError, StoreError for one that cannot be used.
+    """
     from rtstone.server.app import make_store
-    from rtstone.server.database import Database
+    from rtstone.server.database import Database, saying_why
 
     make_store(asked)
-    return Database(asked.database, asked.store)
+    with saying_why(), closing(Database(asked.database, asked.store)) as found:
+        yield found
 
 
 def _kept(asked: Settings, verify: bool, rebuild: bool) -> int:
@@ -110,7 +117,7 @@ def _kept(asked: Settings, verify: bool, rebuild: bool) -> int:
     from rtstone.server.places import Places
 
     places = Places(asked.store)
-    with closing(opened(asked)) as database:
+    with opened(asked) as database:
         if rebuild:
             done = reconcile.rebuild(database, places)
             click.echo(f"indexed {counted(done.added, 'run')} anew")
@@ -130,7 +137,7 @@ def _fill(asked: Settings) -> None:
     """Fill the store with runs to look at.  Raises UsageError if it is not empty."""
     from rtstone.server.places import Places
 
-    with closing(opened(asked)) as database:
+    with opened(asked) as database:
         import_module("rtstone.server.demo").fill(database, Places(asked.store))
 
 
@@ -138,6 +145,8 @@ def _serve(asked: Settings) -> None:
     from rtstone.server.serving import listen, serve
 
     _close_to_others(asked)
+    with opened(asked):  # what is wrong with it is said here, not in the log
+        pass
     on = listen(asked)
     asked = asked._replace(port=on.getsockname()[1])
     say(_first_line(asked))

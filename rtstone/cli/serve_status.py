@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rtstone.errors import RtstoneError, UsageError
+from rtstone.errors import RtstoneError, StoreError, UsageError
 from rtstone.printable import line, shown
 from rtstone.units import counted, size
 
@@ -27,13 +27,17 @@ if TYPE_CHECKING:
 def show(asked: Settings) -> int:
     """Print how a server stands; return 1 if it is not well.  Raises UsageError."""
     from rtstone.report.parts.console import console
+    from rtstone.server.database import saying_why
     from rtstone.server.status import status
 
     if not asked.store.is_dir():
         raise UsageError(f"no store, {asked.store}; name the server's with --store")
     database, fault = _opened(asked)
-    with closing(database) if database else nullcontext():
-        found = status(asked, database, fault)
+    try:
+        with closing(database) if database else nullcontext(), saying_why():
+            found = status(asked, database, fault)
+    except StoreError as error:
+        found = status(asked, None, str(error))
     click.echo(_first_line(found))
     to = console(sys.stdout)
     to.print(_projects(found))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from contextlib import closing
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -55,7 +55,7 @@ def new_command(
     until = None
     if expires is not None:
         until = datetime.now(UTC).timestamp() + age(expires, "in --expires")
-    with closing(_database(store, database)) as there:
+    with _database(store, database) as there:
         made = new_token(there, name, scope, project, until)
         by_command(there, "token new", project, f"{made.split('_')[1]} {name} {scope}")
     say("keep it in RTSTONE_TOKEN or in ~/.config/rtstone/tokens.toml; it is not shown again:")
@@ -71,7 +71,7 @@ def list_command(store: Path | None, database: str | None, json: bool) -> None:
     needed()
     from rtstone.server.access import all_tokens
 
-    with closing(_database(store, database)) as there:
+    with _database(store, database) as there:
         found = all_tokens(there)
     if json:
         from rtstone.cli.output import print_document
@@ -106,14 +106,14 @@ def revoke_command(name: str, store: Path | None, database: str | None) -> None:
     from rtstone.server.access import revoke
     from rtstone.server.audit import by_command
 
-    with closing(_database(store, database)) as there:
+    with _database(store, database) as there:
         gone = revoke(there, name)
         by_command(there, "token revoke", gone.project, f"{gone.id} {gone.name}")
     click.echo(f"revoked {gone.id}, of {shown(gone.name)}")
 
 
-def _database(store: Path | None, database: str | None) -> Database:
-    """Open the database of the server of a store.  Raises UsageError."""
+def _database(store: Path | None, database: str | None) -> AbstractContextManager[Database]:
+    """Return the database of the server of a store, to be opened.  Raises UsageError."""
     from rtstone.server.settings import Settings, configured
 
     where = home(store)

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import sqlalchemy as sql
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DatabaseError, OperationalError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -46,7 +46,7 @@ def build(settings: Settings) -> Starlette:
         exception_handlers={
             HTTPException: _refused,
             RtstoneError: _failed,
-            OperationalError: _unavailable,
+            DatabaseError: _unavailable,
         },
         lifespan=_lifespan,
     )
@@ -123,5 +123,7 @@ def _answered(
 
 
 def _unavailable(request: Request, error: Exception) -> Response:
+    if type(error) not in {OperationalError, DatabaseError}:  # as a broken rule of the tables
+        raise error
     _log.error("the database does not answer: %s", line(str(error)))
     return _told("the database does not answer; try again", 503, {"Retry-After": "5"})

@@ -22,6 +22,7 @@ from sqlalchemy.pool import NullPool
 
 from rtstone import resources
 from rtstone.errors import StoreError, UsageError
+from rtstone.files import kind
 from rtstone.server.schema import projects
 
 _SCRIPTS = resources.path("server") / "migrations"
@@ -42,7 +43,7 @@ class Database:
         """
         self.engine = _engine(url, store)
         try:
-            with _saying_why():
+            with saying_why():
                 self.migrate()
         except BaseException:
             self.close()
@@ -57,7 +58,7 @@ class Database:
         found = cls.__new__(cls)
         found.engine = _sqlite_to_read(store / FILE) if url is None else _engine(url, store)
         try:
-            with _saying_why(), found.reading() as connection:
+            with saying_why(), found.reading() as connection:
                 known, version = _versions(connection)
                 if version != known[0]:
                     raise StoreError(_another(version, known))
@@ -143,13 +144,38 @@ def _another(version: str | None, known: Sequence[str]) -> str:
 
 
 @contextmanager
-def _saying_why() -> Iterator[None]:
-    """Raise StoreError for what the database says when it cannot be opened."""
+def saying_why() -> Iterator[None]:
+    """Raise StoreError for a database that cannot be opened or used."""
     try:
         yield
     except sql.exc.DBAPIError as error:
         told = " ".join(str(error.orig).split())
-        raise StoreError(f"cannot open the database: {told}; see --database") from error
+        raise StoreError(f"cannot open the database: {told}; {_remedy(told)}") from error
+
+
+def _remedy(told: str) -> str:
+    """Return what to do about what SQLite or PostgreSQL says."""
+    if "already exists" in told:
+        return "it has tables of another program: name another --database"
+    if "malformed" in told or "not a database" in told or "no such table" in told:
+        return (
+            f"put a back-up in its place, or move {FILE}* out of the store: the next start makes "
+            "the index anew from the runs, but tokens, audit log and deliveries are in it alone"
+        )
+    return "see --database"
+
+
+def _check_file(path: Path) -> None:
+    """Raise StoreError for what is no file: SQLite waits for a pipe, and writes to a device."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise StoreError(f"cannot open the database, {path}: {error.strerror}") from error
+    if not stat.S_ISREG(status.st_mode):
+        what = kind(status)
+        raise StoreError(f"the database {path} is {what}, not a regular file; move it away")
 
 
 def _engine(url: str | None, store: Path) -> Engine:
@@ -180,6 +206,7 @@ def _close_to_others(path: Path) -> None:
 
 
 def _sqlite(path: Path) -> Engine:
+    _check_file(path)
     _close_to_others(path)
     engine = sql.create_engine(
         f"sqlite:///{path}", poolclass=NullPool, connect_args={"timeout": _BUSY_S}
@@ -206,6 +233,7 @@ def _sqlite(path: Path) -> Engine:
 
 def _sqlite_to_read(path: Path) -> Engine:
     """Return how to read the file, if there is one.  Raises StoreError."""
+    _check_file(path)
     if not path.exists():
         raise StoreError(f"no database, {path}: no server has served this store")
     address = f"{path.as_uri()}?mode=ro"

@@ -17,7 +17,7 @@ import msgspec
 import uvicorn
 from starlette.applications import Starlette
 
-from rtstone.errors import UsageError
+from rtstone.errors import StoreError, UsageError
 from rtstone.server.app import build
 from rtstone.server.limits import IDLE_S, Protocol
 from rtstone.server.settings import Settings
@@ -45,11 +45,14 @@ def listen(settings: Settings) -> socket.socket:
 
 
 def serve(settings: Settings, on: socket.socket) -> None:
-    """Serve until SIGTERM or SIGINT, then let requests end."""
+    """Serve until SIGTERM or SIGINT, then let requests end.  Raises StoreError."""
     log_to_stderr()
     _raise_limit()
     bound_heap()
-    _Server(config(settings, build(settings))).run([on])
+    server = _Server(config(settings, build(settings)))
+    server.run([on])
+    if not server.started:  # uvicorn has logged why
+        raise StoreError("the server could not start; the lines above say why")
 
 
 def bound_heap() -> None:

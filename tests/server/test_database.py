@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
+import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -16,7 +20,9 @@ from rtstone.server import database as module
 from rtstone.server.database import FILE, Database
 from rtstone.server.places import MAIN, Places
 from rtstone.server.schema import metadata
+from tests.conftest import Cli
 from tests.server.conftest import Copied, at_once, counts, index
+from tests.server.serving import Served
 
 
 def test_the_versions_make_the_tables_of_the_schema(database: Database) -> None:
@@ -92,6 +98,86 @@ def test_a_later_version_keeps_what_is_there(
 def test_an_unknown_database_is_refused(places: Places) -> None:
     with pytest.raises(UsageError, match="postgresql://"):
         Database("mysql://localhost/x", places.store)
+
+
+def _truncated(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: 10 * 4096])
+
+
+def _of_another_program(path: Path) -> None:
+    path.unlink()
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("CREATE TABLE runs (x)")
+
+
+def _of_later_version(path: Path) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("UPDATE alembic_version SET version_num = '0999'")
+
+
+def _without_tokens(path: Path) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("DROP TABLE tokens")
+
+
+def _instead(make: Callable[[Path], object]) -> Callable[[Path], None]:
+    def made(path: Path) -> None:
+        path.unlink()
+        make(path)
+
+    return made
+
+
+@pytest.mark.parametrize(("spoil", "says"), [
+    (_truncated, r"malformed; put a back-up"), (_of_another_program, r"name another --database"),
+    (_of_later_version, r"0999.*update rtstone"),
+    (lambda path: path.write_bytes(b"x" * 9999), r"not a database; put a back-up"),
+    (_instead(os.mkfifo), r"is a pipe, not a regular file; move it away"),
+    (_instead(Path.mkdir), r"is a directory, not a regular file; move it away"),
+    (_instead(lambda path: path.symlink_to("/dev/zero")), r"is a device, not a regular file"),
+    (_instead(lambda path: path.symlink_to(path)), r"Too many levels of symbolic links"),
+])  # fmt: skip
+def test_each_command_says_in_a_line_what_is_wrong_with_a_database(
+    places: Places, cli: Cli, spoil: Callable[[Path], object], says: str
+) -> None:
+    """The server itself once said it in a traceback, and ended with 0."""
+    Database(None, places.store).close()
+    file = places.store / FILE
+    spoil(file)
+    before = file.read_bytes() if file.is_file() else None
+    store = ["--store", str(places.store)]
+    for words in (["serve", "--listen", "127.0.0.1:0"], ["token", "list"], ["serve", "--verify"]):
+        done = cli(*words, *store)
+        assert done.status in {2, 4}, words
+        assert re.fullmatch(rf"rtstone: [^\n]*{says}[^\n]*\n", done.err), done.err
+    done = cli("serve", "--status", *store)
+    assert done.status == 1
+    assert done.out.startswith("not well: ")
+    if before is not None:  # all but the head of a file of SQLite, which has its journal's mode
+        assert file.read_bytes()[100:] == before[100:]
+
+
+def test_a_table_that_is_gone_is_a_line_too(places: Places, cli: Cli) -> None:
+    Database(None, places.store).close()
+    _without_tokens(places.store / FILE)
+    done = cli("token", "list", "--store", str(places.store))
+    assert (done.status, done.err.count("\n")) == (4, 1)
+    assert "no such table: tokens; put a back-up" in done.err
+    done = cli("serve", "--status", "--store", str(places.store))
+    assert (done.status, "no such table" in done.out.splitlines()[0]) == (1, True)
+
+
+def test_a_database_that_is_damaged_while_it_is_served_is_a_line(served: Served) -> None:
+    served.settled()
+    file = served.places.store / FILE
+    with closing(sqlite3.connect(file)) as other:
+        other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    text = file.read_bytes()
+    file.write_bytes(text[:4096] + os.urandom(len(text) - 4096))
+    found = served.client.get("/p/main/")
+    assert (found.status_code, found.text) == (503, "the database does not answer; try again\n")
+    file.write_bytes(text)
+    assert served.client.get("/healthz").status_code == 200
 
 
 def test_a_database_that_cannot_be_opened_is_one_line(places: Places) -> None:
