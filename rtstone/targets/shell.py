@@ -13,7 +13,7 @@ import secrets
 import select
 import shlex
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache, cached_property
 
@@ -22,7 +22,7 @@ from rtstone.system.files import NOT_OURS, Files
 from rtstone.targets.process import ending, start
 
 LARGEST = 256 << 20  # bytes of an answer
-SILENT_S = 30.0  # time limit for the next byte of an answer
+SILENT_S = 45.0  # time limit for the next byte of an answer: ssh tells of a dead link before
 CLOSE_S = 5.0  # time limit for the shell to end
 _GLOB = re.compile(r"[\w./*\[\]-]+", re.ASCII)  # has nothing that a shell would take otherwise
 _ERRORS = {os.strerror(number): number for number in errno.errorcode}
@@ -81,11 +81,14 @@ synced() { sync "$@" 2>/dev/null || sync; }
 class Shell:
     """A shell at the other end of a command.  Raises TargetError if it does not run.
 
-    ``place``: where it runs, for messages.
+    ``place``: where it runs, for messages.  ``lost`` says that its connection has ended, and how.
     """
 
-    def __init__(self, command: Sequence[str], place: str) -> None:
+    def __init__(
+        self, command: Sequence[str], place: str, lost: Callable[[], str] | None = None
+    ) -> None:
         self._place = place
+        self._lost = lost or (lambda: f"the connection to {place} was lost")
         self.mark = secrets.token_hex(16)
         self._end = re.compile(rf"\x00{self.mark} (\d+)\n\Z".encode())
         self._process, self._words = start(command)
@@ -96,7 +99,7 @@ class Shell:
         framed = f"{{ {text}\n}} </dev/null; printf '\\000%s %s\\n' {self.mark} $?\n"
         assert self._process.stdin is not None
         if self._process.stdin.closed:
-            raise TargetError(f"the connection to {self._place} was lost")
+            raise TargetError(self._lost())
         with suppress(BrokenPipeError):  # reading tells why
             self._process.stdin.write(framed.encode(errors="surrogateescape"))
         output = bytearray()
@@ -122,7 +125,7 @@ class Shell:
         self._words.seek(0)
         said = ending(self._words.read())
         self.close()
-        raise TargetError(f"the connection to {self._place} was lost{said}")
+        raise TargetError(f"{self._lost()}{said}")
 
     def close(self) -> None:
         """End the shell; may be called again."""

@@ -294,7 +294,9 @@ class Machine(Target):
 
         self._check_sudo()
         host = self._host
-        shell = Shell(self._connection.command('exec "$@"', *self._rights, "sh"), host)
+        connection = self._connection
+        command = connection.command('exec "$@"', *self._rights, "sh")
+        shell = Shell(command, host, connection.lost)
         try:
             probes = trials(shell, self.cpus())
             yield System(files=ShellFiles(shell, host), cpus=cpus, probes=probes, past=past)

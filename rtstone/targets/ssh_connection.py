@@ -10,11 +10,13 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import select
 import shlex
 import shutil
 import signal
 import subprocess
 import tempfile
+import time
 import weakref
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,10 +25,13 @@ from rtstone.errors import Interrupted, TargetError, UsageError
 from rtstone.targets.process import ending
 
 CONNECT_S = 15  # time limit for the other side to answer at all
-SCRIPT_S = 30.0  # time limit of a script, unless it says otherwise
+SCRIPT_S = 45.0  # time limit of a script, unless it says otherwise: longer than of a dead link
+ANSWER = 16 << 20  # bytes that a script prints at most, unless its caller expects more
 CLOSE_S = 5.0  # time limit for the connection to end
 ALIVE_S, UNANSWERED = 10, 3  # a silent link is asked so often, that far apart: dead after 40 s
+DEAD = "not responding"  # ssh's own words for that
 IDLE_S = 30  # after which ssh ends a connection that nothing uses, as this process may be frozen
+WORDS_READ = 1 << 20  # bytes of what a program prints as errors
 WORDS = 300  # characters of ssh's own words in an error
 ROOM = 80  # bytes that a control socket's path may have: ssh appends 17, and sun_path has 108
 MARK = (
@@ -135,25 +140,26 @@ class Connection:
         return ["ssh", *through, "-S", self._socket, "-T", "-a", "-x", "target", there]
 
     def script(
-        self, text: str, *arguments: str, data: bytes = b"", limit_s: float = SCRIPT_S
+        self,
+        text: str,
+        *arguments: str,
+        data: bytes = b"",
+        limit_s: float = SCRIPT_S,
+        largest: int = ANSWER,
     ) -> bytes:
         """Run a script of POSIX sh on the target, with ``data`` as its input; return its output.
 
-        Raises TargetError if it fails, or does not end within ``limit_s``.
+        Raises TargetError if it fails, does not end within ``limit_s``, or prints more than
+        ``largest`` bytes.
         """
-        try:
-            done = subprocess.run(
-                self.command(f"echo {MARK.decode().strip()}\n{text}", *arguments),
-                input=data,
-                capture_output=True,
-                timeout=limit_s,
-                start_new_session=True,
-                check=False,
-            )
-        except subprocess.TimeoutExpired as error:
+        command = self.command(f"echo {MARK.decode().strip()}\n{text}", *arguments)
+        done = _answered(command, data, limit_s, largest)
+        if done is None:
             raise TargetError(
                 f"{self.host} did not answer within {limit_s:.0f} s; check its connection and load"
-            ) from error
+            )
+        if len(done.stdout) > largest:
+            raise TargetError(f"{self.host} answers with more than {largest >> 20} MiB")
         before, mark, out = done.stdout.partition(MARK)
         said = ending(done.stderr or before)
         if done.returncode == 255 and not self.alive():
@@ -203,7 +209,7 @@ class Login(Connection):
                 "ssh is not installed; install it with: apt-get install openssh-client"
             )
         self._folder = _private_folder()
-        self._socket = str(self._folder / "s")
+        self._socket, self._log = str(self._folder / "s"), self._folder / "log"
         self._keeper = subprocess.Popen(
             ["sh", "-c", _KEEPER, "rtstone-keeper", self._socket, str(self._folder)],
             stdin=subprocess.PIPE,
@@ -223,9 +229,11 @@ class Login(Connection):
         person = os.isatty(0) and os.isatty(2)  # whom ssh may ask
         options = [f"ConnectTimeout={CONNECT_S}", f"ControlPersist={IDLE_S}", "RemoteCommand=none"]
         options += [f"ServerAliveInterval={ALIVE_S}", f"ServerAliveCountMax={UNANSWERED}"]
-        options += ["ClearAllForwardings=yes", "PermitLocalCommand=no", "LogLevel=ERROR"]
+        # Only at this level does ssh say that a link is dead; as to messages of its own, see _told.
+        options += ["ClearAllForwardings=yes", "PermitLocalCommand=no", "LogLevel=INFO"]
         options += [] if person else ["BatchMode=yes"]
         command = ["ssh", "-M", "-S", self._socket, "-f", "-N", "-T", "-a", "-x"]
+        command += ["-E", str(self._log)]
         command += [word for option in options for word in ("-o", option)]
         if guard := shutil.which("setpriv"):  # while it connects, the keeper cannot end it
             command = [guard, "--pdeathsig", "TERM", *command]
@@ -251,7 +259,23 @@ class Login(Connection):
                 check=False,
             ).returncode
             words.seek(0)
-            return status, words.read().decode(errors="replace")
+            return status, words.read().decode(errors="replace") + self._told()
+
+    def _told(self) -> str:
+        """Return what ssh has logged, but for what it learned about the host."""
+        with contextlib.suppress(OSError):  # removed with the connection
+            lines = self._log.read_text(errors="replace").splitlines(keepends=True)
+            return "".join(line for line in lines if not line.startswith("Warning: Permanently"))
+        return ""
+
+    def lost(self) -> str:
+        """Say that it was lost, or that it seems dead: nothing was closed, and nothing comes."""
+        if DEAD not in self._told():
+            return super().lost()
+        return (
+            f"the connection to {self.host} seems dead: nothing has come from it for "
+            f"{ALIVE_S * (UNANSWERED + 1)} s; check the network, and that it is on"
+        )
 
     def _failure(self, told: str) -> TargetError:
         """Return the error for what ssh printed."""
@@ -268,6 +292,42 @@ class Login(Connection):
         return TargetError(
             f"cannot connect to {self.host}; try it by hand: ssh {self.address.by_hand()}{said}"
         )
+
+
+def _answered(
+    command: list[str], data: bytes, limit_s: float, largest: int
+) -> subprocess.CompletedProcess[bytes] | None:
+    """Return what a program printed, slightly more than ``largest`` if it would print more still.
+
+    Returns None if it does not end within ``limit_s``.  Either way it is ended.
+    """
+    end = time.monotonic() + limit_s
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as words:
+        given.write(data)
+        given.seek(0)
+        with subprocess.Popen(
+            command, stdin=given, stdout=subprocess.PIPE, stderr=words, start_new_session=True
+        ) as process:
+            assert process.stdout is not None
+            waiting, printed = select.poll(), bytearray()
+            waiting.register(process.stdout, select.POLLIN)
+            try:
+                while len(printed) <= largest:
+                    if not waiting.poll(max(0.0, end - time.monotonic()) * 1000):
+                        return None
+                    if not (more := os.read(process.stdout.fileno(), 1 << 16)):
+                        break
+                    printed += more
+                else:
+                    process.kill()
+                process.wait(max(0.1, end - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                return None
+            finally:
+                process.kill()
+        words.seek(0)
+        status = process.returncode
+        return subprocess.CompletedProcess(command, status, bytes(printed), words.read(WORDS_READ))
 
 
 def _end(keeper: subprocess.Popen[bytes]) -> None:

@@ -13,7 +13,7 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -40,7 +40,7 @@ nobody:*:65534:65534::/:/usr/sbin/nologin
 SHADOW = "".join(f"{line.partition(':')[0]}:*:19000::::::\n" for line in ACCOUNTS.splitlines())
 SUDOERS = "Defaults use_pty\npi ALL=(ALL) NOPASSWD: ALL\n"  # the first line is Debian's
 OWN = {"passwd": ACCOUNTS, "shadow": SHADOW, "sudoers": SUDOERS}
-CONFIG = """ListenAddress 127.0.0.1:{port}
+CONFIG = """ListenAddress {address}:{port}
 HostKey /run/board/host_key
 AuthorizedKeysFile /run/board/authorized_keys
 StrictModes no
@@ -80,10 +80,13 @@ def programs(part: str) -> list[str]:
 
 
 class Board:
-    """A running board.  ``port``: where it listens; ``folder``: its files, /run/board there."""
+    """A running board.  ``port``: where it listens; ``folder``: its files, /run/board there.
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    ``enter``: begins a command that is to run in the board's network, if it has its own.
+    """
+
+    def __init__(self, folder: Path, address: str = "127.0.0.1", enter: Sequence[str] = ()) -> None:
+        self.folder, self.address = folder, address
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
@@ -93,23 +96,23 @@ class Board:
             _key(folder / key)
         shutil.copy(folder / "key.pub", folder / "authorized_keys")
         (folder / "authorized_keys").chmod(0o644)
-        (folder / "sshd_config").write_text(CONFIG.format(port=self.port))
+        (folder / "sshd_config").write_text(CONFIG.format(address=address, port=self.port))
         for name, text in (OWN | {"machine-id": f"{secrets.token_hex(16)}\n"}).items():
             (folder / name).write_text(text)
         (folder / "sudoers").chmod(0o440)
         self.trust("host_key")
         with (folder / "log").open("w") as log:
             self._process = subprocess.Popen(
-                ["setpriv", "--pdeathsig", "KILL", "unshare", "-m", "-p", "-i", "--mount-proc",
-                 "--propagation", "private", "--kill-child", "sh", "-c", BEGIN, "sh",
-                 str(folder), str(SSHD)],
+                [*enter, "setpriv", "--pdeathsig", "KILL", "unshare", "-m", "-p", "-i",
+                 "--mount-proc", "--propagation", "private", "--kill-child", "sh", "-c", BEGIN,
+                 "sh", str(folder), str(SSHD)],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log,
             )  # fmt: skip
         self._await()
 
     def _await(self) -> None:
         for _ in range(1000):
-            with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
+            if "Server listening" in (self.folder / "log").read_text():
                 return
             assert self._process.poll() is None, (self.folder / "log").read_text()
             time.sleep(0.01)
@@ -124,14 +127,15 @@ class Board:
     def trust(self, key: str) -> None:
         """Let the client know this key as that of the board."""
         public = (self.folder / f"{key}.pub").read_text()
-        (self.folder / "known_hosts").write_text(f"[127.0.0.1]:{self.port} {public}")
+        (self.folder / "known_hosts").write_text(f"[{self.address}]:{self.port} {public}")
 
     def client(self, where: Path) -> None:
         """Make a program `ssh` in a directory that uses a configuration for this board alone."""
         config = where / "config"
         config.write_text(
-            f"Host board pi4\n HostName 127.0.0.1\n User pi\n Port {self.port}\n"
-            f"Host behind\n HostName 127.0.0.1\n User pi\n Port {self.port}\n ProxyJump board\n"
+            f"Host board pi4\n HostName {self.address}\n User pi\n Port {self.port}\n"
+            f"Host behind\n HostName {self.address}\n User pi\n Port {self.port}\n"
+            " ProxyJump board\n"
             f"Host *\n IdentityFile {self.folder}/key\n IdentitiesOnly yes\n"
             f" UserKnownHostsFile {self.folder}/known_hosts\n GlobalKnownHostsFile none\n"
         )
@@ -225,9 +229,9 @@ class Board:
 
 
 @contextmanager
-def board(folder: Path) -> Iterator[Board]:
-    """Run a board with its files in ``folder``."""
-    running = Board(folder)
+def board(folder: Path, address: str = "127.0.0.1", enter: Sequence[str] = ()) -> Iterator[Board]:
+    """Run a board with its files in ``folder``; ``address`` and ``enter`` as ``Board`` has them."""
+    running = Board(folder, address, enter)
     try:
         yield running
     finally:
