@@ -14,9 +14,10 @@ import msgspec
 
 from rtstone.campaign.engines import Carried, Engine, new_home
 from rtstone.campaign.jobs import CORE, Job
-from rtstone.campaign.work import Outcome, perform
+from rtstone.campaign.work import TOLD, Outcome, perform
 from rtstone.engines.dask import connect, lost, workers
 from rtstone.errors import StoreError, TargetError
+from rtstone.printable import line, parsed
 from rtstone.store.arriving import FILES
 from rtstone.store.places import LARGEST, regular
 
@@ -89,22 +90,20 @@ class Dask(Engine):
             found.set_exception(error)
 
     def _carried(self, job: Job, theirs: Any) -> Carried:
-        """Return what came of a job.  Raises StoreError, TargetError."""
-        try:
-            outcome, files = theirs.result()
-        except Exception as error:
-            home = new_home(self._campaign, self._owner)
-            return Carried(Outcome(fault="defect", reason=_why(error)), home)
+        """Return what came of a job.  Raises StoreError."""
         home = new_home(self._campaign, self._owner)
+        try:
+            outcome, files = _answer(theirs.result())
+        except Exception as error:  # whatever a worker sends or raises is its own
+            return Carried(Outcome(fault="defect", reason=_why(error)), home)
         try:
             place = home / "runs" / job.run_id
             place.mkdir(parents=True)
             for name, data in files.items():
-                if FILES.fullmatch(name):
-                    (place / name).write_bytes(data)
+                (place / name).write_bytes(data)
         except OSError as error:
             raise StoreError(f"results cannot be stored, {home}: {error.strerror}") from error
-        return Carried(msgspec.json.decode(outcome, type=Outcome), home)
+        return Carried(outcome, home)
 
     def stop(self) -> None:
         """Give up what was begun: a job that a worker has already is done there in vain."""
@@ -119,11 +118,23 @@ class Dask(Engine):
             self._client.close()
 
 
+def _answer(told: Any) -> tuple[Outcome, dict[str, bytes]]:
+    """Return what a worker tells of a job, and the files of its run.
+
+    Raises TypeError, ValueError, MsgspecError if it is no such answer.
+    """
+    outcome, files = told
+    kept = {name: data for name, data in files.items() if FILES.fullmatch(name)}
+    if not all(isinstance(data, bytes) for data in kept.values()):
+        raise TypeError("a file of the run is no text")
+    return parsed(outcome, Outcome), kept
+
+
 def _why(error: Exception) -> str:
     try:
         lost(error)
     except Exception as told:
-        return f"{told}"
+        return line(str(told))[:TOLD]
 
 
 def carry_out(task: bytes, folder: str) -> tuple[bytes, dict[str, bytes]]:

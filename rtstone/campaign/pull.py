@@ -6,23 +6,25 @@ have there, and only of runs that can be read.
 
 from __future__ import annotations
 
+import errno
 import io
+import os
 import re
 import shutil
 import tarfile
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from rtstone.campaign.engines import drop, new_home
 from rtstone.campaign.table import arrived
-from rtstone.errors import RtstoneError, StoreError, TargetError, UsageError
+from rtstone.errors import StoreError, TargetError, UsageError
 from rtstone.files import opened
 from rtstone.store.arriving import FILES, is_whole, take_in
 from rtstone.store.index import arrivals
-from rtstone.store.places import LARGEST, PLAN, RUN, runs
-from rtstone.store.rundir import load
+from rtstone.store.places import LARGEST, RUN, runs
+from rtstone.store.rundir import unfit
 from rtstone.targets.ssh_connection import Login, address
 
 AT_ONCE = 50  # runs that a machine sends at a time
@@ -30,7 +32,6 @@ SEND_S = 600.0  # time limit for them
 OWNER = "pull"  # begins the names of the homes of what is on its way
 
 _HOST = re.compile(r"(?P<host>[^/:]+|\[[^]]+\]|[^/:]+@[^/:]+)(?::(?P<port>\d+))?:(?P<folder>.*)")
-_KEY = re.compile(r"[0-9a-f]{16}")
 
 # $1: RTSTONE_HOME there, or nothing; goes to the runs.
 _GO = """
@@ -58,15 +59,16 @@ def pull(name: str, source: str) -> Pulled:
     """
     there = _Machine(source) if _HOST.fullmatch(source) else _Folder(Path(source))
     here = arrived(name)
-    names = [one for one in there.names(name) if _KEY.fullmatch(one.partition(".")[2])]
+    of_it = re.compile(rf"{re.escape(name)}\.[0-9a-f]{{16}}")
+    names = [one for one in there.names(name) if of_it.fullmatch(one)]
     wanted = [one for one in names if one.partition(".")[2] not in here]
     refused: list[str] = []
     taken, arrival = 0, arrivals()
     for first in range(0, len(wanted), AT_ONCE):
         home = new_home(name, OWNER)
         try:
-            for run_id in there.fetch(wanted[first : first + AT_ONCE], home):
-                why = _unfit(home / run_id)
+            for run_id, lack in there.fetch(wanted[first : first + AT_ONCE], home):
+                why = lack or unfit(home / run_id)
                 if why is None:
                     taken += take_in(home / run_id, arrival := arrival + 1)
                 else:
@@ -74,19 +76,6 @@ def pull(name: str, source: str) -> Pulled:
         finally:
             drop(home)
     return Pulled(taken, len(names) - len(wanted), refused)
-
-
-def _unfit(path: Path) -> str | None:
-    """Return why a directory is no complete run of its name, None if it is."""
-    if not is_whole(path):
-        return f"it has no {PLAN} or no {RUN}"
-    try:
-        run = load(path)
-    except RtstoneError as error:
-        return str(error)
-    if run.run_id != path.name or run.status != "complete":
-        return f"it holds {run.status} run {run.run_id}"
-    return None
 
 
 class _Folder:
@@ -105,18 +94,35 @@ class _Folder:
         """Return the runs of a campaign that are there."""
         return sorted(path.name for path in self._runs.glob(f"{name}.*") if is_whole(path))
 
-    def fetch(self, names: list[str], home: Path) -> Iterator[str]:
-        """Copy runs, and yield their names.  Raises StoreError."""
+    def fetch(self, names: list[str], home: Path) -> Iterator[tuple[str, str | None]]:
+        """Copy runs, and yield their names, each with why it cannot be taken, if so.
+
+        Raises StoreError.
+        """
         for name in names:
             try:
-                (home / name).mkdir()
-                for path in (self._runs / name).iterdir():
-                    if FILES.fullmatch(path.name):
-                        with opened(path) as source, (home / name / path.name).open("xb") as to:
-                            shutil.copyfileobj(source, to)
+                with ExitStack() as held:
+                    files = self._files(name, held)
+                    (home / name).mkdir()
+                    for file, source in files.items():
+                        _store(source, home / name / file)
             except OSError as error:
-                raise StoreError(f"cannot copy run {name}: {error.strerror}") from error
-            yield name
+                yield name, error.strerror or "it cannot be read"
+            else:
+                yield name, None
+
+    def _files(self, name: str, held: ExitStack) -> dict[str, IO[bytes]]:
+        """Open the files of a run.  Raises OSError if one is none, is a link, or is too large."""
+        files = {}
+        for path in (self._runs / name).iterdir():
+            if not FILES.fullmatch(path.name):
+                continue
+            if path.is_symlink():
+                raise OSError(errno.ELOOP, f"{path.name} is a link")
+            files[path.name] = source = held.enter_context(opened(path))
+            if os.fstat(source.fileno()).st_size > LARGEST:
+                raise OSError(errno.EFBIG, f"{path.name} is larger than {LARGEST >> 20} MiB")
+        return files
 
 
 class _Machine:
@@ -135,29 +141,48 @@ class _Machine:
             told = there.script(_LIST, self._folder, name)
         return sorted(told.decode("ascii", "replace").split())
 
-    def fetch(self, names: list[str], home: Path) -> Iterator[str]:
-        """Receive runs, and yield their names.  Raises TargetError, StoreError."""
+    def fetch(self, names: list[str], home: Path) -> Iterator[tuple[str, str | None]]:
+        """Receive runs, and yield their names, each with why it cannot be taken.
+
+        Raises TargetError, StoreError.
+        """
         with closing(Login(self._address)) as there:
-            sent = there.script(_SEND, self._folder, *names, limit_s=SEND_S)
+            sent = there.script(_SEND, self._folder, *names, limit_s=SEND_S, largest=LARGEST)
+        lacks: dict[str, str | None] = {}
         try:
             with tarfile.open(fileobj=io.BytesIO(sent), mode="r:") as archive:
                 for member in archive:
-                    _unpack(archive, member, frozenset(names), home)
-        except tarfile.TarError as error:
+                    run_id = member.name.partition("/")[0]
+                    if run_id in names:
+                        lacks[run_id] = _unpack(archive, member, home) or lacks.get(run_id)
+        except (tarfile.TarError, ValueError, OverflowError) as error:
             raise TargetError(f"{self._address.host} sent no archive of runs: {error}") from error
-        except OSError as error:
-            raise StoreError(f"results cannot be stored, {home}: {error.strerror}") from error
-        yield from (name for name in names if (home / name).is_dir())
+        yield from ((name, lacks[name]) for name in names if name in lacks)
 
 
-def _unpack(
-    archive: tarfile.TarFile, member: tarfile.TarInfo, names: frozenset[str], home: Path
-) -> None:
-    """Write a file of a run that was asked for; leave out anything else.  Raises OSError."""
+def _unpack(archive: tarfile.TarFile, member: tarfile.TarInfo, home: Path) -> str | None:
+    """Write a file of a run that was asked for; leave out anything else.
+
+    Returns why its run cannot be taken, None if it can.  Raises StoreError.
+    """
     run_id, _, name = member.name.partition("/")
-    source = archive.extractfile(member) if member.isreg() and member.size <= LARGEST else None
-    if source is None or run_id not in names or not FILES.fullmatch(name):
-        return
-    (home / run_id).mkdir(exist_ok=True)
-    with (home / run_id / name).open("xb") as to:
-        shutil.copyfileobj(source, to)
+    if not FILES.fullmatch(name):
+        return None
+    source = archive.extractfile(member) if member.isreg() and not member.issparse() else None
+    if source is None:
+        return f"{name} is not a regular file"
+    place = home / run_id / name
+    if place.exists():
+        return f"{name} was sent twice"
+    _store(source, place)
+    return None
+
+
+def _store(source: IO[bytes], place: Path) -> None:
+    """Write a file of a run.  Raises StoreError, and as reading the source does."""
+    try:
+        place.parent.mkdir(exist_ok=True)
+        with place.open("xb") as to:
+            shutil.copyfileobj(source, to)
+    except OSError as error:
+        raise StoreError(f"results cannot be stored, {place}: {error.strerror}") from error

@@ -19,6 +19,7 @@ from rtstone.interrupt import Interrupt
 from rtstone.store.arriving import is_whole, take_in
 from rtstone.store.index import arrivals
 from rtstone.store.places import runs
+from rtstone.store.rundir import unfit
 
 ATTEMPTS = 3  # of a job, after which it has failed
 RESTS_S = (5.0, 20.0, 60.0, 120.0)  # of a target that failed, once after the other; then it is gone
@@ -189,6 +190,9 @@ class Runner:
         except StoreError as error:
             self._halt(job, error)
             return
+        made = home / "runs" / job.run_id
+        if outcome.fault is None and (why := unfit(made)):
+            outcome = Outcome(fault="defect", reason=f"no run of this job came: {why}")
         try:
             self._judge(job, outcome, home)
         except StoreError as error:

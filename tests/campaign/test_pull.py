@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import re
 import shlex
 import shutil
 import tarfile
@@ -12,8 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from rtstone.campaign import pull
 from rtstone.store.arriving import take_in
 from rtstone.store.index import entries
+from rtstone.store.places import LARGEST
 from tests.campaign import killing
 from tests.conftest import Cli
 from tests.targets.board import NEEDED, Board, board, logged_in
@@ -111,6 +115,80 @@ def test_a_run_arrives_as_a_whole_and_once(
     assert [entry.arrival for entry in entries()] == [7]
 
 
+def damaged(run: Path, kind: str) -> str:
+    """Make a run hostile in one way, and return how it is told."""
+    other = run.parent.parent / f"other-{kind}"
+    match kind:
+        case "pipe":
+            (run / "wire.log").unlink()
+            os.mkfifo(run / "wire.log")
+            return "wire.log is a pipe, not a regular file"
+        case "link":
+            (run / "wire.log").rename(other)
+            (run / "wire.log").symlink_to(other)
+            return "wire.log is a link"
+        case "huge":
+            os.truncate(run / "wire.log", LARGEST + 1)
+            return "wire.log is larger than 1024 MiB"
+        case "another's plan":
+            plan = json.loads((run / "plan.json").read_text())
+            (run / "plan.json").write_text(json.dumps(plan | {"run_id": "../x\x1b[31m"}))
+            return "its plan.json is that of ../x"
+        case "deep":
+            (run / "run.json").write_text("[" * 100_000)
+            return "not a readable run.json"
+    text = (run / "run.json").read_text()
+    changed = re.sub(r'"duration_s": *[0-9.e-]+', f'"duration_s": {kind}', text)
+    assert changed != text
+    (run / "run.json").write_text(changed)
+    return "not a readable run.json"
+
+
+HOSTILE = ("pipe", "link", "huge", "another's plan", "deep", "1e400", "NaN", "[[]]")
+
+
+def test_a_hostile_run_costs_only_itself(cli: Cli, file: Path, tmp_path: Path) -> None:
+    file.write_text(file.read_text().replace("repeat = 3", "repeat = 5"))
+    other = tmp_path / "other"
+    work(cli, file, other, "1/1")
+    made = sorted((other / "runs").glob("parts.*"))
+    told = [damaged(run, kind) for run, kind in zip(made, HOSTILE, strict=False)]
+    # Of another campaign, and names that are none.
+    shutil.copytree(made[-1], other / "runs" / "else.0123456789abcdef")
+    for name in (
+        "parts.0123456789abcdef\n",
+        "parts.0123456789abcdef.x",
+        "parts..",
+        f"parts.{'f' * 200}",
+    ):
+        shutil.copytree(made[-1], other / "runs" / name)
+    done = cli("campaign", "pull", file, other)
+    assert (done.status, done.out) == (0, "2 runs taken, 0 here already\n"), done.err
+    left = [line for line in done.err.splitlines() if line.startswith("left out: ")]
+    assert len(left) == len(HOSTILE)
+    assert all(any(why in line for line in left) for why in told), left
+    assert "\x1b" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("created", "taken"),
+    [("1970-01-01T00:00:00+00:00", 6), ("9999-12-31T23:59:59+00:00", 0), ("yesterday", 0)],
+)
+def test_a_clock_that_is_wrong_there(
+    cli: Cli, file: Path, tmp_path: Path, created: str, taken: int
+) -> None:
+    other = tmp_path / "other"
+    work(cli, file, other, "1/1")
+    for part in (other / "runs").glob("parts.*/*.json"):
+        part.write_text(json.dumps(json.loads(part.read_text()) | {"created": created}))
+    done = cli("campaign", "pull", file, other)
+    assert f"{taken} runs taken" in done.out
+    assert done.err.count("not a time with its offset from UTC") == 6 - taken
+    assert cli("list", "runs").out.count(created[:10]) == taken
+    for words in (("show", "last"), ("campaign", "report", file)):
+        assert cli(*words).status in {0, 2, 3}, words
+
+
 # ---- by ssh -------------------------------------------------------------------------------------
 
 
@@ -131,6 +209,46 @@ def test_runs_come_by_ssh(cli: Cli, file: Path, there: Board) -> None:
     assert "3 of 6 jobs done" in cli("campaign", "plan", file).out
     done = cli("campaign", "pull", file, "board:/run/board/nowhere")
     assert (done.status, "no runs in /run/board/nowhere" in done.says) == (4, True)
+
+
+@NEEDED
+@pytest.mark.parametrize(
+    ("say", "told"),
+    [
+        ("yes", "board answers with more than 1 MiB"),
+        ("printf x", "board sent no archive of runs"),
+        ("head -c 5000 /dev/urandom", "board sent no archive of runs"),
+    ],
+)
+def test_what_is_no_archive_is_refused_in_a_line(
+    cli: Cli, file: Path, there: Board, say: str, told: str
+) -> None:
+    work(cli, file, there.folder / "elsewhere", "1/6")
+    there.program("tar", f"exec {say}")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pull, "LARGEST", 1 << 20)
+        done = cli("campaign", "pull", file, "board:/run/board/elsewhere")
+    assert (done.status, told in done.says) == (4, True), done.err
+
+
+@NEEDED
+def test_only_runs_of_the_campaign_are_asked_for(
+    cli: Cli, file: Path, there: Board, home: Path, tmp_path: Path
+) -> None:
+    """Neither another directory of this machine nor a run of another campaign gets in."""
+    work(cli, file, there.folder / "elsewhere", "1/6")
+    (run,) = (there.folder / "elsewhere" / "runs").glob("parts.*")
+    own = tmp_path / "parts" / "own.0123456789abcdef"
+    shutil.copytree(run, own)
+    for part in own.glob("*.json"):
+        part.write_text(json.dumps(json.loads(part.read_text()) | {"run_id": own.name}))
+    with pytest.MonkeyPatch.context() as patch:
+        listed = f"echo {own}; echo {own.name}; echo ../{run.name}; : "
+        patch.setattr(pull, "_LIST", listed)
+        done = cli("campaign", "pull", file, "board:/run/board/elsewhere")
+    assert done.out == "0 runs taken, 0 here already\n", done.err
+    assert own.is_dir()
+    assert not (home / "runs" / own.name).exists()
 
 
 @NEEDED
@@ -157,7 +275,7 @@ def test_a_hostile_archive_writes_nothing_but_runs(
     before = {path for path in tmp_path.rglob("*") if "run" not in path.parts}
     done = cli("campaign", "pull", file, "board:/run/board/elsewhere")
     assert done.out == "0 runs taken, 0 here already\n"
-    assert "it has no plan.json" in done.err
+    assert "plan.json is not a regular file" in done.err
     assert not list(home.rglob("*evil*"))
     assert not Path("/tmp/evil").exists()
     assert not [path for path in home.rglob("*") if path.is_symlink()]
