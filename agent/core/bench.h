@@ -113,6 +113,7 @@ struct rts_case {
     uint64_t granule;      /* of the clock, on the measured CPU */
     unsigned slot;         /* next number for a named object */
     volatile bool stop;    /* asks helper tasks to end */
+    bool returned;         /* the measuring task did, at its end */
     rts_job job; /* what the port needs to know of the case, and the evidence it returns */
 
     rts_status status;

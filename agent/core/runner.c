@@ -96,9 +96,8 @@ static void measure_clock(rts_case *c)
     c->granule = rts_the_clock.granule;
 }
 
-static void measure(rts_job *job)
+static void measure(rts_case *c)
 {
-    rts_case *c = rts_case_of(job);
     int err = 0;
     measure_clock(c);
     if (c->common.cache && prepare_cold(c))
@@ -119,6 +118,13 @@ static void measure(rts_job *job)
     for (unsigned i = 0; i < c->n_series; i++)
         rts_rec_finish(c->series[i].rec); /* series of tasks on other CPUs, which have ended now */
     demand_result(c, err);
+}
+
+static void measuring_task(rts_job *job)
+{
+    rts_case *c = rts_case_of(job);
+    measure(c);
+    c->returned = true;
 }
 
 /* ---- a case from start to end ------------------------------------------------------------ */
@@ -175,7 +181,7 @@ static void run_measured(rts_case *c)
 {
     char why[RTS_REASON];
     rts_port_throttling(&c->busy_ns, &c->rest_ns);
-    c->job.run = measure;
+    c->job.run = measuring_task;
     c->job.cpus = &c->common.cpus;
     c->job.prio = (int)c->common.prio;
     c->job.config = (rts_config)c->common.config;
@@ -193,6 +199,10 @@ static void run_measured(rts_case *c)
     } else if (lost) {
         c->status = RTS_S_FAILED;
         rts_print(c->reason, sizeof c->reason, "the measuring task was ended: %s", why);
+    } else if (!c->job.error && !c->returned) { /* as where an emulator crashes, or exit() runs */
+        c->status = RTS_S_FAILED;
+        rts_print(c->reason, sizeof c->reason,
+                  "the measuring task was ended before its time, with exit status 0");
     }
 }
 

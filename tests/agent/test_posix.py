@@ -667,6 +667,34 @@ def test_a_crash_costs_one_case() -> None:
     assert second["status"] == "ok"
 
 
+EXIT_0 = bytes.fromhex("b8e7000000 31ff 0f05")  # x86-64: exit_group(0)
+
+
+def leave(pid: int) -> None:
+    """Let a process exit with status 0 where its threads return from what they wait for."""
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        told = (thread / "syscall").read_text().split()
+        if told[0] != "running":
+            with Path(f"/proc/{pid}/mem").open("r+b", buffering=0) as memory:
+                memory.seek(int(told[-1], 16))
+                memory.write(EXIT_0)
+
+
+@pytest.mark.skipif(
+    os.geteuid() != 0 or os.uname().machine != "x86_64", reason="writes into a process of x86-64"
+)
+def test_a_process_that_ends_too_early_as_if_all_were_well_costs_its_case() -> None:
+    """So does an emulator of user programs that crashes."""
+    agent = Agent()
+    begun = agent.begin("dk.periodic samples=0 time=60000000000")
+    for pid in descendants(agent.pid):
+        leave(pid)
+    first, second = pick(begun + agent.rest("case 2 null samples=100", "bye"), "end")
+    assert first["status"] == "failed"
+    assert first["reason"] == "the measuring task was ended before its time, with exit status 0"
+    assert second["status"] == "ok"
+
+
 def address_space(pid: int) -> int:
     """Return the size of a process's mapped memory, in KiB."""
     status = Path(f"/proc/{pid}/status").read_text()

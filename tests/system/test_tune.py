@@ -383,6 +383,40 @@ def test_killed_at_random_moments(tree: Path) -> None:
         assert snapshot(tree) == before
 
 
+def _contend(root: Path, *does: Callable[[Path], Any]) -> int:
+    """Start a process that does this again and again, and waits where another one is at it."""
+    child = os.fork()
+    while child == 0:
+        for do in does:
+            try:
+                do(root)
+            except UsageError as error:
+                if "another `rtstone tune` is running" not in str(error):
+                    os._exit(1)
+            except BaseException:
+                os._exit(2)
+    return child
+
+
+def test_several_at_once_that_are_killed_at_random_moments(tree: Path) -> None:
+    """Who applies beside one who restores is refused, and whoever is killed loses nothing."""
+    before = snapshot(tree)
+    dice = random.Random(20261127)
+    for _ in range(25):
+        ways = ((apply,), (restore,), (apply, restore))
+        children = [_contend(tree, *does) for does in ways]
+        time.sleep(dice.uniform(0.002, 0.06))
+        dice.shuffle(children)
+        for child in children:
+            os.kill(child, signal.SIGKILL)
+            assert os.waitpid(child, 0)[1] == signal.SIGKILL  # it did not fail earlier
+            time.sleep(dice.uniform(0, 0.02))
+        _sweep(tree)
+        restore(tree)
+        assert snapshot(tree) == before
+        assert not Journal(Below(tree)).steps
+
+
 def _sweep(root: Path) -> None:
     """Remove what the scratch kernel had no time to complete: a real one is not killed."""
     if (half := root / HALF).exists():

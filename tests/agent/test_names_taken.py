@@ -1,0 +1,99 @@
+"""Another user has made objects first, of all kinds and with all names that an agent may use."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tests.agent.processes import SHM
+from tests.agent.rights import as_root, nobody
+from tests.agent.speak import AGENT, QUICK, Agent, Json
+
+pytestmark = pytest.mark.machine
+
+# Makes the objects of the agent with this number, and says what there is of them as it ends: the
+# owner, and what they hold, each by kind and name.
+PLANT = r"""
+import ctypes, json, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+number, made, lost = int(sys.argv[1]), [], []
+EXCL, CREAT, MODE = 0o2000, 0o1000, 0o666
+os.umask(0)
+for slot in range(8):
+    name = b"/rtstone-%d.%d" % (number, slot)
+    queue = libc.mq_open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, MODE, None)
+    assert queue >= 0
+    assert libc.mq_send(queue, b"planted", 7, 0) == 0
+    made.append(("queue", queue))
+for slot in range(4):
+    key = ctypes.c_int(0x15 << 27 | (number << 2 & 0xFFFFFFFF) | slot)
+    for kind, *words in (("msg", libc.msgget), ("sem", libc.semget, 1), ("shm", libc.shmget, 4096)):
+        get, *size = words
+        found = get(key, *size, CREAT | EXCL | MODE)
+        assert found >= 0, (kind, ctypes.get_errno())
+        made.append((kind, found))
+    assert libc.msgsnd(made[-3][1], b"\1" + 7 * b"\0" + b"planted", 7, 0) == 0
+for kind in ("sem.", "shm.", "fifo.", ""):
+    for slot in [*map(str, range(8)), "probe"]:
+        name = f"/dev/shm/{kind}rtstone-{number}.{slot}"
+        fifo = slot.isdigit() and int(slot) % 2
+        os.mkfifo(name) if fifo else open(name, "x").write("planted")
+        made.append(("file", name))
+print("planted", flush=True)
+sys.stdin.readline()
+for kind, one in made:
+    if kind == "file":
+        there = os.path.lexists(one) and os.stat(one).st_uid == os.getuid()
+        os.path.lexists(one) and os.unlink(one)
+    elif kind == "queue":
+        text = ctypes.create_string_buffer(8192)
+        there = libc.mq_receive(one, text, 8192, None) == 7 and text.value == b"planted"
+    elif kind == "msg":
+        text = ctypes.create_string_buffer(64)
+        there = libc.msgrcv(one, text, 56, 0, 0o4000) == 7 and libc.msgctl(one, 0, None) == 0
+    elif kind == "sem":
+        there = libc.semctl(one, 0, 12, 0) == 0 and libc.semctl(one, 0, 0, 0) == 0
+    else:
+        there = libc.shmctl(one, 0, None) == 0
+    there or lost.append(f"{kind} {one}")
+for slot in range(8):
+    if libc.mq_unlink(b"/rtstone-%d.%d" % (number, slot)):
+        lost.append(f"the name of queue {slot}")
+print(json.dumps([len(made), lost]), flush=True)
+"""
+CASES = [
+    "mq.latency", "ipc.srsr mechanism=queue", "ipc.srsr mechanism=sysv",
+    "ipc.srsr mechanism=fifo", "sem.post.higher type=named", "sem.post.higher type=pshared",
+    "sys.sem", "sys.shm", "posix.shm.create", "posix.shm.attach", "posix.shm.unlink",
+    "posix.options",
+]  # fmt: skip
+
+
+@as_root
+def test_they_are_neither_used_nor_removed_nor_waited_for() -> None:
+    agent = Agent("unshare", "-i", AGENT, QUICK)  # what others plant is theirs alone
+    agent.until("hello")
+    inside = ["nsenter", "-t", str(agent.pid), "-i"]
+    with subprocess.Popen(
+        [*inside, *nobody(), sys.executable, "-c", PLANT, str(agent.pid)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    ) as other:  # fmt: skip
+        assert other.stdout
+        try:
+            assert other.stdout.readline() == "planted\n"
+            ends: dict[str, Json] = {}
+            for number, case in enumerate(CASES, 1):
+                samples = "" if case == "posix.options" else " samples=20"
+                ends[case] = agent.ask(f"case {number} {case}{samples}", "end")[-1]
+            agent.rest("bye")
+        finally:
+            out, _ = other.communicate("\n", timeout=30)
+    made, lost = json.loads(out)
+    assert (made, lost) == (8 + 12 + 36, [])
+    assert not list(SHM.glob(f"*rtstone-{agent.pid}*"))
+    refused = {case for case, end in ends.items() if end["status"] != "ok"}
+    assert all("File exists" in ends[case]["reason"] for case in refused), ends
+    assert refused <= {"mq.latency", "ipc.srsr mechanism=queue", "sys.sem", "sys.shm"}
