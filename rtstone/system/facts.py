@@ -230,7 +230,7 @@ class System:
     @cached_property
     def agent_capabilities(self) -> int:
         """The bits of the capabilities that the agent's file gives it when this user starts it."""
-        if self.status.get("NoNewPrivs") == "1":
+        if self.bound:
             return 0
         outcome = self.probe("agent_capabilities")
         may_start = self.probe("agent_group").works is not False

@@ -7,6 +7,7 @@ import os
 import re
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -33,6 +34,7 @@ from tests.kinds.kinds import (
 
 pytestmark = as_root
 FILTER = r"\(seccomp\) refuses it: .* allow {}$"
+USER_WITH_BOUNDS = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 HIDDEN = "as root, who sees them, or as a member of the group"
 
 
@@ -237,14 +239,29 @@ def test_an_agent_that_cannot_be_started_is_bad(tmp_path: Path) -> None:
     assert (lying.verdict, lying.value) == ("bad", f"{agent} lies on a file system mounted noexec")
 
 
-def test_a_file_gives_no_capabilities_where_it_lies_on_a_nosuid_file_system(
-    tmp_path: Path,
+def with_capability(place: Path, options: str = "nodev") -> list[str]:
+    """Make a system where an agent's file gives CAP_SYS_NICE, on a file system of its own."""
+    return mounted(
+        f"mount -t tmpfs -o {options} none {place} && cp /bin/true {place}/agent && "
+        f"setcap cap_sys_nice+ep {place}/agent"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "session", "finding"),
+    [
+        ("nodev", USER_WITH_BOUNDS, ("good", "held")),
+        ("nosuid", USER_WITH_BOUNDS, ("bad", "not held")),
+        ("nodev", [*USER_WITH_BOUNDS, "--no-new-privs"], ("bad", "not held")),
+        ("nodev", without("sys_nice"), ("bad", "not held")),
+    ],
+)
+def test_a_file_gives_no_capabilities_where_the_kernel_ignores_them(
+    options: str, session: list[str], finding: tuple[str, str]
 ) -> None:
     """Doctor took them for those that the agent would have."""
-    script = (
-        f"mount -t tmpfs -o nosuid none {tmp_path} && cp /bin/true {tmp_path}/agent && "
-        f"setcap cap_sys_nice+ep {tmp_path}/agent"
-    )
-    kind = [*mounted(script), *without("sys_nice")]
-    line = doctor(kind, RTSTONE_AGENT=f"{tmp_path}/agent")["cap.nice"]
-    assert (line.verdict, line.value) == ("bad", "not held")
+    with TemporaryDirectory() as place:  # any user can reach it
+        Path(place).chmod(0o755)
+        kind = [*with_capability(Path(place), options), *session]
+        line = doctor(kind, RTSTONE_AGENT=f"{place}/agent")["cap.nice"]
+    assert (line.verdict, line.value) == finding

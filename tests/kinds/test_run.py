@@ -24,6 +24,7 @@ from tests.kinds.kinds import (
     limited,
     mounted,
     run,
+    without,
 )
 
 pytestmark = [pytest.mark.machine, as_root, realtime]
@@ -147,6 +148,19 @@ def test_a_file_system_that_starts_nothing_is_named(tmp_path: Path) -> None:
     script = f"mount --bind {tmp_path} {tmp_path} && mount -o remount,bind,noexec {tmp_path}"
     done = run(mounted(script), "run", "null", RTSTONE_AGENT=str(agent))
     assert (done.status, "mounted noexec" in done.said) == (4, True), done.said
+
+
+def test_capabilities_of_a_file_beyond_the_session_are_named(tmp_path: Path) -> None:
+    """The kernel does not start such a program."""
+    script = (
+        f"mount -t tmpfs none {tmp_path} && cp {AGENT} {tmp_path}/agent && "
+        f"setcap cap_sys_nice+ep {tmp_path}/agent"
+    )
+    agent = f"{tmp_path}/agent"
+    done = run([*mounted(script), *without("sys_nice")], "run", "null", RTSTONE_AGENT=agent)
+    assert (done.status, "gives capabilities that this session may not have" in done.said) == (
+        4, True,
+    ), done.said  # fmt: skip
 
 
 def test_a_closed_stream_without_a_device_for_it_is_one_line() -> None:

@@ -289,7 +289,7 @@ bool linux_is_held(long number)
     char path[64];
     lock_path(path, sizeof path, number);
     int fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    bool held = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK;
+    bool held = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB);
     if (fd >= 0)
         close(fd);
     return held;
