@@ -36,6 +36,12 @@ from pathlib import Path
 from typing import Any
 
 
+def buckets(values: range, times: int) -> list[list[int]]:
+    """Return the histogram of values below 512, each so many times."""
+    indexes = [v if v < 256 else 128 + (v >> 1) for v in values if times]
+    return [[index, times * indexes.count(index)] for index in sorted(set(indexes))]
+
+
 class Ended(Exception):  # noqa: N818  it is no error
     """Raised to end the agent as its scenario says: with ``status``, -9 if it is killed."""
 
@@ -153,13 +159,14 @@ class FakeAgent:
         values = range(base, base + 100)
         body = {
             "id": number, "series": "", "hz": 10**9, "overhead": 20, "batch": 1, "n": 100 * times,
-            "warmup": 2, "sum": times * sum(values), "min": base, "max": base + 99, "negative": 0,
-            "overflow": 0, "bits": 7, "hist": [[v, times] for v in values if times],
-            "worst": [[base + 99, 7, 55]],
+            "warmup": 2, "sum": times * sum(values), "min": base if times else None, "max": base + 99 if times else None, "negative": 0,
+            "overflow": 0, "bits": 7, "hist": buckets(values, times),
+            "worst": [[base + 99, 7, 55]] if times else [],
             "trace": {
-                "ticks": 10**9, "rows": [[0, 100 * times, base, times * sum(values), base + 99]]
+                "ticks": 10**9, 
+                "rows": [[0, 100 * times, base, times * sum(values), base + 99]] if times else [],
             },
-            "blocks": {"samples": 500, "max": [base + 99, base + 99]},
+            "blocks": {"samples": 500, "max": [base + 99] * (times // 5)},
             "missed": self.scenario.get("missed", 0) if periodic else None, "omitted": None,
             "figures": [["granule", 1.0, "ns"]] if bench == "null" else [], "ended": ended,
         }  # fmt: skip

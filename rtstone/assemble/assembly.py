@@ -84,9 +84,9 @@ class Assembly:
         """Return what the agent has to run first of each of these cases."""
         return [self._next_round(case, self._before.get(case.id, [])) for case in self.left]
 
-    def damaged(self, wire_id: int) -> bool:
-        """Return whether records of a wire case may have been lost on their way."""
-        return wire_id in self._costs()
+    def damage(self, wire_id: int) -> Defect | None:
+        """Return the defect by which a wire case may have lost records, None if there is none."""
+        return self._costs().get(wire_id)
 
     def following(self, wire_id: int) -> Case | None:
         """Return the round to run after one that has ended, None if none."""
@@ -219,7 +219,9 @@ class Assembly:
             return "ok", None  # with fewer samples, if it was not done anyway
         return _STATUS.get(end.status, "failed"), end.reason
 
-    def _incomplete(self, case: Case, damage: Defect | None, unstarted: str) -> str | None:
+    def _incomplete(  # noqa: PLR0911  there are so many reasons
+        self, case: Case, damage: Defect | None, unstarted: str
+    ) -> str | None:
         """Return why a case is incomplete, None if it is complete."""
         seen = self.received.cases[case.id]
         if damage:
@@ -231,6 +233,9 @@ class Assembly:
         if self.received.clock is None:
             return "wire: the clock record was lost, so the unit is not known"
         ran = seen.end.status == "ok" or self._interrupted(case.id)
+        if ran and (seen.params is None or not seen.results):
+            missing = "of no result" if seen.params is not None else "never that it began"
+            return f"the agent told of its end, and {missing}"
         may_starve = case.bench.startswith(HARTSTONE)
         if ran and case.load != NONE and (lack := lacking(seen.end.load, may_starve=may_starve)):
             return f"load {case.load}: {lack}"

@@ -6,10 +6,10 @@ from itertools import pairwise
 from math import ceil, floor, inf, isfinite
 from typing import NamedTuple
 
-from rtstone.assemble.histogram import bounds, index_of
 from rtstone.assemble.ticks import INSTRUCTIONS, Net
 from rtstone.documents.imported import bucket_ns
 from rtstone.documents.run import Distribution, Grid, Result
+from rtstone.wire.buckets import bounds, index_of
 
 
 class Bucket(NamedTuple):

@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rtstone.assemble.histogram import bounds, index_of
 from rtstone.errors import TargetError
 from rtstone.explain.offsets import KERNEL  # which takes no samples
 from rtstone.explain.recording import Kind, Recording, Table
 from rtstone.wire import records as wire
+from rtstone.wire.buckets import bounds, index_of
 
 COMMAND, SERIES, DONE = range(3)  # numbers of the agent's functions that are entered
 ENTRIES = ("rts_command_parse", "rts_rec_init", "rts_load_case_ends")

@@ -13,6 +13,7 @@ from rtstone.wire import commands, records
 from rtstone.wire.reader import Reader, Record
 
 LIST_S = 10.0  # time limit for an agent to list its benches; behind a line, between two of them
+LIST_BYTES = 64 << 20  # of a list, at most; those that there are have less than 1 MiB
 POLL_S = 0.25  # interval in which an interrupt is noticed
 TRIES = 20  # times that a damaged list is asked for
 BYE_S = 2.0  # time limit for the end of an agent that has told its list
@@ -61,14 +62,25 @@ def _late(target: Target) -> TargetError:
     )
 
 
+def _grown(target: Target, size: int, line: bytes | None) -> int:
+    """Return how many bytes of a list have come.  Raises TargetError if they are too many."""
+    size += len(line or b"")
+    if size > LIST_BYTES:
+        raise TargetError(
+            f"the list of benches has no end: {size >> 20} MiB came, {target.agent}; it is no agent"
+        )
+    return size
+
+
 def _listed(target: Target, link: Link, interrupt: Interrupt) -> list[records.Body]:
     """Return the records of an agent that was started for its list, which ends it."""
     found: list[records.Body] = []
-    reader, begin = Reader(), time.monotonic()
+    reader, begin, size = Reader(), time.monotonic(), 0
     while (line := link.read(POLL_S)) != b"":
         _check_interrupt(interrupt)
         if time.monotonic() - begin > LIST_S:
             raise _late(target)
+        size = _grown(target, size, line)
         events = reader.feed(line or b"")
         found += [event.body for event in events if isinstance(event, Record)]
     if not found and not reader.damaged:
@@ -99,9 +111,10 @@ class _Asked:
     def records(self) -> list[records.Body]:
         """Return `hello` and the tables.  Raises TargetError, Interrupted."""
         self._ask()
-        coming = 0
+        coming = size = 0
         while not self._whole and (line := self._link.read(POLL_S)) != b"":
             _check_interrupt(self._interrupt)
+            size = _grown(self._target, size, line)
             for event in self._reader.feed(line or b""):
                 if isinstance(event, Record):
                     self._heard = time.monotonic()

@@ -28,7 +28,10 @@ DAMAGED_S = 1.0  # the same, if something was damaged
 AGAINS = 10  # times that a case is asked for again
 RESULTS = 1 << 18  # bytes of results, without samples, that a case hardly ever exceeds
 LEASE_S = 60.0  # the agent ends if the host is silent for longer than this and the current case
+OVERTIME = 2  # times its time limit, and PATIENCE_S, that a case may stand still and tell of it
 QUIET_S = 600.0  # longest time for which a lease covers a case, so that the host is quiet meanwhile
+
+_EXACT = {"int", "duration", "size", "bool", "choice"}  # types of parameters told as they are asked
 
 
 def not_the_same(differs: str) -> UsageError:
@@ -84,6 +87,8 @@ class AgentSession:
     lead_s: float = 0.0  # ramp-up: extra time for the case sent last, whose load starts first
     noise: int = 0
     heard: float = field(default_factory=time.monotonic)
+    moved: float = field(default_factory=time.monotonic)  # when anything new was heard last
+    progress: records.Progress | None = None  # the last progress
     began: int = 0  # the case that last reported its start
     progressing: int = 0  # the case that last reported progress
     lease_until: float = 0.0
@@ -91,6 +96,7 @@ class AgentSession:
     agains: int = 0  # of the case that is being asked for again
     coming: int = 0  # bytes of the record that was coming at the last look
     settled: int = 0  # the last case that nothing more is expected of
+    settled_at: int = -1  # the number of the last record before that
     stopped: bool = False
 
     def __post_init__(self) -> None:
@@ -120,14 +126,21 @@ class AgentSession:
                 self._store(line)
                 for body in self.assembly.received.feed(line):
                     self.heard = time.monotonic()
+                    self._note_progress(body)
                     self._take(body)
                 if self.assembly.received.reader.restarted:
                     raise TargetError(commands.FORGOTTEN)
             self._keep_going()
         if not self.directory.begun and not self.interrupt.requested:
             self._go_on()
+        self._check_whole()
+
+    def _check_whole(self) -> None:
+        """Raise TargetError if the agent sent what cannot be, or ended before all cases had run."""
         bye = self.assembly.received.bye
         ran = bye.cases if bye and bye.cases is not None else self._ended()
+        if senseless := self.assembly.received.reader.malformed:
+            raise TargetError(f"the agent sent what cannot be, {senseless}; the rest was kept")
         if not self.interrupt.requested and ran < len(self.cases):
             raise TargetError(f"the agent ended before all cases had run{self.link.last_words()}")
 
@@ -173,6 +186,7 @@ class AgentSession:
             case records.Heard() if not self.target.scripted:
                 self.commands.echoed(body)
             case records.Case(id) if id in self.cases:
+                self._check_case(self.cases[id], body)
                 self.began = id
                 case = self.assembly.case_of(id)
                 self.tell(lambda to: to.case_started(case))
@@ -187,6 +201,26 @@ class AgentSession:
                     self._check_lease(body)
             case records.Log(_, text):
                 self._take_refusal(text)
+
+    def _check_case(self, asked: Case, begun: records.Case) -> None:
+        """Raise TargetError if the agent runs something other than it was asked for."""
+        table = self.plan.benches[asked.bench]
+        typed = {name: table.param(name) for name in asked.params}
+        differs = [
+            name
+            for name, value in asked.params.items()
+            if (param := typed[name]) is not None
+            and param.type in _EXACT
+            and begun.params.get(name) != value
+        ]
+        if begun.bench != asked.bench:
+            raise TargetError(f"the agent ran {begun.bench} where it was asked for {asked.bench}")
+        if differs:
+            name = differs[0]
+            raise TargetError(
+                f"the agent ran {asked.bench} with {name}={begun.params.get(name)}, where it was "
+                f"asked for {name}={asked.params[name]}"
+            )
 
     def _take_refusal(self, text: str) -> None:
         """Go on without the records of a case that the agent cannot send again.
@@ -220,6 +254,7 @@ class AgentSession:
     def _settle(self, wire_id: int) -> None:
         """Take a wire case as ended: nothing more is expected of it, damaged or not."""
         self.settled, self.agains = wire_id, 0
+        self.settled_at = self.assembly.received.reader.newest
         self.directory.sync()
         self._end(wire_id)
         if self.target.scripted and (following := self._current()):
@@ -241,8 +276,8 @@ class AgentSession:
         """Ask for the records of a case once more if some were damaged; return whether it was."""
         if self.target.scripted or self.agains >= AGAINS or self.interrupt.requested:
             return False
-        lost = bool(self.assembly.lost())
-        if not lost and not self.assembly.damaged(wire_id):
+        lost, damage = bool(self.assembly.lost()), self.assembly.damage(wire_id)
+        if not lost and (damage is None or damage.for_good):
             return False
         for number in [0] * lost + [wire_id]:  # the end of the case, once more, is the end of both
             self.commands.say(commands.again(number))
@@ -273,7 +308,9 @@ class AgentSession:
     def _keep_going(self) -> None:
         """Send what is due; abandon an agent that has been silent for too long."""
         if (coming := self.link.coming()) > self.coming:
-            self.heard = time.monotonic()  # a large record takes its time on a slow line
+            self.heard = self.moved = (
+                time.monotonic()
+            )  # a large record takes its time on a slow line
         self.coming = coming
         silent = time.monotonic() - self.heard - self.lead_s
         cases = self._on_their_way()
@@ -282,6 +319,7 @@ class AgentSession:
             raise TargetError(
                 f"the agent has been silent for {silent:.0f} s; it was stopped{words}"
             )
+        self._check_overtime(cases)
         if self.target.scripted:
             return
         if not self.stopped:
@@ -295,20 +333,48 @@ class AgentSession:
         if over and silent > NUDGE_S:
             self.link.stop()  # what is missing is the answer to `bye`
 
+    def _note_progress(self, body: records.Body) -> None:
+        """Note when the case got further: the same progress again may be all that is left of it."""
+        match body:
+            case records.Log() | records.Heard() | records.Hello():
+                return
+            case records.Progress():
+                if body == self.progress:
+                    return
+                self.progress = body
+        self.moved = time.monotonic()
+
+    def _check_overtime(self, cases: list[Case]) -> None:
+        """Raise TargetError if a case stands still for long, though the agent says that it runs."""
+        limits = [self._limit_s(case) for case in cases]
+        if not cases or None in limits:
+            return
+        idle = time.monotonic() - self.moved - self.lead_s - self._transfer_s()
+        if idle > PATIENCE_S + OVERTIME * sum(limit or 0 for limit in limits):
+            raise TargetError(
+                f"{cases[0].bench} should have ended long ago, and the agent has told of the same "
+                f"progress for {idle:.0f} s; it was stopped{self.link.last_words()}"
+            )
+
     def _nudge(self, silent: float, due: float, cases: list[Case]) -> None:
         """Ask for the case again whose end seems to have been lost, and at last go on without."""
-        damaged = self.assembly.received.reader.damaged
+        damaged, senseless = self.assembly.received.reader.damaged, self._senseless()
         waited = min(silent, time.monotonic() - self.nudged)
         if not cases or not self.commands.heard:
             return
-        if waited < (DAMAGED_S if damaged else NUDGE_S + due):
+        if waited < (DAMAGED_S if damaged else NUDGE_S + (0 if senseless else due)):
             return
         self.nudged = time.monotonic()
-        if self.agains < AGAINS:
+        if self.agains < AGAINS and not senseless:
             self.agains += 1
             self.commands.say(commands.again(cases[0].id))
         else:
             self._settle(cases[0].id)
+
+    def _senseless(self) -> bool:
+        """Return whether a record came since the last case ended that may have been its end."""
+        defects = self.assembly.received.reader.defects
+        return any(defect.for_good and defect.first > self.settled_at for defect in defects)
 
     def _on_their_way(self) -> list[Case]:
         """Return the case that was sent and has not ended, if any."""

@@ -10,6 +10,7 @@ from zlib import crc32
 
 import msgspec
 
+from rtstone.printable import shown
 from rtstone.wire.records import Body, NegativeSpanError, decode_body
 
 MARK = b"#rts "
@@ -52,6 +53,11 @@ class Defect(NamedTuple):
         return self.kind not in {"duplicate", "late"}
 
     @property
+    def for_good(self) -> bool:
+        """True if the same would come again: the agent meant it."""
+        return self.kind in {"malformed", BACKWARDS}
+
+    @property
     def size(self) -> int:
         """The number of records."""
         return self.last - self.first + 1
@@ -72,12 +78,18 @@ class Reader:
         self._harmless: list[Defect] = []
         self._first: dict[int, int] = {}  # seq: checksum, of the first records
         self.damaged = False  # damage seen since the last good record
+        self.malformed: str | None = None  # the first record that no agent would send, and why
         self.restarted = False  # numbers came again with other records: it is another agent
 
     @property
     def defects(self) -> list[Defect]:
         """All defects so far, without gaps that late records have filled."""
         return self._gaps + self._harmless
+
+    @property
+    def newest(self) -> int:
+        """The number of the newest record, -1 if none has come."""
+        return self._next - 1
 
     def lacks(self, first: int, last: int) -> bool:
         """Return whether content was lost between two records."""
@@ -130,6 +142,8 @@ class Reader:
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             kind = BACKWARDS if isinstance(error.__cause__, NegativeSpanError) else "malformed"
             insort(self._gaps, Defect(kind, seq, seq), key=_first)
+            if kind != BACKWARDS:
+                self.malformed = self.malformed or f"record {seq}: {shown(str(error))}"
             return None
 
     def _fill(self, seq: int) -> bool:

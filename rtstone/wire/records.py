@@ -10,6 +10,7 @@ from typing import Annotated, ClassVar
 import msgspec
 
 from rtstone import printable
+from rtstone.wire import totals
 
 VERSION = 2
 
@@ -20,6 +21,7 @@ Whole = Annotated[int, msgspec.Meta(ge=-_MOST, le=_MOST)]
 Natural = Annotated[int, msgspec.Meta(ge=0, le=_MOST)]
 Positive = Annotated[int, msgspec.Meta(gt=0, le=_MOST)]
 Number = Annotated[float, msgspec.Meta(ge=-1e60, le=1e60)]  # squares can still be summed
+Hz = Annotated[int, msgspec.Meta(gt=0, le=10**12)]  # no clock counts faster
 Width = Annotated[float, msgspec.Meta(gt=0, le=1e60)]
 
 # Values of parameters, conditions and evidence: never nested objects.  A list that differs between
@@ -116,7 +118,7 @@ class Clock(msgspec.Struct, frozen=True, tag_field="t", tag="clock"):
     """The clock that time stamps are taken from; ``granule`` and ``overhead`` in ticks."""
 
     source: str
-    hz: Positive
+    hz: Hz
     granule: Whole
     overhead: Whole
     unit: str = "ns"
@@ -275,7 +277,7 @@ class Result(msgspec.Struct, frozen=True, tag_field="t", tag="result"):
 
     id: int
     series: str
-    hz: Positive
+    hz: Hz
     n: Natural
     sum: int
     bits: Bits
@@ -305,10 +307,6 @@ class Result(msgspec.Struct, frozen=True, tag_field="t", tag="result"):
                 raise ValueError("numbers out of range")
         if not _fit([ticks for value, _, at in self.worst for ticks in (value, at)]):
             raise ValueError("numbers out of range")
-        if self.batches is not None and not _whole(self, self.batches.rows):
-            if (self.max or 0) >= 1 << (_WIDTH - 1):
-                raise NegativeSpanError
-            raise ValueError("the batches are not all samples")
         if self.worst_steal is not None and len(self.worst_steal) != len(self.worst):
             raise ValueError("steal is not that of the worst samples")
 
@@ -391,12 +389,28 @@ def _sane(part: Result | Omitted, bits: int) -> bool:
     )
 
 
-def _whole(result: Result, rows: list[list[int]]) -> bool:
-    """Return whether the batches hold exactly the samples of the result."""
-    n, total = (sum(row[place] for row in rows) for place in (0, 1))
-    return (n, total) == (result.n, result.sum) and all(
-        0 < row[0] >= max(row[2:], default=0) for row in rows
-    )
+def _values(part: Result | Omitted) -> totals.Values:
+    return totals.Values(part.n, part.sum, part.min, part.max, part.overflow, part.hist)
+
+
+def _contradiction(result: Result) -> str | None:
+    """Return which numbers of a result cannot be of the same samples, None if all can."""
+    n, high, worst, omitted = result.n, result.max, result.worst, result.omitted
+    for part in (result, omitted):
+        if part is not None and not totals.distribution(_values(part), result.bits):
+            return "sum, extremes and buckets are not those of the samples"
+    trace, blocks, batches = result.trace, result.blocks, result.batches
+    checks = {
+        "the worst are not the largest samples": not worst or totals.largest(worst, n, high),
+        "the windows are not all samples": not trace
+        or totals.windows(trace.rows, n, result.sum, high),
+        "the blocks are not of these samples": not blocks
+        or totals.blocks(blocks.samples, blocks.max, n, high),
+        "the batches are not all samples": not batches
+        or totals.batches(batches.rows, n, result.sum),
+        "not as many are omitted as are missed": not omitted or omitted.n == result.missed,
+    }
+    return next((wrong for wrong, right in checks.items() if not right), None)
 
 
 Body = (
@@ -425,8 +439,16 @@ _decoder: msgspec.json.Decoder[Body] = msgspec.json.Decoder(Body)
 
 
 def decode_body(data: bytes) -> Body:
-    """Return the record of a JSON text, its strings made printable.  Raises as msgspec does."""
+    """Return the record of a JSON text, its strings made printable.
+
+    Raises as msgspec does, also for a result whose numbers do not add up.
+    """
+    body: Body
     if printable.plainly(data):
-        return _decoder.decode(data)
-    made: Body = msgspec.convert(printable.every(msgspec.json.decode(data)), Body)
-    return made
+        body = _decoder.decode(data)
+    else:
+        body = msgspec.convert(printable.every(msgspec.json.decode(data)), Body)
+    if isinstance(body, Result) and (wrong := _contradiction(body)):
+        backwards = (body.max or 0) >= 1 << (_WIDTH - 1)
+        raise msgspec.ValidationError(wrong) from (NegativeSpanError() if backwards else None)
+    return body

@@ -11,7 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from rtstone.assemble.histogram import bounds
+from rtstone.wire.buckets import bounds
 from rtstone.wire.commands import framed
 from rtstone.wire.reader import Noise, Reader, Record
 

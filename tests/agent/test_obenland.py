@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rtstone.assemble.histogram import bounds
+from rtstone.wire.buckets import bounds
 from tests.agent.rights import realtime
 from tests.agent.speak import STUB, case, figures, result
 

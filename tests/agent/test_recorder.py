@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rtstone.assemble.histogram import bounds
+from rtstone.wire.buckets import bounds
 from tests.agent.speak import BUILD
 
 LIBRARY = ctypes.CDLL(str(BUILD / "tests" / "librtsrecorder.so"))

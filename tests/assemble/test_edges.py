@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rtstone.assemble.edges import Bucket, edged, whole_line
-from rtstone.assemble.histogram import bounds, index_of
 from rtstone.assemble.series import series_result
 from rtstone.assemble.ticks import Scale
 from rtstone.documents.run import Grid, Result
 from rtstone.wire import records as wire
+from rtstone.wire.buckets import bounds, index_of
 
 BITS = 7
 BLANK = Result(case=1, bench="dk.periodic", params={}, load="none", status="ok")

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rtstone.assemble.histogram import Histogram, Ranks, bounds, spread
+from rtstone.assemble.histogram import Histogram, Ranks, spread
 from rtstone.statistics import PERCENTILES, WHOLE
+from rtstone.wire.buckets import bounds
 
 BITS = 7
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from rtstone.assemble.assembly import replay
-from rtstone.assemble.histogram import index_of
 from rtstone.assemble.samples import samples
 from rtstone.documents.imported import TOOL
 from rtstone.documents.plan import Plan, Until
 from rtstone.documents.run import Result, Run
 from rtstone.errors import Inconclusive, UsageError
+from rtstone.wire.buckets import index_of
 from tests.assemble.test_assembly import case, result, whole
 
 HZ, OVERHEAD = 2_893_301_000, 31

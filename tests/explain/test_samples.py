@@ -8,11 +8,11 @@ import msgspec
 import numpy as np
 import pytest
 
-from rtstone.assemble.histogram import index_of
 from rtstone.errors import TargetError
 from rtstone.explain import samples
 from rtstone.explain.recording import RECORD, Kind, Recording, Request, Span, merged
 from rtstone.wire import records as wire
+from rtstone.wire.buckets import index_of
 
 BITS = 7
 BASE = 0x20001000

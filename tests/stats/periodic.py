@@ -9,9 +9,10 @@ from functools import cached_property
 import numpy as np
 from msgspec import structs
 
-from rtstone.assemble.histogram import Histogram, Ranks, bounds, spread
+from rtstone.assemble.histogram import Histogram, Ranks, spread
 from rtstone.documents.run import Batches, Distribution, Result, Trace
 from rtstone.statistics import LINES, PERCENTILES
+from rtstone.wire.buckets import bounds
 from tests.agent.test_recorder import LIBRARY
 
 PERIOD = 1_000_000  # ns; as in the recorder's test library

@@ -19,7 +19,6 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from rtstone.assemble.flags import FLAGS
-from rtstone.assemble.histogram import bounds
 from rtstone.documents.run import Blocks, Result
 from rtstone.documents.worstcase import WorstCase
 from rtstone.stats.worstcase import bound, outcome
@@ -34,6 +33,7 @@ from rtstone.stats.worstcase.tails import (
     fit_maxima,
     return_level,
 )  # fmt: skip
+from rtstone.wire.buckets import bounds
 from tests.bench.bounds import KINDS, outcomes
 from tests.stats.recorded import recorded
 
