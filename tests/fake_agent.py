@@ -159,11 +159,12 @@ class FakeAgent:
         values = range(base, base + 100)
         body = {
             "id": number, "series": "", "hz": 10**9, "overhead": 20, "batch": 1, "n": 100 * times,
-            "warmup": 2, "sum": times * sum(values), "min": base if times else None, "max": base + 99 if times else None, "negative": 0,
+            "warmup": 2, "sum": times * sum(values), "min": base if times else None,
+            "max": base + 99 if times else None, "negative": 0,
             "overflow": 0, "bits": 7, "hist": buckets(values, times),
             "worst": [[base + 99, 7, 55]] if times else [],
             "trace": {
-                "ticks": 10**9, 
+                "ticks": 10**9,
                 "rows": [[0, 100 * times, base, times * sum(values), base + 99]] if times else [],
             },
             "blocks": {"samples": 500, "max": [base + 99] * (times // 5)},
