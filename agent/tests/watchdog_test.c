@@ -2,6 +2,7 @@
  * A case begins only after its watchdog has started, however long the agent takes to start it; and
  * the watchdog, which is above the case's tasks, does not run while the agent can look itself.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -25,11 +26,12 @@ static struct shared {
 } *shared;
 
 static pid_t agent;
-static bool refuse, slow; /* what happens to the watchdog's start */
-static bool crowded;      /* the agent cannot leave the case's CPU */
-static bool frozen;       /* that a case is stopped does not show */
-static bool blind;        /* the agent sees no progress, as if it never had a CPU */
-static unsigned looks;    /* of the agent */
+static int refuse;     /* the error with which the watchdog does not start; 0: it does */
+static bool slow;      /* its start is late */
+static bool crowded;   /* the agent cannot leave the case's CPU */
+static bool frozen;    /* that a case is stopped does not show */
+static bool blind;     /* the agent sees no progress, as if it never had a CPU */
+static unsigned looks; /* of the agent */
 
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
                           void *arg);
@@ -45,7 +47,7 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(
     if (watchdog && slow)
         nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
     if (watchdog && refuse)
-        return EAGAIN;
+        return refuse;
     int err = __real_pthread_create(thread, attr, run, arg);
     if (watchdog && !err)
         shared->watched = true;
@@ -234,11 +236,21 @@ static void test_it_waits_for_its_watchdog(void)
 
 static void test_it_does_not_begin_without_one(void)
 {
-    char why[RTS_REASON] = "";
-    refuse = true;
-    CHECK_EQ(isolate(why, sizeof why), -1);
-    CHECK_STR(why, "no watchdog can be above it");
-    CHECK(!shared->ran);
+    static const struct {
+        int error;
+        const char *why;
+    } refusals[] = {
+        {EPERM, "no watchdog can be above it"},
+        {EAGAIN, "no thread for its watchdog: a limit is reached (ulimit -u, or pids.max of the "
+                 "control group)"},
+    };
+    for (unsigned i = 0; i < 2; i++) {
+        char why[RTS_REASON] = "";
+        refuse = refusals[i].error;
+        CHECK_EQ(isolate(why, sizeof why), -1);
+        CHECK_STR(why, refusals[i].why);
+        CHECK(!shared->ran);
+    }
 }
 
 static void test_the_agent_looks_for_the_watchdog(void)

@@ -38,9 +38,9 @@ class Steps:
         sys.addaudithook(self.hook)
         sync = os.fsync
 
-        def counted(handle: int) -> None:
+        def counted(fd: Any) -> None:
             self.step()
-            sync(handle)
+            sync(fd)
 
         os.fsync = counted
 

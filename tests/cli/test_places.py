@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pwd
 from pathlib import Path
 
 import pytest
@@ -14,10 +15,10 @@ NO_PLACE = "no place for {}: this user has neither HOME nor an entry in passwd; 
 
 @pytest.fixture(autouse=True)
 def homeless(monkeypatch: pytest.MonkeyPatch) -> None:
-    def none() -> Path:
-        raise RuntimeError("Could not determine home directory.")
+    def none(uid: int) -> pwd.struct_passwd:
+        raise KeyError(f"uid not found: {uid}")
 
-    monkeypatch.setattr(Path, "home", none)
+    monkeypatch.setattr(pwd, "getpwuid", none)
     for name in ("HOME", "RTSTONE_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"):
         monkeypatch.delenv(name, raising=False)
 
