@@ -27,6 +27,7 @@ from rtstone.store import atomic
 from rtstone.store.index import find, latest
 from rtstone.store.rundir import RunDirectory, load
 from rtstone.targets import process, qemu
+from rtstone.targets.local import Local
 from rtstone.wire import commands
 from tests.conftest import Cli, Fake
 
@@ -136,6 +137,7 @@ def test_the_host_keeps_off_every_cpu_that_a_case_names(
     set_to: list[set[int]] = []
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2})
     monkeypatch.setattr(os, "sched_setaffinity", lambda _, cpus: set_to.append(cpus))
+    monkeypatch.setattr(Local, "default_cpus", lambda _: frozenset({2}))
     named = [(["-p", "cpus=0"], {1, 2}), (["--cpus", "0-1"], {2}), (["--cpus", "all"], {0, 1, 2})]
     for more, left in [*named, ([], {0, 1})]:
         assert cli("run", "null", *more).status == 0

@@ -19,6 +19,7 @@ from rtstone.folders import results
 from rtstone.store import atomic, index
 from rtstone.store.rundir import RunDirectory, load
 from rtstone.store.session import several
+from tests.assemble.test_assembly import result
 from tests.conftest import Cli, Fake
 from tests.wire.writer import Writer
 
@@ -58,8 +59,9 @@ def test_a_run_without_document_is_made_from_plan_and_log(plan: Plan) -> None:
     head: dict[str, object] = {"source": "tsc", "hz": 10**9, "granule": 1, "overhead": 0}
     directory.append(writer.line({"t": "clock", **head}))
     directory.append(writer.line({"t": "case", "id": 1, "bench": "ctx.ballast", "params": {}}))
+    directory.append(writer.line(result(1)))
     directory.append(writer.line({"t": "end", "id": 1, "status": "ok", "reason": None}))
-    directory.append(b'#rts 3 {"t":"case","id":2,"ben')  # cut off by the host's death
+    directory.append(b'#rts 4 {"t":"case","id":2,"ben')  # cut off by the host's death
     directory._log.close()
     run = load(directory.path)
     assert [result.status for result in run.results] == ["ok", "incomplete", "incomplete"]
