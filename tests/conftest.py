@@ -270,7 +270,8 @@ def fake(fake_process: Fake, monkeypatch: pytest.MonkeyPatch) -> Fake:
 @pytest.fixture
 def cli(capsys: pytest.CaptureFixture[str]) -> Iterator[Cli]:
     """Run the command line in this process."""
-    before = signal.getsignal(signal.SIGTERM)
+    before, umask = signal.getsignal(signal.SIGTERM), os.umask(0o077)
+    os.umask(umask)
 
     def call(*arguments: str | Path) -> Done:
         capsys.readouterr()
@@ -280,6 +281,7 @@ def cli(capsys: pytest.CaptureFixture[str]) -> Iterator[Cli]:
 
     yield call
     signal.signal(signal.SIGTERM, before)
+    os.umask(umask)  # `serve` sets its own
 
 
 @pytest.fixture

@@ -118,23 +118,23 @@ class Dask(Engine):
             self._client.close()
 
 
-def _answer(told: Any) -> tuple[Outcome, dict[str, bytes]]:
+def _answer(sent: Any) -> tuple[Outcome, dict[str, bytes]]:
     """Return what a worker tells of a job, and the files of its run.
 
     Raises TypeError, ValueError, MsgspecError if it is no such answer.
     """
-    outcome, files = told
-    kept = {name: data for name, data in files.items() if FILES.fullmatch(name)}
-    if not all(isinstance(data, bytes) for data in kept.values()):
+    outcome, files = sent
+    contents = {name: data for name, data in files.items() if FILES.fullmatch(name)}
+    if not all(isinstance(data, bytes) for data in contents.values()):
         raise TypeError("a file of the run is no text")
-    return parsed(outcome, Outcome), kept
+    return parsed(outcome, Outcome), contents
 
 
 def _why(error: Exception) -> str:
     try:
         lost(error)
-    except Exception as told:
-        return line(str(told))[:TOLD]
+    except Exception as why:
+        return line(str(why))[:TOLD]
 
 
 def carry_out(task: bytes, folder: str) -> tuple[bytes, dict[str, bytes]]:

@@ -60,8 +60,8 @@ def pull(name: str, source: str) -> Pulled:
     there = _Machine(source) if _HOST.fullmatch(source) else _Folder(Path(source))
     here = arrived(name)
     of_it = re.compile(rf"{re.escape(name)}\.[0-9a-f]{{16}}")
-    names = [one for one in there.names(name) if of_it.fullmatch(one)]
-    wanted = [one for one in names if one.partition(".")[2] not in here]
+    names = [run_id for run_id in there.names(name) if of_it.fullmatch(run_id)]
+    wanted = [run_id for run_id in names if run_id.partition(".")[2] not in here]
     refused: list[str] = []
     taken, arrival = 0, arrivals()
     for first in range(0, len(wanted), AT_ONCE):

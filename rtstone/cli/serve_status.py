@@ -24,76 +24,77 @@ if TYPE_CHECKING:
     from rtstone.server.status import ServerStatus
 
 
-def show(asked: Settings) -> int:
+def show(settings: Settings) -> int:
     """Print how a server stands; return 1 if it is not well.  Raises UsageError."""
     from rtstone.report.parts.console import console
     from rtstone.server.database import saying_why
     from rtstone.server.status import status
 
-    if not asked.store.is_dir():
-        raise UsageError(f"no store, {asked.store}; name the server's with --store")
-    database, fault = _opened(asked)
+    if not settings.store.is_dir():
+        raise UsageError(f"no store, {settings.store}; name the server's with --store")
+    database, fault = _opened(settings)
     try:
         with closing(database) if database else nullcontext(), saying_why():
-            found = status(asked, database, fault)
+            standing = status(settings, database, fault)
     except StoreError as error:
-        found = status(asked, None, str(error))
-    click.echo(_first_line(found))
+        standing = status(settings, None, str(error))
+    click.echo(_first_line(standing))
     to = console(sys.stdout)
-    to.print(_projects(found))
-    if any(own for _, own in found.tokens):
-        to.print(_tokens(found))
-    for limit in found.limits:
+    to.print(_projects(standing))
+    if any(own for _, own in standing.tokens):
+        to.print(_tokens(standing))
+    for limit in standing.limits:
         click.echo(limit)
-    return 1 if found.faults else 0
+    return 1 if standing.faults else 0
 
 
-def _opened(asked: Settings) -> tuple[Database | None, str]:
+def _opened(settings: Settings) -> tuple[Database | None, str]:
     """Return the database as it is, or why it cannot be read."""
     from rtstone.server.database import Database
 
     try:
-        return Database.as_it_is(asked.database, asked.store), ""
+        return Database.as_it_is(settings.database, settings.store), ""
     except RtstoneError as error:
         return None, str(error)
 
 
-def _first_line(found: ServerStatus) -> str:
-    if found.faults:
-        return line(f"not well: {'; '.join(found.faults)}")
-    runs = counted(sum(one.runs for one in found.projects), "run")
-    stored = size(sum(one.stored for one in found.projects))
-    waiting = sum(len(one.waiting) for one in found.projects)
+def _first_line(standing: ServerStatus) -> str:
+    if standing.faults:
+        return line(f"not well: {'; '.join(standing.faults)}")
+    runs = counted(sum(project.runs for project in standing.projects), "run")
+    stored = size(sum(project.stored for project in standing.projects))
+    waiting = sum(len(project.waiting) for project in standing.projects)
     parser = f"; {counted(waiting, 'run')} at the parsers or waiting for one" if waiting else ""
-    where = counted(len(found.projects), "project")
-    return f"well: {runs} of {stored} in {where}, {size(found.free)} free{parser}"
+    where = counted(len(standing.projects), "project")
+    return f"well: {runs} of {stored} in {where}, {size(standing.free)} free{parser}"
 
 
-def _projects(found: ServerStatus) -> Table:
+def _projects(standing: ServerStatus) -> Table:
     from rich.table import Table
 
-    made = Table("project", "runs", "indexed", "stored", "uploads open", "parsing", "waiting",
+    table = Table("project", "runs", "indexed", "stored", "uploads open", "parsing", "waiting",
                  "for", box=None)  # fmt: skip
-    for one in found.projects:
-        parsed = sum(upload.parsed for upload in one.waiting)
-        made.add_row(
-            one.name, str(one.runs), "-" if one.indexed is None else str(one.indexed),
-            size(one.stored), _open(one.uploads), str(parsed), str(len(one.waiting) - parsed),
-            f"{time() - one.waiting[0].latest:.0f} s" if one.waiting else "",
+    for project in standing.projects:
+        parsed = sum(upload.parsed for upload in project.waiting)
+        table.add_row(
+            project.name, str(project.runs),
+            "-" if project.indexed is None else str(project.indexed), size(project.stored),
+            _open(project.uploads), str(parsed), str(len(project.waiting) - parsed),
+            f"{time() - project.waiting[0].latest:.0f} s" if project.waiting else "",
         )  # fmt: skip
-    return made
+    return table
 
 
-def _tokens(found: ServerStatus) -> Table:
+def _tokens(standing: ServerStatus) -> Table:
     from rich.table import Table
 
-    made = Table("token", "name", "scope", "project", "uploads open", box=None)
-    for token, own in found.tokens:
+    table = Table("token", "name", "scope", "project", "uploads open", box=None)
+    for token, own in standing.tokens:
         if own:
-            made.add_row(
+            table.add_row(
                 token.id, shown(token.name), token.scope, token.project or "all", _open(own)
             )
-    return made
+    return table
 
 
 def _open(uploads: Sequence[Upload]) -> str:
@@ -102,5 +103,5 @@ def _open(uploads: Sequence[Upload]) -> str:
         return "0"
     from rtstone.server.status import to_come
 
-    come = size(sum(one.come for one in uploads))
+    come = size(sum(upload.come for upload in uploads))
     return f"{len(uploads)}: {come} of {size(to_come(uploads))}"

@@ -35,8 +35,8 @@ class Kind(NamedTuple):
 
     def __str__(self) -> str:
         """Return such as ``CPU 0-3 efficiency (capacity 446)``."""
-        told = f"CPU {cpu_list(self.cpus)} {self.name}"
-        return f"{told} ({self.capacity})" if self.capacity else told
+        text = f"CPU {cpu_list(self.cpus)} {self.name}"
+        return f"{text} ({self.capacity})" if self.capacity else text
 
     @property
     def capacity(self) -> str:
@@ -54,18 +54,19 @@ def kinds(
 
     ``capacities``, ``types``: by CPU.  Either counts only if it is known of every CPU.
     """
-    known = bool(online) and all(0 < capacities.get(cpu, 0) <= LARGEST for cpu in online)
-    groups = _by_capacity({cpu: capacities[cpu] for cpu in online}) if known else []
+    complete = bool(online) and all(0 < capacities.get(cpu, 0) <= LARGEST for cpu in online)
+    groups = _by_capacity({cpu: capacities[cpu] for cpu in online}) if complete else []
     if len(groups) < 2 and online and all(types.get(cpu) in TYPES for cpu in online):
         by_type = [frozenset(cpu for cpu in online if types[cpu] == name) for name in TYPES]
-        known = known and sum(map(bool, by_type)) < 2  # capacities that do not differ say nothing
+        if sum(map(bool, by_type)) > 1:  # capacities that do not differ say nothing
+            complete = False
         groups = [group for group in by_type if group]
-    found = []
+    described = []
     for place, group in enumerate(groups):
-        sizes = [capacities[cpu] for cpu in group] if known else []
+        sizes = [capacities[cpu] for cpu in group] if complete else []
         name = _name(place, len(groups))
-        found.append(Kind(name, group, min(sizes, default=None), max(sizes, default=None)))
-    return found
+        described.append(Kind(name, group, min(sizes, default=None), max(sizes, default=None)))
+    return described
 
 
 def _by_capacity(capacities: Mapping[int, int]) -> list[frozenset[int]]:
@@ -87,9 +88,9 @@ def _name(place: int, number: int) -> str:
     return "middle" if number == 3 else f"middle {place}"
 
 
-def largest(cpus: Collection[int], known: Iterable[Kind]) -> frozenset[int]:
+def largest(cpus: Collection[int], system: Iterable[Kind]) -> frozenset[int]:
     """Return those of these CPUs that are of the largest kind among them; all if unknown."""
-    groups = (kind.cpus.intersection(cpus) for kind in known)
+    groups = (kind.cpus.intersection(cpus) for kind in system)
     return next((group for group in groups if group), frozenset(cpus))
 
 
@@ -122,9 +123,9 @@ def places(series: str, evidence: Mapping[str, Any]) -> list[int]:
     return [cpu for cpu in cpus if isinstance(cpu, int)] if isinstance(cpus, list) else []
 
 
-def measured(known: Iterable[Kind], cpus: Collection[int]) -> list[Kind]:
+def measured(system: Iterable[Kind], cpus: Collection[int]) -> list[Kind]:
     """Return the kinds of these CPUs."""
-    return [kind for kind in known if kind.cpus.intersection(cpus)]
+    return [kind for kind in system if kind.cpus.intersection(cpus)]
 
 
 def named(run: Run, results: Iterable[Result]) -> str | None:
@@ -142,11 +143,11 @@ def one_of_several(run: Run) -> str | None:
 
 def told_apart(run: Run) -> list[str | None]:
     """Return for each result of a run what it was measured on, if not all were on one kind."""
-    known = recorded(run.conditions)
-    names = [_named(known, [result]) for result in run.results]
+    system = recorded(run.conditions)
+    names = [_named(system, [result]) for result in run.results]
     return names if len({*names} - {None}) > 1 else [None] * len(names)
 
 
-def _named(known: Sequence[Kind], results: Iterable[Result]) -> str | None:
+def _named(system: Sequence[Kind], results: Iterable[Result]) -> str | None:
     cpus = {cpu for result in results for cpu in places(result.series, result.evidence)}
-    return " and ".join(kind.name for kind in measured(known, cpus)) or None
+    return " and ".join(kind.name for kind in measured(system, cpus)) or None

@@ -55,17 +55,17 @@ class Database:
 
         Raises UsageError, StoreError if there is none of this version.
         """
-        found = cls.__new__(cls)
-        found.engine = _sqlite_to_read(store / FILE) if url is None else _engine(url, store)
+        database = cls.__new__(cls)
+        database.engine = _sqlite_to_read(store / FILE) if url is None else _engine(url, store)
         try:
-            with saying_why(), found.reading() as connection:
-                known, version = _versions(connection)
-                if version != known[0]:
-                    raise StoreError(_another(version, known))
+            with saying_why(), database.reading() as connection:
+                versions, version = _versions(connection)
+                if version != versions[0]:
+                    raise StoreError(_another(version, versions))
         except BaseException:
-            found.close()
+            database.close()
             raise
-        return found
+        return database
 
     def migrate(self) -> None:
         """Bring the tables to the newest version; one server at a time.
@@ -78,9 +78,9 @@ class Database:
                 connection.execute(sql.select(sql.func.pg_advisory_xact_lock(_LOCK, 0)))
             config = _config()
             config.attributes["connection"] = connection
-            known, found = _versions(connection)
-            if found is not None and found not in known:
-                raise UsageError(_another(found, known))
+            versions, version = _versions(connection)
+            if version is not None and version not in versions:
+                raise UsageError(_another(version, versions))
             command.upgrade(config, "head")
 
     @contextmanager
@@ -119,24 +119,24 @@ class Database:
 
 
 def _config() -> Config:
-    found = Config()
-    found.set_main_option("script_location", str(_SCRIPTS).replace("%", "%%"))
-    return found
+    config = Config()
+    config.set_main_option("script_location", str(_SCRIPTS).replace("%", "%%"))
+    return config
 
 
 def _versions(connection: Connection) -> tuple[list[str], str | None]:
     """Return the versions that this rtstone knows, the newest first, and that of the tables."""
     scripts = ScriptDirectory.from_config(_config())
-    known = [one.revision for one in scripts.walk_revisions()]
-    return known, MigrationContext.configure(connection).get_current_revision()
+    versions = [script.revision for script in scripts.walk_revisions()]
+    return versions, MigrationContext.configure(connection).get_current_revision()
 
 
-def _another(version: str | None, known: Sequence[str]) -> str:
+def _another(version: str | None, versions: Sequence[str]) -> str:
     """Return what a version of the tables that is not the newest one means."""
     if version is None:
         return "the database has no tables of rtstone: `rtstone serve` makes them"
-    if version in known:
-        return f"the database is of version {version}: `rtstone serve` brings it to {known[0]}"
+    if version in versions:
+        return f"the database is of version {version}: `rtstone serve` brings it to {versions[0]}"
     return (
         f"a newer rtstone has made the database (version {version}); "
         "update rtstone, or name another --database"
@@ -149,15 +149,15 @@ def saying_why() -> Iterator[None]:
     try:
         yield
     except sql.exc.DBAPIError as error:
-        told = " ".join(str(error.orig).split())
-        raise StoreError(f"cannot open the database: {told}; {_remedy(told)}") from error
+        reason = " ".join(str(error.orig).split())
+        raise StoreError(f"cannot open the database: {reason}; {_remedy(reason)}") from error
 
 
-def _remedy(told: str) -> str:
+def _remedy(reason: str) -> str:
     """Return what to do about what SQLite or PostgreSQL says."""
-    if "already exists" in told:
+    if "already exists" in reason:
         return "it has tables of another program: name another --database"
-    if "malformed" in told or "not a database" in told or "no such table" in told:
+    if "malformed" in reason or "not a database" in reason or "no such table" in reason:
         return (
             f"put a back-up in its place, or move {FILE}* out of the store: the next start makes "
             "the index anew from the runs, but tokens, audit log and deliveries are in it alone"

@@ -49,12 +49,12 @@ class Upload(NamedTuple):
 
 def uploads(places: Places, project: str) -> list[Upload]:
     """Return the uploads of a project that are open, the idlest first."""
-    folder, found = places.runs(project) / ARRIVING, list[Upload]()
+    folder, arriving = places.runs(project) / ARRIVING, list[Upload]()
     with suppress(FileNotFoundError):
         for path in folder.iterdir():
             if ID.fullmatch(path.name):
-                found.append(_upload(path))
-    return sorted(found, key=lambda one: one.latest)
+                arriving.append(_upload(path))
+    return sorted(arriving, key=lambda upload: upload.latest)
 
 
 def _upload(path: Path) -> Upload:
@@ -62,9 +62,9 @@ def _upload(path: Path) -> Upload:
     manifest, token = arrival.manifest(), ""
     with suppress(OSError):
         token = regular(path / TOKEN, _LONGEST).decode("ascii", "replace")
-    told = manifest.blob.size if manifest else 0
+    size_told = manifest.blob.size if manifest else 0
     parsed = manifest is not None and (path / manifest.run_id).is_dir()
-    return Upload(path, token, told, arrival.offset(), _latest(path), parsed)
+    return Upload(path, token, size_told, arrival.offset(), _latest(path), parsed)
 
 
 def _latest(path: Path) -> float:
@@ -79,11 +79,11 @@ def make_room(places: Places, project: str, token: str, more: int, largest: int)
 
     ``largest``: how many bytes any upload may have.  Raises StoreError if none of them is idle.
     """
-    found = uploads(places, project)
-    own = [one for one in found if one.token == token]
+    arriving = uploads(places, project)
+    own = [upload for upload in arriving if upload.token == token]
     of_token = _Bound(OF_TOKEN, LARGEST_OF_TOKEN * largest, time(), "of this token")
     gone = _ended(own, more, of_token)
-    left = [one for one in found if one not in gone]
+    left = [upload for upload in arriving if upload not in gone]
     of_project = _Bound(OPEN, LARGEST * largest, time() - IDLE_S, f"of project {project}")
     _ended(left, more, of_project)
 
@@ -97,20 +97,20 @@ class _Bound(NamedTuple):
     whose: str
 
 
-def _ended(found: Sequence[Upload], more: int, bound: _Bound) -> list[Upload]:
+def _ended(arriving: Sequence[Upload], more: int, bound: _Bound) -> list[Upload]:
     """End uploads, the idlest first, until one more has room; return them.  Raises StoreError."""
-    number, total = len(found), sum(max(one.size, one.come) for one in found)
+    number, total = len(arriving), sum(max(upload.size, upload.come) for upload in arriving)
     gone = []
-    for one in found:
+    for upload in arriving:
         if number < bound.most and total + more <= bound.largest:
             break
-        if not _swept(Arrival(one.path), bound.idle):
+        if not _swept(Arrival(upload.path), bound.idle):
             raise StoreError(
                 f"{number} uploads {bound.whose} go on, of {size(total)}; at most {bound.most} "
                 f"may, of {size(round(bound.largest))}; try again when some have ended"
             )
-        gone.append(one)
-        number, total = number - 1, total - max(one.size, one.come)
+        gone.append(upload)
+        number, total = number - 1, total - max(upload.size, upload.come)
     return gone
 
 

@@ -47,7 +47,7 @@ class ProjectStatus(NamedTuple):
     @property
     def waiting(self) -> Sequence[Upload]:
         """The uploads that have come as a whole and wait for a parser, or are being parsed."""
-        return [one for one in self.uploads if one.whole]
+        return [upload for upload in self.uploads if upload.whole]
 
 
 class ServerStatus(NamedTuple):
@@ -64,20 +64,20 @@ def status(settings: Settings, database: Database | None, fault: str = "") -> Se
     """Return how a server stands.  ``fault``: why there is no database."""
     places = Places(settings.store)
     indexed = _indexed(database) if database else {}
-    found = [_project(places, name, indexed) for name in places.projects()]
-    open_ones = [one for project in found for one in project.uploads]
-    told = [
-        (token, [one for one in open_ones if one.token == token.id])
+    by_project = [_project(places, name, indexed) for name in places.projects()]
+    arriving = [upload for project in by_project for upload in project.uploads]
+    by_token = [
+        (token, [upload for upload in arriving if upload.token == token.id])
         for token in (all_tokens(database) if database else ())
     ]
     disk = os.statvfs(settings.store)
     free = disk.f_bavail * disk.f_frsize
     faults = [fault] if fault else []
     faults += _of_store(settings, free)
-    faults += [line for project in found for line in _of_project(project, settings)]
-    faults += [line for token, own in told for line in _of_token(token, own, settings)]
+    faults += [line for project in by_project for line in _of_project(project, settings)]
+    faults += [line for token, own in by_token for line in _of_token(token, own, settings)]
     faults += _undelivered(database) if database else ()
-    return ServerStatus(faults, found, told, _limits(settings), free)
+    return ServerStatus(faults, by_project, by_token, _limits(settings), free)
 
 
 def _indexed(database: Database) -> dict[str, int]:
@@ -118,7 +118,7 @@ def _of_store(settings: Settings, free: int) -> Iterator[str]:
 def _of_project(project: ProjectStatus, settings: Settings) -> Iterator[str]:
     bound = round(LARGEST * settings.limits.upload)
     yield from _at_limit(f"project {project.name}", project.uploads, OPEN, bound)
-    late = [one for one in project.waiting if one.latest < time() - LONG_S]
+    late = [upload for upload in project.waiting if upload.latest < time() - LONG_S]
     if late:
         yield (
             f"{counted(len(late), 'run')} of project {project.name} came and nobody parsed it for "
@@ -131,16 +131,16 @@ def _of_token(token: Token, own: Sequence[Upload], settings: Settings) -> Iterat
     yield from _at_limit(f"token {token.id}", own, OF_TOKEN, bound)
 
 
-def _at_limit(whose: str, found: Sequence[Upload], most: int, largest: int) -> Iterator[str]:
-    if len(found) >= most:
-        yield f"{whose} has {len(found)} uploads open, as many as it may: the idlest give way"
-    elif (total := to_come(found)) > largest * 0.9:
+def _at_limit(whose: str, arriving: Sequence[Upload], most: int, largest: int) -> Iterator[str]:
+    if len(arriving) >= most:
+        yield f"{whose} has {len(arriving)} uploads open, as many as it may: the idlest give way"
+    elif (total := to_come(arriving)) > largest * 0.9:
         yield f"{whose} has uploads of {size(total)} open, of at most {size(largest)}"
 
 
-def to_come(found: Sequence[Upload]) -> int:
+def to_come(arriving: Sequence[Upload]) -> int:
     """Return the bytes that uploads may have."""
-    return sum(max(one.size, one.come) for one in found)
+    return sum(max(upload.size, upload.come) for upload in arriving)
 
 
 def _undelivered(database: Database) -> Iterator[str]:

@@ -302,11 +302,11 @@ def _answered(
     Returns None if it does not end within ``limit_s``.  Either way it is ended.
     """
     end = time.monotonic() + limit_s
-    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as words:
-        given.write(data)
-        given.seek(0)
+    with tempfile.TemporaryFile() as sent, tempfile.TemporaryFile() as words:
+        sent.write(data)
+        sent.seek(0)
         with subprocess.Popen(
-            command, stdin=given, stdout=subprocess.PIPE, stderr=words, start_new_session=True
+            command, stdin=sent, stdout=subprocess.PIPE, stderr=words, start_new_session=True
         ) as process:
             assert process.stdout is not None
             waiting, printed = select.poll(), bytearray()
