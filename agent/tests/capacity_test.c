@@ -16,21 +16,21 @@ static struct {
     const char *capacity[RTS_CPUS]; /* NULL: no such file */
     bool allowed[RTS_CPUS];
     int forbidden; /* an isolated CPU that cannot be used; -1: none */
-} made;
+} fake;
 
 static void begin(const char *online)
 {
-    memset(&made, 0, sizeof made);
-    made.online = online;
-    made.forbidden = -1;
+    memset(&fake, 0, sizeof fake);
+    fake.online = online;
+    fake.forbidden = -1;
 }
 
 /* Gives CPUs a capacity, and allows them to the agent. */
 static void put(unsigned first, unsigned last, const char *capacity)
 {
     for (unsigned cpu = first; cpu <= last; cpu++) {
-        made.capacity[cpu] = capacity;
-        made.allowed[cpu] = true;
+        fake.capacity[cpu] = capacity;
+        fake.allowed[cpu] = true;
     }
 }
 
@@ -38,19 +38,19 @@ static const char *content(const char *path)
 {
     char name[96];
     if (!strcmp(path, CPU "online"))
-        return made.online;
+        return fake.online;
     if (!strcmp(path, CPU "isolated"))
-        return made.isolated ? made.isolated : "";
+        return fake.isolated ? fake.isolated : "";
     if (!strcmp(path, "/sys/devices/cpu_core/cpus"))
-        return made.core;
+        return fake.core;
     if (!strcmp(path, "/sys/devices/cpu_atom/cpus"))
-        return made.atom;
+        return fake.atom;
     if (!strcmp(path, "/sys/devices/cpu_lowpower/cpus"))
-        return made.lowpower;
+        return fake.lowpower;
     for (unsigned cpu = 0; cpu < RTS_CPUS; cpu++) {
         snprintf(name, sizeof name, CPU "cpu%u/cpu_capacity", cpu);
         if (!strcmp(path, name))
-            return made.capacity[cpu];
+            return fake.capacity[cpu];
     }
     return NULL;
 }
@@ -73,7 +73,7 @@ int __wrap_sched_getaffinity(pid_t task, size_t size, cpu_set_t *set)
 {
     (void)task;
     for (unsigned cpu = 0; cpu < RTS_CPUS; cpu++)
-        if (made.allowed[cpu])
+        if (fake.allowed[cpu])
             CPU_SET_S(cpu, size, set);
     return 0;
 }
@@ -81,8 +81,8 @@ int __wrap_sched_getaffinity(pid_t task, size_t size, cpu_set_t *set)
 int __wrap_sched_setaffinity(pid_t task, size_t size, const cpu_set_t *set)
 {
     (void)task;
-    bool only = made.forbidden >= 0 && CPU_COUNT_S(size, set) == 1;
-    return only && CPU_ISSET_S((unsigned)made.forbidden, size, set) ? -1 : 0;
+    bool only = fake.forbidden >= 0 && CPU_COUNT_S(size, set) == 1;
+    return only && CPU_ISSET_S((unsigned)fake.forbidden, size, set) ? -1 : 0;
 }
 
 /* Returns the choice of an agent that starts there: it looks once. */
@@ -118,7 +118,7 @@ static void test_the_last_of_the_largest(void)
     put(4, 4, "1024");
     put(5, 7, "446");
     CHECK_EQ(choice(), 4);
-    made.allowed[4] = false;
+    fake.allowed[4] = false;
     CHECK_EQ(choice(), 3);
     put(0, 0, "1024");
     CHECK_EQ(choice(), 0);
@@ -141,14 +141,14 @@ static void test_isolated_ones_come_first(void)
     begin("0-7");
     put(0, 3, "1024");
     put(4, 7, "446");
-    made.isolated = "2,6-7";
+    fake.isolated = "2,6-7";
     CHECK_EQ(choice(), 2);
-    made.isolated = "6-7";
+    fake.isolated = "6-7";
     CHECK_EQ(choice(), 7);
-    made.isolated = "2,6-7";
-    made.forbidden = 2;
+    fake.isolated = "2,6-7";
+    fake.forbidden = 2;
     CHECK_EQ(choice(), 7);
-    made.isolated = "2";
+    fake.isolated = "2";
     CHECK_EQ(choice(), 3);
 }
 
@@ -156,18 +156,18 @@ static void test_types_of_cores(void)
 {
     begin("0-11");
     put(0, 11, NULL);
-    made.core = "0-5";
-    made.atom = "6-9";
-    made.lowpower = "10-11";
+    fake.core = "0-5";
+    fake.atom = "6-9";
+    fake.lowpower = "10-11";
     CHECK_EQ(choice(), 5);
-    made.allowed[10] = made.allowed[11] = true;
+    fake.allowed[10] = fake.allowed[11] = true;
     for (int cpu = 0; cpu < 6; cpu++)
-        made.allowed[cpu] = false;
+        fake.allowed[cpu] = false;
     CHECK_EQ(choice(), 9);
     begin("0-11");
     put(0, 11, "1024"); /* as with SMT: all have the largest */
-    made.core = "0-5";
-    made.atom = "6-11";
+    fake.core = "0-5";
+    fake.atom = "6-11";
     CHECK_EQ(choice(), 5);
     put(0, 5, "400"); /* where capacities differ, they tell */
     CHECK_EQ(choice(), 11);
@@ -175,31 +175,29 @@ static void test_types_of_cores(void)
 
 static void test_types_that_are_not_of_all_or_contradict_themselves(void)
 {
+    static const struct {
+        const char *core, *atom;
+        int cpu;
+    } lists[] = {
+        {"0-3", NULL, 7},
+        {"0-3", "4-6", 7},
+        {"0-3", "3-7", 7},
+        {"0-3", "4-7", 3},
+        {"1-3", "4-7", 7},
+        {"0-3", "4-7 and more", 7},
+        {"0-3", "4-7,x", 7},
+        {"0-3", "4-7,7-6", 7},
+        {"0-3", "-7", 7},
+        {"0-3", "7-4", 7},
+        {"0-3", "4-99999999999999999999", 3},
+    };
     begin("0-7");
     put(0, 7, NULL);
-    made.core = "0-3";
-    CHECK_EQ(choice(), 7);
-    made.atom = "4-6";
-    CHECK_EQ(choice(), 7);
-    made.atom = "3-7";
-    CHECK_EQ(choice(), 7);
-    made.atom = "4-7";
-    CHECK_EQ(choice(), 3);
-    made.core = "1-3";
-    CHECK_EQ(choice(), 7);
-    made.core = "0-3";
-    made.atom = "4-7 and more";
-    CHECK_EQ(choice(), 7);
-    made.atom = "4-7,x";
-    CHECK_EQ(choice(), 7);
-    made.atom = "4-7,7-6";
-    CHECK_EQ(choice(), 7);
-    made.atom = "-7";
-    CHECK_EQ(choice(), 7);
-    made.atom = "7-4";
-    CHECK_EQ(choice(), 7);
-    made.atom = "4-99999999999999999999";
-    CHECK_EQ(choice(), 3);
+    for (unsigned i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        fake.core = lists[i].core;
+        fake.atom = lists[i].atom;
+        CHECK_EQ(choice(), lists[i].cpu);
+    }
 }
 
 static void test_a_system_that_does_not_tell(void)
@@ -216,9 +214,9 @@ static void test_a_system_that_does_not_tell(void)
     }
     put(1, 1, "1");
     CHECK_EQ(choice(), 3);
-    made.online = NULL;
+    fake.online = NULL;
     CHECK_EQ(choice(), 7);
-    made.online = "";
+    fake.online = "";
     CHECK_EQ(choice(), 7);
 }
 

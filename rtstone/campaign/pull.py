@@ -21,10 +21,9 @@ from rtstone.campaign.engines import drop, new_home
 from rtstone.campaign.table import arrived
 from rtstone.errors import StoreError, TargetError, UsageError
 from rtstone.files import opened
-from rtstone.store.arriving import FILES, is_whole, take_in
+from rtstone.store.arriving import FILES, is_whole, take_in, unfit
 from rtstone.store.index import arrivals
 from rtstone.store.places import LARGEST, RUN, runs
-from rtstone.store.rundir import unfit
 from rtstone.targets.ssh_connection import Login, address
 
 AT_ONCE = 50  # runs that a machine sends at a time

@@ -16,10 +16,9 @@ from rtstone.campaign.table import LEASE_S, Table, folder
 from rtstone.campaign.work import Outcome
 from rtstone.errors import Interrupted, StoreError
 from rtstone.interrupt import Interrupt
-from rtstone.store.arriving import is_whole, take_in
+from rtstone.store.arriving import is_whole, take_in, unfit
 from rtstone.store.index import arrivals
 from rtstone.store.places import runs
-from rtstone.store.rundir import unfit
 
 ATTEMPTS = 3  # of a job, after which it has failed
 RESTS_S = (5.0, 20.0, 60.0, 120.0)  # of a target that failed, once after the other; then it is gone
@@ -190,8 +189,7 @@ class Runner:
         except StoreError as error:
             self._halt(job, error)
             return
-        made = home / "runs" / job.run_id
-        if outcome.fault is None and (why := unfit(made)):
+        if outcome.fault is None and (why := unfit(home / "runs" / job.run_id)):
             outcome = Outcome(fault="defect", reason=f"no run of this job came: {why}")
         try:
             self._judge(job, outcome, home)

@@ -98,7 +98,7 @@ def home(store: Path | None) -> Path:
 
 
 @contextmanager
-def opened(asked: Settings) -> Iterator[Database]:
+def opened(settings: Settings) -> Iterator[Database]:
     """Open the database of a server while the block lasts.
 
     Raises UsageError, StoreError for one that cannot be used.
@@ -106,9 +106,9 @@ def opened(asked: Settings) -> Iterator[Database]:
     from rtstone.server.app import make_store
     from rtstone.server.database import Database, saying_why
 
-    make_store(asked)
-    with saying_why(), closing(Database(asked.database, asked.store)) as found:
-        yield found
+    make_store(settings)
+    with saying_why(), closing(Database(settings.database, settings.store)) as database:
+        yield database
 
 
 def _kept(asked: Settings, verify: bool, rebuild: bool) -> int:

@@ -55,9 +55,9 @@ def new_command(
     until = None
     if expires is not None:
         until = datetime.now(UTC).timestamp() + age(expires, "in --expires")
-    with _database(store, database) as there:
-        made = new_token(there, name, scope, project, until)
-        by_command(there, "token new", project, f"{made.split('_')[1]} {name} {scope}")
+    with _database(store, database) as tables:
+        made = new_token(tables, name, scope, project, until)
+        by_command(tables, "token new", project, f"{made.split('_')[1]} {name} {scope}")
     say("keep it in RTSTONE_TOKEN or in ~/.config/rtstone/tokens.toml; it is not shown again:")
     click.echo(made)
 
@@ -71,8 +71,8 @@ def list_command(store: Path | None, database: str | None, json: bool) -> None:
     needed()
     from rtstone.server.access import all_tokens
 
-    with _database(store, database) as there:
-        found = all_tokens(there)
+    with _database(store, database) as tables:
+        found = all_tokens(tables)
     if json:
         from rtstone.cli.output import print_document
 
@@ -106,9 +106,9 @@ def revoke_command(name: str, store: Path | None, database: str | None) -> None:
     from rtstone.server.access import revoke
     from rtstone.server.audit import by_command
 
-    with _database(store, database) as there:
-        gone = revoke(there, name)
-        by_command(there, "token revoke", gone.project, f"{gone.id} {gone.name}")
+    with _database(store, database) as tables:
+        gone = revoke(tables, name)
+        by_command(tables, "token revoke", gone.project, f"{gone.id} {gone.name}")
     click.echo(f"revoked {gone.id}, of {shown(gone.name)}")
 
 

@@ -202,25 +202,18 @@ class AgentSession:
             case records.Log(_, text):
                 self._take_refusal(text)
 
-    def _check_case(self, asked: Case, begun: records.Case) -> None:
-        """Raise TargetError if the agent runs something other than it was asked for."""
-        table = self.plan.benches[asked.bench]
-        typed = {name: table.param(name) for name in asked.params}
-        differs = [
-            name
-            for name, value in asked.params.items()
-            if (param := typed[name]) is not None
-            and param.type in _EXACT
-            and begun.params.get(name) != value
-        ]
-        if begun.bench != asked.bench:
-            raise TargetError(f"the agent ran {begun.bench} where it was asked for {asked.bench}")
-        if differs:
-            name = differs[0]
-            raise TargetError(
-                f"the agent ran {asked.bench} with {name}={begun.params.get(name)}, where it was "
-                f"asked for {name}={asked.params[name]}"
-            )
+    def _check_case(self, case: Case, begun: records.Case) -> None:
+        """Raise TargetError if the agent runs something other than a case it was sent."""
+        if begun.bench != case.bench:
+            raise TargetError(f"the agent ran {begun.bench} where it was asked for {case.bench}")
+        table = self.plan.benches[case.bench]
+        for name, value in case.params.items():
+            param, used = table.param(name), begun.params.get(name)
+            if param is not None and param.type in _EXACT and used != value:
+                raise TargetError(
+                    f"the agent ran {case.bench} with {name}={used}, where it was asked for "
+                    f"{name}={value}"
+                )
 
     def _take_refusal(self, text: str) -> None:
         """Go on without the records of a case that the agent cannot send again.
@@ -308,9 +301,8 @@ class AgentSession:
     def _keep_going(self) -> None:
         """Send what is due; abandon an agent that has been silent for too long."""
         if (coming := self.link.coming()) > self.coming:
-            self.heard = self.moved = (
-                time.monotonic()
-            )  # a large record takes its time on a slow line
+            # A large record takes its time on a slow line.
+            self.heard = self.moved = time.monotonic()
         self.coming = coming
         silent = time.monotonic() - self.heard - self.lead_s
         cases = self._on_their_way()

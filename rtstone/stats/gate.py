@@ -355,10 +355,7 @@ class _Judge:
         unlike = self._baseline.unlike if self._baseline else None
         if unlike is None:
             return check
-        return structs.replace(
-            check, verdict="inconclusive", missing=None, missing_s=None, missing_runs=None,
-            detectable=None, reason="not measured as the baseline was, see above",
-        )  # fmt: skip
+        return _undecided(check, "not measured as the baseline was, see above")
 
     # ---- facts
 
@@ -490,9 +487,14 @@ def _resolved(check: Check, limit: Limit, case: Case) -> Check:
     if not (low < limit.value < low + width or low == limit.value == 0):
         return check
     bucket = f"{trimmed(low, case.unit)} to {trimmed(low + width, case.unit)}"
-    why = f"the tool's value is anything from {bucket}"
+    undecided = _undecided(check, f"the tool's value is anything from {bucket}")
+    return structs.replace(undecided, margin=None)
+
+
+def _undecided(check: Check, why: str) -> Check:
+    """Make a verdict inconclusive that no more samples or runs would settle."""
     return structs.replace(
-        check, verdict="inconclusive", reason=why, margin=None, missing=None, missing_s=None,
+        check, verdict="inconclusive", reason=why, missing=None, missing_s=None,
         missing_runs=None, detectable=None,
     )  # fmt: skip
 

@@ -10,10 +10,11 @@ from pathlib import Path
 import msgspec
 
 from rtstone.documents.plan import Plan
-from rtstone.errors import StoreError
-from rtstone.printable import parsed
+from rtstone.errors import RtstoneError, StoreError
+from rtstone.printable import parsed, shown
 from rtstone.store import atomic
 from rtstone.store.places import LARGEST, PLAN, RUN, UNREADABLE, regular, runs
+from rtstone.store.rundir import load
 
 FILES = re.compile(r"(?:plan|run)\.json|wire(?:-[0-9]{1,6})?\.log")  # of a run directory
 STAGED = ".staged"  # directory among the runs, so on their file system, of those not complete yet
@@ -66,6 +67,22 @@ def is_whole(path: Path) -> bool:
         return (path / RUN).exists() and (path / PLAN).exists()
     except OSError:
         return False
+
+
+def unfit(path: Path) -> str | None:
+    """Return why a directory that came from elsewhere is no complete run of its name, or None."""
+    if not is_whole(path):
+        return f"it has no {PLAN} or no {RUN}"
+    try:
+        run = load(path)
+        plan = parsed(regular(path / PLAN, LARGEST), Plan)
+    except RtstoneError as error:
+        return str(error)
+    except (OSError, *UNREADABLE) as error:
+        return f"not a readable {PLAN}: {error}"
+    if run.run_id != path.name or run.status != "complete":
+        return f"it holds {run.status} run {shown(run.run_id)}"
+    return None if plan.run_id == path.name else f"its {PLAN} is that of {shown(plan.run_id)}"
 
 
 def _sync(folder: Path) -> None:

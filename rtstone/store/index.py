@@ -181,14 +181,14 @@ def _named(known: Sequence[Entry], name: str) -> list[str]:
 def _last(known: Sequence[Entry], name: str, age: int) -> str:
     """Return the id of the last run with a result, or of one so many before it."""
     sound = (entry.run_id for entry in reversed(known) if not _skipped(entry) and _has_any(entry))
-    found = next(islice(sound, age, None), None)
-    if found is None:
+    run_id = next(islice(sound, age, None), None)
+    if run_id is None:
         measured = sum(map(_has_any, known))
         raise UsageError(
             f"no run '{name}', {measured} of {len(known)} runs in {runs()} have results; "
             "see `rtstone list runs`, or measure with `rtstone run`"
         )
-    return found
+    return run_id
 
 
 def _skipped(entry: Entry) -> bool:

@@ -25,9 +25,9 @@ from msgspec import structs
 from rtstone.documents.consistency import check_sound
 from rtstone.documents.plan import Plan
 from rtstone.documents.run import SCHEMA, Result, Run
-from rtstone.errors import RtstoneError, StoreError, UsageError
+from rtstone.errors import StoreError, UsageError
 from rtstone.files import opened
-from rtstone.printable import parsed, shown
+from rtstone.printable import parsed
 from rtstone.store import atomic
 from rtstone.store.index import arrivals, forget
 from rtstone.store.places import (
@@ -213,22 +213,6 @@ def load(path: Path) -> Run:
         return replay(plan, first, *later)
     except OSError as error:
         raise UsageError(f"cannot read run, {path}: {error.strerror}") from error
-
-
-def unfit(path: Path) -> str | None:
-    """Return why a directory that came from elsewhere is no complete run of its name, or None."""
-    if not ((path / PLAN).exists() and (path / RUN).exists()):
-        return f"it has no {PLAN} or no {RUN}"
-    try:
-        run = load(path)
-        plan = parsed(regular(path / PLAN, LARGEST), Plan)
-    except RtstoneError as error:
-        return str(error)
-    except (OSError, *UNREADABLE) as error:
-        return f"not a readable {PLAN}: {error}"
-    if run.run_id != path.name or run.status != "complete":
-        return f"it holds {run.status} run {shown(run.run_id)}"
-    return None if plan.run_id == path.name else f"its {PLAN} is that of {shown(plan.run_id)}"
 
 
 def samples(path: Path, run: Run, result: Result) -> NDArray[np.float64]:

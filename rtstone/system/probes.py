@@ -227,10 +227,7 @@ def file_capabilities(data: bytes) -> int:
 
 def without_capabilities(agent: Path) -> bool:
     """True where the file system takes no capabilities of files, or there is no such file."""
-    try:
-        return bool(os.statvfs(agent).f_flag & os.ST_NOSUID)
-    except OSError:
-        return True
+    return _mounted(agent, os.ST_NOSUID) is not False
 
 
 def _agent_capabilities() -> Probe:
@@ -265,20 +262,25 @@ def _results() -> Probe:
         place = results().absolute()
     except UsageError:
         return Probe(False, HOMELESS)
-    there = next(path for path in (place, *place.parents) if os.path.lexists(path))
-    if not there.is_dir():
-        return Probe(False, f"{shown(str(there))} is no directory")
-    if not os.access(there, os.R_OK | os.W_OK | os.X_OK):
-        return Probe(False, f"{shown(str(there))} cannot be written to")
+    folder = next(path for path in (place, *place.parents) if os.path.lexists(path))
+    if not folder.is_dir():
+        return Probe(False, f"{shown(str(folder))} is no directory")
+    if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+        return Probe(False, f"{shown(str(folder))} cannot be written to")
     return Probe(True, shown(str(place)))
 
 
 def on_noexec(program: Path) -> bool:
     """Return whether a program lies on a file system from which nothing can be started."""
+    return _mounted(program, os.ST_NOEXEC) is True
+
+
+def _mounted(path: Path, option: int) -> bool | None:
+    """Return whether the file system of a file is mounted with an option; None: no such file."""
     try:
-        return bool(os.statvfs(program).f_flag & os.ST_NOEXEC)
+        return bool(os.statvfs(path).f_flag & option)
     except OSError:
-        return False
+        return None
 
 
 def _agent() -> Probe:

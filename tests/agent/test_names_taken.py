@@ -19,7 +19,7 @@ pytestmark = pytest.mark.machine
 PLANT = r"""
 import ctypes, json, os, sys
 libc = ctypes.CDLL(None, use_errno=True)
-number, made, lost = int(sys.argv[1]), [], []
+number, objects, lost = int(sys.argv[1]), [], []
 EXCL, CREAT, MODE = 0o2000, 0o1000, 0o666
 os.umask(0)
 for slot in range(8):
@@ -27,42 +27,42 @@ for slot in range(8):
     queue = libc.mq_open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, MODE, None)
     assert queue >= 0
     assert libc.mq_send(queue, b"planted", 7, 0) == 0
-    made.append(("queue", queue))
+    objects.append(("queue", queue))
 for slot in range(4):
     key = ctypes.c_int(0x15 << 27 | (number << 2 & 0xFFFFFFFF) | slot)
     for kind, *words in (("msg", libc.msgget), ("sem", libc.semget, 1), ("shm", libc.shmget, 4096)):
         get, *size = words
-        found = get(key, *size, CREAT | EXCL | MODE)
-        assert found >= 0, (kind, ctypes.get_errno())
-        made.append((kind, found))
-    assert libc.msgsnd(made[-3][1], b"\1" + 7 * b"\0" + b"planted", 7, 0) == 0
+        handle = get(key, *size, CREAT | EXCL | MODE)
+        assert handle >= 0, (kind, ctypes.get_errno())
+        objects.append((kind, handle))
+    assert libc.msgsnd(objects[-3][1], b"\1" + 7 * b"\0" + b"planted", 7, 0) == 0
 for kind in ("sem.", "shm.", "fifo.", ""):
     for slot in [*map(str, range(8)), "probe"]:
         name = f"/dev/shm/{kind}rtstone-{number}.{slot}"
         fifo = slot.isdigit() and int(slot) % 2
         os.mkfifo(name) if fifo else open(name, "x").write("planted")
-        made.append(("file", name))
+        objects.append(("file", name))
 print("planted", flush=True)
 sys.stdin.readline()
-for kind, one in made:
+for kind, place in objects:
     if kind == "file":
-        there = os.path.lexists(one) and os.stat(one).st_uid == os.getuid()
-        os.path.lexists(one) and os.unlink(one)
+        intact = os.path.lexists(place) and os.stat(place).st_uid == os.getuid()
+        os.path.lexists(place) and os.unlink(place)
     elif kind == "queue":
         text = ctypes.create_string_buffer(8192)
-        there = libc.mq_receive(one, text, 8192, None) == 7 and text.value == b"planted"
+        intact = libc.mq_receive(place, text, 8192, None) == 7 and text.value == b"planted"
     elif kind == "msg":
         text = ctypes.create_string_buffer(64)
-        there = libc.msgrcv(one, text, 56, 0, 0o4000) == 7 and libc.msgctl(one, 0, None) == 0
+        intact = libc.msgrcv(place, text, 56, 0, 0o4000) == 7 and libc.msgctl(place, 0, None) == 0
     elif kind == "sem":
-        there = libc.semctl(one, 0, 12, 0) == 0 and libc.semctl(one, 0, 0, 0) == 0
+        intact = libc.semctl(place, 0, 12, 0) == 0 and libc.semctl(place, 0, 0, 0) == 0
     else:
-        there = libc.shmctl(one, 0, None) == 0
-    there or lost.append(f"{kind} {one}")
+        intact = libc.shmctl(place, 0, None) == 0
+    intact or lost.append(f"{kind} {place}")
 for slot in range(8):
     if libc.mq_unlink(b"/rtstone-%d.%d" % (number, slot)):
         lost.append(f"the name of queue {slot}")
-print(json.dumps([len(made), lost]), flush=True)
+print(json.dumps([len(objects), lost]), flush=True)
 """
 CASES = [
     "mq.latency", "ipc.srsr mechanism=queue", "ipc.srsr mechanism=sysv",
@@ -91,8 +91,8 @@ def test_they_are_neither_used_nor_removed_nor_waited_for() -> None:
             agent.rest("bye")
         finally:
             out, _ = other.communicate("\n", timeout=30)
-    made, lost = json.loads(out)
-    assert (made, lost) == (8 + 12 + 36, [])
+    planted, lost = json.loads(out)
+    assert (planted, lost) == (8 + 12 + 36, [])
     assert not list(SHM.glob(f"*rtstone-{agent.pid}*"))
     refused = {case for case, end in ends.items() if end["status"] != "ok"}
     assert all("File exists" in ends[case]["reason"] for case in refused), ends

@@ -28,20 +28,20 @@ GOOD = b'{"took_s": 1.0}'
 
 
 @pytest.mark.parametrize(
-    "told",
+    "sent",
     [
         None, 5, (), (GOOD,), (GOOD, None), (GOOD, {"run.json": "text"}), (GOOD, {5: b""}),
         (b"[" * 100_000, {}), (b'{"took_s": 1e400}', {}), (b'{"fault": "none"}', {}), (7, {}),
         (b"\xff", {}),
     ],
 )  # fmt: skip
-def test_what_is_no_answer_is_a_defect_of_its_worker(told: Any, home: Path, tmp_path: Path) -> None:
+def test_what_is_no_answer_is_a_defect_of_its_worker(sent: Any, home: Path, tmp_path: Path) -> None:
     job = Job(campaign="x", key="0" * 16, cell=None, spec="sim", lane="core")  # type: ignore[arg-type]
     engine = farm.Dask.__new__(farm.Dask)
     engine._campaign, engine._owner = "x", "0"
     (home / "runs").mkdir(parents=True)
     answer: Future[Any] = Future()
-    answer.set_result(told)
+    answer.set_result(sent)
     outcome, _ = engine._carried(job, answer)
     assert outcome.fault == "defect"
     assert outcome.reason
@@ -65,14 +65,14 @@ class Liar(Engine):
 
     def submit(self, job: Job) -> Future[Carried]:
         home = new_home(job.campaign, "0")
-        made = home / "runs" / job.run_id
+        place = home / "runs" / job.run_id
         first = sorted(self.source.glob("lies.*"))[0]
         if self.lie == "another's":  # the same for each job
-            shutil.copytree(first, made)
+            shutil.copytree(first, place)
         elif self.lie == "renamed":
-            shutil.copytree(first, made)
-            run = json.loads((made / "run.json").read_text())
-            (made / "run.json").write_text(json.dumps(run | {"run_id": job.run_id}))
+            shutil.copytree(first, place)
+            run = json.loads((place / "run.json").read_text())
+            (place / "run.json").write_text(json.dumps(run | {"run_id": job.run_id}))
         elif self.lie == "none given":
             shutil.copytree(first, home / "runs" / "lies.ffffffffffffffff")
         found: Future[Carried] = Future()

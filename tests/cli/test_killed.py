@@ -71,8 +71,8 @@ def in_child(words: tuple[str, ...], at: int | None) -> int | None:
         finally:
             os._exit(0)
     os.close(writing)
-    with os.fdopen(reading) as told:
-        said = told.read().split()
+    with os.fdopen(reading) as pipe:
+        said = pipe.read().split()
     os.waitpid(child, 0)
     if not said:
         return None
@@ -87,12 +87,12 @@ class Kept(NamedTuple):
 
     @classmethod
     def of(cls, home: Path) -> Kept:
-        found = {}
+        documents = {}
         for path in (home / "runs").glob("[!.]*/run.json"):
             run = json.loads(path.read_text())
             if run["status"] == "complete":
-                found[run["run_id"]] = run
-        return cls(found)
+                documents[run["run_id"]] = run
+        return cls(documents)
 
 
 @pytest.fixture(scope="module")
@@ -144,11 +144,11 @@ def check(cli: Cli, home: Path, before: Kept, name: str) -> None:
     after = Kept.of(home).runs
     gone = before.runs.keys() - after.keys()
     assert len(gone) <= {"rm": 1, "prune": 2}.get(name, 0), gone
-    assert all(after[one] == run for one, run in before.runs.items() if one in after)
+    assert all(after[run_id] == run for run_id, run in before.runs.items() if run_id in after)
     for path in (home / "runs").glob("[!.]*"):
-        told = cli("show", path.name)
-        assert told.status in {0, 3} or len(told.err.splitlines()) == 1, (path, told.err)
-        assert told.status != 70, told.err
+        done = cli("show", path.name)
+        assert done.status in {0, 3} or len(done.err.splitlines()) == 1, (path, done.err)
+        assert done.status != 70, done.err
 
 
 COMMANDS = ("run", "import", "prune", "report", "campaign run")

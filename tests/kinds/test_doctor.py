@@ -142,9 +142,9 @@ def test_one_line_has_the_cause_and_what_helps(
 
 
 def test_here_none_of_these_lines_has_anything_to_say() -> None:
-    found = doctor([])
+    lines = doctor([])
     quiet = ("rt.calls", "today.sys", "today.dev", "today.results", "limit.files")
-    assert [found[name].verdict for name in quiet] == ["good"] * len(quiet)
+    assert [lines[name].verdict for name in quiet] == ["good"] * len(quiet)
 
 
 @pytest.mark.parametrize(
@@ -192,12 +192,12 @@ def test_a_budget_of_real_time_is_named(
     budget: str, verdict: str, granted: tuple[str, str], advice: str
 ) -> None:
     with control_group({"cpu.rt_runtime_us": budget}) as group:
-        found = doctor(inside(group))
-    line = found["rt.group"]
+        lines = doctor(inside(group))
+    line = lines["rt.group"]
     assert (line.verdict, line.value) == (verdict, f"{budget} µs in group /{group.name}")
     assert re.search(advice, line.advice)
-    assert found["rt.granted"][:2] == granted
-    assert "run as root" not in found["rt.granted"].advice
+    assert lines["rt.granted"][:2] == granted
+    assert "run as root" not in lines["rt.granted"].advice
 
 
 def test_a_container_sees_its_own_group_as_the_topmost() -> None:
@@ -205,20 +205,20 @@ def test_a_container_sees_its_own_group_as_the_topmost() -> None:
     own = "umount -l /sys/fs/cgroup/cpu && mount -t cgroup -o cpu none /sys/fs/cgroup/cpu"
     files = {"cpu.cfs_quota_us": "30000", "cpu.rt_runtime_us": "0"}
     with control_group(files) as group:
-        found = doctor([*inside(group), "unshare", "--cgroup", *mounted(own)])
-    assert found["today.quota"][:2] == ("warn", "30000 of 100000 µs in /sys/fs/cgroup/cpu")
-    assert found["rt.group"][:2] == ("bad", "0 µs in group /")
-    assert "tune" not in found["rt.granted"].advice
-    assert "--cpu-rt-runtime" in found["rt.granted"].advice
+        lines = doctor([*inside(group), "unshare", "--cgroup", *mounted(own)])
+    assert lines["today.quota"][:2] == ("warn", "30000 of 100000 µs in /sys/fs/cgroup/cpu")
+    assert lines["rt.group"][:2] == ("bad", "0 µs in group /")
+    assert "tune" not in lines["rt.granted"].advice
+    assert "--cpu-rt-runtime" in lines["rt.granted"].advice
 
 
 def test_a_mount_of_another_namespace_of_groups_is_not_taken_for_its_own() -> None:
     """It shows the topmost group, which has no quota and a large budget."""
     files = {"cpu.cfs_quota_us": "30000", "cpu.rt_runtime_us": "0"}
     with control_group(files) as group:
-        found = doctor([*inside(group), "unshare", "--cgroup"])
-    assert found["today.quota"].verdict == found["rt.group"].verdict == "unknown"
-    assert "cannot be seen here" in found["rt.granted"].advice
+        lines = doctor([*inside(group), "unshare", "--cgroup"])
+    assert lines["today.quota"].verdict == lines["rt.group"].verdict == "unknown"
+    assert "cannot be seen here" in lines["rt.granted"].advice
 
 
 def test_few_tasks_of_a_control_group_are_named_with_it() -> None:

@@ -50,5 +50,5 @@ def test_the_overlay_of_all_cpus_names_their_kinds() -> None:
 )
 def test_the_head_says_on_which_kind(run: Run, expected: str | None) -> None:
     assert dict(facts(run)).get("Kind of CPU") == expected
-    told = f"i5, kind of CPU: {expected};" if expected else "i5;"
-    assert told in answer(evaluate_run(run)).rests
+    basis = f"i5, kind of CPU: {expected};" if expected else "i5;"
+    assert basis in answer(evaluate_run(run)).rests

@@ -59,62 +59,62 @@ class Parsing:
 
 def playing(play: Callable[[Parsing], Coroutine[None, None, None]]) -> None:
     async def played() -> None:
-        parsing = Parsing()
-        await play(parsing)
-        for task in parsing.tasks.values():
+        queue = Parsing()
+        await play(queue)
+        for task in queue.tasks.values():
             task.cancel()
-        await asyncio.gather(*parsing.tasks.values(), return_exceptions=True)
+        await asyncio.gather(*queue.tasks.values(), return_exceptions=True)
 
     asyncio.run(played())
 
 
 def test_large_runs_leave_a_parser_to_small_ones() -> None:
-    async def play(made: Parsing) -> None:
-        assert await made.come("a1", "a2", "c1", size=BIG) == ["a1"]
-        assert await made.come("b1") == ["a1", "b1"]
-        assert await made.end("b1") == []  # the other parser is for small ones
-        assert await made.end("a1") == ["c1"]
-        assert await made.end("c1") == ["a2"]
+    async def play(queue: Parsing) -> None:
+        assert await queue.come("a1", "a2", "c1", size=BIG) == ["a1"]
+        assert await queue.come("b1") == ["a1", "b1"]
+        assert await queue.end("b1") == []  # the other parser is for small ones
+        assert await queue.end("a1") == ["c1"]
+        assert await queue.end("c1") == ["a2"]
 
     playing(play)
 
 
 def test_who_pushes_many_runs_keeps_nobody_waiting() -> None:
-    async def play(made: Parsing) -> None:
-        assert await made.come(*(f"a{n}" for n in range(20))) == ["a0", "a1"]
-        await made.come("b0", "b1", "c0")
-        assert await made.end("a0") == ["b0"]
-        assert await made.end("a1") == ["c0"]
-        assert await made.end("b0", "c0") == ["b1", "a2"]  # b has had one run less
-        assert await made.end("b1", "a2") == ["a3", "a4"]
+    async def play(queue: Parsing) -> None:
+        assert await queue.come(*(f"a{n}" for n in range(20))) == ["a0", "a1"]
+        await queue.come("b0", "b1", "c0")
+        assert await queue.end("a0") == ["b0"]
+        assert await queue.end("a1") == ["c0"]
+        assert await queue.end("b0", "c0") == ["b1", "a2"]  # b has had one run less
+        assert await queue.end("b1", "a2") == ["a3", "a4"]
 
     playing(play)
 
 
 def test_turns_are_by_bytes_not_by_runs() -> None:
-    async def play(made: Parsing) -> None:
-        await made.come("a0", "z0")
-        await made.come("a1", "a2", "a3", size=LARGE)
-        await made.come(*(f"b{n}" for n in range(20)), size=LARGE // 4)
-        await made.end("z0")  # frees one parser; a0 keeps the other
-        order = list(made.begun[2:])
+    async def play(queue: Parsing) -> None:
+        await queue.come("a0", "z0")
+        await queue.come("a1", "a2", "a3", size=LARGE)
+        await queue.come(*(f"b{n}" for n in range(20)), size=LARGE // 4)
+        await queue.end("z0")  # frees one parser; a0 keeps the other
+        order = list(queue.begun[2:])
         while len(order) < 12:
-            order += await made.end(order[-1])
+            order += await queue.end(order[-1])
         assert [name[0] for name in order] == list("babbbbabbbba"), order
 
     playing(play)
 
 
 def test_turns_that_were_not_taken_are_not_saved_up() -> None:
-    async def play(made: Parsing) -> None:
-        await made.come(*(f"a{n}" for n in range(30)), size=LARGE)
+    async def play(queue: Parsing) -> None:
+        await queue.come(*(f"a{n}" for n in range(30)), size=LARGE)
         for number in range(20):  # a has had much, all alone
-            await made.end(f"a{number}")
-        await made.come(*(f"b{n}" for n in range(30)), size=LARGE)
-        await made.end("a20", "a21")
-        order = list(made.begun[22:])
+            await queue.end(f"a{number}")
+        await queue.come(*(f"b{n}" for n in range(30)), size=LARGE)
+        await queue.end("a20", "a21")
+        order = list(queue.begun[22:])
         while len(order) < 10:
-            order += await made.end(order[len(order) - 2])
+            order += await queue.end(order[len(order) - 2])
         # The two that a had begun when b came count as its first.
         assert [name[0] for name in order] == list("bbabababab"), order
 
@@ -124,27 +124,27 @@ def test_turns_that_were_not_taken_are_not_saved_up() -> None:
 def test_who_comes_again_is_not_served_before_those_who_wait() -> None:
     """One that leaves and comes at once would always be new."""
 
-    async def play(made: Parsing) -> None:
-        await made.come("z0")  # holds a parser all along
-        await made.come("a0", size=LARGE)
-        await made.come("b0", "c0", "b1")
-        assert await made.end("a0") == ["b0"]
-        await made.come("a1")
-        assert await made.end("b0", "c0", "b1") == ["c0", "b1", "a1"]
+    async def play(queue: Parsing) -> None:
+        await queue.come("z0")  # holds a parser all along
+        await queue.come("a0", size=LARGE)
+        await queue.come("b0", "c0", "b1")
+        assert await queue.end("a0") == ["b0"]
+        await queue.come("a1")
+        assert await queue.end("b0", "c0", "b1") == ["c0", "b1", "a1"]
 
     playing(play)
 
 
 def test_a_run_that_is_given_up_leaves_its_place() -> None:
-    async def play(made: Parsing) -> None:
-        await made.come("a0", "a1", "b0", "c0")
-        made.tasks["b0"].cancel()
+    async def play(queue: Parsing) -> None:
+        await queue.come("a0", "a1", "b0", "c0")
+        queue.tasks["b0"].cancel()
         with suppress(asyncio.CancelledError):
-            await made.tasks["b0"]
-        assert made.turns.waiting("b") == 0
-        made.tasks["a0"].cancel()
-        await made.settled()
-        assert made.begun == ["a0", "a1", "c0"]
+            await queue.tasks["b0"]
+        assert queue.turns.waiting("b") == 0
+        queue.tasks["a0"].cancel()
+        await queue.settled()
+        assert queue.begun == ["a0", "a1", "c0"]
 
     playing(play)
 
@@ -177,7 +177,7 @@ def test_pushes_that_wait_for_a_parser_keep_neither_readers_nor_other_projects_o
         other = clients.submit(push, "b-0", "b")
         assert soon(lambda: waiting("b") == 1)
         goes_on.set()
-        assert {one.result() for one in (*first, other)} == {201}
+        assert {reply.result() for reply in (*first, other)} == {201}
         assert order.index("b-0") == 2  # after those that two parsers had begun
         assert push("a-more", "a") == 201  # all of it had come before
     assert len(stored(served.places.runs("a"))) == WAITING + 3
@@ -189,10 +189,10 @@ def test_a_log_of_more_lines_than_records_can_have_is_refused_unparsed(
     files = files_of(template, "r-1")
     for end in (b"\n", b"\r", b"\r\n"):
         log = files[LOG] + end * (parsing.LINES + 1)
-        found = send(served.client, served.bearer(), upload("r-1", files | {LOG: log}))
-        assert found.status_code == 422
+        answer = send(served.client, served.bearer(), upload("r-1", files | {LOG: log}))
+        assert answer.status_code == 422
         count = parsing.LINES + 1 + files[LOG].count(b"\n")
-        assert f"its logs have {count} lines, more than {parsing.LINES}" in found.text
+        assert f"its logs have {count} lines, more than {parsing.LINES}" in answer.text
     assert stored(served.places.runs("main")) == set()
 
 
@@ -203,7 +203,7 @@ def test_a_run_that_takes_a_processor_too_long_is_given_up(
     log = files[LOG] + b"#rts 1 {\n" * 300_000
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parsing, "CPU_S", -2.0)
-        found = send(served.client, served.bearer(), upload("r-1", files | {LOG: log}))
-    assert found.status_code == 422
-    assert "as long as it may for a run of this size" in found.text
+        answer = send(served.client, served.bearer(), upload("r-1", files | {LOG: log}))
+    assert answer.status_code == 422
+    assert "as long as it may for a run of this size" in answer.text
     assert send(served.client, served.bearer(), of_template(template, "r-1")).status_code == 201

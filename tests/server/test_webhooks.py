@@ -61,8 +61,8 @@ def test_an_answer_without_end_is_ended(
 ) -> None:
     monkeypatch.setattr(webhooks, "_WHOLE_S", 0.4)
     with receiver(answer) as port:
-        told = webhooks.post(Webhook("x", f"http://127.0.0.1:{port}", "s"), b"{}")
-    assert told == "its answer has not come within 0 s"
+        failure = webhooks.post(Webhook("x", f"http://127.0.0.1:{port}", "s"), b"{}")
+    assert failure == "its answer has not come within 0 s"
 
 
 def test_what_comes_after_the_status_is_not_read() -> None:
@@ -76,9 +76,9 @@ def test_what_comes_after_the_status_is_not_read() -> None:
 ])  # fmt: skip
 def test_what_is_no_good_answer_is_a_line(text: bytes) -> None:
     with receiver(lambda to: to.sendall(text)) as port:
-        told = webhooks.post(Webhook("x", f"http://127.0.0.1:{port}", "s"), b"{}")
-    assert told
-    assert told.isprintable()
+        failure = webhooks.post(Webhook("x", f"http://127.0.0.1:{port}", "s"), b"{}")
+    assert failure
+    assert failure.isprintable()
 
 
 @pytest.mark.parametrize(("address", "host", "fits"), [
@@ -98,8 +98,8 @@ def test_a_name_does_not_lead_to_what_only_this_machine_reaches(
         def getpeername(self) -> tuple[str, int]:
             return address, 80
 
-    told = webhooks._elsewhere(host, To())  # type: ignore[arg-type]
-    assert (told is None) == fits, told
+    failure = webhooks._elsewhere(host, To())  # type: ignore[arg-type]
+    assert (failure is None) == fits, failure
 
 
 def test_nothing_is_sent_to_where_a_name_leads(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,8 +110,8 @@ def test_nothing_is_sent_to_where_a_name_leads(monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setattr(
             socket, "getaddrinfo", lambda host, *more, **ways: look_up("127.0.0.1", *more, **ways)
         )
-        told = webhooks.post(Webhook("x", f"http://hook.example:{port}", "s"), b"{}")
-    assert told == "its name leads to 127.0.0.1; write that address in its URL if it is meant"
+        failure = webhooks.post(Webhook("x", f"http://hook.example:{port}", "s"), b"{}")
+    assert failure == "its name leads to 127.0.0.1; write that address in its URL if it is meant"
     assert not got
 
 
@@ -132,9 +132,9 @@ def test_a_url_that_cannot_be_used_is_refused_at_the_start(url: str, tmp_path: P
     file.write_text(f"[[webhook]]\nname = 'a'\nsecret = 's'\nurl = '{url}'\n")
     with pytest.raises(
         UsageError, match=r"^[^\n]*URL[^\n]*, in \[\[webhook\]\] of [^\n]*;"
-    ) as told:
+    ) as failure:
         read(file)
-    assert "secret@" not in str(told.value)
+    assert "secret@" not in str(failure.value)
 
 
 def test_a_hook_that_fails_keeps_no_other_waiting(

@@ -33,8 +33,8 @@ SILENT = TWO | {"cpu.capacity": None, "cpu.types": None}
 def case(cpu: int | list[Value], bench: str = "dk.periodic", series: str = "") -> Result:
     samples = np.random.default_rng(7).normal(1000, 10, (1, 1, 1000)).round()
     cpus: Any = cpu if isinstance(cpu, list) else [cpu]
-    made = result(bench, distributions(samples)[0])
-    return structs.replace(made, series=series, evidence={"cpus": cpus})
+    measured = result(bench, distributions(samples)[0])
+    return structs.replace(measured, series=series, evidence={"cpus": cpus})
 
 
 def on(name: str, *cpus: int | list[Value], conditions: dict[str, Value] = TWO) -> Run:
@@ -44,7 +44,7 @@ def on(name: str, *cpus: int | list[Value], conditions: dict[str, Value] = TWO) 
 
 
 def of_kind(a: Run, b: Run) -> list[Difference]:
-    return [one for one in compare([a, b]).differences if one.aspect == KIND]
+    return [d for d in compare([a, b]).differences if d.aspect == KIND]
 
 
 # ---- comparisons --------------------------------------------------------------------------------
@@ -64,20 +64,20 @@ def of_kind(a: Run, b: Run) -> list[Difference]:
     ],
 )
 def test_another_kind_is_a_difference_of_conditions(other: Run, expected: list[Any]) -> None:
-    found = of_kind(on("a", 3), other)
-    assert [(one.grade, [held.value for held in one.values]) for one in found] == expected
+    listed = of_kind(on("a", 3), other)
+    assert [(d.grade, [held.value for held in d.values]) for d in listed] == expected
 
 
 def test_it_is_named_first() -> None:
     other = on("b", 5, conditions=TWO | {"cpu.model": "other", "machine.product": "M"})
-    found = compare([on("a", 3), other]).differences
-    assert [one.aspect for one in found[:2]] == [KIND, "CPU"]
+    listed = compare([on("a", 3), other]).differences
+    assert [d.aspect for d in listed[:2]] == [KIND, "CPU"]
 
 
 def test_cases_that_changed_places_are_named() -> None:
     """As many of either kind on both sides, but not the same ones."""
-    found = of_kind(on("a", 3, 5, 2), on("b", 5, 3, 1))
-    assert [(one.grade, one.benches, [held.value for held in one.values]) for one in found] == [
+    listed = of_kind(on("a", 3, 5, 2), on("b", 5, 3, 1))
+    assert [(d.grade, d.benches, [held.value for held in d.values]) for d in listed] == [
         ("care", ["case.0"], ["performance", "efficiency"]),
         ("care", ["case.1"], ["efficiency", "performance"]),
     ]
@@ -109,8 +109,8 @@ def test_a_baseline_of_another_kind_is_no_baseline(tmp_path: Path) -> None:
 def test_a_trend_names_the_kind_before_anything_else() -> None:
     before = [on(f"a{n}", 3) for n in range(4)]
     after = [on(f"b{n}", 5, conditions=TWO | {"kernel.release": "6.13"}) for n in range(4)]
-    found = differences(before, after)
-    assert [(one.aspect, one.before, one.after) for one in found] == [
+    listed = differences(before, after)
+    assert [(d.aspect, d.before, d.after) for d in listed] == [
         (KIND, "performance", "efficiency"), ("kernel", "6.12", "6.13"),
     ]  # fmt: skip
     assert differences(before, [on("c", 3, conditions=DRIFTED)]) == []

@@ -79,8 +79,8 @@ SYSTEMS = {
 
 
 def line(root: Path, **more: Any) -> tuple[str, str, str]:
-    (found,) = [one for one in checks.lines(system(root, **more)) if one.id == ONE_PLACE]
-    return found.verdict, found.value, found.advice
+    (line,) = [item for item in checks.lines(system(root, **more)) if item.id == ONE_PLACE]
+    return line.verdict, line.value, line.advice
 
 
 # ---- doctor -------------------------------------------------------------------------------------
@@ -164,8 +164,8 @@ def test_the_spare_cpu_of_a_partition_is_not_the_one_to_measure(
     plant(tmp_path, BIG_LITTLE)
     box = system(tmp_path, cpus=cpus)
     (cpuset,) = tune.settings(["cpuset"])
-    made = [change for change in cpuset.plan(box) if isinstance(change, Make)]
-    assert made[0].contents[0][1] == expected
+    folders = [change for change in cpuset.plan(box) if isinstance(change, Make)]
+    assert folders[0].contents[0][1] == expected
     agents = largest(cpu_set(expected), box.kinds)
     assert {max(agents)} == box.measured
 
@@ -200,8 +200,8 @@ def test_types_tell_where_capacities_do_not() -> None:
 
     def of(*sizes: int, **more: str) -> list[tuple[str, list[int], str]]:
         table = dict(enumerate(sizes))
-        found = kinds(range(4), table, types | {int(cpu[1:]): name for cpu, name in more.items()})
-        return [(kind.name, sorted(kind.cpus), kind.capacity) for kind in found]
+        machine = kinds(range(4), table, types | {int(cpu[1:]): name for cpu, name in more.items()})
+        return [(kind.name, sorted(kind.cpus), kind.capacity) for kind in machine]
 
     by_type = [("performance", [0, 1], ""), ("middle", [2], ""), ("efficiency", [3], "")]
     assert of() == of(1024, 1024) == of(1024, 1024, 1024, 1024) == by_type
@@ -223,10 +223,10 @@ def test_lists_that_contradict_themselves_tell_nothing(
 
 
 def test_the_largest_of_some() -> None:
-    known = [Kind("performance", frozenset({0, 1})), Kind("efficiency", frozenset({2, 3}))]
-    assert largest({1, 2, 3}, known) == {1}
-    assert largest({2, 3}, known) == {2, 3}
-    assert largest({7}, known) == {7}
+    machine = [Kind("performance", frozenset({0, 1})), Kind("efficiency", frozenset({2, 3}))]
+    assert largest({1, 2, 3}, machine) == {1}
+    assert largest({2, 3}, machine) == {2, 3}
+    assert largest({7}, machine) == {7}
     assert largest({1, 3}, []) == {1, 3}
 
 

@@ -298,8 +298,8 @@ def test_no_directory_will_do(there: Board, cli: Cli, command: str, told: str) -
 @pytest.mark.parametrize("quote", ['"', "'", ""])
 def test_the_name_by_which_ssh_knows_a_host(quote: str) -> None:
     """OpenSSH 9 prints the first form, 10 the second."""
-    told = f"  ssh-keygen -f {quote}/home/a b/known{quote} -R {quote}[127.0.0.1]:22022{quote}\nHost"
-    named = _KNOWN.search(told)
+    text = f"  ssh-keygen -f {quote}/home/a b/known{quote} -R {quote}[127.0.0.1]:22022{quote}\nHost"
+    named = _KNOWN.search(text)
     assert named and named[1] == "[127.0.0.1]:22022"
 
 

@@ -30,9 +30,9 @@ SLOW_XARGS = '[ -e /run/board/slow ] || exec /usr/bin/xargs "$@"; sleep 7; exec 
 
 @pytest.fixture(scope="module")
 def link() -> Iterator[Network]:
-    with network.network() as made:
-        made.notices_soon()
-        yield made
+    with network.network() as wires:
+        wires.notices_soon()
+        yield wires
 
 
 @pytest.fixture
@@ -44,10 +44,10 @@ def there(
 ) -> Iterator[Board]:
     folder = tmp_path_factory.mktemp("board")
     with (
-        board(folder, network.THERE, link.there) as found,
-        logged_in(found, tmp_path, monkeypatch),
+        board(folder, network.THERE, link.there) as far,
+        logged_in(far, tmp_path, monkeypatch),
     ):
-        yield found
+        yield far
 
 
 def started(link: Network, *words: str) -> subprocess.Popen[bytes]:
@@ -80,11 +80,11 @@ def test_it_is_told_as_what_it_is_and_nothing_is_left(
     link.cut()
     end = time.monotonic() + MOST_S + BUSY_S
     for command in (case, upload, doctor):
-        _, told = command.communicate(timeout=max(0.1, end - time.monotonic()))
-        assert command.returncode == 4, told
-        [says] = [line for line in told.decode().splitlines() if line.startswith("rtstone: ")]
+        _, errors = command.communicate(timeout=max(0.1, end - time.monotonic()))
+        assert command.returncode == 4, errors
+        [says] = [line for line in errors.decode().splitlines() if line.startswith("rtstone: ")]
         assert "the connection to board seems dead: nothing has come from it for 40 s" in says
     stored = [msgspec.json.decode(run.read_bytes()) for run in home.rglob("run.json")]
-    kept = [[result["status"] for result in run["results"]] for run in stored]
-    assert sorted(kept) == [["incomplete"], ["ok", "incomplete"]]
+    statuses = [[result["status"] for result in run["results"]] for run in stored]
+    assert sorted(statuses) == [["incomplete"], ["ok", "incomplete"]]
     there.clean(within=60)  # it has to notice, too

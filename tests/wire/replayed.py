@@ -19,13 +19,13 @@ MOST_S = 10  # that a host may take to see that nothing more comes
 
 def recorded(log: Path) -> list[Json]:
     """Return the records in a log, all of which must be sound."""
-    reader, found = Reader(), []
+    reader, bodies = Reader(), []
     for line in log.read_bytes().splitlines():
         for event in reader.feed(line):
             assert isinstance(event, Record)
-            found.append(json.loads(line.split(b" ", 2)[2].rsplit(b" ", 1)[0]))
+            bodies.append(json.loads(line.split(b" ", 2)[2].rsplit(b" ", 1)[0]))
     assert not reader.defects
-    return found
+    return bodies
 
 
 class Replayed(Link):
@@ -37,14 +37,14 @@ class Replayed(Link):
     """
 
     def __init__(
-        self, found: Sequence[Json], changed: Mapping[int, list[str]], forever: str | None
+        self, bodies: Sequence[Json], changed: Mapping[int, list[str]], forever: str | None
     ) -> None:
         self._answers: dict[str, list[str]] = {}
         self._due: deque[str] = deque()
         self._seq, self._over, self._forever = 0, False, forever
         self._end = time.monotonic() + MOST_S
         command = ""
-        for number, body in enumerate(found):
+        for number, body in enumerate(bodies):
             if body["t"] == "heard":
                 command = body["text"]
                 self._answers[command] = list(changed.get(number, []))
@@ -83,7 +83,7 @@ class Replayed(Link):
 
 
 def player(
-    found: Sequence[Json],
+    bodies: Sequence[Json],
     changed: Mapping[int, list[str]],
     forever: str | None,
     real: Callable[[Path, Options], Link],
@@ -91,6 +91,6 @@ def player(
     """Return what starts the agent of the local target; the list of benches is the real one."""
 
     def start(program: Path, options: Options) -> Link:
-        return real(program, options) if options.catalogue else Replayed(found, changed, forever)
+        return real(program, options) if options.catalogue else Replayed(bodies, changed, forever)
 
     return start

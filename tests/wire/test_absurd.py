@@ -129,36 +129,36 @@ def statuses(cli: Cli, home: Path) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "says"),
     [
         (("samples", 9), "the agent ran dk.periodic with samples=9, where it was asked for "),
         (("bench", "null"), "the agent ran null where it was asked for dk.periodic"),
     ],
 )
 def test_what_was_not_asked_for_is_not_taken_for_it(
-    conversation: list[Json], cli: Cli, tmp_path: Path, wrong: tuple[str, Any], told: str
+    conversation: list[Json], cli: Cli, tmp_path: Path, wrong: tuple[str, Any], says: str
 ) -> None:
     number = number_of(conversation, "case", 2)
     body, (name, value) = json.loads(json.dumps(conversation[number])), wrong
     (body["params"] if name in body["params"] else body)[name] = value
     done = answered(cli, conversation, {number: [json.dumps(body)]}, tmp_path)
-    assert (done.status, told in done.says) == (4, True), done.err
+    assert (done.status, says in done.says) == (4, True), done.err
     assert statuses(cli, tmp_path) == ["ok", "incomplete", "incomplete"]
 
 
 @pytest.mark.parametrize(
-    ("kind", "told"),
+    ("kind", "says"),
     [
         ("case", "the agent told of its end, and never that it began"),
         ("result", "the agent told of its end, and of no result"),
     ],
 )
 def test_a_case_without_its_record_is_not_good(
-    conversation: list[Json], cli: Cli, tmp_path: Path, kind: str, told: str
+    conversation: list[Json], cli: Cli, tmp_path: Path, kind: str, says: str
 ) -> None:
     done = answered(cli, conversation, {number_of(conversation, kind, 2): []}, tmp_path)
     assert done.status == 3, done.err
-    assert told in done.out + done.err
+    assert says in done.out + done.err
     assert statuses(cli, tmp_path) == ["ok", "incomplete", "ok"]
 
 

@@ -24,11 +24,11 @@ static struct {
     uint16_t capacity[RTS_CPUS];
     uint8_t type[RTS_CPUS]; /* index of types */
     uint16_t rank[RTS_CPUS];
-} known;
+} machine;
 
 static bool is_online(unsigned cpu)
 {
-    return rts_cpuset_has(&known.online, cpu);
+    return rts_cpuset_has(&machine.online, cpu);
 }
 
 static bool read_capacities(void)
@@ -43,9 +43,9 @@ static bool read_capacities(void)
         if (!posix_read_line(path, line, sizeof line) || !posix_number(&s, &capacity) || *s ||
             capacity < 1 || capacity > LARGEST)
             return false;
-        known.capacity[cpu] = (uint16_t)capacity;
+        machine.capacity[cpu] = (uint16_t)capacity;
     }
-    return rts_cpuset_first(&known.online) >= 0;
+    return rts_cpuset_first(&machine.online) >= 0;
 }
 
 /* Each CPU has to be in one of the lists, and in one only. */
@@ -63,11 +63,11 @@ static bool read_types(void)
             if (rts_cpuset_has(&listed, cpu))
                 return false;
             rts_cpuset_add(&listed, cpu);
-            known.type[cpu] = (uint8_t)type;
+            machine.type[cpu] = (uint8_t)type;
         }
     }
-    return rts_cpuset_first(&known.online) >= 0 &&
-           rts_cpuset_count(&listed) == rts_cpuset_count(&known.online);
+    return rts_cpuset_first(&machine.online) >= 0 &&
+           rts_cpuset_count(&listed) == rts_cpuset_count(&machine.online);
 }
 
 /*
@@ -80,49 +80,49 @@ static unsigned rank_by_capacity(void)
     for (unsigned below = LARGEST + 1;; kinds++) {
         unsigned most = 0;
         for (unsigned cpu = 0; cpu < RTS_CPUS; cpu++)
-            if (known.capacity[cpu] < below && known.capacity[cpu] > most)
-                most = known.capacity[cpu];
+            if (machine.capacity[cpu] < below && machine.capacity[cpu] > most)
+                most = machine.capacity[cpu];
         if (!most)
             return kinds;
         for (unsigned cpu = 0; cpu < RTS_CPUS; cpu++)
-            if (known.capacity[cpu] < below)
-                known.rank[cpu] = (uint16_t)kinds;
+            if (machine.capacity[cpu] < below)
+                machine.rank[cpu] = (uint16_t)kinds;
         below = (most * 9 + 9) / 10;
     }
 }
 
 static void read_once(void)
 {
-    if (known.read)
+    if (machine.read)
         return;
-    known.read = true;
-    if (!linux_read_cpus(CPU "online", &known.online))
+    machine.read = true;
+    if (!linux_read_cpus(CPU "online", &machine.online))
         return;
-    known.capacities = read_capacities();
-    known.types = read_types();
-    if (known.capacities && rank_by_capacity() > 1)
+    machine.capacities = read_capacities();
+    machine.types = read_types();
+    if (machine.capacities && rank_by_capacity() > 1)
         return;
     for (unsigned cpu = 0; cpu < RTS_CPUS; cpu++)
-        known.rank[cpu] = known.types ? known.type[cpu] : 0;
+        machine.rank[cpu] = machine.types ? machine.type[cpu] : 0;
 }
 
 unsigned linux_capacity_rank(unsigned cpu)
 {
     read_once();
-    return cpu < RTS_CPUS ? known.rank[cpu] : 0;
+    return cpu < RTS_CPUS ? machine.rank[cpu] : 0;
 }
 
 static unsigned type_of(unsigned cpu)
 {
-    return known.type[cpu];
+    return machine.type[cpu];
 }
 
 static unsigned capacity_of(unsigned cpu)
 {
-    return known.capacity[cpu];
+    return machine.capacity[cpu];
 }
 
-/* Writes one of these of all CPUs online, as ["0-3: 446", "4-7: 1024"]; null: not known. */
+/* Writes one of these of all CPUs online, as ["0-3: 446", "4-7: 1024"]; null: not machine. */
 static void put(rts_wire *w, const char *key, bool all, unsigned (*of)(unsigned cpu),
                 const char *const *names)
 {
@@ -151,6 +151,6 @@ static void put(rts_wire *w, const char *key, bool all, unsigned (*of)(unsigned 
 void linux_put_capacities(rts_wire *w)
 {
     read_once();
-    put(w, "cpu.capacity", known.capacities, capacity_of, NULL);
-    put(w, "cpu.types", known.types, type_of, types);
+    put(w, "cpu.capacity", machine.capacities, capacity_of, NULL);
+    put(w, "cpu.types", machine.types, type_of, types);
 }

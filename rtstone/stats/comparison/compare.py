@@ -292,19 +292,19 @@ class _Table:
 
     def kinds(self) -> list[Difference]:
         """Return the benches of which columns measured a case on different kinds of CPUs."""
-        found: dict[str, Difference] = {}
+        differences: dict[str, Difference] = {}
         for key, places in self._rows.items():
             by_column: dict[int, list[_Place]] = defaultdict(list)
             for place in places:
                 by_column[place.column].append(place)
             values = [(self._systems[c].label, self._kind(c, here))
                       for c, here in by_column.items()]  # fmt: skip
-            told = [(label, kind) for label, kind in values if kind]
-            if difference := differing(KIND, "care", told, key.bench):
-                same = found.setdefault(str(difference.values), difference)
+            kinds = [(label, kind) for label, kind in values if kind]
+            if difference := differing(KIND, "care", kinds, key.bench):
+                same = differences.setdefault(str(difference.values), difference)
                 benches = list(dict.fromkeys([*same.benches, key.bench]))
-                found[str(difference.values)] = structs.replace(same, benches=benches)
-        return list(found.values())
+                differences[str(difference.values)] = structs.replace(same, benches=benches)
+        return list(differences.values())
 
     def _kind(self, column: int, places: Sequence[_Place]) -> str | None:
         runs = self._systems[column].runs
