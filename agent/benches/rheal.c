@@ -18,13 +18,13 @@ bool rheal_in_ns(void)
 static int open_classic(rheal_frame *f)
 {
     rts_case *c = f->c;
-    c->common.warmup = 0;
-    if (!c->common.samples || c->common.samples > f->p->measurements)
-        c->common.samples = f->p->measurements;
     if (rheal_in_ns() && rts_the_clock.hz < FINEST)
         f->scale = FINEST / rts_the_clock.hz;
     c->rec = rts_series(c, "", rts_the_clock.hz * f->scale, 0, false, NULL);
-    return c->rec ? 0 : -1;
+    if (!c->rec)
+        return -1;
+    rts_rec_limit(c->rec, (uint64_t)f->p->measurements);
+    return 0;
 }
 
 static int open_frame(rheal_frame *f, rts_case *c)

@@ -364,6 +364,15 @@ void rts_rec_init(rts_rec *r, const rts_rec_setup *setup)
     rts_hist_init(&r->hist);
 }
 
+void rts_rec_limit(rts_rec *r, uint64_t samples)
+{
+    if (!r->setup.samples || r->setup.samples > samples)
+        r->setup.samples = samples;
+    r->warm = 0;
+    r->tail = 0;
+    begin(r);
+}
+
 /*
  * Sets the bounds outside of which are new extremes, negative samples and the worst, or all
  * samples.

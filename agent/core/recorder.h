@@ -178,6 +178,9 @@ typedef struct rts_rec {
 /* Prepares the recorder and touches all of its memory. */
 void rts_rec_init(rts_rec *r, const rts_rec_setup *setup);
 
+/* Before the section: has it take at most so many samples, none of them to warm up. */
+void rts_rec_limit(rts_rec *r, uint64_t samples);
+
 /*
  * Begins the timed section: calls on_section unless that has been done. For benches that record
  * samples later than they take them; otherwise it is called shortly before the warm-up ends.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import time
 from pathlib import Path
@@ -72,6 +73,20 @@ def test_records_are_sent_again_until_they_are_not_kept() -> None:
     again = agent.ask("again 0", "hello")
     assert [r["t"] for r in again] == ["loaded", "clock", "conditions", "hello"][-len(again) :]
     agent.rest("bye")
+
+
+def test_a_case_that_is_sent_again_has_the_parameters_that_were_sent_first() -> None:
+    """Else a host that asked twice, as the end was late, would see a case that it never wanted."""
+    agent = Agent()
+    [first] = pick(agent.ask("case 1 rheal.il form=classic loops=10 measurements=3", "end"), "case")
+    assert first["params"]["samples"] > 3
+    assert pick(agent.ask("again 1", "end"), "case") == [first]
+    agent.rest("bye")
+
+
+def test_no_bench_changes_the_parameters_of_its_case() -> None:
+    for path in (Path(__file__).parents[2] / "agent" / "benches").rglob("*.[ch]"):
+        assert not re.search(r"common\.\w+ *[-+*/|&]?=[^=]", path.read_text()), path
 
 
 def test_the_end_of_input_ends_a_case_that_has_a_lease() -> None:
