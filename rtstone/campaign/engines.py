@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 from rtstone.campaign.jobs import Job
+from rtstone.campaign.owners import is_dead
+from rtstone.campaign.table import folder
 from rtstone.campaign.work import Outcome, perform
 from rtstone.errors import StoreError
 from rtstone.store.arriving import staging
@@ -123,11 +125,12 @@ def new_home(campaign: str, owner: str) -> Path:
         raise StoreError(f"results cannot be stored, {place}: {error.strerror}") from error
 
 
-def homes_left(campaign: str) -> list[tuple[str, Path]]:
-    """Return the homes of runs that were not taken in, each with its owner."""
+def drop_left(campaign: str) -> None:
+    """Remove the homes of runs that were not taken in, and whose owners are gone."""
     with suppress(OSError):
-        return [(path.name.partition("-")[0], path) for path in (staging() / campaign).iterdir()]
-    return []
+        for home in (staging() / campaign).iterdir():
+            if is_dead(folder(campaign), home.name.partition("-")[0]):
+                drop(home)
 
 
 def drop(home: Path) -> None:

@@ -13,12 +13,13 @@ import re
 import shutil
 import tarfile
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from rtstone.campaign.engines import drop, new_home
-from rtstone.campaign.table import arrived
+from rtstone.campaign.engines import drop, drop_left, new_home
+from rtstone.campaign.owners import Owner
+from rtstone.campaign.table import arrived, folder
 from rtstone.errors import StoreError, TargetError, UsageError
 from rtstone.files import opened
 from rtstone.store.arriving import FILES, is_whole, take_in, unfit
@@ -28,7 +29,6 @@ from rtstone.targets.ssh_connection import Login, address
 
 AT_ONCE = 50  # runs that a machine sends at a time
 SEND_S = 600.0  # time limit for them
-OWNER = "pull"  # begins the names of the homes of what is on its way
 
 _HOST = re.compile(r"(?P<host>[^/:]+|\[[^]]+\]|[^/:]+@[^/:]+)(?::(?P<port>\d+))?:(?P<folder>.*)")
 
@@ -63,18 +63,36 @@ def pull(name: str, source: str) -> Pulled:
     wanted = [run_id for run_id in names if run_id.partition(".")[2] not in here]
     refused: list[str] = []
     taken, arrival = 0, arrivals()
-    for first in range(0, len(wanted), AT_ONCE):
-        home = new_home(name, OWNER)
-        try:
-            for run_id, lack in there.fetch(wanted[first : first + AT_ONCE], home):
-                why = lack or unfit(home / run_id)
-                if why is None:
-                    taken += take_in(home / run_id, arrival := arrival + 1)
-                else:
-                    refused.append(f"{run_id}: {why}")
-        finally:
-            drop(home)
+    with _owner(name) as owner:
+        for first in range(0, len(wanted), AT_ONCE):
+            home = new_home(name, owner.name)
+            try:
+                for run_id, lack in there.fetch(wanted[first : first + AT_ONCE], home):
+                    why = lack or unfit(home / run_id)
+                    if why is None:
+                        taken += take_in(home / run_id, arrival := arrival + 1)
+                    else:
+                        refused.append(f"{run_id}: {why}")
+            finally:
+                drop(home)
     return Pulled(taken, len(names) - len(wanted), refused)
+
+
+@contextmanager
+def _owner(name: str) -> Iterator[Owner]:
+    """Own what is on its way; remove what others left that were killed.  Raises StoreError."""
+    place = folder(name)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        owner = Owner(place)
+    except OSError as error:
+        raise StoreError(f"results cannot be stored, {place}: {error.strerror}") from error
+    try:
+        owner.sweep()
+        drop_left(name)
+        yield owner
+    finally:
+        owner.close()
 
 
 class _Folder:

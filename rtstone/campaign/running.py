@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from rtstone.campaign.engines import Carried, Engine, drop, homes_left
+from rtstone.campaign.engines import Carried, Engine, drop, drop_left
 from rtstone.campaign.jobs import CORE, WHOLE, Job
 from rtstone.campaign.table import LEASE_S, Table, folder
 from rtstone.campaign.work import Outcome
@@ -76,9 +76,7 @@ class Runner:
         self._full: StoreError | None = None
         self._early: str | None = None
         self._able = time.monotonic()  # when the engine last could begin something
-        for owner, home in homes_left(table.name):
-            if table.is_dead(owner):
-                drop(home)
+        drop_left(table.name)
 
     def run(self, limits: Limits) -> Ended:
         """Carry out jobs until none is left that can be.  Raises StoreError, Interrupted."""

@@ -4,14 +4,13 @@ Whether a job is done only the run directories say: its run is there as a whole,
 table adds what they cannot: order, leases, attempts, and why a job failed.  It can be made anew at
 any time from a campaign and the runs.
 
-A lease lasts until its time, or until its runner has ended: each runner holds a lock on a file of
-its own as long as it lives, which another one on this machine sees at once.
+A lease lasts until its time, or until its runner has ended, which another one on this machine sees
+at once (``owners.py``).
 """
 
 from __future__ import annotations
 
 import os
-import secrets
 import sqlite3
 import time
 from collections import Counter
@@ -23,10 +22,11 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from rtstone.campaign.jobs import CORE, Job
+from rtstone.campaign.owners import Owner, is_dead
 from rtstone.errors import StoreError
 from rtstone.folders import results
 from rtstone.inputs.campaign import Cell
-from rtstone.store.places import lock, runs
+from rtstone.store.places import runs
 
 State = Literal["planned", "leased", "done", "failed", "unsupported"]
 LEASE_S = 60.0  # after which the job of a runner that nobody can see any more is another's
@@ -74,14 +74,18 @@ class Table:
         """``fresh``: make it if it is not there, else StoreError."""
         self.name = name
         self.path = folder(name) / f"{part}.db"
-        self._held: list[int] = []
-        self.owner = ""
+        self._owner: Owner | None = None
         try:
             if fresh:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
             self._database = self._opened(fresh)
         except (OSError, sqlite3.Error) as error:
             raise self._lost(error) from error
+
+    @property
+    def owner(self) -> str:
+        """Return the name of this runner, nothing unless it is registered."""
+        return self._owner.name if self._owner else ""
 
     @staticmethod
     def exists(name: str) -> bool:
@@ -153,16 +157,13 @@ class Table:
 
     def close(self) -> None:
         """Close it, and end the leases of this runner."""
-        if self.owner:
+        if self._owner:
             with suppress(StoreError), self._changing() as database:
                 database.execute(
                     "UPDATE jobs SET state='planned', owner=NULL WHERE state='leased' AND owner=?",
                     (self.owner,),
                 )
-            with suppress(OSError):
-                self._mark(self.owner).unlink()
-        for handle in self._held:
-            os.close(handle)
+            self._owner.close()
         with suppress(sqlite3.Error):
             self._database.close()
 
@@ -246,58 +247,27 @@ class Table:
 
     def register(self) -> None:
         """Become a runner, whose end others see.  Ends what runners have left that are gone."""
-        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
-            while not self.owner:
-                owner = secrets.token_hex(8)
-                handle = os.open(self._mark(owner), flags, 0o600)
-                # Another runner may have taken it for one left behind before it was locked.
-                if lock(handle) and self._mark(owner).exists():
-                    self.owner = owner
-                    self._held.append(handle)
-                else:
-                    os.close(handle)
+            self._owner = Owner(self.path.parent)
         except OSError as error:
             raise self._lost(error) from error
         self.reclaim()
-
-    def _mark(self, owner: str) -> Path:
-        return self.path.parent / f"runner-{owner}.lock"
 
     def reclaim(self) -> int:
         """End the leases of runners that are gone, or whose time is over; return how many."""
         owners = [
             name for (name,) in self._rows("SELECT DISTINCT owner FROM jobs WHERE state='leased'")
         ]
-        dead = [(name,) for name in owners if name != self.owner and self.is_dead(name)]
+        others = [name for name in owners if name != self.owner]
+        dead = [(name,) for name in others if is_dead(self.path.parent, name)]
         with self._changing() as database:
             again = "UPDATE jobs SET state='planned', owner=NULL WHERE state='leased' AND "
             count = database.executemany(f"{again} owner=?", dead).rowcount if dead else 0
             late = f"{again} until < ? AND owner != ?"
             count += database.execute(late, (time.time(), self.owner)).rowcount
-        self._sweep()
+        if self._owner:
+            self._owner.sweep()
         return count
-
-    def is_dead(self, owner: str) -> bool:
-        """Return whether a runner of this machine has ended; one of another is not seen here."""
-        try:
-            handle = os.open(self._mark(owner), os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
-        except FileNotFoundError:
-            return True
-        except OSError:
-            return False
-        try:
-            return lock(handle)
-        finally:
-            os.close(handle)
-
-    def _sweep(self) -> None:
-        """Remove the marks of runners that are gone."""
-        for mark in self.path.parent.glob("runner-*.lock"):
-            owner = mark.stem.removeprefix("runner-")
-            if owner != self.owner and self.is_dead(owner):
-                with suppress(OSError):
-                    mark.unlink()
 
     def lease(self, target: str) -> Job | None:
         """Lease the next job of a target, None if there is none that can run now.

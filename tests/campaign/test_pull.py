@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from rtstone.campaign import pull
-from rtstone.store.arriving import take_in
+from rtstone.store.arriving import take_in, unfit
 from rtstone.store.index import entries
 from rtstone.store.places import LARGEST
 from tests.campaign import killing
@@ -83,6 +83,41 @@ def test_what_is_no_complete_run_is_left_out(cli: Cli, file: Path, tmp_path: Pat
     assert len(told) == 2  # the first is no run at all
     assert any(f"{second.name}: not a readable run.json" in line for line in told)
     assert any(f"{third.name}: it holds incomplete run" in line for line in told)
+
+
+def test_a_campaign_that_is_carried_out_beside_it_takes_nothing_away(
+    cli: Cli, file: Path, tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It removed what was on its way, as that of a runner that is gone."""
+    other = tmp_path / "other"
+    work(cli, file, other, "1/1")
+    checked: list[Path] = []
+
+    def beside(path: Path) -> str | None:
+        if not checked:
+            assert cli("campaign", "run", file).status == 0
+        checked.append(path)
+        assert path.is_dir()
+        return unfit(path)
+
+    monkeypatch.setattr(pull, "unfit", beside)
+    done = cli("campaign", "pull", file, other)
+    assert (done.status, len(checked), "left out" in done.err) == (0, 6, False), done.err
+    assert killing.left_behind(home) == []
+
+
+def test_what_a_killed_one_left_goes_with_the_next(
+    cli: Cli, file: Path, tmp_path: Path, home: Path
+) -> None:
+    other = tmp_path / "other"
+    work(cli, file, other, "1/6")
+    left = home / "runs" / ".staged" / "parts"
+    for name in ("pull-earlier", "0123456789abcdef-x"):  # before there were marks, and since then
+        (left / name / "parts.0123456789abcdef").mkdir(parents=True)
+    (home / "campaigns" / "parts").mkdir(parents=True)
+    (home / "campaigns" / "parts" / "runner-0123456789abcdef.lock").touch()
+    assert "1 run taken" in cli("campaign", "pull", file, other).out
+    assert killing.left_behind(home) == []
 
 
 @pytest.mark.parametrize("part", ["0/3", "4/3", "3", "a/b", "1/0"])

@@ -9,17 +9,20 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 from rtstone.cli.main import _status
+from tests.campaign import killing
 from tests.conftest import Cli
+from tests.server import killing as servers
+from tests.server.pushing import arriving, stored
 
 STRIDE = int(os.environ.get("RTSTONE_KILL_STRIDE", "7"))  # 1: at every step
 CHANGES = {
     "os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.truncate", "os.symlink",
-    "sqlite3.connect",
+    "sqlite3.connect", "socket.connect", "http.client.send",
 }  # fmt: skip
 RUN = ("run", "sched.yield", "-p", "samples=50", "--target", "sim", "-q")
 CAMPAIGN = """
@@ -31,7 +34,7 @@ samples = 50
 
 
 class Steps:
-    """Counts what this process does to files, and kills it before one of these steps."""
+    """Counts what this process does to files and sends, and kills it before one of these steps."""
 
     def __init__(self, at: int | None) -> None:
         self.at, self.count = at, 0
@@ -80,19 +83,10 @@ def in_child(words: tuple[str, ...], at: int | None) -> int | None:
     return int(said[0])
 
 
-class Kept(NamedTuple):
-    """The complete runs in a store by their ids."""
-
-    runs: dict[str, Any]
-
-    @classmethod
-    def of(cls, home: Path) -> Kept:
-        documents = {}
-        for path in (home / "runs").glob("[!.]*/run.json"):
-            run = json.loads(path.read_text())
-            if run["status"] == "complete":
-                documents[run["run_id"]] = run
-        return cls(documents)
+def complete(home: Path) -> dict[str, Any]:
+    """Return the documents of a store's complete runs by their ids."""
+    documents = [json.loads(path.read_text()) for path in (home / "runs").glob("[!.]*/run.json")]
+    return {run["run_id"]: run for run in documents if run["status"] == "complete"}
 
 
 @pytest.fixture(scope="module")
@@ -123,10 +117,11 @@ def tools(tmp_path: Path) -> Callable[[str], tuple[str, ...]]:
         return {
             "run": RUN,
             "import": ("import", "--format", "samples", "--unit", "us", str(samples)),
-            "rm": ("rm", "last~1"),
+            "rm": ("rm", "last~1", "--yes"),
             "prune": ("prune", "--keep", "1"),
-            "compare": ("compare", "last~1", "last", "-o", str(tmp_path / "compare.html")),
+            "compare": ("compare", "last~1", "last"),
             "report": ("report", "last", "-o", str(tmp_path / "report.html")),
+            "report of two": ("report", "last~1", "last", "-o", str(tmp_path / "two.html")),
             "campaign run": ("campaign", "run", str(file)),
             "campaign pull": ("campaign", "pull", str(file), str(other)),
         }[name]
@@ -134,24 +129,27 @@ def tools(tmp_path: Path) -> Callable[[str], tuple[str, ...]]:
     return words
 
 
-def check(cli: Cli, home: Path, before: Kept, name: str) -> None:
+def check(cli: Cli, home: Path, before: dict[str, Any], name: str) -> None:
     """Check that the store can be read, and holds all that was complete unless it was removed."""
     listed = cli("list", "runs", "--json")
     assert listed.status == 0, listed.err
     shown = cli("show", "last", "--json")
     assert shown.status in {0, 3} or len(shown.err.splitlines()) == 1, shown.err
     assert shown.status != 70, shown.err
-    after = Kept.of(home).runs
-    gone = before.runs.keys() - after.keys()
+    after = complete(home)
+    gone = before.keys() - after.keys()
     assert len(gone) <= {"rm": 1, "prune": 2}.get(name, 0), gone
-    assert all(after[run_id] == run for run_id, run in before.runs.items() if run_id in after)
+    assert all(after[run_id] == run for run_id, run in before.items() if run_id in after)
     for path in (home / "runs").glob("[!.]*"):
         done = cli("show", path.name)
         assert done.status in {0, 3} or len(done.err.splitlines()) == 1, (path, done.err)
         assert done.status != 70, done.err
 
 
-COMMANDS = ("run", "import", "prune", "report", "campaign run")
+COMMANDS = (
+    "run", "import", "rm", "prune", "compare", "report", "report of two", "campaign run",
+    "campaign pull",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -164,11 +162,11 @@ def test_killed_at_each_step(
 ) -> None:
     words = tools(name)
     shutil.copytree(template, home, symlinks=True)
-    before = Kept.of(home)
-    assert len(before.runs) == 3
+    before = complete(home)
+    assert len(before) == 3
     count = in_child(words, None)
     assert count
-    whole = Kept.of(home)
+    whole = complete(home)
     for at in range(count % STRIDE, count, STRIDE):
         shutil.rmtree(home)
         shutil.copytree(template, home, symlinks=True)
@@ -176,8 +174,38 @@ def test_killed_at_each_step(
         check(cli, home, before, name)
         assert in_child(words, None), f"after a kill at {at}"  # no lock stays
         check(cli, home, before, name) if name not in {"rm", "prune"} else None
-        again = Kept.of(home)
+        again = complete(home)
         if name not in {"rm", "run", "import"}:
-            assert len(again.runs) == len(whole.runs), f"after a kill at {at}"
+            assert len(again) == len(whole), f"after a kill at {at}"
         left = [path for path in (home / "runs").rglob("*") if path.name.endswith(".new")]
         assert not left
+        if name == "campaign pull":
+            assert killing.left_behind(home) == []
+
+
+def test_push_killed_at_each_step(
+    cli: Cli, home: Path, template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each goes to a project of its own, where nothing of the run is yet."""
+    shutil.copytree(template, home, symlinks=True)
+    before, store = complete(home), tmp_path / "store"
+    (log,) = (home / "runs").glob(f"{max(before)}/wire.log")
+    monkeypatch.setenv("RTSTONE_TOKEN", servers.token(store))
+    with servers.serve(store, tmp_path / "log") as server:
+        address = f"http://127.0.0.1:{server.port}/p/"
+        count = in_child(("push", f"{address}whole", max(before)), None)
+        assert count
+        for at in range(count % STRIDE, count, STRIDE):
+            words = ("push", f"{address}at-{at}", max(before))
+            assert in_child(words, at) is None, f"not killed at {at}"
+            check(cli, home, before, "push")
+            pushed = cli(*words)
+            assert pushed.status == 0, (at, pushed.err)
+            runs = store / "projects" / f"at-{at}" / "runs"
+            assert stored(runs) == {log.parent.name}, at
+            assert (runs / log.parent.name / "wire.log").read_bytes() == log.read_bytes()
+            assert arriving(runs) == []
+            assert "nothing is queued" in cli("push", words[1]).err, at
+        done = cli("serve", "--verify", "--store", store)
+        assert (done.status, done.out) == (0, "index and run directories agree\n"), done.err
+    assert complete(home) == before
