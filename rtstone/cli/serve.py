@@ -107,7 +107,8 @@ def opened(settings: Settings) -> Iterator[Database]:
     from rtstone.server.database import Database, saying_why
 
     make_store(settings)
-    with saying_why(), closing(Database(settings.database, settings.store)) as database:
+    store = settings.store
+    with saying_why(store), closing(Database(settings.database, store)) as database:
         yield database
 
 

@@ -34,7 +34,7 @@ def show(settings: Settings) -> int:
         raise UsageError(f"no store, {settings.store}; name the server's with --store")
     database, fault = _opened(settings)
     try:
-        with closing(database) if database else nullcontext(), saying_why():
+        with closing(database) if database else nullcontext(), saying_why(settings.store):
             standing = status(settings, database, fault)
     except StoreError as error:
         standing = status(settings, None, str(error))

@@ -21,15 +21,16 @@ from rtstone.printable import line
 from rtstone.server import answers, pages, uploads
 from rtstone.server.audit import Logged
 from rtstone.server.background import Background
-from rtstone.server.database import Database
+from rtstone.server.database import Database, is_of_full_disk
 from rtstone.server.headers import Headers
 from rtstone.server.limits import Guard, Limited
 from rtstone.server.pages.site import error_page, wants_json
 from rtstone.server.parsing import AT_ONCE, Parser
-from rtstone.server.places import Places
+from rtstone.server.places import Places, is_full
 from rtstone.server.settings import Settings
 from rtstone.server.turns import Turns
 
+_FULL = "the disk of the server is full; nothing that is stored is lost; make room there"
 _log = logging.getLogger("rtstone.server")
 
 
@@ -85,6 +86,8 @@ def make_store(settings: Settings) -> None:
 def health(request: Request) -> Response:
     """Say whether the database answers and the store can be written, for who watches it."""
     state = request.app.state
+    if is_full(state.settings.store):
+        return _told(_FULL, 503)
     with state.database.reading() as connection:
         connection.execute(sql.select(sql.literal(1)))
     if not os.access(state.settings.store, os.W_OK | os.X_OK):
@@ -123,7 +126,10 @@ def _answered(
 
 
 def _unavailable(request: Request, error: Exception) -> Response:
+    assert isinstance(error, DatabaseError)
     if type(error) not in {OperationalError, DatabaseError}:  # as a broken rule of the tables
         raise error
     _log.error("the database does not answer: %s", line(str(error)))
+    if is_of_full_disk(error, request.app.state.settings.store):
+        return _answered(request, _FULL, 503 if request.method in {"GET", "HEAD"} else 507)
     return _told("the database does not answer; try again", 503, {"Retry-After": "5"})

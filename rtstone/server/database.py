@@ -23,10 +23,15 @@ from sqlalchemy.pool import NullPool
 from rtstone import resources
 from rtstone.errors import StoreError, UsageError
 from rtstone.files import kind
+from rtstone.server.places import Places, is_full
 from rtstone.server.schema import projects
 
 _SCRIPTS = resources.path("server") / "migrations"
 FILE = "server.db"  # in the store, unless another database is named
+_BACK_UP = (
+    f"put a back-up in its place, or move {FILE}* out of the store: the next start makes the index "
+    "anew from the runs, but tokens, audit log and deliveries are in it alone"
+)
 _BUSY_S = 30  # how long a writer waits for another
 _LOCK = 0x7274  # the class of our locks in PostgreSQL
 _WRITES = "rtstone_writes"  # option of a connection that begins a transaction to write
@@ -41,12 +46,15 @@ class Database:
 
         Raises UsageError, StoreError if it cannot be opened.
         """
+        fresh = url is None and not (store / FILE).exists()
         self.engine = _engine(url, store)
         try:
-            with saying_why():
+            with saying_why(store):
                 self.migrate()
         except BaseException:
             self.close()
+            if fresh:
+                _remove_empty(store / FILE)
             raise
 
     @classmethod
@@ -58,7 +66,7 @@ class Database:
         database = cls.__new__(cls)
         database.engine = _sqlite_to_read(store / FILE) if url is None else _engine(url, store)
         try:
-            with saying_why(), database.reading() as connection:
+            with saying_why(store), database.reading() as connection:
                 versions, version = _versions(connection)
                 if version != versions[0]:
                     raise StoreError(_another(version, versions))
@@ -144,13 +152,28 @@ def _another(version: str | None, versions: Sequence[str]) -> str:
 
 
 @contextmanager
-def saying_why() -> Iterator[None]:
+def saying_why(store: Path) -> Iterator[None]:
     """Raise StoreError for a database that cannot be opened or used."""
     try:
         yield
     except sql.exc.DBAPIError as error:
         reason = " ".join(str(error.orig).split())
+        if is_of_full_disk(error, store):
+            raise StoreError(
+                f"cannot open the database, its disk is full ({reason}): make room there, {store}; "
+                "nothing that is stored is lost"
+            ) from error
         raise StoreError(f"cannot open the database: {reason}; {_remedy(reason)}") from error
+
+
+def is_of_full_disk(error: sql.exc.DBAPIError, store: Path) -> bool:
+    """Return whether what SQLite or PostgreSQL refuses is for want of room.
+
+    SQLite without room for its journals calls it an I/O error.
+    """
+    if isinstance(error.orig, sqlite3.OperationalError) and is_full(store):
+        return True
+    return any(words in str(error.orig) for words in ("disk is full", "No space left"))
 
 
 def _remedy(reason: str) -> str:
@@ -158,15 +181,15 @@ def _remedy(reason: str) -> str:
     if "already exists" in reason:
         return "it has tables of another program: name another --database"
     if "malformed" in reason or "not a database" in reason or "no such table" in reason:
-        return (
-            f"put a back-up in its place, or move {FILE}* out of the store: the next start makes "
-            "the index anew from the runs, but tokens, audit log and deliveries are in it alone"
-        )
+        return _BACK_UP
     return "see --database"
 
 
 def _check_file(path: Path) -> None:
-    """Raise StoreError for what is no file: SQLite waits for a pipe, and writes to a device."""
+    """Raise StoreError for what is no database of this store.
+
+    SQLite waits for a pipe, writes to a device, and takes an empty file for a new database.
+    """
     try:
         status = path.stat()
     except FileNotFoundError:
@@ -176,6 +199,8 @@ def _check_file(path: Path) -> None:
     if not stat.S_ISREG(status.st_mode):
         what = kind(status)
         raise StoreError(f"the database {path} is {what}, not a regular file; move it away")
+    if not status.st_size and Places(path.parent).is_used():
+        raise StoreError(f"the database {path} is empty, and the store is not: {_BACK_UP}")
 
 
 def _engine(url: str | None, store: Path) -> Engine:
@@ -203,6 +228,13 @@ def _close_to_others(path: Path) -> None:
             with os.fdopen(handle, "rb"):
                 if stat.S_IMODE(os.fstat(handle).st_mode) & 0o077:
                     os.fchmod(handle, 0o600)
+
+
+def _remove_empty(path: Path) -> None:
+    """Remove a new file that nothing was written to: the next start would miss what was in it."""
+    with suppress(OSError):
+        if not path.lstat().st_size:
+            path.unlink()
 
 
 def _sqlite(path: Path) -> Engine:

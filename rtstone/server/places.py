@@ -7,6 +7,7 @@ all commands.
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -17,6 +18,7 @@ MAIN = "main"
 NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?")
 DELETED = "deleted.jsonl"  # in a project's store: runs that were removed, a line each
 ARRIVING = ".arriving"  # among the runs: uploads that are not complete
+FULL = 1 << 16  # bytes that are free on a full disk: SQLite takes half of it to read a page
 
 
 class Places:
@@ -47,3 +49,23 @@ class Places:
         """Return the projects that have a store, `main` first."""
         found = (self.store / "projects").glob("*")
         return [MAIN, *sorted(p.name for p in found if NAME.fullmatch(p.name) and p.is_dir())]
+
+    def is_used(self) -> bool:
+        """Return whether runs or uploads are there, or were."""
+        return any((home / "runs").is_dir() for home in map(self.home, self.projects()))
+
+
+def free(store: Path) -> int:
+    """Return how many bytes this process may still store in a directory.  Raises OSError."""
+    disk = os.statvfs(store)
+    blocks = disk.f_bavail if os.geteuid() else disk.f_bfree
+    return blocks * disk.f_frsize
+
+
+def is_full(store: Path) -> bool:
+    """Return whether the disk of a store has no room, for data or for files."""
+    try:
+        disk = os.statvfs(store)
+        return free(store) < FULL or (disk.f_files > 0 and not disk.f_ffree)
+    except OSError:
+        return False

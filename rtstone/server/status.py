@@ -14,7 +14,7 @@ import sqlalchemy as sql
 from rtstone.server.access import Token, all_tokens
 from rtstone.server.answers.webhooks import TRIES
 from rtstone.server.database import Database, pairs
-from rtstone.server.places import Places
+from rtstone.server.places import Places, free
 from rtstone.server.room import (
     LARGEST,
     LARGEST_OF_TOKEN,
@@ -70,14 +70,13 @@ def status(settings: Settings, database: Database | None, fault: str = "") -> Se
         (token, [upload for upload in arriving if upload.token == token.id])
         for token in (all_tokens(database) if database else ())
     ]
-    disk = os.statvfs(settings.store)
-    free = disk.f_bavail * disk.f_frsize
+    room = free(settings.store)
     faults = [fault] if fault else []
-    faults += _of_store(settings, free)
+    faults += _of_store(settings, room)
     faults += [line for project in by_project for line in _of_project(project, settings)]
     faults += [line for token, own in by_token for line in _of_token(token, own, settings)]
     faults += _undelivered(database) if database else ()
-    return ServerStatus(faults, by_project, by_token, _limits(settings), free)
+    return ServerStatus(faults, by_project, by_token, _limits(settings), room)
 
 
 def _indexed(database: Database) -> dict[str, int]:
@@ -106,13 +105,13 @@ def _bytes(folder: Path) -> int:
 # ---- what is not well ---------------------------------------------------------------------------
 
 
-def _of_store(settings: Settings, free: int) -> Iterator[str]:
+def _of_store(settings: Settings, room: int) -> Iterator[str]:
     if not os.access(settings.store, os.W_OK | os.X_OK):
         yield f"the store cannot be written, {settings.store}"
     # A run is unpacked beside what was sent, and its document may be as large.
     needed = settings.limits.upload + 2 * settings.limits.run
-    if free < needed:
-        yield f"{size(free)} are free, less than the {size(needed)} that one run may take"
+    if room < needed:
+        yield f"{size(room)} are free, less than the {size(needed)} that one run may take"
 
 
 def _of_project(project: ProjectStatus, settings: Settings) -> Iterator[str]:

@@ -29,10 +29,14 @@ def free_port() -> int:
 
 
 class Serving:
-    """A server of a store, on a port that it has again after it was killed."""
+    """A server of a store, on a port that it has again after it was killed.
 
-    def __init__(self, store: Path, log: Path, *words: str) -> None:
+    ``kind``: how a command begins that runs where the server is to run.
+    """
+
+    def __init__(self, store: Path, log: Path, *words: str, kind: Sequence[str] = ()) -> None:
         self.port, self._store, self._log, self._words = free_port(), store, log, words
+        self._kind = kind
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self, within_s: float = 60.0) -> None:
@@ -47,7 +51,7 @@ class Serving:
         words = ["serve", "--store", str(self._store), "--listen", listen, *self._words]
         with self._log.open("ab") as to:
             self.process = subprocess.Popen(
-                [RTSTONE, *words], stdin=subprocess.DEVNULL, stdout=to, stderr=to,
+                [*self._kind, RTSTONE, *words], stdin=subprocess.DEVNULL, stdout=to, stderr=to,
                 start_new_session=True,
             )  # fmt: skip
         while time.monotonic() < end and self.process.poll() is None:
@@ -69,8 +73,8 @@ class Serving:
 
 
 @contextmanager
-def serve(store: Path, log: Path, *words: str) -> Iterator[Serving]:
-    server = Serving(store, log, *words)
+def serve(store: Path, log: Path, *words: str, kind: Sequence[str] = ()) -> Iterator[Serving]:
+    server = Serving(store, log, *words, kind=kind)
     server.start()
     try:
         yield server

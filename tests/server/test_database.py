@@ -180,6 +180,42 @@ def test_a_database_that_is_damaged_while_it_is_served_is_a_line(served: Served)
     assert served.client.get("/healthz").status_code == 200
 
 
+def test_an_empty_file_is_no_new_database_where_there_are_runs(
+    copied: Copied, places: Places, cli: Cli
+) -> None:
+    """It was taken for one without a word, though tokens and audit log were lost with the old."""
+    file, store = places.store / FILE, ["--store", str(places.store)]
+    file.touch()
+    Database(None, places.store).close()  # nothing else is there yet
+    copied("one")
+    os.truncate(file, 0)
+    for words in (["serve", "--listen", "127.0.0.1:0"], ["token", "list"], ["serve", "--verify"]):
+        done = cli(*words, *store)
+        assert done.status == 4, words
+        says = (
+            rf"rtstone: the database {file} is empty, and the store is not: put a back-up[^\n]*\n"
+        )
+        assert re.fullmatch(says, done.err), done.err
+    assert "is empty, and the store is not" in cli("serve", "--status", *store).out
+    assert file.stat().st_size == 0
+    file.unlink()  # as the line says
+    assert cli("serve", "--rebuild", *store).out == "indexed 1 run anew\n"
+
+
+def test_a_new_database_that_could_not_be_made_leaves_no_empty_file(
+    copied: Copied, places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copied("one")
+
+    def full(self: Database) -> None:
+        raise StoreError("no room")
+
+    with monkeypatch.context() as patch, pytest.raises(StoreError, match="no room"):
+        patch.setattr(Database, "migrate", full)
+        Database(None, places.store)
+    Database(None, places.store).close()
+
+
 def test_a_database_that_cannot_be_opened_is_one_line(places: Places) -> None:
     (places.store / FILE).write_bytes(b"no database at all" * 100)
     with pytest.raises(StoreError, match=r"^cannot open the database: [^\n]*not a database"):

@@ -97,7 +97,7 @@ def test_what_is_not_well_is_said_first(
 
 
 class _Disk:
-    f_bavail, f_frsize = 1, 4096
+    f_bavail, f_bfree, f_frsize, f_files, f_ffree = 1, 1, 4096, 0, 0
 
 
 def test_a_store_that_is_not_there_is_refused(tmp_path: Path, cli: Cli) -> None:
