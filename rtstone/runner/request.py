@@ -23,6 +23,7 @@ from rtstone.runner.catalogue import catalogue
 from rtstone.store.index import free_name
 from rtstone.targets import find
 from rtstone.targets.base import Target
+from rtstone.targets.host import check_host
 
 
 class RunRequest(NamedTuple):
@@ -56,6 +57,7 @@ class Offer(NamedTuple):
 
 def ask(spec: str, interrupt: Interrupt) -> Offer:
     """Find a target, and ask it what it offers.  Raises UsageError, TargetError, Interrupted."""
+    check_host()
     target = find(spec)
     target.check_ready()
     offered = catalogue(target, interrupt)

@@ -22,6 +22,7 @@ from rtstone.store.places import RUN
 from rtstone.store.rundir import RunDirectory, load
 from rtstone.targets import find
 from rtstone.targets.base import Target
+from rtstone.targets.host import check_host
 
 
 class Finished(NamedTuple):
@@ -81,6 +82,7 @@ def resume(
     """
     if (path / RUN).exists() and _is_done(load(path)):
         raise UsageError(f"the run is complete, {path}; there is nothing to resume")
+    check_host()
     directory, plan, logs = RunDirectory.resume(path)
     try:
         earlier = gather(plan, *logs)

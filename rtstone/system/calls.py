@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
+from rtstone.cpus import LAST_CPU
 from rtstone.system.probes import Probe, refusing, tried
 
 MONOTONIC, ABSOLUTE = 1, 1  # CLOCK_MONOTONIC, TIMER_ABSTIME
@@ -28,6 +29,7 @@ class Call(NamedTuple):
     name: str
     trial: Callable[[], int]
     needed: bool  # nothing can be measured without
+    host: bool = False  # the host of a run makes it, too
 
 
 def _library() -> ctypes.CDLL:
@@ -75,7 +77,7 @@ def _capabilities() -> int:
 
 
 def _bind() -> int:
-    os.sched_setaffinity(0, os.sched_getaffinity(0))
+    os.sched_setaffinity(0, range(LAST_CPU + 1))  # of which those count that are allowed
     return 0
 
 
@@ -86,17 +88,17 @@ def _schedule() -> int:
 
 
 CALLS = (
-    Call("sched_getaffinity", _read_affinity, True),
-    Call("sched_setaffinity", _bind, True),
+    Call("sched_getaffinity", _read_affinity, True, host=True),
+    Call("sched_setaffinity", _bind, True, host=True),
     Call("sched_setscheduler", _schedule, False),
     Call("timer_create", _timer, True),
-    Call("clock_nanosleep", _sleep, True),
+    Call("clock_nanosleep", _sleep, True, host=True),
     Call("capget", _capabilities, False),
     Call("mlockall", lambda: _error(_library().mlockall(0), errno.EINVAL), False),
     Call("timerfd_create", lambda: _error(_library().timerfd_create(MONOTONIC, 0)), False),
     Call("mq_open", _queue, False),
     Call("msgget", lambda: _error(_library().msgget(KEY, 0), errno.ENOENT, errno.EACCES), False),
-    Call("flock", _lock, False),
+    Call("flock", _lock, False, host=True),
 )
 
 

@@ -27,6 +27,7 @@ LIMIT_S = 5.0  # a trial that has not ended by then is ended
 PRIO_INHERIT = 1  # PTHREAD_PRIO_INHERIT of glibc and musl
 MUTEX_BYTES = 128  # no pthread_mutex_t or its attributes are larger
 SCHED_DEADLINE = 6
+KILLED = "killed by SIGSYS"  # the outcome of a test that a filter of system calls ended
 DEVICES = (Path("/dev/null"), Path("/dev/shm"))
 # The number of sched_setattr, by machine.
 SCHED_SETATTR = {"x86_64": 314, "aarch64": 274, "riscv64": 274, "armv7l": 380, "i686": 351}
@@ -89,7 +90,7 @@ def _unfinished(status: int, limit_s: float | None) -> Probe:
 
 def refusing(outcome: Probe) -> Probe:
     """Return the outcome of a test of one system call: a filter (seccomp) may end who makes it."""
-    return outcome._replace(works=False) if outcome.text == "killed by SIGSYS" else outcome
+    return outcome._replace(works=False) if outcome.text == KILLED else outcome
 
 
 def _line(probe: Probe) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from rtstone.system.calls import CALLS
+from rtstone.system.calls import CALLS, LIVE
 from rtstone.system.check import Finding, Seen, Verdict
+from rtstone.system.facts import System
+from rtstone.system.probes import KILLED
 
 # What the error of a call that takes no rights means.
 LIMITS = {("timer_create", "EAGAIN"): "no pending signal is left: ulimit -i"}
@@ -43,13 +45,32 @@ def _filter(seen: Seen) -> bool:
     return seen.system.status.get("Seccomp") == "2"
 
 
+def _opened(*names: str) -> str:
+    """Return what to do where a filter refuses these calls."""
+    return (
+        "measure outside of the sandbox, or let its profile (a service's SystemCallFilter=) allow "
+        f"{' and '.join(names)}"
+    )
+
+
+def fatal() -> str | None:
+    """Return what to do where a filter of system calls kills the host of a run, None if none does.
+
+    The host makes some of the calls that the agent does.
+    """
+    if System().status.get("Seccomp", "2") != "2":  # without /proc nothing is known
+        return None
+    killing = [call.name for call in CALLS if call.host and LIVE[call.name]().text == KILLED]
+    if not killing:
+        return None
+    kills = f"a filter of system calls (seccomp) kills who calls {' or '.join(killing)}"
+    return f"{kills}: {_opened(*killing)}"
+
+
 def way_out(seen: Seen, *names: str) -> str:
     """Return what to do where these calls are refused whatever rights are held."""
     if _filter(seen):
-        return (
-            "a filter of system calls (seccomp) refuses it: measure outside of the sandbox, or let "
-            f"its profile (a service's SystemCallFilter=) allow {' and '.join(names)}"
-        )
+        return f"a filter of system calls (seccomp) refuses it: {_opened(*names)}"
     return (
         "not a matter of rights: a sandbox (gVisor, an emulated kernel) or a security module "
         "refuses it; measure outside of it"

@@ -39,6 +39,11 @@ BUSY = ("det.bintime", "--time", "1.5")
     ("kind", "case", "status", "says"),
     [
         (filtered("sched_setaffinity"), WAKE_UP, 0, BOUND),
+        *((filtered(call, error=KILL), WAKE_UP, 4,
+           f"a filter of system calls (seccomp) kills who calls {call}: measure outside of the "
+           f"sandbox, or let its profile (a service's SystemCallFilter=) allow {call}")
+          for call in ("sched_setaffinity", "sched_getaffinity", "flock", "clock_nanosleep")),
+        (filtered("flock", error=KILL), ("null", "--target", "sim"), 4, "kills who calls flock"),
         (filtered("sched_getaffinity"), WAKE_UP, 4, "a system call is refused, by a sandbox"),
         (filtered("sched_setscheduler"), WAKE_UP, 0,
          "CAP_SYS_NICE is held, and yet it is refused: a filter of system calls (seccomp)"),
@@ -87,6 +92,16 @@ def test_it_measures_where_it_can(kind: list[str]) -> None:
     assert done.status == 0, done.said
     assert "WITHOUT" not in done.said and "beside another run" not in done.said
     assert "dk.periodic, load none:  n " in done.said
+
+
+def test_a_run_that_is_resumed_says_what_would_kill_it(home: Path) -> None:
+    """It ended by SIGSYS, without a word."""
+    assert run([], "run", "null", "--target", "sim", "-p", "samples=10").status == 0
+    (document,) = (home / "runs").glob("*/run.json")
+    document.unlink()
+    done = run(filtered("flock", error=KILL), "run", "--resume", "last")
+    assert (done.status, "kills who calls flock" in done.said) == (4, True), done.said
+    assert run([], "run", "--resume", "last").status == 0
 
 
 def test_without_a_home_it_asks_for_a_place_before_it_measures() -> None:

@@ -1,0 +1,12 @@
+"""The host of a run, which is this process, wherever the target is."""
+
+from __future__ import annotations
+
+from rtstone.errors import TargetError
+from rtstone.system.sandbox import fatal
+
+
+def check_host() -> None:
+    """Raise TargetError where a sandbox would kill it, which it could not say any more."""
+    if why := fatal():
+        raise TargetError(f"nothing can be measured from here: {why}")
