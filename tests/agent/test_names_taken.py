@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from tests.agent.processes import SHM
-from tests.agent.rights import as_root, nobody
+from tests.agent.rights import as_root, copied, nobody
 from tests.agent.speak import AGENT, QUICK, Agent, Json
 
 pytestmark = pytest.mark.machine
@@ -95,5 +97,50 @@ def test_they_are_neither_used_nor_removed_nor_waited_for() -> None:
     assert (planted, lost) == (8 + 12 + 36, [])
     assert not list(SHM.glob(f"*rtstone-{agent.pid}*"))
     refused = {case for case, end in ends.items() if end["status"] != "ok"}
-    assert all("File exists" in ends[case]["reason"] for case in refused), ends
+    assert {"sys.sem", "sys.shm"} <= refused
     assert refused <= {"mq.latency", "ipc.srsr mechanism=queue", "sys.sem", "sys.shm"}
+    for case in refused - {"sys.sem", "sys.shm"}:
+        assert "File exists" in ends[case]["reason"], ends
+    for case, objects, option in (
+        ("sys.sem", "semaphores", "S"),
+        ("sys.shm", "shared memory", "M"),
+    ):
+        key = f"0x{0x15 << 27 | (agent.pid << 2 & 0xFFFFFFFF):08x}"
+        assert ends[case]["reason"] == (
+            f"the key {key} is in use by {objects} of the user of uid 65534: "
+            f"ipcrm -{option} {key}, as that user"
+        )
+
+
+# Makes queues of System V that only this user may look at, and removes them as it ends.
+PLANT_QUEUES = r"""
+import ctypes, sys
+libc = ctypes.CDLL(None)
+keys = [ctypes.c_int(0x15 << 27 | (int(sys.argv[1]) << 2 & 0xFFFFFFFF) | slot) for slot in range(4)]
+queues = [libc.msgget(key, 0o3600) for key in keys]
+assert min(queues) >= 0
+print("planted", flush=True)
+sys.stdin.readline()
+assert not any(libc.msgctl(queue, 0, None) for queue in queues)
+"""
+
+
+@as_root
+def test_a_queue_that_the_user_may_not_look_at_is_no_matter_of_limits() -> None:
+    """It was "no channel of this mechanism": the limits are sysctl kernel.msgmax."""
+    with TemporaryDirectory() as place:
+        Path(place).chmod(0o755)
+        agent = Agent("unshare", "-i", *nobody("sys_nice"), str(copied(AGENT, Path(place))), QUICK)
+        agent.until("hello")
+        inside = ["nsenter", "-t", str(agent.pid), "-i"]
+        with subprocess.Popen(
+            [*inside, sys.executable, "-c", PLANT_QUEUES, str(agent.pid)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        ) as other:  # fmt: skip
+            assert other.stdout
+            assert other.stdout.readline() == "planted\n"
+            end = agent.ask("case 1 ipc.srsr mechanism=sysv samples=20", "end")[-1]
+            agent.rest("bye")
+            other.communicate("\n", timeout=30)
+    assert (other.returncode, end["status"]) == (0, "failed"), end
+    assert end["reason"] == "cannot create the channel: File exists"

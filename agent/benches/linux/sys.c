@@ -256,6 +256,39 @@ static inline int make_shm(key_t key)
     return id < 0 ? -errno : shmctl(id, IPC_RMID, NULL);
 }
 
+/*
+ * Returns the user of what a table of /proc/sysvipc, which shows all objects to all users, has by a
+ * key; -1: not known. `user`: in which of its columns that is, the key being the first.
+ */
+static long long key_user(const char *table, key_t key, int user)
+{
+    char line[256];
+    long long found = -1;
+    FILE *file = fopen(table, "re");
+    while (file && found < 0 && fgets(line, sizeof line, file)) {
+        const char *at = line;
+        long long value = 0;
+        bool is_number = posix_number(&at, &value) && value == key;
+        for (int column = 1; is_number && column < user; column++)
+            is_number = posix_number(&at, &value);
+        found = is_number ? value : -1;
+    }
+    if (file)
+        fclose(file);
+    return found;
+}
+
+/* Fails a case whose key has an object that is not this user's: no limit is to blame. */
+static int key_taken(rts_case *c, const char *objects, key_t key, long long user, char option)
+{
+    char owner[48] = "another user", name[16];
+    if (user >= 0)
+        snprintf(owner, sizeof owner, "the user of uid %lld", user);
+    snprintf(name, sizeof name, "0x%08x", (unsigned)key); /* rts_failed() has no such conversion */
+    return rts_failed(c, "the key %s is in use by %s of %s: ipcrm -%c %s, as that user", name,
+                      objects, owner, option, name);
+}
+
 static int run_sem(rts_case *c)
 {
     key_t key = posix_object_key(c->slot);
@@ -263,6 +296,8 @@ static int run_sem(rts_case *c)
     posix_remove_system_v(posix_owner);
     RTS_SAMPLES(c) {
         RTS_TIMED(c, err = err ? err : make_sem(key));
+        if (err == -EEXIST)
+            return key_taken(c, "semaphores", key, key_user("/proc/sysvipc/sem", key, 5), 'S');
         if (err)
             return rts_port_failed(c, "cannot create a set of semaphores (kernel.sem)", err);
     }
@@ -276,6 +311,8 @@ static int run_shm(rts_case *c)
     posix_remove_system_v(posix_owner);
     RTS_SAMPLES(c) {
         RTS_TIMED(c, err = err ? err : make_shm(key));
+        if (err == -EEXIST)
+            return key_taken(c, "shared memory", key, key_user("/proc/sysvipc/shm", key, 8), 'M');
         if (err)
             return rts_port_failed(c, "cannot create shared memory (kernel.shmmni)", err);
     }

@@ -21,8 +21,10 @@ static int new_queue(key_t key)
     int id = msgget(key, IPC_CREAT | IPC_EXCL | 0600);
     if (id >= 0 || errno != EEXIST)
         return id;
-    if (!posix_remove_queue(key))
+    if (!posix_remove_queue(key)) {
+        errno = EEXIST; /* another user's, which it may not look at: no matter of limits */
         return -1;
+    }
     return msgget(key, IPC_CREAT | IPC_EXCL | 0600);
 }
 
