@@ -20,12 +20,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from msgspec import structs
 
-from rtstone.assemble.edges import edged, whole_line
-from rtstone.assemble.estimates import Estimate, estimate_whole
-from rtstone.assemble.flags import BY_NAME as FLAGS
-from rtstone.assemble.flags import spoilt, unfit
-from rtstone.assemble.omitted import whole
-from rtstone.assemble.pool import percentile
 from rtstone.documents.check import Gate
 from rtstone.documents.comparison import Comparison
 from rtstone.documents.plan import NONE
@@ -40,24 +34,30 @@ from rtstone.errors import (
     UsageError,
     unknown,
 )
-from rtstone.inputs import suite
-from rtstone.inputs.budget import load as load_budget
-from rtstone.inputs.parameters import duration
 from rtstone.interrupt import Interrupt
+from rtstone.measure import suite
+from rtstone.measure.exclusive import alone
+from rtstone.measure.listener import Listener
+from rtstone.measure.request import RunRequest
+from rtstone.measure.start import start
 from rtstone.report.parts.words import observed
-from rtstone.runner.exclusive import alone
-from rtstone.runner.listener import Listener
-from rtstone.runner.request import RunRequest
-from rtstone.runner.start import start
-from rtstone.statistics import BY_NAME, ENOUGH, ESTIMATED, PERCENTILES, SINGLE, WHOLE, least_n
+from rtstone.results.edges import edged, whole_line
+from rtstone.results.estimates import Estimate, estimate_whole
+from rtstone.results.flags import BY_NAME as FLAGS
+from rtstone.results.flags import spoilt, unfit
+from rtstone.results.omitted import whole
+from rtstone.results.pool import percentile
+from rtstone.stats.budget import load as load_budget
 from rtstone.stats.comparison.compare import compare as compare_runs
 from rtstone.stats.gate import check as check_run
 from rtstone.store.baseline import baselines
 from rtstone.store.index import find
-from rtstone.store.past import before
+from rtstone.store.measurements import before
 from rtstone.store.rundir import load as load_run
 from rtstone.store.rundir import samples as load_samples
+from rtstone.summary import BY_NAME, ENOUGH, ESTIMATED, PERCENTILES, SINGLE, WHOLE, least_n
 from rtstone.units import Quantity, count, ms, ns, s, us
+from rtstone.wire.parameters import duration
 
 if TYPE_CHECKING:
     import numpy as np

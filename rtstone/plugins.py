@@ -3,7 +3,7 @@
     [project.entry-points."rtstone.targets"]
     jtag = "ours.jtag:Jtag"            # a subclass of rtstone.targets.base.Target
     [project.entry-points."rtstone.formats"]
-    ours = "ours.format:WRITER"        # a Writer or a Reader of rtstone.formats.table
+    ours = "ours.format:WRITER"        # a Writer or a Reader of rtstone.formats.registry
     [project.entry-points."rtstone.suites"]
     drive = "ours:DRIVE"               # the path of a suite's file
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rtstone.api import Measured
     from rtstone.documents.check import Gate
     from rtstone.documents.run import Run
-    from rtstone.inputs.budget import Budget
+    from rtstone.stats.budget import Budget
 
 _T = TypeVar("_T")
 _BEFORE = pytest.StashKey[int]()  # measurements before the test and its fixtures
@@ -55,7 +55,7 @@ class Checked:
     """A budget, and the entries that have been checked."""
 
     def __init__(self, path: Path) -> None:
-        from rtstone.inputs.budget import load
+        from rtstone.stats.budget import load
         from rtstone.store.baseline import baselines
 
         self.budget: Budget = load(path)
@@ -82,7 +82,7 @@ class Compared:
     def __init__(self, url: str) -> None:
         from tempfile import TemporaryDirectory
 
-        from rtstone.remote.fetch import earlier
+        from rtstone.server.client.fetch import earlier
         from rtstone.store.rundir import load
 
         self._url = url
@@ -91,7 +91,7 @@ class Compared:
 
     def check(self, run: Run) -> Gate | None:
         """Return the verdicts on the cases of a run, None if the others have none of these."""
-        from rtstone.stats.trend.baseline import gate
+        from rtstone.stats.trend.baseline_gate import gate
 
         benches = {result.bench for one in self._runs for result in one.results}
         if not any(result.bench in benches for result in run.results):
@@ -200,7 +200,7 @@ def pytest_runtest_makereport(
         if report.failed:
             from rtstone.report.run.excerpt import excerpt
             from rtstone.stats.evaluate import evaluate_run
-            from rtstone.store.places import run_name
+            from rtstone.store.layout import run_name
 
             path, evaluated = measured.path, evaluate_run(measured.run)
             told_of = excerpt(evaluated, measured.results, path, run_name(path, measured.run.name))

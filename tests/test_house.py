@@ -15,46 +15,40 @@ PACKAGE = Path(__file__).parents[1] / "rtstone"
 # Modules outside packages.  Every module may import them.
 COMMON = {
     "cpus", "errors", "files", "folders", "interrupt", "packed", "plugins", "printable", "program",
-    "resources", "statistics", "units",
+    "resources", "summary", "toml", "units",
 }  # fmt: skip
 
 # What each package may import besides itself and COMMON.
 MAY_IMPORT = {
     "wire": "",
     "documents": "wire",  # documents contain parts of records: tables of benches, figures
-    "assemble": "documents wire",
-    # Suites name derived benches, budgets name flags: their tables are in assemble.
-    "inputs": "assemble documents wire",
-    "published": "documents inputs",  # the layout of a publication's tables is TOML
-    "store": "assemble documents",  # a run whose host died is assembled from its log
+    "results": "documents wire",
+    "store": "documents results",  # a run whose host died is assembled from its log
     "system": "documents wire",  # conditions that a run recorded; doctor's checklist is a table
     "lab": "",
-    "targets": "documents inputs lab system wire",  # inputs: the model of a simulated system
-    "runner": "assemble documents inputs store targets wire",
-    "stats": "assemble documents inputs published wire",
-    "formats": "assemble documents wire",
-    "simulate": "assemble documents inputs",  # flags that spoil what was measured
-    "plot": "assemble documents inputs",
-    "explain": "assemble documents lab runner store targets wire",  # a run is run again
-    "report": "assemble documents inputs stats system wire",  # system: what grants rights
-    "engines": "",
-    "campaign": "documents engines inputs runner store targets",
-    "remote": "documents store",
-    # runner: the demonstration measures on the simulated system
-    "server": "assemble documents inputs report runner stats store",
-    "api": "assemble documents formats inputs report runner stats store",
-    "pytest_plugin": "api documents inputs remote report stats store",
-    # assemble: the display of a run converts the agent's ticks to times.
-    "cli": "assemble campaign documents engines explain formats inputs lab plot published report "
-    "remote runner server simulate stats store system targets wire",
+    "targets": "documents lab system wire",
+    "measure": "documents results store targets wire",
+    "stats": "documents results wire",
+    "formats": "documents results wire",
+    "simulate": "documents results wire",  # flags that spoil what was measured
+    "plot": "documents results wire",
+    "explain": "documents lab measure results store targets wire",  # a run is run again
+    "report": "documents results stats system wire",  # system: what grants rights
+    "campaign": "documents measure store targets",
+    # measure: the demonstration measures on the simulated system
+    "server": "documents measure report results stats store",
+    "api": "documents formats measure report results stats store wire",
+    "pytest_plugin": "api documents report server stats store",
+    # results: the display of a run converts the agent's ticks to times.
+    "cli": "campaign documents explain formats lab measure plot report results server simulate "
+    "stats store system targets wire",
 }
 
 VERSION = {
+    "campaign",
     "cli",
-    "engines",
     "formats",
     "pytest_plugin",
-    "remote",
     "server",
     "simulate",
 }  # may import rtstone itself

@@ -11,16 +11,16 @@ import pytest
 
 from rtstone import plugins
 from rtstone.errors import UsageError
+from rtstone.formats.registry import Reader, Writer, reader, writer
 from rtstone.formats.source import Source
-from rtstone.formats.table import Reader, Writer, reader, writer
-from rtstone.inputs.suite import select
+from rtstone.measure.suite import select
 from rtstone.targets import find
 from rtstone.wire.records import Bench
 from tests.conftest import Cli
 
 CODE = """
 from pathlib import Path
-from rtstone.formats.table import Reader, Written, Writer
+from rtstone.formats.registry import Reader, Written, Writer
 from rtstone.targets.sim import Sim
 import re
 

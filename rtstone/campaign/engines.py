@@ -14,12 +14,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
+from rtstone.campaign.job_table import folder
 from rtstone.campaign.jobs import Job
 from rtstone.campaign.owners import is_dead
-from rtstone.campaign.table import folder
 from rtstone.campaign.work import Outcome, perform
 from rtstone.errors import StoreError
-from rtstone.store.arriving import staging
+from rtstone.store.intake import staging
 
 MOST_BESIDE = 256  # jobs of other machines that this one attends to at the same time
 

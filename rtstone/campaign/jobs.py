@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from rtstone.inputs.campaign import Cell
+from rtstone.campaign.matrix import Cell
 
 # What jobs that cannot run at the same time have in common.
 CORE = "core"  # a CPU each, side by side: emulated and simulated systems

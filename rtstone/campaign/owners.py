@@ -10,7 +10,7 @@ import secrets
 from contextlib import suppress
 from pathlib import Path
 
-from rtstone.store.places import lock
+from rtstone.store.layout import lock
 
 
 class Owner:

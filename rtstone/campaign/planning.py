@@ -8,16 +8,16 @@ from typing import NamedTuple
 
 import msgspec
 
-from rtstone.campaign.asking import key_of, request
+from rtstone.campaign.durations import Past
 from rtstone.campaign.jobs import CORE, WHOLE, Job
-from rtstone.campaign.past import Past
+from rtstone.campaign.matrix import Campaign, Cell
+from rtstone.campaign.requests import key_of, request
 from rtstone.documents.plan import Plan
 from rtstone.documents.run import LOCAL
 from rtstone.errors import RtstoneError, TargetError, UsageError
-from rtstone.inputs.campaign import Campaign, Cell
 from rtstone.interrupt import Interrupt
-from rtstone.runner.extent import extent
-from rtstone.runner.request import Offer, ask, draft
+from rtstone.measure.extent import extent
+from rtstone.measure.request import Offer, ask, draft
 from rtstone.targets import find
 
 EXEC = "exec:"

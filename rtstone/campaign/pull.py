@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from rtstone.campaign.engines import drop, drop_left, new_home
+from rtstone.campaign.job_table import arrived, folder
 from rtstone.campaign.owners import Owner
-from rtstone.campaign.table import arrived, folder
 from rtstone.errors import StoreError, TargetError, UsageError
 from rtstone.files import opened
-from rtstone.store.arriving import FILES, is_whole, take_in, unfit
 from rtstone.store.index import arrivals
-from rtstone.store.places import LARGEST, RUN, runs
+from rtstone.store.intake import FILES, is_whole, take_in, unfit
+from rtstone.store.layout import LARGEST, RUN, runs
 from rtstone.targets.ssh_connection import Login, address
 
 AT_ONCE = 50  # runs that a machine sends at a time

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rtstone.campaign.engines import Carried, Engine, drop, drop_left
+from rtstone.campaign.job_table import LEASE_S, Table, folder
 from rtstone.campaign.jobs import CORE, WHOLE, Job
-from rtstone.campaign.table import LEASE_S, Table, folder
 from rtstone.campaign.work import Outcome
 from rtstone.errors import Interrupted, StoreError
 from rtstone.interrupt import Interrupt
-from rtstone.store.arriving import is_whole, take_in, unfit
 from rtstone.store.index import arrivals
-from rtstone.store.places import runs
+from rtstone.store.intake import is_whole, take_in, unfit
+from rtstone.store.layout import runs
 
 ATTEMPTS = 3  # of a job, after which it has failed
 RESTS_S = (5.0, 20.0, 60.0, 120.0)  # of a target that failed, once after the other; then it is gone

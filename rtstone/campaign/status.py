@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from rtstone.campaign.estimate import in_parallel_s
+from rtstone.campaign.job_table import Row, State, Table, arrived, folder
 from rtstone.campaign.jobs import run_id
-from rtstone.campaign.table import Row, State, Table, arrived, folder
+from rtstone.campaign.matrix import Campaign
 from rtstone.documents.campaign import CampaignCell, CampaignState, Counts, Missing
 from rtstone.errors import UsageError
-from rtstone.inputs.campaign import Campaign
 
 if TYPE_CHECKING:
     from rtstone.campaign.planning import Planned

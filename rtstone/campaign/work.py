@@ -143,11 +143,11 @@ def _fault(error: RtstoneError) -> Fault:
 
 def _run(task: Task, interrupt: Interrupt) -> str | None:
     """Make the run, and return what is to be said of it.  Raises RtstoneError."""
-    from rtstone.campaign.asking import key_of, request
-    from rtstone.runner.exclusive import alone, beside
-    from rtstone.runner.listener import Listener
-    from rtstone.runner.request import build_plan
-    from rtstone.runner.start import execute
+    from rtstone.campaign.requests import key_of, request
+    from rtstone.measure.exclusive import alone, beside
+    from rtstone.measure.listener import Listener
+    from rtstone.measure.request import build_plan
+    from rtstone.measure.start import execute
 
     job = task.job
     there = Path(task.folder)

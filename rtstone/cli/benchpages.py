@@ -12,11 +12,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from rtstone.documents.run import LOCAL
-from rtstone.inputs.parameters import Benches, allowed, quantity
-from rtstone.inputs.suite import Suite, load, shipped
 from rtstone.interrupt import Interrupt
-from rtstone.runner.catalogue import catalogue
+from rtstone.measure.catalogue import catalogue
+from rtstone.measure.suite import Suite, load, shipped
 from rtstone.targets import find
+from rtstone.wire.parameters import Benches, allowed, quantity
 from rtstone.wire.records import Bench, Param
 
 INDEX = "README.md"

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import click
 
 from rtstone.cli.output import OutputFile, default_page, print_document, save
+from rtstone.cli.progress import working
 from rtstone.cli.pushing import PUSH, Reporter, checked
 from rtstone.cli.streams import say
-from rtstone.cli.working import working
 from rtstone.errors import Inconclusive, UsageError
 
 if TYPE_CHECKING:
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from rtstone.campaign.engines import Engine
+    from rtstone.campaign.job_table import Table
+    from rtstone.campaign.matrix import Campaign
     from rtstone.campaign.planning import Planned
     from rtstone.campaign.running import Ended, Event
-    from rtstone.campaign.table import Table
     from rtstone.documents.campaign import CampaignState
     from rtstone.documents.run import Run
-    from rtstone.inputs.campaign import Campaign
     from rtstone.interrupt import Interrupt
 
 WATCH_S = 1.0
@@ -48,8 +48,8 @@ def command() -> None:
 @_JSON
 def plan_command(file: Path, json: bool) -> None:
     """Say what would be measured, and about how long it takes; ask all targets, measure nothing."""
+    from rtstone.campaign.matrix import read
     from rtstone.campaign.status import planned
-    from rtstone.inputs.campaign import read
     from rtstone.interrupt import Interrupt
 
     campaign = read(file)
@@ -104,10 +104,10 @@ def _carry_out(
     file: Path, json: bool, push: str | None, *, engine: str = "local",
     shard: tuple[int, int] | None = None,
 ) -> int:  # fmt: skip
+    from rtstone.campaign.dask_cluster import address
+    from rtstone.campaign.job_table import Table
+    from rtstone.campaign.matrix import read
     from rtstone.campaign.status import status
-    from rtstone.campaign.table import Table
-    from rtstone.engines.dask import address
-    from rtstone.inputs.campaign import read
     from rtstone.interrupt import Interrupt
 
     campaign, place, to = read(file), address(engine), checked(push)
@@ -184,12 +184,12 @@ class _Rounds:
             from rtstone.campaign.engines import Local
 
             return Local(*names)
-        from rtstone.campaign.farm import Dask
+        from rtstone.campaign.dask_engine import Dask
 
         return Dask(self._place, *names)
 
     def _tell(self, event: Event) -> None:
-        from rtstone.store.places import runs
+        from rtstone.store.layout import runs
         from rtstone.units import seconds
 
         why = f": {event.reason}" if event.reason else ""
@@ -204,8 +204,8 @@ class _Rounds:
 @_JSON
 def status_command(file: Path, watch: bool, json: bool) -> None:
     """Say how far it has come, also while it goes on: what is missing, and why."""
+    from rtstone.campaign.matrix import read
     from rtstone.campaign.status import status
-    from rtstone.inputs.campaign import read
 
     campaign = read(file)
     if watch and not json and sys.stdout.isatty():
@@ -236,8 +236,8 @@ def _watch(campaign: Campaign) -> None:
 @_FILE
 def retry_command(file: Path) -> None:
     """Plan the jobs again that have failed; `campaign run` then carries them out."""
+    from rtstone.campaign.matrix import read
     from rtstone.campaign.status import tables
-    from rtstone.inputs.campaign import read
     from rtstone.units import counted
 
     number = 0
@@ -257,10 +257,10 @@ def retry_command(file: Path) -> None:
 @_JSON
 def report_command(file: Path, output: Path | None, json: bool) -> None:
     """Write the matrix as one page: a verdict for each cell, what is missing, and why."""
+    from rtstone.campaign.matrix import read
     from rtstone.campaign.status import status
-    from rtstone.inputs.campaign import read
     from rtstone.report.campaign import html
-    from rtstone.report.campaign.judge import judged
+    from rtstone.report.campaign.verdicts import judged
 
     campaign = read(file)
     if output is None and not json:
@@ -276,7 +276,7 @@ def report_command(file: Path, output: Path | None, json: bool) -> None:
 
 
 def _loaded(run_id: str) -> Run:
-    from rtstone.store.places import runs
+    from rtstone.store.layout import runs
     from rtstone.store.rundir import load
 
     return load(runs() / run_id)
@@ -290,8 +290,8 @@ def pull_command(file: Path, source: str) -> None:
 
     DIR is what RTSTONE_HOME names there; runs that are here already are left as they are.
     """
+    from rtstone.campaign.matrix import read
     from rtstone.campaign.pull import pull
-    from rtstone.inputs.campaign import read
     from rtstone.units import counted
 
     campaign = read(file)
@@ -312,8 +312,8 @@ def _show(state: CampaignState, json: bool) -> None:
 
 
 def _lines(state: CampaignState) -> Iterator[Text | Rows]:
+    from rtstone.measure.extent import roughly
     from rtstone.report.campaign.text import lines
-    from rtstone.runner.extent import roughly
 
     left = "how long the rest takes is not known: something in it was never measured"
     if state.left_s is not None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 from msgspec import structs
 
-from rtstone.cli.working import working
+from rtstone.cli.progress import working
 from rtstone.documents.check import Cause, Gate
 from rtstone.documents.run import Run
 from rtstone.errors import Interrupted, RtstoneError

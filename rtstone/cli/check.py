@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rtstone.cli.fetched import is_url, local, scratch
 from rtstone.cli.output import OutputFile, print_document, write_file
-from rtstone.cli.working import working
+from rtstone.cli.progress import working
+from rtstone.cli.remote_runs import is_url, local, scratch
 from rtstone.errors import UsageError
 from rtstone.printable import shown
 from rtstone.store.index import find
@@ -136,7 +136,7 @@ def _gate(
 
 
 def _checked(name: str, budget: Path, asked: tuple[str, ...], *, explain: bool) -> Gate:
-    from rtstone.inputs.budget import load as load_budget
+    from rtstone.stats.budget import load as load_budget
     from rtstone.stats.gate import check
     from rtstone.store.baseline import baselines, note
 
@@ -157,7 +157,7 @@ def _checked(name: str, budget: Path, asked: tuple[str, ...], *, explain: bool) 
 
 def _not_worse(name: str, asked: tuple[str, ...]) -> Gate:
     """Return whether a run is worse than others: runs by their names, or a series by its URL."""
-    from rtstone.stats.trend.baseline import gate
+    from rtstone.stats.trend.baseline_gate import gate
 
     document = load(find(name))
     paths = [path for one in asked for path in _earlier(one, document.run_id)]
@@ -172,14 +172,14 @@ def _earlier(name: str, run_id: str) -> list[Path]:
     """Return the directories of the runs that a name or URL stands for, for this run."""
     if not is_url(name):
         return [find(name)]
-    from rtstone.remote.fetch import earlier
+    from rtstone.server.client.fetch import earlier
 
     with working("fetching runs"):
         return earlier(name, scratch(), run_id)
 
 
 def _followed(name: str, last: int) -> Gate:
-    from rtstone.stats.trend.gate import gate
+    from rtstone.stats.trend.trend_gate import gate
     from rtstone.store.history import Wanted, history
     from rtstone.store.index import chronological, entries
 
@@ -197,8 +197,8 @@ def _followed(name: str, last: int) -> Gate:
 
 
 def _draft(names: tuple[str, ...], path: Path, margin: str) -> int:
-    from rtstone.inputs.budget import margin as share
     from rtstone.report.check.budget import budget_text, from_too_few
+    from rtstone.stats.budget import margin as share
     from rtstone.stats.draft import draft
 
     if path.exists():

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from rtstone.cli.fetched import local
 from rtstone.cli.measuring import Request, as_asked, assignments, listener_for, told
+from rtstone.cli.progress import working
+from rtstone.cli.remote_runs import local
 from rtstone.cli.streams import maybe_unread
-from rtstone.cli.working import working
 from rtstone.errors import Interrupted, UsageError
 from rtstone.interrupt import Interrupt
-from rtstone.runner.interleave import PAIRS, Next, Side, check, measure_pairs
-from rtstone.runner.request import build_plan
+from rtstone.measure.interleave import PAIRS, Next, Side, check, measure_pairs
+from rtstone.measure.request import build_plan
 from rtstone.store.index import find
-from rtstone.store.past import before
+from rtstone.store.measurements import before
 from rtstone.store.rundir import load
-from rtstone.store.session import named, several
+from rtstone.store.selection import named, several
 from rtstone.units import counted
 
 if TYPE_CHECKING:

@@ -140,7 +140,7 @@ def _targets() -> Words:
 
 def _runs() -> Words:
     from rtstone.store.index import entries
-    from rtstone.store.places import runs
+    from rtstone.store.layout import runs
 
     if not runs().is_dir():
         return
@@ -162,7 +162,7 @@ def _kinds() -> Words:
 
 
 def _publications() -> Words:
-    from rtstone.published.layout import names
+    from rtstone.stats.published.layout import names
 
     yield from map(Word, names())
 
@@ -174,7 +174,7 @@ def _documents() -> Words:
 
 
 def _writers() -> Words:
-    from rtstone.formats.table import WRITERS
+    from rtstone.formats.registry import WRITERS
 
     yield from map(Word, WRITERS)
 
@@ -186,14 +186,14 @@ def _explanations() -> Words:
 
 
 def _samples() -> Words:
-    from rtstone.statistics import PERCENTILES
     from rtstone.stats.explainable import MEDIAN, WORST
+    from rtstone.summary import PERCENTILES
 
     yield from map(Word, [WORST, MEDIAN, *PERCENTILES])
 
 
 def _readers() -> Words:
-    from rtstone.formats.table import READERS
+    from rtstone.formats.registry import READERS
 
     yield from map(Word, READERS)
 

@@ -22,7 +22,7 @@ def command(place: str, cpus: str | None, problems: bool, json: bool) -> int:
     or certainty; bad (X), makes measuring impossible or misleading; unknown (?), cannot be
     determined from here; yours (-), only you can tell.
     """
-    from rtstone.store.past import measurements
+    from rtstone.store.measurements import measurements
     from rtstone.system.checks import lines
     from rtstone.targets import find
 

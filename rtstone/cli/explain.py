@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from rtstone.cli.output import OutputFile, print_document, save
-from rtstone.cli.working import working
+from rtstone.cli.progress import working
 from rtstone.documents.explanation import Explanation
 from rtstone.documents.run import Run
 from rtstone.errors import unknown
@@ -17,7 +17,7 @@ from rtstone.interrupt import Interrupt
 from rtstone.printable import shown
 from rtstone.program import typed
 from rtstone.store.index import find
-from rtstone.store.places import run_name
+from rtstone.store.layout import run_name
 from rtstone.store.rundir import load
 
 FORMATS = {
@@ -97,7 +97,7 @@ def command(
     if found.again:
         click.echo("explained before; this is what was kept with the run", err=True)
     if chosen.among > 1:
-        from rtstone.report.explanation.words import of_result
+        from rtstone.report.explanation.labels import of_result
 
         told = shown(of_result(document, chosen.result))
         click.echo(f"{told}: the largest maximum of {chosen.among} results", err=True)

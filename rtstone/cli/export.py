@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from rtstone.cli.fetched import local
 from rtstone.cli.output import OutputFile, write_file
-from rtstone.formats.table import WRITERS, writer
+from rtstone.cli.remote_runs import local
+from rtstone.formats.registry import WRITERS, writer
 from rtstone.store.index import find
 from rtstone.store.rundir import load, samples
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from rtstone.cli.output import OutputFile, print_document, write_file
-from rtstone.cli.working import working
+from rtstone.cli.progress import working
 from rtstone.errors import Inconclusive
 from rtstone.store.index import find
 from rtstone.store.rundir import load

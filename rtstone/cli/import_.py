@@ -14,21 +14,21 @@ from typing import NamedTuple
 import click
 from msgspec import structs
 
-from rtstone.cli.working import working
+from rtstone.cli.progress import working
 from rtstone.documents.imported import tool
 from rtstone.documents.plan import Plan
 from rtstone.documents.run import Run
 from rtstone.errors import StoreError, UsageError
 from rtstone.formats.reading import LOAD
+from rtstone.formats.registry import READERS, imported, recognized
 from rtstone.formats.source import STDIN, UNITS, Meaning, Source, read
-from rtstone.formats.table import READERS, imported, recognized
-from rtstone.inputs.parameters import duration
 from rtstone.printable import arguments, line
 from rtstone.store.index import entries, free_name
-from rtstone.store.places import runs
+from rtstone.store.layout import runs
 from rtstone.store.rundir import RunDirectory
 from rtstone.store.rundir import load as load_run
 from rtstone.units import count, counted
+from rtstone.wire.parameters import duration
 
 MOST = 10_000  # files of a directory
 UNKNOWN = "of no known format"

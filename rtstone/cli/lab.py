@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rtstone.cli.working import working
+from rtstone.cli.progress import working
 
 if TYPE_CHECKING:
     from rtstone.lab.systems import System

@@ -10,14 +10,14 @@ from typing import Any
 import click
 
 from rtstone.errors import UsageError, unknown
-from rtstone.inputs.parameters import Catalogue
+from rtstone.wire.parameters import Catalogue
 from rtstone.wire.records import Table
 
 
 def _offered() -> Catalogue:
     from rtstone.documents.run import LOCAL
     from rtstone.interrupt import Interrupt
-    from rtstone.runner.catalogue import catalogue
+    from rtstone.measure.catalogue import catalogue
     from rtstone.targets import find
 
     with Interrupt() as interrupt:
@@ -31,7 +31,7 @@ def _bench_rows() -> list[dict[str, Any]]:
 
 
 def _suite_rows() -> list[dict[str, Any]]:
-    from rtstone.inputs.suite import load, shipped
+    from rtstone.measure.suite import load, shipped
 
     suites = [load(path) for path in shipped().values()]
     return [{"name": s.name, "title": s.title, "description": s.description} for s in suites]
@@ -41,7 +41,7 @@ def _load_rows() -> list[dict[str, Any]]:
     import msgspec
 
     from rtstone.documents.plan import NONE
-    from rtstone.inputs.loads import NO_OTHER_WORK
+    from rtstone.measure.loads import NO_OTHER_WORK
 
     loads = [msgspec.to_builtins(load) for _, load in sorted(_offered().loads.items())]
     return [{"id": NONE, "title": NO_OTHER_WORK, "source": "Obenland"}, *loads]
@@ -160,11 +160,11 @@ def _print_probes(json: bool) -> None:
     """Ask all targets that have names, and print a line for each.  Raises UsageError."""
     import msgspec
 
-    from rtstone.cli.working import working
-    from rtstone.inputs.fleet import files
+    from rtstone.cli.progress import working
     from rtstone.interrupt import Interrupt
-    from rtstone.runner.probe import probe
+    from rtstone.measure.probe import probe
     from rtstone.targets import fleet
+    from rtstone.targets.fleet_file import files
 
     names = fleet()
     if not names:
@@ -246,7 +246,7 @@ def _print_table(columns: tuple[str, ...], rows: Iterable[dict[str, Any]]) -> No
 
 
 def _print_named(table: Table) -> None:
-    from rtstone.inputs.parameters import allowed, quantity
+    from rtstone.wire.parameters import allowed, quantity
 
     head = [
         f"{table.id}: {table.title}",

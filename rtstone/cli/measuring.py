@@ -16,15 +16,15 @@ from rtstone.documents.plan import Plan, run_id
 from rtstone.documents.run import Run
 from rtstone.documents.run import Target as Place
 from rtstone.errors import Interrupted, RtstoneError, UsageError
-from rtstone.inputs import suite
 from rtstone.interrupt import Interrupt
+from rtstone.measure import suite
+from rtstone.measure.exclusive import undisturbed
+from rtstone.measure.extent import announcement, assumed_units, refuse_long
+from rtstone.measure.listener import Listener
+from rtstone.measure.request import RunRequest
+from rtstone.measure.start import Finished
 from rtstone.printable import arguments
-from rtstone.runner.exclusive import undisturbed
-from rtstone.runner.extent import announcement, assumed_units, refuse_long
-from rtstone.runner.listener import Listener
-from rtstone.runner.request import RunRequest
-from rtstone.runner.start import Finished
-from rtstone.store.places import run_name
+from rtstone.store.layout import run_name
 from rtstone.targets import find as find_target
 
 
@@ -134,7 +134,7 @@ def listener_for(quiet: bool) -> Listener:
     """Return the listener that shows progress on stderr; ``quiet``: nothing off a terminal."""
     if quiet and not sys.stderr.isatty():
         return Listener()
-    from rtstone.cli.course import Display, Lines
+    from rtstone.cli.run_display import Display, Lines
     from rtstone.report.parts.console import console
 
     return Display(console(sys.stderr)) if sys.stderr.isatty() else Lines(sys.stderr)

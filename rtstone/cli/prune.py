@@ -12,7 +12,7 @@ from rtstone.cli.rm import tell
 from rtstone.cli.streams import maybe_unread
 from rtstone.errors import UsageError
 from rtstone.store.index import Entry
-from rtstone.store.places import runs
+from rtstone.store.layout import runs
 from rtstone.store.prune import chosen
 from rtstone.store.removal import GoesOn, Removed, remove, size
 from rtstone.units import counted

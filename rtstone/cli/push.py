@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rtstone.cli.progress import working
 from rtstone.cli.pushing import checked, delivered, tell
 from rtstone.cli.streams import say
-from rtstone.cli.working import working
 from rtstone.errors import Inconclusive, UsageError
 
 if TYPE_CHECKING:
-    from rtstone.remote.outbox import Delivered
+    from rtstone.server.client.outbox import Delivered
 
 PATIENCE_S = 60.0  # for a server that does not answer
 
@@ -28,7 +28,7 @@ def command(url: str, names: tuple[str, ...], json: bool) -> int:
     It may be ended and started again at any time; no run comes twice.  The token is in
     RTSTONE_TOKEN, or in ~/.config/rtstone/tokens.toml.
     """
-    from rtstone.remote.outbox import queue
+    from rtstone.server.client.outbox import queue
     from rtstone.store.index import find
 
     to = checked(url)

@@ -14,10 +14,10 @@ from rtstone.errors import RtstoneError
 from rtstone.units import counted
 
 if TYPE_CHECKING:
+    from rtstone.campaign.matrix import Campaign
     from rtstone.documents.campaign import CampaignState
-    from rtstone.inputs.campaign import Campaign
-    from rtstone.remote.address import Address
-    from rtstone.remote.outbox import Delivered
+    from rtstone.server.client.address import Address
+    from rtstone.server.client.outbox import Delivered
 
 PUSH = click.option(
     "--push", metavar="URL",
@@ -33,7 +33,7 @@ def checked(url: str | None) -> Address | None:
     """Return where to push, before anything is measured.  Raises UsageError."""
     if url is None:
         return None
-    from rtstone.remote.address import address, token
+    from rtstone.server.client.address import address, token
 
     found = address(url)
     token(found)
@@ -45,7 +45,7 @@ def push_after(to: Address | None, paths: Sequence[Path]) -> None:
     if to is None:
         return
     try:
-        from rtstone.remote.outbox import queue
+        from rtstone.server.client.outbox import queue
 
         for path in paths:
             queue(to, path)
@@ -56,8 +56,8 @@ def push_after(to: Address | None, paths: Sequence[Path]) -> None:
 
 def delivered(to: Address, patience_s: float) -> Delivered:
     """Push the runs that are queued for a server.  Raises UsageError."""
-    from rtstone.remote.http import Server
-    from rtstone.remote.outbox import deliver
+    from rtstone.server.client.http import Server
+    from rtstone.server.client.outbox import deliver
 
     with Server(to, patience_s=patience_s) as server:
         return deliver(server)
@@ -84,7 +84,7 @@ class Reporter:
 
     def ended(self, path: Path) -> None:
         """Push a run.  A server that does not answer costs a campaign nothing but a while."""
-        from rtstone.remote.outbox import queue
+        from rtstone.server.client.outbox import queue
 
         try:
             queue(self._to, path)
@@ -109,8 +109,8 @@ class Reporter:
 
     def tell(self, state: CampaignState, *, last: bool = False) -> None:
         """Tell how far it has come; ``last``: and push what is left."""
-        from rtstone.remote.http import Server
-        from rtstone.remote.push import tell
+        from rtstone.server.client.http import Server
+        from rtstone.server.client.push import tell
 
         try:
             if last:

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import click
 
-from rtstone.cli.fetched import local
 from rtstone.cli.output import OutputFile, default_page, save
-from rtstone.cli.working import working
+from rtstone.cli.progress import working
+from rtstone.cli.remote_runs import local
 from rtstone.documents.explanation import Explanation
 from rtstone.documents.run import Run
 from rtstone.printable import shown
 from rtstone.store.explanations import explanations
-from rtstone.store.past import before
+from rtstone.store.measurements import before
 from rtstone.store.rundir import load
-from rtstone.store.session import named
+from rtstone.store.selection import named
 
 DEFAULT = Path("report.html")
 

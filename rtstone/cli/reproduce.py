@@ -12,13 +12,12 @@ from msgspec import structs
 from rtstone.cli import run as running
 from rtstone.cli.measuring import Request, assignments
 from rtstone.cli.output import OutputFile, print_document, save
-from rtstone.cli.working import working
-from rtstone.documents.plan import NONE
+from rtstone.cli.progress import working
+from rtstone.documents.plan import NONE, load_name
 from rtstone.documents.run import LOCAL
 from rtstone.errors import Interrupted, RtstoneError, UsageError, unknown
-from rtstone.inputs import suite
-from rtstone.inputs.loads import name_of
 from rtstone.interrupt import Interrupt
+from rtstone.measure import suite
 from rtstone.store.index import find
 from rtstone.store.rundir import load
 
@@ -72,7 +71,7 @@ def command(  # noqa: PLR0917
     SOURCE is sjoblom, gutsalov, obenland, golatowski or dankwardt.  Each RUN is a column, and so is
     each target, on which the publication's suite is run.
     """
-    from rtstone.published.layout import layout
+    from rtstone.stats.published.layout import layout
     from rtstone.stats.reproduce import reproduce
 
     suites = layout(source).suites
@@ -106,10 +105,12 @@ def _instead(suites: list[str], loads: tuple[str, ...]) -> dict[str, str]:
     """Return the loads by name.  Raises UsageError for one unknown to the suites, or repeated."""
     shipped = suite.shipped()
     cases = [case for name in suites for case in suite.load(shipped[name]).cases]
-    theirs = list(dict.fromkeys(name_of(spec) for case in cases for spec in case.loads or (NONE,)))
+    theirs = list(
+        dict.fromkeys(load_name(spec) for case in cases for spec in case.loads or (NONE,))
+    )
     instead: dict[str, str] = {}
     for spec in loads:
-        if (name := name_of(spec)) not in theirs:
+        if (name := load_name(spec)) not in theirs:
             raise unknown("load of the publication's suite", name, theirs)
         if name in instead:
             raise UsageError(f"load '{name}' is given twice, in --load; give each load once")

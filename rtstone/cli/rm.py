@@ -12,7 +12,7 @@ from rtstone.cli.streams import maybe_unread
 from rtstone.errors import UsageError
 from rtstone.printable import shown
 from rtstone.store.index import find, latest
-from rtstone.store.places import runs
+from rtstone.store.layout import runs
 from rtstone.store.prune import of_session
 from rtstone.store.removal import Removed, remove, size
 from rtstone.units import counted

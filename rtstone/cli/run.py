@@ -27,10 +27,10 @@ from rtstone.documents.plan import Plan
 from rtstone.documents.run import LOCAL, Run
 from rtstone.errors import Interrupted, TargetError, UsageError
 from rtstone.interrupt import Interrupt
-from rtstone.runner.start import Finished, resume, start
+from rtstone.measure.start import Finished, resume, start
 from rtstone.store.index import find as find_run
 from rtstone.store.index import latest
-from rtstone.store.places import holds_run, run_name
+from rtstone.store.layout import holds_run, run_name
 from rtstone.store.rundir import RunDirectory
 from rtstone.targets import find as find_target
 

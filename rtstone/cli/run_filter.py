@@ -72,7 +72,7 @@ def _named(
 
 
 def _shipped() -> Iterable[str]:
-    from rtstone.inputs.suite import shipped
+    from rtstone.measure.suite import shipped
 
     return shipped()
 

@@ -115,7 +115,7 @@ def opened(settings: Settings) -> Iterator[Database]:
 def _kept(asked: Settings, verify: bool, rebuild: bool) -> int:
     """Make the index anew, prove that it agrees; return 1 if it does not."""
     from rtstone.server import reconcile
-    from rtstone.server.places import Places
+    from rtstone.server.projects import Places
 
     places = Places(asked.store)
     with opened(asked) as database:
@@ -136,7 +136,7 @@ def _kept(asked: Settings, verify: bool, rebuild: bool) -> int:
 
 def _fill(asked: Settings) -> None:
     """Fill the store with runs to look at.  Raises UsageError if it is not empty."""
-    from rtstone.server.places import Places
+    from rtstone.server.projects import Places
 
     with opened(asked) as database:
         import_module("rtstone.server.demo").fill(database, Places(asked.store))
@@ -174,8 +174,8 @@ def _close_to_others(asked: Settings) -> None:
 
 def _first_line(asked: Settings) -> str:
     """Return what is told at the start: where, how much, who may read."""
-    from rtstone.server.places import Places
-    from rtstone.store.places import RUN_ID
+    from rtstone.server.projects import Places
+    from rtstone.store.layout import RUN_ID
 
     places = Places(asked.store)
     projects = places.projects()

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
-from rtstone.cli.fetched import local
+from rtstone.cli.remote_runs import local
 from rtstone.documents.run import Run
 from rtstone.store.index import find
-from rtstone.store.places import run_name
+from rtstone.store.layout import run_name
 from rtstone.store.rundir import load
 
 

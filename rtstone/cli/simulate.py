@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rtstone.cli.output import OutputFile, print_document, save
-from rtstone.cli.working import working
+from rtstone.cli.progress import working
 from rtstone.errors import UsageError
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def command(context: click.Context, /, **options: Any) -> None:
 
         frame.bundle()
     study, simulation = _asked(options)
-    from rtstone.simulate.ask import workers
+    from rtstone.simulate.parsing import workers
     from rtstone.simulate.study import run
 
     with _share(options["engine"]) as share, working("simulating") as line:
@@ -135,15 +135,15 @@ def command(context: click.Context, /, **options: Any) -> None:
 @contextmanager
 def _share(engine: str) -> Iterator[Share | None]:
     """Yield what shares the work out among the workers of a cluster, None for this machine."""
-    from rtstone.engines import dask
+    from rtstone.campaign import dask_cluster
 
-    place = dask.address(engine)
+    place = dask_cluster.address(engine)
     if place is None:
         yield None
         return
-    client = dask.connect(place)
+    client = dask_cluster.connect(place)
     try:
-        yield partial(dask.shared_out, client)
+        yield partial(dask_cluster.shared_out, client)
     finally:
         client.close()
 

@@ -12,7 +12,7 @@ from rtstone.documents.run import LOCAL
 from rtstone.printable import shown
 from rtstone.program import typed
 from rtstone.report.parts.console import folded, sentences
-from rtstone.system.check import GROUPS, PROBLEMS, VERDICTS, Line
+from rtstone.system.findings import GROUPS, PROBLEMS, VERDICTS, Line
 from rtstone.system.tune import Told
 from rtstone.units import counted
 

@@ -22,9 +22,9 @@ from rtstone.documents.run import Run
 from rtstone.documents.session import Session
 from rtstone.errors import Interrupted, UsageError
 from rtstone.interrupt import Interrupt
+from rtstone.measure.listener import Listener
+from rtstone.measure.together import Ended, Lost, Member, measure_together, prepare
 from rtstone.program import typed
-from rtstone.runner.listener import Listener
-from rtstone.runner.together import Ended, Lost, Member, measure_together, prepare
 from rtstone.store.rundir import RunDirectory
 
 
@@ -74,7 +74,7 @@ def _listeners(request: Request, members: Sequence[Member], held: ExitStack) -> 
     """Return what shows the progress of each member on stderr until ``held`` ends."""
     if (request.json or request.quiet) and not sys.stderr.isatty():
         return [Listener() for _ in members]
-    from rtstone.cli.course import Displays, Lines
+    from rtstone.cli.run_display import Displays, Lines
     from rtstone.report.parts.console import console
 
     if not sys.stderr.isatty():

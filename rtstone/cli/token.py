@@ -46,7 +46,7 @@ def new_command(
 
     It is printed once, and stored hashed: who has lost it gets a new one.
     """
-    from rtstone.inputs.server import age
+    from rtstone.server.settings_file import age
 
     needed()
     from rtstone.server.access import new_token

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import click
 
-from rtstone.cli.fetched import is_url
 from rtstone.cli.output import OutputFile, print_document, save
+from rtstone.cli.progress import working
+from rtstone.cli.remote_runs import is_url
 from rtstone.cli.run_filter import RunFilter, pick
-from rtstone.cli.working import working
 from rtstone.documents.trend import BYS, METRICS, By, Metric, Trend
 from rtstone.errors import UsageError
 from rtstone.store.index import entries
@@ -111,7 +111,7 @@ def _remote(
     url: str, benches: tuple[str, ...], metrics: tuple[Metric, ...], by: By, target: str | None
 ) -> Trend:
     """Return the trend of the runs of a results server."""
-    from rtstone.remote.observations import observations
+    from rtstone.server.client.observations import observations
     from rtstone.stats.trend.trend import Asked, trend
 
     if "bound" in metrics:

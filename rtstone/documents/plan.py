@@ -25,6 +25,11 @@ UntilStatistic = Literal["p50", "p99"]
 LIMIT_NS = 60 * 10**9  # default limit of the measured time of each case
 
 
+def load_name(spec: str) -> str:
+    """Return the name without parameters: ``driver`` of ``driver:device=/dev/sdb``."""
+    return spec.partition(":")[0]
+
+
 class LoadSpec(msgspec.Struct, frozen=True):
     """A load with the given parameters; the others have their defaults."""
 

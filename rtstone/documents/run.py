@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from rtstone.errors import UsageError
-from rtstone.statistics import NAMES
+from rtstone.summary import NAMES
 from rtstone.wire import records
 from rtstone.wire.records import (
     Bench,

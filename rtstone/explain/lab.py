@@ -16,6 +16,7 @@ from rtstone.documents.run import Result, Run
 from rtstone.errors import TargetError, UsageError
 from rtstone.explain import roles, samples, stacks, symbols
 from rtstone.explain.blocks import Block
+from rtstone.explain.description import Followed, described, functions, sentence
 from rtstone.explain.elf import Elf
 from rtstone.explain.instructions import ARCHITECTURES, Architecture
 from rtstone.explain.recording import Kind, Recording, Request, Span
@@ -23,7 +24,6 @@ from rtstone.explain.replay import replay, target_of
 from rtstone.explain.samples import Moment, Samples
 from rtstone.explain.segments import segments
 from rtstone.explain.symbols import AddressSpace
-from rtstone.explain.ways import Followed, described, functions, sentence
 from rtstone.interrupt import Interrupt
 from rtstone.store.rundir import logs
 from rtstone.targets.qemu import Qemu

@@ -14,7 +14,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from rtstone.assemble.steal import with_steal
 from rtstone.documents.explanation import (
     CAUSES,
     Cause,
@@ -26,6 +25,7 @@ from rtstone.documents.explanation import (
 )  # fmt: skip
 from rtstone.documents.run import Result, Run, Value
 from rtstone.errors import Inconclusive, UsageError
+from rtstone.explain.description import sample_of
 from rtstone.explain.functions import Functions
 from rtstone.explain.ring import SOFT_INTERRUPT, Event, Formats, Read
 from rtstone.explain.system_calls import names as system_calls
@@ -39,7 +39,7 @@ from rtstone.explain.timeline import (
     parts,
     tasks,
 )
-from rtstone.explain.ways import sample_of
+from rtstone.results.steal import with_steal
 from rtstone.store.rundir import logs
 from rtstone.units import count, counted, trimmed
 from rtstone.wire import records as wire

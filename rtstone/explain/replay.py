@@ -12,15 +12,15 @@ from typing import IO, NamedTuple
 
 from msgspec import structs
 
-from rtstone.assemble.assembly import gather
 from rtstone.documents.plan import Plan
 from rtstone.documents.run import Run
 from rtstone.errors import TargetError, UsageError
 from rtstone.explain.recording import Recording, Request
 from rtstone.interrupt import Interrupt
+from rtstone.measure.listener import Listener
+from rtstone.measure.start import execute
 from rtstone.resources import path
-from rtstone.runner.listener import Listener
-from rtstone.runner.start import execute
+from rtstone.results.assembly import gather
 from rtstone.store.rundir import logs
 from rtstone.targets import find
 from rtstone.targets.qemu import Qemu, Watcher

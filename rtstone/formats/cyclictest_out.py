@@ -19,7 +19,7 @@ from rtstone.formats import rows
 from rtstone.formats.cyclictest import BENCH
 from rtstone.formats.cyclictest_json import OF_RTSTONE, moment
 from rtstone.formats.reading import NS, US
-from rtstone.formats.table import Written, refused
+from rtstone.formats.registry import Written, refused
 
 WAKE_UPS = (BENCH.id, "dk.periodic")
 _VERSION = f"2.10 {OF_RTSTONE} {__version__})"

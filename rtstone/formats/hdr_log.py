@@ -16,7 +16,7 @@ from datetime import datetime
 
 from rtstone.documents.run import Result, Run
 from rtstone.formats import rows
-from rtstone.formats.table import Written, refused
+from rtstone.formats.registry import Written, refused
 
 _DIGITS = 3
 _HALF_BITS = 10  # 3 digits: 2048 values in the first bucket, 1024 in each further one

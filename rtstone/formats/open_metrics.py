@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from math import isinf
 
-from rtstone.assemble.edges import edged, whole_line
 from rtstone.documents.run import Result, Run
 from rtstone.formats import rows
-from rtstone.formats.table import Written, refused
+from rtstone.formats.registry import Written, refused
+from rtstone.results.edges import edged, whole_line
 
 _BASE = {"ns": ("seconds", Decimal(10) ** -9)}  # unit of a result: (unit in the format, factor)
 _GAUGES: dict[str, tuple[str, Callable[[Result], float | None]]] = {

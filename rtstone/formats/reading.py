@@ -15,11 +15,11 @@ from typing import Any, Never
 import msgspec
 
 from rtstone import printable
-from rtstone.assemble.pool import percentiles
 from rtstone.documents.imported import FILE, PLACE, TOOL
 from rtstone.documents.plan import Case, Plan, run_id
 from rtstone.documents.run import Result, Run, Target, Value
 from rtstone.formats.source import HIGHEST, Source
+from rtstone.results.pool import percentiles
 from rtstone.wire.records import Bench
 
 LOAD = "unknown"  # the tools do not record the load

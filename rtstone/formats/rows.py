@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from rtstone.assemble.edges import edged
 from rtstone.documents.run import Distribution, Result, Run, Value
-from rtstone.statistics import NAMES
+from rtstone.results.edges import edged
+from rtstone.summary import NAMES
 
 STATISTICS = (
     *NAMES, "raw_min", "raw_max", "overflow", "negative", "missed", "warmup", "batch",

@@ -18,11 +18,11 @@ import numpy as np
 from msgspec import structs
 from numpy.lib import format as npy
 
-from rtstone.assemble.recorded import HZ, LARGEST, MOST_OMITTED, Times, evidence, recorded
 from rtstone.documents.run import Result, Value
 from rtstone.formats.columns import Cells, check_rows, columns
 from rtstone.formats.reading import LOAD, Reading, Series, result
 from rtstone.formats.source import Source
+from rtstone.results.recorded import HZ, LARGEST, MOST_OMITTED, Times, evidence, recorded
 from rtstone.wire.records import Bench, Param
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from rtstone.documents.run import Figure, Result
 from rtstone.formats.reading import NS, Reading, Series, result
 from rtstone.formats.source import Source
-from rtstone.statistics import PERCENTILES, least_n
+from rtstone.summary import PERCENTILES, least_n
 from rtstone.wire.records import Bench, Param, TextTable
 
 BENCH = Bench(

@@ -9,15 +9,15 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from rtstone.assemble.samples import KEEP, kept
 from rtstone.documents.run import Result, Run, Value, parameter_units
 from rtstone.errors import UsageError
 from rtstone.formats import rows
-from rtstone.formats.table import Written
+from rtstone.formats.registry import Written
+from rtstone.results.samples import KEEP, kept
 from rtstone.units import counted
 
 if TYPE_CHECKING:
-    from rtstone.formats.table import Samples
+    from rtstone.formats.registry import Samples
 
 _Pairs = Iterable[tuple[Result, Iterable[tuple[Any, ...]]]]  # each result with its rows
 

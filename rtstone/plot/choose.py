@@ -10,7 +10,7 @@ from rtstone.documents.imported import PLACE, tool
 from rtstone.documents.plan import NONE
 from rtstone.documents.run import HARTSTONE, Result, Run, Value
 from rtstone.errors import UsageError, unknown
-from rtstone.inputs.parameters import quantity
+from rtstone.wire.parameters import quantity
 
 MOST = 8  # curves that can be told apart in one figure, in grey too
 

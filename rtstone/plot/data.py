@@ -10,12 +10,12 @@ from itertools import accumulate
 from math import floor, isinf, log10
 from typing import NamedTuple
 
-from rtstone.assemble.edges import Bucket, edged
-from rtstone.assemble.omitted import whole
 from rtstone.documents.breakdown import Breakdown, breakdown
 from rtstone.documents.run import Result
 from rtstone.errors import Inconclusive, UsageError
-from rtstone.statistics import ENOUGH, SINGLE, WHOLE
+from rtstone.results.edges import Bucket, edged
+from rtstone.results.omitted import whole
+from rtstone.summary import ENOUGH, SINGLE, WHOLE
 from rtstone.units import counted
 
 COLUMNS = 60  # of a millimetre each in a paper's column

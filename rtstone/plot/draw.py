@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rtstone import units
-from rtstone.assemble.omitted import whole
 from rtstone.documents.plan import NONE
 from rtstone.documents.run import HARTSTONE, Result, Run
 from rtstone.errors import UsageError
 from rtstone.plot import data
 from rtstone.plot.choose import MOST, WAKE_UPS, Chosen, Curve, choose, experiments, systems
 from rtstone.printable import line
-from rtstone.statistics import ENOUGH, PERCENTILES, WHOLE, given
+from rtstone.results.omitted import whole
+from rtstone.summary import ENOUGH, PERCENTILES, WHOLE, given
 from rtstone.units import count, counted, quantity
 
 MM = 25.4  # in an inch

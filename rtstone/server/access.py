@@ -23,7 +23,7 @@ from starlette.requests import Request
 
 from rtstone.errors import UsageError
 from rtstone.server.database import Database
-from rtstone.server.places import NAME
+from rtstone.server.projects import NAME
 from rtstone.server.schema import tokens
 
 Scope = Literal["read", "push", "admin"]

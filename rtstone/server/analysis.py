@@ -24,7 +24,7 @@ from rtstone.documents.trend import Change, Series
 from rtstone.errors import UsageError
 from rtstone.server.database import Database, one_writer
 from rtstone.server.indexing import seconds, series_row
-from rtstone.server.places import Places
+from rtstone.server.projects import Places
 from rtstone.server.schema import analyses, changes, projects, runs, series, targets
 from rtstone.stats.trend.changepoints import LEVEL, SHORTEST
 from rtstone.stats.trend.series import Line, lines, usual

@@ -26,7 +26,7 @@ from rtstone.server.headers import Headers
 from rtstone.server.limits import Guard, Limited
 from rtstone.server.pages.site import error_page, wants_json
 from rtstone.server.parsing import AT_ONCE, Parser
-from rtstone.server.places import Places, is_full
+from rtstone.server.projects import Places, is_full
 from rtstone.server.settings import Settings
 from rtstone.server.turns import Turns
 

@@ -26,12 +26,12 @@ import msgspec
 
 from rtstone.documents.plan import Plan
 from rtstone.errors import StoreError, UsageError
-from rtstone.inputs.server import Limits
 from rtstone.printable import parsed
-from rtstone.server.places import ARRIVING, Places
+from rtstone.server.projects import ARRIVING, Places
+from rtstone.server.settings_file import Limits
 from rtstone.store import atomic
-from rtstone.store.arriving import is_whole
-from rtstone.store.places import LARGEST, LOG, PLAN, RUN_ID, UNREADABLE, lock, regular
+from rtstone.store.intake import is_whole
+from rtstone.store.layout import LARGEST, LOG, PLAN, RUN_ID, UNREADABLE, lock, regular
 
 ID = re.compile(r"[0-9a-f]{32}")
 MANIFEST, BLOB, TOKEN = "manifest.json", "blob", "token"

@@ -9,7 +9,7 @@ from time import monotonic
 
 from rtstone.server import analysis, answers, audit, retention, room
 from rtstone.server.database import Database
-from rtstone.server.places import Places
+from rtstone.server.projects import Places
 from rtstone.server.reconcile import Reconciler, register
 from rtstone.server.settings import Settings
 

@@ -23,7 +23,7 @@ from sqlalchemy.pool import NullPool
 from rtstone import resources
 from rtstone.errors import StoreError, UsageError
 from rtstone.files import kind
-from rtstone.server.places import Places, is_full
+from rtstone.server.projects import Places, is_full
 from rtstone.server.schema import projects
 
 _SCRIPTS = resources.path("server") / "migrations"

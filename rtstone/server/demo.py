@@ -23,16 +23,16 @@ from rtstone.documents.campaign import CampaignCell, CampaignState, Counts
 from rtstone.documents.plan import Plan
 from rtstone.documents.run import Clock, Result, Run, Target, Value
 from rtstone.errors import UsageError
-from rtstone.inputs.suite import Asked
 from rtstone.interrupt import Interrupt
-from rtstone.runner.listener import Listener
-from rtstone.runner.request import RunRequest
-from rtstone.runner.start import start
+from rtstone.measure.listener import Listener
+from rtstone.measure.request import RunRequest
+from rtstone.measure.start import start
+from rtstone.measure.suite import Asked
 from rtstone.server.database import Database
-from rtstone.server.places import Places
+from rtstone.server.projects import Places
 from rtstone.server.reconcile import reconcile
 from rtstone.server.uploads import note_campaign
-from rtstone.store.places import LOG, PLAN, RUN
+from rtstone.store.layout import LOG, PLAN, RUN
 
 PROJECT = "demo"
 _DAY = 86_400.0

@@ -14,18 +14,18 @@ import msgspec
 import sqlalchemy as sql
 from sqlalchemy.engine import Connection
 
-from rtstone.assemble.omitted import whole
 from rtstone.documents.observation import observed
 from rtstone.documents.plan import NONE
 from rtstone.documents.run import Result, Run
 from rtstone.errors import UsageError
 from rtstone.report.parts.words import Named, telling
 from rtstone.report.run.answer import answer
+from rtstone.results.omitted import whole
 from rtstone.server.database import one_writer, pairs, unless_there
 from rtstone.server.schema import points, runs, series, tags, targets
 from rtstone.stats.evaluate import evaluate_run
 from rtstone.stats.trend.series import Line, identity, label, lines
-from rtstone.store.places import LOG, PLAN
+from rtstone.store.layout import LOG, PLAN
 from rtstone.store.rundir import load, logs
 
 STATISTICS = ("p50", "p99", "p999", "max", "missed")

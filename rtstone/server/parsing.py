@@ -186,7 +186,7 @@ def main() -> None:
 
 def _examined_imports() -> None:
     """Import what parsing needs, before the limits hold."""
-    import rtstone.assemble.assembly
+    import rtstone.results.assembly
     import rtstone.server.indexing  # noqa: F401
 
 
@@ -216,11 +216,11 @@ def _plain(text: object, path: Path) -> str:
 
 def _made(path: Path, largest: int) -> Found:
     """Write the document of a run, and return what is indexed of it.  Raises RtstoneError."""
-    from rtstone.assemble.assembly import replay
     from rtstone.documents.consistency import check_sound
+    from rtstone.results.assembly import replay
     from rtstone.server.indexing import examine
     from rtstone.store import atomic
-    from rtstone.store.places import RUN
+    from rtstone.store.layout import RUN
     from rtstone.store.rundir import logs
 
     plan, (first, *later) = logs(path)

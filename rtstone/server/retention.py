@@ -12,11 +12,11 @@ from time import time
 import sqlalchemy as sql
 
 from rtstone.errors import UsageError
-from rtstone.inputs.server import Retention
 from rtstone.server.database import Database, pairs
 from rtstone.server.indexing import drop, drop_bare_series
-from rtstone.server.places import DELETED, Places
+from rtstone.server.projects import DELETED, Places
 from rtstone.server.schema import deletions, projects, runs
+from rtstone.server.settings_file import Retention
 from rtstone.store import removal
 
 BY_RULE = "retention"

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from rtstone.errors import RtstoneError, StoreError
 from rtstone.server.arrival import BLOB, ID, TOKEN, Arrival
-from rtstone.server.places import ARRIVING, Places
-from rtstone.store.places import regular
+from rtstone.server.projects import ARRIVING, Places
+from rtstone.store.layout import regular
 from rtstone.units import size
 
 OPEN, OF_TOKEN = 1000, 100  # uploads at a time, of a project and of a token; the idlest gives way

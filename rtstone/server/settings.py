@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from rtstone.errors import UsageError
-from rtstone.inputs.server import FILE, Limits, Retention, ServerFile, Webhook, read
+from rtstone.server.settings_file import FILE, Limits, Retention, ServerFile, Webhook, read
 
 LISTEN = "127.0.0.1:8420"
 Reading = Literal["open", "token"]

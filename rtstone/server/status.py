@@ -14,18 +14,11 @@ import sqlalchemy as sql
 from rtstone.server.access import Token, all_tokens
 from rtstone.server.answers.webhooks import TRIES
 from rtstone.server.database import Database, pairs
-from rtstone.server.places import Places, free
-from rtstone.server.room import (
-    LARGEST,
-    LARGEST_OF_TOKEN,
-    OF_TOKEN,
-    OPEN,
-    Upload,
-    uploads,
-)
+from rtstone.server.projects import Places, free
+from rtstone.server.room import LARGEST, LARGEST_OF_TOKEN, OF_TOKEN, OPEN, Upload, uploads
 from rtstone.server.schema import deliveries, projects, runs
 from rtstone.server.settings import Settings
-from rtstone.store.places import RUN_ID
+from rtstone.store.layout import RUN_ID
 from rtstone.units import counted, size
 
 LONG_S = 300.0  # that a run waits for a parser: nobody parses it

@@ -34,11 +34,11 @@ from rtstone.server import access, audit, retention, room
 from rtstone.server.arrival import Appending, Arrival, Manifest, Other, is_stored
 from rtstone.server.database import Database
 from rtstone.server.indexing import Found, add, fingerprint
-from rtstone.server.places import Places
+from rtstone.server.projects import Places
 from rtstone.server.schema import campaigns, deletions, projects, runs
 from rtstone.server.turns import WAITING, Turns
-from rtstone.store.arriving import take_in
-from rtstone.store.places import LARGEST, PLAN, UNREADABLE, regular
+from rtstone.store.intake import take_in
+from rtstone.store.layout import LARGEST, PLAN, UNREADABLE, regular
 
 MANIFEST_LARGEST = 256 << 10  # bytes
 CAMPAIGN_LARGEST = 8 << 20

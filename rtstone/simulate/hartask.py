@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from rtstone.assemble.flags import spoilt
 from rtstone.documents.breakdown import breakdown
 from rtstone.documents.run import HARTSTONE, Result, Run
 from rtstone.errors import UsageError, unknown
+from rtstone.results.flags import spoilt
 from rtstone.simulate import hartsets
 from rtstone.simulate.hartengine import FORMS, POLICIES
 from rtstone.simulate.hartstone import DURATION_NS, RAW, STOP_MISSES, Ask, Measured

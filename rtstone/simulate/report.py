@@ -10,23 +10,23 @@ from rtstone import __version__
 from rtstone.documents.run import Run
 from rtstone.documents.simulation import Hartstone, Request, Simulation
 from rtstone.errors import UsageError
-from rtstone.inputs.parameters import duration
-from rtstone.simulate import ask
+from rtstone.simulate import parsing
 from rtstone.simulate.hartask import Choice, asks, measured
 from rtstone.simulate.hartengine import POLICIES
 from rtstone.simulate.hartstone import experiment
 from rtstone.simulate.study import Study
 from rtstone.simulate.taskset import Rules
 from rtstone.simulate.workload import APERIODIC_LOAD, LONGEST, Workload
+from rtstone.wire.parameters import duration
 
 LONGEST_TIME = 600 * 10**9  # ns simulated per set
 
 
 def asked(options: dict[str, Any]) -> tuple[Study, Simulation]:
     """Return the study for these options, and its document without results.  Raises UsageError."""
-    policies = ask.policies(options["policies"])
-    kind, budget, period = ask.server(options["server"])
-    cost = ask.costs(
+    policies = parsing.policies(options["policies"])
+    kind, budget, period = parsing.server(options["server"])
+    cost = parsing.costs(
         options["costs_from"], options["switch_cost"], options["tick"], options["tick_cost"]
     )
     end, quantum = (
@@ -64,14 +64,14 @@ def asked(options: dict[str, Any]) -> tuple[Study, Simulation]:
             resources=protocol is not None,
         ),
         rules,
-        ask.counts(options["tasks"]),
-        ask.utilisations(options["utilisation"]),
+        parsing.counts(options["tasks"]),
+        parsing.utilisations(options["utilisation"]),
         options["sets"],
     )
     request = Request(
         policies=list(policies),
         tasks=list(study.tasks),
-        utilisation=[ppm / ask.PPM for ppm in study.ppm],
+        utilisation=[ppm / parsing.PPM for ppm in study.ppm],
         sets=study.sets,
         seed=options["seed"],
         time_ns=end,
@@ -107,13 +107,13 @@ def hartstone(
     choice = Choice(
         tuple(name.upper().removeprefix("HART.") for name in experiments),
         tasks,
-        ask.policies(policies, POLICIES) if policies else (),
+        parsing.policies(policies, POLICIES) if policies else (),
         form,
         raw,
     )
     beside = None if costs_from is None else measured(costs_from)
     wanted = list(asks(choice, beside))
-    cost = ask.costs(costs_from, switch_cost, tick, tick_cost)
+    cost = parsing.costs(costs_from, switch_cost, tick, tick_cost)
     return Hartstone(
         version=__version__,
         costs=cost,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from rtstone.assemble import pool
 from rtstone.documents.breakdown import breakdown
 from rtstone.documents.case_key import CaseKey, case_key
 from rtstone.documents.run import BREAKDOWN, NO_REASON, UNREACHED, Result, Run, Value
 from rtstone.errors import UsageError, nearest, unknown
-from rtstone.inputs.budget import Entry, fits
-from rtstone.inputs.parameters import quantity, values
+from rtstone.results import pool
+from rtstone.stats.budget import Entry, fits
+from rtstone.wire.parameters import quantity, values
 from rtstone.wire.records import Bench
 
 

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import NamedTuple
 
-from rtstone.assemble.omitted import FEWEST, interval, missed
 from rtstone.documents.imported import bucket_ns
 from rtstone.documents.run import BREAKDOWN, Run, Slope
 from rtstone.errors import UsageError
-from rtstone.statistics import DRAFTED, MEDIAN, least_n
+from rtstone.results.omitted import FEWEST, interval, missed
 from rtstone.stats.cases import Case, cases, figure
 from rtstone.stats.comparison.conditions import counted, mixed
 from rtstone.stats.gate import CENSORED, Baseline, along, point
 from rtstone.stats.prediction import WIDEST, Observed, Rules
+from rtstone.summary import DRAFTED, MEDIAN, least_n
 
 _AMPLE = 5  # a statistic is limited only with this many times the samples it needs
 _SURE = 0.999  # with stalls, it must also have an interval at this level

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from rtstone.documents.case_key import CaseKey, case_key
 from rtstone.documents.check import Check, Gate
 from rtstone.documents.run import Result, Run
-from rtstone.statistics import PERCENTILES
 from rtstone.stats.cases import Case, cases
+from rtstone.summary import PERCENTILES
 
 OF_SAMPLES = frozenset({"max", *PERCENTILES})  # what single samples exceed
 

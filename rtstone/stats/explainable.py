@@ -8,8 +8,8 @@ from typing import NamedTuple
 from rtstone.documents.imported import tool
 from rtstone.documents.run import NO_REASON, Result, Run
 from rtstone.errors import UsageError, nearest, unknown
-from rtstone.statistics import LABELS, PERCENTILES
 from rtstone.stats.standouts import INSTRUMENT, standouts
+from rtstone.summary import LABELS, PERCENTILES
 
 WORST, MEDIAN = "worst", "median"
 _FOREMOST = "dk.periodic"  # the wake-up that is looked at first

@@ -17,26 +17,26 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from rtstone.assemble.estimates import Estimate, estimate_whole
-from rtstone.assemble.flags import spoilt, unfit
-from rtstone.assemble.omitted import Missed, missed, whole
-from rtstone.assemble.pool import pooled
 from rtstone.documents.breakdown import breakdown
 from rtstone.documents.case_key import ANOTHER_RUN, CaseKey, case_key, may_be
 from rtstone.documents.check import Check, Gate, Verdict, overall
 from rtstone.documents.imported import bucket_ns
 from rtstone.documents.run import BREAKDOWN, UNREACHED, Result, Run, Slope
 from rtstone.errors import UsageError, unknown
-from rtstone.inputs.budget import Budget, Entry, Limit, fits
-from rtstone.statistics import ESTIMATED, PERCENTILES, least_n
+from rtstone.results.estimates import Estimate, estimate_whole
+from rtstone.results.flags import spoilt, unfit
+from rtstone.results.omitted import Missed, missed, whole
+from rtstone.results.pool import pooled
+from rtstone.stats.budget import Budget, Entry, Limit, fits
 from rtstone.stats.cases import Case, Matcher, cases, figure, label
 from rtstone.stats.comparison.conditions import circumstances, counted, incompatibility
-from rtstone.stats.comparison.judge import tick
+from rtstone.stats.comparison.judgement import tick
 from rtstone.stats.comparison.systems import System
+from rtstone.stats.limits import Span, beyond, exactly, samples_missing, verdict
 from rtstone.stats.prediction import WIDEST
 from rtstone.stats.tolerance import Number, Tolerance
-from rtstone.stats.within import Span, beyond, exactly, samples_missing, verdict
 from rtstone.stats.worstcase.extremes import PER_HOUR, worst_case
+from rtstone.summary import ESTIMATED, PERCENTILES, least_n
 from rtstone.units import trimmed
 
 # Figures whose true value can be beyond what was tried: the figure with the highest value tried.

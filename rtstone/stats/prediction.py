@@ -12,8 +12,8 @@ from math import exp, inf, log, sqrt
 from statistics import fmean
 from typing import NamedTuple
 
-from rtstone.assemble.interval import Part, Variance, combined, sample_variance, t_quantile
-from rtstone.assemble.omitted import Missed
+from rtstone.results.interval import Part, Variance, combined, sample_variance, t_quantile
+from rtstone.results.omitted import Missed
 from rtstone.stats.comparison.effects import LEVEL, UNKNOWN
 
 WIDEST = 1 + UNKNOWN  # a limit more than this many times the observed value is useless

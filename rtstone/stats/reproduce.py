@@ -7,10 +7,9 @@ from typing import Literal, NamedTuple
 
 from msgspec import structs
 
-from rtstone.assemble.omitted import whole
-from rtstone.assemble.pool import pooled
 from rtstone.documents import reproduction
 from rtstone.documents.case_key import may_be
+from rtstone.documents.plan import load_name
 from rtstone.documents.reproduction import (
     Cell,
     Column,
@@ -25,13 +24,14 @@ from rtstone.documents.reproduction import (
 )
 from rtstone.documents.run import GRAVITY, NO_REASON, Figure, Result, Run, Value
 from rtstone.errors import UsageError
-from rtstone.inputs import parameters as benches
-from rtstone.inputs.loads import name_of
-from rtstone.published import layout
-from rtstone.published.layout import Here, Layout, Show
+from rtstone.results.omitted import whole
+from rtstone.results.pool import pooled
 from rtstone.stats.comparison import systems
 from rtstone.stats.comparison.conditions import unit as unit_of
+from rtstone.stats.published import layout
+from rtstone.stats.published.layout import Here, Layout, Show
 from rtstone.units import CLOCK, count
+from rtstone.wire import parameters as benches
 from rtstone.wire.records import Bench
 
 _PLAIN = "transcribed"  # the quality of a number that needs no remark
@@ -310,7 +310,7 @@ def _picked(wanted: Here, today: _Today) -> list[Result]:
 
 def _same_load(label: str, wanted: str) -> bool:
     """Return whether it is that load, with any options: ``driver:device=/dev/sdb``."""
-    return name_of(label) == wanted
+    return load_name(label) == wanted
 
 
 def _nearest_label(labels: Sequence[str], wanted: str) -> str | None:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from statistics import median
 from typing import NamedTuple
 
-from rtstone.assemble.flags import spoilt, unfit
 from rtstone.documents.run import Result, Run, Slope
+from rtstone.results.flags import spoilt, unfit
 
 # Units of parameters that are an amount of work: it is no finding that time grows with them.
 WORK = {"B", "KiB", "MiB", "byte"}

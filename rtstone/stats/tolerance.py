@@ -13,8 +13,8 @@ from statistics import fmean
 from typing import NamedTuple
 
 from rtstone.documents.check import Verdict
+from rtstone.stats.limits import Span
 from rtstone.stats.prediction import WIDEST, Observed, Rules
-from rtstone.stats.within import Span
 
 EPISODE = 1.25  # a run may be this many times as far off as any run of the baseline was
 WIDE = 3.0  # a limit can be judged if chance goes at most so many times as far as the limit

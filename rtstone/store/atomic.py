@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from rtstone.store.places import NEW
+from rtstone.store.layout import NEW
 
 
 def replace(place: int, name: str, data: bytes) -> None:

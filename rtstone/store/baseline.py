@@ -10,7 +10,7 @@ from pathlib import Path
 from rtstone.documents.run import Run
 from rtstone.folders import results
 from rtstone.store.index import find
-from rtstone.store.places import holds_run, regular, runs
+from rtstone.store.layout import holds_run, regular, runs
 from rtstone.store.rundir import load
 
 _KNOWN = "baselines"  # a line for each: run id, tab, budget

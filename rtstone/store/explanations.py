@@ -20,7 +20,7 @@ from rtstone.documents.explanation import SCHEMA, Explanation, Way
 from rtstone.errors import StoreError
 from rtstone.printable import parsed, shown
 from rtstone.store.atomic import replace
-from rtstone.store.places import EXPLANATION, UNREADABLE
+from rtstone.store.layout import EXPLANATION, UNREADABLE
 
 LARGEST = 10_000_000  # bytes of one
 

@@ -23,7 +23,7 @@ from rtstone.errors import UsageError
 from rtstone.folders import results
 from rtstone.printable import parsed
 from rtstone.store.index import SOUND, UNFINISHED, Entry, chronological
-from rtstone.store.places import HISTORY, UNREADABLE, runs
+from rtstone.store.layout import HISTORY, UNREADABLE, runs
 from rtstone.store.rundir import load, uncollected
 
 _VERSION = 2  # of the tables; those of another version are made anew from the directories

@@ -22,8 +22,7 @@ from rtstone.errors import RunSkipped, UsageError
 from rtstone.folders import results
 from rtstone.printable import parsed, shown
 from rtstone.store import names
-from rtstone.store.names import LAST
-from rtstone.store.places import (
+from rtstone.store.layout import (
     HISTORY,
     INDEX,
     LARGEST,
@@ -34,6 +33,7 @@ from rtstone.store.places import (
     regular,
     runs,
 )
+from rtstone.store.names import LAST
 
 # Errors of access, after which the index is kept; after any other it is made anew.
 SOUND = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY,

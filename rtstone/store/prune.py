@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from rtstone.store.baseline import known_baselines
 from rtstone.store.index import Entry, entries
-from rtstone.store.places import runs
+from rtstone.store.layout import runs
 
 _TURN = re.compile(r"(.+)-\d{3}[AB]")  # a run of a session, whose runs belong together
 

@@ -18,7 +18,7 @@ import msgspec
 from rtstone.errors import UsageError
 from rtstone.printable import parsed
 from rtstone.store.index import forget
-from rtstone.store.places import EXPLANATION, LARGEST, NEW, PLAN, RUN, UNREADABLE, lock, runs
+from rtstone.store.layout import EXPLANATION, LARGEST, NEW, PLAN, RUN, UNREADABLE, lock, runs
 
 _FIRST = (RUN, RUN + NEW)  # without it the run is unfinished, and without its plan there is none
 _LOGS = re.compile(r"wire(?:-(\d{1,9}))?\.log")

@@ -30,16 +30,7 @@ from rtstone.files import opened
 from rtstone.printable import parsed
 from rtstone.store import atomic
 from rtstone.store.index import arrivals, forget
-from rtstone.store.places import (
-    LARGEST,
-    LOG,
-    PLAN,
-    RUN,
-    UNREADABLE,
-    lock,
-    regular,
-    runs,
-)
+from rtstone.store.layout import LARGEST, LOG, PLAN, RUN, UNREADABLE, lock, regular, runs
 
 if TYPE_CHECKING:
     import numpy as np
@@ -206,7 +197,7 @@ def load(path: Path) -> Run:
     try:
         if (path / RUN).exists():
             return _decode(path / RUN, Run, SCHEMA)
-        from rtstone.assemble.assembly import replay
+        from rtstone.results.assembly import replay
 
         plan, texts = logs(path)
         first, *later = texts or [b""]
@@ -220,7 +211,7 @@ def samples(path: Path, run: Run, result: Result) -> NDArray[np.float64]:
 
     Raises UsageError, Inconclusive.
     """
-    from rtstone.assemble.samples import samples as read
+    from rtstone.results.samples import samples as read
 
     try:
         plan = _decode(path / PLAN, Plan, None)

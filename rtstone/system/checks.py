@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rtstone.system import facts, features, machine, quiet, rights, sandbox, servers, view
-from rtstone.system.check import TUNE, Check, Finding, Group, Line, Seen, carried_out
 from rtstone.system.facts import System
+from rtstone.system.findings import TUNE, Check, Finding, Group, Line, Seen, carried_out
 from rtstone.wire.records import TextTable
 
 REMAINS_YOURS = "cannot be checked from here"

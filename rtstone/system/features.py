@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from rtstone.documents.pauses import kernel_version
 from rtstone.documents.run import Result, Slope
-from rtstone.system.check import Finding, Seen, Verdict
 from rtstone.system.facts import System, chosen, whole
+from rtstone.system.findings import Finding, Seen, Verdict
 from rtstone.units import count, quantity, seconds
 
 NICE_LEVELS = 40

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from rtstone.cpus import cpu_list
 from rtstone.system.activity import REALTIME, Task
-from rtstone.system.check import Finding, Seen, Verdict, unreadable
 from rtstone.system.facts import CPU, listed, masked
+from rtstone.system.findings import Finding, Seen, Verdict, unreadable
 
 MEASURING = 98  # the priority of the measuring task unless -p prio says otherwise
 BUSY = 0.5  # a task that uses more than this share of a CPU is bound by it

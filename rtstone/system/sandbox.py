@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from rtstone.system.calls import CALLS, LIVE
-from rtstone.system.check import Finding, Seen, Verdict
 from rtstone.system.facts import System
+from rtstone.system.findings import Finding, Seen, Verdict
 from rtstone.system.probes import KILLED
 
 # What the error of a call that takes no rights means.

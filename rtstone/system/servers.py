@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from rtstone.cpus import cpu_list
 from rtstone.documents.pauses import DEFAULT_SERVER, SERVERS_SINCE, kernel_version
-from rtstone.system.check import Finding, Seen
 from rtstone.system.facts import System
+from rtstone.system.findings import Finding, Seen
 from rtstone.units import trimmed
 
 DEBUG = "sys/kernel/debug"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rtstone.system.check import Finding, Seen
+from rtstone.system.findings import Finding, Seen
 
 READ = ("sys/",)
 HIDDEN = {"0", "off"}  # what hidepid= is where nothing is hidden

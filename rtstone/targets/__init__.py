@@ -1,6 +1,6 @@
 """Find targets: ``local``, ``kind:argument`` where the kind takes an argument, or by a name.
 
-Names stand in files of the user (``rtstone.inputs.fleet``).
+Names stand in files of the user (``rtstone.targets.fleet_file``).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rtstone.errors import UsageError, unknown
 from rtstone.targets.base import Target
 
 if TYPE_CHECKING:
-    from rtstone.inputs.fleet import Named
+    from rtstone.targets.fleet_file import Named
 
 
 class Kind(NamedTuple):
@@ -45,7 +45,7 @@ TARGETS = {
 
 def fleet() -> dict[str, Named]:
     """Return the targets that the user has given names.  Raises UsageError."""
-    from rtstone.inputs.fleet import fleet as read
+    from rtstone.targets.fleet_file import fleet as read
 
     return read(TARGETS)
 

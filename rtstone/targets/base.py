@@ -12,8 +12,8 @@ from rtstone.wire.records import TextTable
 
 if TYPE_CHECKING:
     from rtstone.documents.run import Run
-    from rtstone.inputs.fleet import Named
     from rtstone.system.facts import System
+    from rtstone.targets.fleet_file import Named
 
 Past = Callable[[str], Iterable["Run"]]  # yields the stored runs with a bench, newest first
 

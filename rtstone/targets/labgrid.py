@@ -22,12 +22,12 @@ from typing import IO, Any, ClassVar, NamedTuple
 from rtstone import resources
 from rtstone.errors import Interrupted, TargetError, UsageError
 from rtstone.targets.base import Link, Options, Target
+from rtstone.targets.options import Check, known, one_of, parse, text
 from rtstone.targets.process import ending, start
 from rtstone.targets.serial import BAUD, BITS, RATES, Line
 from rtstone.targets.ssh import OPTIONS as SSH_OPTIONS
 from rtstone.targets.ssh import Machine
 from rtstone.targets.ssh_connection import Connection
-from rtstone.targets.words import Check, known, one_of, parse, text
 
 PYTHON = "RTSTONE_LABGRID_PYTHON"  # names the Python that labgrid is installed in
 LOOK_S = 30.0  # time limit for what is known of a place; a coordinator may be out of reach for 20 s

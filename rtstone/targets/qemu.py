@@ -29,8 +29,8 @@ from rtstone.resources import BUILT, digest
 from rtstone.targets.base import Link, Listed, Options, Target
 from rtstone.targets.lines import says_bye
 from rtstone.targets.local import Local
+from rtstone.targets.options import Check, one_of, parse, text, whole
 from rtstone.targets.process import Process
-from rtstone.targets.words import Check, one_of, parse, text, whole
 from rtstone.targets.xen import NONE, Console, company
 from rtstone.wire import commands
 from rtstone.wire.reader import MARK

@@ -23,7 +23,7 @@ from struct import pack
 from rtstone.errors import Interrupted, TargetError, UsageError
 from rtstone.targets.base import Link, Options, Target
 from rtstone.targets.lines import Lines, says_bye
-from rtstone.targets.words import Check, one_of, parse, text
+from rtstone.targets.options import Check, one_of, parse, text
 from rtstone.units import plain
 from rtstone.wire import commands, records
 from rtstone.wire.reader import MARK, Reader, Record

@@ -9,8 +9,8 @@ from __future__ import annotations
 import subprocess
 
 from rtstone.errors import TargetError
-from rtstone.inputs import model as simulated
 from rtstone.resources import BUILT, digest
+from rtstone.targets import model as simulated
 from rtstone.targets.base import Link, Listed, Options, Target
 from rtstone.targets.process import Process, not_started
 

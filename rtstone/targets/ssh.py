@@ -23,9 +23,9 @@ from rtstone.errors import TargetError, UsageError
 from rtstone.printable import shown
 from rtstone.targets.base import Link, Options, Past, Target
 from rtstone.targets.local import Local, identity
+from rtstone.targets.options import Check, known, one_of, parse
 from rtstone.targets.process import Channel
 from rtstone.targets.ssh_connection import Connection, Login, address
-from rtstone.targets.words import Check, known, one_of, parse
 from rtstone.wire.records import TextTable
 
 if TYPE_CHECKING:
@@ -289,8 +289,8 @@ class Machine(Target):
     def examine(self, cpus: str | None = None, past: Past = lambda _: ()) -> Iterator[System]:
         """Return the machine, seen with the rights that the agent has."""
         from rtstone.system.facts import System
+        from rtstone.targets.functional_tests import trials
         from rtstone.targets.shell import Shell, ShellFiles
-        from rtstone.targets.trials import trials
 
         self._check_sudo()
         host = self._host

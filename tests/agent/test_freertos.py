@@ -13,8 +13,8 @@ import pytest
 from rtstone.interrupt import Interrupt, bound
 from rtstone.lab import systems
 from rtstone.lab.ready import missing
+from rtstone.measure.catalogue import catalogue
 from rtstone.resources import BUILT
-from rtstone.runner.catalogue import catalogue
 from rtstone.targets import find
 from tests.agent.choices import are_answered, every_choice
 from tests.agent.speak import BUILD, Json, asked, pick, records

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from rtstone.inputs.capabilities import merge_catalogues
-from rtstone.inputs.parameters import Catalogue
+from rtstone.measure.capabilities import merge_catalogues
+from rtstone.wire.parameters import Catalogue
 from rtstone.wire.reader import Noise, Reader
 from rtstone.wire.records import Bench
 from tests.agent.speak import AGENT, BUILD, Json, asked, filled, records, result, talk

@@ -21,12 +21,12 @@ import pytest
 import rtstone
 import rtstone.api
 from rtstone import Quantity, ms, ns, s, us
-from rtstone.assemble.pool import percentiles
 from rtstone.documents.run import Distribution, Figure, Grid, Result, Run, Target
 from rtstone.errors import Inconclusive, RtstoneError, Unfit, UsageError
-from rtstone.statistics import NAMES, PERCENTILES
+from rtstone.results.pool import percentiles
 from rtstone.store.index import find, latest
 from rtstone.store.rundir import load
+from rtstone.summary import NAMES, PERCENTILES
 from rtstone.wire.reader import Noise, Reader, Record
 from tests.conftest import Fake
 

@@ -21,12 +21,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from rtstone.campaign.job_table import Table
+from rtstone.campaign.matrix import read
 from rtstone.campaign.planning import plan
-from rtstone.campaign.table import Table
-from rtstone.inputs.campaign import read
 from rtstone.interrupt import Interrupt
-from rtstone.store.arriving import take_in
 from rtstone.store.index import entries
+from rtstone.store.intake import take_in
 from tests.campaign import killing
 from tests.campaign.cluster import cluster
 from tests.targets.board import POSSIBLE, Board

@@ -25,8 +25,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rtstone.stats.limits import exactly
 from rtstone.stats.tolerance import Number, Tolerance
-from rtstone.stats.within import exactly
 
 RTSTONE = str(Path(sys.executable).parent / "rtstone")
 ALLOWED = 0.05  # share of the gates that may fail

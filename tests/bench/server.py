@@ -36,12 +36,12 @@ from rtstone.documents.run import Run
 from rtstone.server.analysis import analyse_next
 from rtstone.server.database import Database
 from rtstone.server.indexing import Found, add, examine
-from rtstone.server.places import MAIN, Places
+from rtstone.server.projects import MAIN, Places
 from rtstone.server.reconcile import rebuild, reconcile, verify
 from rtstone.server.schema import metadata, targets
 from rtstone.server.serving import bound_heap
 from rtstone.server.settings import Settings
-from rtstone.store.places import LOG, PLAN, RUN
+from rtstone.store.layout import LOG, PLAN, RUN
 from tests.server.conftest import scaled
 from tests.server.serving import Served, serving
 

@@ -31,14 +31,14 @@ import msgspec
 from rtstone.cli.main import _status
 from rtstone.documents.plan import Plan
 from rtstone.documents.run import Run
-from rtstone.inputs.server import Limits
 from rtstone.server.access import new_token
 from rtstone.server.app import build
 from rtstone.server.arrival import Arrival
 from rtstone.server.limits import CONNECTIONS, HEADER_S
 from rtstone.server.reconcile import verify
 from rtstone.server.settings import Settings
-from rtstone.store.places import LOG, PLAN, RUN
+from rtstone.server.settings_file import Limits
+from rtstone.store.layout import LOG, PLAN, RUN
 from tests.server.conftest import Template
 from tests.server.killing import Serving, serve, token
 from tests.server.pushing import Upload, arriving, files_of, send, stored, upload

@@ -24,12 +24,12 @@ import sqlalchemy as sql
 from rtstone.cli.main import _status
 from rtstone.documents.plan import Plan
 from rtstone.documents.run import Run
-from rtstone.remote.push import pack
+from rtstone.server.client.push import pack
 from rtstone.server.database import Database
-from rtstone.server.places import Places
+from rtstone.server.projects import Places
 from rtstone.server.reconcile import reconcile, verify
 from rtstone.server.schema import runs
-from rtstone.store.places import LOG, PLAN, RUN
+from rtstone.store.layout import LOG, PLAN, RUN
 from tests.server.conftest import Template
 from tests.server.killing import kill_again_and_again, push_all, serve, token
 from tests.server.pushing import another, arriving, cutting, stored

@@ -19,10 +19,10 @@ from pathlib import Path
 import msgspec
 from msgspec import structs
 
-from rtstone.assemble.pool import pooled
 from rtstone.documents.run import Result, Run
+from rtstone.results.pool import pooled
 from rtstone.store.index import entries
-from rtstone.store.places import LOG, PLAN, RUN
+from rtstone.store.layout import LOG, PLAN, RUN
 
 RTSTONE = str(Path(sys.executable).parent / "rtstone")
 TRIES = 5

@@ -22,12 +22,12 @@ import msgspec
 import numpy as np
 from msgspec import structs
 
-from rtstone.assemble.pool import percentiles
 from rtstone.documents.run import Result, Run
 from rtstone.documents.trend import Change
+from rtstone.results.pool import percentiles
 from rtstone.stats.trend.changepoints import LEVEL, SHORTEST, change_points
 from rtstone.stats.trend.joint import Finding, History, Joint
-from rtstone.store.places import PLAN, RUN
+from rtstone.store.layout import PLAN, RUN
 from tests.bench.store import RTSTONE, _here
 from tests.stats.noise import Floats, autoregressive, cycle, drawn, noise, shifted
 from tests.stats.observed import followed, observed, only, suite_checked

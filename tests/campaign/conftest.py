@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rtstone.campaign import running
-from rtstone.inputs import model
+from rtstone.targets import model
 from rtstone.targets.sim import Sim
 
 Board = Callable[[Sequence[int]], str]

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from rtstone.campaign import engines, farm
+from rtstone.campaign import dask_engine, engines
 from rtstone.campaign.engines import Carried, Engine, new_home
 from rtstone.campaign.jobs import Job
 from rtstone.campaign.work import Outcome
@@ -37,7 +37,7 @@ GOOD = b'{"took_s": 1.0}'
 )  # fmt: skip
 def test_what_is_no_answer_is_a_defect_of_its_worker(sent: Any, home: Path, tmp_path: Path) -> None:
     job = Job(campaign="x", key="0" * 16, cell=None, spec="sim", lane="core")  # type: ignore[arg-type]
-    engine = farm.Dask.__new__(farm.Dask)
+    engine = dask_engine.Dask.__new__(dask_engine.Dask)
     engine._campaign, engine._owner = "x", "0"
     (home / "runs").mkdir(parents=True)
     answer: Future[Any] = Future()
@@ -50,7 +50,7 @@ def test_what_is_no_answer_is_a_defect_of_its_worker(sent: Any, home: Path, tmp_
 
 def test_only_files_of_a_run_are_taken() -> None:
     names = ("../../x", "/etc/passwd", "a\0b", "run.json\n", "x" * 5000, "explanation-1-1.json")
-    _, files = farm._answer((GOOD, dict.fromkeys((*names, "run.json"), b"{}")))
+    _, files = dask_engine._answer((GOOD, dict.fromkeys((*names, "run.json"), b"{}")))
     assert list(files) == ["run.json"]
 
 

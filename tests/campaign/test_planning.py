@@ -8,9 +8,9 @@ import pytest
 
 from rtstone.campaign.estimate import in_parallel_s
 from rtstone.campaign.jobs import CORE, WHOLE
+from rtstone.campaign.matrix import read
 from rtstone.campaign.planning import Planned, plan
 from rtstone.errors import UsageError
-from rtstone.inputs.campaign import read
 from rtstone.interrupt import Interrupt
 from tests.campaign.conftest import Board
 from tests.conftest import Cli

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from rtstone.campaign import pull
-from rtstone.store.arriving import take_in, unfit
 from rtstone.store.index import entries
-from rtstone.store.places import LARGEST
+from rtstone.store.intake import take_in, unfit
+from rtstone.store.layout import LARGEST
 from tests.campaign import killing
 from tests.conftest import Cli
 from tests.targets.board import NEEDED, Board, board, logged_in

@@ -15,7 +15,7 @@ import pytest
 
 from rtstone.campaign import work
 from rtstone.campaign.jobs import Job
-from rtstone.inputs.campaign import Cell
+from rtstone.campaign.matrix import Cell
 from tests.campaign import killing
 from tests.campaign.conftest import Board
 from tests.conftest import Cli

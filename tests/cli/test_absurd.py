@@ -16,7 +16,7 @@ from msgspec import structs
 
 from rtstone.cli.main import DEFECT
 from rtstone.documents.run import Result, Run
-from rtstone.formats.table import WRITERS
+from rtstone.formats.registry import WRITERS
 from tests.conftest import Cli
 from tests.documents.absurd import FLOATS, RUNS, mutated, uniform
 from tests.report import synthetic

@@ -15,10 +15,10 @@ from msgspec import structs
 
 from rtstone.documents.check import Check
 from rtstone.documents.run import Figure, Result, Run, Slope
-from rtstone.inputs.budget import LIMIT
 from rtstone.report.check.text import power
+from rtstone.stats.budget import LIMIT
 from rtstone.stats.comparison.conditions import counted
-from rtstone.store.places import runs
+from rtstone.store.layout import runs
 from tests.conftest import Cli
 from tests.report import synthetic
 from tests.report.synthetic import HOSTILE

@@ -12,7 +12,7 @@ from rtstone.documents.explanation import Explanation
 from rtstone.documents.run import Result, Run
 from rtstone.errors import TargetError
 from rtstone.store.explanations import explanations
-from rtstone.store.places import runs
+from rtstone.store.layout import runs
 from tests.cli.test_compare import kept
 from tests.conftest import Cli
 from tests.report.explained import SENTENCE, Asked, explained_run, in_place, late, small

@@ -10,9 +10,9 @@ import pytest
 
 from rtstone.documents.plan import Plan
 from rtstone.documents.run import Run
-from rtstone.runner.interleave import order
-from rtstone.runner.start import execute
-from rtstone.store.places import runs as home
+from rtstone.measure.interleave import order
+from rtstone.measure.start import execute
+from rtstone.store.layout import runs as home
 from rtstone.store.rundir import load
 from tests.conftest import Cli, Fake
 from tests.stats.lab import lab, result, study
@@ -203,7 +203,7 @@ def test_an_interrupt_keeps_the_pairs_there_are(
             os.kill(os.getpid(), signal.SIGINT)
         return execute(plan, *arguments, **named)
 
-    monkeypatch.setattr("rtstone.runner.interleave.execute", measured)
+    monkeypatch.setattr("rtstone.measure.interleave.execute", measured)
     done = cli("compare", "--run", "local", "local", "ctx.ballast", "--pairs", 3, "--json")
     assert done.status == 130
     assert len(begun) == 4

@@ -17,7 +17,7 @@ from rtstone.documents.explanation import Explanation
 from rtstone.documents.run import Target
 from rtstone.report.parts import frame
 from rtstone.store.explanations import explanations
-from rtstone.store.places import runs
+from rtstone.store.layout import runs
 from rtstone.units import file_size
 from tests.cli.test_compare import kept
 from tests.conftest import Cli

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rtstone.runner.extent import roughly
+from rtstone.measure.extent import roughly
 from rtstone.store.index import entries
 from tests.conftest import Cli, Fake
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import rtstone
-from rtstone.store.places import runs
+from rtstone.store.layout import runs
 from tests.cli.test_compare import kept
 from tests.conftest import Cli
 from tests.formats.long import DATA

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import pytest
 
-from rtstone.cli import working
+from rtstone.cli import progress
 from rtstone.cli.group import COMMANDS, EXAMPLES, group
 from tests.cli.test_compare import kept
 from tests.conftest import Cli
@@ -97,10 +97,10 @@ class Terminal:
 def test_what_takes_long_shows_a_line_that_is_gone_at_the_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(working, "AFTER_S", 0.01)
+    monkeypatch.setattr(progress, "AFTER_S", 0.01)
     terminal = Terminal(terminal=True)
     monkeypatch.setattr(sys, "stderr", terminal)
-    with working.working("comparing 2 runs") as line:
+    with progress.working("comparing 2 runs") as line:
         line.steps(1, 4)
         until = time.monotonic() + 10
         while "25%" not in terminal.written and time.monotonic() < until:
@@ -113,7 +113,7 @@ def test_what_is_quick_or_not_on_a_terminal_shows_nothing(monkeypatch: pytest.Mo
     for terminal, after in ((True, 60.0), (False, 0.0)):
         stream = Terminal(terminal)
         monkeypatch.setattr(sys, "stderr", stream)
-        monkeypatch.setattr(working, "AFTER_S", after)
-        with working.working("reading"):
+        monkeypatch.setattr(progress, "AFTER_S", after)
+        with progress.working("reading"):
             time.sleep(0.02)
         assert stream.written == ""

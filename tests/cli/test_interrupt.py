@@ -20,11 +20,11 @@ import pytest
 import rtstone
 from rtstone.documents.plan import ROUNDS, Case
 from rtstone.documents.run import Result, Run
-from rtstone.inputs.suite import Asked
 from rtstone.interrupt import Interrupt
-from rtstone.runner import session
-from rtstone.runner.listener import Listener
-from rtstone.runner.request import RunRequest, build_plan
+from rtstone.measure import agent_session
+from rtstone.measure.listener import Listener
+from rtstone.measure.request import RunRequest, build_plan
+from rtstone.measure.suite import Asked
 from rtstone.store.index import find, latest
 from rtstone.store.rundir import load
 from rtstone.wire import records
@@ -60,8 +60,8 @@ class Strikes:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, number: signal.Signals) -> None:
         self.left, self.number, self.least = 1, number, 1000
         monkeypatch.setattr(Listener, "progress", self.progress)
-        monkeypatch.setattr(session, "HEARTBEAT_MS", 10)
-        monkeypatch.setattr(session, "POLL_S", 0.01)
+        monkeypatch.setattr(agent_session, "HEARTBEAT_MS", 10)
+        monkeypatch.setattr(agent_session, "POLL_S", 0.01)
 
     def progress(self, case: Case, record: records.Progress, unit: str) -> None:
         if self.left and case.params.get("period") == 100_000 and record.n > self.least:
@@ -173,7 +173,7 @@ def stop_at(
     """A run that is interrupted in its first case, which has what the scenario says."""
     fake(at=1, fate="hang", exact=True, **scenario)
     monkeypatch.setattr("rtstone.targets.process.STOP_S", 60.0)
-    monkeypatch.setattr(session, "POLL_S", 0.02)
+    monkeypatch.setattr(agent_session, "POLL_S", 0.02)
     with monkeypatch.context() as struck:
         struck.setattr(Listener, "case_started", lambda *_: os.kill(os.getpid(), signal.SIGINT))
         return cli("run", *asked).status
@@ -247,15 +247,15 @@ def test_a_second_ctrl_c_does_not_wait(
     trace = fake_process(at=1, fate="deaf")
     monkeypatch.setattr("rtstone.targets.process.STOP_S", 600.0)
     monkeypatch.setattr("rtstone.interrupt.APART_S", 0.0)
-    monkeypatch.setattr(session, "POLL_S", 0.02)
-    before = session.AgentSession._keep_going
+    monkeypatch.setattr(agent_session, "POLL_S", 0.02)
+    before = agent_session.AgentSession._keep_going
 
-    def twice(self: session.AgentSession) -> None:
+    def twice(self: agent_session.AgentSession) -> None:
         if self.began:
             os.kill(os.getpid(), signal.SIGINT)
         before(self)
 
-    monkeypatch.setattr(session.AgentSession, "_keep_going", twice)
+    monkeypatch.setattr(agent_session.AgentSession, "_keep_going", twice)
     done = cli("run", "null", "--json")
     assert done.status == 130
     assert done.document["results"][0]["reason"] == "did not end"

@@ -15,7 +15,7 @@ from rtstone.documents.run import Run, Target
 from rtstone.pytest_plugin import Compared, Runner
 from rtstone.stats.comparison.scatter import scatter
 from rtstone.stats.comparison.systems import System
-from rtstone.store.past import before
+from rtstone.store.measurements import before
 from rtstone.wire.records import Loaded
 from tests.cli.test_check import stored
 from tests.conftest import Cli

@@ -9,8 +9,8 @@ import pytest
 import rtstone
 from rtstone.errors import RunSkipped
 from rtstone.store.index import entries, find
+from rtstone.store.layout import runs
 from rtstone.store.names import LONGEST
-from rtstone.store.places import runs
 from rtstone.store.rundir import load
 from tests.conftest import Cli, Fake
 

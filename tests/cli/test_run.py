@@ -15,14 +15,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from rtstone.assemble.flags import BY_NAME
-from rtstone.assemble.received import WARNINGS
-from rtstone.cli.course import Lines
+from rtstone.cli.run_display import Lines
 from rtstone.documents.plan import run_id
 from rtstone.documents.run import Run
 from rtstone.interrupt import Interrupt
-from rtstone.runner import session
-from rtstone.runner.listener import Listener
+from rtstone.measure import agent_session
+from rtstone.measure.listener import Listener
+from rtstone.results.flags import BY_NAME
+from rtstone.results.received import WARNINGS
 from rtstone.store import atomic
 from rtstone.store.index import find, latest
 from rtstone.store.rundir import RunDirectory, load
@@ -282,7 +282,7 @@ def test_a_program_that_never_stops_talking(
     program.write_text(f"#!/bin/sh\n[ $1 = --sweep ] && exit\nwhile :; do {text}; done\n")
     program.chmod(0o755)
     monkeypatch.setenv("RTSTONE_AGENT", str(program))
-    monkeypatch.setattr("rtstone.runner.catalogue.LIST_S", 0.05)
+    monkeypatch.setattr("rtstone.measure.catalogue.LIST_S", 0.05)
     done = cli("run", "null")
     assert done.status == 4
     assert "did not finish its list of benches" in done.says
@@ -290,7 +290,7 @@ def test_a_program_that_never_stops_talking(
 
 def test_noise_is_kept_up_to_a_limit(fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     fake(wire={f"{kind} 1": "noise" for kind in ("case", "progress", "result", "end")})
-    monkeypatch.setattr(session, "NOISE", 70)
+    monkeypatch.setattr(agent_session, "NOISE", 70)
     document = cli("run", "null", "--json").document
     assert (find("last") / "wire.log").read_bytes().count(b"usb 1-1") == 2
     assert document["notes"] == ["console noise beyond 70 bytes was not stored"]
@@ -322,8 +322,8 @@ def test_an_agent_that_is_not_the_one_that_was_asked(fake: Fake, cli: Cli) -> No
 
 def test_an_agent_that_falls_silent(fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     fake(at=2, fate="hang")
-    monkeypatch.setattr(session, "PATIENCE_S", 0.2)
-    monkeypatch.setattr(session, "POLL_S", 0.02)
+    monkeypatch.setattr(agent_session, "PATIENCE_S", 0.2)
+    monkeypatch.setattr(agent_session, "POLL_S", 0.02)
     done = cli(*GRID, "--json")
     assert done.status == 4
     assert "silent" in done.says
@@ -335,8 +335,8 @@ def test_a_case_of_any_length_is_waited_for_while_it_tells_of_its_progress(
 ) -> None:
     """Without a display, the host itself asks for progress, to know that the case is alive."""
     fake(at=1, pause=1.5)
-    monkeypatch.setattr(session, "PATIENCE_S", 0.5)
-    monkeypatch.setattr(session, "POLL_S", 0.02)
+    monkeypatch.setattr(agent_session, "PATIENCE_S", 0.5)
+    monkeypatch.setattr(agent_session, "POLL_S", 0.02)
     done = cli("run", "null", "--json")
     assert (done.status, statuses(done.document)) == (0, ["ok"])
 
@@ -345,9 +345,9 @@ def test_a_case_that_tells_of_none_has_a_patience_of_its_own(
     fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake(at=1, fate="hang", quiet=True)
-    monkeypatch.setattr(session, "PATIENCE_S", 0.2)
-    monkeypatch.setattr(session, "UNTOLD_S", 1.0)
-    monkeypatch.setattr(session, "POLL_S", 0.02)
+    monkeypatch.setattr(agent_session, "PATIENCE_S", 0.2)
+    monkeypatch.setattr(agent_session, "UNTOLD_S", 1.0)
+    monkeypatch.setattr(agent_session, "POLL_S", 0.02)
     begin = time.monotonic()
     done = cli("run", "null", "--json")
     assert (done.status, "silent for 1 s" in done.says) == (4, True)
@@ -363,8 +363,8 @@ def test_an_agent_that_never_says_a_word_is_not_waited_for_that_long(
         quiet=True,
         wire=dict.fromkeys(("hello", "clock", "conditions", "case 1"), "lose"),
     )
-    monkeypatch.setattr(session, "PATIENCE_S", 0.2)
-    monkeypatch.setattr(session, "POLL_S", 0.02)
+    monkeypatch.setattr(agent_session, "PATIENCE_S", 0.2)
+    monkeypatch.setattr(agent_session, "POLL_S", 0.02)
     done = cli("run", "null", "--json")
     assert (done.status, "silent" in done.says) == (4, True)
 
@@ -373,8 +373,8 @@ def test_damage_does_not_give_a_long_case_the_time_of_the_next(
     fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake(at=1, pause=2.0, wire={"progress 1": "damage"}, forgets=True)
-    monkeypatch.setattr(session, "PATIENCE_S", 1.2)
-    monkeypatch.setattr(session, "POLL_S", 0.02)
+    monkeypatch.setattr(agent_session, "PATIENCE_S", 1.2)
+    monkeypatch.setattr(agent_session, "POLL_S", 0.02)
     monkeypatch.setattr(commands, "progress", lambda ms: "progress 0")
     done = cli("run", "ctx.ballast", "-p", "time=10s,1ms", "--json")
     assert statuses(done.document) == ["incomplete", "ok"]
@@ -420,10 +420,10 @@ HARMED = [
 def test_what_is_damaged_is_asked_for_again(
     fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch, record: str, harm: str
 ) -> None:
-    monkeypatch.setattr(session, "NUDGE_S", 0.05)
-    monkeypatch.setattr(session, "DAMAGED_S", 0.05)
-    monkeypatch.setattr(session, "POLL_S", 0.02)
-    monkeypatch.setattr(session, "HEARTBEAT_MS", 50)
+    monkeypatch.setattr(agent_session, "NUDGE_S", 0.05)
+    monkeypatch.setattr(agent_session, "DAMAGED_S", 0.05)
+    monkeypatch.setattr(agent_session, "POLL_S", 0.02)
+    monkeypatch.setattr(agent_session, "HEARTBEAT_MS", 50)
     monkeypatch.setattr(commands, "RESEND_S", 0.05)
     fake()
     whole = cli(*GRID, "--json").document["results"]
@@ -458,9 +458,9 @@ def test_an_end_that_is_lost_without_a_trace_does_not_stop_the_run(
     fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake(wire={"end 1": "lose"}, forgets=True)
-    monkeypatch.setattr(session, "NUDGE_S", 0.05)
-    monkeypatch.setattr(session, "POLL_S", 0.02)
-    monkeypatch.setattr(session, "HEARTBEAT_MS", 50)  # cases without a limit, too
+    monkeypatch.setattr(agent_session, "NUDGE_S", 0.05)
+    monkeypatch.setattr(agent_session, "POLL_S", 0.02)
+    monkeypatch.setattr(agent_session, "HEARTBEAT_MS", 50)  # cases without a limit, too
     assert statuses(cli(*GRID, "--json").document) == ["incomplete", "ok", "ok"]
 
 
@@ -572,10 +572,10 @@ def hook(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, number: signal.
 @pytest.mark.parametrize(
     ("owner", "name", "complete"),
     [
-        ("rtstone.runner.request", "catalogue", None),
-        ("rtstone.runner.start", "RunDirectory", 0),
-        ("rtstone.runner.measure.Assembly", "__init__", 0),
-        ("rtstone.runner.listener.Listener", "case_started", 0),
+        ("rtstone.measure.request", "catalogue", None),
+        ("rtstone.measure.start", "RunDirectory", 0),
+        ("rtstone.measure.execution.Assembly", "__init__", 0),
+        ("rtstone.measure.listener.Listener", "case_started", 0),
         ("rtstone.store.rundir.RunDirectory", "sync", 1),
         ("rtstone.store.rundir.RunDirectory", "finish", 3),
         ("rtstone.cli.run", "print_document", 3),
@@ -613,7 +613,7 @@ def test_a_case_that_is_stopped_keeps_what_it_has(
     fake_process(at=1, fate="hang")
     hook(monkeypatch, Listener, "case_started", signal.SIGHUP)
     monkeypatch.setattr("rtstone.targets.process.STOP_S", 60.0)  # long enough for a slow machine
-    monkeypatch.setattr(session, "POLL_S", 0.02)
+    monkeypatch.setattr(agent_session, "POLL_S", 0.02)
     first = cli(*GRID, "--json").document["results"][0]
     assert (first["status"], first["reason"], first["n"]) == ("ok", None, 1000)
     assert (first["ended"], first["flags"]) == ("stopped", ["interrupted"])
@@ -633,7 +633,7 @@ def test_an_interrupt_while_the_agent_hangs(
 ) -> None:
     trace = fake_process(at=2, fate=fate)
     monkeypatch.setattr("rtstone.targets.process.STOP_S", 0.1 if fate == "deaf" else 60.0)
-    monkeypatch.setattr(session, "POLL_S", 0.02)
+    monkeypatch.setattr(agent_session, "POLL_S", 0.02)
     before = RunDirectory.append
 
     def append(self: RunDirectory, line: bytes) -> None:

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from rtstone.inputs.capabilities import merge_catalogues
-from rtstone.inputs.suite import Asked, expand, select, shipped
 from rtstone.interrupt import Interrupt
+from rtstone.measure.capabilities import merge_catalogues
+from rtstone.measure.catalogue import catalogue
+from rtstone.measure.suite import Asked, expand, select, shipped
 from rtstone.resources import BUILT
-from rtstone.runner.catalogue import catalogue
 from rtstone.store.index import find as find_run
 from rtstone.targets import find, sim
 from tests.conftest import Cli, disturbed

@@ -9,7 +9,7 @@ import pytest
 
 from rtstone.documents.run import Figure, Result, Run, Target
 from rtstone.report.parts import frame
-from rtstone.store.places import RUN
+from rtstone.store.layout import RUN
 from tests.conftest import Cli
 from tests.report.test_html import Reader
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from rtstone.inputs.parameters import Catalogue
-from rtstone.inputs.suite import Asked, expand, select, shipped
 from rtstone.interrupt import Interrupt
-from rtstone.runner.catalogue import catalogue
+from rtstone.measure.catalogue import catalogue
+from rtstone.measure.suite import Asked, expand, select, shipped
 from rtstone.targets import find
+from rtstone.wire.parameters import Catalogue
 
 SCALED = {"sjoblom", "gutsalov", "obenland", "dankwardt", "hartstone", "golatowski"}
 

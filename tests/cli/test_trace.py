@@ -6,7 +6,7 @@ import pytest
 from msgspec import structs
 
 from rtstone.documents.plan import Trace
-from rtstone.runner.session import script
+from rtstone.measure.agent_session import script
 from rtstone.store.index import find
 from rtstone.store.rundir import logs
 from tests.conftest import Cli, Fake

@@ -12,7 +12,7 @@ from msgspec import structs
 
 from rtstone.documents.run import Run
 from rtstone.store.index import find
-from rtstone.store.places import runs
+from rtstone.store.layout import runs
 from rtstone.store.rundir import load
 from tests.conftest import Cli
 

@@ -11,13 +11,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rtstone.assemble.assembly import Assembly, gather
-from rtstone.assemble.estimates import estimate
-from rtstone.assemble.rounds import width
 from rtstone.documents.plan import Plan
 from rtstone.documents.run import Result, Run
+from rtstone.results.assembly import Assembly, gather
+from rtstone.results.estimates import estimate
+from rtstone.results.rounds import width
 from rtstone.store.index import find
-from rtstone.store.places import runs
+from rtstone.store.layout import runs
 from rtstone.store.rundir import load
 from tests.conftest import Cli, Fake
 from tests.lab.boards import needs

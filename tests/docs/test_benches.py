@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from rtstone.cli.benchpages import declared, pages, write
-from rtstone.inputs.suite import Suite, Wanted
+from rtstone.measure.suite import Suite, Wanted
 from rtstone.wire.records import Bench, Param
 
 FOLDER = Path(__file__).parent.parent.parent / "docs" / "benches"

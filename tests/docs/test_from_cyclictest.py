@@ -8,10 +8,10 @@ import subprocess
 
 import pytest
 
-from rtstone.inputs.parameters import values
 from rtstone.interrupt import Interrupt
-from rtstone.runner.catalogue import catalogue
+from rtstone.measure.catalogue import catalogue
 from rtstone.targets import find
+from rtstone.wire.parameters import values
 from tests.docs.commands import ROOT
 
 PAGE = (ROOT / "docs/from-cyclictest.md").read_text()

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from rtstone.inputs.budget import load
+from rtstone.stats.budget import load
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "gate.md"
 

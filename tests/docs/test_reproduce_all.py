@@ -6,8 +6,8 @@ import re
 import subprocess
 from pathlib import Path
 
-from rtstone.inputs import model as simulated
-from rtstone.published import layout
+from rtstone.stats.published import layout
+from rtstone.targets import model as simulated
 
 SCRIPT = Path(__file__).parent.parent.parent / "docs" / "reproduce-all.sh"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from rtstone.assemble.flags import ALL, FLAGS, spoilt, unfit
+from rtstone.results.flags import ALL, FLAGS, spoilt, unfit
 
 TEXT = (Path(__file__).parents[2] / "docs" / "measuring.md").read_text()
 

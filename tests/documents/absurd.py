@@ -8,8 +8,8 @@ import msgspec
 from hypothesis import strategies as st
 from msgspec import inspect
 
-from rtstone.assemble.flags import BY_NAME
 from rtstone.documents.run import SCHEMA, Run
+from rtstone.results.flags import BY_NAME
 
 # Names that readers look for, so that they process the result.
 NAMES = [

@@ -26,7 +26,7 @@ from rtstone.errors import Inconclusive, UsageError
 from rtstone.explain import live
 from rtstone.explain.live import from_trace, surroundings, traced
 from rtstone.explain.timeline import Around, Part, Sampled
-from rtstone.report.explanation import words
+from rtstone.report.explanation import labels
 from rtstone.store.rundir import load
 from rtstone.wire import records as wire
 
@@ -237,7 +237,7 @@ def test_what_went_elsewhere_is_nobodys_cost(
     assert [one.cause for one in found.way.segments] == ["code", cause] * 2
     seen = "hw.latency of this run saw gaps of up to 3 ms" in found.notes
     assert seen == (cause != "hypervisor")
-    names = [part.name for part in words.parts(found.way.segments)]
+    names = [part.name for part in labels.parts(found.way.segments)]
     assert names[:2] == ["softirq", f"interrupt delivered late: {CAUSES[cause]}"]
 
 

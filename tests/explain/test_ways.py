@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rtstone.documents.explanation import Sample, Segment, Stack, Way
-from rtstone.explain.ways import sentence
+from rtstone.explain.description import sentence
 
 
 def way(value: float, raw: float) -> Way:

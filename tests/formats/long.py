@@ -11,8 +11,8 @@ from pathlib import Path
 from rtstone.documents.run import Run
 from rtstone.errors import UsageError
 from rtstone.formats.reading import document
+from rtstone.formats.registry import reader
 from rtstone.formats.source import Source
-from rtstone.formats.table import reader
 
 DATA = Path(__file__).parent / "data"
 

@@ -24,7 +24,7 @@ from rtstone.documents.run import Distribution, Figure, Grid, Result, Run, Targe
 from rtstone.errors import UsageError
 from rtstone.formats import rows as rows_module
 from rtstone.formats import table_files
-from rtstone.formats.table import WRITERS, writer
+from rtstone.formats.registry import WRITERS, writer
 from rtstone.wire.records import Bench, Param
 from tests.formats.long import DATA, run_of
 from tests.formats.test_import import FILES, held

@@ -19,8 +19,8 @@ from rtstone.formats import hdr_decode
 from rtstone.formats import source as bounds
 from rtstone.formats.hdr_log import encoded
 from rtstone.formats.reading import document
+from rtstone.formats.registry import imported, reader, writer
 from rtstone.formats.source import Meaning, Source
-from rtstone.formats.table import imported, reader, writer
 from tests.formats.long import DATA, run_of
 from tests.formats.test_export import own
 from tests.formats.test_import import FILES, calls, refused

@@ -25,14 +25,14 @@ from types import FrameType
 
 import pytest
 
-from rtstone.assemble.flags import BY_NAME
 from rtstone.documents.run import Result
 from rtstone.errors import UsageError
 from rtstone.formats import source as bounds
 from rtstone.formats.cyclictest import options
 from rtstone.formats.reading import Series, missed_activations
+from rtstone.formats.registry import READERS, reader
 from rtstone.formats.source import Source
-from rtstone.formats.table import READERS, reader
+from rtstone.results.flags import BY_NAME
 from tests.formats.long import DATA, LONG, read, rteval, run_of
 
 # Their lines have no total: what is cut off in whole lines cannot be told.

@@ -16,8 +16,8 @@ from rtstone.errors import UsageError
 from rtstone.formats import source as bounds
 from rtstone.formats.pasted import plain
 from rtstone.formats.reading import document
+from rtstone.formats.registry import reader
 from rtstone.formats.source import Source
-from rtstone.formats.table import reader
 from tests.agent.rights import realtime
 from tests.formats.long import DATA, run_of
 from tests.formats.test_import import TEXTS, calls, held, refused, results

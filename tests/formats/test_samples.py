@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import rtstone
-from rtstone.assemble import recorded
 from rtstone.documents.run import Result
 from rtstone.errors import UsageError
+from rtstone.formats.registry import READERS
 from rtstone.formats.source import UNITS, Meaning, Source
-from rtstone.formats.table import READERS
+from rtstone.results import recorded
 from tests.agent.speak import pick, talk
 from tests.conftest import Cli
 

@@ -40,7 +40,9 @@ def test_the_citation_is_of_this_version(citation: dict[str, object]) -> None:
 def test_its_references_are_the_five_publications_as_they_are_recorded(
     citation: dict[str, object],
 ) -> None:
-    recorded = json.loads((ROOT / "rtstone" / "published" / "published.json").read_text("utf-8"))
+    recorded = json.loads(
+        (ROOT / "rtstone" / "stats" / "published" / "published.json").read_text("utf-8")
+    )
     references = citation["references"]
     assert isinstance(references, list)
     assert len(references) == len(recorded["sources"]) == 5

@@ -159,7 +159,7 @@ def test_the_wheel_says_where_it_runs_and_holds_what_it_needs(wheel: Path) -> No
     names = set(zipfile.ZipFile(wheel).namelist())
     data = {
         str(path.relative_to(ROOT))
-        for folder in ("suites", "models", "published", "report/templates")
+        for folder in ("suites", "models", "stats/published", "report/templates")
         for path in (ROOT / "rtstone" / folder).iterdir()
         if path.is_file()
     }

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from rtstone.assemble.assembly import replay
 from rtstone.documents.run import Result, Run
 from rtstone.interrupt import bound
 from rtstone.lab import systems
 from rtstone.resources import BUILT
+from rtstone.results.assembly import replay
 from rtstone.store.rundir import RunDirectory, load
 from tests.conftest import Cli
 from tests.lab.boards import needs

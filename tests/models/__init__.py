@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from rtstone import published
-from rtstone.inputs import model as simulated
+from rtstone.stats import published
+from rtstone.targets import model as simulated
 from tests.conftest import Cli
 
 Json = dict[str, Any]

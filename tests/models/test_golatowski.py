@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rtstone.inputs.model import find
+from rtstone.targets.model import find
 from tests.conftest import Cli
 from tests.models import differing, printed, simulate, title
 

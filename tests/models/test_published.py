@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from rtstone import published
-from rtstone.inputs import model as simulated
+from rtstone.stats import published
+from rtstone.targets import model as simulated
 
 
 def test_every_source_has_numbers() -> None:

@@ -17,15 +17,15 @@ import numpy as np
 import pytest
 from msgspec import structs
 
-from rtstone.assemble.histogram import Histogram
-from rtstone.assemble.omitted import whole
-from rtstone.assemble.pool import percentiles
 from rtstone.documents.run import Distribution, Figure, Grid, Result, Run, Target, Trace
 from rtstone.errors import Inconclusive, UsageError
 from rtstone.plot import draw
 from rtstone.plot.choose import MOST
 from rtstone.plot.draw import FORMATS, KINDS, Asked, Plot, plot, render
-from rtstone.statistics import PERCENTILES
+from rtstone.results.histogram import Histogram
+from rtstone.results.omitted import whole
+from rtstone.results.pool import percentiles
+from rtstone.summary import PERCENTILES
 from rtstone.wire.buckets import index_of
 from rtstone.wire.records import Bench
 from tests.cli.test_compare import kept

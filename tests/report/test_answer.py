@@ -7,15 +7,15 @@ import pytest
 from msgspec import structs
 
 from rtstone.api import Measured
-from rtstone.assemble.flags import BY_NAME, INVALIDATING
 from rtstone.documents import worstcase
 from rtstone.documents.run import NOT_BEGUN, Figure, Result, Run, Target, Worst
 from rtstone.documents.worstcase import WorstCase
 from rtstone.errors import Unfit
-from rtstone.inputs.budget import load
 from rtstone.report.run.answer import Estimated, why_nothing
 from rtstone.report.run.findings import findings, subjects_of
 from rtstone.report.worstcase.text import worst_case_lines
+from rtstone.results.flags import BY_NAME, INVALIDATING
+from rtstone.stats.budget import load
 from rtstone.stats.evaluate import evaluate_run
 from rtstone.stats.gate import check
 from rtstone.stats.worstcase import extremes

@@ -10,8 +10,8 @@ from rtstone.documents.campaign import CampaignCell, CampaignState, Counts, Miss
 from rtstone.documents.run import Run
 from rtstone.errors import UsageError
 from rtstone.report.campaign.html import compose
-from rtstone.report.campaign.judge import MOST, judged
 from rtstone.report.campaign.text import causes, head
+from rtstone.report.campaign.verdicts import MOST, judged
 from rtstone.units import count
 from tests.conftest import Cli
 from tests.report.synthetic import results, run

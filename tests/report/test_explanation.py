@@ -22,7 +22,7 @@ from rtstone.formats.folded import folded as folded_stacks
 from rtstone.formats.trace_event import trace_events
 from rtstone.printable import every
 from rtstone.report import page
-from rtstone.report.explanation import html, words
+from rtstone.report.explanation import html, labels
 from rtstone.report.explanation.boxes import DEEPEST as ROWS
 from rtstone.report.explanation.boxes import MOST, Box, Chart, flame, ticks, timeline
 from rtstone.report.explanation.text import explanation_lines
@@ -116,7 +116,7 @@ def test_whole_costs_of_parts_are_rounded_so_that_they_add_up() -> None:
     segments = [
         Segment(kind="irq", start=a, length=b - a) for a, b in itertools.pairwise(ends)
     ]  # fmt: skip
-    parts = words.parts(segments)
+    parts = labels.parts(segments)
     assert sum(part.length for part in parts) == 3
     assert all(a.start + a.length == b.start for a, b in itertools.pairwise(parts))
 
@@ -142,8 +142,8 @@ def test_kinds_that_occur_again_and_again_are_summed_up() -> None:
 
 @pytest.mark.parametrize("number", [8, 9, 20, 30, 500])
 def test_many_parts_become_few_that_still_add_up(number: int) -> None:
-    every = words.parts(many(number).segments)
-    found = words.shortened(every, 24)
+    every = labels.parts(many(number).segments)
+    found = labels.shortened(every, 24)
     assert len(found) <= 24
     assert (found == every) == (len(every) <= 24)
     assert sum(part.length for part in found) == 1000 * number
@@ -181,9 +181,9 @@ def test_no_line_is_wider_than_the_terminal_and_no_number_cut(width: int) -> Non
         assert all(len(line) <= width for line in lines)
         text = "\n".join(lines)
         if width >= 60:
-            assert words.amount(explanation.way.sample.raw) in text
+            assert labels.amount(explanation.way.sample.raw) in text
             for function in explanation.functions[:12]:
-                assert words.amount(function.own) in text
+                assert labels.amount(function.own) in text
 
 
 def test_a_terminal_without_blocks_gets_other_bars() -> None:
@@ -194,8 +194,8 @@ def test_a_terminal_without_blocks_gets_other_bars() -> None:
 
 def test_the_innermost_functions_of_a_deep_stack_are_named() -> None:
     stack = [f"f{n}" for n in range(30)]
-    assert words.chain(stack) == "22 more > f22 > f23 > f24 > f25 > f26 > f27 > f28 > f29"
-    assert words.chain(stack[:9]) == " > ".join(stack[:9])
+    assert labels.chain(stack) == "22 more > f22 > f23 > f24 > f25 > f26 > f27 > f28 > f29"
+    assert labels.chain(stack[:9]) == " > ".join(stack[:9])
 
 
 def test_markup_of_the_terminal_is_text() -> None:
@@ -206,7 +206,7 @@ def test_markup_of_the_terminal_is_text() -> None:
 
 def test_a_sample_of_a_result_that_the_run_does_not_have() -> None:
     other = structs.replace(small(RUN), case=99, bench="x.y", series="cpu 3")
-    assert words.title(other, RUN) == "x.y cpu 3, load syscalls"
+    assert labels.title(other, RUN) == "x.y cpu 3, load syscalls"
 
 
 # ---- boxes --------------------------------------------------------------------------------------

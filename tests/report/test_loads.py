@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rtstone.assemble.estimates import batches
 from rtstone.documents.run import Result, Run
 from rtstone.report.parts import frame
 from rtstone.report.run.loads import LoadEffect, by_load, load_effects
+from rtstone.results.estimates import batches
 from rtstone.stats.evaluate import evaluate_run
 from tests.report.synthetic import compose, run, statistics
 from tests.report.test_html import Reader

@@ -13,12 +13,12 @@ import pytest
 from msgspec import structs
 from rich.console import Console
 
-from rtstone import published
 from rtstone.documents.reproduction import Printed, Reproduction, Table
 from rtstone.documents.run import Agent, Clock, Result, Run, Target, Trace
-from rtstone.published import layout
 from rtstone.report.reproduction.html import MOMENTS, _lines, _section, compose
 from rtstone.report.reproduction.text import GAPS, markdown, reproduction_lines
+from rtstone.stats import published
+from rtstone.stats.published import layout
 from rtstone.stats.reproduce import Reproduced, reproduce
 from rtstone.wire.records import Bench, Param
 

@@ -10,16 +10,16 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
-from rtstone.assemble.flags import BY_NAME
-from rtstone.cli.course import Display, Lines
+from rtstone.cli.run_display import Display, Lines
 from rtstone.documents.plan import Case, Plan
 from rtstone.documents.run import Distribution, Figure, Result, Run, Target
 from rtstone.report.parts.console import console, figure, sentences
 from rtstone.report.run.answer import answer, grants
 from rtstone.report.run.brief import brief, verdict
 from rtstone.report.run.terminal import followed, stored, summary
+from rtstone.results.flags import BY_NAME
 from rtstone.stats.evaluate import evaluate_run
-from rtstone.store.places import run_name, runs
+from rtstone.store.layout import run_name, runs
 from rtstone.wire.records import Progress, Rate, TextTable
 from tests.report import synthetic
 

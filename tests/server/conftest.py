@@ -23,9 +23,9 @@ from rtstone.documents.plan import Plan
 from rtstone.documents.run import Result, Run, Value
 from rtstone.server.database import Database
 from rtstone.server.indexing import add, examine
-from rtstone.server.places import MAIN, Places
+from rtstone.server.projects import MAIN, Places
 from rtstone.server.schema import metadata
-from rtstone.store import places as stores
+from rtstone.store import layout as stores
 from tests.server.serving import served
 
 __all__ = ["served"]

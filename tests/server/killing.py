@@ -15,9 +15,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from rtstone.remote.address import address
-from rtstone.remote.http import Server, Unreachable
-from rtstone.remote.push import Pushed, push
+from rtstone.server.client.address import address
+from rtstone.server.client.http import Server, Unreachable
+from rtstone.server.client.push import Pushed, push
 
 RTSTONE = str(Path(sys.executable).parent / "rtstone")
 

@@ -16,7 +16,7 @@ import httpx
 import msgspec
 
 from rtstone.documents.plan import Plan
-from rtstone.store import places as stores
+from rtstone.store import layout as stores
 from tests.server.conftest import Template
 
 

@@ -15,15 +15,15 @@ import pytest
 import uvicorn
 from starlette.applications import Starlette
 
-from rtstone.inputs.server import Limits
 from rtstone.server import app as application
 from rtstone.server.access import Scope, new_token
 from rtstone.server.app import build
 from rtstone.server.database import Database
 from rtstone.server.parsing import Parser
-from rtstone.server.places import Places
+from rtstone.server.projects import Places
 from rtstone.server.serving import config, listen
 from rtstone.server.settings import Settings
+from rtstone.server.settings_file import Limits
 
 
 class _Shared(Parser):

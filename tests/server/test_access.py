@@ -16,7 +16,7 @@ from starlette.routing import Route
 from rtstone.server import access
 from rtstone.server.access import all_tokens, new_token, revoke
 from rtstone.server.database import Database
-from rtstone.server.places import Places
+from rtstone.server.projects import Places
 from rtstone.server.schema import audit, tokens
 from rtstone.server.settings import Settings
 from tests.conftest import Cli

@@ -15,11 +15,11 @@ from rtstone.documents.trend import Change, Series
 from rtstone.server import analysis
 from rtstone.server.analysis import analyse_next
 from rtstone.server.database import Database
-from rtstone.server.places import Places
+from rtstone.server.projects import Places
 from rtstone.server.reconcile import rebuild, reconcile
 from rtstone.server.schema import analyses, changes, series, targets
 from rtstone.stats.trend.changepoints import fewest_runs
-from rtstone.store.places import RUN
+from rtstone.store.layout import RUN
 from tests.server.conftest import BEGUN, DAY, Copied, counts
 
 

@@ -19,19 +19,19 @@ import pytest
 import sqlalchemy as sql
 from msgspec import structs
 
-from rtstone.assemble.pool import percentiles
 from rtstone.documents.run import Distribution, Result, Run
-from rtstone.inputs.server import Webhook
+from rtstone.results.pool import percentiles
 from rtstone.server import answers
 from rtstone.server.analysis import analyse_next
 from rtstone.server.answers import metrics, webhooks
 from rtstone.server.database import Database
 from rtstone.server.pages import queries
-from rtstone.server.places import Places
+from rtstone.server.projects import Places
 from rtstone.server.reconcile import reconcile
 from rtstone.server.schema import changes, deliveries
 from rtstone.server.settings import Settings
-from rtstone.store.places import RUN
+from rtstone.server.settings_file import Webhook
+from rtstone.store.layout import RUN
 from tests.server.conftest import BEGUN, DAY, Copied, counts
 from tests.server.serving import Served, serving
 

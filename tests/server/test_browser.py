@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from selenium import webdriver
 
-from rtstone.server.places import Places
+from rtstone.server.projects import Places
 from rtstone.server.settings import Settings
 from tests.report.test_browser import (
     CONTROLS,

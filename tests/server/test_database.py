@@ -18,7 +18,7 @@ from alembic.migration import MigrationContext
 from rtstone.errors import StoreError, UsageError
 from rtstone.server import database as module
 from rtstone.server.database import FILE, Database
-from rtstone.server.places import MAIN, Places
+from rtstone.server.projects import MAIN, Places
 from rtstone.server.schema import metadata
 from tests.conftest import Cli
 from tests.server.conftest import Copied, at_once, counts, index

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as Xml
 
 import pytest
 
-from rtstone.server.places import Places
+from rtstone.server.projects import Places
 from rtstone.server.settings import Settings
 from tests.conftest import Cli
 from tests.lab.test_repeat import skip_unless_ready

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import httpx
 import pytest
 
-from rtstone.server import places
+from rtstone.server import projects
 from tests.server import killing, pushing
 from tests.server.conftest import Template
 from tests.server.serving import Served
@@ -128,7 +128,7 @@ def test_a_disk_that_is_nearly_full_is_named_while_pages_can_be_made(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert served.client.get("/healthz").status_code == 200
-    monkeypatch.setattr(places, "FULL", 1 << 62)
+    monkeypatch.setattr(projects, "FULL", 1 << 62)
     found = served.client.get("/healthz")
     assert (found.status_code, found.text) == (503, FULL)
     assert served.client.get("/p/main/").status_code == 200

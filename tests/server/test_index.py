@@ -15,10 +15,10 @@ from rtstone.documents.run import Run
 from rtstone.errors import UsageError
 from rtstone.server import reconcile as reconcile_module
 from rtstone.server.database import Database
-from rtstone.server.places import MAIN, Places
+from rtstone.server.projects import MAIN, Places
 from rtstone.server.reconcile import Reconciler, rebuild, reconcile, verify
 from rtstone.server.schema import points, runs, series, tags, targets, tokens
-from rtstone.store.places import LOG, PLAN, RUN
+from rtstone.store.layout import LOG, PLAN, RUN
 from tests.server.conftest import BEGUN, DAY, Copied, Template, at_once, counts, index
 
 

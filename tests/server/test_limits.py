@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sql
 
-from rtstone.inputs.server import Limits
 from rtstone.server import audit, limits, parsing, schema
 from rtstone.server.limits import Buckets, whose
 from rtstone.server.settings import Settings
+from rtstone.server.settings_file import Limits
 from tests.server.conftest import Template
 from tests.server.pushing import arriving, of_template, send, stored
 from tests.server.serving import Served, serving

@@ -17,7 +17,7 @@ from rtstone.documents.run import Run
 from rtstone.documents.server import Overview, Projects, Search, SeriesList, SeriesView
 from rtstone.server.background import Background
 from rtstone.server.pages import queries
-from rtstone.server.places import Places
+from rtstone.server.projects import Places
 from rtstone.server.settings import Settings
 from tests.server.conftest import BEGUN, DAY, Copied
 from tests.server.serving import Served, serving

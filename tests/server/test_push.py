@@ -20,17 +20,17 @@ import pytest
 import sqlalchemy as sql
 
 from rtstone.folders import results
-from rtstone.inputs.server import Limits
-from rtstone.remote.address import address
-from rtstone.remote.http import Server
-from rtstone.remote.push import pack, push
 from rtstone.server.access import new_token
+from rtstone.server.client.address import address
+from rtstone.server.client.http import Server
+from rtstone.server.client.push import pack, push
 from rtstone.server.database import Database
-from rtstone.server.places import ARRIVING, MAIN, Places
+from rtstone.server.projects import ARRIVING, MAIN, Places
 from rtstone.server.reconcile import reconcile, verify
 from rtstone.server.schema import runs
 from rtstone.server.settings import Settings
-from rtstone.store.places import PLAN, RUN
+from rtstone.server.settings_file import Limits
+from rtstone.store.layout import PLAN, RUN
 from tests.conftest import Cli
 from tests.server.conftest import Template
 from tests.server.serving import Served, serving
@@ -175,7 +175,7 @@ class Cutting(threading.Thread):
 def test_a_line_that_breaks_again_and_again_costs_nothing(
     served: Served, template: Template, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rtstone.remote.push._LONGEST_S", 0.2)
+    monkeypatch.setattr("rtstone.server.client.push._LONGEST_S", 0.2)
     own(template, "r-1")
     host, port = served.url.removeprefix("http://").split(":")
     relay = Cutting((host, int(port)), 2_000)
@@ -194,7 +194,7 @@ def test_a_run_is_larger_than_what_any_connection_lets_through(
     served: Served, template: Template, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What has come when a connection ends counts, also what the server has not read yet."""
-    monkeypatch.setattr("rtstone.remote.push._LONGEST_S", 0.2)
+    monkeypatch.setattr("rtstone.server.client.push._LONGEST_S", 0.2)
     path = own(template, "r-1")
     noise = "".join(f"{os.urandom(60).hex()}\n" for _ in range(6000)).encode()
     text = (path / "wire.log").read_bytes() + noise

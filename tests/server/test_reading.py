@@ -14,9 +14,9 @@ import msgspec
 import pytest
 
 from rtstone.errors import TargetError, UsageError
-from rtstone.remote import fetch as fetching
-from rtstone.remote.fetch import named
-from rtstone.server.places import MAIN, Places
+from rtstone.server.client import fetch as fetching
+from rtstone.server.client.fetch import named
+from rtstone.server.projects import MAIN, Places
 from rtstone.server.settings import Settings
 from tests.conftest import Cli
 from tests.server.conftest import BEGUN, DAY, Copied, Template

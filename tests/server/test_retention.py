@@ -11,13 +11,13 @@ import pytest
 import sqlalchemy as sql
 
 from rtstone.errors import UsageError
-from rtstone.inputs.server import Retention
 from rtstone.server.analysis import analyse_next
 from rtstone.server.database import Database
-from rtstone.server.places import DELETED, MAIN, Places
+from rtstone.server.projects import DELETED, MAIN, Places
 from rtstone.server.reconcile import rebuild, reconcile, verify
 from rtstone.server.retention import apply, remove
 from rtstone.server.schema import deletions, runs, targets
+from rtstone.server.settings_file import Retention
 from tests.server.conftest import BEGUN, DAY, Copied, counts
 
 AGE = (time() - BEGUN) / DAY  # days since the first of November

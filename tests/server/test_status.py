@@ -12,7 +12,7 @@ import sqlalchemy as sql
 from rtstone.server import status as module
 from rtstone.server.answers.webhooks import TRIES
 from rtstone.server.database import FILE, Database
-from rtstone.server.places import Places
+from rtstone.server.projects import Places
 from rtstone.server.schema import deliveries
 from tests.conftest import Cli
 from tests.server.conftest import Copied, Template

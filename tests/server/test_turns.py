@@ -14,7 +14,7 @@ import pytest
 
 from rtstone.server import parsing
 from rtstone.server.turns import LARGE, WAITING, Turns
-from rtstone.store.places import LOG
+from rtstone.store.layout import LOG
 from tests.server.conftest import Template
 from tests.server.pushing import files_of, of_template, send, stored, upload
 from tests.server.serving import Served

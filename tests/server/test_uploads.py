@@ -16,14 +16,14 @@ import msgspec
 import pytest
 
 from rtstone.documents.run import Run
-from rtstone.inputs.server import Limits
-from rtstone.remote.push import Packed, pack
 from rtstone.server import room
 from rtstone.server.arrival import Appending, _full
-from rtstone.server.places import ARRIVING, MAIN, Places
+from rtstone.server.client.push import Packed, pack
+from rtstone.server.projects import ARRIVING, MAIN, Places
 from rtstone.server.reconcile import verify
 from rtstone.server.settings import Settings
-from rtstone.store.places import PLAN, RUN
+from rtstone.server.settings_file import Limits
+from rtstone.store.layout import PLAN, RUN
 from tests.server.conftest import Template, counts
 from tests.server.serving import Served, serving
 

@@ -12,10 +12,10 @@ import pytest
 import sqlalchemy as sql
 
 from rtstone.errors import UsageError
-from rtstone.inputs.server import Webhook, read
 from rtstone.server.answers import webhooks
 from rtstone.server.database import Database
 from rtstone.server.schema import deliveries
+from rtstone.server.settings_file import Webhook, read
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 

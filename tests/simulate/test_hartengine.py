@@ -12,14 +12,7 @@ import pytest
 from rtstone.documents.simulation import Cost
 from rtstone.errors import UsageError
 from rtstone.simulate.hartengine import HartRules, run, ticks_per_ns
-from rtstone.simulate.hartsets import (
-    EXPERIMENTS,
-    HartSet,
-    Kind,
-    Task,
-    arrivals,
-    is_served,
-)
+from rtstone.simulate.hartsets import EXPERIMENTS, HartSet, Kind, Task, arrivals, is_served
 from rtstone.simulate.hartstone import Ask, breakdown, play
 from tests.agent import truth_hart
 from tests.agent.truth import SIM

@@ -12,8 +12,8 @@ from rtstone.documents.check import Gate
 from rtstone.documents.observation import Observation
 from rtstone.documents.run import Clock, Result, Run, Target
 from rtstone.documents.trend import Series, Trend
-from rtstone.stats.trend.gate import gate
 from rtstone.stats.trend.trend import Asked, trend
+from rtstone.stats.trend.trend_gate import gate
 from rtstone.wire.records import Bench
 from tests.stats.runs import run
 

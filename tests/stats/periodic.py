@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 from msgspec import structs
 
-from rtstone.assemble.histogram import Histogram, Ranks, spread
 from rtstone.documents.run import Batches, Distribution, Result, Trace
-from rtstone.statistics import LINES, PERCENTILES
+from rtstone.results.histogram import Histogram, Ranks, spread
+from rtstone.summary import LINES, PERCENTILES
 from rtstone.wire.buckets import bounds
 from tests.agent.test_recorder import LIBRARY
 

@@ -10,14 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rtstone.stats.trend import changepoints
-from rtstone.stats.trend.changepoints import (
-    LEVELS,
-    SHORTEST,
-    Floats,
-    Split,
-    change_points,
-    steps,
-)
+from rtstone.stats.trend.changepoints import LEVELS, SHORTEST, Floats, Split, change_points, steps
 from tests.chance import is_fine
 from tests.stats.noise import drawn, shifted
 from tests.stats.oracle import AVAILABLE, LACKING, otava

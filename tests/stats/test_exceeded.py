@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import structs
 
 from rtstone.documents.run import Result
-from rtstone.inputs.budget import load
+from rtstone.stats.budget import load
 from rtstone.stats.exceeded import Exceeded, exceeded
 from rtstone.stats.gate import check
 from tests.stats.test_gate import FLAT, entry, result, run

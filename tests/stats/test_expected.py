@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from msgspec import structs
 
-from rtstone.assemble.estimates import batches
-from rtstone.assemble.omitted import Missed
-from rtstone.assemble.pool import percentiles
 from rtstone.documents.check import Gate
 from rtstone.documents.run import Result, Run
 from rtstone.errors import UsageError
-from rtstone.inputs.budget import load
 from rtstone.report.check.budget import budget_text
+from rtstone.results.estimates import batches
+from rtstone.results.omitted import Missed
+from rtstone.results.pool import percentiles
+from rtstone.stats.budget import load
 from rtstone.stats.draft import draft
 from rtstone.stats.gate import check
 from rtstone.stats.prediction import Observed, Rules

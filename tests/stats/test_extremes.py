@@ -18,9 +18,9 @@ from msgspec import structs
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from rtstone.assemble.flags import FLAGS
 from rtstone.documents.run import Blocks, Result
 from rtstone.documents.worstcase import WorstCase
+from rtstone.results.flags import FLAGS
 from rtstone.stats.worstcase import bound, outcome
 from rtstone.stats.worstcase.bound import Estimate
 from rtstone.stats.worstcase.critical import EXTREME, PARETO, critical, simulated

@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 from msgspec import structs
 
-from rtstone.assemble.estimates import batches
 from rtstone.documents.check import Check, Gate
 from rtstone.documents.run import Clock, Figure, Result, Run, Slope, Target
 from rtstone.errors import UsageError
-from rtstone.inputs.budget import load
-from rtstone.statistics import least_n
+from rtstone.results.estimates import batches
+from rtstone.stats.budget import load
 from rtstone.stats.gate import check
-from rtstone.stats.within import Span, exactly, samples_missing, verdict
+from rtstone.stats.limits import Span, exactly, samples_missing, verdict
 from rtstone.stats.worstcase.extremes import worst_case
+from rtstone.summary import least_n
 from rtstone.wire.records import Bench, Param
 from tests.report.synthetic import evidence, statistics
 from tests.stats.lab import AGENT, counts

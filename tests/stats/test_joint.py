@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from rtstone.assemble.interval import t_quantile
+from rtstone.results.interval import t_quantile
 from rtstone.stats.trend import joint, serial
 from rtstone.stats.trend.joint import Finding, History, Joint, least_runs, orders
 from rtstone.stats.trend.serial import Floats, correlation, wander, widening

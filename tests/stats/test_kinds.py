@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from msgspec import structs
 
-from rtstone.assemble.identity import Heads, difference
 from rtstone.documents.capacity import KIND
 from rtstone.documents.comparison import Difference
 from rtstone.documents.run import Result, Run, Value
 from rtstone.errors import UsageError
-from rtstone.inputs.budget import load
 from rtstone.report.parts.words import labels
+from rtstone.results.identity import Heads, difference
+from rtstone.stats.budget import load
 from rtstone.stats.comparison.compare import compare
 from rtstone.stats.comparison.conditions import mixed
 from rtstone.stats.gate import check

@@ -13,17 +13,17 @@ import pytest
 from msgspec import structs
 from rich.console import Console
 
-from rtstone.assemble.omitted import Missed, has_room
 from rtstone.documents.comparison import Comparison, Effect
 from rtstone.documents.run import Result, Run, Turn
 from rtstone.report.comparison.text import comparison_lines
 from rtstone.report.run.loads import by_load
+from rtstone.results.omitted import Missed, has_room
 from rtstone.stats.comparison.compare import compare
 from rtstone.stats.comparison.effects import LOST, Noise, Sides, judge, width
 from rtstone.stats.comparison.loads import compare_loads
 from rtstone.stats.comparison.verdicts import JudgedCase, Side, _of_shares, _within, judged
 from rtstone.stats.evaluate import evaluate_run
-from rtstone.stats.trend.baseline import gate
+from rtstone.stats.trend.baseline_gate import gate
 from tests.chance import Sequential
 from tests.report.synthetic import compose
 from tests.stats.lab import lab
@@ -374,7 +374,7 @@ def test_a_single_run_with_losses_is_as_uncertain_as_its_samples(
     assert ends
     assert -0.1 < ends[0] < ends[1] < 0.1
     assert _within(lossy_case, "p50", True, observed=True) is None
-    monkeypatch.setattr("rtstone.assemble.estimates.estimate_whole", lambda *_: None)
+    monkeypatch.setattr("rtstone.results.estimates.estimate_whole", lambda *_: None)
     assert interval(0.95) == (-math.inf, math.inf)
 
 

@@ -9,19 +9,19 @@ import msgspec
 import pytest
 from msgspec import structs
 
-from rtstone import published
 from rtstone.documents.reproduction import Cell, Found, Printed, Reproduction, Table
 from rtstone.documents.run import Distribution, Result, Run
 from rtstone.errors import UsageError
-from rtstone.inputs import parameters as benches
-from rtstone.inputs import suite
-from rtstone.inputs.parameters import Catalogue
 from rtstone.interrupt import Interrupt
-from rtstone.published import layout
-from rtstone.published.layout import Here
-from rtstone.runner.catalogue import catalogue
+from rtstone.measure import suite
+from rtstone.measure.catalogue import catalogue
+from rtstone.stats import published
+from rtstone.stats.published import layout
+from rtstone.stats.published.layout import Here
 from rtstone.stats.reproduce import reproduce
 from rtstone.targets import find
+from rtstone.wire import parameters as benches
+from rtstone.wire.parameters import Catalogue
 from rtstone.wire.records import TextTable
 from tests.conftest import Cli
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from rtstone.assemble import omitted
 from rtstone.documents.comparison import Effect
+from rtstone.results import omitted
 from rtstone.stats.comparison import effects, scatter, verdicts
 from rtstone.stats.comparison.effects import Judged, Noise, Sides, judge, margin
 from rtstone.stats.comparison.verdicts import JudgedCase, Side
-from rtstone.stats.trend import baseline
+from rtstone.stats.trend import baseline_gate
 from tests.stats.runs import result
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -170,7 +170,7 @@ def test_the_documentation_states_these_constants() -> None:
     gates = " ".join((DOCS / "gate.md").read_text().split())
     assert f"missed over {effects.LOST:g} point more" in gates
     assert f"more than {1 + effects.UNKNOWN:g} times that of the earlier runs" in gates
-    assert {3: "three"}[baseline.LEAST] + " earlier runs do not show how runs scatter" in gates
+    assert {3: "three"}[baseline_gate.LEAST] + " earlier runs do not show how runs scatter" in gates
     assert re.search(r"1/128 or one tick", words)
     assert verdicts._BUCKET == 1 / 128
     assert expm1(log1p(effects.MARGIN)) == pytest.approx(0.02)

@@ -9,17 +9,17 @@ from statistics import variance
 
 import pytest
 
-from rtstone.assemble.estimates import estimate_whole
-from rtstone.assemble.omitted import Missed
 from rtstone.documents.run import BREAKDOWN, Figure
-from rtstone.inputs.budget import margin
-from rtstone.statistics import ENOUGH
+from rtstone.results.estimates import estimate_whole
+from rtstone.results.omitted import Missed
 from rtstone.stats import draft, gate
+from rtstone.stats.budget import margin
 from rtstone.stats.cases import cases
 from rtstone.stats.comparison.effects import LEVEL
+from rtstone.stats.limits import Span, beyond, exactly, verdict
 from rtstone.stats.prediction import WIDEST, Observed, Rules
 from rtstone.stats.tolerance import EPISODE, MOST, WIDE, Number, Outcome, Tolerance
-from rtstone.stats.within import Span, beyond, exactly, verdict
+from rtstone.summary import ENOUGH
 from tests.bench.gates import Audit, relative
 from tests.stats.test_gate import FLAT, result, run, stalling
 

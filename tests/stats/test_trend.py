@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from msgspec import structs
 
-from rtstone.assemble.pool import pooled
 from rtstone.documents.observation import Observation
 from rtstone.documents.run import Distribution, Result, Target
 from rtstone.report.trend.text import summary, trend_lines
+from rtstone.results.pool import pooled
 from rtstone.stats.trend.changepoints import fewest_runs
 from rtstone.stats.trend.differences import differences
 from rtstone.stats.trend.trend import Asked, trend

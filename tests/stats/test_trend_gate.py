@@ -15,9 +15,9 @@ from rtstone.documents.run import Distribution
 from rtstone.documents.trend import Trend
 from rtstone.errors import UsageError
 from rtstone.stats.trend.changepoints import LEVEL, SHORTEST
-from rtstone.stats.trend.gate import COARSEST, COARSEST_MISSED, gate
 from rtstone.stats.trend.serial import CHANCE, UNSURE
 from rtstone.stats.trend.trend import Asked, follow
+from rtstone.stats.trend.trend_gate import COARSEST, COARSEST_MISSED, gate
 from tests.stats.noise import autoregressive
 from tests.stats.observed import (
     CMDLINE,
@@ -252,7 +252,7 @@ def test_earlier_changes_share_the_level_of_all_series(monkeypatch: pytest.Monke
         levels.append(asked.level)
         return follow(through, asked, full)
 
-    monkeypatch.setattr("rtstone.stats.trend.gate.follow", recorded)
+    monkeypatch.setattr("rtstone.stats.trend.trend_gate.follow", recorded)
     suite_checked(np.full((4, 7), 1e4), 3)
     assert levels == [0.05 / 12]  # four cases, p50, p99 and missed
 

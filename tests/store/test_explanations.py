@@ -15,7 +15,7 @@ from rtstone.errors import StoreError
 from rtstone.store import atomic, index
 from rtstone.store import explanations as store
 from rtstone.store.explanations import explanations, keep
-from rtstone.store.places import runs
+from rtstone.store.layout import runs
 from rtstone.store.removal import remove, size
 from tests.cli.test_compare import kept
 from tests.conftest import Cli

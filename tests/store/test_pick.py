@@ -6,13 +6,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rtstone.assemble.assembly import replay
 from rtstone.cli.run_filter import RunFilter, pick
 from rtstone.documents.plan import Case, Plan
 from rtstone.documents.run import Target
 from rtstone.errors import UsageError
 from rtstone.folders import results
-from rtstone.store import index, places
+from rtstone.results.assembly import replay
+from rtstone.store import index, layout
 from rtstone.store.index import Entry
 from rtstone.store.rundir import RunDirectory
 from tests.conftest import Cli
@@ -134,7 +134,7 @@ def test_a_fresh_index_opens_no_run(plan: Plan, cli: Cli, monkeypatch: pytest.Mo
     monkeypatch.setattr(index, "_read", watched)
     assert len(cli("list", "runs", "--json").document["runs"]) == 3
     assert sorted(opened) == ["a", "b", "c"]
-    monkeypatch.setattr(places, "opened", lambda path: pytest.fail(f"{path} was opened"))
+    monkeypatch.setattr(layout, "opened", lambda path: pytest.fail(f"{path} was opened"))
     monkeypatch.setattr(Path, "read_bytes", lambda path: pytest.fail(f"{path} was opened"))
     monkeypatch.setattr(Path, "open", lambda path, *_: pytest.fail(f"{path} was opened"))
     assert len(cli("list", "runs", "--bench", "null", "--json").document["runs"]) == 3

@@ -9,12 +9,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rtstone.assemble.assembly import replay
 from rtstone.documents.plan import Plan
 from rtstone.errors import UsageError
+from rtstone.results.assembly import replay
 from rtstone.store import index
 from rtstone.store.baseline import note
-from rtstone.store.places import runs
+from rtstone.store.layout import runs
 from rtstone.store.removal import remove
 from rtstone.store.rundir import RunDirectory
 from rtstone.units import size

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rtstone.documents.plan import Plan
-from rtstone.store.session import members
+from rtstone.store.selection import members
 from tests.conftest import Cli
 from tests.store.test_removal import stored
 

@@ -12,15 +12,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from rtstone.assemble.assembly import replay
 from rtstone.documents.plan import Plan
 from rtstone.errors import StoreError, UsageError
 from rtstone.folders import results
+from rtstone.results.assembly import replay
 from rtstone.store import atomic, index
 from rtstone.store.rundir import RunDirectory, load
-from rtstone.store.session import several
-from tests.assemble.test_assembly import result
+from rtstone.store.selection import several
 from tests.conftest import Cli, Fake
+from tests.results.test_assembly import result
 from tests.wire.writer import Writer
 
 

@@ -12,10 +12,10 @@ import pytest
 
 from rtstone.cpus import cpu_set
 from rtstone.documents.capacity import Kind, kinds, largest, places, recorded
-from rtstone.inputs.suite import Asked
 from rtstone.interrupt import Interrupt
-from rtstone.runner.request import RunRequest, build_plan
-from rtstone.runner.start import measured_cpus
+from rtstone.measure.request import RunRequest, build_plan
+from rtstone.measure.start import measured_cpus
+from rtstone.measure.suite import Asked
 from rtstone.system import checks, tune
 from rtstone.system.facts import CPU
 from rtstone.system.probes import Probe

@@ -18,10 +18,10 @@ import pytest
 from rtstone.cli.system_lines import checklist
 from rtstone.documents.run import Result, Run, Slope, Target
 from rtstone.errors import UsageError
-from rtstone.store.past import measurements
+from rtstone.store.measurements import measurements
 from rtstone.system import checks, probes, rights
-from rtstone.system.check import GROUPS, VERDICTS
 from rtstone.system.facts import CPU, System, chosen, mask, masked
+from rtstone.system.findings import GROUPS, VERDICTS
 from rtstone.system.membership import membership
 from rtstone.system.probes import Probe
 from tests.cli.test_compare import kept

@@ -9,7 +9,7 @@ import pytest
 from rtstone import resources
 from rtstone.errors import TargetError, UsageError
 from rtstone.interrupt import Interrupt
-from rtstone.runner.catalogue import catalogue
+from rtstone.measure.catalogue import catalogue
 from rtstone.targets import find, process
 from rtstone.targets.base import Options
 from tests.agent.speak import BUILD

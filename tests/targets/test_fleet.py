@@ -9,9 +9,9 @@ import pytest
 
 from rtstone.cli.completion import answer
 from rtstone.errors import UsageError
-from rtstone.inputs import fleet as files
 from rtstone.store.index import entries
 from rtstone.targets import find, fleet
+from rtstone.targets import fleet_file as files
 from tests.conftest import Cli, Fake
 
 OWN = """

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from rtstone.errors import Interrupted, TargetError, UsageError
-from rtstone.runner import catalogue as listing
+from rtstone.measure import catalogue as listing
 from rtstone.targets import find, labgrid, serial
 from rtstone.targets.base import Options
 from rtstone.targets.local import identity

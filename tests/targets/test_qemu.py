@@ -20,8 +20,8 @@ from rtstone.errors import UsageError
 from rtstone.lab import images, systems
 from rtstone.lab.kernels import Kernel
 from rtstone.lab.systems import split
-from rtstone.runner import session
-from rtstone.runner.listener import Listener
+from rtstone.measure import agent_session
+from rtstone.measure.listener import Listener
 from rtstone.store.index import find as find_run
 from rtstone.store.rundir import RunDirectory, load
 from rtstone.targets import find, process, qemu
@@ -175,7 +175,7 @@ def test_a_guest_that_hangs_is_ended(
 ) -> None:
     fake(at=2, fate="fail")
     lab.plays(hangs=True, after=b"rcu: INFO: rcu_sched self-detected stall\n")
-    monkeypatch.setattr(session, "PATIENCE_S", 1.0)
+    monkeypatch.setattr(agent_session, "PATIENCE_S", 1.0)
     monkeypatch.setattr(process, "STOP_S", 0.1)
     done = cli("run", "null", "mem.memset", "--target", "qemu:freertos-a64", "--json")
     assert done.status == 4

@@ -16,8 +16,8 @@ import pytest
 
 from rtstone.errors import TargetError, UsageError
 from rtstone.interrupt import Interrupt
-from rtstone.runner import catalogue as listing
-from rtstone.runner import session
+from rtstone.measure import agent_session
+from rtstone.measure import catalogue as listing
 from rtstone.targets import find, serial
 from rtstone.targets.base import Options
 from rtstone.wire import commands
@@ -38,8 +38,8 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serial, "START_S", 1.5)
     monkeypatch.setattr(serial, "STOP_S", 1.0)
     monkeypatch.setattr(listing, "BYE_S", 0.3)
-    monkeypatch.setattr(session, "DAMAGED_S", 0.3)
-    monkeypatch.setattr(session, "NUDGE_S", 0.7)
+    monkeypatch.setattr(agent_session, "DAMAGED_S", 0.3)
+    monkeypatch.setattr(agent_session, "NUDGE_S", 0.7)
     monkeypatch.setattr(commands, "RESEND_S", 0.2)
 
 

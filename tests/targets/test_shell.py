@@ -17,12 +17,12 @@ import pytest
 
 from rtstone.errors import TargetError, UsageError
 from rtstone.system import checks, tune
-from rtstone.system.check import Line
 from rtstone.system.drivers import drivers
 from rtstone.system.facts import CPU, System
 from rtstone.system.files import NOT_OURS, Below, Files
+from rtstone.system.findings import Line
 from rtstone.system.journal import FOLDER, PATH, Journal, locked
-from rtstone.targets import shell, trials
+from rtstone.targets import functional_tests, shell
 from rtstone.targets.shell import Shell, ShellFiles
 from tests.system.trees import plant, snapshot, system, usual
 
@@ -193,7 +193,7 @@ def test_what_needs_more_than_there_is_is_told(
         UsageError, match=r"in .* on far: flock, of util-linux or busybox, is not there; log"
     ):
         tune.apply(system(root, files=far), CHOSEN)
-    tests = trials.trials(running, frozenset({1}))
+    tests = functional_tests.trials(running, frozenset({1}))
     assert tests["realtime"]() == (None, "chrt is not installed there", None)
     assert tests["levels"]().works is None
     assert tests["usable_cpus"]().cpus == frozenset({1})
@@ -202,7 +202,7 @@ def test_what_needs_more_than_there_is_is_told(
 
 def test_the_trials_find_what_those_of_this_machine_find(watched: Watched) -> None:
     here = System()
-    there = trials.trials(watched, frozenset())
+    there = functional_tests.trials(watched, frozenset())
     for name in ("realtime", "levels", "idle_request"):
         assert there[name]().works == here.probe(name).works, name
     assert there["levels"]().text == here.probe("levels").text

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from rtstone.errors import TargetError, UsageError
-from rtstone.inputs import model as simulated
-from rtstone.inputs.model import Words, arguments
 from rtstone.interrupt import Interrupt
-from rtstone.runner.catalogue import catalogue
+from rtstone.measure.catalogue import catalogue
 from rtstone.targets import find, sim
+from rtstone.targets import model as simulated
 from rtstone.targets.base import Options
+from rtstone.targets.model import Words, arguments
 
 WORDS = Words(
     costs=["read", "switch", "add", "sem_give"],

@@ -17,12 +17,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from rtstone.inputs import fleet
 from rtstone.system import journal, tune
 from rtstone.system.facts import CPU, System
 from rtstone.system.files import Below
 from rtstone.system.journal import FOLDER, PATH, Begin, Done, Record, Step
-from rtstone.targets import find
+from rtstone.targets import find, fleet_file
 from rtstone.targets.base import Options
 from rtstone.wire.commands import framed
 from tests.conftest import Cli
@@ -108,7 +107,7 @@ def test_a_named_target_brings_its_cpus(
     there: Board, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    fleet.NEAR.write_text('[pi4]\naddress = "ssh:board"\nrights = "sudo"\ncpus = "2-3"\n')
+    fleet_file.NEAR.write_text('[pi4]\naddress = "ssh:board"\nrights = "sudo"\ncpus = "2-3"\n')
     document = cli("doctor", "--target", "pi4", "--json").document
     assert (document["target"], document["cpus"]) == ("pi4", [2, 3])
     assert cli("tune", "apply", "--target", "pi4", "--dry-run", "--json").document["cpus"] == [2, 3]

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rtstone.cli.main import _status
-from rtstone.runner import catalogue, session
+from rtstone.measure import agent_session, catalogue
 from rtstone.targets import local
 from rtstone.wire import records
 from tests.conftest import Cli, Done
@@ -84,8 +84,8 @@ def answered(
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RTSTONE_HOME", str(home))
         for name, value in QUICKLY.items():
-            patch.setattr(session, name, value)
-        patch.setattr(session.AgentSession, "_limit_s", lambda *_: 0.05)
+            patch.setattr(agent_session, name, value)
+        patch.setattr(agent_session.AgentSession, "_limit_s", lambda *_: 0.05)
         patch.setattr(local, "_Agent", player(found, changed, forever, REAL))
         done = cli(*RUN, *words)
         for more in (("show", "last"), ("list", "runs")):

@@ -8,23 +8,23 @@ import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
-from rtstone.assemble.flags import INVALIDATING
 from rtstone.documents.case_key import ANOTHER_RUN
 from rtstone.documents.run import Value
-from rtstone.inputs.budget import SCHEMA
-from rtstone.inputs.parameters import quantity as as_written
+from rtstone.results.flags import INVALIDATING
+from rtstone.stats.budget import SCHEMA
 from rtstone.stats.cases import Case, label
 from rtstone.stats.comparison.effects import LEVEL
 from rtstone.stats.draft import Draft, DraftedCase, DraftedSlope
 from rtstone.stats.prediction import WIDEST
 from rtstone.units import WRITTEN, count, quantity, seconds
+from rtstone.wire.parameters import quantity as as_written
 from rtstone.wire.records import Bench
 
 _FINEST = -9  # finest power of ten, in the smallest unit, that limits are rounded to
 
 
 def budget_text(draft: Draft) -> str:
-    """Return the text of a budget, which ``inputs.budget`` can read."""
+    """Return the text of a budget, which ``stats.budget`` can read."""
     run, there = draft.runs[0], [one.case for one in draft.cases]
     tables = {table.id: table for table in run.benches}
     blocks = [_head(draft)]

@@ -9,8 +9,8 @@ from rich.text import Text
 
 from rtstone.documents.check import SIGNS, Cause, Check, Gate, Verdict
 from rtstone.report.parts.markdown import ENTITIES, escaping, table
-from rtstone.statistics import ESTIMATED, LABELS
 from rtstone.stats.gate import rare
+from rtstone.summary import ESTIMATED, LABELS
 from rtstone.units import count, counted, plain, quantity, seconds
 
 STYLES: dict[Verdict, str] = {

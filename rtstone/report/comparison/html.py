@@ -11,14 +11,7 @@ from rtstone.documents.run import Result
 from rtstone.report.comparison import text as plainly
 from rtstone.report.comparison.html_overlays import Overlays, overlays
 from rtstone.report.comparison.html_verdicts import Verdicts, verdicts
-from rtstone.report.comparison.text import (
-    Name,
-    Remark,
-    Remarks,
-    figure,
-    number_of,
-    shared,
-)
+from rtstone.report.comparison.text import Name, Remark, Remarks, figure, number_of, shared
 from rtstone.report.comparison.text_verdicts import column as versus
 from rtstone.report.parts.shapes import range_chart, range_row
 from rtstone.report.parts.typeset import count, seconds, typeset

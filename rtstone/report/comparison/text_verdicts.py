@@ -16,9 +16,9 @@ from rtstone.documents.imported import PLACE
 from rtstone.documents.run import LOCAL
 from rtstone.program import typed
 from rtstone.report.parts.console import copied, packed
-from rtstone.statistics import COLUMNS
 from rtstone.stats.comparison.effects import LOST, NO_FLOOR
 from rtstone.stats.comparison.verdicts import MISSED
+from rtstone.summary import COLUMNS
 from rtstone.units import count, counted, difference, quantity, relative_change, rounded
 
 STYLES: dict[Verdict, str] = {

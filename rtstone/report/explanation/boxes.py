@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from rtstone.documents.explanation import Span, Way
-from rtstone.report.explanation import words
+from rtstone.report.explanation import labels
+from rtstone.report.explanation.labels import amount, change, share
 from rtstone.report.explanation.tree import Node, tree
-from rtstone.report.explanation.words import amount, change, share
 from rtstone.report.parts.typeset import typeset
 from rtstone.units import count, counted, trimmed
 
@@ -114,8 +114,8 @@ def _share(least: float, whole: float) -> str:
 
 
 def _segments(way: Way, unit: str) -> Iterator[_Piece]:
-    for part in words.parts(way.segments):
-        size = f"{amount(part.length)} {words.symbol(unit)} ({share(part.length, way.sample.raw)})"
+    for part in labels.parts(way.segments):
+        size = f"{amount(part.length)} {labels.symbol(unit)} ({share(part.length, way.sample.raw)})"
         says = f"{part.name}: {size}, from {amount(part.start)} on"
         says += f"; {part.by}" if part.by else ""
         says += f"; in {' > '.join(part.stack)}" if part.stack else ""
@@ -134,7 +134,7 @@ def _rows_of(spans: Sequence[Span]) -> tuple[list[list[Span]], int]:
 
 def _calls(spans: Iterable[Span], unit: str) -> Iterator[_Piece]:
     for span in spans:
-        size = f"{amount(span.length)} {words.symbol(unit)}"
+        size = f"{amount(span.length)} {labels.symbol(unit)}"
         says = typeset(f"{span.name}: {size}, from {amount(span.start)} on")
         yield _Piece(span.start, span.length, span.name, says, "")
 
@@ -211,7 +211,7 @@ class _Flame:
     """A flame graph while it is drawn; ``other``: the tree of the sample it is held against."""
 
     def __init__(self, root: Node, other: Node | None, unit: str) -> None:
-        self.whole, self.unit = root.total, words.symbol(unit)
+        self.whole, self.unit = root.total, labels.symbol(unit)
         self.other, self.boxes = other, list[Box]()
         self.narrow = self.deeper = 0
         self.least = NARROW * root.total

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from rtstone.documents.explanation import AllSamples, Explanation, Function, Way
 from rtstone.documents.run import Run
-from rtstone.report.explanation import words
+from rtstone.report.explanation import labels
 from rtstone.report.explanation.boxes import Chart, flame, timeline
+from rtstone.report.explanation.labels import Part, amount, change, share
 from rtstone.report.explanation.tree import Row, folded, tree
-from rtstone.report.explanation.words import Part, amount, change, share
 from rtstone.report.parts.frame import framed
 from rtstone.report.parts.typeset import count, counted, quantity, typeset
 
@@ -85,7 +85,7 @@ def whys(explanations: Sequence[Explanation], run: Run, key: str) -> list[Why]:
     """Return the explanations of a run in the order of its results, the worst samples first."""
 
     def place(one: Explanation) -> tuple[int, float]:
-        found = words.result_of(one, run)
+        found = labels.result_of(one, run)
         return len(run.results) if found is None else found, -one.way.sample.value
 
     found = sorted(explanations, key=place)[:MOST]
@@ -95,21 +95,21 @@ def whys(explanations: Sequence[Explanation], run: Run, key: str) -> list[Why]:
 def why(explanation: Explanation, run: Run, key: str) -> Why:
     """Return what the page shows of an explanation."""
     way, against, unit = explanation.way, explanation.against, explanation.unit
-    every, (calls, least) = words.parts(way.segments), _calls(way)
-    parts = words.shortened(every, _PARTS)
+    every, (calls, least) = labels.parts(way.segments), _calls(way)
+    parts = labels.shortened(every, _PARTS)
     return Why(
         key=key,
-        title=words.title(explanation, run),
+        title=labels.title(explanation, run),
         sentence=explanation.sentence,
-        told=[typeset(text) for text in words.told(explanation, run)],
-        unit=words.symbol(unit),
+        told=[typeset(text) for text in labels.told(explanation, run)],
+        unit=labels.symbol(unit),
         lines=_lines(way, against, unit),
         parts=parts,
         shares=[typeset(share(part.length, way.sample.raw)) for part in parts],
-        stacks=[words.chain(part.stack) for part in parts],
-        kinds=typeset(words.by_kind(every) or ""),
+        stacks=[labels.chain(part.stack) for part in parts],
+        kinds=typeset(labels.by_kind(every) or ""),
         sum=typeset(amount(sum(part.length for part in parts))),
-        gap=words.unaccounted(way, explanation.resolution),
+        gap=labels.unaccounted(way, explanation.resolution),
         flame=flame(f"Flame graph of sample {count(way.sample.index)}", way, against, unit),
         beside="" if against is None else _called(against),
         functions=[_cost(one, way.sample.raw, against) for one in explanation.functions],
@@ -143,7 +143,7 @@ def _cost(function: Function, whole: float, against: Way | None) -> Cost:
         own_share=typeset(share(function.own, whole)),
         total=typeset(amount(function.total)),
         total_share=typeset(share(function.total, whole)),
-        change="" if against is None else typeset(change(words.difference(function))),
+        change="" if against is None else typeset(change(labels.difference(function))),
         bar=min(100.0, max(0.0, 100 * function.own / whole)) if whole > 0 else 0.0,
     )
 

@@ -10,9 +10,9 @@ from rich.text import Text
 
 from rtstone.documents.explanation import AllSamples, Explanation
 from rtstone.documents.run import Run
-from rtstone.report.explanation import words
+from rtstone.report.explanation import labels
+from rtstone.report.explanation.labels import amount, change, share
 from rtstone.report.explanation.tree import folded, tree
-from rtstone.report.explanation.words import amount, change, share
 from rtstone.report.parts.bars import letters
 from rtstone.report.parts.console import plain_table, sentences
 from rtstone.units import count, counted
@@ -29,7 +29,7 @@ def explanation_lines(
 ) -> Iterator[RenderableType]:
     """Yield an explanation; ``encoding``: what the terminal can show."""
     yield from sentences(Text(explanation.sentence, style="bold"), width)
-    for told in words.told(explanation, run):
+    for told in labels.told(explanation, run):
         yield from sentences(Text(told, style="dim"), width)
     for part in (
         _segments(explanation, width, encoding),
@@ -49,10 +49,10 @@ def explanation_lines(
 
 def _segments(explanation: Explanation, width: int, encoding: str | None) -> Iterator[Text]:
     """Yield a line per segment with its place in time, and below it who ran and where."""
-    every, unit = words.parts(explanation.way.segments), words.symbol(explanation.unit)
+    every, unit = labels.parts(explanation.way.segments), labels.symbol(explanation.unit)
     if not every:
         return
-    parts = words.shortened(every, _PARTS)
+    parts = labels.shortened(every, _PARTS)
     end = parts[-1].start + parts[-1].length
     cells = [
         (p.name, amount(p.start), amount(p.length), share(p.length, end - parts[0].start))
@@ -71,16 +71,16 @@ def _segments(explanation: Explanation, width: int, encoding: str | None) -> Ite
     for part, texts in zip(parts, cells, strict=False):
         bar = _bar(part, parts[0].start, end, wide, encoding) if wide >= _LEAST_BAR else ""
         yield Text(f"{row(*texts)}  {bar}".rstrip())
-        if below := "; ".join(filter(None, (part.by, words.chain(part.stack)))):
+        if below := "; ".join(filter(None, (part.by, labels.chain(part.stack)))):
             yield from _hung(" " * 4, Text(below, style="dim"), width)
     yield Text(row(*cells[-1]).rstrip())
-    if told := words.by_kind(every):
+    if told := labels.by_kind(every):
         yield from sentences(Text(told), width)
-    if gap := words.unaccounted(explanation.way, explanation.resolution):
+    if gap := labels.unaccounted(explanation.way, explanation.resolution):
         yield from sentences(Text(gap, style="bold red"), width)
 
 
-def _bar(part: words.Part, begin: int, end: int, wide: int, encoding: str | None) -> str:
+def _bar(part: labels.Part, begin: int, end: int, wide: int, encoding: str | None) -> str:
     """Return a bar at the place of a segment in the sample; the shortest is visible."""
     drawn, whole = letters(encoding), max(end - begin, 1)
     start = min(max((part.start - begin) * wide // whole, 0), wide - 1)
@@ -104,10 +104,10 @@ def _functions(explanation: Explanation) -> Iterator[RenderableType]:
     for function in functions[:_FUNCTIONS]:
         cells = [text for cost in (function.own, function.total)
                  for text in (amount(cost), share(cost, whole))]  # fmt: skip
-        cells += [change(words.difference(function))] if beside else []
+        cells += [change(labels.difference(function))] if beside else []
         table.add_row(Text(function.name), *cells)
     yield table
-    if rest := words.rest(functions, _FUNCTIONS, whole):
+    if rest := labels.rest(functions, _FUNCTIONS, whole):
         yield Text(rest, style="dim")
 
 

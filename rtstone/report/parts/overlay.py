@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from rtstone.assemble.pool import pooled
 from rtstone.documents.run import Distribution, Result
 from rtstone.report.parts import shapes
 from rtstone.report.parts.typeset import count, quantity
+from rtstone.results.pool import pooled
 
 COLUMNS = 120  # of a histogram
 PERIODIC = "dk.periodic"  # the wake-up that is looked at first

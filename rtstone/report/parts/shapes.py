@@ -16,7 +16,7 @@ from rtstone.documents.comparison import Cell
 from rtstone.documents.run import Blocks, Distribution, Result, Trace
 from rtstone.report.parts import hartstone
 from rtstone.report.parts.typeset import NARROW, split
-from rtstone.statistics import COLUMNS
+from rtstone.summary import COLUMNS
 
 # Limits that keep a page small; extremes survive any thinning.
 HISTOGRAM_COLUMNS = 160  # of a histogram

@@ -15,8 +15,8 @@ from rtstone.documents.breakdown import Breakdown
 from rtstone.documents.capacity import told_apart
 from rtstone.documents.case_key import SELDOM_TOLD, differing
 from rtstone.documents.run import Result, Run, Slope, Value
-from rtstone.inputs import parameters as benches
 from rtstone.units import counted, plain, rounded, seconds, trimmed
+from rtstone.wire import parameters as benches
 from rtstone.wire.records import Bench, Rate
 
 # How grave a statement is.

@@ -14,7 +14,6 @@ from rich.console import JustifyMethod, RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from rtstone.assemble.flags import BY_NAME
 from rtstone.documents.reproduction import (
     Cell,
     Column,
@@ -30,6 +29,7 @@ from rtstone.documents.run import NO_REASON
 from rtstone.report.parts.console import folded, plain_table
 from rtstone.report.parts.markdown import escaping, items
 from rtstone.report.parts.markdown import table as markdown_table
+from rtstone.results.flags import BY_NAME
 from rtstone.units import CLOCK, SYMBOLS, count, counted, rounded, seconds
 
 EMPTY = "-"

@@ -10,8 +10,6 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from rtstone import resources, units
-from rtstone.assemble import flags
-from rtstone.assemble.steal import with_steal
 from rtstone.documents.breakdown import breakdown
 from rtstone.documents.capacity import KIND, one_of_several
 from rtstone.documents.imported import WAKE_UPS, tool
@@ -22,6 +20,8 @@ from rtstone.report.parts import words
 from rtstone.report.parts.bound import outcome
 from rtstone.report.parts.words import Grade, lacking_rights
 from rtstone.report.run.findings import Finding, Subject, findings, split, subjects_of
+from rtstone.results import flags
+from rtstone.results.steal import with_steal
 from rtstone.stats.evaluate import RunEvaluation
 from rtstone.stats.standouts import largest
 from rtstone.system.rights import granting, refused

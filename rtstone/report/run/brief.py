@@ -15,8 +15,8 @@ from rtstone.report.parts.shapes import correction
 from rtstone.report.parts.words import lacking_rights, measured, observed, reached
 from rtstone.report.run.answer import Answer, answer, grants
 from rtstone.report.run.findings import Subject, subjects_of
-from rtstone.statistics import COLUMNS
 from rtstone.stats.evaluate import RunEvaluation
+from rtstone.summary import COLUMNS
 from rtstone.units import count
 
 GRADES = {"bad": "bold red", "note": "bold", "good": "bold green", "info": "bold"}

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from rtstone.assemble import flags
 from rtstone.documents.imported import bucket_ns
 from rtstone.documents.run import Distribution, Result, Value
 from rtstone.report.parts.console import figure as value_text
@@ -17,7 +16,8 @@ from rtstone.report.parts.shapes import correction, samples
 from rtstone.report.parts.typeset import count, figure, quantity, seconds, typeset, words
 from rtstone.report.parts.words import LOAD_COLUMNS, load_rate, parameter, reached
 from rtstone.report.run.page import Row
-from rtstone.statistics import LABELS, NAMES
+from rtstone.results import flags
+from rtstone.summary import LABELS, NAMES
 from rtstone.wire.records import Bench
 
 Cell = str | list[str]

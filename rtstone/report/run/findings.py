@@ -12,9 +12,9 @@ from rtstone.documents.plan import NONE
 from rtstone.documents.run import LOCAL, Result, Run
 from rtstone.report.parts import words
 from rtstone.report.parts.words import Grade
-from rtstone.statistics import COLUMNS
 from rtstone.stats.evaluate import RunEvaluation
 from rtstone.stats.standouts import Excess, Standouts
+from rtstone.summary import COLUMNS
 from rtstone.units import count, counted, quantity, rounded, trimmed
 
 GRADES: tuple[Grade, ...] = ("bad", "note", "good", "info")  # gravest first

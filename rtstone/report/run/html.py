@@ -30,8 +30,8 @@ from rtstone.report.run.loads import RULE, by_load
 from rtstone.report.run.merit import hartstone, rhealstone
 from rtstone.report.run.overlays import draw
 from rtstone.report.run.page import Family, Growth, Page, Row
-from rtstone.statistics import COLUMNS
 from rtstone.stats.evaluate import RunEvaluation
+from rtstone.summary import COLUMNS
 
 FAMILIES = {
     "null": "Nothing between two clock reads: the floor of every other number",

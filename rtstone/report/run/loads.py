@@ -13,10 +13,10 @@ from rtstone.documents.comparison import SIGNS, Effect
 from rtstone.documents.run import Distribution
 from rtstone.report.parts.words import observed
 from rtstone.report.run.findings import Subject, subjects_of
-from rtstone.statistics import COLUMNS
 from rtstone.stats.comparison.effects import UNKNOWN
 from rtstone.stats.comparison.loads import LoadCell
 from rtstone.stats.evaluate import RunEvaluation
+from rtstone.summary import COLUMNS
 from rtstone.units import count, counted, difference, quantity, rounded
 
 STRONG = 10.0  # ratio to the first load at which a cell has the strongest colour

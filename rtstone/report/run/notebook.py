@@ -7,13 +7,13 @@ from html import escape
 
 from msgspec import structs
 
-from rtstone.assemble.omitted import whole
 from rtstone.documents.run import Result, Run
 from rtstone.printable import line
 from rtstone.report.parts.words import known_as, labels
 from rtstone.report.run.answer import answer
-from rtstone.statistics import COLUMNS
+from rtstone.results.omitted import whole
 from rtstone.stats.evaluate import evaluate_run
+from rtstone.summary import COLUMNS
 from rtstone.units import count, counted, quantity
 
 ROWS = 40  # more of them nobody reads in a notebook

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from rtstone.assemble.flags import BY_NAME
 from rtstone.documents.breakdown import FIRST_MISS, breakdown
 from rtstone.documents.imported import tool
 from rtstone.documents.run import BREAKDOWN, UNREACHED, Figure, Result, Run
@@ -25,7 +24,8 @@ from rtstone.report.run.answer import Answer
 from rtstone.report.run.brief import picture, reasons
 from rtstone.report.run.findings import Subject, subjects_of
 from rtstone.report.run.loads import load_effects
-from rtstone.report.run.table import ALIKE, varied
+from rtstone.report.run.results_table import ALIKE, varied
+from rtstone.results.flags import BY_NAME
 from rtstone.stats.evaluate import RunEvaluation
 from rtstone.units import count, counted, plain, seconds
 

@@ -17,7 +17,7 @@ from rtstone.report.parts.words import known_as, model, system, words
 from rtstone.report.run.answer import answer
 from rtstone.report.run.brief import brief
 from rtstone.report.run.notes import details, experiments, footnotes
-from rtstone.report.run.table import table
+from rtstone.report.run.results_table import table
 from rtstone.stats.evaluate import RunEvaluation
 
 _TOLD = {"title", "label", "model", "system"}  # keys of a target's detail that are shown elsewhere

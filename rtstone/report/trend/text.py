@@ -11,7 +11,7 @@ from rtstone.documents.comparison import Verdict
 from rtstone.documents.trend import Change, Place, Series, Switch, Trend
 from rtstone.report.parts.console import sentences
 from rtstone.report.parts.words import Named, telling, usual
-from rtstone.statistics import LABELS
+from rtstone.summary import LABELS
 from rtstone.units import count, counted, difference, quantity, relative_change
 
 STYLES: dict[Verdict, str] = {"worse": "bold red", "better": "green"}

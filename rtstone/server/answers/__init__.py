@@ -8,7 +8,7 @@ from starlette.routing import Route
 
 from rtstone.server.answers import badge, feed, metrics, observations, webhooks
 from rtstone.server.database import Database
-from rtstone.server.places import Places
+from rtstone.server.projects import Places
 from rtstone.server.settings import Settings
 
 _P = "/p/{project}"

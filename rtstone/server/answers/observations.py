@@ -18,7 +18,7 @@ from rtstone.documents.server import Observed, ObservedRun
 from rtstone.errors import UsageError
 from rtstone.server.pages import queries
 from rtstone.server.pages.site import project_of
-from rtstone.server.places import Places
+from rtstone.server.projects import Places
 from rtstone.store.rundir import load
 
 MOST = 2000  # newest runs that are sent

@@ -23,14 +23,14 @@ import msgspec
 import sqlalchemy as sql
 
 from rtstone import __version__
-from rtstone.inputs.server import EVERY, Webhook
 from rtstone.printable import line
 from rtstone.server.answers.events import Event, events
 from rtstone.server.database import Database, one_writer
 from rtstone.server.pages import queries
-from rtstone.server.places import Places
+from rtstone.server.projects import Places
 from rtstone.server.schema import changes, deliveries
 from rtstone.server.settings import Settings, is_address
+from rtstone.server.settings_file import EVERY, Webhook
 
 NEWS_DAYS = 7  # a change that began before is no news: an old store was served for the first time
 TRIES = 12

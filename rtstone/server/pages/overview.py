@@ -14,7 +14,7 @@ from rtstone.report.trend.text import switch
 from rtstone.server.access import require
 from rtstone.server.pages import queries
 from rtstone.server.pages.site import document, page, project_of, site, wants_json
-from rtstone.statistics import LABELS as _NAMES
+from rtstone.summary import LABELS as _NAMES
 from rtstone.units import counted, difference, quantity, relative_change
 
 _MARKS = {"bad": "✗", "note": "!", "good": "✓", "info": "·"}

@@ -18,11 +18,11 @@ from rtstone.errors import UsageError
 from rtstone.report import page as report
 from rtstone.server.pages.queries import project_id
 from rtstone.server.pages.site import document, project_of, site, wants_json
-from rtstone.server.places import Places
+from rtstone.server.projects import Places
 from rtstone.server.schema import runs as table
 from rtstone.stats.evaluate import Evaluation, evaluate_runs
-from rtstone.store.arriving import FILES
 from rtstone.store.explanations import explanations
+from rtstone.store.intake import FILES
 from rtstone.store.rundir import load, uncollected
 
 MOST = 8  # runs that are compared

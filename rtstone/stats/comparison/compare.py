@@ -9,15 +9,14 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from rtstone.assemble.omitted import whole
-from rtstone.assemble.pool import pooled, section_s
 from rtstone.documents.capacity import KIND, named
 from rtstone.documents.case_key import KEEPING, MEASURING, may_be, measured_apart
 from rtstone.documents.comparison import Cell, Comparison, Difference, Grade, Row
 from rtstone.documents.imported import bucket_ns
 from rtstone.documents.run import GRAVITY, NO_REASON, Result, Run, Value
 from rtstone.errors import UsageError
-from rtstone.statistics import COLUMNS
+from rtstone.results.omitted import whole
+from rtstone.results.pool import pooled, section_s
 from rtstone.stats.comparison.conditions import (
     circumstances,
     differing,
@@ -27,9 +26,10 @@ from rtstone.stats.comparison.conditions import (
     unit,
     value,
 )
-from rtstone.stats.comparison.judge import Content, Judge
+from rtstone.stats.comparison.judgement import Content, Judge
 from rtstone.stats.comparison.scatter import Past, scatter
 from rtstone.stats.comparison.systems import System, session, systems
+from rtstone.summary import COLUMNS
 from rtstone.wire.records import Bench
 
 

@@ -15,9 +15,9 @@ from rtstone.documents.imported import tool
 from rtstone.documents.pauses import has_servers, servers, throttling
 from rtstone.documents.run import Run, Value, rights_in
 from rtstone.documents.worstcase import Nature
-from rtstone.inputs.parameters import quantity
 from rtstone.stats.comparison.systems import System, called
 from rtstone.units import trimmed
+from rtstone.wire.parameters import quantity
 from rtstone.wire.records import Loaded, Param
 
 TIME = "ns"

@@ -11,8 +11,8 @@ from math import ceil, hypot, inf, log, log1p, sqrt
 from statistics import fmean
 from typing import NamedTuple
 
-from rtstone.assemble.interval import sample_variance, t_quantile
 from rtstone.documents.comparison import Basis, Verdict
+from rtstone.results.interval import sample_variance, t_quantile
 from rtstone.units import counted
 
 LEVEL = 0.05  # largest share of comparisons of equal systems that find any difference

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from rtstone.assemble.omitted import whole as complete
-from rtstone.assemble.pool import pooled
 from rtstone.documents.case_key import CaseKey, case_key
 from rtstone.documents.comparison import Effect
 from rtstone.documents.plan import NONE
 from rtstone.documents.run import Distribution, Run
+from rtstone.results.omitted import whole as complete
+from rtstone.results.pool import pooled
 from rtstone.stats.comparison import verdicts
 from rtstone.stats.comparison.direction import SMALLER, direction
-from rtstone.stats.comparison.judge import side
+from rtstone.stats.comparison.judgement import side
 from rtstone.stats.comparison.systems import System
 
 STATISTICS = ("p99", "p50")  # shown: the first that all cells of a case have

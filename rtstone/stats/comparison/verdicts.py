@@ -14,12 +14,11 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from rtstone.assemble.interval import sample_variance
-from rtstone.assemble.omitted import Missed, has_room, missed, whole
-from rtstone.assemble.pool import pooled
 from rtstone.documents.comparison import Effect, Pair, Part, Rules, Tally, Verdict
 from rtstone.documents.run import Result
-from rtstone.statistics import LABELS, MEDIAN, TAILS, least_n
+from rtstone.results.interval import sample_variance
+from rtstone.results.omitted import Missed, has_room, missed, whole
+from rtstone.results.pool import pooled
 from rtstone.stats.comparison.direction import SMALLER
 from rtstone.stats.comparison.effects import (
     KEPT,
@@ -35,6 +34,7 @@ from rtstone.stats.comparison.effects import (
     there,
     width,
 )
+from rtstone.summary import LABELS, MEDIAN, TAILS, least_n
 
 MAXIMUM = "max"
 VALUE = "value"  # the statistic of a figure
@@ -446,7 +446,7 @@ def _within(
         return None
 
     def interval(level: float) -> Interval | None:
-        from rtstone.assemble.estimates import estimate, estimate_whole
+        from rtstone.results.estimates import estimate, estimate_whole
 
         of = estimate if observed else estimate_whole
         found = [of(results, statistic, level) for results in sets]

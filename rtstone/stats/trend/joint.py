@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtstone.assemble.interval import t_quantile
+from rtstone.results.interval import t_quantile
 from rtstone.stats.trend.changepoints import SHORTEST
 from rtstone.stats.trend.serial import Floats, at_most, correlation, widening
 

@@ -15,7 +15,7 @@ from math import inf, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from rtstone.assemble.interval import t_quantile
+from rtstone.results.interval import t_quantile
 
 CHANCE = 1.645  # standard errors, 1/sqrt(runs), that a correlation exceeds in 5% without any
 UNSURE = 1.5  # standard errors by which a correlation may be stronger than it seems

@@ -7,16 +7,16 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from rtstone.assemble.omitted import whole
-from rtstone.assemble.pool import pooled
 from rtstone.documents.case_key import ANOTHER_RUN, CaseKey, case_key, measured_apart, without
 from rtstone.documents.observation import Observation
 from rtstone.documents.run import Distribution, Result, Run, Value, as_text
 from rtstone.documents.trend import By, Metric
-from rtstone.statistics import BY_NAME, PERCENTILES, SINGLE
+from rtstone.results.omitted import whole
+from rtstone.results.pool import pooled
 from rtstone.stats.comparison.conditions import counted, emulated, free, nature
 from rtstone.stats.comparison.systems import SEED, SYSTEM
 from rtstone.stats.worstcase.extremes import worst_case
+from rtstone.summary import BY_NAME, PERCENTILES, SINGLE
 
 # Return a result with all that its document has, and with its histogram alone.
 Full = Callable[[Observation], Result]

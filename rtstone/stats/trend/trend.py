@@ -13,15 +13,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rtstone.assemble.omitted import whole
-from rtstone.assemble.pool import pooled
 from rtstone.documents.comparison import Effect, Part
 from rtstone.documents.observation import Observation
 from rtstone.documents.run import Distribution, Result
 from rtstone.documents.trend import By, Change, Doubt, Metric, Place, Pooled, Series, Trend
+from rtstone.results.omitted import whole
+from rtstone.results.pool import pooled
 from rtstone.stats.comparison.direction import SMALLER, direction
 from rtstone.stats.comparison.effects import scale
-from rtstone.stats.comparison.judge import tick
+from rtstone.stats.comparison.judgement import tick
 from rtstone.stats.comparison.verdicts import judged_alone
 from rtstone.stats.trend.changepoints import (
     LEVEL,

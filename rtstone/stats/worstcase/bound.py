@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rtstone.assemble.pool import section_s
 from rtstone.documents.run import Blocks, Result
 from rtstone.documents.worstcase import Check, WorstCase
+from rtstone.results.pool import section_s
 from rtstone.stats.worstcase.blocks import few, joined, merged
 from rtstone.stats.worstcase.critical import EXTREME as MAXIMA
 from rtstone.stats.worstcase.critical import GIVEN_1, PARETO, critical

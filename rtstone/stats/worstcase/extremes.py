@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rtstone.assemble.flags import spoilt
-from rtstone.assemble.pool import section_s
 from rtstone.documents.run import NO_REASON, Result
 from rtstone.documents.worstcase import Check, WorstCase
+from rtstone.results.flags import spoilt
+from rtstone.results.pool import section_s
 from rtstone.stats.worstcase.blocks import joined
 from rtstone.stats.worstcase.outcome import EXCESSES, LEAST_BLOCKS, TAIL, document
 

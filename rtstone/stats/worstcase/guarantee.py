@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
-from rtstone.assemble.flags import BY_NAME
-from rtstone.assemble.pool import section_s
 from rtstone.documents.case_key import GUARANTEED, CaseKey, case_key, without
 from rtstone.documents.run import Result, Run, Value, as_text
 from rtstone.documents.worstcase import Estimated, Guarantee, Tested, WorstCases
 from rtstone.errors import UsageError, unknown
+from rtstone.results.flags import BY_NAME
+from rtstone.results.pool import section_s
 from rtstone.stats.comparison.conditions import circumstances, differing, nature
 from rtstone.stats.comparison.systems import System
 from rtstone.stats.worstcase.extremes import PER_HOUR, worst_case

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rtstone.assemble.pool import section_s
 from rtstone.documents.run import Result
 from rtstone.documents.worstcase import Check, Method, WorstCase
+from rtstone.results.pool import section_s
 
 CONFIDENCE = 0.95
 # Samples above the thresholds tried, lowest threshold first.

@@ -1,0 +1,242 @@
+"""What the terminal shows of a run while it goes on."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Sequence
+from typing import TextIO
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from rtstone.documents.plan import NONE, Case, Plan
+from rtstone.documents.run import Result
+from rtstone.measure.listener import Listener
+from rtstone.report.parts.console import figure
+from rtstone.report.parts.words import assignments, reached
+from rtstone.results.ticks import Net
+from rtstone.units import count
+from rtstone.wire.records import Progress
+
+
+def _case_label(plan: Plan, case: Case) -> str:
+    told = assignments(plan.benches[case.bench], case.params, case.params)
+    return f"{case.bench} {told}".rstrip()
+
+
+def _load_starting(load: str) -> str:
+    return "ending the load" if load == NONE else f"starting load {load}"
+
+
+def _numbers(values: dict[str, float | None], unit: str) -> str:
+    return "  ".join(f"{name} {figure(value, unit)}" for name, value in values.items())
+
+
+def _outcome(result: Result) -> str:
+    if result.status != "ok":
+        return f"{result.status}: {result.reason}"
+    if not result.n:
+        return f"ok {_first_figures(result)}".rstrip()
+    values = {"min": result.min, "p50": result.p50, "p99": result.p99, "max": result.max}
+    series = f"{result.series}: " if result.series else ""
+    known = f"  {told}" if (told := reached(result)) else ""
+    return f"{series}n {count(result.n)}  {_numbers(values, result.unit)}{known}"
+
+
+def _so_far(result: Result) -> str:
+    """Return what is known so far of a case that goes on."""
+    told = result.until
+    width = f" {told.statistic} ± {told.width:.2%}" if told and told.width is not None else ""
+    return f"n {count(result.n)} {width}"
+
+
+def _first_figures(result: Result) -> str:
+    """Return what a bench without samples tells first: what it is run for."""
+    facts = list(result.figures.items())[:2]
+    return ", ".join(f"{name} {figure(fact.value, fact.unit)}" for name, fact in facts)
+
+
+class Lines(Listener):
+    """One plain line for each case as it completes; ``of``: what it is a case of, if of several."""
+
+    def __init__(self, file: TextIO, of: str = "") -> None:
+        self._file = file
+        self._of = f"{of}: " if of else ""
+        self._reasons: dict[tuple[str, str | None], int] = {}  # the first case with each
+
+    def started(self, plan: Plan) -> None:
+        """Takes note of the plan."""
+        self._plan = plan
+
+    def load_starting(self, load: str) -> None:
+        """Prints what is waited for."""
+        self._print(_load_starting(load))
+
+    def case_ended(self, case: Case, results: list[Result]) -> None:
+        """Prints the line of the case, one for each of its series."""
+        for result in results:
+            place = f"{case.id}/{len(self._plan.cases)}"
+            label = _case_label(self._plan, case)
+            outcome = self._outcome(case, result)
+            self._print(f"{place} {label}: {outcome}")
+
+    def _print(self, line: str) -> None:
+        # In one piece, as others write there too.
+        self._file.write(f"{self._of}{line}\n")
+        self._file.flush()
+
+    def _outcome(self, case: Case, result: Result) -> str:
+        """Return the outcome; a reason that was told already is not repeated."""
+        first = self._reasons.setdefault((result.status, result.reason), case.id)
+        if result.reason and first != case.id:
+            return f"{result.status}, like case {first}"
+        return _outcome(result)
+
+
+class Display(Listener):
+    """A display that follows the run: case, live figures, bar, time left."""
+
+    progress_ms = 250
+
+    def __init__(self, console: Console) -> None:
+        # Drawn only when something has come: between cases, or while another CPU measures.
+        self._live: Live | _Row = Live(console=console, auto_refresh=False, transient=True)
+        self._untimed: list[float] = []  # what the cases took that did not tell before
+        self._begin = time.monotonic()
+
+    def started(self, plan: Plan) -> None:
+        """Opens the display."""
+        self._plan = plan
+        self._live.start()
+        self._live.update(Text("starting the agent …"), refresh=True)
+
+    def load_starting(self, load: str) -> None:
+        """Says what is waited for."""
+        self._live.update(Text(_load_starting(load)), refresh=True)
+
+    def case_started(self, case: Case) -> None:
+        """Shows the case."""
+        self._begin = time.monotonic()
+        self._draw(case, 0.0, "")
+
+    def progress(self, case: Case, record: Progress, unit: str) -> None:
+        """Shows the figures so far, or what the case says instead."""
+        elapsed = time.monotonic() - self._begin
+        by_time = elapsed / max(self._plan.expected_s(case) or math.inf, 1e-9)
+        share = min(max((record.done or 0) / 1000, by_time), 1.0)
+        if record.text is not None:
+            self._draw(case, share, record.text)
+            return
+        per_tick = 1e9 / record.hz if unit == "ns" else 1.0
+        net = Net(record.overhead, per_tick, record.batch)
+        names = ("min", "p50", "p99") if record.batch > 1 else ("min", "p50", "p99", "max")
+        values = {name: net.value(getattr(record, name)) for name in names}
+        self._draw(case, share, f"n {count(record.n)}  {_numbers(values, unit)}")
+
+    def round_ended(self, case: Case, results: list[Result]) -> None:
+        """Shows what is known so far."""
+        self._draw(case, 1.0, _so_far(results[-1]))
+
+    def case_ended(self, case: Case, results: list[Result]) -> None:
+        """Shows the case's results until the next one has begun."""
+        if self._plan.expected_s(case) is None:
+            self._untimed.append(time.monotonic() - self._begin)
+        self._draw(case, 1.0, _outcome(results[-1]))
+
+    def ended(self) -> None:
+        """Closes the display."""
+        self._live.stop()
+
+    def _draw(self, case: Case, share: float, figures: str) -> None:
+        cases = self._plan.cases
+        times = [self._expected_s(other) for other in cases]
+        done = sum(times[: case.id - 1]) + share * times[case.id - 1]
+        whole = max(sum(times), 1e-9)
+        head = Text.assemble(
+            (f"{case.id}/{len(cases)} ", "dim"), (_case_label(self._plan, case), "bold")
+        )
+        left = f"{done / whole:.0%}, about {math.ceil(whole - done)} s left"
+        if self._plan.endless:
+            left = "until Ctrl-C"
+        if self._plan.until:  # nobody knows how many rounds there will be
+            left = f"{done / whole:.0%}"
+        self._live.update(self._drawn(head, figures, done / whole, left), refresh=True)
+
+    def _drawn(self, head: Text, figures: str, share: float, left: str) -> RenderableType:
+        bar = Table.grid(padding=(0, 1))
+        bar.add_row(ProgressBar(total=1.0, completed=share, width=40), left)
+        return Group(head, Text(figures or " "), bar)
+
+    def _expected_s(self, case: Case) -> float:
+        known = self._plan.expected_s(case)
+        if known is not None:
+            return known
+        return sum(self._untimed) / len(self._untimed) if self._untimed else 0.2
+
+
+class Displays:
+    """Displays of several runs at once, of one line each."""
+
+    def __init__(self, console: Console, names: Sequence[str]) -> None:
+        self._live = Live(console=console, auto_refresh=False, transient=True)
+        self._rows: dict[str, RenderableType] = dict.fromkeys(names, Text("waiting …", "dim"))
+        self._alone = threading.Lock()  # each run has a thread of its own
+
+    def of(self, name: str) -> Display:
+        """Return the display of one of the runs."""
+        return _Line(self._live.console, _Row(self, name))
+
+    def show(self, name: str, row: RenderableType) -> None:
+        """Draw a row anew."""
+        with self._alone:
+            self._rows[name] = row
+            self._live.start()
+            self._live.update(self._table(), refresh=True)
+
+    def close(self) -> None:
+        """Close all of them."""
+        self._live.stop()
+
+    def _table(self) -> Table:
+        table = Table.grid(padding=(0, 2, 0, 0), expand=True)
+        table.add_column(style="bold cyan", no_wrap=True)
+        table.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
+        for name, row in self._rows.items():
+            table.add_row(Text(name), row)
+        return table
+
+
+class _Row:
+    """The row of one run: what a display draws to instead of the whole terminal."""
+
+    def __init__(self, displays: Displays, name: str) -> None:
+        self._displays, self._name = displays, name
+
+    def start(self) -> None:
+        """Do nothing: the rows are there from the beginning."""
+
+    def update(self, row: RenderableType, *, refresh: bool) -> None:
+        """Draw the row."""
+        self._displays.show(self._name, row)
+
+    def stop(self) -> None:
+        """Say that the run has ended; others may go on."""
+        self._displays.show(self._name, Text("done", "dim"))
+
+
+class _Line(Display):
+    """A display of one line."""
+
+    progress_ms = 1000
+
+    def __init__(self, console: Console, row: _Row) -> None:
+        super().__init__(console)
+        self._live = row
+
+    def _drawn(self, head: Text, figures: str, share: float, left: str) -> RenderableType:
+        return Text.assemble(head, f"  {left}  ", (figures, "dim"))

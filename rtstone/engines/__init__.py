@@ -1,1 +1,0 @@
-"""Engines that carry out work elsewhere, for campaigns and simulations."""

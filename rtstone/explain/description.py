@@ -1,0 +1,138 @@
+"""Describe the way of a sample, as a document has it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rtstone.documents.explanation import KINDS, Function, Kind, Sample, Segment, Span, Stack, Way
+from rtstone.documents.run import Result
+from rtstone.explain import stacks
+from rtstone.explain.samples import Moment
+from rtstone.results.ticks import INSTRUCTIONS, Net
+from rtstone.units import count
+
+MOST_SPANS = 20_000
+LEAST_NAMED = 0.2  # of a sample, which a function takes that the sentence names
+
+
+class Followed(NamedTuple):
+    """The way of a sample, as executed."""
+
+    moment: Moment
+    tree: stacks.Tree
+    slices: list[stacks.Slice]
+    segments: list[Segment]
+
+
+def described(result: Result, place: int, followed: Followed) -> Way:
+    """Return the way as a document has it."""
+    moment, tree, slices, parts = followed
+    spent: Counter[int] = Counter()
+    for one in slices:
+        spent[one.node] += one.n
+    every = spans(tree, slices)
+    shortest = sorted((one.length for one in every), reverse=True)[:MOST_SPANS][-1]
+    shortest = shortest + 1 if len(every) > MOST_SPANS else 0
+    return Way(
+        sample=sample_of(result, place, moment.length),
+        segments=parts,
+        stacks=[Stack(frames=tree.frames(node), cost=n) for node, n in sorted(spent.items())],
+        spans=[one for one in every if one.length >= shortest],
+        shortest=shortest,
+    )
+
+
+def sample_of(result: Result, place: int, raw: float) -> Sample:
+    """Return a sample of a result by its place among all and its raw value."""
+    known = next((one for one in result.worst if one.index == place), None)
+    if known is not None:
+        return Sample(index=place, at_s=known.at_s, value=known.value, raw=raw)
+    overhead = 0.0
+    if (grid := result.grid) is not None:
+        whole = result.unit == INSTRUCTIONS
+        overhead = Net(grid.overhead, grid.per_tick, whole=whole).gross(grid.overhead)
+    return Sample(index=place, at_s=None, value=raw - overhead, raw=raw)
+
+
+def spans(tree: stacks.Tree, slices: Sequence[stacks.Slice]) -> list[Span]:
+    """Return each call of a function within a way, in order of time, outer ones first.
+
+    A function that was entered before begins with the way, one that goes on after it ends with it.
+    """
+    found: list[tuple[int, int, int, str]] = []
+    running: list[tuple[int, str]] = []  # start and name of those on the stack
+    at = 0
+
+    def end(depth: int) -> None:
+        while len(running) > depth:
+            start, name = running.pop()
+            found.append((start, len(running), at - start, name))
+
+    for one in slices:
+        frames = tree.frames(one.node)
+        same = 0
+        while same < min(len(running), len(frames)) and running[same][1] == frames[same]:
+            same += 1
+        if one.entered and same == len(frames):
+            same -= 1
+        end(same)
+        running += [(at, name) for name in frames[same:]]
+        at += one.n
+    end(0)
+    return [Span(start, length, depth, name) for start, depth, length, name in sorted(found)]
+
+
+def functions(way: Way, against: Way | None) -> list[Function]:
+    """Return what was spent in each function of both ways, the most first."""
+    own, total = _spent(way)
+    other_own, other_total = _spent(against) if against else (Counter(), Counter())
+    names = sorted(total | other_total, key=lambda name: (-own[name], -total[name], name))
+    return [
+        Function(
+            name=name,
+            own=own[name],
+            total=total[name],
+            against_own=other_own[name] if against else None,
+            against_total=other_total[name] if against else None,
+        )
+        for name in names
+    ]
+
+
+def _spent(way: Way) -> tuple[Counter[str], Counter[str]]:
+    """Return what was spent in each function, and with all that it called."""
+    own: Counter[str] = Counter()
+    total: Counter[str] = Counter()
+    for stack in way.stacks:
+        cost = round(stack.cost)
+        own[stack.frames[-1]] += cost
+        total.update(dict.fromkeys(stack.frames, cost))
+    return own, total
+
+
+def _length(sample: Sample) -> str:
+    """Return how long a sample was: with the clock's own cost if without it nothing is left."""
+    if sample.value > 0:
+        return f"{count(sample.value)} instructions"
+    return f"no more than reading the clock, {count(sample.raw)} instructions"
+
+
+def sentence(way: Way) -> str:
+    """Return the answer: what most of the sample was spent on, and in which function most of it."""
+    spent: Counter[Kind] = Counter()
+    for one in way.segments:
+        spent[one.kind] += round(one.length)
+    if not spent.total():
+        return "0 instructions: it ended where it began"
+    kind, n = spent.most_common(1)[0]
+    said = f"{_length(way.sample)}, {n / way.sample.raw:.0%} of them {KINDS[kind]}"
+    own, _ = _spent(way)
+    name, most = stacks.most_first(own)[0]
+    if most < LEAST_NAMED * way.sample.raw:
+        return said
+    inner = (stack for stack in way.stacks if stack.frames[-1] == name)
+    callers = max(inner, key=lambda stack: stack.cost).frames[:-1][-3:]
+    below = f", called by {' < '.join(reversed(callers))}" if callers else ""
+    return f"{said}; {name} ran for {count(most)}{below}"

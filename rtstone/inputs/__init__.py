@@ -1,1 +1,0 @@
-"""What people write: parameters, loads, suites, budgets, models."""

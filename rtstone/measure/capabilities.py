@@ -1,0 +1,108 @@
+"""Tell what a target lacks from what rtstone does not know: the former is no usage error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, TypeVar
+
+from msgspec import structs
+
+from rtstone.documents.plan import NONE, LoadSpec
+from rtstone.documents.run import Value
+from rtstone.wire.parameters import Catalogue, allowed, quantity
+from rtstone.wire.records import Param, Table
+
+
+class Missing(NamedTuple):
+    """Why a case cannot run on a target, and the parameters that are the cause."""
+
+    reason: str
+    params: Mapping[str, Value] = {}
+
+
+_T = TypeVar("_T", bound=Table)
+
+
+def merge_catalogues(here: Catalogue, elsewhere: Catalogue) -> Catalogue:
+    """Return the union of two catalogues; defaults and, where present, texts are ``here``'s."""
+    return Catalogue(_joined(here.benches, elsewhere.benches), _joined(here.loads, elsewhere.loads))
+
+
+def lack(
+    bench: str, params: Mapping[str, Value], call: LoadSpec, here: Catalogue
+) -> Missing | None:
+    """Return what ``here`` lacks for a case that rtstone knows; None if it lacks nothing."""
+    if bench not in here.benches:
+        told = (why for start, why in here.apart.items() if bench.startswith(start))
+        return Missing(next(told, f"this target has no bench {bench}"))
+    if call.name != NONE:
+        if call.name not in here.loads:
+            return Missing(f"no load {call.name} on this target")
+        if missing := _missing(here.loads[call.name], call.params):
+            return Missing(f"load {call.name}: {'; '.join(missing.values())}")
+    missing = _missing(here.benches[bench], params)
+    if not missing:
+        return None
+    return Missing("; ".join(missing.values()), {name: params[name] for name in missing})
+
+
+def _missing(table: Table, params: Mapping[str, Value]) -> dict[str, str]:
+    """Return the parameters whose value the table does not allow, with the reason."""
+    return {name: why for name, value in params.items() if (why := _why_not(table, name, value))}
+
+
+def _why_not(table: Table, name: str, value: Value) -> str | None:
+    param = table.param(name)
+    if param is None:
+        return f"{table.id} has no parameter {name} on this target"
+    if param.type == "choice" and param.choices:
+        fits = value in param.choices
+        there = f"it has {', '.join(param.choices)}"
+    else:
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        low, high = param.min, param.max
+        fits = not number or not (
+            (low is not None and value < low) or (high is not None and value > high)  # type: ignore[operator]
+        )
+        there = f"it may be {allowed(param)}"
+    return None if fits else f"{name}={quantity(param, value)} is not supported here, {there}"
+
+
+def _joined(here: Mapping[str, _T], elsewhere: Mapping[str, _T]) -> dict[str, _T]:
+    tables = {**elsewhere, **here}
+    for name in here.keys() & elsewhere.keys():
+        one, other = here[name], elsewhere[name]
+        own = [_wider(param, other.param(param.name)) for param in one.params]
+        more = [param for param in other.params if one.param(param.name) is None]
+        tables[name] = structs.replace(
+            one,
+            title=one.title or other.title,
+            source=one.source or other.source,
+            help=one.help or other.help,
+            params=[*own, *more],
+        )
+    return tables
+
+
+def _wider(param: Param, other: Param | None) -> Param:
+    """Return the parameter, widened to also allow the values of another of the same type."""
+    if other is None:
+        return param
+    help_ = param.help or other.help
+    if other.type != param.type:
+        return structs.replace(param, help=help_)
+    choices = param.choices and [*dict.fromkeys([*param.choices, *(other.choices or [])])]
+    return structs.replace(
+        param,
+        help=help_,
+        choices=choices,
+        min=_outer(min, param.min, other.min),
+        max=_outer(max, param.max, other.max),
+    )
+
+
+def _outer(
+    which: Callable[[float, float], float], one: float | None, other: float | None
+) -> float | None:
+    """Return the outer of two bounds; None means unbounded."""
+    return None if one is None or other is None else which(one, other)

@@ -1,0 +1,157 @@
+"""Say beforehand how long a run takes, and refuse one that nobody can have meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import ceil
+from typing import NamedTuple
+
+from rtstone.documents.plan import NONE, Case, Plan
+from rtstone.errors import UsageError
+from rtstone.units import TIMES, count, counted, file_size, plain
+from rtstone.wire.parameters import quantity
+
+LONG_S = 3600.0  # a run that takes longer has to be asked for
+CASE_S = 0.3  # start, warm-up and end of a case
+UNTOLD_S = 0.1  # a case whose samples nobody can time beforehand, if it has no shorter limit
+LOAD_S = 3.0  # start of a load
+RESULT_BYTES = 6000  # of a case, without its samples
+SLOW_S = 5.0  # a transfer that takes longer is told beforehand
+SAMPLE_BYTES = 6  # of a sample, with raw=1
+UNUSUAL = 100  # times the default: farther off, a number without a unit is named with its unit
+
+
+class Extent(NamedTuple):
+    """How long a run takes in s, measuring and the rest; ``case``: what takes longest."""
+
+    seconds: float
+    case: Case
+
+
+class Transfer(NamedTuple):
+    """What a slow line has to carry, and how much of it in a second."""
+
+    size: int
+    bytes_per_s: int
+
+    @property
+    def seconds(self) -> float:
+        """How long it takes."""
+        return self.size / self.bytes_per_s
+
+
+def transfer(plan: Plan) -> Transfer | None:
+    """Return what the results take on a slow line, None if it is not slow, or nobody knows."""
+    rate = plan.target.detail.get("bytes_per_s")
+    if not isinstance(rate, int) or plan.endless:
+        return None
+    return Transfer(sum(_bytes(plan, case) for case in plan.cases), rate)
+
+
+def _bytes(plan: Plan, case: Case) -> int:
+    """Return about how many bytes the results of a case are."""
+    samples = plan.value(case, "samples")
+    raw = bool(plan.value(case, "raw")) and isinstance(samples, int)
+    return RESULT_BYTES + (SAMPLE_BYTES * int(samples) if raw else 0)  # type: ignore[arg-type]
+
+
+def extent(plan: Plan) -> Extent | None:
+    """Return how long a run takes, None if nobody knows.
+
+    That is so where a target has a time of its own, and where the run has no end.
+    """
+    own_time = plan.target.detail.get("instructions_per_s") or plan.target.detail.get("model")
+    if own_time or plan.endless or not plan.cases:
+        return None
+    times = {case.id: _measuring_s(plan, case) for case in plan.cases}
+    loads = [case.load for case in plan.cases]
+    changes = sum(one != other for one, other in zip([NONE, *loads], loads, strict=False))
+    longest = max(plan.cases, key=lambda case: times[case.id])
+    carried = transfer(plan)
+    rest = CASE_S * len(times) + LOAD_S * changes + (carried.seconds if carried else 0.0)
+    return Extent(sum(times.values()) + rest, longest)
+
+
+def _measuring_s(plan: Plan, case: Case) -> float:
+    if plan.until is not None:
+        return plan.until.time_s  # at most
+    known, limit = plan.expected_s(case), plan.limit_s(case)
+    return min(UNTOLD_S, limit or UNTOLD_S) if known is None else known
+
+
+def announcement(plan: Plan) -> str:
+    """Return the first line of a run: ``45 cases, about 1 min 20 s``."""
+    cases = counted(len(plan.cases), "case")
+    if plan.endless:
+        return f"{cases}, until it is stopped: Ctrl-C ends it with its result"
+    found = extent(plan)
+    if found is None:
+        return cases
+    carried, slow = transfer(plan), ""
+    if carried and carried.seconds >= SLOW_S:
+        slow = (
+            f"; about {file_size(carried.size)} at {count(carried.bytes_per_s)} B/s: "
+            f"{roughly(carried.seconds)} of it"
+        )
+    return f"{cases}, {'at most' if plan.until else 'about'} {roughly(found.seconds)}{slow}"
+
+
+def refuse_long(plan: Plan) -> None:
+    """Raise UsageError for a run that takes longer than an hour."""
+    found = extent(plan)
+    if found is None or found.seconds <= LONG_S:
+        return
+    longest = "of" if len(plan.cases) == 1 else "the longest of"
+    raise UsageError(
+        f"would take about {roughly(found.seconds)} ({counted(len(plan.cases), 'case')}"
+        f"{' ' if len(plan.cases) == 1 else ', '}{longest} {_extent_of(plan, found.case)}): "
+        "give --time, -p samples=N, or --yes"
+    )
+
+
+def _extent_of(plan: Plan, case: Case) -> str:
+    samples, period = plan.value(case, "samples"), plan.value(case, "period")
+    if plan.until is None and isinstance(samples, int) and isinstance(period, int) and samples:
+        return f"{plain(samples)} samples at {_time(period)}"
+    return roughly(_measuring_s(plan, case))
+
+
+def _time(ns: int) -> str:
+    unit = next(name for name in reversed(TIMES) if ns % TIMES[name] == 0)
+    return f"{ns // TIMES[unit]} {unit}"
+
+
+def roughly(seconds: float) -> str:
+    """Return a duration as one would say it: ``1 min 20 s``, ``28 h``, ``3 days``."""
+    if seconds < 60:
+        return f"{max(ceil(seconds), 1)} s"
+    if seconds < 600:
+        minutes, rest = divmod(round(seconds / 10), 6)
+        return f"{minutes} min {rest}0 s" if rest else f"{minutes} min"
+    if seconds < 2 * 3600:
+        return f"{round(seconds / 60)} min"
+    return f"{round(seconds / 3600)} h" if seconds < 72 * 3600 else f"{round(seconds / 86400)} days"
+
+
+def assumed_units(plan: Plan, params: dict[str, str]) -> Iterator[str]:
+    """Yield what a time without a unit was taken for, where that is far from the usual.
+
+    ``params``: as written.  Users of cyclictest mean microseconds.
+    """
+    for name, text in params.items():
+        for bench in {case.bench: plan.benches[case.bench] for case in plan.cases}.values():
+            param = bench.param(name)
+            if param is None or param.type != "duration" or name == "time":
+                continue
+            usual = param.default if isinstance(param.default, int) else 0
+            for word in text.split(","):
+                if _is_bare(word) and float(word) * TIMES["s"] > UNUSUAL * usual > 0:
+                    yield (
+                        f"{name}={word} is {_time(round(float(word) * TIMES['s']))}, as a time "
+                        f"without a unit is in seconds; the default is {quantity(param, usual)}"
+                    )
+            break
+
+
+def _is_bare(word: str) -> bool:
+    return word.strip().replace(".", "", 1).isdecimal()

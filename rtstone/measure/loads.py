@@ -1,0 +1,53 @@
+"""Parse names of loads: ``heavy``, ``heavy:disk=off,irq=external``, ``command:make -j4``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rtstone.documents.plan import NONE, LoadSpec, load_name
+from rtstone.errors import UsageError, unknown
+from rtstone.wire.parameters import values
+from rtstone.wire.records import Load
+
+NO_OTHER_WORK = "no load besides the system's own work"
+
+
+def parse(spec: str, loads: Mapping[str, Load], where: str = "") -> LoadSpec:
+    """Return the load that ``spec`` names.
+
+    After the colon follow parameters, separated by commas, or the value of the load's only text
+    parameter (a command, a device).  Raises UsageError.
+    """
+    name, rest = load_name(spec), spec.partition(":")[2]
+    if name == NONE and not rest:
+        return LoadSpec()
+    if name not in loads:
+        raise unknown("load", name, [NONE, *loads], where)
+    table = loads[name]
+    params = {}
+    for key, text in _assignments(rest.strip(), table, spec):
+        several = values(table, key, text, where)
+        if len(several) != 1 or key in params:
+            raise UsageError(f"several values of {key}, in load '{spec}'; repeat --load instead")
+        params[key] = several[0]
+    return LoadSpec(name, params)
+
+
+def _assignments(text: str, table: Load, spec: str) -> list[tuple[str, str]]:
+    """Return the parameters that ``text`` sets; a piece without a name continues the last value."""
+    if not text:
+        return []
+    free = next((param.name for param in table.params if param.type == "text"), None)
+    first = text.partition("=")[0]
+    if free and not ("=" in text and table.param(first)):
+        return [(free, text)]
+    found: list[tuple[str, str]] = []
+    for piece in text.split(","):
+        name, equals, value = piece.partition("=")
+        if equals:
+            found.append((name.strip(), value))
+        elif found:
+            found[-1] = (found[-1][0], f"{found[-1][1]},{piece}")
+        else:
+            raise UsageError(f"bad load '{spec}'; write {table.id}:name=value,name=value")
+    return found

@@ -1,0 +1,194 @@
+"""The table of a run's results on the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby, pairwise, product
+from typing import NamedTuple
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from rtstone.documents.imported import bucket_ns
+from rtstone.documents.run import Distribution, Result, Run
+from rtstone.report.parts.console import figure, folded, packed, plain_table
+from rtstone.report.parts.shapes import correction
+from rtstone.report.parts.words import OBSERVED, labels, observed
+from rtstone.summary import COLUMNS
+from rtstone.units import count
+
+ALIKE = 3  # rows of a bench that differ in nothing but their names are one row from here on
+_NAMES = ("bench", "parameters")
+_FIGURES = ("n", *COLUMNS.values(), OBSERVED, "missed")
+_DROPPED = ("min", "p99", "flags", "missed", "p99.9")  # first to last, if narrow
+_PART = 3  # rows of a family of benches that is set off by a blank line
+_FOLDS = (2, 9)  # most lines that parameters take, the more only if columns are not enough
+_GAPS = (2, 1)  # blanks between columns, depending on room
+
+
+class _Line(NamedTuple):
+    """A row of the table by column: its names, its figures as text, and its flags."""
+
+    bench: str
+    label: str
+    figures: dict[str, str]
+    flags: str = ""
+
+
+def table(run: Run, width: int) -> Iterator[RenderableType]:
+    """Yield the results that have samples, and which columns there was no room for.
+
+    Columns are dropped in a fixed order until no number is cut and no word is broken; n and time
+    are not, as no maximum is told without them.  If even the last ones do not fit, each result is a
+    block of lines.
+    """
+    lines = [line for found in _benches(run) for line in _folded(found)]
+    if not lines:
+        return
+    used = [name for name in _FIGURES if any(line.figures.get(name, "-") != "-" for line in lines)]
+    used += ["flags"] if any(line.flags for line in lines) else []
+    order = [name for name in _DROPPED if name in used]
+    for folds, dropped, gap in product(_FOLDS, range(len(order) + 1), _GAPS):
+        names = [name for name in used if name not in order[:dropped]]
+        first = _label_width(lines, folds)
+        spare = width - _needed(lines, first, names, gap)
+        if spare >= 0:
+            yield _table(lines, first + spare, names, gap, spare)
+            if dropped:
+                told = ", ".join(order[:dropped])
+                yield Text(f"no room for {told}; in --json and the report", style="dim")
+            return
+    yield from _blocks(lines, width)
+
+
+def _benches(run: Run) -> Iterator[list[_Line]]:
+    """Yield the lines of each bench; cases without samples are told elsewhere."""
+    found = [
+        line for r, label in zip(run.results, labels(run), strict=True) if r.n
+        for line in _lines(r, label)
+    ]  # fmt: skip
+    for _, lines in groupby(found, lambda line: line.bench):
+        yield list(lines)
+
+
+def _lines(result: Result, label: str) -> Iterator[_Line]:
+    state = ["not begun" if result.not_begun else result.status] if result.status != "ok" else []
+    bucket = bucket_ns([result])
+    figures = _figures(result, result.unit, bucket) | {OBSERVED: observed(result) or "-"}
+    if result.missed is not None:
+        figures["missed"] = count(result.missed)
+    yield _Line(result.bench, label, figures, " ".join(state + result.flags))
+    if more := correction(result):
+        yield _Line(result.bench, f"{label} corrected".strip(), _figures(more, result.unit, bucket))
+
+
+def _figures(of: Result | Distribution, unit: str, bucket: float) -> dict[str, str]:
+    values = {name: figure(getattr(of, member), unit, bucket) for member, name in COLUMNS.items()}
+    return {"n": count(of.n)} | values
+
+
+def _folded(lines: list[_Line]) -> Iterator[_Line]:
+    """Yield the lines of a bench, many that say the same as one."""
+    alike: dict[tuple[str, ...], list[_Line]] = {}
+    for line in lines:
+        alike.setdefault(_essence(line), []).append(line)
+    for line in lines:
+        same = alike[_essence(line)]
+        if len(same) < ALIKE:
+            yield line
+        elif line is same[0]:
+            times = {one.figures.get(OBSERVED) for one in same}
+            figures = line.figures | ({OBSERVED: "various"} if len(times) > 1 else {})
+            yield line._replace(
+                label=f"{len(same)} alike, by {varied(line.label for line in same)}",
+                figures=figures,
+            )
+
+
+def _essence(line: _Line) -> tuple[str, ...]:
+    """Return what lines that say the same have in common."""
+    return (*(value for name, value in line.figures.items() if name != OBSERVED), line.flags)
+
+
+def varied(labels: Iterable[str]) -> str:
+    """Return the names of the parameters in which labels differ."""
+    values: dict[str, set[str]] = {}
+    for word in (word for label in labels for word in label.split()):
+        values.setdefault(word.partition("=")[0], set()).add(word)
+    return " ".join(name for name, words in values.items() if len(words) > 1)
+
+
+def _needed(lines: Sequence[_Line], first: int, names: Sequence[str], gap: int) -> int:
+    """Return the width in which no number is cut, and no word is broken.
+
+    Rich only knows the minimum width of words, and `1.20 µs` is two.  ``first``: width of the
+    parameters.
+    """
+    bench = max(map(len, ["bench", *(line.bench for line in lines)]))
+    widths = [bench, first, *(_width(lines, name) for name in names)]
+    return sum(widths) + gap * (len(widths) - 1)
+
+
+def _width(lines: Sequence[_Line], name: str) -> int:
+    if name == "flags":
+        return max(len(name), _longest_word(line.flags for line in lines))
+    return max(map(len, [name, *(line.figures.get(name, "") for line in lines)]))
+
+
+def _label_width(lines: Sequence[_Line], folds: int) -> int:
+    """Return the width at which no word is broken and parameters take so many lines at most."""
+    widest = max(len(line.label) for line in lines)
+    for width in range(_longest_word(line.label for line in lines), widest):
+        if all(len(folded(line.label, width)) <= folds for line in lines):
+            return width
+    return max(widest, len(_NAMES[1]))
+
+
+def _longest_word(texts: Iterator[str]) -> int:
+    return max([len(_NAMES[1]), *(len(word) for text in texts for word in text.split())])
+
+
+def _table(lines: Sequence[_Line], first: int, names: Sequence[str], gap: int, spare: int) -> Table:
+    """Return the table; rich would take the width of one folded column from the other.
+
+    ``first``: most width of the parameters.  ``spare``: what they do not need goes to the flags.
+    """
+    made = plain_table(gap)
+    made.add_column("bench", no_wrap=True, style="bold cyan")
+    label = min(first, max(len(text) for text in (_NAMES[1], *(line.label for line in lines))))
+    made.add_column("parameters", overflow="fold", width=label)
+    for name in names:
+        if name != "flags":
+            made.add_column(name, justify="right", no_wrap=True, min_width=_width(lines, name))
+    if "flags" in names:
+        room = _width(lines, "flags") + min(spare, first - label)
+        made.add_column("flags", overflow="fold", style="yellow", max_width=room)
+    bench = ""
+    begins = _parts(lines)
+    for place, line in enumerate(lines):
+        if place in begins:
+            made.add_row()
+        cells = [Text(line.figures.get(name, "")) for name in names if name != "flags"]
+        cells += [Text(line.flags)] if "flags" in names else []
+        made.add_row("" if line.bench == bench else line.bench, Text(line.label), *cells)
+        bench = line.bench
+    return made
+
+
+def _parts(lines: Sequence[_Line]) -> set[int]:
+    """Return the places at which another family of benches begins, beside one of some length."""
+    families = [len(list(g)) for _, g in groupby(lines, lambda line: line.bench.partition(".")[0])]
+    begins, at = set(), 0
+    for before, after in pairwise(families):
+        at += before
+        if max(before, after) >= _PART:
+            begins.add(at)
+    return begins
+
+
+def _blocks(lines: Sequence[_Line], width: int) -> Iterator[Text]:
+    for line in lines:
+        yield Text.assemble((line.bench, "bold cyan"), f" {line.label}".rstrip())
+        pieces = [f"{name} {value}" for name, value in line.figures.items()]
+        yield from (Text(row) for row in packed([*pieces, *line.flags.split()], width))

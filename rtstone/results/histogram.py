@@ -1,0 +1,87 @@
+"""Exact statistics of sparse histograms (docs/wire.md), in ticks.
+
+A bucket's values are taken at its middle, clipped to the minimum and maximum: at most 1/256 off.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from itertools import accumulate
+from math import sqrt
+from typing import NamedTuple
+
+from rtstone.summary import WHOLE, given
+from rtstone.wire.buckets import bounds
+from rtstone.wire.records import Buckets
+
+
+class Histogram(NamedTuple):
+    """A set of samples; ``n``, ``sum``, ``min``, ``max`` are exact and include the overflow."""
+
+    n: int
+    sum: int
+    min: int | None
+    max: int | None
+    bits: int
+    buckets: Buckets
+    overflow: int = 0
+
+    def plus(self, other: Histogram) -> Histogram:
+        """Return the union of both sets, which must have the same ``bits``."""
+        if self.bits != other.bits:
+            raise ValueError("histograms of different resolution")
+        counts = dict(self.buckets)
+        for index, count in other.buckets:
+            counts[index] = counts.get(index, 0) + count
+        return Histogram(
+            self.n + other.n,
+            self.sum + other.sum,
+            min((v for v in (self.min, other.min) if v is not None), default=None),
+            max((v for v in (self.max, other.max) if v is not None), default=None),
+            self.bits,
+            sorted(counts.items()),
+            self.overflow + other.overflow,
+        )
+
+    def points(self) -> list[tuple[float, int]]:
+        """Return (value, count) of every bucket in rising order, without the overflow."""
+        low, high = self.min or 0, self.max or 0
+        return [(_middle(index, self.bits, low, high), count) for index, count in self.buckets]
+
+
+def _middle(index: int, bits: int, low: int, high: int) -> float:
+    first, width = bounds(index, bits)
+    return min(max(first + (width - 1) / 2, low), high)
+
+
+class Ranks:
+    """The values of a histogram by rank, 1 (the smallest) to n."""
+
+    def __init__(self, histogram: Histogram) -> None:
+        self._n = histogram.n
+        self._max = histogram.max
+        self._points = histogram.points()
+        self._upto = list(accumulate(count for _, count in self._points))
+
+    def at(self, rank: int) -> float:
+        """Return the value at a rank; overflowed samples count as the maximum."""
+        if not 1 <= rank <= self._n or self._max is None:
+            raise IndexError(rank)
+        place = bisect_left(self._upto, rank)
+        return self._points[place][0] if place < len(self._points) else self._max
+
+    def percentile(self, q: int) -> float | None:
+        """Nearest rank ceil(q n), q in parts per 10000; None unless n >= 10/(1-q)."""
+        if not given(q, self._n):
+            return None
+        return self.at(-(-self._n * q // WHOLE))
+
+
+def spread(histogram: Histogram) -> float | None:
+    """Return the standard deviation in ticks, from the buckets; None for fewer than 2 samples."""
+    if histogram.n < 2 or histogram.max is None:
+        return None
+    mean = histogram.sum / histogram.n
+    squares = sum(count * (value - mean) ** 2 for value, count in histogram.points())
+    squares += histogram.overflow * (histogram.max - mean) ** 2
+    return sqrt(squares / (histogram.n - 1))

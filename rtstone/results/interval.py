@@ -1,0 +1,365 @@
+"""Confidence intervals of means and percentiles: the arithmetic, on plain numbers.
+
+It lies in the model because a run document holds intervals of its own results; what pools several
+runs is rtstone.results.estimates.  docs/estimates.md says what is done and where it fails.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import accumulate, pairwise
+from math import exp, fsum, inf, lgamma, log, log1p, pi, sqrt, tan
+from operator import itemgetter
+from statistics import NormalDist
+from typing import NamedTuple
+
+from rtstone.documents.run import Batches, Distribution, Result
+from rtstone.summary import ESTIMATED, PERCENTILES, WHOLE
+
+STATISTICS = ESTIMATED
+
+_FEWEST = 8  # batches; with fewer, samples are taken for independent
+_LOWEST = 0.2  # of a variance that correlation reduces: there is no telling how much further
+_HIGHEST = 0.4  # of the correlation of a batch and the next: what lasts so long is not seen whole
+_JOINED = (8, 4)  # batches are joined to so many then
+_INDEPENDENT = 0.3  # and eight are enough, if their correlation is below this
+_SHORT = 64  # samples; with fewer that are so correlated there is no interval
+
+_MANY = 1e4  # degrees of freedom, from which an approximation to Student's t has nine digits
+_STEPS = 50  # of Newton's method; four do
+
+
+class Variance(NamedTuple):
+    """Variance of an estimate, and with how many degrees of freedom it is known.
+
+    ``lasting``: samples depend on each other for longer than they show; it is what is seen of that.
+    """
+
+    value: float
+    freedom: float = inf
+    lasting: bool = False
+
+
+def sample_variance(values: Iterable[float]) -> float:
+    """Variance of two values or more about their mean, 0 of those that are all alike.
+
+    It is that of the library, ``statistics.variance``, but for the last digit, and far sooner.
+    """
+    seen = list(values)
+    apart = [value - seen[0] for value in seen]  # exact for what lies close together
+    mean = fsum(apart) / len(apart)
+    return fsum((value - mean) ** 2 for value in apart) / (len(apart) - 1)
+
+
+class Part(NamedTuple):
+    """One of several runs of the same quantity: samples, value, variance."""
+
+    n: int
+    value: float
+    variance: Variance
+
+
+def confidence_interval(
+    statistic: str, whole: Distribution, results: Sequence[Result], level: float
+) -> tuple[float, float] | None:
+    """Return the interval of a statistic of ``whole``, the pooled samples of these results.
+
+    None where it is not to be had.  Raises KeyError for a statistic that is none of STATISTICS.
+    """
+    if whole.n < _SHORT and lasting(statistic, results):
+        return None
+    if statistic == "mean":
+        return _mean_ends(whole, results, level)
+    return _percentile_ends(statistic, whole, results, level)
+
+
+def lasting(statistic: str, results: Sequence[Result]) -> bool:
+    """Return whether samples of a result depend on each other for longer than it shows."""
+    return any(factor(statistic, result).lasting for result in results if result.n)
+
+
+def independent(statistic: str, results: Sequence[Result]) -> bool:
+    """Return whether the correlation of samples is unknown for some of the results."""
+    return any(_counts(statistic, result) is None for result in results)
+
+
+def _mean_ends(
+    whole: Distribution, results: Sequence[Result], level: float
+) -> tuple[float, float] | None:
+    if whole.mean is None:
+        return None
+    parts = []
+    for result in results:
+        variance = _mean_variance(result)
+        if variance is None or result.mean is None:
+            return None
+        parts.append(Part(result.n, result.mean, variance))
+    variance = combined(parts)
+    half = t_quantile(level, variance.freedom) * sqrt(variance.value)
+    return round(whole.mean - half, 4), round(whole.mean + half, 4)
+
+
+def _mean_variance(result: Result) -> Variance | None:
+    if (batches := _usable(result)) is not None:
+        return autocorrelated_variance(batches.n, batches.mean)
+    return None if result.sd is None else Variance(result.sd**2 / result.n, max(result.n - 1, 1))
+
+
+def _percentile_ends(
+    statistic: str, whole: Distribution, results: Sequence[Result], level: float
+) -> tuple[float, float] | None:
+    q = PERCENTILES[statistic] / WHOLE
+    value = getattr(whole, statistic)
+    if value is None:
+        return None
+    parts = []
+    for result in results:
+        variance = _share_variance(statistic, q, result)
+        share = q if len(results) == 1 else _ordered(result).share(value)
+        parts.append(Part(result.n, share, variance))
+    low, high = ranks(whole.n, q, combined(parts), level)
+    ordered = Ordered(whole.histogram, sum(result.overflow for result in results), whole.max)
+    least, most = ordered.at(round(low)), ordered.at(round(high))
+    return None if least is None or most is None else (least, most)
+
+
+def _ordered(result: Result) -> Ordered:
+    return Ordered(result.histogram, result.overflow, result.max)
+
+
+def _share_variance(statistic: str, q: float, result: Result) -> Variance:
+    """Variance of the share of a result's samples that lie below the true quantile.
+
+    It is that of independent ones, times what the batches show at the line nearest to it.
+    """
+    plain = q * (1 - q) / result.n
+    found = _counts(statistic, result)
+    if found is None:
+        return Variance(plain)
+    n, above = found
+    share = sum(above) / result.n
+    if not 0 < share < 1:  # all samples are alike
+        return Variance(plain)
+    variance = autocorrelated_variance(n, [k / m for k, m in zip(above, n, strict=True)])
+    factor = variance.value / (share * (1 - share) / result.n)
+    return variance._replace(value=plain * factor)
+
+
+def factor(statistic: str, result: Result) -> Variance:
+    """Return the variance of a result's statistic relative to that of independent samples."""
+    if statistic == "mean":
+        found, plain = _mean_variance(result), (result.sd or 0.0) ** 2 / max(result.n, 1)
+        times = found._replace(value=found.value / plain) if found and plain else Variance(1.0)
+    else:
+        q = PERCENTILES[statistic] / WHOLE
+        found = _share_variance(statistic, q, result)
+        times = found._replace(value=found.value * result.n / (q * (1 - q)))
+    return times._replace(value=max(times.value, _LOWEST))
+
+
+def _usable(result: Result) -> Batches | None:
+    batches = result.batches
+    return batches if batches and len(batches.n) >= _FEWEST else None
+
+
+def _counts(statistic: str, result: Result) -> tuple[list[int], list[int]] | None:
+    """Return samples of each batch, and those above the line of the statistic (for a mean, none).
+
+    A run that is too short for the percentile has no line for it; the highest it has stands in.
+    """
+    batches = _usable(result)
+    if batches is None:
+        return None
+    if statistic == "mean":
+        return batches.n, []
+    names = list(PERCENTILES)
+    told = [name for name in names[: names.index(statistic) + 1] if name in batches.above]
+    return (batches.n, batches.above[told[-1]]) if told else None
+
+
+def autocorrelated_variance(sizes: Sequence[int], means: Sequence[float]) -> Variance:
+    """Variance of the mean of a series, from the means of its successive batches.
+
+    It is the sum of the variance of the batches and twice the covariance of neighbours (the
+    flat-top lag window of Politis and Romano, at lag 1), whose estimate from B batches has about
+    (B - 1)/3 degrees of freedom.  Where correlation lasts longer than can be seen so, batches are
+    joined to eight, or else to four, that are taken for independent of one another; and as that is
+    not known, the 95% interval is to reach as far as any eighth of the series lies from the mean.
+    """
+    squares, correlation = _spread(sizes, means)
+    batches = len(sizes)
+    if correlation <= _HIGHEST:
+        freedom = max((batches - 1) / 3, 1)
+        return _of_means(sizes, squares, max(1 + 2 * correlation, _LOWEST), freedom)
+    farthest = 0.0
+    for count in _JOINED:
+        wide, tops = _join(sizes, means, count)
+        squares, correlation = _spread(wide, tops)
+        middle = fsum(size * top for size, top in zip(wide, tops, strict=True)) / sum(wide)
+        farthest = max(farthest, *(abs(top - middle) for top in tops))
+        if correlation < _INDEPENDENT:
+            break
+    freedom = len(wide) - 1
+    seen = _of_means(wide, squares, 1.0, freedom).value
+    reached = (farthest / t_quantile(0.95, freedom)) ** 2
+    return Variance(max(seen, reached), freedom, lasting=True)
+
+
+def _spread(sizes: Sequence[int], means: Sequence[float]) -> tuple[float, float]:
+    """Return the sum of squares about the common mean, and the correlation of neighbours."""
+    n = sum(sizes)
+    mean = sum(size * m for size, m in zip(sizes, means, strict=True)) / n
+    off = [size * (m - mean) for size, m in zip(sizes, means, strict=True)]
+    squares = sum(value * value for value in off)
+    if not squares:
+        return 0.0, 0.0
+    # 1/B is what the common mean takes away
+    return squares, sum(a * b for a, b in pairwise(off)) / squares + 1 / len(sizes)
+
+
+def _of_means(sizes: Sequence[int], squares: float, factor: float, freedom: float) -> Variance:
+    n, batches = sum(sizes), len(sizes)
+    return Variance(squares / (n * n) * batches / (batches - 1) * factor, freedom)
+
+
+def _join(
+    sizes: Sequence[int], means: Sequence[float], count: int
+) -> tuple[list[int], list[float]]:
+    """Merge a series into this many batches of about equal length."""
+    n = sum(sizes)
+    wide, totals = [0] * count, [0.0] * count
+    before = 0
+    for size, mean in zip(sizes, means, strict=True):
+        place = min(count - 1, (2 * before + size) * count // (2 * n))  # where its middle lies
+        wide[place] += size
+        totals[place] += size * mean
+        before += size
+    filled = [(size, total / size) for size, total in zip(wide, totals, strict=True) if size]
+    return [size for size, _ in filled], [mean for _, mean in filled]
+
+
+def combined(parts: Sequence[Part]) -> Variance:
+    """Variance of the mean of several runs, each weighted by its samples.
+
+    Within the runs it is the sum of theirs.  If the runs differ among themselves by more than that
+    explains, it is what they differ by, with the degrees of freedom of so few runs (Satterthwaite).
+    """
+    n = sum(part.n for part in parts)
+    shares = [part.n / n for part in parts]
+    terms = [w * w * part.variance.value for w, part in zip(shares, parts, strict=True)]
+    within = sum(terms)
+    known = sum(
+        term * term / part.variance.freedom for term, part in zip(terms, parts, strict=True)
+    )
+    runs = len(parts)
+    if runs > 1:
+        mean = sum(w * part.value for w, part in zip(shares, parts, strict=True))
+        among = sum((w * (part.value - mean)) ** 2 for w, part in zip(shares, parts, strict=True))
+        beyond = among * runs / (runs - 1) - within
+        if beyond > 0:
+            within += beyond
+            known += beyond * beyond / (runs - 1)
+    freedom = within * within / known if known > 0 else inf
+    return Variance(within, freedom, any(part.variance.lasting for part in parts))
+
+
+def ranks(n: int, q: float, variance: Variance, level: float) -> tuple[float, float]:
+    """Ranks, of n samples, between which quantile q lies (fractional, may lie beyond 1 and n).
+
+    The number of samples below the quantile is binomial, with as many trials as independent samples
+    would have needed for this variance of it, fewer by what the variance is uncertain (Korn and
+    Graubard 1998).  Its quantiles are those of the normal distribution corrected for skewness.
+    """
+    normal = NormalDist().inv_cdf((1 + level) / 2)
+    wider = t_quantile(level, variance.freedom) / normal
+    deviation = n * sqrt(variance.value) * wider
+    # In units of effective samples the skewness term is (1 - 2q)(z^2 - 1)/6; back in samples it
+    # grows as one effective sample does.
+    per_effective = deviation * deviation / (n * q * (1 - q))
+    shift = (1 - 2 * q) * (normal * normal - 1) / 6 * per_effective
+    middle = n * q + shift + 0.5
+    return middle - normal * deviation, middle + normal * deviation
+
+
+class Ordered:
+    """Values by rank, from (value, count) pairs; what overflowed stands at the top."""
+
+    def __init__(
+        self, points: Sequence[tuple[float, int]], overflow: int, top: float | None
+    ) -> None:
+        self._points = points
+        self.upto: list[int] = list(accumulate(map(itemgetter(1), points)))
+        self._top = top
+        self.n = (self.upto[-1] if self.upto else 0) + overflow
+
+    def at(self, rank: int) -> float | None:
+        """Return the value of a rank; None beyond the samples, or where it is not known."""
+        if not 1 <= rank <= self.n:
+            return None
+        place = bisect_left(self.upto, rank)
+        return self._points[place][0] if place < len(self._points) else self._top
+
+    def share(self, value: float) -> float:
+        """Return the share of the samples that are not above a value."""
+        place = bisect_right(self._points, value, key=itemgetter(0))
+        return (self.upto[place - 1] if place else 0) / self.n
+
+
+@lru_cache(maxsize=256)
+def t_quantile(level: float, freedom: float) -> float:
+    """Student's t that |t| stays below with probability ``level``; freedom >= 1, may be fractional.
+
+    To nine digits: Newton's method on the logarithm of the probability outside, from which that of
+    the approximations differs by up to 4%.
+    """
+    normal = NormalDist().inv_cdf((1 + level) / 2)
+    freedom, outside = max(freedom, 1.0), 1 - level
+    t = _approximately(level, freedom, normal)
+    if freedom > _MANY:
+        return t
+    for _ in range(_STEPS):
+        tail = _outside(t, freedom)
+        slope = 2 * exp(_log_density(t, freedom)) * t / tail  # of -log tail over log t
+        step = log(tail / outside) / slope
+        t *= exp(step)
+        if abs(step) < 1e-10:
+            break
+    return t
+
+
+def _approximately(level: float, freedom: float, normal: float) -> float:
+    """Below 2 degrees log t between the exact ones for 1 and 2, above as Cornish and Fisher."""
+    if freedom < 2:
+        one, two = tan(pi / 2 * level), level * sqrt(2 / (1 - level * level))
+        return float(two * (one / two) ** (2 / freedom - 1))
+    cube = normal**3
+    first = (cube + normal) / (4 * freedom)
+    return normal + first + (5 * cube * normal**2 + 16 * cube + 3 * normal) / (96 * freedom**2)
+
+
+def _log_density(t: float, freedom: float) -> float:
+    constant = lgamma((freedom + 1) / 2) - lgamma(freedom / 2) - log(freedom * pi) / 2
+    return constant - (freedom + 1) / 2 * log1p(t * t / freedom)
+
+
+def _outside(t: float, freedom: float) -> float:
+    """Return the probability that |t| is larger: an incomplete beta function of v/(v + t^2)."""
+    a, b, x = freedom / 2, 0.5, freedom / (freedom + t * t)
+    rest = t * t / (freedom + t * t)
+    log_front = lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log(rest)
+    if x < (a + 1) / (a + b + 2):
+        return exp(log_front) / (a * _fraction(a, b, x))
+    return 1 - exp(log_front) / (b * _fraction(b, a, rest))
+
+
+def _fraction(a: float, b: float, x: float) -> float:
+    """The continued fraction of the incomplete beta function (DLMF 8.17.22), from its far end."""
+    value, both = 1.0, a + b
+    for m in range(16 + int(2 * sqrt(max(a, b))), -1, -1):
+        place = a + 2 * m
+        odd = -(a + m) * (both + m) * x / (place * (place + 1))
+        even = (m + 1) * (b - m - 1) * x / ((place + 1) * (place + 2))
+        value = 1 + odd / (1 + even / value)
+    return value

@@ -1,0 +1,376 @@
+"""Distributions that include omitted activations, with their confidence intervals.
+
+An activation that came late by several periods hid those that were due meanwhile, each of which
+would have been a period less late than the one before.  So a late sample and what it hid are one
+event, a stall: the histogram of what was seen tells how many stalls there were and how long, and
+the trace whether they came in bursts.  docs/estimates.md says how well that works.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import sqrt
+from statistics import NormalDist, fmean
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import structs
+
+from rtstone.documents.run import Result
+from rtstone.results.interval import (
+    Ordered,
+    Part,
+    Variance,
+    autocorrelated_variance,
+    combined,
+    factor,
+    independent,
+    t_quantile,
+)
+from rtstone.results.pool import pooled
+from rtstone.summary import PERCENTILES, WHOLE
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+FEWEST = 24  # stalls, or bursts of them, that an interval may rest on: of fewer it holds too seldom
+_WINDOWS = 8  # of the trace, without which stalls are taken for independent of one another
+_ALIKE = 0.05  # of the omitted activations may be otherwise than stalls of these lengths make them
+
+
+def whole(result: Result) -> Result:
+    """Return the result including its omitted activations, if any.
+
+    Of what else there is of it only n, statistics and histogram are those of the whole.
+    """
+    if result.corrected is None or not result.missed:
+        return result
+    return Result(
+        case=result.case,
+        bench=result.bench,
+        params=result.params,
+        load=result.load,
+        series=result.series,
+        status=result.status,
+        unit=result.unit,
+        batch=result.batch,
+        overflow=result.overflow,
+        missed=result.missed,
+        figures=result.figures,
+        flags=result.flags,
+        **structs.asdict(result.corrected),
+    )
+
+
+class Events(NamedTuple):
+    """The independent events of a result: samples with what they hid, counted by value."""
+
+    result: Result
+    values: Array  # rising
+    counts: Array
+    sizes: Array  # activations of each
+    period: float
+    bursts: Variance  # of a stall's weight: 1 if they come alone
+
+    @property
+    def n(self) -> int:
+        """The number of activations, observed and omitted."""
+        return int((self.counts * self.sizes).sum())
+
+    @property
+    def stalls(self) -> int:
+        """The number of samples that hid others."""
+        return int(self.counts[self.sizes > 1].sum())
+
+    def above(self, line: float) -> Array:
+        """Return how many activations of each event are later than a line."""
+        import numpy as np
+
+        late: Array = np.ceil((self.values - line) / self.period).clip(0, self.sizes)
+        return late
+
+    def total(self) -> Array:
+        """Return the total lateness of the activations of each event."""
+        return self.sizes * self.values - self.period * self.sizes * (self.sizes - 1) / 2
+
+
+def events(result: Result) -> Events | None:
+    """Return the events of a result, None if its omissions do not follow from its samples."""
+    import numpy as np
+
+    there = result.corrected
+    if there is None or not result.missed or result.overflow:
+        return None
+    if there.mean is None or result.mean is None or there.n - result.n != result.missed:
+        return None
+    hidden = there.mean * there.n - result.mean * result.n
+    values, counts = _columns(result)
+    period = _period(values, counts, hidden)
+    if period is None:
+        return None
+    sizes = np.ceil(values / period).clip(1)
+    bursts = _bursts(result, _added(counts * (sizes - 1) ** 2))
+    found = Events(result, values, counts, sizes, period, bursts)
+    # The edges of buckets may add one to a stall, or take it away.
+    if abs(found.n - there.n) > _ALIKE * result.missed + found.stalls:
+        return None
+    return found
+
+
+def _columns(result: Result) -> tuple[Array, Array]:
+    """Return the values of the histogram, which rise, and their counts."""
+    import numpy as np
+
+    points = sorted(result.histogram)
+    return np.array([p[0] for p in points], float), np.array([p[1] for p in points], float)
+
+
+def _period(values: Array, counts: Array, hidden: float) -> float | None:
+    """Return the period for which these samples hide this total lateness, in any unit.
+
+    A sample late by L hides L - P, L - 2P, ... above zero: their sum falls steadily with P.
+    """
+    import numpy as np
+
+    if not len(values) or hidden <= 0:
+        return None
+    falling, numbers = values[::-1], counts[::-1]
+
+    def sum_with(period: float) -> float:
+        late = len(values) - int(np.searchsorted(values, period, side="right"))
+        seen = falling[:late]
+        hid = np.ceil(seen / period) - 1
+        return _added(numbers[:late] * (hid * seen - period * hid * (hid + 1) / 2))
+
+    low, high = 0.0, float(falling[0])
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if sum_with(middle) > hidden else (low, middle)
+    return high
+
+
+def _added(terms: Array) -> float:
+    """Return the sum, added up in this order: the same with every numpy."""
+    return float(terms.cumsum()[-1]) if len(terms) else 0.0
+
+
+def _bursts(result: Result, squares: float) -> Variance:
+    """Return the variance of omitted activations over time, relative to independent stalls.
+
+    Each window of the trace has room for equally many activations: those that it lacks were
+    omitted.  The last one is not whole.  ``squares``: sum of the squared omissions of the stalls.
+    """
+    trace = result.trace
+    if trace is None or not trace.rows or trace.width_s <= 0:
+        return Variance(1.0)
+    there = {round(row[0] / trace.width_s): row[1] for row in trace.rows}
+    counts = [float(there.get(window, 0)) for window in range(max(there))]
+    if len(counts) < _WINDOWS:
+        return Variance(1.0)
+    seen = autocorrelated_variance([1] * len(counts), counts)
+    times = seen.value * len(counts) ** 2 / squares
+    # Of counts with long tails a variance is known less well.
+    freedom = 2 / (2 / seen.freedom + max(_kurtosis(counts), 0.0) / len(counts))
+    return Variance(times, max(freedom, 1.0)) if times > 1 else Variance(1.0)
+
+
+def _kurtosis(values: Sequence[float]) -> float:
+    """That beyond a normal distribution's."""
+    mean = fmean(values)
+    second = fmean((value - mean) ** 2 for value in values)
+    return fmean((value - mean) ** 4 for value in values) / second**2 - 3 if second else 0.0
+
+
+class _Moments(NamedTuple):
+    """Sums over events of the deviation of each from the average for its size."""
+
+    value: float  # the share, or the mean
+    n: int
+    second: float
+    third: float
+    events: float  # independent ones of one size that would scatter as much
+    freedom: float
+
+
+def interval(
+    statistic: str, results: Sequence[Result], level: float, fewest: float = FEWEST
+) -> tuple[float, float] | None:
+    """Return the interval of a statistic of these pooled results, some with omitted activations.
+
+    None where there are less than ``fewest`` stalls to know it from, or where they cannot be told.
+    Raises KeyError for a statistic that is none.
+    """
+    parts = [events(result) if result.missed else _alone(result) for result in results]
+    known = [part for part in parts if part is not None]
+    together = pooled([whole(result) for result in results])
+    value = getattr(together, statistic)
+    if value is None or len(known) < len(parts):
+        return None
+    moments = [_moments(statistic, part, value) for part in known]
+    n, second = sum(m.n for m in moments), sum(m.second for m in moments)
+    if statistic == "mean":  # what a stall adds to it grows with the square of its length
+        fewest *= 2
+    if not second or second**2 < fewest * sum(m.second**2 / m.events for m in moments):
+        return None
+    variance = combined(
+        [Part(m.n, m.value, Variance(m.second / m.n**2, m.freedom)) for m in moments]
+    )
+    size = sum(m.third for m in moments) / second
+    if statistic == "mean":
+        return _mean_ends(value, n, variance, size, level)
+    q = PERCENTILES[statistic] / WHOLE
+    if n * (1 - q) < fewest * max(map(_weight, known)):
+        return None
+    low, high = _ranks(n, q, variance, size, level)
+    ordered = Ordered(together.histogram, 0, together.max)
+    least, most = ordered.at(round(low)), ordered.at(round(high))
+    return None if least is None or most is None else (least, most)
+
+
+def _weight(part: Events) -> float:
+    """Return how many activations the stall (or burst) has that one of them is in, on average.
+
+    The tail above a percentile has to have room for several of these as a whole: else stalls that
+    are but a little longer, and seldom, would move it by far more than the others tell.
+    """
+    stalls = part.sizes > 1
+    counts, sizes = part.counts[stalls], part.sizes[stalls]
+    if not len(sizes):
+        return 1.0
+    return part.bursts.value * _added(counts * sizes**2) / _added(counts * sizes)
+
+
+def has_room(statistic: str, results: Sequence[Result]) -> bool:
+    """Return whether a percentile of a run rests on enough stalls not to turn on a few of them.
+
+    Beyond it there has to be room for FEWEST of them, as for an interval.
+    """
+    lossy = [events(result) for result in results if result.missed and result.corrected]
+    known = [part for part in lossy if part is not None]
+    if len(known) < len(lossy):
+        return False
+    n = sum(whole(result).n for result in results)
+    beyond = n * (1 - PERCENTILES[statistic] / WHOLE)
+    return beyond >= FEWEST * max(map(_weight, known), default=0.0)
+
+
+def _alone(result: Result) -> Events | None:
+    """Return the events of a result without omissions: each sample is one."""
+    import numpy as np
+
+    if result.overflow:
+        return None
+    values, counts = _columns(result)
+    return Events(result, values, counts, np.ones(len(values)), 1.0, Variance(1.0))
+
+
+def _moments(statistic: str, part: Events, line: float) -> _Moments:
+    """Of the share above a line that is the statistic, or of the mean.
+
+    What depends on what came before counts as fewer and larger events: samples as the batches tell,
+    stalls as the trace does.
+    """
+    import numpy as np
+
+    weights = part.total() if statistic == "mean" else part.above(line)
+    n, stalls = part.n, part.sizes > 1
+    value = _added(weights * part.counts) / n
+    serially = factor(statistic, part.result)
+    off = weights - value * part.sizes
+    times = np.where(stalls, part.bursts.value, serially.value)
+    squares = part.counts * (off * off) * times
+    second = _added(squares)
+    third = _added(squares * off * times)
+    fourth = _added(squares * (off * off) * (times * times))
+    number = second * second / fourth if fourth else 1.0
+    kinds = ((squares[~stalls], serially), (squares[stalls], part.bursts))
+    unknown = sum(_added(some) ** 2 / variance.freedom for some, variance in kinds)
+    # The variance of a sum of squares is that of fourth powers: twice as many degrees as events.
+    freedom = second**2 / (unknown + second**2 / (2 * number)) if second else 1.0
+    return _Moments(value if statistic == "mean" else 1 - value, n, second, third, number, freedom)
+
+
+def _ranks(n: int, q: float, variance: Variance, size: float, level: float) -> tuple[float, float]:
+    """As ``interval.ranks``, with skewness from events whose weight is ``size`` on average."""
+    normal = NormalDist().inv_cdf((1 + level) / 2)
+    half = t_quantile(level, variance.freedom) * n * sqrt(variance.value)
+    middle = n * q - (normal**2 - 1) / 6 * size + 0.5
+    return middle - half, middle + half
+
+
+def _mean_ends(
+    value: float, n: int, variance: Variance, size: float, level: float
+) -> tuple[float, float]:
+    """Return the interval of the mean: Wilson's score for events of this size."""
+    t = t_quantile(level, variance.freedom)
+    shift = t * t / 2 * size / n
+    half = sqrt(t * t * variance.value + shift * shift)
+    return round(value + shift - half, 4), round(value + shift + half, 4)
+
+
+def assumed(statistic: str, results: Sequence[Result]) -> bool:
+    """Return whether independence had to be assumed for some of the results."""
+    return independent(statistic, results) or any(
+        result.missed and (result.trace is None or len(result.trace.rows) <= _WINDOWS)
+        for result in results
+    )
+
+
+class Missed(NamedTuple):
+    """The activations omitted by a case, of those due, and the number of independent stalls."""
+
+    omitted: int
+    due: int
+    stalls: float
+
+    @property
+    def rate(self) -> float:
+        """The share of omitted activations."""
+        return self.omitted / self.due
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95% interval of the share."""
+        return self.interval_at(0.95)
+
+    @property
+    def size(self) -> float:
+        """The activations that a stall hid on average, 1 if there was none."""
+        return self.omitted / self.stalls if self.stalls else 1.0
+
+    def interval_at(self, level: float, size: float = 1.0) -> tuple[float, float]:
+        """Return the interval of the share: Byar's of the stalls, all alike.
+
+        ``size``: the activations that a stall would have hidden, if there was none.
+        """
+        normal, more = NormalDist().inv_cdf((1 + level) / 2), self.stalls + 1
+        each = (self.size if self.stalls else size) / self.due
+        high = more * (1 - 1 / (9 * more) + normal / (3 * sqrt(more))) ** 3
+        if not self.stalls:
+            return 0.0, min(high * each, 1.0)
+        part = 1 - 1 / (9 * self.stalls) - normal / (3 * sqrt(self.stalls))
+        return self.stalls * max(part, 0.0) ** 3 * each, min(high * each, 1.0)
+
+
+def missed(results: Sequence[Result]) -> Missed | None:
+    """Return the omissions of a case, None if they were not counted.
+
+    Where it cannot be told from what was seen how the omitted belong together, they are one stall.
+    """
+    counts = [result.missed for result in results if result.missed is not None]
+    due = sum(result.n + (result.missed or 0) for result in results)
+    if not counts or not due:
+        return None
+    return Missed(sum(counts), due, sum(_stalls(result) for result in results if result.missed))
+
+
+def _stalls(result: Result) -> float:
+    """Return the number of equally long stalls that would scatter as much as these."""
+    found = events(result)
+    if found is None or not found.stalls:
+        return 1.0
+    hid = found.sizes - 1
+    total, squares = _added(found.counts * hid), _added(found.counts * hid * hid)
+    return max(total**2 / squares / found.bursts.value, 1.0)

@@ -1,0 +1,98 @@
+"""Pool several results of one case into one set of samples."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import accumulate
+from math import ceil, sqrt
+
+from rtstone.documents.run import Distribution, Result
+from rtstone.results.interval import Ordered
+from rtstone.summary import ENOUGH, EXTREME, PERCENTILES, WHOLE, given
+
+
+def pooled(results: Sequence[Result]) -> Distribution:
+    """Return all samples of results of one unit: counts are added, nothing is weighted or left out.
+
+    What a sample is known to in the documents it is known to here.
+    """
+    if len(results) == 1:
+        (one,) = results
+        members = {name: getattr(one, name) for name in Distribution.__struct_fields__}
+        return Distribution(**members)
+    counts: Counter[float] = Counter()
+    for result in results:
+        for value, count in result.histogram:
+            counts[value] += count
+    histogram = sorted(counts.items())
+    n = sum(result.n for result in results)
+    batched = any(result.batch > 1 for result in results)
+    lows = [result.min for result in results if result.min is not None]
+    tops = [result.max for result in results if result.max is not None]
+    top = max(tops, default=None) if not batched else None
+    overflow = sum(result.overflow for result in results)
+    known = percentiles(histogram, n, overflow, top)
+    if batched:  # the extremes of means are not those of operations
+        known |= dict.fromkeys(EXTREME)
+    mean = _mean(results, n)
+    return Distribution(
+        n=n, min=min(lows, default=None), max=top, mean=mean, sd=_sd(results, n, mean),
+        histogram=histogram, **known,
+    )  # fmt: skip
+
+
+def percentiles(
+    histogram: list[tuple[float, int]], n: int, overflow: int, top: float | None
+) -> dict[str, float | None]:
+    """Nearest rank; what was too large for the histograms stands at ``top``, None: not known.
+
+    ``n`` includes the overflow.  A percentile q is None unless n >= 10/(1-q).
+    """
+    upto = list(accumulate(count for _, count in histogram))
+    told = (upto[-1] if upto else 0) + overflow == n
+
+    def percentile(q: int) -> float | None:
+        if not told or not given(q, n):
+            return None
+        place = bisect_left(upto, -(-n * q // WHOLE))
+        return histogram[place][0] if place < len(histogram) else top
+
+    return {name: percentile(q) for name, q in PERCENTILES.items()}
+
+
+def percentile(of: Result | Distribution, share: Fraction, known: bool) -> float | None:
+    """Return the value of any share of the samples, by the rule of ``percentiles``.
+
+    None where n does not support it.  ``known``: whether the maximum is that of what lies beyond
+    the histogram.
+    """
+    if of.n * (1 - share) < ENOUGH:
+        return None
+    within = sum(count for _, count in of.histogram)
+    top = of.max if known else None
+    return Ordered(of.histogram, of.n - within, top).at(ceil(share * of.n))
+
+
+def _mean(results: Sequence[Result], n: int) -> float | None:
+    if not n or any(result.mean is None for result in results if result.n):
+        return None
+    return round(sum(r.n * r.mean for r in results if r.mean is not None) / n, 4)
+
+
+def _sd(results: Sequence[Result], n: int, mean: float | None) -> float | None:
+    """From the squares within the results and those between their means."""
+    squares = 0.0
+    for result in results:
+        if mean is None or result.mean is None or (result.n > 1 and result.sd is None):
+            return None
+        squares += (result.n - 1) * (result.sd or 0) ** 2 + result.n * (result.mean - mean) ** 2
+    return round(sqrt(squares / (n - 1)), 4) if n > 1 else None
+
+
+def section_s(results: Sequence[Result]) -> float | None:
+    """Return the total time measured in s, None if unknown for one; instructions have no time."""
+    known = [s for result in results if (s := result.section_s) is not None]
+    return sum(known) if len(known) == len(results) else None

@@ -1,0 +1,168 @@
+"""Record samples of others as the agent's recorder does its own, so that both have one way on.
+
+Ticks are ps.  Buckets, batches, blocks and the trace are those of docs/wire.md.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from rtstone.documents.run import Result
+from rtstone.results.series import series_result
+from rtstone.results.ticks import Scale
+from rtstone.summary import PERCENTILES, WHOLE, given
+from rtstone.wire import records as wire
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Ticks = NDArray[np.int64]
+
+HZ = 10**12
+LARGEST = 1 << 61  # ticks, 26 days: what is longer is no latency
+BITS = 7
+_WORST = 16
+_WINDOWS = 4096
+_BLOCKS = 2048
+_BLOCK_SAMPLES = 64
+_EVEN = 16_384  # samples, up to which batches are 32 of nearly one length
+_BATCHES = 32
+MOST_OMITTED = 10_000_000  # activations; more is no task that was late, but one that was not there
+
+
+class Times(NamedTuple):
+    """When samples ended, in ticks since the first activation was due, or the measurement began.
+
+    ``hidden``: how many activations each late sample hid.  ``period``: ticks between activations;
+    None if the samples are of no periodic task, and ``hidden`` empty.
+    """
+
+    at: Ticks
+    hidden: Ticks
+    period: int | None = None
+
+
+def recorded(blank: Result, values: Ticks, times: Times | None = None) -> Result:
+    """Return the result of samples in the order in which they were taken.
+
+    ``blank``: what the result has otherwise.  ``values``: from 0, below LARGEST; not empty.
+    """
+    buckets = _buckets(values)
+    omitted, missed = None, None
+    if times and times.period:
+        late = int(((values >= times.period) & (times.hidden == 0)).sum())
+        missed = int(times.hidden.sum()) + late
+        omitted = _omitted(values, times.hidden, times.period)
+    raw = wire.Result(
+        id=1, series=blank.series, hz=HZ, n=len(values), sum=_sum(values), bits=BITS,
+        min=int(values.min()), max=int(values.max()), hist=_counts(buckets),
+        worst=_worst(values, times.at) if times else [], trace=times and _trace(values, times.at),
+        blocks=_blocks(values), batches=_batches(values, buckets),
+        missed=missed, omitted=omitted, ended="samples",
+    )  # fmt: skip
+    return series_result(blank, raw, Scale(None, 0), {})
+
+
+def _sum(values: Ticks) -> int:
+    """Return the exact sum, which may be beyond 64 bits."""
+    return int((values >> 32).sum()) * (1 << 32) + int((values & 0xFFFFFFFF).sum())
+
+
+def _buckets(values: Ticks) -> Ticks:
+    """Return the bucket of each value, as ``histogram.index_of`` does of one."""
+    length = np.frexp(values.astype(np.float64))[1].astype(np.int64)
+    length -= (values >> np.maximum(length - 1, 0)) == 0  # rounded up to the next power of two
+    shift = np.maximum(length - 1 - BITS, 0)
+    return (shift << BITS) + (values >> shift)
+
+
+def _counts(buckets: Ticks) -> list[tuple[int, int]]:
+    index, counts = np.unique(buckets, return_counts=True)
+    return list(zip(index.tolist(), counts.tolist(), strict=True))
+
+
+def _worst(values: Ticks, at: Ticks) -> list[tuple[int, int, int]]:
+    largest = np.argsort(-values, kind="stable")[:_WORST]
+    return [(int(values[i]), int(i), int(at[i])) for i in largest]
+
+
+def _trace(values: Ticks, at: Ticks) -> wire.Trace:
+    """Return minimum, sum and maximum in windows of a second, or as many as keep them few."""
+    width = HZ
+    while int(at.max()) // width >= _WINDOWS:
+        width *= 2
+    windows = at // width
+    order = np.argsort(windows, kind="stable")
+    numbers, begins, counts = np.unique(windows[order], return_index=True, return_counts=True)
+    own = values[order]
+    low, high = np.minimum.reduceat(own, begins), np.maximum.reduceat(own, begins)
+    ends = [*begins[1:].tolist(), len(own)]
+    sums = [_sum(own[begin:end]) for begin, end in zip(begins.tolist(), ends, strict=True)]
+    rows = zip(numbers.tolist(), counts.tolist(), low.tolist(), sums, high.tolist(), strict=True)
+    return wire.Trace(ticks=width, rows=list(rows))
+
+
+def _blocks(values: Ticks) -> wire.Blocks:
+    """Return the maxima of complete blocks."""
+    samples = _BLOCK_SAMPLES
+    while len(values) // samples > _BLOCKS:
+        samples *= 2
+    whole = values[: len(values) // samples * samples]
+    return wire.Blocks(samples=samples, max=whole.reshape(-1, samples).max(axis=1).tolist())
+
+
+def _batches(values: Ticks, buckets: Ticks) -> wire.Batches:
+    n = len(values)
+    lines = _lines(buckets)
+    if n <= _EVEN:
+        parts = min(_BATCHES, n)
+        cuts = [i * n // parts for i in range(1, parts)]
+    else:
+        length = 512
+        while n > length * _BATCHES:
+            length *= 2
+        cuts = list(range(length, n, length))
+    rows = [
+        [len(own), _sum(own), *(int((of >= line).sum()) for line in lines)]
+        for own, of in zip(np.split(values, cuts), np.split(buckets, cuts), strict=True)
+    ]
+    return wire.Batches(lines=lines, rows=rows)
+
+
+def _lines(buckets: Ticks) -> list[int]:
+    """Return the first bucket above a line as close to each percentile as the buckets allow."""
+    index, counts = np.unique(buckets, return_counts=True)
+    n, upto = len(buckets), np.cumsum(counts)
+    lines = []
+    for q in PERCENTILES.values():
+        if not given(q, n):
+            break
+        wanted = n * q
+        place = int(np.searchsorted(upto * WHOLE, wanted))  # the bucket that holds the percentile
+        below = int(upto[place - 1]) if place else 0
+        nearer = int(upto[place]) * WHOLE - wanted < wanted - below * WHOLE
+        lines.append(int(index[place]) + nearer)
+    return lines
+
+
+def _omitted(values: Ticks, hidden: Ticks, period: int) -> wire.Omitted | None:
+    """Return the lateness of hidden activations: each a period less than the one before it."""
+    late = np.flatnonzero(hidden)
+    if not len(late):
+        return None
+    times = hidden[late]
+    first = np.repeat(np.cumsum(times) - times, times)
+    steps = np.arange(int(times.sum())) - first + 1
+    lateness = np.maximum(np.repeat(values[late], times) - steps * period, 0)
+    return wire.Omitted(
+        n=len(lateness), sum=_sum(lateness), min=int(lateness.min()), max=int(lateness.max()),
+        hist=_counts(_buckets(lateness)),
+    )  # fmt: skip
+
+
+def evidence(times: Times | None) -> dict[str, Any]:
+    """Return how long the measurement took, in ns, if that is known."""
+    span = int(times.at.max()) if times else 0
+    return {"section_ns": round(span * 1e9 / HZ)} if span else {}

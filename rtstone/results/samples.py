@@ -1,0 +1,114 @@
+"""The single samples of a result, from the logs of a run that kept them (parameter ``raw``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from rtstone.documents.imported import tool
+from rtstone.documents.plan import Plan
+from rtstone.documents.run import Result, Run
+from rtstone.errors import Inconclusive, UsageError
+from rtstone.results.ticks import Net, Scale
+from rtstone.wire import records as wire
+from rtstone.wire.reader import Reader, Record
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array: TypeAlias = NDArray[np.float64]
+
+KEEP = "-p raw=on -p samples=N"
+
+
+def kept(result: Result) -> bool:
+    """Return whether the samples of a result were to be kept one by one."""
+    return result.params.get("raw") is True and result.n > 0
+
+
+def samples(run: Run, result: Result, plan: Plan, logs: Iterable[bytes]) -> Array:
+    """Return the samples of a result in the order in which they were taken, net, in its unit.
+
+    Raises UsageError if they were not kept, Inconclusive if the logs do not hold all of them.
+    """
+    import numpy as np
+
+    where = f"of {result.bench}, in run {run.run_id}"
+    if not kept(result):
+        raise UsageError(f"no single samples {where}; {_advice(run, result)}")
+    # A round that was started anew after an interruption counts from its second start.
+    rounds = {one.number: one for log in logs for one in _Log(plan, result).read(log)}
+    every = [rounds[number] for number in sorted(rounds)]
+    # What was stopped is part of a result, or not.
+    for taken in (every, [one for one in every if one.whole]):
+        if sum(len(one.values) for one in taken) == result.n:
+            return np.concatenate([one.values for one in taken])
+    number = sum(len(one.values) for one in every)
+    raise Inconclusive(
+        f"{number} of {result.n} samples {where} are in its logs; keep all of them with {KEEP}"
+    )
+
+
+def _advice(run: Run, result: Result) -> str:
+    if (name := tool(run)) is not None:
+        return f"of what {name} recorded the histogram is kept, see .histogram()"
+    if not result.n:
+        return result.reason or "it has figures only"
+    return f"measure them with {KEEP}, else there is .histogram()"
+
+
+class _Round(NamedTuple):
+    """The samples of a round; ``number``: its wire id; ``whole``: not stopped, nor failed."""
+
+    number: int
+    whole: bool
+    values: Array
+
+
+class _Log:
+    """The samples of one result in the log of one agent, round by round."""
+
+    def __init__(self, plan: Plan, result: Result) -> None:
+        self._plan, self._result = plan, result
+        self._clock: wire.Clock | None = None
+        self._ticks: dict[int, dict[int, list[int]]] = {}  # by wire id, and number of the first
+        self._nets: dict[int, Net] = {}
+        self._whole: set[int] = set()
+
+    def read(self, log: bytes) -> list[_Round]:
+        """Return the rounds that have a result."""
+        reader = Reader()
+        for line in log.splitlines(keepends=True):
+            for event in reader.feed(line):
+                if isinstance(event, Record):
+                    self._take(event.body)
+        return [
+            _Round(number, number in self._whole, _net(net, self._ticks.get(number, {})))
+            for number, net in self._nets.items()
+        ]
+
+    def _take(self, body: wire.Body) -> None:
+        if isinstance(body, wire.Clock):
+            self._clock = body
+        elif not isinstance(body, wire.OfACase) or not self._asked(body.id):
+            return
+        elif isinstance(body, wire.Raw) and body.series == self._result.series:
+            self._ticks.setdefault(body.id, {})[body.at] = body.v
+        elif isinstance(body, wire.Result) and body.series == self._result.series:
+            scale = Scale.of(self._plan, self._clock)
+            self._nets[body.id] = scale.net(body.hz, body.overhead, body.batch)
+        elif isinstance(body, wire.End) and body.status == "ok":
+            self._whole.add(body.id)
+
+    def _asked(self, wire_id: int) -> bool:
+        return self._plan.case_of(wire_id) == self._result.case
+
+
+def _net(net: Net, ticks: Mapping[int, Sequence[int]]) -> Array:
+    """Return the net values of samples, each converted as the statistics of the result are."""
+    import numpy as np
+
+    read = np.array([v for _, values in sorted(ticks.items()) for v in values], dtype=np.uint64)
+    values, places = np.unique(read, return_inverse=True)
+    return np.array([net.exactly(int(value)) for value in values], np.float64)[places]

@@ -1,0 +1,119 @@
+"""Growth over a parameter: least-squares slopes of minima, with their confidence intervals.
+
+The minimum is what the code path itself takes.  Whatever disturbs a sample makes it longer, and a
+longer operation is disturbed more often: interrupts alone let a mean grow where the path does not.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from math import log2, sqrt
+from typing import NamedTuple
+
+from rtstone.documents.case_key import CaseKey, case_key
+from rtstone.documents.plan import Plan
+from rtstone.documents.run import Growth, Result, Slope
+from rtstone.results.interval import t_quantile
+
+_LEVEL = 0.95
+_DOUBLING = 0.99  # of the interval that shows logarithmic growth where the line shows none
+_NOTHING = 1e-9  # of the largest value: what a sum may be off by
+
+Point = tuple[float, float]
+
+
+class Line(NamedTuple):
+    """A slope with its interval, and the sum of squares that the line leaves."""
+
+    slope: float
+    low: float
+    high: float
+    rest: float
+
+    @property
+    def flat(self) -> bool:
+        """Whether the interval contains 0."""
+        return self.low <= 0 <= self.high
+
+
+def fit(points: Sequence[Point], level: float = _LEVEL) -> Line | None:
+    """Return the line of y over x, None for fewer than three distinct x."""
+    if len({x for x, _ in points}) < 3:
+        return None
+    n = len(points)
+    x0, y0 = sum(x for x, _ in points) / n, sum(y for _, y in points) / n
+    sxx = sum((x - x0) ** 2 for x, _ in points)
+    slope = sum((x - x0) * (y - y0) for x, y in points) / sxx
+    if abs(slope) * sqrt(sxx) <= _NOTHING * max(abs(y) for _, y in points):
+        slope = 0.0
+    rest = sum((y - y0 - slope * (x - x0)) ** 2 for x, y in points)
+    half = t_quantile(level, n - 2) * sqrt(rest / (n - 2) / sxx)
+    return Line(slope, slope - half, slope + half, rest)
+
+
+def growth(points: Sequence[Point]) -> tuple[Growth, Line | None]:
+    """Return the class of growth, and of the logarithmic one the line over doublings of x.
+
+    A logarithm over a wide range is so far from a line that the interval of its slope may hold 0.
+    """
+    straight, steps = fit(points), _doublings(points)
+    curve, sure = fit(steps), fit(steps, _DOUBLING)
+    assert straight is not None
+    if curve is None or sure is None or sure.flat or straight.rest <= curve.rest:
+        return ("constant" if straight.flat else "linear"), None
+    return "logarithmic", curve
+
+
+def _doublings(points: Sequence[Point]) -> list[Point]:
+    """Return the points over log2 x; none and one are the same: a search has nothing to halve."""
+    return [(log2(max(x, 1.0)), y) for x, y in points]
+
+
+def slopes(plan: Plan, results: list[Result]) -> list[Slope]:
+    """Return the slope of each series of results over the parameter that its bench names."""
+    groups: dict[CaseKey, list[Result]] = defaultdict(list)
+    for result in results:
+        over = plan.benches[result.bench].slope_over
+        if over and result.status == "ok" and result.min is not None and _number(result, over):
+            key = case_key(result.bench, result.params, result.series, result.load, ignoring={over})
+            groups[key].append(result)
+    found = (_slope(plan, group) for group in groups.values())
+    return [slope for slope in found if slope]
+
+
+def _number(result: Result, param: str) -> bool:
+    """Return whether a parameter is a number, whatever the table of its bench says."""
+    return type(result.params.get(param)) in (int, float)
+
+
+def _slope(plan: Plan, group: list[Result]) -> Slope | None:
+    first = group[0]
+    over = plan.benches[first.bench].slope_over
+    assert over is not None
+    points = [
+        (float(result.params[over]), result.min)  # type: ignore[arg-type]  # a number in the table
+        for result in group
+        if result.min is not None
+    ]
+    line = fit(points)
+    if line is None:
+        return None
+    kind, curve = growth(points)
+    param = plan.benches[first.bench].param(over)
+    per = (param.unit if param else None) or over
+    return Slope(
+        bench=first.bench,
+        load=first.load,
+        over=over,
+        params={name: value for name, value in first.params.items() if name != over},
+        statistic="min",
+        points=points,
+        slope=line.slope,
+        ci95=(line.low, line.high),
+        unit=f"{first.unit} per {per.removesuffix('s')}",
+        constant=kind == "constant",
+        growth=kind,
+        doubling=curve and curve.slope,
+        doubling_ci95=curve and (curve.low, curve.high),
+    )

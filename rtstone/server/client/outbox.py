@@ -1,0 +1,111 @@
+"""Runs that are to be pushed: a note for each in the store, until the server has it.
+
+outbox/ID.json    where to, which run; ID is a hash of both
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from time import time
+from typing import NamedTuple
+
+import msgspec
+
+from rtstone.errors import StoreError, UsageError
+from rtstone.folders import results
+from rtstone.server.client.address import Address
+from rtstone.server.client.http import Refused, Server, Unreachable
+from rtstone.server.client.push import Pushed, is_final, push
+from rtstone.store import atomic
+from rtstone.store.layout import UNREADABLE, holds_run, regular
+
+_LARGEST = 64 << 10  # bytes of a note
+
+
+class Note(msgspec.Struct, frozen=True):
+    """A run to be pushed; ``queued``: in s since 1970."""
+
+    url: str
+    run: str
+    queued: float
+
+
+class Delivered(NamedTuple):
+    """What became of the runs for a server.
+
+    ``refused``: why each of those was that it will never take.  ``left``: how many stay in the
+    outbox, and ``why``.
+    """
+
+    pushed: list[Pushed]
+    refused: list[str]
+    left: int
+    why: UsageError | Unreachable | None
+
+
+def queue(to: Address, run: Path) -> None:
+    """Note that a run is to be pushed.  Raises StoreError."""
+    note = Note(to.url, str(run.absolute()), time())
+    try:
+        _folder().mkdir(parents=True, exist_ok=True, mode=0o700)
+        place = os.open(_folder(), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            atomic.replace(place, _name(note), msgspec.json.encode(note))
+        finally:
+            os.close(place)
+    except OSError as error:
+        raise StoreError(
+            f"the run cannot be queued, {_folder()}: {error.strerror}; make room there"
+        ) from error
+
+
+def queued(to: Address) -> list[Note]:
+    """Return the runs for a project of a server, in their order."""
+    found = [note for note in _notes() if note.url == to.url]
+    return sorted(found, key=lambda note: (note.queued, note.run))
+
+
+def deliver(server: Server, tell: Callable[[Pushed], None] = lambda pushed: None) -> Delivered:
+    """Push the queued runs for a server, until it does not answer; ``tell``: of each pushed."""
+    pushed: list[Pushed] = []
+    refused: list[str] = []
+    notes = queued(server.address)
+    for number, note in enumerate(notes):
+        path = Path(note.run)
+        try:
+            if holds_run(path):  # else it was removed meanwhile
+                pushed.append(push(server, path))
+                tell(pushed[-1])
+        except Refused as error:
+            if not is_final(error):
+                return Delivered(pushed, refused, len(notes) - number, error)
+            refused.append(f"{path.name}: {error}")
+        except Unreachable as error:
+            return Delivered(pushed, refused, len(notes) - number, error)
+        except UsageError as error:
+            refused.append(str(error))
+        _drop(note)
+    return Delivered(pushed, refused, 0, None)
+
+
+def _folder() -> Path:
+    return results() / "outbox"
+
+
+def _name(note: Note) -> str:
+    return hashlib.sha256(f"{note.url}\0{note.run}".encode()).hexdigest()[:24] + ".json"
+
+
+def _notes() -> Iterator[Note]:
+    for path in _folder().glob("*.json"):
+        with suppress(OSError, *UNREADABLE):
+            yield msgspec.json.decode(regular(path, _LARGEST), type=Note)
+
+
+def _drop(note: Note) -> None:
+    with suppress(OSError):
+        (_folder() / _name(note)).unlink()

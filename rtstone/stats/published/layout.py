@@ -1,0 +1,224 @@
+"""Layouts of a publication's tables and figures, and the results to fill in.
+
+There is one TOML file per source.  ``printed`` selects numbers of published.json by their members,
+combined from table, column and item; ``here`` selects results of a run, and what to show of them,
+in the same way.  A place without ``here`` needs a reason in ``lacks``, one without ``printed`` a
+reason in ``unprinted``, so that no place is empty without explanation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from rtstone import resources, toml
+from rtstone.documents.reproduction import Printed
+from rtstone.errors import UsageError, unknown
+from rtstone.stats.published import find, sources
+from rtstone.summary import NAMES
+
+
+class Show(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What to show of results other than a statistic: one of these members is set.
+
+    ``figure``: the first of these figures that exists.  ``table`` and ``column``: a field of one of
+    their tables, in the row that matches ``where``; with ``all``, which of these rows have "yes".
+    ``param``: the values of a parameter.  ``part``: the rates of a part of the load.  ``fact``: the
+    first known one of these conditions of the run.
+    """
+
+    figure: list[str] = []
+    table: str | None = None
+    column: str = ""
+    where: dict[str, str] = {}
+    all: list[str] = []
+    param: str | None = None
+    part: str | None = None
+    fact: list[str] = []
+
+
+class Here(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A selection of results of a run; empty members are inherited from the wider selection.
+
+    ``show``: what to show; a name is a statistic of all samples of the results.
+    """
+
+    bench: str = ""
+    params: dict[str, str | bool] = {}
+    load: str = ""
+    series: str | None = None
+    show: list[str | Show] = []
+
+    def within(self, wider: Here) -> Here:
+        """Return this selection, completed from the wider one."""
+        return Here(
+            bench=self.bench or wider.bench,
+            params={**wider.params, **self.params},
+            load=self.load or wider.load,
+            series=wider.series if self.series is None else self.series,
+            show=self.show or wider.show,
+        )
+
+
+class Axis(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A published column, or a variant of today's columns (a configuration, say)."""
+
+    label: str
+    printed: dict[str, str] = {}
+    here: Here = Here()
+
+
+class Item(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is shown of every system: a row if systems are columns, else a column.
+
+    ``unit``: if not the table's.  ``at``: its value on the axis of a curve.  ``lacks``: why there
+    is no number of today.  ``unprinted``: why there is no published one.
+    """
+
+    label: str
+    printed: dict[str, str] | None = None
+    here: Here | None = None
+    unit: str | None = None
+    at: float | None = None
+    lacks: str = ""
+    unprinted: str = ""
+    notes: list[str] = []
+
+
+class Draw(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A figure: drawn from the numbers of the table, or from the results behind it.
+
+    ``value``: index of the drawn number in a cell.  ``over``: the axis of a curve.  ``slowest``:
+    False leaves the slowest system out of a figure over time.
+    """
+
+    kind: Literal["bars", "curves", "trace", "deadlines", "lateness"]
+    title: str
+    value: int = 0
+    over: str = ""
+    slowest: bool = True
+
+
+class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A table or a figure of the publication.
+
+    ``id``: its name in published.json.  ``stub``: the heading of its items.  ``unit``: of all
+    numbers without their own.  ``form``: the meaning of a cell's numbers.  ``said``: selects what
+    the publication states in words.
+    """
+
+    id: str
+    title: str
+    item: list[Item] = []
+    stub: str = ""
+    unit: str | None = None
+    form: str = ""
+    systems: Literal["rows", "columns"] = "columns"
+    printed: dict[str, str] = {}
+    here: Here = Here()
+    column: list[Axis] = []
+    variant: list[Axis] = []
+    said: list[dict[str, str]] = []
+    lacks: str = ""
+    unprinted: str = ""
+    notes: list[str] = []
+    draw: list[Draw] = []
+
+    def records(self, source: str, *wanted: dict[str, str]) -> list[Printed]:
+        """Return the published numbers that this table and these places select."""
+        merged = {"table": self.id, **self.printed}
+        for place in wanted:
+            merged |= place
+        return find(source=source, **merged)
+
+    def columns(self, source: str) -> list[Axis]:
+        """Return the published columns: as written, or one for each system of the numbers."""
+        if self.column:
+            return self.column
+        picked = [r for item in self.item if item.printed is not None
+                  for r in self.records(source, item.printed)]  # fmt: skip
+        return [
+            Axis(label=name, printed={"system": name})
+            for name in dict.fromkeys(r.system for r in picked)
+        ]
+
+
+class Layout(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The layout of a publication.
+
+    ``suites``: to be run for it.  ``printed``: the year of publication.
+    """
+
+    title: str
+    printed: str
+    suites: list[str]
+    table: list[Table]
+    notes: list[str] = []
+
+
+def names() -> list[str]:
+    """Return the publications that can be reproduced."""
+    return list(resources.tables("stats/published"))
+
+
+@cache
+def layout(source: str) -> Layout:
+    """Return the layout of a publication.  Raises UsageError for an unknown one."""
+    layouts = resources.tables("stats/published")
+    if source not in layouts:
+        raise unknown("publication", source, layouts)
+    return read(source, layouts[source])
+
+
+def read(source: str, path: Path) -> Layout:
+    """Read a layout.
+
+    Raises UsageError if it selects nothing, or leaves a place empty without a reason.
+    """
+    try:
+        found = msgspec.convert(toml.read(path, "layout"), Layout)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"not a layout, {path}: {error}") from error
+    for table in found.table:
+        for name in _statistics(table):
+            if name not in NAMES:
+                raise unknown("statistic", name, NAMES, f"in {path}, {table.title}")
+        for place in _unexplained(source, table):
+            raise UsageError(f"a place that is not explained, {path}: {table.title}, {place}")
+    return found
+
+
+def _statistics(table: Table) -> Iterator[str]:
+    """Yield the names of the statistics that a table shows."""
+    heres = [table.here, *(a.here for a in table.variant), *(i.here for i in table.item if i.here)]
+    return (show for here in heres for show in here.show if isinstance(show, str))
+
+
+def _unexplained(source: str, table: Table) -> Iterator[str]:
+    for item in table.item:
+        if not (item.here is not None or item.lacks or table.lacks):
+            yield f"'{item.label}' has nothing of this system; write here or lacks"
+        if item.printed is None and not (item.unprinted or table.unprinted):
+            yield f"'{item.label}' has nothing printed; write printed or unprinted"
+        if item.printed is not None and not table.records(source, item.printed):
+            yield f"'{item.label}' picks no published number; mend printed"
+    for said in table.said:
+        if not table.records(source, said):
+            yield f"said {said} picks no statement"
+    for axis in table.column:
+        if not table.records(source, axis.printed):
+            yield f"column '{axis.label}' picks no published number"
+
+
+def publication(source: str) -> str:
+    """Return the citation of a publication."""
+    return sources()[source].text
+
+
+def platform(source: str) -> str:
+    """Return what the author of a publication measured on."""
+    return sources()[source].platform

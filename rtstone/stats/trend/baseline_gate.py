@@ -1,0 +1,125 @@
+"""The gate "not worse than before": a run against earlier runs of a system that did not change.
+
+The runs are compared as `rtstone compare` does, all effects judged together: of runs of a system
+that does not change, at most 5% fail.  What is not shown to be worse passes, as with a trend; what
+differs, but by too few runs to rule out chance, is inconclusive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from msgspec import structs
+
+from rtstone.documents.check import Check, Gate, Verdict, overall
+from rtstone.documents.comparison import Comparison, Effect, Row
+from rtstone.documents.run import NO_REASON, Run
+from rtstone.errors import UsageError
+from rtstone.stats.comparison.compare import compare
+from rtstone.stats.comparison.conditions import counted
+from rtstone.stats.comparison.effects import LOST, UNKNOWN
+from rtstone.stats.comparison.verdicts import MISSED
+from rtstone.stats.trend.differences import differences
+from rtstone.stats.trend.trend_gate import case_labels
+from rtstone.units import difference, quantity, relative_change
+
+LEAST = 3  # earlier runs, where runs do not repeat exactly: fewer do not show how they scatter
+
+
+def gate(run: Run, before: Sequence[Run], source: str) -> Gate:
+    """Return whether a run is worse than earlier ones.
+
+    ``source``: where these are from, in words.  Raises UsageError if they have no case in common.
+    """
+    made = compare([list(before), run])
+    rows = [row for row in made.rows if all(row.cells)]
+    if not rows:
+        raise UsageError(f"no case in common, of run {run.run_id} and those of {source}")
+    enough = len(before) >= LEAST or all(map(counted, (*before, run)))
+    label = case_labels(((row.bench, row.params) for row in rows), made.benches)
+    checks = [
+        check
+        for row in rows
+        for check in _checks(row, label(row.bench, row.params), enough=enough, n=len(before))
+    ]
+    return Gate(
+        run_id=run.run_id, target=run.target.name, created=run.created, budget="",
+        title=f"Not worse than {len(before)} runs of {source}", policy="inconclusive",
+        baselines=[one.run_id for one in before], verdict=overall(checks, "inconclusive"),
+        remarks=_remarks(made, run, before), checks=checks, name=run.name,
+    )  # fmt: skip
+
+
+def _remarks(made: Comparison, run: Run, before: Sequence[Run]) -> list[str]:
+    """Return what to know, first which conditions differ from those of the earlier runs."""
+    told = []
+    for one in differences(before, [run]):
+        words = [*(f"+ {word}" for word in one.come), *(f"- {word}" for word in one.gone)]
+        change = "  ".join(words) or f"{one.before or 'none'} -> {one.after or 'none'}"
+        told.append(f"differs from the earlier runs: {one.aspect}: {change}")
+    return [*told, *made.remarks]
+
+
+def _checks(row: Row, label: str, *, enough: bool, n: int) -> Iterator[Check]:
+    cell = row.cells[1]
+    assert cell is not None
+    bare = Check(
+        bench=row.bench, params=row.params, label=label, series=row.series, load=row.load,
+        what="baseline", limit="not worse", verdict="not measured", unit=row.unit, n=cell.n,
+        flags=cell.flags,
+    )  # fmt: skip
+    if cell.status != "ok":
+        yield structs.replace(bare, reason=f"{cell.status}: {cell.reason or NO_REASON}")
+        return
+    missed = structs.replace(bare, what=MISSED, unit="%", observed=cell.missed_share)
+    lost = any(
+        effect.part == "missed" and _judged(effect, "%", enough=enough, n=n)[0] != "passed"
+        for effect in row.effects
+    )
+    for effect in row.effects:
+        of = missed if effect.part == "missed" else structs.replace(bare, what=effect.statistic)
+        value = effect.values[1] if effect.values else None
+        verdict, reason = _judged(effect, of.unit, enough=enough, n=n)
+        if verdict == "passed" and lost and effect.basis is None and _far(effect):
+            earlier = quantity((effect.values or (None,))[0], of.unit)
+            verdict = "inconclusive"
+            reason = f"{effect.reason}, and the earlier runs had {earlier}"
+        yield structs.replace(of, verdict=verdict, reason=reason, observed=value)
+    if cell.missed == 0 and not any(effect.part == "missed" for effect in row.effects):
+        yield structs.replace(missed, verdict="passed")  # neither did the others miss any
+
+
+def _judged(effect: Effect, unit: str, *, enough: bool, n: int) -> tuple[Verdict, str | None]:
+    size = _size(effect, unit)
+    if effect.verdict == "worse":
+        return "failed", f"{size} against the earlier runs"
+    if not enough:
+        return "inconclusive", f"earlier runs: {n}; it takes {LEAST} to know how runs scatter"
+    if effect.verdict == "inconclusive" and (_differs(effect) or _lost(effect)):
+        return "inconclusive", f"{size} against the earlier runs: {effect.reason}"
+    return "passed", None
+
+
+def _differs(effect: Effect) -> bool:
+    """Return whether the interval excludes that nothing changed, though the runs are too few."""
+    if effect.ci95 is not None:
+        return not effect.ci95[0] <= 1 <= effect.ci95[1]
+    ends = effect.difference_ci95
+    return ends is not None and not ends[0] <= 0 <= ends[1]
+
+
+def _far(effect: Effect) -> bool:
+    """Return whether a value that was not judged is further off than any unknown noise."""
+    first, other = effect.values or (None, None)
+    return first is not None and other is not None and other > (1 + UNKNOWN) * first
+
+
+def _lost(effect: Effect) -> bool:
+    """Return whether more activations were missed than may pass unproven, in too few stalls."""
+    return effect.part == "missed" and (effect.difference or 0.0) > LOST
+
+
+def _size(effect: Effect, unit: str) -> str:
+    if effect.ratio is None:
+        return difference(effect.difference or 0.0, unit)
+    return relative_change(effect.ratio)

@@ -1,0 +1,173 @@
+"""What a target lacks gives a result `unsupported`; what no target has is a usage error."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rtstone.documents.plan import UnsupportedCase
+from rtstone.errors import UsageError
+from rtstone.measure.capabilities import merge_catalogues
+from rtstone.measure.suite import Asked, Expanded, Wanted, expand
+from rtstone.results.derived import DERIVED
+from rtstone.wire.parameters import Catalogue
+from rtstone.wire.records import Bench, Load, Param
+
+KINDS = ["thread", "clone", "fork"]
+THERE = Catalogue(
+    {
+        "proc.create": Bench(
+            "proc.create",
+            "",
+            params=[
+                Param("kind", "choice", default="thread", choices=KINDS),
+                Param("prio", "int", default=98, min=1, max=98),
+                Param("how", "choice", default="a", choices=["a"]),
+                Param("samples", "int", default=10, min=0, max=100),
+            ],
+        ),
+        "posix.options": Bench("posix.options", "", params=[Param("time", "duration", max=9)]),
+    },
+    {
+        "heavy": Load("heavy", "", params=[Param("disk", "bool", default=True)]),
+        "bg": Load("bg", "", params=[Param("by", "choice", choices=["irq", "timer"])]),
+    },
+)
+HERE = Catalogue(
+    {
+        "null": Bench("null", ""),
+        "dk.guarantee": DERIVED["dk.guarantee"].bench,
+        "proc.create": Bench(
+            "proc.create",
+            "",
+            params=[
+                Param("kind", "choice", default="thread", choices=["thread", "process"]),
+                Param("prio", "int", default=61, min=1, max=61),
+                Param("samples", "int", default=5, min=0, max=1000),
+            ],
+        ),
+    },
+    {"bg": Load("bg", "", params=[Param("by", "choice", choices=["timer"])])},
+)
+
+
+def expanded(*wanted: Wanted, **asked: Any) -> Expanded:
+    return expand(list(wanted), Asked(**asked), HERE, merge_catalogues(HERE, THERE))
+
+
+def reasons(found: Expanded) -> list[tuple[dict[str, Any], str, str]]:
+    return [(case.params, case.load, case.reason) for case in found.absent]
+
+
+def test_what_both_have_keeps_its_own_defaults() -> None:
+    both = merge_catalogues(HERE, THERE).benches["proc.create"]
+    kind, prio, samples, how = (both.param(n) for n in ("kind", "prio", "samples", "how"))
+    assert kind
+    assert kind.choices == ["thread", "process", "clone", "fork"]
+    assert prio
+    assert (prio.default, prio.min, prio.max) == (61, 1, 98)
+    assert samples
+    assert (samples.default, samples.max) == (5, 1000)
+    assert how
+
+
+def test_texts_that_have_no_room_here_come_from_elsewhere() -> None:
+    params = [Param("size", "size", default=8, help=""), Param("kind", "choice", help="its own")]
+    small = Bench("mem.copy", "", params=params, metric="memory")
+    full = Bench(
+        "mem.copy",
+        "Copy",
+        source="a paper",
+        help="One copy.",
+        params=[Param("size", "size", help="of a block"), Param("kind", "int", help="another")],
+    )
+    both = merge_catalogues(Catalogue({"mem.copy": small}, {}), Catalogue({"mem.copy": full}, {}))
+    bench = both.benches["mem.copy"]
+    assert (bench.title, bench.source, bench.help) == ("Copy", "a paper", "One copy.")
+    assert bench.metric == "memory"
+    assert [(p.default, p.help) for p in bench.params] == [(8, "of a block"), (None, "its own")]
+    said = Load("spin", "Mine", help="my help")
+    both = merge_catalogues(
+        Catalogue({}, {"spin": said}), Catalogue({}, {"spin": Load("spin", "Theirs")})
+    )
+    assert (both.loads["spin"].title, both.loads["spin"].help) == ("Mine", "my help")
+
+
+def test_values_that_are_not_there_and_those_that_are() -> None:
+    found = expanded(
+        Wanted("proc.create", {"kind": [*KINDS, "process"], "samples": [7, 8]}),
+    )
+    assert [case.params["kind"] for case in found.cases] == ["thread"] * 2 + ["process"] * 2
+    why = "is not supported here, it has thread, process"
+    assert found.absent == [  # once, whatever else is requested
+        UnsupportedCase(number, "proc.create", {"kind": kind}, "none", f"kind={kind} {why}")
+        for number, kind in [(5, "clone"), (6, "fork")]
+    ]
+
+
+def test_each_has_a_number_of_its_own() -> None:
+    found = expanded(
+        Wanted("proc.create", {"kind": [*KINDS, "process"]}),
+        Wanted("posix.options", {"time": "5ns"}),
+        Wanted("dk.guarantee", {}),
+    )
+    numbers = [case.id for case in [*found.cases, *found.absent, *found.derived]]
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
+def test_numbers_out_of_its_range() -> None:
+    found = expanded(Wanted("proc.create", {"prio": [1, 98]}))
+    assert [case.params for case in found.cases] == [{"prio": 1}]
+    assert reasons(found) == [
+        ({"prio": 98}, "none", "prio=98 is not supported here, it may be 1 to 61")
+    ]
+
+
+def test_parameters_that_it_lacks() -> None:
+    found = expanded(Wanted("proc.create", {"how": "a"}))
+    assert reasons(found) == [
+        ({"how": "a"}, "none", "proc.create has no parameter how on this target")
+    ]
+    # A parameter given for many benches applies to those that have it.
+    assert expanded(Wanted("proc.create", {}, common={"how": "a"})).cases[0].params == {}
+    assert expanded(Wanted("proc.create", {}), params={"how": "a"}).cases[0].params == {}
+
+
+def test_benches_that_it_lacks() -> None:
+    found = expanded(Wanted("posix.options", {"time": "5ns"}), loads=("none", "bg:by=timer"))
+    assert not found.cases
+    assert reasons(found) == [
+        ({}, load, "this target has no bench posix.options") for load in ("none", "bg:by=timer")
+    ]
+    assert not found.calls  # nothing is started for it
+
+
+def test_loads_that_it_lacks() -> None:
+    found = expanded(
+        Wanted("proc.create", {"samples": [1, 2]}),
+        loads=("none", "heavy:disk=off", "bg:by=irq", "bg"),
+    )
+    assert [case.load for case in found.cases] == ["none", "none", "bg", "bg"]
+    assert reasons(found) == [
+        ({}, "heavy:disk=off", "no load heavy on this target"),
+        ({}, "bg:by=irq", "load bg: by=irq is not supported here, it has timer"),
+    ]
+    assert set(found.calls) == {"none", "bg"}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "asked", "says"),
+    [
+        (Wanted("posix.optoins", {}), {}, "unknown bench 'posix.optoins'; .*'posix.options'"),
+        (Wanted("proc.create", {"kind": "clown"}), {}, "bad value 'clown' of kind.*clone, fork"),
+        (Wanted("proc.create", {"prio": 99}), {}, "bad value '99' of prio.* 1 to 98"),
+        (Wanted("posix.options", {"tme": 1}), {}, "unknown parameter 'tme'.*'time'"),
+        (Wanted("proc.create", {}), {"loads": ("heavi",)}, "unknown load 'heavi'.*'heavy'"),
+        (Wanted("proc.create", {}), {"loads": ("heavy:dsk=off",)}, "unknown parameter 'dsk'"),
+        (Wanted("proc.create", {}), {"params": {"knd": "x"}}, "no bench of this run has"),
+    ],
+)
+def test_what_nobody_has(wanted: Wanted, asked: dict[str, Any], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        expanded(wanted, **asked)

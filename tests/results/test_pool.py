@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import random
+import statistics as exact
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rtstone.documents.run import Result
+from rtstone.results.pool import pooled
+from tests.stats.lab import result
+
+
+def nearest(values: list[float], q: float) -> float:
+    return sorted(values)[max(0, -(-int(q * 10000) * len(values) // 10000) - 1)]
+
+
+@given(st.lists(st.lists(st.integers(0, 60), min_size=1, max_size=50), min_size=2, max_size=4))
+def test_samples_of_several_runs_are_one_set(parts: list[list[int]]) -> None:
+    floats = [[float(v) for v in part] for part in parts]
+    whole = [v for part in floats for v in part]
+    found = pooled([result("null", part) for part in floats])
+    assert found.n == len(whole)
+    assert (found.min, found.max) == (min(whole), max(whole))
+    assert found.mean == pytest.approx(exact.fmean(whole), abs=1e-3)
+    assert found.p50 == (nearest(whole, 0.5) if len(whole) >= 20 else None)
+    assert found.p90 == (nearest(whole, 0.9) if len(whole) >= 100 else None)
+    assert sum(count for _, count in found.histogram) == found.n
+    assert dict(found.histogram) == {v: whole.count(v) for v in whole}
+
+
+def test_the_median_is_of_all_samples_and_not_of_medians() -> None:
+    parts = [[1.0] * 100, [2.0] * 10, [9.0] * 10]
+    assert exact.median([1.0, 2.0, 9.0]) == 2.0
+    assert pooled([result("null", part) for part in parts]).p50 == 1.0
+
+
+def test_the_spread_is_that_of_all_samples() -> None:
+    rng = random.Random(1)
+    parts = [[rng.gauss(middle, 5) for _ in range(300)] for middle in (100, 160)]
+    results = [result("null", part, sd=exact.stdev(part), mean=exact.fmean(part)) for part in parts]
+    assert pooled(results).sd == pytest.approx(exact.stdev(parts[0] + parts[1]), rel=1e-4)
+    unknown = [result("null", part, sd=None) for part in parts]
+    assert pooled(unknown).sd is None
+
+
+def test_the_spread_of_a_few_samples_is_that_of_n_less_one() -> None:
+    parts = [[1.0, 3.0], [5.0, 7.0]]
+    results = [result("null", part, sd=2**0.5, mean=exact.fmean(part)) for part in parts]
+    assert pooled(results).sd == pytest.approx((20 / 3) ** 0.5, abs=1e-4)
+    assert pooled([result("null", [4.0], sd=None, mean=4.0), results[0]]).sd == pytest.approx(
+        exact.stdev([4, 1, 3]), abs=1e-4
+    )
+
+
+def test_what_was_too_large_stands_at_the_maximum() -> None:
+    def half(overflow: int) -> Result:
+        values = [5.0] * 30 + [1e9] * overflow
+        return result("null", values, overflow=overflow, histogram=[(5.0, 30)])
+
+    found = pooled([half(31), half(31)])
+    assert (found.n, found.p50, found.max) == (122, 1e9, 1e9)
+    assert pooled([half(2), half(2)]).p50 == 5.0
+
+
+def test_samples_that_no_histogram_holds_have_no_percentile() -> None:
+    lost = result("null", [5.0] * 40, histogram=[(5.0, 30)])
+    assert pooled([lost, lost]).p50 is None
+
+
+def test_batched_samples_have_no_maximum() -> None:
+    part = result("null", [2.5] * 10_000, batch=4, max=None, p999=None)
+    found = pooled([part, part])
+    assert (found.min, found.p50, found.p99) == (2.5, 2.5, 2.5)
+    assert (found.max, found.p999, found.p9999) == (None, None, None)
+
+
+def test_one_result_stays_as_it_is() -> None:
+    one = result("null", [1.0, 2.0], p50=7.0)
+    assert pooled([one]).p50 == 7.0
