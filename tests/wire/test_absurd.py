@@ -22,7 +22,7 @@ from tests.wire.replayed import Json, player, recorded
 
 pytestmark = pytest.mark.machine
 
-RUN = ("run", "null", "dk.periodic", "sem.post.higher", "-p", "samples=200")
+RUN = ("run", "null", "dk.periodic", "sched.yield", "-p", "samples=200")
 # No time passes: what does not come at once never comes.
 QUICKLY = {
     "PATIENCE_S": 0.5, "UNTOLD_S": 0.5, "HEARTBEAT_MS": 100, "NUDGE_S": 0.02, "DAMAGED_S": 0.01,
