@@ -7,9 +7,12 @@ this system cannot make one, the test is skipped with the reason.
 from __future__ import annotations
 
 import errno
+import itertools
 import json
 import os
 import platform
+import shlex
+import stat
 import subprocess
 import sys
 import time
@@ -75,8 +78,31 @@ def without(*capabilities: str) -> list[str]:
     return ["setpriv", f"--bounding-set={less}", f"--inh-caps={less}"]
 
 
-USER = nobody()
-NO_ENTRY = ["setpriv", "--reuid=1000680000", "--regid=0", "--clear-groups"]  # in passwd
+def reachable(*files: Path) -> list[str]:
+    """Make a system where any user can reach these files.
+
+    Where a directory on the way is its owner's alone, as root's home is, another is mounted over
+    it that has only what leads to them.
+    """
+    ways: dict[Path, set[str]] = {}
+    for file in files:
+        for parent, child in itertools.pairwise(reversed(file.parents)):
+            if not parent.stat().st_mode & stat.S_IXOTH:
+                ways.setdefault(parent, set()).add(child.name)
+    steps = [
+        f'cd {shlex.quote(str(parent))} && mount -t tmpfs -o mode=755 none "$PWD" && for way in '
+        f'{shlex.join(sorted(ways[parent]))}; do mkdir "$PWD/$way" && '
+        'mount -c --rbind "$way" "$PWD/$way" || exit; done'
+        for parent in sorted(ways)
+    ]
+    return mounted(" && ".join([*steps, "cd /"])) if steps else []
+
+
+REACHABLE = reachable(RTSTONE, Path(sys.executable).resolve())
+USER = [*REACHABLE, *nobody()]
+NO_ENTRY = [  # in passwd
+    *REACHABLE, "setpriv", "--reuid=1000680000", "--regid=0", "--clear-groups",
+]  # fmt: skip
 USER_NAMESPACE = ["unshare", "--user", "--map-root-user"]
 OUTER_PROC = ["unshare", "--pid", "--fork", "--kill-child"]
 NO_PROC, NO_SYS = (mounted(f"umount -l /{name}") for name in ("proc", "sys"))
@@ -98,10 +124,12 @@ class Done(NamedTuple):
 def run(kind: Sequence[str], *arguments: str, **environment: str | None) -> Done:
     """Run rtstone in such a system; a variable of None is unset there."""
     made = subprocess.run(
-        [*kind, "true"], stdin=subprocess.PIPE, capture_output=True, check=False, text=True
-    )
+        [*kind, "test", "-r", RTSTONE], stdin=subprocess.PIPE, capture_output=True, check=False,
+        text=True,
+    )  # fmt: skip
     if made.returncode:
         reason = " ".join(kind[1:2] if kind[0] == "false" else made.stderr.split())
+        reason = reason or f"its user cannot read {RTSTONE}"
         pytest.skip(f"this system cannot make one of that kind: {reason}")
     values = {k: v for k, v in (os.environ | environment).items() if v is not None}
     done = subprocess.run(
@@ -136,6 +164,8 @@ def control_group(
     It is removed once it is empty.  Names are those of v1; a quota may have that of v2 instead.
     """
     mount = GROUPS / controller if (GROUPS / controller).is_dir() else GROUPS
+    if not mount.resolve().is_mount():
+        pytest.skip(f"no control groups are mounted on {mount}")
     group = mount / f"rtstone-test-{os.getpid()}"
     inner = group / below
     try:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import errno
 import os
 import re
+import subprocess
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 
-from tests.agent.rights import as_root
+from tests.agent.rights import as_root, nobody
 from tests.kinds.kinds import (
     FEW_QUEUES,
     KILL,
@@ -20,6 +21,8 @@ from tests.kinds.kinds import (
     NO_PROC,
     NO_SYS,
     OUTER_PROC,
+    PRIVATE,
+    REACHABLE,
     USER,
     USER_NAMESPACE,
     Line,
@@ -29,12 +32,15 @@ from tests.kinds.kinds import (
     inside,
     limited,
     mounted,
+    reachable,
     without,
 )
 
 pytestmark = as_root
 FILTER = r"\(seccomp\) refuses it: .* allow {}$"
-USER_WITH_BOUNDS = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+USER_WITH_BOUNDS = [
+    *REACHABLE, "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
+]  # fmt: skip
 HIDDEN = "as root, who sees them, or as a member of the group"
 
 
@@ -265,3 +271,19 @@ def test_a_file_gives_no_capabilities_where_the_kernel_ignores_them(
         kind = [*with_capability(Path(place), options), *session]
         line = doctor(kind, RTSTONE_AGENT=f"{place}/agent")["cap.nice"]
     assert (line.verdict, line.value) == finding
+
+
+def test_a_user_reaches_a_program_below_a_home_that_is_closed(tmp_path: Path) -> None:
+    """Where root's home is closed, every test of an ordinary user there failed."""
+    files = [tmp_path / name / "bin" / "program" for name in ("a b", "c")]
+    for file in files:
+        file.parent.mkdir(parents=True)
+        file.touch()
+        file.parents[1].chmod(0o700)
+    tmp_path.chmod(0o700)
+    if subprocess.run([*PRIVATE, "true"], check=False).returncode:
+        pytest.skip("this system can make no namespace of mounts")
+    for kind, status in ((reachable(*files), 0), ([], 1)):
+        for file in files:
+            done = subprocess.run([*kind, *nobody(), "test", "-r", file], check=False)
+            assert done.returncode == status, file
