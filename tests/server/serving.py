@@ -86,7 +86,7 @@ def serving(settings: Settings) -> Iterator[Served]:
         while not server.started and thread.is_alive():
             thread.join(0.005)
         assert server.started, "the server did not start"
-        with httpx.Client(base_url=settings.base, trust_env=False) as client:
+        with httpx.Client(base_url=settings.base, trust_env=False, timeout=120) as client:
             yield Served(settings.base, app, client)
     finally:
         server.should_exit = True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -88,7 +89,7 @@ def test_what_is_not_well_is_said_first(
     assert "1 message to webhook chat did not get through" in shown(cli, places.store)[1][0]
     monkeypatch.setattr("os.statvfs", lambda path: _Disk())
     assert "4 KiB are free, less than the" in shown(cli, places.store)[1][0]
-    with sqlite3.connect(places.store / FILE) as other:
+    with closing(sqlite3.connect(places.store / FILE, isolation_level=None)) as other:
         other.execute("UPDATE alembic_version SET version_num = '0999'")
     assert "a newer rtstone has made the database (version 0999)" in shown(cli, places.store)[1][0]
     shutil.copy(__file__, places.store / FILE)

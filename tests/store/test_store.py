@@ -6,6 +6,7 @@ import pwd
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -347,7 +348,7 @@ def test_rows_of_an_index_that_nobody_wrote_so(plan: Plan, home: Path) -> None:
 
     stored(plan, "a")
     assert ids() == ["a"]
-    with sqlite3.connect(home / "index.db") as database:
+    with closing(sqlite3.connect(home / "index.db", isolation_level=None)) as database:
         database.execute("UPDATE runs SET created = NULL, ok = 'many', arrival = NULL")
     assert [(entry.run_id, entry.created) for entry in index.entries()] == [("a", plan.created)]
 
