@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from rtstone.cli.output import OutputFile, write_file
+from rtstone.cli.parameters import ARCHITECTURE
 from rtstone.errors import TargetError, UsageError
 from rtstone.printable import shown
 from rtstone.report.parts.console import console, plain_table
@@ -57,7 +58,7 @@ def _make_executable(path: Path) -> None:
 
 @click.command("agent")
 @click.option(
-    "--arch", metavar="A",
+    "--arch", type=ARCHITECTURE,
     help=f"Architecture: {_NAMES}, or what `uname -m` says there; default: this machine's.",
 )  # fmt: skip
 @click.option(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rtstone.cli.output import OutputFile, print_document, write_file
+from rtstone.cli.parameters import RUN
 from rtstone.cli.progress import working
 from rtstone.cli.remote_runs import is_url, local, scratch
 from rtstone.errors import UsageError
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @click.command("check")
-@click.argument("names", metavar="RUN...", nargs=-1, required=True)
+@click.argument("names", type=RUN, nargs=-1, required=True)
 @click.option(
     "--budget",
     type=click.Path(path_type=Path),
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     help="Budget with the limits, a TOML file.",
 )
 @click.option(
-    "--baseline", "asked", multiple=True, metavar="RUN",
+    "--baseline", "asked", multiple=True, type=RUN,
     help="Run that relative limits refer to; repeat the option for several runs of one system.  "
     "Without --budget: fail if the run is worse than these, or with URL/series/KEY of a results "
     "server than the runs of that series since its last change.",

@@ -9,6 +9,7 @@ import click
 import msgspec
 
 from rtstone.cli.measuring import Request, as_asked, assignments, listener_for, told
+from rtstone.cli.parameters import LOAD, RUN, RUN_SUITE_OR_BENCH, TARGET
 from rtstone.cli.progress import working
 from rtstone.cli.remote_runs import local
 from rtstone.cli.streams import maybe_unread
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
 
 
 @click.command("compare")
-@click.argument("names", metavar="RUN[,RUN]... or SUITE or BENCH...", nargs=-1)
+@click.argument("names", type=RUN_SUITE_OR_BENCH, nargs=-1)
 @click.option(
-    "--run", "targets", nargs=2, metavar="A B",
+    "--run", "targets", nargs=2, metavar="A B", type=TARGET,
     help="Measure targets A and B interleaved (A B B A) and compare the results; the arguments "
     "then name what to measure, as for `rtstone run`.",
 )  # fmt: skip
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     "--pairs", type=click.IntRange(2), metavar="N",
     help=f"With --run: number of runs of each target, preferably even; default {PAIRS}.",
 )  # fmt: skip
-@click.option("--load", "loads", multiple=True, metavar="L", help="With --run: as for `run`.")
+@click.option("--load", "loads", multiple=True, type=LOAD, help="With --run: as for `run`.")
 @click.option(
     "-p", "params", multiple=True, callback=assignments, metavar="KEY=VALUE",
     help="With --run: as for `run`.",
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     "--floor",
     multiple=True,
     metavar="RUN,RUN...",
+    type=RUN,
     help="Several runs of one system, from which to estimate the noise between single runs.",
 )
 @click.option("--all", "everything", is_flag=True, help="Show every row, not only the differences.")

@@ -6,10 +6,12 @@ import sys
 
 import click
 
+from rtstone.cli.parameters import TARGET
+
 
 @click.command("doctor")
 @click.option(
-    "--target", "place", metavar="T", default="local",
+    "--target", "place", type=TARGET, default="local",
     help="The system to check; default: this one.  Or one that you can log in to.",
 )  # fmt: skip
 @click.option("--cpus", metavar="LIST", help="CPUs to be measured; default: the agent's choice.")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from itertools import starmap
 from pathlib import Path
 
 import click
 import msgspec
 
 from rtstone.cli.output import OutputFile, print_document, save
+from rtstone.cli.parameters import BENCH, RUN, SAMPLE, Names, Word
 from rtstone.cli.progress import working
 from rtstone.documents.explanation import Explanation
 from rtstone.documents.run import Run
@@ -37,19 +39,19 @@ def _form(context: click.Context, parameter: click.Parameter, name: str | None) 
 
 
 @click.command("explain")
-@click.argument("run", metavar="RUN")
-@click.argument("bench", metavar="[BENCH]", required=False)
+@click.argument("run", type=RUN)
+@click.argument("bench", type=BENCH, required=False)
 @click.option(
-    "--sample", default="worst", metavar="S",
+    "--sample", default="worst", type=SAMPLE,
     help="The sample: worst (default), median, a percentile such as p99, or its number.",
 )  # fmt: skip
 @click.option(
-    "--against", default="median", metavar="S",
+    "--against", default="median", type=SAMPLE,
     help="The sample that it is held against, named likewise; default: median.",
 )  # fmt: skip
 @click.option("--series", metavar="S", help="The series, of a case with several, such as 'cpu 1'.")
 @click.option(
-    "--format", "form", callback=_form, metavar="F",
+    "--format", "form", callback=_form, type=Names("F", lambda: starmap(Word, FORMATS.items())),
     help=f"{', '.join(FORMATS)}; default: text, or what FILE ends with.",
 )  # fmt: skip
 @click.option(

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from rtstone.cli.output import OutputFile, write_file
+from rtstone.cli.parameters import RUN, WRITER
 from rtstone.cli.remote_runs import local
 from rtstone.formats.registry import WRITERS, writer
 from rtstone.store.index import find
@@ -15,9 +16,9 @@ from rtstone.store.rundir import load, samples
 
 
 @click.command("export")
-@click.argument("run", metavar="RUN")
+@click.argument("run", type=RUN)
 @click.option(
-    "--format", "form", metavar="F", required=True, help=f"Output format: {', '.join(WRITERS)}."
+    "--format", "form", type=WRITER, required=True, help=f"Output format: {', '.join(WRITERS)}."
 )
 @click.option(
     "-o", "output", type=OutputFile(), metavar="FILE",

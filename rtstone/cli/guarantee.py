@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from rtstone.cli.output import OutputFile, print_document, write_file
+from rtstone.cli.parameters import BENCH, RUN
 from rtstone.cli.progress import working
 from rtstone.errors import Inconclusive
 from rtstone.store.index import find
@@ -14,9 +15,12 @@ from rtstone.store.rundir import load
 
 
 @click.command("guarantee")
-@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
+@click.argument("runs", type=RUN, nargs=-1, required=True)
 @click.option(
-    "--bench", metavar="ID", help="Bench to state it for; default: from a request to the task."
+    "--bench",
+    metavar="ID",
+    type=BENCH,
+    help="Bench to state it for; default: from a request to the task.",
 )
 @click.option("--json", is_flag=True, help="Print only the guarantee document, as JSON.")
 @click.option(

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import click
 from msgspec import structs
 
+from rtstone.cli.parameters import FILE, READER
 from rtstone.cli.progress import working
 from rtstone.documents.imported import tool
 from rtstone.documents.plan import Plan
@@ -35,11 +36,11 @@ UNKNOWN = "of no known format"
 
 
 @click.command("import")
-@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.argument("files", type=FILE, nargs=-1, required=True)
 @click.option(
     "--format",
     "form",
-    metavar="F",
+    type=READER,
     help=f"Input format, where the content does not identify it: {', '.join(READERS)}.",
 )
 @click.option("--name", metavar="NAME", help="Call the run so, as `rtstone run --name` does.")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rtstone.cli.parameters import BOARD, FILE, STORED, SYSTEM
 from rtstone.cli.progress import working
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def _state(row: dict[str, Any]) -> str:
 
 
 @command.command("fetch")
-@click.argument("names", nargs=-1, metavar="[NAME or FILE.deb]...")
+@click.argument("names", nargs=-1, type=SYSTEM)
 def fetch_command(names: tuple[str, ...]) -> None:
     """Fetch the Debian kernels of these targets, or of all, and Xen; apt verifies them.
 
@@ -127,15 +128,14 @@ def build_command() -> None:
 
 
 @command.command("build-kernel")
-@click.argument("source")
-@click.option(
-    "--board", metavar="NAME", required=True, help="The board it is for: virt-a53 or q35."
-)
+@click.argument("source", metavar="SOURCE", type=FILE)
+@click.option("--board", type=BOARD, required=True, help="The board it is for: virt-a53 or q35.")
 @click.option(
     "--config",
     "fragments",
     multiple=True,
     metavar="FRAGMENT",
+    type=FILE,
     help="A file of options beyond the board's own, or one option, as CONFIG_NAME=value. May be "
     "given several times; of two values the later counts.",
 )
@@ -160,7 +160,7 @@ def build_kernel_command(
 
 
 @command.command("remove")
-@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@click.argument("names", nargs=-1, required=True, type=STORED)
 def remove_command(names: tuple[str, ...]) -> None:
     """Remove kernels from the lab's cache.
 

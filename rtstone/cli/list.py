@@ -3,81 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from shutil import get_terminal_size
 from typing import Any
 
 import click
 
+from rtstone.cli.parameters import BENCH, KIND_OR_NAME, SUITE, TARGET
+from rtstone.cli.rows import KINDS, RUNS, catalogue
 from rtstone.errors import UsageError, unknown
-from rtstone.wire.parameters import Catalogue
 from rtstone.wire.records import Table
-
-
-def _offered() -> Catalogue:
-    from rtstone.documents.run import LOCAL
-    from rtstone.interrupt import Interrupt
-    from rtstone.measure.catalogue import catalogue
-    from rtstone.targets import find
-
-    with Interrupt() as interrupt:
-        return catalogue(find(LOCAL), interrupt)
-
-
-def _bench_rows() -> list[dict[str, Any]]:
-    import msgspec
-
-    return [msgspec.to_builtins(bench) for _, bench in sorted(_offered().benches.items())]
-
-
-def _suite_rows() -> list[dict[str, Any]]:
-    from rtstone.measure.suite import load, shipped
-
-    suites = [load(path) for path in shipped().values()]
-    return [{"name": s.name, "title": s.title, "description": s.description} for s in suites]
-
-
-def _load_rows() -> list[dict[str, Any]]:
-    import msgspec
-
-    from rtstone.documents.plan import NONE
-    from rtstone.measure.loads import NO_OTHER_WORK
-
-    loads = [msgspec.to_builtins(load) for _, load in sorted(_offered().loads.items())]
-    return [{"id": NONE, "title": NO_OTHER_WORK, "source": "Obenland"}, *loads]
-
-
-def _target_rows() -> list[dict[str, Any]]:
-    return [*named_rows(), *kind_rows()]
-
-
-def named_rows() -> list[dict[str, Any]]:
-    """Return the rows of the targets that the user has given names.  Raises UsageError."""
-    from rtstone.targets import fleet
-
-    rows = []
-    for named in fleet().values():
-        place = named.address if named.cpus is None else f"{named.address}, CPUs {named.cpus}"
-        title = f"{place}; {named.comment}" if named.comment else place
-        rows.append(
-            {"name": named.name, "title": title, "label": None}
-            | {name: str(v) if v else None for name, v in named._asdict().items() if name != "name"}
-        )
-    return rows
-
-
-def kind_rows() -> list[dict[str, Any]]:
-    """Return the rows of all kinds of targets, with their known arguments."""
-    from rtstone.targets import TARGETS
-
-    rows: list[dict[str, Any]] = []
-    for name, kind in TARGETS.items():
-        rows.append({"name": name, "title": kind.title, "label": None})
-        rows += [
-            {"name": f"{name}:{found.argument}", "title": found.title, "label": found.label}
-            for found in kind.load().listed()
-        ]
-    return rows
 
 
 def _run_rows(wish: dict[str, Any]) -> list[dict[str, Any]]:
@@ -93,24 +28,17 @@ def _titled(row: dict[str, Any]) -> dict[str, Any]:
     return row | {"target": f"{row['called']} ({row['target']})"} if row["called"] else row
 
 
-RUNS = "runs"
 _RUN_COLUMNS = ("run_id", "name", "created", "target", "suite", "status", "ok", "results")
 _DROPPED = ("created", "suite", "results", "ok", "status")  # where there is no room, in this order
 
-# what to list: its rows for --json, and the members that the terminal shows
-KINDS: dict[str, tuple[Callable[[], list[dict[str, Any]]], tuple[str, ...]]] = {
-    "benches": (_bench_rows, ("id", "title", "source")),
-    "suites": (_suite_rows, ("name", "title", "description")),
-    "loads": (_load_rows, ("id", "title", "source")),
-    "targets": (_target_rows, ("name", "title", "label")),
-}
-
 
 @click.command("list")
-@click.argument("what", default="benches", metavar="[benches|suites|loads|targets|runs|NAME]")
-@click.option("--suite", metavar="NAME", help="Only runs of this suite.")
-@click.option("--target", metavar="T", help="Only runs on this target or kind of target.")
-@click.option("--bench", metavar="NAME", help="Only runs with this bench or family of benches.")
+@click.argument("what", default="benches", type=KIND_OR_NAME)
+@click.option("--suite", type=SUITE, help="Only runs of this suite.")
+@click.option("--target", type=TARGET, help="Only runs on this target or kind of target.")
+@click.option(
+    "--bench", metavar="NAME", type=BENCH, help="Only runs with this bench or family of benches."
+)
 @click.option(
     "--status", metavar="S", help="Only complete, incomplete, unfinished or damaged runs."
 )
@@ -143,7 +71,7 @@ def command(what: str, probe: bool, json: bool, **wish: str | int | None) -> Non
         rows, columns = KINDS[what][0](), KINDS[what][1]
         _print_json({what: rows}) if json else _print_table(columns, rows)
         return
-    offered = _offered()
+    offered = catalogue()
     tables: dict[str, Table] = {**offered.loads, **offered.benches}
     if what not in tables:
         raise unknown("kind, bench or load", what, [*KINDS, RUNS, *tables])

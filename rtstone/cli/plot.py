@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from rtstone.cli.output import OutputFile, save
+from rtstone.cli.parameters import BENCH, FIGURE, LOAD, RUN
 from rtstone.errors import UsageError, unknown
 from rtstone.plot.draw import FORMATS, KINDS, Asked, plot, render
 from rtstone.printable import shown
@@ -40,18 +41,20 @@ def _kind(context: click.Context, parameter: click.Parameter, name: str) -> str:
 
 
 @click.command("plot")
-@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
+@click.argument("runs", type=RUN, nargs=-1, required=True)
 @click.option(
     "-o", "output", required=True, type=OutputFile(*(f".{form}" for form in FORMATS)),
     metavar="FILE", help="Write FILE.svg, .pdf or .png.",
 )  # fmt: skip
 @click.option(
-    "--kind", default="histogram", callback=_kind, metavar="K",
+    "--kind", default="histogram", callback=_kind, type=FIGURE,
     help=f"{', '.join(KINDS)} (of Hartstone); default histogram.",
 )  # fmt: skip
-@click.option("--bench", metavar="B", help="The bench to draw; default: the wake-up latency.")
 @click.option(
-    "--load", "loads", multiple=True, metavar="L", help="Only results under L; default: all loads."
+    "--bench", metavar="B", type=BENCH, help="The bench to draw; default: the wake-up latency."
+)
+@click.option(
+    "--load", "loads", multiple=True, type=LOAD, help="Only results under L; default: all loads."
 )
 @click.option(
     "--width", default="84mm", callback=_length, metavar="W",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rtstone.cli.parameters import RUN
 from rtstone.cli.progress import working
 from rtstone.cli.pushing import checked, delivered, tell
 from rtstone.cli.streams import say
@@ -19,7 +20,7 @@ PATIENCE_S = 60.0  # for a server that does not answer
 
 @click.command("push")
 @click.argument("url", metavar="URL")
-@click.argument("names", metavar="[RUN]...", nargs=-1)
+@click.argument("names", type=RUN, nargs=-1)
 @click.option("--json", is_flag=True, help="Print only one document, as JSON.")
 def command(url: str, names: tuple[str, ...], json: bool) -> int:
     """Send runs to a results server: https://HOST/p/PROJECT.

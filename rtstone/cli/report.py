@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from rtstone.cli.output import OutputFile, default_page, save
+from rtstone.cli.parameters import RUN_LIST
 from rtstone.cli.progress import working
 from rtstone.cli.remote_runs import local
 from rtstone.documents.explanation import Explanation
@@ -25,7 +26,7 @@ def _page(context: click.Context, parameter: click.Parameter, path: Path | None)
 
 
 @click.command("report")
-@click.argument("runs", metavar="RUN[,RUN]...", nargs=-1, required=True)
+@click.argument("runs", type=RUN_LIST, nargs=-1, required=True)
 @click.option(
     "-o", "output", type=OutputFile(), callback=_page, metavar="FILE.html",
     help=f"The page to write; default: {DEFAULT}, which then may only replace such a page.",

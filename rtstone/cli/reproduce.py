@@ -12,6 +12,7 @@ from msgspec import structs
 from rtstone.cli import run as running
 from rtstone.cli.measuring import Request, assignments
 from rtstone.cli.output import OutputFile, print_document, save
+from rtstone.cli.parameters import LOAD, PUBLICATION, RUN, TARGET
 from rtstone.cli.progress import working
 from rtstone.documents.plan import NONE, load_name
 from rtstone.documents.run import LOCAL
@@ -27,10 +28,10 @@ if TYPE_CHECKING:
 
 
 @click.command("reproduce")
-@click.argument("source", metavar="SOURCE")
-@click.argument("runs", metavar="[RUN]...", nargs=-1)
+@click.argument("source", type=PUBLICATION)
+@click.argument("runs", type=RUN, nargs=-1)
 @click.option(
-    "--target", "targets", multiple=True, metavar="T",
+    "--target", "targets", multiple=True, type=TARGET,
     help="Target to run the publication's suite on; repeat the option for one column per target. "
     "Default: local, unless runs are named.",
 )  # fmt: skip
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     help="Time limit of every case, in seconds without a unit; 0: none. As in `run`.",
 )
 @click.option(
-    "--load", "loads", multiple=True, metavar="L",
+    "--load", "loads", multiple=True, type=LOAD,
     help="A load of the publication's suite with other parameters, wherever the suite uses it: "
     "driver:device=/dev/sdb.",
 )  # fmt: skip

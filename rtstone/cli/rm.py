@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from rtstone.cli.parameters import RUN
 from rtstone.cli.streams import maybe_unread
 from rtstone.errors import UsageError
 from rtstone.printable import shown
@@ -20,7 +21,7 @@ from rtstone.units import size as in_bytes
 
 
 @click.command("rm")
-@click.argument("names", metavar="RUN...", nargs=-1, required=True)
+@click.argument("names", type=RUN, nargs=-1, required=True)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def command(names: tuple[str, ...], yes: bool) -> int:
     """Remove stored runs.

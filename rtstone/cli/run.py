@@ -20,6 +20,7 @@ from rtstone.cli.measuring import (
     status_of,
 )
 from rtstone.cli.output import print_document
+from rtstone.cli.parameters import FILE, LOAD, RUN, SUITE_OR_BENCH, TARGET
 from rtstone.cli.pushing import PUSH, checked, push_after
 from rtstone.cli.show import print_verdict
 from rtstone.cli.streams import maybe_unread
@@ -42,14 +43,14 @@ def _directory(context: click.Context, parameter: click.Parameter, text: str | N
 
 
 @click.command("run")
-@click.argument("names", metavar="[SUITE or BENCH]...", nargs=-1)
+@click.argument("names", type=SUITE_OR_BENCH, nargs=-1)
 @click.option(
-    "--target", "targets", multiple=True, metavar="T",
+    "--target", "targets", multiple=True, type=TARGET,
     help="Where to measure; see `rtstone list targets`.  Default: local.  Repeat the option to "
     "measure on several machines at once.",
 )  # fmt: skip
 @click.option(
-    "--load", "loads", multiple=True, metavar="L",
+    "--load", "loads", multiple=True, type=LOAD,
     help="Load to run beside the cases, with its parameters: heavy:disk=off, 'command:make -j4'; "
     "see `rtstone list loads`.  Repeat the option to run all cases under each load in turn.  "
     "Default: none, or the suite's loads.",
@@ -89,12 +90,12 @@ def _directory(context: click.Context, parameter: click.Parameter, text: str | N
 )
 @PUSH
 @click.option("--yes", is_flag=True, help="Also measure for longer than an hour.")
-@click.option("--out", callback=_directory, metavar="DIR", help="Directory of the run.")
+@click.option("--out", callback=_directory, metavar="DIR", type=FILE, help="Directory of the run.")
 @click.option("--json", is_flag=True, help="Print only the run document, as JSON.")
 @click.option("-q", "--quiet", is_flag=True, help="Print only the verdict.")
 @click.option("--keep-idle", is_flag=True, help="Do not disable the CPUs' deep idle states.")
 @click.option(
-    "--resume", metavar="RUN",
+    "--resume", type=RUN,
     help="Continue an interrupted run with the cases that have no valid result yet.",
 )  # fmt: skip
 @click.option(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import click
 
+from rtstone.cli.parameters import DOCUMENT
+
 
 @click.command("schema")
-@click.argument("name", metavar="NAME")
+@click.argument("name", type=DOCUMENT)
 def command(name: str) -> int:
     """Print the JSON schema of one of rtstone's documents.
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from rtstone.cli.parameters import RUN
 from rtstone.cli.remote_runs import local
 from rtstone.documents.run import Run
 from rtstone.store.index import find
@@ -15,7 +16,7 @@ from rtstone.store.rundir import load
 
 
 @click.command("show")
-@click.argument("run", metavar="RUN")
+@click.argument("run", type=RUN)
 @click.option("-q", "--quiet", is_flag=True, help="Print only the verdict.")
 @click.option("--conditions", is_flag=True, help="Also show the conditions it was measured under.")
 @click.option(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rtstone.cli.output import OutputFile, print_document, save
+from rtstone.cli.parameters import RUN
 from rtstone.cli.progress import working
 from rtstone.errors import UsageError
 
@@ -34,7 +35,7 @@ _COSTS = (
     click.option("--tick", metavar="T", help="Period of the clock interrupt; default none."),
     click.option("--tick-cost", metavar="T", help="Cost of each clock interrupt; default 0."),
     click.option(
-        "--costs-from", metavar="RUN", callback=_stored_run,
+        "--costs-from", type=RUN, callback=_stored_run,
         help="Take the costs from a run: of a switch from ctx.ballast, sched.yield.pair or "
         "rheal.ts, of a tick from CONFIG_HZ and det.bintime.  Explicit options take precedence.",
     ),

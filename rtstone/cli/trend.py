@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from rtstone.cli.output import OutputFile, print_document, save
+from rtstone.cli.parameters import BENCH, TARGET
 from rtstone.cli.progress import working
 from rtstone.cli.remote_runs import is_url
 from rtstone.cli.run_filter import RunFilter, pick
@@ -19,7 +20,7 @@ from rtstone.units import counted
 
 
 @click.command("trend")
-@click.argument("benches", metavar="BENCH...", nargs=-1, required=True)
+@click.argument("benches", type=BENCH, nargs=-1, required=True)
 @click.option(
     "--metric", "metrics", type=click.Choice(METRICS), multiple=True,
     help="What to follow; repeat the option for several.  Default: p50 and p99, and missed where "
@@ -29,7 +30,7 @@ from rtstone.units import counted
     "--by", type=click.Choice(BYS), default="time",
     help="A point for each run (default), or for all runs of a kernel or of a commit.",
 )  # fmt: skip
-@click.option("--target", metavar="T", help="Only runs of T: a target, or a kind such as qemu.")
+@click.option("--target", type=TARGET, help="Only runs of T: a target, or a kind such as qemu.")
 @click.option(
     "--store", "where", metavar="DIR or URL",
     help="Where the runs are: a directory, or a project of a results server.  Default: where "

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rtstone.cli.parameters import SETTINGS, TARGET
+
 if TYPE_CHECKING:
     from rtstone.system.tune import Told
 
 UNRESTORED = 4  # exit code when a value could not be put back
 
 _TARGET = click.option(
-    "--target", "place", metavar="T", default="local",
+    "--target", "place", type=TARGET, default="local",
     help="The system to tune; default: this one.  Or one that you can log in to.",
 )  # fmt: skip
 _JSON = click.option("--json", is_flag=True, help="Print only one document, as JSON.")
@@ -34,7 +36,7 @@ def command() -> None:
 @_TARGET
 @click.option("--cpus", metavar="LIST", help="CPUs to be measured; default: the agent's choice.")
 @click.option(
-    "--only", metavar="NAME,...",
+    "--only", type=SETTINGS,
     help="Only these settings; --dry-run lists their names.  rt_throttling and fair_server are "
     "changed only if named here: with RT throttling off (up to Linux 6.11), or with the deadline "
     "servers off (since 6.12), a runaway real-time task keeps its CPU for good.",
