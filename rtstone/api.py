@@ -243,7 +243,7 @@ class Measured:
             raise Inconclusive(f"{_too_few(f'p{q:g}', needed, of.n)}, of {self._name}")
         means = of.batch > 1 and share > Fraction(SINGLE, WHOLE)
         there = not means and (of.p50 is not None or of.n < least_n("p50"))
-        found = percentile(of, share, known="bucket_ns" not in self.result.evidence)
+        found = percentile(of, share, has_top="bucket_ns" not in self.result.evidence)
         if found is None or not there:
             raise Inconclusive(f"{self._lack(f'p{q:g}')}, of {self._name}")
         return Quantity(found, self.unit)

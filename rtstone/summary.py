@@ -74,6 +74,6 @@ def least_n(name: str) -> int:
     return BY_NAME[name].least_n
 
 
-def given(share: int, n: int) -> bool:
+def is_supported(share: int, n: int) -> bool:
     """Return whether this many samples are enough for the percentile at a share."""
     return n * (WHOLE - share) >= ENOUGH * WHOLE

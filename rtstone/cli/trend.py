@@ -82,7 +82,7 @@ def command(
 def _trend(
     benches: tuple[str, ...], metrics: tuple[Metric, ...], by: By, target: str | None
 ) -> Trend:
-    from rtstone.stats.trend.trend import Asked, trend
+    from rtstone.stats.trend.trend import TrendRequest, trend
     from rtstone.store.history import Wanted, history
 
     stored = entries()
@@ -102,7 +102,7 @@ def _trend(
         for why in found.damaged:
             click.echo(f"left out: {why}", err=True)
         full = found.whole if "bound" in metrics else found.with_histogram
-        made = trend(found.observations, Asked(metrics, by), full)
+        made = trend(found.observations, TrendRequest(metrics, by), full)
     if not made.series:
         raise UsageError(f"no result has samples, of {', '.join(benches)}; see `rtstone list runs`")
     return made
@@ -113,7 +113,7 @@ def _remote(
 ) -> Trend:
     """Return the trend of the runs of a results server."""
     from rtstone.server.client.observations import observations
-    from rtstone.stats.trend.trend import Asked, trend
+    from rtstone.stats.trend.trend import TrendRequest, trend
 
     if "bound" in metrics:
         raise UsageError("a bound needs whole runs, which are not fetched; use --store DIR there")
@@ -131,7 +131,7 @@ def _remote(
     }
     made = trend(
         [one for one in found.observations if one.run.run_id in wanted],
-        Asked(metrics, by), lambda one: one.result,
+        TrendRequest(metrics, by), lambda one: one.result,
     )  # fmt: skip
     if not made.series:
         raise UsageError(f"no result has samples, of {', '.join(benches)}, on {url}")

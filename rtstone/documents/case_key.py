@@ -50,8 +50,8 @@ def case_key(
     ``ignoring``: parameters that do not distinguish cases here.  Callers for whom series or load do
     not distinguish them either leave these out.
     """
-    kept = sorted(without(params, ignoring).items())
-    return CaseKey(bench, tuple((name, _hashable(v)) for name, v in kept), series, load)
+    distinguishing = sorted(without(params, ignoring).items())
+    return CaseKey(bench, tuple((name, _hashable(v)) for name, v in distinguishing), series, load)
 
 
 def without(params: Mapping[str, Value], ignoring: Collection[str]) -> dict[str, Value]:
@@ -76,16 +76,16 @@ def measured_apart(results: Iterable[tuple[Hashable, Result]]) -> dict[str, set[
     by_run: dict[tuple[Hashable, str], list[Result]] = defaultdict(list)
     for run, result in results:
         by_run[run, result.bench].append(result)
-    found: dict[str, set[str]] = defaultdict(set)
+    varied: dict[str, set[str]] = defaultdict(set)
     for (_, bench), several in by_run.items():
         seen: dict[CaseKey, Result] = {}
         for r in several if len(several) > 1 else ():
             key = case_key(r.bench, r.params, r.series, r.load, ignoring=MEASURING)
             other = seen.setdefault(key, r)
-            found[bench] |= {
+            varied[bench] |= {
                 name for name in MEASURING if other.params.get(name) != r.params.get(name)
             }
-    return found
+    return varied
 
 
 def may_be(params: Mapping[str, Value], wanted: Mapping[str, Value]) -> bool:

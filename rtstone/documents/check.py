@@ -139,10 +139,10 @@ class Gate(msgspec.Struct, frozen=True, kw_only=True):
 
 def overall(checks: Sequence[Check], policy: Policy) -> Verdict:
     """Return the overall verdict: the worst one, with inconclusive checks counted by the policy."""
-    found = {check.verdict for check in checks}
-    open_questions = found & {"not measured", "inconclusive"}
-    if "failed" in found or (policy == "fail" and open_questions):
+    verdicts = {check.verdict for check in checks}
+    open_questions = verdicts & {"not measured", "inconclusive"}
+    if "failed" in verdicts or (policy == "fail" and open_questions):
         return "failed"
     if policy == "pass":
-        found.discard("inconclusive")
-    return next((verdict for verdict in SIGNS if verdict in found), "passed")
+        verdicts.discard("inconclusive")
+    return next((verdict for verdict in SIGNS if verdict in verdicts), "passed")

@@ -16,9 +16,9 @@ def check_sound(run: Run) -> None:
     """Raise ValidationError if no version of rtstone can have written the document."""
     _check_moment(run.created)
     for place, result in enumerate(run.results):
-        for what, holds in _faults(result):
+        for fault, holds in _faults(result):
             if holds:
-                raise ValidationError(f"{what} - at `$.results[{place}]`")
+                raise ValidationError(f"{fault} - at `$.results[{place}]`")
 
 
 def _check_moment(text: str) -> None:
@@ -41,17 +41,17 @@ def _faults(result: Result) -> list[tuple[str, bool]]:
     ]
 
 
-def _overfull(of: Result | Distribution) -> bool:
-    return sum(count for _, count in of.histogram) > of.n
+def _overfull(samples: Result | Distribution) -> bool:
+    return sum(count for _, count in samples.histogram) > samples.n
 
 
 def check_explanation(explanation: Explanation) -> None:
     """Raise ValidationError if parts of a sample cannot be parts of it."""
     ways = {"way": explanation.way, "against": explanation.against}
     for name, way in ways.items():
-        for what, holds in _way_faults(way) if way else []:
+        for fault, holds in _way_faults(way) if way else []:
             if holds:
-                raise ValidationError(f"{what} - at `$.{name}`")
+                raise ValidationError(f"{fault} - at `$.{name}`")
 
 
 def _way_faults(way: Way) -> list[tuple[str, bool]]:

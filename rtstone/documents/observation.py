@@ -41,6 +41,6 @@ class Observation(NamedTuple):
 def observed(run: Run) -> Iterator[Observation]:
     """Yield the results of a run as observations, each with all that the run has of it."""
     head = structs.replace(run, results=[], benches=[])
-    known = {table.id: table for table in run.benches}
+    tables = {table.id: table for table in run.benches}
     for place, result in enumerate(run.results):
-        yield Observation(head, place, result, known.get(result.bench))
+        yield Observation(head, place, result, tables.get(result.bench))

@@ -266,9 +266,9 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def section_s(self) -> float | None:
         """The measured time in s; None if unknown, or if the unit is instructions."""
-        told = self.evidence.get("section_ns")
-        known = isinstance(told, int | float) and not isinstance(told, bool) and told > 0
-        return told / 1e9 if known and self.unit == "ns" else None  # type: ignore[operator]
+        length = self.evidence.get("section_ns")
+        valid = isinstance(length, int | float) and not isinstance(length, bool) and length > 0
+        return length / 1e9 if valid and self.unit == "ns" else None  # type: ignore[operator]
 
     def to_numpy(self) -> NDArray[Any]:
         """Return the histogram as a structured array: ``value`` in ``unit``, and its ``count``.

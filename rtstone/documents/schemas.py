@@ -39,8 +39,8 @@ def document(name: str) -> type[msgspec.Struct]:
     if name not in DOCUMENTS:
         raise unknown("document", name, DOCUMENTS)
     module, kind = DOCUMENTS[name]
-    found: type[msgspec.Struct] = getattr(import_module(f"rtstone.documents.{module}"), kind)
-    return found
+    type_: type[msgspec.Struct] = getattr(import_module(f"rtstone.documents.{module}"), kind)
+    return type_
 
 
 def schema(name: str) -> dict[str, Any]:

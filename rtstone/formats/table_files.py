@@ -13,7 +13,7 @@ from rtstone.documents.run import Result, Run, Value, parameter_units
 from rtstone.errors import UsageError
 from rtstone.formats import rows
 from rtstone.formats.registry import Written
-from rtstone.results.samples import KEEP, kept
+from rtstone.results.samples import KEEP, has_raw_samples
 from rtstone.units import counted
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def csv_samples(run: Run, samples: Samples) -> Written:
 
     Raises UsageError if none were, Inconclusive if some of them were lost.
     """
-    known = [result for result in run.results if kept(result)]
+    known = [result for result in run.results if has_raw_samples(result)]
     if not known:
         raise UsageError(
             f"no single samples in run {run.run_id}; measure them with {KEEP}, or export "

@@ -288,7 +288,7 @@ class AgentSession:
                 f"were lost: {', '.join(lost)}; try again"
             )
         now = self.assembly.received.heads
-        then = self.assembly.earlier.known if self.assembly.earlier else now
+        then = self.assembly.earlier.all_heads if self.assembly.earlier else now
         if differs := difference(then.as_far_as(now), now.as_far_as(then)):
             raise not_the_same(differs)
         self.directory.begin()

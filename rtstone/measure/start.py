@@ -113,7 +113,7 @@ def _same_target(plan: Plan, earlier: Assembly) -> Target:
     now = identity.of_target(every(target.detail()), every(target.host_conditions()))
     if differs := identity.difference(then, now):
         raise not_the_same(differs)
-    if earlier.valid() and (unknown := earlier.known.lacking()):
+    if earlier.valid() and (unknown := earlier.all_heads.lacking()):
         raise UsageError(
             "the run's original target is not known, as records of its agent were lost: "
             f"{', '.join(unknown)}; start a new run"

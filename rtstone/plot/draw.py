@@ -23,7 +23,7 @@ from rtstone.plot import data
 from rtstone.plot.choose import MOST, WAKE_UPS, Chosen, Curve, choose, experiments, systems
 from rtstone.printable import line
 from rtstone.results.omitted import whole
-from rtstone.summary import ENOUGH, PERCENTILES, WHOLE, given
+from rtstone.summary import ENOUGH, PERCENTILES, WHOLE, is_supported
 from rtstone.units import count, counted, quantity
 
 MM = 25.4  # in an inch
@@ -162,7 +162,7 @@ def _percentiles(runs: Sequence[Run], asked: Asked) -> Plot:
     _logarithmic(axes.yaxis, least=2.0)
     shares = [
         share for share in PERCENTILES.values()
-        if any(given(share, whole(result).n) for result in results)
+        if any(is_supported(share, whole(result).n) for result in results)
     ]  # fmt: skip
     axes.set_xticks([WHOLE / (WHOLE - share) for share in shares])
     axes.set_xticklabels([f"{share / 100:g}" for share in shares])

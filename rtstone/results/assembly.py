@@ -40,16 +40,16 @@ class Assembly:
     def __init__(self, plan: Plan, earlier: Assembly | None = None) -> None:
         self._plan = plan
         self.earlier = earlier
-        self.kept = earlier.valid() if earlier else {}
+        self.final = earlier.valid() if earlier else {}
         before = earlier.rounds() if earlier else {}
-        self._before = {case: found for case, found in before.items() if case not in self.kept}
+        self._before = {case: rounds for case, rounds in before.items() if case not in self.final}
         self._in_rounds = plan.until is not None or bool(self._before)  # the cases on this wire
         self.received: Received = Received(plan, earlier.received if earlier else None)
         self._made: dict[tuple[int, str], tuple[tuple[Any, ...], Result]] = {}
         self.remarks: list[str] = []  # the host's own, for the document's notes
         if earlier:
-            kept = f"{len(self.kept)} of {len(plan.cases)} cases are from before"
-            self.remarks = [*earlier.remarks, f"resumed after an interruption: {kept}"]
+            share = f"{len(self.final)} of {len(plan.cases)} cases are from before"
+            self.remarks = [*earlier.remarks, f"resumed after an interruption: {share}"]
         if self._before and plan.until is None:
             which = ", ".join(map(str, self._before))
             self.remarks.append(
@@ -61,7 +61,7 @@ class Assembly:
         """Return the number of cases that have ended with all their records received."""
         costs = self._costs()
         ends = (self._case_results(case, costs)[0] for case in self.left)
-        return len(self.kept) + sum(result.status != "incomplete" for result in ends)
+        return len(self.final) + sum(result.status != "incomplete" for result in ends)
 
     @property
     def cut_off(self) -> Case | None:
@@ -77,7 +77,7 @@ class Assembly:
     @property
     def left(self) -> list[Case]:
         """Return the cases that were due when this assembly began."""
-        return [case for case in self._plan.cases if case.id not in self.kept]
+        return [case for case in self._plan.cases if case.id not in self.final]
 
     @property
     def due(self) -> list[Case]:
@@ -115,12 +115,14 @@ class Assembly:
             return self._plan.first(case) if self._in_rounds else case
         from rtstone.results.rounds import following, remaining
 
-        def known(name: str) -> bool:
+        def has_param(name: str) -> bool:
             return self._plan.benches[case.bench].param(name) is not None
 
         until = self._plan.until
-        more = remaining(rounds, known) if until is None else following(until, rounds, known)
-        return self._plan.round(case, len(rounds) + 1, more)
+        changes = (
+            remaining(rounds, has_param) if until is None else following(until, rounds, has_param)
+        )
+        return self._plan.round(case, len(rounds) + 1, changes)
 
     def _due_id(self, case: Case) -> int:
         """Return the id on the wire of what the agent has to run first of a case."""
@@ -132,21 +134,21 @@ class Assembly:
         from rtstone.results.rounds import sampled, valid
 
         costs = self._costs()
-        found = {case.id: valid(self._rounds(case, costs)) for case in self.left}
-        return {case: rounds for case, rounds in found.items() if sampled(rounds)}
+        valid_rounds = {case.id: valid(self._rounds(case, costs)) for case in self.left}
+        return {case: rounds for case, rounds in valid_rounds.items() if sampled(rounds)}
 
     def valid(self) -> dict[int, list[Result]]:
         """Return the cases that need not be run again, with their results."""
-        found = {case.id: self.case_results(case) for case in self._plan.cases}
-        return {case: rs for case, rs in found.items() if all(map(_is_final, rs))}
+        results = {case.id: self.case_results(case) for case in self._plan.cases}
+        return {case: rs for case, rs in results.items() if all(map(_is_final, rs))}
 
     def _costs(self) -> dict[int, Defect]:
         """Return the cases that may have lost records to a defect; of rounds, only those begun."""
         costs = self.received.costs()
         if not self._in_rounds:
             return costs
-        there = {self._due_id(case) for case in self.left} | self.received.placed
-        return {case: defect for case, defect in costs.items() if case in there}
+        begun = {self._due_id(case) for case in self.left} | self.received.placed
+        return {case: defect for case, defect in costs.items() if case in begun}
 
     def case_results(self, case: Case) -> list[Result]:
         """Return the results of one case so far."""
@@ -155,8 +157,8 @@ class Assembly:
     def _case_results(
         self, case: Case, costs: dict[int, Defect], unstarted: str = ""
     ) -> list[Result]:
-        if case.id in self.kept:
-            return self.kept[case.id]
+        if case.id in self.final:
+            return self.final[case.id]
         if not self._in_rounds:
             return self._measured(case, costs.get(case.id), unstarted)
         from rtstone.results.rounds import merged
@@ -168,23 +170,26 @@ class Assembly:
         self, case: Case, costs: dict[int, Defect], unstarted: str = ""
     ) -> list[list[Result]]:
         """Return all rounds of a case so far; always the first one, even if it has not begun."""
-        ran = sorted(one for one in self.received.cases if self._plan.case_of(one) == case.id)
+        ran = sorted(
+            wire_id for wire_id in self.received.cases if self._plan.case_of(wire_id) == case.id
+        )
         before = self._before.get(case.id, [])
         if not ran and not before:
             one = self._due_id(case)
             ran = [one]
         return before + [
-            self._measured(structs.replace(case, id=one), costs.get(one), unstarted) for one in ran
+            self._measured(structs.replace(case, id=wire_id), costs.get(wire_id), unstarted)
+            for wire_id in ran
         ]
 
     def _measured(self, case: Case, damage: Defect | None, unstarted: str) -> list[Result]:
         """Return the results of one wire case."""
         seen = self.received.cases[case.id]
         status, reason = self._status(case, damage, unstarted)
-        known = seen.params if seen.params is not None else case.params
+        params = seen.params if seen.params is not None else case.params
         evidence = dict(seen.end.evidence) if seen.end else {}
         blank = Result(
-            case=case.id, bench=case.bench, params=known, load=case.load,
+            case=case.id, bench=case.bench, params=params, load=case.load,
             load_rates=(seen.end.load if seen.end else None) or [],
             status=status, reason=reason, evidence=evidence, unit=self._scale.unit,
         )  # fmt: skip
@@ -200,11 +205,11 @@ class Assembly:
         """Return the result of a series, which is made once: each round asks for all before it."""
         if not raw.n and blank.status == "ok" and self._interrupted(blank.case):
             blank = structs.replace(blank, status="incomplete", reason=INTERRUPTED)
-        given = (blank, raw, self._scale, self._conditions())
-        known = self._made.get((blank.case, raw.series))
-        if known is None or known[0] != given:
-            known = self._made[blank.case, raw.series] = given, series_result(*given)
-        return known[1]
+        inputs = (blank, raw, self._scale, self._conditions())
+        cached = self._made.get((blank.case, raw.series))
+        if cached is None or cached[0] != inputs:
+            cached = self._made[blank.case, raw.series] = inputs, series_result(*inputs)
+        return cached[1]
 
     def _status(
         self, case: Case, damage: Defect | None, unstarted: str
@@ -219,9 +224,7 @@ class Assembly:
             return "ok", None  # with fewer samples, if it was not done anyway
         return _STATUS.get(end.status, "failed"), end.reason
 
-    def _incomplete(  # noqa: PLR0911  there are so many reasons
-        self, case: Case, damage: Defect | None, unstarted: str
-    ) -> str | None:
+    def _incomplete(self, case: Case, damage: Defect | None, unstarted: str) -> str | None:
         """Return why a case is incomplete, None if it is complete."""
         seen = self.received.cases[case.id]
         if damage:
@@ -256,7 +259,7 @@ class Assembly:
             for case in self._plan.cases
             for result in self._case_results(case, costs, unstarted)
         ]
-        made = derived.results(self._plan, results)
+        derived_results = derived.results(self._plan, results)
         results += [
             Result(
                 case=case.id, bench=case.bench, params=case.params, load=case.load,
@@ -264,7 +267,7 @@ class Assembly:
             )
             for case in self._plan.absent
         ]  # fmt: skip
-        results += made
+        results += derived_results
         head = self.earlier if self.earlier and not self.received.clock else self
         missing = sum(result.status == "incomplete" for result in results)
         if missing and not reason:
@@ -311,17 +314,17 @@ class Assembly:
 
     @property
     def _scale(self) -> Scale:
-        return Scale.of(self._plan, self.received.clock)
+        return Scale.for_plan(self._plan, self.received.clock)
 
     @property
-    def known(self) -> Heads:
+    def all_heads(self) -> Heads:
         """Return the records that concern all cases, including those of earlier logs."""
         heads = self.received.heads
-        return heads.or_else(self.earlier.known) if self.earlier else heads
+        return heads.or_else(self.earlier.all_heads) if self.earlier else heads
 
     def _conditions(self) -> dict[str, Any]:
-        told = self.received.conditions
-        return (told.values if told else {}) | self._plan.surroundings
+        record = self.received.conditions
+        return (record.values if record else {}) | self._plan.surroundings
 
     def _agent(self) -> Agent | None:
         hello = self.received.hello

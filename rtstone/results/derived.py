@@ -33,21 +33,21 @@ class Derived(NamedTuple):
 
 def results(plan: Plan, measured: list[Result]) -> list[Result]:
     """Return the results of all derived cases of a plan."""
-    found = []
+    results_ = []
     for case in plan.derived:
-        made = DERIVED[case.bench].make(_blank(case), plan, measured)
-        found += [*made, *_under_absent_loads(_blank(case), plan, made)]
-    return found
+        computed = DERIVED[case.bench].make(_blank(case), plan, measured)
+        results_ += [*computed, *_under_absent_loads(_blank(case), plan, computed)]
+    return results_
 
 
-def _under_absent_loads(blank: Result, plan: Plan, made: list[Result]) -> list[Result]:
+def _under_absent_loads(blank: Result, plan: Plan, computed: list[Result]) -> list[Result]:
     """Return unsupported results for loads under which none of the needed benches can run here."""
     needs = DERIVED[blank.bench].needs
     needed = set() if needs is _ALONE else {bench for bench, _ in needs}
-    there = {result.load for result in made}
+    loads = {result.load for result in computed}
     reasons: dict[str, str] = {}
     for case in plan.absent:
-        if case.bench in needed and case.load not in there:
+        if case.bench in needed and case.load not in loads:
             reasons.setdefault(case.load, case.reason)
     return [
         structs.replace(blank, load=load, status="unsupported", reason=reason)
@@ -73,20 +73,20 @@ def _context_switch(blank: Result, plan: Plan, measured: list[Result]) -> list[R
     test1 where n allows it, and a difference that is not above zero is none.
     """
     calls = {_circumstances(r): r for r in measured if r.bench == "sync.test1" and _unnamed(r)}
-    found = []
+    switches = []
     for trip in (r for r in measured if r.bench == "sync.test2" and _unnamed(r)):
         call = calls.get(_circumstances(trip))
-        kept = {name: trip.params[name] for name in ("entity", "config") if name in trip.params}
-        result = structs.replace(blank, params=kept, load=trip.load, unit=trip.unit)
+        params = {name: trip.params[name] for name in ("entity", "config") if name in trip.params}
+        result = structs.replace(blank, params=params, load=trip.load, unit=trip.unit)
         lack = _lack("sync.test1", call) or _lack("sync.test2", trip)
         if lack or call is None or call.mean is None or trip.mean is None:
             impossible = any(r is not None and r.status == "unsupported" for r in (call, trip))
             status: Status = "unsupported" if impossible else "incomplete"
-            found.append(structs.replace(result, status=status, reason=lack))
+            switches.append(structs.replace(result, status=status, reason=lack))
         else:
-            found.append(_switch(result, trip, call))
-    if found:
-        return found
+            switches.append(_switch(result, trip, call))
+    if switches:
+        return switches
     for case in plan.absent:
         if case.bench == "sync.test2":
             return _unsupported(blank, case.reason)
@@ -119,11 +119,11 @@ def _switch(result: Result, trip: Result, calls: Result) -> Result:
     call = float((calls.mean if mean else calls.p50) or 0)
     low, high = (None if mean else calls.ci95.get("p50")) or (call, call)
 
-    def one(value: float) -> float:
+    def half(value: float) -> float:
         return round(value / 2 - call, 4)
 
     middle = trip.p50 if trip.p50 is not None else trip.mean
-    if one(middle or 0) <= 0:
+    if half(middle or 0) <= 0:
         reason = (
             f"half a round trip ({(middle or 0) / 2:g} {trip.unit}) is not longer than the calls "
             f"alone ({call:g} {trip.unit}): disturbed; measure both again"
@@ -131,7 +131,7 @@ def _switch(result: Result, trip: Result, calls: Result) -> Result:
         return structs.replace(result, status="incomplete", reason=reason)
 
     members: dict[str, Any] = {
-        name: None if (value := getattr(trip, name)) is None else one(value)
+        name: None if (value := getattr(trip, name)) is None else half(value)
         for name in NAMES
         if name != "sd"
     }
@@ -147,10 +147,10 @@ def _switch(result: Result, trip: Result, calls: Result) -> Result:
             for name, ends in trip.ci95.items()
         },
         batches=trip.batches
-        and structs.replace(trip.batches, mean=[one(mean) for mean in trip.batches.mean]),
-        histogram=[(one(value), count) for value, count in trip.histogram],
-        negative=sum(count for value, count in trip.histogram if one(value) < 0),
-        worst=[Worst(value=one(w.value), index=w.index, at_s=w.at_s) for w in trip.worst],
+        and structs.replace(trip.batches, mean=[half(mean) for mean in trip.batches.mean]),
+        histogram=[(half(value), count) for value, count in trip.histogram],
+        negative=sum(count for value, count in trip.histogram if half(value) < 0),
+        worst=[Worst(value=half(w.value), index=w.index, at_s=w.at_s) for w in trip.worst],
         figures={
             f"{'mean' if mean else 'median'} of sync.test1, subtracted": Figure(
                 value=call, unit=trip.unit
@@ -178,10 +178,13 @@ def _matrix(blank: Result, _: Plan, measured: list[Result]) -> list[Result]:
             key = case_key(r.bench, r.params, r.series, ignoring=ANOTHER_RUN)
             rows.setdefault(key, {})[r.load] = r
     cells = [
-        [f"{of.mean} / {of.max} {of.unit}" if (of := found.get(load)) else "-" for load in loads]
-        for found in rows.values()
+        [
+            f"{cell.mean} / {cell.max} {cell.unit}" if (cell := by_load.get(load)) else "-"
+            for load in loads
+        ]
+        for by_load in rows.values()
     ]
-    names = _row_names([next(iter(found.values())) for found in rows.values()])
+    names = _row_names([next(iter(row.values())) for row in rows.values()])
     table = TextTable(
         "mean / maximum by load",
         ["bench", *loads],

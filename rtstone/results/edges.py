@@ -20,35 +20,39 @@ class Bucket(NamedTuple):
     n: int
 
 
-def edged(result: Result, of: Result | Distribution | None = None) -> list[Bucket] | None:
+def edged(result: Result, samples: Result | Distribution | None = None) -> list[Bucket] | None:
     """Return the bucket of each value in the histogram of a result, or of its ``corrected``.
 
     The counts add up to n: samples beyond the histogram are in one more bucket, which ends at
     infinity.  The edges are those of the recorder, not of the samples in it.  None if they are not
     known.
     """
-    of = result if of is None else of
-    found = _of_tool(result, of) if result.grid is None else _of_recorder(result, result.grid, of)
-    beyond = of.n - sum(count for _, count in of.histogram)
-    if found is None or not beyond:
-        return found
-    return [*found, Bucket(found[-1].high, inf, beyond)] if found else None
+    samples = result if samples is None else samples
+    buckets = (
+        _of_tool(result, samples)
+        if result.grid is None
+        else _of_recorder(result, result.grid, samples)
+    )
+    beyond = samples.n - sum(count for _, count in samples.histogram)
+    if buckets is None or not beyond:
+        return buckets
+    return [*buckets, Bucket(buckets[-1].high, inf, beyond)] if buckets else None
 
 
-def _of_recorder(result: Result, grid: Grid, of: Result | Distribution) -> list[Bucket] | None:
+def _of_recorder(result: Result, grid: Grid, samples: Result | Distribution) -> list[Bucket] | None:
     """Return the buckets that values lie in, by way of the recorder's ticks."""
     whole = result.unit == INSTRUCTIONS
     net = Net(grid.overhead, grid.per_tick, result.batch, whole=whole)
-    made = []
-    for value, count in of.histogram:
+    buckets = []
+    for value, count in samples.histogram:
         gross = value * net.batch + net.gross(grid.overhead)
         ticks = gross / grid.per_tick
         if not isfinite(ticks) or ticks < -0.5:
             return None
         first, end = (_rounded if whole else _single)(gross, grid)
         low, high = (_edge(at, net) if whole else net.exactly(at) for at in (first, end))
-        made.append(Bucket(low, high, count))
-    return made
+        buckets.append(Bucket(low, high, count))
+    return buckets
 
 
 def _single(gross: float, grid: Grid) -> tuple[int, int]:
@@ -64,14 +68,14 @@ def _rounded(gross: float, grid: Grid) -> tuple[int, int]:
     """
     least, most = (max(gross + half, 0) / grid.per_tick for half in (-0.5, 0.5))
     numbers = range(index_of(floor(least), grid.bits), index_of(ceil(most), grid.bits) + 1)
-    known = (bounds(number, grid.bits) for number in numbers[:_MOST])
-    found = [
+    ticks = (bounds(number, grid.bits) for number in numbers[:_MOST])
+    fitting = [
         (first, first + width)
-        for first, width in known
+        for first, width in ticks
         if round((first + (width - 1) / 2) * grid.per_tick) == round(gross)
     ]
     # None: an extreme, which lies elsewhere in its bucket than in the middle.
-    return (found[0][0], found[-1][1]) if found else _single(gross, grid)
+    return (fitting[0][0], fitting[-1][1]) if fitting else _single(gross, grid)
 
 
 _MOST = 4096  # buckets of one value
@@ -85,24 +89,24 @@ def _edge(ticks: int, net: Net) -> float:
     return round((ticks * net.per_tick - net.gross(net.overhead)) / net.batch, 4)
 
 
-def _of_tool(result: Result, of: Result | Distribution) -> list[Bucket] | None:
+def _of_tool(result: Result, samples: Result | Distribution) -> list[Bucket] | None:
     """Return the buckets of another tool, whose values are lower edges."""
     width = bucket_ns([result])
     if width <= 0:
         return None
-    if any(b - a < width for (a, _), (b, _) in pairwise(of.histogram)):
+    if any(b - a < width for (a, _), (b, _) in pairwise(samples.histogram)):
         return None
-    return [Bucket(value, value + width, count) for value, count in of.histogram]
+    return [Bucket(value, value + width, count) for value, count in samples.histogram]
 
 
 def whole_line(buckets: list[Bucket]) -> list[Bucket]:
     """Return each bucket once, and the empty stretches between them, one bucket each."""
-    found: list[Bucket] = []
+    line: list[Bucket] = []
     for bucket in buckets:
-        if found and found[-1].low == bucket.low:  # a round clipped its value to its own extremes
-            found[-1] = bucket._replace(n=found[-1].n + bucket.n)
+        if line and line[-1].low == bucket.low:  # a round clipped its value to its own extremes
+            line[-1] = bucket._replace(n=line[-1].n + bucket.n)
             continue
-        if found and found[-1].high < bucket.low:
-            found.append(Bucket(found[-1].high, bucket.low, 0))
-        found.append(bucket)
-    return found
+        if line and line[-1].high < bucket.low:
+            line.append(Bucket(line[-1].high, bucket.low, 0))
+        line.append(bucket)
+    return line

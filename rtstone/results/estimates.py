@@ -15,7 +15,7 @@ from rtstone.documents.run import Batches, Result
 from rtstone.results.interval import confidence_interval, independent, lasting
 from rtstone.results.omitted import assumed, interval, whole
 from rtstone.results.pool import pooled
-from rtstone.summary import PERCENTILES, WHOLE, given
+from rtstone.summary import PERCENTILES, WHOLE, is_supported
 
 if TYPE_CHECKING:
     import numpy as np
@@ -66,13 +66,13 @@ def estimate_whole(
     counted = [result for result in results if result.n]
     if not any(result.missed and result.corrected for result in counted):
         return estimate(counted, statistic, level)
-    found = interval(statistic, counted, level)
-    if found is None:
+    ends = interval(statistic, counted, level)
+    if ends is None:
         return None
     together = pooled([whole(result) for result in counted])
     value = getattr(together, statistic)
     depends = lasting(statistic, counted)
-    return Estimate(value, *found, together.n, assumed(statistic, counted), depends)
+    return Estimate(value, *ends, together.n, assumed(statistic, counted), depends)
 
 
 def estimate_samples(
@@ -89,7 +89,7 @@ def estimate_samples(
     percentiles = {
         name: float(distinct[np.searchsorted(upto, -(-n * q // WHOLE))])
         for name, q in PERCENTILES.items()
-        if given(q, n)
+        if is_supported(q, n)
     }
     whole = Result(
         case=0, bench="samples", params={}, load="none", status="ok", n=n,
@@ -110,7 +110,7 @@ def batches(samples: Samples) -> Batches:
     parts = np.array_split(samples, min(_BATCHES, n)) if n else []
     above = {}
     for name, q in PERCENTILES.items():
-        if given(q, n):
+        if is_supported(q, n):
             nearest = int(np.abs(below * WHOLE - n * q).argmin())
             line = distinct[nearest] if nearest < len(distinct) else np.inf
             above[name] = [int((part >= line).sum()) for part in parts]

@@ -40,8 +40,8 @@ class Seen(NamedTuple):
 
     def figure(self, name: str, unknown: float = 0) -> float:
         """Return a figure of the case."""
-        known = {key: value for key, value, _ in self.result.figures if value is not None}
-        return known.get(name, unknown)
+        figures = {key: value for key, value, _ in self.result.figures if value is not None}
+        return figures.get(name, unknown)
 
     def condition(self, name: str) -> float:
         """Return a numeric condition, also if given as text; 0 if unknown."""
@@ -474,8 +474,8 @@ def spoilt(
     The one rule for everything that judges a result: the headline of a run, its page, a gate, the
     API, a bound.
     """
-    known = (BY_NAME[name] for name in names if name in BY_NAME and name not in accepted)
-    return next((flag for flag in known if judgement in flag.voids), None)
+    flags = (BY_NAME[name] for name in names if name in BY_NAME and name not in accepted)
+    return next((flag for flag in flags if judgement in flag.voids), None)
 
 
 def unfit(names: Iterable[str], n: int, missed: int | None) -> str:

@@ -10,7 +10,7 @@ from itertools import accumulate
 from math import sqrt
 from typing import NamedTuple
 
-from rtstone.summary import WHOLE, given
+from rtstone.summary import WHOLE, is_supported
 from rtstone.wire.buckets import bounds
 from rtstone.wire.records import Buckets
 
@@ -72,7 +72,7 @@ class Ranks:
 
     def percentile(self, q: int) -> float | None:
         """Nearest rank ceil(q n), q in parts per 10000; None unless n >= 10/(1-q)."""
-        if not given(q, self._n):
+        if not is_supported(q, self._n):
             return None
         return self.at(-(-self._n * q // WHOLE))
 

@@ -57,28 +57,28 @@ class Heads(NamedTuple):
         """Return the names of the missing records."""
         return [name for name, record in self._asdict().items() if record is None]
 
-    def or_else(self, others: Heads) -> Heads:
+    def or_else(self, other: Heads) -> Heads:
         """Return these records, completed by the others."""
         return Heads(
-            self.hello or others.hello,
-            self.clock or others.clock,
-            self.conditions or others.conditions,
+            self.hello or other.hello,
+            self.clock or other.clock,
+            self.conditions or other.conditions,
         )
 
-    def as_far_as(self, others: Heads) -> Identity:
+    def as_far_as(self, other: Heads) -> Identity:
         """Return these records restricted to what the others have as well.
 
         What a clock costs is measured anew each time, as is the frequency of some; neither counts.
         """
-        found: dict[str, Value] = {}
-        if self.hello and others.hello:
+        identity: dict[str, Value] = {}
+        if self.hello and other.hello:
             named = {n: getattr(self.hello, n) for n in Hello.__struct_fields__ if n != "wire"}
-            found |= {f"agent.{name}": value for name, value in named.items()}
-        if self.clock and others.clock:
-            found |= {"clock.source": self.clock.source, "clock.unit": self.clock.unit}
-        if self.conditions and others.conditions:
-            found |= _lasting(self.conditions.values)
-        return found
+            identity |= {f"agent.{name}": value for name, value in named.items()}
+        if self.clock and other.clock:
+            identity |= {"clock.source": self.clock.source, "clock.unit": self.clock.unit}
+        if self.conditions and other.conditions:
+            identity |= _lasting(self.conditions.values)
+        return identity
 
 
 def _lasting(values: Mapping[str, Value]) -> dict[str, Value]:
@@ -88,9 +88,9 @@ def _lasting(values: Mapping[str, Value]) -> dict[str, Value]:
 def difference(then: Identity, now: Identity) -> str | None:
     """Return a description of the differences, None if there are none."""
     names = [name for name in {**then, **now} if then.get(name) != now.get(name)]
-    told = [_told(name, then.get(name), now.get(name)) for name in names[:_NAMED]]
-    more = [f"and {len(names) - _NAMED} more"] if len(names) > _NAMED else []
-    return "; ".join(told + more) or None
+    texts = [_told(name, then.get(name), now.get(name)) for name in names[:_NAMED]]
+    rest = [f"and {len(names) - _NAMED} more"] if len(names) > _NAMED else []
+    return "; ".join(texts + rest) or None
 
 
 def _told(name: str, then: Value, now: Value) -> str:
@@ -101,10 +101,10 @@ def _told(name: str, then: Value, now: Value) -> str:
 def _apart(then: str, now: str) -> tuple[str, str]:
     """Shorten two texts for a message: of long ones, keep only the words that differ."""
     if max(len(then), len(now)) > _LETTERS and not _HASH.fullmatch(then + now):
-        words, others = then.split(), now.split()
-        then = " ".join(word for word in words if word not in others)
-        now = " ".join(word for word in others if word not in words)
-    old, new = (_cut(_HASH.sub(lambda found: found[0][:12], text)) for text in (then, now))
+        words, new_words = then.split(), now.split()
+        then = " ".join(word for word in words if word not in new_words)
+        now = " ".join(word for word in new_words if word not in words)
+    old, new = (_cut(_HASH.sub(lambda match: match[0][:12], text)) for text in (then, now))
     return old or "without", new or "without"
 
 

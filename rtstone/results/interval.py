@@ -135,10 +135,10 @@ def _share_variance(statistic: str, q: float, result: Result) -> Variance:
     It is that of independent ones, times what the batches show at the line nearest to it.
     """
     plain = q * (1 - q) / result.n
-    found = _counts(statistic, result)
-    if found is None:
+    counts = _counts(statistic, result)
+    if counts is None:
         return Variance(plain)
-    n, above = found
+    n, above = counts
     share = sum(above) / result.n
     if not 0 < share < 1:  # all samples are alike
         return Variance(plain)
@@ -150,12 +150,14 @@ def _share_variance(statistic: str, q: float, result: Result) -> Variance:
 def factor(statistic: str, result: Result) -> Variance:
     """Return the variance of a result's statistic relative to that of independent samples."""
     if statistic == "mean":
-        found, plain = _mean_variance(result), (result.sd or 0.0) ** 2 / max(result.n, 1)
-        times = found._replace(value=found.value / plain) if found and plain else Variance(1.0)
+        variance, plain = _mean_variance(result), (result.sd or 0.0) ** 2 / max(result.n, 1)
+        times = (
+            variance._replace(value=variance.value / plain) if variance and plain else Variance(1.0)
+        )
     else:
         q = PERCENTILES[statistic] / WHOLE
-        found = _share_variance(statistic, q, result)
-        times = found._replace(value=found.value * result.n / (q * (1 - q)))
+        variance = _share_variance(statistic, q, result)
+        times = variance._replace(value=variance.value * result.n / (q * (1 - q)))
     return times._replace(value=max(times.value, _LOWEST))
 
 
@@ -175,8 +177,8 @@ def _counts(statistic: str, result: Result) -> tuple[list[int], list[int]] | Non
     if statistic == "mean":
         return batches.n, []
     names = list(PERCENTILES)
-    told = [name for name in names[: names.index(statistic) + 1] if name in batches.above]
-    return (batches.n, batches.above[told[-1]]) if told else None
+    lines = [name for name in names[: names.index(statistic) + 1] if name in batches.above]
+    return (batches.n, batches.above[lines[-1]]) if lines else None
 
 
 def autocorrelated_variance(sizes: Sequence[int], means: Sequence[float]) -> Variance:
@@ -250,7 +252,7 @@ def combined(parts: Sequence[Part]) -> Variance:
     shares = [part.n / n for part in parts]
     terms = [w * w * part.variance.value for w, part in zip(shares, parts, strict=True)]
     within = sum(terms)
-    known = sum(
+    uncertainty = sum(
         term * term / part.variance.freedom for term, part in zip(terms, parts, strict=True)
     )
     runs = len(parts)
@@ -260,8 +262,8 @@ def combined(parts: Sequence[Part]) -> Variance:
         beyond = among * runs / (runs - 1) - within
         if beyond > 0:
             within += beyond
-            known += beyond * beyond / (runs - 1)
-    freedom = within * within / known if known > 0 else inf
+            uncertainty += beyond * beyond / (runs - 1)
+    freedom = within * within / uncertainty if uncertainty > 0 else inf
     return Variance(within, freedom, any(part.variance.lasting for part in parts))
 
 
@@ -332,8 +334,8 @@ def t_quantile(level: float, freedom: float) -> float:
 def _approximately(level: float, freedom: float, normal: float) -> float:
     """Below 2 degrees log t between the exact ones for 1 and 2, above as Cornish and Fisher."""
     if freedom < 2:
-        one, two = tan(pi / 2 * level), level * sqrt(2 / (1 - level * level))
-        return float(two * (one / two) ** (2 / freedom - 1))
+        first_degree, second_degree = tan(pi / 2 * level), level * sqrt(2 / (1 - level * level))
+        return float(second_degree * (first_degree / second_degree) ** (2 / freedom - 1))
     cube = normal**3
     first = (cube + normal) / (4 * freedom)
     return normal + first + (5 * cube * normal**2 + 16 * cube + 3 * normal) / (96 * freedom**2)

@@ -36,14 +36,14 @@ def wire_notes(
     for defect in defects:
         kinds[defect.kind].append(defect)
     notes = []
-    for kind, found in kinds.items():
-        count, first = sum(defect.size for defect in found), found[0].first
-        told = f"{count} records {kind} (first {first})" if count > 1 else str(found[0])
-        hit = {plan.case_of(one) for one, why in costs.items() if why.kind == kind}
+    for kind, own in kinds.items():
+        count, first = sum(defect.size for defect in own), own[0].first
+        text = f"{count} records {kind} (first {first})" if count > 1 else str(own[0])
+        hit = {plan.case_of(wire_id) for wire_id, why in costs.items() if why.kind == kind}
         cases = [str(case) for case in sorted(hit)]
-        what = f"costs case {', '.join(cases)}" if cases else "costs no case"
-        notes.append(f"wire: {told}; {what}")
+        cost = f"costs case {', '.join(cases)}" if cases else "costs no case"
+        notes.append(f"wire: {text}; {cost}")
     return notes + [
-        f"{number} more {what} of the agent are left out; they are in its log"
-        for what, number in left_out.items()
+        f"{number} more {records} of the agent are left out; they are in its log"
+        for records, number in left_out.items()
     ]

@@ -100,23 +100,23 @@ def events(result: Result) -> Events | None:
     """Return the events of a result, None if its omissions do not follow from its samples."""
     import numpy as np
 
-    there = result.corrected
-    if there is None or not result.missed or result.overflow:
+    whole_ = result.corrected
+    if whole_ is None or not result.missed or result.overflow:
         return None
-    if there.mean is None or result.mean is None or there.n - result.n != result.missed:
+    if whole_.mean is None or result.mean is None or whole_.n - result.n != result.missed:
         return None
-    hidden = there.mean * there.n - result.mean * result.n
+    hidden = whole_.mean * whole_.n - result.mean * result.n
     values, counts = _columns(result)
     period = _period(values, counts, hidden)
     if period is None:
         return None
     sizes = np.ceil(values / period).clip(1)
     bursts = _bursts(result, _added(counts * (sizes - 1) ** 2))
-    found = Events(result, values, counts, sizes, period, bursts)
+    events_ = Events(result, values, counts, sizes, period, bursts)
     # The edges of buckets may add one to a stall, or take it away.
-    if abs(found.n - there.n) > _ALIKE * result.missed + found.stalls:
+    if abs(events_.n - whole_.n) > _ALIKE * result.missed + events_.stalls:
         return None
-    return found
+    return events_
 
 
 def _columns(result: Result) -> tuple[Array, Array]:
@@ -165,8 +165,8 @@ def _bursts(result: Result, squares: float) -> Variance:
     trace = result.trace
     if trace is None or not trace.rows or trace.width_s <= 0:
         return Variance(1.0)
-    there = {round(row[0] / trace.width_s): row[1] for row in trace.rows}
-    counts = [float(there.get(window, 0)) for window in range(max(there))]
+    by_window = {round(row[0] / trace.width_s): row[1] for row in trace.rows}
+    counts = [float(by_window.get(window, 0)) for window in range(max(by_window))]
     if len(counts) < _WINDOWS:
         return Variance(1.0)
     seen = autocorrelated_variance([1] * len(counts), counts)
@@ -203,12 +203,12 @@ def interval(
     Raises KeyError for a statistic that is none.
     """
     parts = [events(result) if result.missed else _alone(result) for result in results]
-    known = [part for part in parts if part is not None]
+    sound = [part for part in parts if part is not None]
     together = pooled([whole(result) for result in results])
     value = getattr(together, statistic)
-    if value is None or len(known) < len(parts):
+    if value is None or len(sound) < len(parts):
         return None
-    moments = [_moments(statistic, part, value) for part in known]
+    moments = [_moments(statistic, part, value) for part in sound]
     n, second = sum(m.n for m in moments), sum(m.second for m in moments)
     if statistic == "mean":  # what a stall adds to it grows with the square of its length
         fewest *= 2
@@ -221,7 +221,7 @@ def interval(
     if statistic == "mean":
         return _mean_ends(value, n, variance, size, level)
     q = PERCENTILES[statistic] / WHOLE
-    if n * (1 - q) < fewest * max(map(_weight, known)):
+    if n * (1 - q) < fewest * max(map(_weight, sound)):
         return None
     low, high = _ranks(n, q, variance, size, level)
     ordered = Ordered(together.histogram, 0, together.max)
@@ -248,12 +248,12 @@ def has_room(statistic: str, results: Sequence[Result]) -> bool:
     Beyond it there has to be room for FEWEST of them, as for an interval.
     """
     lossy = [events(result) for result in results if result.missed and result.corrected]
-    known = [part for part in lossy if part is not None]
-    if len(known) < len(lossy):
+    sound = [part for part in lossy if part is not None]
+    if len(sound) < len(lossy):
         return False
     n = sum(whole(result).n for result in results)
     beyond = n * (1 - PERCENTILES[statistic] / WHOLE)
-    return beyond >= FEWEST * max(map(_weight, known), default=0.0)
+    return beyond >= FEWEST * max(map(_weight, sound), default=0.0)
 
 
 def _alone(result: Result) -> Events | None:
@@ -286,7 +286,7 @@ def _moments(statistic: str, part: Events, line: float) -> _Moments:
     fourth = _added(squares * (off * off) * (times * times))
     number = second * second / fourth if fourth else 1.0
     kinds = ((squares[~stalls], serially), (squares[stalls], part.bursts))
-    unknown = sum(_added(some) ** 2 / variance.freedom for some, variance in kinds)
+    unknown = sum(_added(terms) ** 2 / variance.freedom for terms, variance in kinds)
     # The variance of a sum of squares is that of fourth powers: twice as many degrees as events.
     freedom = second**2 / (unknown + second**2 / (2 * number)) if second else 1.0
     return _Moments(value if statistic == "mean" else 1 - value, n, second, third, number, freedom)
@@ -345,9 +345,9 @@ class Missed(NamedTuple):
 
         ``size``: the activations that a stall would have hidden, if there was none.
         """
-        normal, more = NormalDist().inv_cdf((1 + level) / 2), self.stalls + 1
+        normal, above = NormalDist().inv_cdf((1 + level) / 2), self.stalls + 1
         each = (self.size if self.stalls else size) / self.due
-        high = more * (1 - 1 / (9 * more) + normal / (3 * sqrt(more))) ** 3
+        high = above * (1 - 1 / (9 * above) + normal / (3 * sqrt(above))) ** 3
         if not self.stalls:
             return 0.0, min(high * each, 1.0)
         part = 1 - 1 / (9 * self.stalls) - normal / (3 * sqrt(self.stalls))
@@ -368,9 +368,9 @@ def missed(results: Sequence[Result]) -> Missed | None:
 
 def _stalls(result: Result) -> float:
     """Return the number of equally long stalls that would scatter as much as these."""
-    found = events(result)
-    if found is None or not found.stalls:
+    parts = events(result)
+    if parts is None or not parts.stalls:
         return 1.0
-    hid = found.sizes - 1
-    total, squares = _added(found.counts * hid), _added(found.counts * hid * hid)
-    return max(total**2 / squares / found.bursts.value, 1.0)
+    hid = parts.sizes - 1
+    total, squares = _added(parts.counts * hid), _added(parts.counts * hid * hid)
+    return max(total**2 / squares / parts.bursts.value, 1.0)

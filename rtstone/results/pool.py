@@ -11,7 +11,7 @@ from math import ceil, sqrt
 
 from rtstone.documents.run import Distribution, Result
 from rtstone.results.interval import Ordered
-from rtstone.summary import ENOUGH, EXTREME, PERCENTILES, WHOLE, given
+from rtstone.summary import ENOUGH, EXTREME, PERCENTILES, WHOLE, is_supported
 
 
 def pooled(results: Sequence[Result]) -> Distribution:
@@ -20,8 +20,8 @@ def pooled(results: Sequence[Result]) -> Distribution:
     What a sample is known to in the documents it is known to here.
     """
     if len(results) == 1:
-        (one,) = results
-        members = {name: getattr(one, name) for name in Distribution.__struct_fields__}
+        (single,) = results
+        members = {name: getattr(single, name) for name in Distribution.__struct_fields__}
         return Distribution(**members)
     counts: Counter[float] = Counter()
     for result in results:
@@ -34,13 +34,13 @@ def pooled(results: Sequence[Result]) -> Distribution:
     tops = [result.max for result in results if result.max is not None]
     top = max(tops, default=None) if not batched else None
     overflow = sum(result.overflow for result in results)
-    known = percentiles(histogram, n, overflow, top)
+    values = percentiles(histogram, n, overflow, top)
     if batched:  # the extremes of means are not those of operations
-        known |= dict.fromkeys(EXTREME)
+        values |= dict.fromkeys(EXTREME)
     mean = _mean(results, n)
     return Distribution(
         n=n, min=min(lows, default=None), max=top, mean=mean, sd=_sd(results, n, mean),
-        histogram=histogram, **known,
+        histogram=histogram, **values,
     )  # fmt: skip
 
 
@@ -52,10 +52,10 @@ def percentiles(
     ``n`` includes the overflow.  A percentile q is None unless n >= 10/(1-q).
     """
     upto = list(accumulate(count for _, count in histogram))
-    told = (upto[-1] if upto else 0) + overflow == n
+    complete = (upto[-1] if upto else 0) + overflow == n
 
     def percentile(q: int) -> float | None:
-        if not told or not given(q, n):
+        if not complete or not is_supported(q, n):
             return None
         place = bisect_left(upto, -(-n * q // WHOLE))
         return histogram[place][0] if place < len(histogram) else top
@@ -63,17 +63,17 @@ def percentiles(
     return {name: percentile(q) for name, q in PERCENTILES.items()}
 
 
-def percentile(of: Result | Distribution, share: Fraction, known: bool) -> float | None:
+def percentile(samples: Result | Distribution, share: Fraction, has_top: bool) -> float | None:
     """Return the value of any share of the samples, by the rule of ``percentiles``.
 
-    None where n does not support it.  ``known``: whether the maximum is that of what lies beyond
+    None where n does not support it.  ``has_top``: whether the maximum is that of what lies beyond
     the histogram.
     """
-    if of.n * (1 - share) < ENOUGH:
+    if samples.n * (1 - share) < ENOUGH:
         return None
-    within = sum(count for _, count in of.histogram)
-    top = of.max if known else None
-    return Ordered(of.histogram, of.n - within, top).at(ceil(share * of.n))
+    within = sum(count for _, count in samples.histogram)
+    top = samples.max if has_top else None
+    return Ordered(samples.histogram, samples.n - within, top).at(ceil(share * samples.n))
 
 
 def _mean(results: Sequence[Result], n: int) -> float | None:
@@ -94,5 +94,5 @@ def _sd(results: Sequence[Result], n: int, mean: float | None) -> float | None:
 
 def section_s(results: Sequence[Result]) -> float | None:
     """Return the total time measured in s, None if unknown for one; instructions have no time."""
-    known = [s for result in results if (s := result.section_s) is not None]
-    return sum(known) if len(known) == len(results) else None
+    spans = [s for result in results if (s := result.section_s) is not None]
+    return sum(spans) if len(spans) == len(results) else None

@@ -129,15 +129,15 @@ class Received:
     def _take_result(self, result: wire.Result) -> None:
         """Keep the result of a series; one that is sent again replaces the one before."""
         results = self.cases[result.id].results
-        results[:] = [known for known in results if known.series != result.series]
+        results[:] = [earlier for earlier in results if earlier.series != result.series]
         self._keep("results", results, result, SERIES)
 
-    def _keep(self, what: str, kept: list[_T], one: _T, most: int) -> None:
+    def _keep(self, kind: str, records: list[_T], record: _T, most: int) -> None:
         """Add a record, or only count it if there are too many."""
-        if len(kept) < most:
-            kept.append(one)
+        if len(records) < most:
+            records.append(record)
         else:
-            self.left_out[what] += 1
+            self.left_out[kind] += 1
 
     def _is_asked_for(self, wire_id: int) -> bool:
         return self._plan.case_of(wire_id) in self._asked
@@ -154,12 +154,12 @@ class Received:
         """
         costs: dict[int, Defect] = {}
         defects = [defect for defect in self.reader.defects if defect.costs]
-        known = sorted(self._place) if defects else []
+        places = sorted(self._place) if defects else []
         for defect in defects:
-            before, after = bisect_left(known, defect.first), bisect_right(known, defect.last)
-            first, kind = self._place[known[before - 1]] if before else (0, "end")
+            before, after = bisect_left(places, defect.first), bisect_right(places, defect.last)
+            first, kind = self._place[places[before - 1]] if before else (0, "end")
             last, next_kind = (
-                self._place[known[after]] if after < len(known) else (first + 1, "start")
+                self._place[places[after]] if after < len(places) else (first + 1, "start")
             )
             for case in range(first + (kind == "end"), last + (next_kind != "start")):
                 if case not in self._whole:

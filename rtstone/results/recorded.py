@@ -12,7 +12,7 @@ import numpy as np
 from rtstone.documents.run import Result
 from rtstone.results.series import series_result
 from rtstone.results.ticks import Scale
-from rtstone.summary import PERCENTILES, WHOLE, given
+from rtstone.summary import PERCENTILES, WHOLE, is_supported
 from rtstone.wire import records as wire
 
 if TYPE_CHECKING:
@@ -125,8 +125,8 @@ def _batches(values: Ticks, buckets: Ticks) -> wire.Batches:
             length *= 2
         cuts = list(range(length, n, length))
     rows = [
-        [len(own), _sum(own), *(int((of >= line).sum()) for line in lines)]
-        for own, of in zip(np.split(values, cuts), np.split(buckets, cuts), strict=True)
+        [len(own), _sum(own), *(int((buckets_ >= line).sum()) for line in lines)]
+        for own, buckets_ in zip(np.split(values, cuts), np.split(buckets, cuts), strict=True)
     ]
     return wire.Batches(lines=lines, rows=rows)
 
@@ -137,7 +137,7 @@ def _lines(buckets: Ticks) -> list[int]:
     n, upto = len(buckets), np.cumsum(counts)
     lines = []
     for q in PERCENTILES.values():
-        if not given(q, n):
+        if not is_supported(q, n):
             break
         wanted = n * q
         place = int(np.searchsorted(upto * WHOLE, wanted))  # the bucket that holds the percentile

@@ -80,27 +80,27 @@ def _weighted_rate(t: Times, w: Weights, unit: Unit) -> dict[str, Figure]:
 def _mean_rate(t: Times, w: Weights, unit: Unit) -> dict[str, Figure]:
     """Return the generic rate, and the application-specific one if the weights differ."""
     generic = unit.second * len(t) / sum(t.values())
-    found = {"rate of the mean time": Figure(value=generic, unit=unit.rate)}
+    figures = {"rate of the mean time": Figure(value=generic, unit=unit.rate)}
     frequency = sum(w[name] for name in t)
     if len(set(w.values())) > 1 and frequency:
         mean = sum(w[name] * time for name, time in t.items()) / frequency
         own = Figure(value=unit.second / mean, unit=unit.rate)
-        found["application-specific rate of the mean time"] = own
-    return found
+        figures["application-specific rate of the mean time"] = own
+    return figures
 
 
 class Number(NamedTuple):
     """A combination of the components."""
 
     bench: Bench
-    of: Callable[[Times, Weights, Unit], dict[str, Figure]]
+    compute: Callable[[Times, Weights, Unit], dict[str, Figure]]
 
 
 def _number(
     name: str,
     title: str,
     formula: str,
-    of: Callable[[Times, Weights, Unit], dict[str, Figure]],
+    compute: Callable[[Times, Weights, Unit], dict[str, Figure]],
     *,
     weighted: bool = False,
 ) -> Number:
@@ -111,7 +111,7 @@ def _number(
     )
     params = _WEIGHTS if weighted else []
     bench = Bench(f"rheal.{name}", title, "Golatowski, Rhealstone", text, params=params)
-    return Number(bench, of)
+    return Number(bench, compute)
 
 
 NUMBERS = [
@@ -166,11 +166,13 @@ def _sets(measured: list[Result]) -> Iterator[_Set]:
             form, config = result.params.get("form", FORMS[0]), result.params.get("config")
             cases = groups.setdefault((result.load, form, config), {}).setdefault(name, {})
             cases.setdefault(case_key(result.bench, result.params), []).append(result)
-    for circumstances, found in groups.items():
-        others = {name: next(iter(found[name].values())) for name in found if name != "db"}
-        for turn in range(max(map(len, others.values()), default=1)):
-            chosen = {name: _at(others[name], turn) for name in others}
-            for repeated in found.get("db", {None: []}).values():
+    for circumstances, by_component in groups.items():
+        repeatable = {
+            name: next(iter(by_component[name].values())) for name in by_component if name != "db"
+        }
+        for turn in range(max(map(len, repeatable.values()), default=1)):
+            chosen = {name: _at(repeatable[name], turn) for name in repeatable}
+            for repeated in by_component.get("db", {None: []}).values():
                 yield _set(circumstances, chosen | {"db": _at(repeated, turn)})
 
 
@@ -213,47 +215,49 @@ def _lacking(lacks: Mapping[str, str | None]) -> str:
     )
 
 
-def _table(lacks: dict[str, str | None], of: _Set, unit: Unit) -> TextTable:
+def _table(lacks: dict[str, str | None], components: _Set, unit: Unit) -> TextTable:
     rows = []
     for name, title in COMPONENTS.items():
-        result, lack = of.results[name], lacks[name]
+        result, lack = components.results[name], lacks[name]
         mean = result.mean if result and lack is None else None
-        told = "n.e." if mean is None else f"{mean * unit.time:.4g}"
-        rows.append([f"rheal.{name}", title, told, str(result.n if result else 0), lack or ""])
+        text = "n.e." if mean is None else f"{mean * unit.time:.4g}"
+        rows.append([f"rheal.{name}", title, text, str(result.n if result else 0), lack or ""])
     return TextTable("components", ["bench", "component", f"mean ({unit.name})", "n", "n.e."], rows)
 
 
 def combine(number: Number, blank: Result, measured: list[Result]) -> list[Result]:
     """Return the results of one combination for everything measured in the run."""
-    found = [_combined(number, blank, one) for one in _sets(measured)]
+    results = [_combined(number, blank, components) for components in _sets(measured)]
     none = structs.replace(blank, status="incomplete", reason="none of its components ran")
-    return found or [none]
+    return results or [none]
 
 
-def _combined(number: Number, blank: Result, of: _Set) -> Result:
+def _combined(number: Number, blank: Result, components: _Set) -> Result:
     weights = {name: int(str(blank.params.get(f"weight_{name}", 1))) for name in COMPONENTS}
-    lacks = {name: _lack(of.results[name]) for name in COMPONENTS}
+    lacks = {name: _lack(components.results[name]) for name in COMPONENTS}
     times = {
         name: result.mean
-        for name, result in of.results.items()
+        for name, result in components.results.items()
         if result and lacks[name] is None and result.mean is not None
     }
-    unit = _unit(next((r.unit for r in of.results.values() if r and r.n), "ns"))
+    unit = _unit(next((r.unit for r in components.results.values() if r and r.n), "ns"))
     count = Figure(value=len(times), unit=f"of {len(COMPONENTS)}")
-    figures = number.of(times, weights, unit) if times else {}
+    figures = number.compute(times, weights, unit) if times else {}
     result = structs.replace(
         blank,
-        params=of.params | blank.params,
-        load=of.load,
+        params=components.params | blank.params,
+        load=components.load,
         unit=unit.name,
         figures=figures | {"components": count},
         flags=["derived"] + ([PARTIAL] if len(times) < len(COMPONENTS) else []),
     )
     lacking = _lacking(lacks)
     if lacking or number is NUMBERS[0]:
-        result = structs.replace(result, tables=[_table(lacks, of, unit)], reason=lacking or None)
+        result = structs.replace(
+            result, tables=[_table(lacks, components, unit)], reason=lacking or None
+        )
     # What the system cannot have leaves a number that is good as far as it goes; a loss does not.
-    had = [of.results[name] for name, why in lacks.items() if why]
-    if any(one is None or one.status in {"failed", "incomplete"} for one in had):
+    had = [components.results[name] for name, why in lacks.items() if why]
+    if any(result is None or result.status in {"failed", "incomplete"} for result in had):
         return structs.replace(result, status="incomplete")
     return result if times else structs.replace(result, status="unsupported")

@@ -56,14 +56,14 @@ class Standing(NamedTuple):
     ended: Ended | None
 
 
-def width(found: Estimate | None) -> float | None:
+def width(estimate_: Estimate | None) -> float | None:
     """Return the distance of an estimate to the farther end of its interval, as a share of it."""
-    if found is None:
+    if estimate_ is None:
         return None
-    farther = max(found.high - found.value, found.value - found.low)
+    farther = max(estimate_.high - estimate_.value, estimate_.value - estimate_.low)
     if farther <= 0:
         return 0.0
-    return farther / found.value if found.value > 0 else None
+    return farther / estimate_.value if estimate_.value > 0 else None
 
 
 def sampled(rounds: Rounds) -> bool:
@@ -74,8 +74,8 @@ def sampled(rounds: Rounds) -> bool:
 def standing(until: Until, rounds: Rounds) -> Standing:
     """Return the state of a case after these valid rounds."""
     widths = [width(estimate(parts, until.statistic)) for parts in _series(rounds) if _n(parts)]
-    known = [each for each in widths if each is not None]
-    widest = max(known) if known and len(known) == len(widths) else None
+    measured = [each for each in widths if each is not None]
+    widest = max(measured) if measured and len(measured) == len(widths) else None
     if widest is not None and widest <= until.share:
         return Standing(widest, "ci")
     if _left_s(until, rounds) <= REST * until.time_s:
@@ -83,12 +83,12 @@ def standing(until: Until, rounds: Rounds) -> Standing:
     return Standing(widest, "rounds" if len(rounds) >= MOST else None)
 
 
-def following(until: Until, rounds: Rounds, known: Callable[[str], bool]) -> dict[str, Value]:
+def following(until: Until, rounds: Rounds, has_param: Callable[[str], bool]) -> dict[str, Value]:
     """Return the parameters of the next round that differ from those of the case.
 
-    ``known``: whether the bench has a parameter of that name.  As many samples as the interval says
-    are missing, but no more than there are, for the first intervals are rough; in the time that is
-    left; and as many operations in a sample as before.
+    ``has_param``: whether the bench has a parameter of that name.  As many samples as the interval
+    says are missing, but no more than there are, for the first intervals are rough; in the time
+    that is left; and as many operations in a sample as before.
     """
     first = rounds[0][0]
     if first.params.get("raw"):  # what the agent has memory for is what the person asked for
@@ -101,14 +101,14 @@ def following(until: Until, rounds: Rounds, known: Callable[[str], bool]) -> dic
         "time": ceil(_left_s(until, rounds) * 1e9),
         "batch": first.batch,
     }
-    return {name: value for name, value in params.items() if known(name)}
+    return {name: value for name, value in params.items() if has_param(name)}
 
 
-def remaining(rounds: Rounds, known: Callable[[str], bool]) -> dict[str, Value]:
+def remaining(rounds: Rounds, has_param: Callable[[str], bool]) -> dict[str, Value]:
     """Return the parameters of the round that goes on with an interrupted case.
 
     Those that differ from the case's: the samples and the time that are left of what was requested,
-    and as many operations in a sample as before.  ``known``: as in ``following``.
+    and as many operations in a sample as before.  ``has_param``: as in ``following``.
     """
     first = rounds[0][0]
     n = min(_n(parts) for parts in _series(rounds))
@@ -118,7 +118,7 @@ def remaining(rounds: Rounds, known: Callable[[str], bool]) -> dict[str, Value]:
         params["samples"] = max(samples - n, 1)
     if isinstance(time, int) and time > 0:
         params["time"] = max(time - round(_measured_s(rounds) * 1e9), SHORTEST_NS)
-    return {name: value for name, value in params.items() if known(name)}
+    return {name: value for name, value in params.items() if has_param(name)}
 
 
 def counting(results: Sequence[Result]) -> list[Result]:
@@ -202,11 +202,11 @@ def _merged(
 
 def _series(rounds: Rounds) -> list[list[Result]]:
     """Return the parts of each series of a case, round by round."""
-    found: dict[str, list[Result]] = {}
+    series: dict[str, list[Result]] = {}
     for results in rounds:
         for result in results:
-            found.setdefault(result.series, []).append(result)
-    return list(found.values())
+            series.setdefault(result.series, []).append(result)
+    return list(series.values())
 
 
 def _n(parts: Sequence[Result]) -> int:
@@ -250,8 +250,8 @@ def _rounded(share: float | None) -> float | None:
     return None if share is None else round(share, 6)
 
 
-def _interval(found: Estimate | None) -> tuple[float, float] | None:
-    return found and (found.low, found.high)
+def _interval(estimate_: Estimate | None) -> tuple[float, float] | None:
+    return estimate_ and (estimate_.low, estimate_.high)
 
 
 # ---- what lies in time: each round begins where the one before ended ----------------------------
@@ -266,12 +266,12 @@ def _placed(parts: Sequence[Result]) -> Iterator[tuple[Result, int, float]]:
 
 
 def _worst(parts: Sequence[Result]) -> list[Worst]:
-    found = [
+    worst = [
         structs.replace(w, index=w.index + before, at_s=round(w.at_s + begin, 9))
         for part, before, begin in _placed(parts)
         for w in part.worst
     ]
-    return sorted(found, key=lambda w: -w.value)[:WORST]
+    return sorted(worst, key=lambda w: -w.value)[:WORST]
 
 
 def _trace(parts: Sequence[Result]) -> Trace | None:
@@ -311,9 +311,9 @@ def _blocks(parts: Sequence[Result]) -> Blocks | None:
         return None
     size = max(block.samples for block in blocks)
     while True:
-        found = [top for block in blocks for top in _joined(block, size)]
-        if len(found) <= BLOCKS:
-            return Blocks(samples=size, max=found)
+        tops = [top for block in blocks for top in _joined(block, size)]
+        if len(tops) <= BLOCKS:
+            return Blocks(samples=size, max=tops)
         size *= 2
 
 
@@ -328,7 +328,7 @@ def _batches(parts: Sequence[Result], whole: Distribution) -> Batches | None:
     if len(parts) == 1 or any(part.batches is None for part in parts):
         return parts[0].batches if len(parts) == 1 else None
     lines = _lines(whole, sum(part.overflow for part in parts))
-    found = Batches(n=[], mean=[], above={name: [] for name in lines})
+    batches = Batches(n=[], mean=[], above={name: [] for name in lines})
     longest = max(n for part in parts if part.batches for n in part.batches.n)
     for part in parts:
         if part.batches is None:
@@ -337,11 +337,11 @@ def _batches(parts: Sequence[Result], whole: Distribution) -> Batches | None:
         for first, last in _groups(part.batches.n, longest):
             sizes, means = part.batches.n[first:last], part.batches.mean[first:last]
             total = sum(n * mean for n, mean in zip(sizes, means, strict=True))
-            found.n.append(sum(sizes))
-            found.mean.append(means[0] if len(means) == 1 else round(total / sum(sizes), 4))
+            batches.n.append(sum(sizes))
+            batches.mean.append(means[0] if len(means) == 1 else round(total / sum(sizes), 4))
             for name in lines:
-                found.above[name].append(sum(above[name][first:last]))
-    return found
+                batches.above[name].append(sum(above[name][first:last]))
+    return batches
 
 
 def _lines(whole: Distribution, overflow: int) -> dict[str, float]:
@@ -350,13 +350,13 @@ def _lines(whole: Distribution, overflow: int) -> dict[str, float]:
     That is its value or, where so many samples have that, just below.
     """
     ordered = Ordered(whole.histogram, overflow, whole.max)
-    found: dict[str, float] = {}
+    lines: dict[str, float] = {}
     for name, q in PERCENTILES.items():
         value = getattr(whole, name)
         if value is not None:
             around = value, nextafter(value, -inf)
-            found[name] = min(around, key=lambda line: abs(ordered.share(line) - q / WHOLE))
-    return found
+            lines[name] = min(around, key=lambda line: abs(ordered.share(line) - q / WHOLE))
+    return lines
 
 
 def _groups(sizes: Sequence[int], longest: int) -> list[tuple[int, int]]:
@@ -417,8 +417,8 @@ def _with_omitted(part: Result) -> Result:
 
 def _sum(counts: Sequence[int | None]) -> int | None:
     """Return the sum, None if a part is unknown."""
-    known = [count for count in counts if count is not None]
-    return sum(known) if len(known) == len(counts) else None
+    present = [count for count in counts if count is not None]
+    return sum(present) if len(present) == len(counts) else None
 
 
 _SUMMED = {"section_ns", "cpu_ns", "minflt", "majflt", "nvcsw", "nivcsw", "migrations",
@@ -455,10 +455,10 @@ def _rate(rates: list[Rate]) -> Rate:
     window = sum(rate.window_s for rate in rates)
 
     def mean(values: list[float | None]) -> float | None:
-        known = [value for value in values if value is not None]
-        if len(known) < len(values) or not window:
-            return known[0] if known else None
-        return sum(v * r.window_s for v, r in zip(known, rates, strict=True)) / window
+        achieved = [value for value in values if value is not None]
+        if len(achieved) < len(values) or not window:
+            return achieved[0] if achieved else None
+        return sum(v * r.window_s for v, r in zip(achieved, rates, strict=True)) / window
 
     return structs.replace(
         rates[0],
@@ -496,13 +496,13 @@ def _told(figure: Figure | None) -> str:
 
 def _tables(parts: Sequence[Result]) -> list[TextTable]:
     """Return the tables; those of a later round only if they differ."""
-    found: list[TextTable] = []
+    tables: list[TextTable] = []
     for number, part in enumerate(parts, 1):
         for table in part.tables:
-            if all((table.columns, table.rows) != (old.columns, old.rows) for old in found):
+            if all((table.columns, table.rows) != (old.columns, old.rows) for old in tables):
                 title = table.title if number == 1 else f"{table.title}, round {number}"
-                found.append(structs.replace(table, title=title))
-    return found
+                tables.append(structs.replace(table, title=title))
+    return tables
 
 
 _OF_THE_END = {"cut_short", INTERRUPTED}  # flags that say how a round ended

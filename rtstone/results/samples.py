@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 KEEP = "-p raw=on -p samples=N"
 
 
-def kept(result: Result) -> bool:
+def has_raw_samples(result: Result) -> bool:
     """Return whether the samples of a result were to be kept one by one."""
     return result.params.get("raw") is True and result.n > 0
 
@@ -35,16 +35,16 @@ def samples(run: Run, result: Result, plan: Plan, logs: Iterable[bytes]) -> Arra
     import numpy as np
 
     where = f"of {result.bench}, in run {run.run_id}"
-    if not kept(result):
+    if not has_raw_samples(result):
         raise UsageError(f"no single samples {where}; {_advice(run, result)}")
     # A round that was started anew after an interruption counts from its second start.
-    rounds = {one.number: one for log in logs for one in _Log(plan, result).read(log)}
+    rounds = {round_.number: round_ for log in logs for round_ in _Log(plan, result).read(log)}
     every = [rounds[number] for number in sorted(rounds)]
     # What was stopped is part of a result, or not.
-    for taken in (every, [one for one in every if one.whole]):
-        if sum(len(one.values) for one in taken) == result.n:
-            return np.concatenate([one.values for one in taken])
-    number = sum(len(one.values) for one in every)
+    for taken in (every, [round_ for round_ in every if round_.whole]):
+        if sum(len(round_.values) for round_ in taken) == result.n:
+            return np.concatenate([round_.values for round_ in taken])
+    number = sum(len(round_.values) for round_ in every)
     raise Inconclusive(
         f"{number} of {result.n} samples {where} are in its logs; keep all of them with {KEEP}"
     )
@@ -96,7 +96,7 @@ class _Log:
         elif isinstance(body, wire.Raw) and body.series == self._result.series:
             self._ticks.setdefault(body.id, {})[body.at] = body.v
         elif isinstance(body, wire.Result) and body.series == self._result.series:
-            scale = Scale.of(self._plan, self._clock)
+            scale = Scale.for_plan(self._plan, self._clock)
             self._nets[body.id] = scale.net(body.hz, body.overhead, body.batch)
         elif isinstance(body, wire.End) and body.status == "ok":
             self._whole.add(body.id)

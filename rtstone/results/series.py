@@ -60,8 +60,8 @@ def series_result(
         flags=flags(seen),
     )
     ci95 = {name: confidence_interval(name, measured, [result], 0.95) for name in STATISTICS}
-    known = [name for name in STATISTICS if getattr(measured, name) is not None]
-    names = [LASTING] if any(lasting(name, [result]) for name in known) else []
+    measured_names = [name for name in STATISTICS if getattr(measured, name) is not None]
+    names = [LASTING] if any(lasting(name, [result]) for name in measured_names) else []
     singly = {} if raw.batch > 1 else _singly(raw, net)
     return structs.replace(result, ci95=ci95, flags=[*result.flags, *names], **singly)
 

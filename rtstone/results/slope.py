@@ -78,8 +78,8 @@ def slopes(plan: Plan, results: list[Result]) -> list[Slope]:
         if over and result.status == "ok" and result.min is not None and _number(result, over):
             key = case_key(result.bench, result.params, result.series, result.load, ignoring={over})
             groups[key].append(result)
-    found = (_slope(plan, group) for group in groups.values())
-    return [slope for slope in found if slope]
+    fitted = (_slope(plan, group) for group in groups.values())
+    return [slope for slope in fitted if slope]
 
 
 def _number(result: Result, param: str) -> bool:

@@ -12,15 +12,15 @@ def with_steal(result: Result) -> str:
     Beside it is in how much of the measured time it did: where it always does, it does around all
     samples.  What is shorter than a step of the count may not show.
     """
-    known = [one.steal_ns for one in result.worst if one.steal_ns is not None]
-    if not known or len(known) < len(result.worst):
+    times = [sample.steal_ns for sample in result.worst if sample.steal_ns is not None]
+    if not times or len(times) < len(result.worst):
         return ""
-    stolen = sum(steal > 0 for steal in known)
-    told = (
+    stolen = sum(steal > 0 for steal in times)
+    text = (
         "steal time, which counts in steps of 10 ms, grew around "
-        f"{stolen} of its {counted(len(known), 'worst sample')}"
+        f"{stolen} of its {counted(len(times), 'worst sample')}"
     )
     near, watched = (result.evidence.get(f"steal_{name}_ns") for name in ("near", "watched"))
     if not isinstance(near, int) or not isinstance(watched, int) or not watched:
-        return told
-    return f"{told} and in {near / watched:.1%} of the time"
+        return text
+    return f"{text} and in {near / watched:.1%} of the time"

@@ -51,10 +51,10 @@ class Scale(NamedTuple):
     instructions_per_s: float
 
     @classmethod
-    def of(cls, plan: Plan, clock: wire.Clock | None) -> Scale:
+    def for_plan(cls, plan: Plan, clock: wire.Clock | None) -> Scale:
         """Return the scale of a clock on the plan's target."""
-        told = plan.target.detail.get("instructions_per_s")
-        return cls(clock, told if isinstance(told, int | float) else 0)
+        rate = plan.target.detail.get("instructions_per_s")
+        return cls(clock, rate if isinstance(rate, int | float) else 0)
 
     @property
     def unit(self) -> str:

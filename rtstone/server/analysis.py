@@ -28,7 +28,7 @@ from rtstone.server.projects import Places
 from rtstone.server.schema import analyses, changes, projects, runs, series, targets
 from rtstone.stats.trend.changepoints import LEVEL, SHORTEST
 from rtstone.stats.trend.series import Line, lines, usual
-from rtstone.stats.trend.trend import Asked, follow
+from rtstone.stats.trend.trend import TrendRequest, follow
 from rtstone.store.rundir import load, uncollected
 
 WINDOW = 200  # newest runs of a target that are analysed
@@ -137,7 +137,7 @@ def _observed(run: Run) -> Iterator[Observation]:
 
 
 def _followed(line: Line, level: float) -> Sequence[Series]:
-    return follow([line], Asked(level=level), lambda one: one.result).series
+    return follow([line], TrendRequest(level=level), lambda one: one.result).series
 
 
 def _number(connection: Connection, project: int, line: Line) -> int | None:

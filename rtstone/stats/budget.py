@@ -160,8 +160,8 @@ def _entry(case: object, where: str) -> Entry:
         raise UsageError(f'no bench named, in {where}; add bench = "…"')
     where = f"{where} ({case['bench']})"
     limits = [limit for name in LIMITS for limit in _limits(name, case.get(name, []), where)]
-    for name, given in case.get("figures", {}).items():
-        limits += _limits(name, given, where, figure=True)
+    for name, texts in case.get("figures", {}).items():
+        limits += _limits(name, texts, where, figure=True)
     if not limits:
         raise UsageError(f'no limits, in {where}; add one such as p99 = "50us" or missed = 0')
     if "exceedance_per_hour" in case and "bound" not in case:
@@ -179,10 +179,10 @@ def _entry(case: object, where: str) -> Entry:
     )
 
 
-def _samples(given: int | None, where: str) -> int | None:
-    if given is not None and given < 1:
-        raise UsageError(f"bad predicted_for_n '{given}', in {where}; write a number of samples")
-    return given
+def _samples(samples: int | None, where: str) -> int | None:
+    if samples is not None and samples < 1:
+        raise UsageError(f"bad predicted_for_n '{samples}', in {where}; write a number of samples")
+    return samples
 
 
 def _texts(case: dict[str, Any], key: str, where: object) -> list[str]:
@@ -198,24 +198,24 @@ def _flag(name: str, where: str) -> str:
     return name
 
 
-def _rate(given: object, where: str) -> float | None:
-    if given is None:
+def _rate(rate: object, where: str) -> float | None:
+    if rate is None:
         return None
-    if not isinstance(given, int | Decimal) or not 0 < float(given) < math.inf:
-        raise UsageError(f"bad exceedance_per_hour '{given}', in {where}; write one such as 1e-3")
-    return float(given)
+    if not isinstance(rate, int | Decimal) or not 0 < float(rate) < math.inf:
+        raise UsageError(f"bad exceedance_per_hour '{rate}', in {where}; write one such as 1e-3")
+    return float(rate)
 
 
-def _limits(name: str, given: object, where: str, *, figure: bool = False) -> list[Limit]:
+def _limits(name: str, texts: object, where: str, *, figure: bool = False) -> list[Limit]:
     """Return the limits of one number, all of which must be met."""
-    items = given if isinstance(given, list) else [given]
+    items = texts if isinstance(texts, list) else [texts]
     return [_limit(name, item, where, figure=figure) for item in items]
 
 
-def _limit(name: str, given: object, where: str, *, figure: bool) -> Limit:
-    text = str(given).strip()
-    match = LIMIT.fullmatch(text) if isinstance(given, str | int | Decimal) else None
-    if match is None or isinstance(given, bool):
+def _limit(name: str, item: object, where: str, *, figure: bool) -> Limit:
+    text = str(item).strip()
+    match = LIMIT.fullmatch(text) if isinstance(item, str | int | Decimal) else None
+    if match is None or isinstance(item, bool):
         raise _bad(name, text, where, figure=figure)
     bound: Bound = ">=" if match[1] == ">=" else "<="
     sign, unit, per = match[2], match[4] or "", match[5]

@@ -60,13 +60,13 @@ class Case(NamedTuple):
 def cases(run: Run) -> list[Case]:
     """Return the cases of a run in their order."""
     tables = {table.id: table for table in run.benches}
-    found: dict[CaseKey, Case] = {}
+    cases_: dict[CaseKey, Case] = {}
     for result in run.results:
         params = _params(result, tables.get(result.bench))
         key = case_key(result.bench, params, result.series, result.load)
         case = Case(result.bench, params, result.series, result.load, [])
-        found.setdefault(key, case).results.append(result)
-    return list(found.values())
+        cases_.setdefault(key, case).results.append(result)
+    return list(cases_.values())
 
 
 def _params(result: Result, table: Bench | None) -> dict[str, Value]:
@@ -76,9 +76,9 @@ def _params(result: Result, table: Bench | None) -> dict[str, Value]:
     return {param.name: param.default for param in table.params} | result.params
 
 
-def label(case: Case, table: Bench | None, others: Iterable[Case]) -> str:
+def label(case: Case, table: Bench | None, alternatives: Iterable[Case]) -> str:
     """Return what distinguishes a case from others of its bench: parameters and series."""
-    rest = [other for other in others if other.bench == case.bench and other.status is None]
+    rest = [other for other in alternatives if other.bench == case.bench and other.status is None]
     telling = [
         name
         for name, value in case.params.items()
@@ -110,17 +110,17 @@ class Matcher:
         wanted = {bench: self._wanted(entry, bench) for bench in named}
         if all(params is None for params in wanted.values()):
             self._unknown_params(entry, named)
-        found = [
+        matching = [
             case
             for case in self.cases
             if (params := wanted.get(case.bench)) is not None and _has(case, params)
         ]
-        if not found:
+        if not matching:
             raise UsageError(
                 f"no result of {entry.bench} has the parameters that are named, in {entry.where}; "
                 f"there are: {self._list(named)}"
             )
-        return self._of_series(entry, self._under_loads(entry, found))
+        return self._of_series(entry, self._under_loads(entry, matching))
 
     def _wanted(self, entry: Entry, bench: str) -> dict[str, list[Value]] | None:
         """Return the accepted values of each parameter, None if the bench has no such parameter.
@@ -129,57 +129,59 @@ class Matcher:
         """
         table = self.tables.get(bench)
         if table is None:
-            return {name: [str(given)] for name, given in entry.params.items()}
+            return {name: [str(text)] for name, text in entry.params.items()}
         if bench != entry.bench and any(table.param(name) is None for name in entry.params):
             return None
-        told = {name for case in self.cases if case.bench == bench for name in case.params}
+        names = {name for case in self.cases if case.bench == bench for name in case.params}
         return {
-            name: [str(given)]
-            if table.param(name) is None and name in told  # of a derived bench
-            else values(table, name, given, entry.where)
-            for name, given in entry.params.items()
+            name: [str(text)]
+            if table.param(name) is None and name in names  # of a derived bench
+            else values(table, name, text, entry.where)
+            for name, text in entry.params.items()
         }
 
     def _unknown_params(self, entry: Entry, named: Sequence[str]) -> None:
-        known = {param.name for bench in named for param in self.tables[bench].params}
-        name = next((name for name in entry.params if name not in known), next(iter(entry.params)))
-        raise unknown("parameter", name, known, f"in {entry.where}")
+        params = {param.name for bench in named for param in self.tables[bench].params}
+        name = next((name for name in entry.params if name not in params), next(iter(entry.params)))
+        raise unknown("parameter", name, params, f"in {entry.where}")
 
-    def _under_loads(self, entry: Entry, found: list[Case]) -> list[Case]:
-        loads = {case.load for case in found}
+    def _under_loads(self, entry: Entry, cases: list[Case]) -> list[Case]:
+        loads = {case.load for case in cases}
         for pattern in entry.loads:
             if not any(fits(load, pattern) for load in loads):
                 raise UsageError(
                     f"no result under load '{pattern}', in {entry.where}; {nearest(pattern, loads)}"
                 )
         wanted = entry.loads or ["*"]
-        return [case for case in found if any(fits(case.load, pattern) for pattern in wanted)]
+        return [case for case in cases if any(fits(case.load, pattern) for pattern in wanted)]
 
-    def _of_series(self, entry: Entry, found: list[Case]) -> list[Case]:
+    def _of_series(self, entry: Entry, cases: list[Case]) -> list[Case]:
         """Return the cases of a series, and failed cases, which may be of any series."""
         wanted = entry.series
         if wanted is None:
-            return found
-        there = [case for case in found if fits(case.series, wanted)]
-        lost = [case for case in found if not case.n and not case.series and case.status]
-        if not there and not lost:
-            raise unknown("series", wanted, {case.series for case in found}, f"in {entry.where}")
-        return [case for case in found if case in there or case in lost]
+            return cases
+        matching = [case for case in cases if fits(case.series, wanted)]
+        lost = [case for case in cases if not case.n and not case.series and case.status]
+        if not matching and not lost:
+            raise unknown("series", wanted, {case.series for case in cases}, f"in {entry.where}")
+        return [case for case in cases if case in matching or case in lost]
 
     def _list(self, benches: Sequence[str]) -> str:
-        told = [
+        labels = [
             label(case, self.tables.get(case.bench), self.cases) or "its defaults"
             for case in self.cases
             if case.bench in benches
         ]
-        return ", ".join(dict.fromkeys(told))
+        return ", ".join(dict.fromkeys(labels))
 
 
 def _has(case: Case, wanted: Mapping[str, Sequence[Value]]) -> bool:
     """Return whether a case can have these values; an unsupported one may lack parameters."""
     return all(
-        name not in case.params or case.params[name] in some or str(case.params[name]) in some
-        for name, some in wanted.items()
+        name not in case.params
+        or case.params[name] in accepted
+        or str(case.params[name]) in accepted
+        for name, accepted in wanted.items()
     )
 
 
@@ -190,5 +192,5 @@ def figure(case: Case | None, name: str) -> tuple[float, str] | None:
         reached = [at for result in results if (at := breakdown(result))]
         held = [at.held for at in reached if at.broke == (name == BREAKDOWN)]
         return (min(held), "%") if held else None
-    found = [result.figures[name] for result in results if name in result.figures]
-    return min(((float(f.value), f.unit) for f in found if f.value is not None), default=None)
+    figures = [result.figures[name] for result in results if name in result.figures]
+    return min(((float(f.value), f.unit) for f in figures if f.value is not None), default=None)

@@ -97,30 +97,30 @@ def draft(runs: Sequence[Run], margin: float) -> Draft:
         raise UsageError("a run is named twice; name runs that differ")
     if len(runs) > 1 and (why := mixed(runs)):
         raise UsageError(f"not runs of one system: {why}; draft a budget from runs that are")
-    run, there = runs[0], cases(runs[0])
-    others = [Baseline(run, [other]) for other in runs[1:]]
-    found = [
-        _unlimited(case, [case, *(c for o in others for c in o.cases(case))], len(runs))
-        for case in there
+    run, first_cases = runs[0], cases(runs[0])
+    baselines = [Baseline(run, [other]) for other in runs[1:]]
+    drafts = [
+        _unlimited(case, [case, *(c for o in baselines for c in o.cases(case))], len(runs))
+        for case in first_cases
     ]
-    drafter = _Drafter(runs, found, margin)
-    drafted = [drafter.limited(one) for one in found]
-    if not any(one.limited for one in drafted):
+    drafter = _Drafter(runs, drafts, margin)
+    drafted = [drafter.limited(case) for case in drafts]
+    if not any(case.limited for case in drafted):
         raise UsageError(f"nothing to limit, run {run.run_id} has no valid result")
-    every = [[slope, *(s for o in others for s in o.slopes(slope))] for slope in run.slopes]
+    every = [[slope, *(s for o in baselines for s in o.slopes(slope))] for slope in run.slopes]
     return Draft(
         runs=runs,
         margin=margin,
         least=run.clock.resolution_ns if run.clock else 0.0,
         counted=counted(run),
         cases=drafted,
-        slopes=[drafter.slope(slopes, there) for slopes in every if len(slopes) == len(runs)],
+        slopes=[drafter.slope(slopes, first_cases) for slopes in every if len(slopes) == len(runs)],
     )
 
 
 def _unlimited(case: Case, runs: list[Case], number: int) -> DraftedCase:
     """Return a case before its limits are computed, with the reason if it can have none."""
-    lack = next((one.status for one in runs if one.status), None)
+    lack = next((run.status for run in runs if run.status), None)
     if lack is None and len(runs) < number:
         lack = f"in {len(runs)} of {number} runs only"
     return DraftedCase(case, runs, lack)
@@ -129,60 +129,60 @@ def _unlimited(case: Case, runs: list[Case], number: int) -> DraftedCase:
 class _Drafter:
     """Computes the limits of all cases together."""
 
-    def __init__(self, runs: Sequence[Run], found: Sequence[DraftedCase], margin: float) -> None:
+    def __init__(self, runs: Sequence[Run], drafts: Sequence[DraftedCase], margin: float) -> None:
         self._number = len(runs)
         self._counted = counted(runs[0])
         self._exact = self._counted and len(runs) == 1
         self._margin = margin
-        valid = [one for one in found if one.lack is None]
-        self._shown = {id(one): _shown(one) for one in valid}
-        known = [seen for shown in self._shown.values() for seen in shown.values()]
+        valid = [case for case in drafts if case.lack is None]
+        self._shown = {id(case): _shown(case) for case in valid}
+        observed = [seen for shown in self._shown.values() for seen in shown.values()]
         most = sum(3 * bool(shown) for shown in self._shown.values())
-        most += sum(one.case.missed is not None for one in valid)
-        most += sum(_breakdown(one.case) is not None for one in valid) + len(runs[0].slopes)
-        self._rules = Rules(known, most)
+        most += sum(draft.case.missed is not None for draft in valid)
+        most += sum(_breakdown(draft.case) is not None for draft in valid) + len(runs[0].slopes)
+        self._rules = Rules(observed, most)
 
-    def limited(self, one: DraftedCase) -> DraftedCase:
+    def limited(self, draft: DraftedCase) -> DraftedCase:
         """Return a case with its limits; it has none without a valid result."""
-        if one.lack:
-            return one
-        largest = [_largest(case) for case in one.runs]
+        if draft.lack:
+            return draft
+        largest = [_largest(case) for case in draft.runs]
         tops = [top for top in largest if top is not None]
-        periodic = one.case.missed is not None and len(tops) == len(largest)
-        found, misses = self._statistics(one), self._missed(one)
-        predicted = any(limit.statistic != "max" for limit in found.limits)
+        periodic = draft.case.missed is not None and len(tops) == len(largest)
+        limited, misses = self._statistics(draft), self._missed(draft)
+        predicted = any(limit.statistic != "max" for limit in limited.limits)
         predicted = predicted or (misses is not None and misses.share is not None)
-        n = max(min(case.n for case in one.runs) // _SHORTER, 1)
-        return found._replace(
+        n = max(min(case.n for case in draft.runs) // _SHORTER, 1)
+        return limited._replace(
             predicted_for_n=n if predicted else None,
             missed=misses,
             largest=max(tops) if periodic else None,
-            breakdown=self._broken(one),
+            breakdown=self._broken(draft),
         )
 
-    def _statistics(self, one: DraftedCase) -> DraftedCase:
+    def _statistics(self, draft: DraftedCase) -> DraftedCase:
         """Limit the median, the highest percentile that the runs repeat well enough, and p99.9.
 
         A tail that something else decides, a tick for example, does not show a slower median.
         """
-        shown = self._shown[id(one)]
+        shown = self._shown[id(draft)]
         factors = {name: self._factor(seen, name) for name, seen in shown.items()}
-        known = [name for name in factors if factors[name] < math.inf]
-        tail = next((name for name in (*_TAILS, "mean", "max") if name in known), None)
-        limited = list(dict.fromkeys(n for n in (MEDIAN, tail, _HIGHEST) if n in known))
+        names = [name for name in factors if factors[name] < math.inf]
+        tail = next((name for name in (*_TAILS, "mean", "max") if name in names), None)
+        limited = list(dict.fromkeys(n for n in (MEDIAN, tail, _HIGHEST) if n in names))
         limits = []
         for name in limited:
             middle = _middle(shown[name].values)
             # The next bucket of a tool that rounds is no other value.
-            step = bucket_ns(result for case in one.runs for result in case.results)
+            step = bucket_ns(result for case in draft.runs for result in case.results)
             top = middle + max((factors[name] - 1) * abs(middle), step)
             # No limit is below zero: times that are, are within the step of the clock.
             limits.append(DraftedLimit(name, shown[name].values, max(top, 0.0)))
-        return one._replace(
+        return draft._replace(
             unlimited=[
                 seen
                 for name, seen in shown.items()
-                if name not in known
+                if name not in names
                 and name != "mean"
                 and (tail is None or name > tail or name == MEDIAN)
             ],
@@ -199,30 +199,30 @@ class _Drafter:
             return 1.0 if same and min(seen.values) <= 0 else self._rules.factor(seen)
         return WIDEST if name in ("p50", "mean") else math.inf
 
-    def _missed(self, one: DraftedCase) -> DraftedMisses | None:
+    def _missed(self, draft: DraftedCase) -> DraftedMisses | None:
         """Limit missed activations as a share, or as a count if numbers repeat exactly."""
-        found = [told for case in one.runs if (told := missed(case.results))]
-        if len(found) < self._number:
+        losses = [loss for case in draft.runs if (loss := missed(case.results))]
+        if len(losses) < self._number:
             return None
-        number, due = sum(m.omitted for m in found), sum(m.due for m in found)
+        number, due = sum(m.omitted for m in losses), sum(m.due for m in losses)
         share = None
         if not (self._exact or (self._counted and not number)):
             alone = self._number == 1
-            share = WIDEST * found[0].interval[1] if alone else self._rules.rate(found)
+            share = WIDEST * losses[0].interval[1] if alone else self._rules.rate(losses)
         return DraftedMisses(number, due, share)
 
-    def _broken(self, one: DraftedCase) -> DraftedLimit | None:
+    def _broken(self, draft: DraftedCase) -> DraftedLimit | None:
         """Limit the breakdown utilisation, if every run has it."""
-        reached = [r for case in one.runs if (r := _breakdown(case)) is not None]
+        reached = [r for case in draft.runs if (r := _breakdown(case)) is not None]
         if len(reached) < self._number:
             return None
         factor = self._factor(Observed("breakdown", [1 / r for r in reached if r > 0]), "p50")
         lowest = _middle(reached) / factor / (1 + self._margin)
         return DraftedLimit(BREAKDOWN, reached, lowest)
 
-    def slope(self, slopes: Sequence[Slope], there: Sequence[Case]) -> DraftedSlope:
+    def slope(self, slopes: Sequence[Slope], cases: Sequence[Case]) -> DraftedSlope:
         """Limit a slope by the upper ends of its intervals."""
-        points = [case for case in there if along(slopes[0], case)]
+        points = [case for case in cases if along(slopes[0], case)]
         lost = next((case.status for case in points if case.status), None)
         if lost:
             return DraftedSlope(slopes[0], points, lost, 0.0)
@@ -232,21 +232,21 @@ class _Drafter:
         return DraftedSlope(slopes[0], points, None, max(0.0, top + wide * abs(top)))
 
 
-def _shown(one: DraftedCase) -> dict[str, Observed]:
+def _shown(draft: DraftedCase) -> dict[str, Observed]:
     """Return the values in each run by statistic, highest first; the maximum if there is no other.
 
     The scatter of values between runs includes the uncertainty of each.
     """
-    found: dict[str, Observed] = {}
+    observed: dict[str, Observed] = {}
     for name in (*DRAFTED, "mean"):
-        if all(_repeats(case, name) for case in one.runs):
-            told = [point(case, name) for case in one.runs]
-            known = [value for value in told if value is not None]
-            found |= {name: Observed(name, known)} if len(known) == len(told) else {}
-    largest = [top for case in one.runs if (top := _largest(case)) is not None]
-    if not found and len(largest) == len(one.runs):
-        found["max"] = Observed("max", largest)
-    return found
+        if all(_repeats(case, name) for case in draft.runs):
+            points = [point(case, name) for case in draft.runs]
+            values = [value for value in points if value is not None]
+            observed |= {name: Observed(name, values)} if len(values) == len(points) else {}
+    largest = [top for case in draft.runs if (top := _largest(case)) is not None]
+    if not observed and len(largest) == len(draft.runs):
+        observed["max"] = Observed("max", largest)
+    return observed
 
 
 def _repeats(case: Case, name: str) -> bool:

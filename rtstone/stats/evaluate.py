@@ -39,8 +39,8 @@ class Evaluation(NamedTuple):
 
 def evaluate_run(run: Run) -> RunEvaluation:
     """Return what reports need of one run."""
-    found = standouts(run)
-    return RunEvaluation(run, found, _worst_cases(run, found), compare_loads(run))
+    notable = standouts(run)
+    return RunEvaluation(run, notable, _worst_cases(run, notable), compare_loads(run))
 
 
 def evaluate_runs(named: Sequence[Run | Sequence[Run]], past: Past | None = None) -> Evaluation:
@@ -49,18 +49,18 @@ def evaluate_runs(named: Sequence[Run | Sequence[Run]], past: Past | None = None
     Several runs of one system are given as a list.  ``past``: as for a comparison.
     """
     comparison, behind, why = _side_by_side(named, past)
-    runs = [run for one in named for run in ([one] if isinstance(one, Run) else one)]
+    runs = [run for column in named for run in ([column] if isinstance(column, Run) else column)]
     return Evaluation([evaluate_run(run) for run in runs], comparison, behind, why)
 
 
-def _worst_cases(run: Run, found: Standouts) -> dict[int, WorstCase]:
+def _worst_cases(run: Run, notable: Standouts) -> dict[int, WorstCase]:
     """Estimate the worst case, by index of the result, of wake-ups and of results that stand out.
 
     Instruction counts get none, as a bound is per hour.
     """
     if any(result.n and result.unit != "ns" for result in run.results):
         return {}
-    wanted = {*found.wakeups, *found.places}
+    wanted = {*notable.wakeups, *notable.places}
     return {
         place: worst_case([result])
         for place, result in enumerate(run.results)

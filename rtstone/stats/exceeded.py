@@ -28,15 +28,15 @@ def exceeded(run: Run, gate: Gate) -> list[Exceeded]:
         if check.verdict == "failed" and check.what in OF_SAMPLES:
             before = worst.setdefault(_key(check), check)
             worst[_key(check)] = min(before, check, key=_margin)
-    known = {_key(case): case for case in cases(run)}
+    by_key = {_key(case): case for case in cases(run)}
     return [
-        Exceeded(check, _largest(known[key]))
+        Exceeded(check, _largest(by_key[key]))
         for key, check in sorted(worst.items(), key=lambda item: _margin(item[1]))
     ]
 
 
-def _key(of: Check | Case) -> CaseKey:
-    return case_key(of.bench, of.params, of.series, of.load)
+def _key(case: Check | Case) -> CaseKey:
+    return case_key(case.bench, case.params, case.series, case.load)
 
 
 def _margin(check: Check) -> float:

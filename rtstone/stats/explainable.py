@@ -35,12 +35,12 @@ def choose(run: Run, bench: str | None = None, series: str | None = None) -> Cho
     the result whose maximum is the largest multiple of its median.  Raises UsageError.
     """
     _demand_explainable(run)
-    asked = run.results if bench is None else _named(run, bench)
+    results = run.results if bench is None else _named(run, bench)
     if series is not None:
-        asked = _of_series(asked, series)
-    sampled = [result for result in asked if _has_samples(result)]
+        results = _of_series(results, series)
+    sampled = [result for result in results if _has_samples(result)]
     if not sampled:
-        raise UsageError(f"no single samples {_of(run, bench)}; {_reason(asked)}")
+        raise UsageError(f"no single samples {_of(run, bench)}; {_reason(results)}")
     if bench is not None:
         return _worst(sampled)
     latest = [run.results[place] for place in standouts(run).wakeups]
@@ -76,18 +76,18 @@ def _unexplainable(run: Run) -> str | None:
 
 def _named(run: Run, bench: str) -> list[Result]:
     """Return the results of a bench or a family.  Raises UsageError."""
-    found = [r for r in run.results if bench in {r.bench, r.bench.partition(".")[0]}]
-    if not found:
+    results = [r for r in run.results if bench in {r.bench, r.bench.partition(".")[0]}]
+    if not results:
         raise unknown("bench", bench, {r.bench for r in run.results}, "of this run")
-    return found
+    return results
 
 
 def _of_series(results: Sequence[Result], series: str) -> list[Result]:
     """Return the results of a series.  Raises UsageError."""
-    found = [r for r in results if r.series == series]
-    if not found:
+    matching = [r for r in results if r.series == series]
+    if not matching:
         raise unknown("series", series, {r.series for r in results if r.series}, "in --series")
-    return found
+    return matching
 
 
 def _has_samples(result: Result) -> bool:
@@ -137,9 +137,9 @@ def sample_of(result: Result, text: str, option: str) -> str:
         return str(int(text))
     name = _NAMES.get(text, text)
     if name not in PERCENTILES:
-        known = [WORST, MEDIAN, *_NAMES]
+        names = [WORST, MEDIAN, *_NAMES]
         raise UsageError(
-            f"bad sample '{text}', in {option}; {nearest(text, known)}, or write its number"
+            f"bad sample '{text}', in {option}; {nearest(text, names)}, or write its number"
         )
     if getattr(result, name) is None:
         raise UsageError(

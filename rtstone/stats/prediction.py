@@ -40,7 +40,9 @@ class Rules:
         for kind, values in numbers:
             if min(values) > 0 and len(values) > 1:
                 squares[kind].append(sample_variance(map(log, values)))
-        self._common = {kind: fmean(found) for kind, found in squares.items() if len(found) > 1}
+        self._common = {
+            kind: fmean(variances) for kind, variances in squares.items() if len(variances) > 1
+        }
 
     def factor(self, seen: Observed) -> float:
         """Return the ratio of a limit to the geometric mean of the values, infinite if unknown."""

@@ -85,9 +85,9 @@ def reproduce(source: str, runs: Sequence[Run]) -> Reproduced:
     results: dict[Place, list[Result]] = {}
     tables = []
     for number, table in enumerate(laid.table):
-        made = _Table(source, table, todays)
-        tables.append(made.document())
-        results |= {(number, *place): found for place, found in made.results.items()}
+        builder = _Table(source, table, todays)
+        tables.append(builder.document())
+        results |= {(number, *place): results_ for place, results_ in builder.results.items()}
     return Reproduced(_document(source, laid, todays, tables), results)
 
 
@@ -199,14 +199,18 @@ class _Table:
 
     def _in_all(self) -> list[str]:
         """Return the remarks that all printed numbers share."""
-        told = [
+        remarks = [
             _remarks_of(record)
             for item in self._table.item
             for source in self._sources
             for record in self._records(item, source)
             if record.value is not None
         ]
-        return [text for text in (told[0] if told else []) if all(text in each for each in told)]
+        return [
+            text
+            for text in (remarks[0] if remarks else [])
+            if all(text in each for each in remarks)
+        ]
 
     def _records(self, item: layout.Item, source: _Source) -> list[Printed]:
         if item.printed is None or source.printed is None:
@@ -247,8 +251,8 @@ class _Table:
         if not records:
             why = item.unprinted or self._table.unprinted or "not in the publication"
             return Cell(notes=[self._note(f"not printed: {why}")])
-        told = dict.fromkeys(text for record in records for text in _remarks_of(record))
-        own = [text for text in told if text not in self._common]
+        remarks = dict.fromkeys(text for record in records for text in _remarks_of(record))
+        own = [text for text in remarks if text not in self._common]
         notes = [self._note(f"printed number: {'; '.join(own)}")] if own else []
         return Cell(printed=records, notes=notes)
 
@@ -264,20 +268,20 @@ class _Table:
             return Cell(notes=[self._note(f"not here: {item.lacks or self._table.lacks}")])
         wanted = item.here.within(source.here)
         results = _picked(wanted, today)
-        found = _found(wanted, results, today, unit)
-        if found.values:
+        shown = _found(wanted, results, today, unit)
+        if shown.values:
             self.results[place] = [result for result in results if _tells(result)]
         notes = []
-        if found.load and wanted.load and found.load != wanted.load:
-            notes.append(self._note(f"{today.column.label}: under load {found.load}"))
-        if found.missed:
-            due = f"{count(found.missed)} of {count(found.n + found.missed)} activations"
+        if shown.load and wanted.load and shown.load != wanted.load:
+            notes.append(self._note(f"{today.column.label}: under load {shown.load}"))
+        if shown.missed:
+            due = f"{count(shown.missed)} of {count(shown.n + shown.missed)} activations"
             note = f"{today.column.label}: missed {due}, which the statistics include"
             notes.append(self._note(note))
-        if found.status != "ok":
-            why = found.reason or NO_REASON
-            notes.append(self._note(f"{today.column.label}: {found.status}: {why}"))
-        return Cell(here=found, notes=notes)
+        if shown.status != "ok":
+            why = shown.reason or NO_REASON
+            notes.append(self._note(f"{today.column.label}: {shown.status}: {why}"))
+        return Cell(here=shown, notes=notes)
 
     def _note(self, text: str) -> int:
         """Return the number of the footnote with this text."""
@@ -300,7 +304,7 @@ def _picked(wanted: Here, today: _Today) -> list[Result]:
     table = next((b for run in today.runs for b in run.benches if b.id == wanted.bench), None)
     if table is None:
         return []
-    params = {name: _base(table, name, given) for name, given in wanted.params.items()}
+    params = {name: _base(table, name, setting) for name, setting in wanted.params.items()}
     fitting = [result for result in today.results if _fits(result, wanted, params)]
     if not wanted.load:
         return fitting
@@ -321,13 +325,13 @@ def _nearest_label(labels: Sequence[str], wanted: str) -> str | None:
     return wanted if wanted in labels else next(iter(labels), None)
 
 
-def _base(table: Bench, name: str, given: str | bool) -> Value:
+def _base(table: Bench, name: str, setting: str | bool) -> Value:
     """Return a parameter as in run documents, even if out of this target's range."""
     param = table.param(name)
     if param is None or param.type in {"choice", "text", "cpus"}:
-        return given
+        return setting
     free = structs.replace(param, min=None, max=None)
-    return benches.values(structs.replace(table, params=[free]), name, given)[0]
+    return benches.values(structs.replace(table, params=[free]), name, setting)[0]
 
 
 def _fits(result: Result, wanted: Here, params: dict[str, Value]) -> bool:
@@ -377,17 +381,17 @@ def _measures(show: str | Show) -> bool:
 
 def _nothing(wanted: Here, today: _Today) -> tuple[Literal["unsupported", "not run"], str]:
     """Return status and reason of a place without results: other series, or not run."""
-    others = _picked(structs.replace(wanted, series=None), today) if wanted.series else []
-    if why := _left_out(wanted.series, others):
+    results = _picked(structs.replace(wanted, series=None), today) if wanted.series else []
+    if why := _left_out(wanted.series, results):
         return "unsupported", why
-    if found := dict.fromkeys(result.series for result in others):
-        return "unsupported", f"its {wanted.bench} has {', '.join(found)} and no other series"
+    if series := dict.fromkeys(result.series for result in results):
+        return "unsupported", f"its {wanted.bench} has {', '.join(series)} and no other series"
     return "not run", _not_run(wanted, today)
 
 
-def _left_out(series: str | None, others: Sequence[Result]) -> str | None:
+def _left_out(series: str | None, results: Sequence[Result]) -> str | None:
     """Return why a bench left a series out, as it says itself."""
-    tables = (t for result in others for t in result.tables if t.title == "left out")
+    tables = (t for result in results for t in result.tables if t.title == "left out")
     rows = (dict(zip(table.columns, row, strict=True)) for table in tables for row in table.rows)
     row = next((row for row in rows if row.get("series") == series), None)
     return f"{row['what']}: {row['why']}" if row else None
@@ -423,25 +427,25 @@ def _statistic(name: str, results: Sequence[Result], unit: str | None) -> Shown:
 
 
 def _figure(names: Sequence[str], results: Sequence[Result], unit: str | None) -> Shown:
-    found: list[Figure] = []
+    figures: list[Figure] = []
     for result in results:
-        known = (result.figures[name] for name in names if name in result.figures)
-        found += [figure for figure in known if figure.value is not None][:1]
-    if len({figure.unit for figure in found}) != 1:
+        candidates = (result.figures[name] for name in names if name in result.figures)
+        figures += [figure for figure in candidates if figure.value is not None][:1]
+    if len({figure.unit for figure in figures}) != 1:
         return Shown(value=None)
-    return _converted([figure.value for figure in found], found[0].unit, unit)
+    return _converted([figure.value for figure in figures], figures[0].unit, unit)
 
 
 def _converted(values: Sequence[float | None], unit: str, wanted: str | None) -> Shown:
     """Return the range of values, converted to the table's unit if both are times."""
-    known = [value for value in values if value is not None]
+    numbers = [value for value in values if value is not None]
     unit = unit.removesuffix(" per hop")
     if unit in CLOCK and wanted in CLOCK:
-        known = [value * CLOCK[unit] / CLOCK[wanted] for value in known]
+        numbers = [value * CLOCK[unit] / CLOCK[wanted] for value in numbers]
         unit = wanted
-    if not known:
+    if not numbers:
         return Shown(value=None, unit=unit)
-    low, most = min(known), max(known)
+    low, most = min(numbers), max(numbers)
     return Shown(value=low, most=None if most == low else most, unit=unit)
 
 
@@ -455,8 +459,8 @@ def _field(show: Show, results: Iterable[Result]) -> str | None:
         fits = (row for row in rows if all(row.get(k) == v for k, v in show.where.items()))
         return next((row[show.column] for row in fits), None)
     first = tables[0].columns[0]
-    there = {row[first] for row in rows if row[show.column] == "yes"}
-    missing = [name for name in show.all if name not in there]
+    confirmed = {row[first] for row in rows if row[show.column] == "yes"}
+    missing = [name for name in show.all if name not in confirmed]
     counted = f"{len(show.all) - len(missing)} of {len(show.all)} options"
     return f"{counted}; not {', '.join(missing)}" if missing else counted
 
@@ -465,8 +469,8 @@ def _params(name: str, results: Sequence[Result], today: _Today) -> str | None:
     tables = [b for run in today.runs for b in run.benches if results and b.id == results[0].bench]
     param = tables[0].param(name) if tables else None
     values = dict.fromkeys(result.params.get(name) for result in results)
-    told = [benches.quantity(param, value) for value in values if param and value is not None]
-    return ", ".join(told) or None
+    texts = [benches.quantity(param, value) for value in values if param and value is not None]
+    return ", ".join(texts) or None
 
 
 def _rates(part: str, results: Sequence[Result]) -> str | None:
@@ -486,7 +490,7 @@ def _digits(value: float) -> str:
 
 def _fact(names: Sequence[str], run: Run) -> str | None:
     """Return the first known condition; ``agent.os`` is the system as named by the agent."""
-    known = {**run.conditions, "agent.os": run.agent.os if run.agent else None}
-    values = (known.get(name) for name in names)
-    told = next((value for value in values if value not in (None, "", [])), None)
-    return None if told is None else str(told)
+    facts = {**run.conditions, "agent.os": run.agent.os if run.agent else None}
+    values = (facts.get(name) for name in names)
+    fact = next((value for value in values if value not in (None, "", [])), None)
+    return None if fact is None else str(fact)

@@ -48,9 +48,9 @@ class Standouts(NamedTuple):
     @property
     def places(self) -> set[int]:
         """The indices of the results that are evidence of the foremost findings of each kind."""
-        found = [self.unfit, self.worst_wakeup]
-        found += [one[0].place for one in (self.delays, self.spreads) if one]
-        return {place for place in found if place is not None}
+        places = [self.unfit, self.worst_wakeup]
+        places += [excesses[0].place for excesses in (self.delays, self.spreads) if excesses]
+        return {place for place in places if place is not None}
 
 
 def standouts(run: Run) -> Standouts:
@@ -59,8 +59,8 @@ def standouts(run: Run) -> Standouts:
     periodic = [place for place, r in results if r.missed is not None and r.n]
     wakeups = [place for place in periodic if run.results[place].bench not in INTERVALS]
     fitted, growing = _growth(run.slopes)
-    there = [(place, r) for place, r in results if not r.not_begun]
-    missing = {status: [place for place, r in there if r.status == status] for status in MISSING}
+    begun = [(place, r) for place, r in results if not r.not_begun]
+    missing = {status: [place for place, r in begun if r.status == status] for status in MISSING}
     return Standouts(
         periodic=periodic,
         wakeups=wakeups,
@@ -70,7 +70,7 @@ def standouts(run: Run) -> Standouts:
         spreads=_spreads(run),
         fitted=fitted,
         growing=growing,
-        missing={status: found for status, found in missing.items() if found},
+        missing={status: places_ for status, places_ in missing.items() if places_},
     )
 
 
@@ -86,21 +86,21 @@ def _unfit(run: Run, wakeups: Sequence[int]) -> int | None:
 
 def largest(run: Run, places: Iterable[int], value: Callable[[Result], float | None]) -> int | None:
     """Return the first result with the largest value, None if none has a value."""
-    known = [(v, -place) for place in places if (v := value(run.results[place])) is not None]
-    return -max(known)[1] if known else None
+    measured = [(v, -place) for place in places if (v := value(run.results[place])) is not None]
+    return -max(measured)[1] if measured else None
 
 
 def _judged(run: Run, value: Callable[[Result], float | None]) -> Iterator[tuple[int, float]]:
     """Yield the results that tell of the system, with their values."""
     for place, r in enumerate(run.results):
-        known = value(r)
+        judgeable = value(r)
         tells = r.bench not in INTERVALS and r.bench.partition(".")[0] not in INSTRUMENT
-        if known is not None and tells:
-            yield place, known
+        if judgeable is not None and tells:
+            yield place, judgeable
 
 
-def _foremost(found: list[Excess]) -> list[Excess]:
-    return sorted(found, key=lambda one: -one.times)
+def _foremost(excesses: list[Excess]) -> list[Excess]:
+    return sorted(excesses, key=lambda excess: -excess.times)
 
 
 def _delays(run: Run) -> list[Excess]:
@@ -110,19 +110,19 @@ def _delays(run: Run) -> list[Excess]:
     """
 
     def delay(r: Result) -> float | None:
-        known = r.missed is None and r.max is not None and r.p50 is not None
-        return r.max - r.p50 if known else None  # type: ignore[operator]
+        measured = r.missed is None and r.max is not None and r.p50 is not None
+        return r.max - r.p50 if measured else None  # type: ignore[operator]
 
     delays = list(_judged(run, delay))
-    found = []
+    far = []
     for unit in dict.fromkeys(run.results[place].unit for place, _ in delays):
         mine = [(place, value) for place, value in delays if run.results[place].unit == unit]
         usual = usual_excess(unit, [value for _, value in mine])
         for place, value in mine:
             most, middle = run.results[place].max or 0.0, run.results[place].p50 or 0.0
             if usual and value >= FAR * usual and most >= LEAST_RATIO * middle:
-                found.append(Excess(place, value, value / usual))
-    return _foremost(found)
+                far.append(Excess(place, value, value / usual))
+    return _foremost(far)
 
 
 def usual_excess(unit: str, excesses: Sequence[float]) -> float | None:

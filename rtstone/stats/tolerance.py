@@ -109,16 +109,17 @@ class Tolerance:
     def _furthest_of(self, seen: Sequence[Observed]) -> float:
         """Return how far above the others any run was, in its expected deviations from them."""
         furthest = 0.0
-        for place in range(max((len(one.values) for one in seen), default=0)):
+        for place in range(max((len(observed.values) for observed in seen), default=0)):
             rest = [
-                Observed(one.kind, [*one.values[:place], *one.values[place + 1 :]]) for one in seen
+                Observed(observed.kind, [*observed.values[:place], *observed.values[place + 1 :]])
+                for observed in seen
             ]
             rules = Rules(rest, self._limits)
-            for one, others in zip(seen, rest, strict=True):
-                k = len(others.values)
-                square = rules.scatter(others).value * (1 + 1 / k) if k > 1 else 0.0
+            for number, remaining in zip(seen, rest, strict=True):
+                k = len(remaining.values)
+                square = rules.scatter(remaining).value * (1 + 1 / k) if k > 1 else 0.0
                 if square:
-                    away = log(one.values[place]) - fmean(map(log, others.values))
+                    away = log(number.values[place]) - fmean(map(log, remaining.values))
                     furthest = max(furthest, away / sqrt(square))
         return furthest
 
@@ -133,20 +134,24 @@ class Tolerance:
         else:
             allowed = centre + (number.factor - 1) * abs(centre)
             share = fails / abs(centre) if centre else inf
-        told = Outcome("passed", None, centre, allowed, share if share < inf else None)
+        outcome = Outcome("passed", None, centre, allowed, share if share < inf else None)
         if lines.chance == inf:
-            return told._replace(
+            return outcome._replace(
                 verdict="inconclusive", detectable=None,
                 reason="runs of the baseline differ too much for any verdict",
                 missing_runs=self._missing(number, lines),
             )  # fmt: skip
         if lines.low > lines.failing:
-            return told._replace(verdict="failed")
+            return outcome._replace(verdict="failed")
         if lines.high <= lines.passing:
             over = lines.value > lines.tolerance + _ROUNDING
-            return told._replace(reason="less than unchanged runs may differ by" if over else None)
-        more = self._missing(number, lines)
-        return told._replace(verdict="inconclusive", reason=_open(lines, more), missing_runs=more)
+            return outcome._replace(
+                reason="less than unchanged runs may differ by" if over else None
+            )
+        runs = self._missing(number, lines)
+        return outcome._replace(
+            verdict="inconclusive", reason=_open(lines, runs), missing_runs=runs
+        )
 
     def _lines(self, number: Number) -> tuple[_Lines, float]:
         """Return the lines of a number, and the centre of the values before."""
@@ -174,8 +179,8 @@ class Tolerance:
         k = len(number.before)
         scatter = self._rules.scatter(number.turned)
         for runs in range(k + 1, MOST + 1):
-            more = scatter._replace(freedom=scatter.freedom * (runs - 1) / (k - 1))
-            distance = self._rules.distance(more, runs)
+            narrowed = scatter._replace(freedom=scatter.freedom * (runs - 1) / (k - 1))
+            distance = self._rules.distance(narrowed, runs)
             settled = lines._replace(chance=distance, reach=distance)
             if distance < log(WIDEST) and (
                 lines.low > settled.failing or lines.high <= settled.passing
@@ -184,11 +189,11 @@ class Tolerance:
         return None
 
 
-def _open(lines: _Lines, more: int | None) -> str:
-    """Return why a number neither passes nor fails, if ``more`` runs before would settle it."""
+def _open(lines: _Lines, runs: int | None) -> str:
+    """Return why a number neither passes nor fails, if ``runs`` runs before would settle it."""
     if lines.low < lines.value:
         return "its interval holds the limit"
     if lines.value > lines.base + lines.chance:
         return "hardly further off than single runs of the baseline were"
-    always = "" if more else ", however many are in the baseline"
+    always = "" if runs else ", however many are in the baseline"
     return f"unchanged runs may differ by as much{always}"

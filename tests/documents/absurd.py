@@ -39,7 +39,7 @@ def texts(key: str) -> st.SearchStrategy[str]:
     return st.sampled_from(NAMES) | st.text(max_size=5)
 
 
-def values(  # noqa: PLR0911, PLR0912  one case for each kind of type
+def values(  # noqa: PLR0911  one case for each kind of type
     of: inspect.Type, key: str = "", depth: int = 0
 ) -> st.SearchStrategy[Any]:
     """Draw JSON values that this type allows."""
@@ -129,7 +129,7 @@ def _replaced(draw: st.DrawFn, value: Any, of: inspect.Type, key: str) -> Any:
     return [*value[:place], found, *value[place + 1 :]]
 
 
-def _members(  # noqa: PLR0911  the same
+def _members(  # the same
     value: Any, of: inspect.Type
 ) -> dict[Any, inspect.Type]:
     match of:

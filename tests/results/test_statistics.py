@@ -8,7 +8,7 @@ from pathlib import Path
 from rtstone.api import Measured
 from rtstone.documents.comparison import Cell
 from rtstone.documents.run import Distribution, Result
-from rtstone.summary import COLUMNS, DRAFTED, LINES, NAMES, PERCENTILES, given, least_n
+from rtstone.summary import COLUMNS, DRAFTED, LINES, NAMES, PERCENTILES, is_supported, least_n
 
 AGENT = Path(__file__).parents[2] / "agent"
 
@@ -32,6 +32,6 @@ def test_the_agent_counts_beyond_the_same_percentiles_in_the_same_order() -> Non
 def test_shares_rise_and_each_percentile_is_given_from_its_least_n_on() -> None:
     assert list(PERCENTILES.values()) == sorted(PERCENTILES.values())
     for name, share in PERCENTILES.items():
-        assert given(share, least_n(name))
-        assert not given(share, least_n(name) - 1)
+        assert is_supported(share, least_n(name))
+        assert not is_supported(share, least_n(name) - 1)
     assert DRAFTED == ("p999", "p99", "p90", "p50")

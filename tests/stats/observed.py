@@ -12,7 +12,7 @@ from rtstone.documents.check import Gate
 from rtstone.documents.observation import Observation
 from rtstone.documents.run import Clock, Result, Run, Target
 from rtstone.documents.trend import Series, Trend
-from rtstone.stats.trend.trend import Asked, trend
+from rtstone.stats.trend.trend import TrendRequest, trend
 from rtstone.stats.trend.trend_gate import gate
 from rtstone.wire.records import Bench
 from tests.stats.runs import run
@@ -59,7 +59,7 @@ def counted(values: Sequence[float]) -> list[Observation]:
 
 def followed(observations: Sequence[Observation], *metrics: Any, **asked: Any) -> Trend:
     """Return the trend, of results with their histograms."""
-    return trend(observations, Asked(metrics or ("p50",), **asked), lambda one: one.result)
+    return trend(observations, TrendRequest(metrics or ("p50",), **asked), lambda one: one.result)
 
 
 def only(found: Trend) -> Series:

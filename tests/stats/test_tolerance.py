@@ -12,7 +12,7 @@ import pytest
 from rtstone.documents.run import BREAKDOWN, Figure
 from rtstone.results.estimates import estimate_whole
 from rtstone.results.omitted import Missed
-from rtstone.stats import draft, gate
+from rtstone.stats import draft, limits
 from rtstone.stats.budget import margin
 from rtstone.stats.cases import cases
 from rtstone.stats.comparison.effects import LEVEL
@@ -205,7 +205,7 @@ def test_what_the_page_says_of_constants_is_so() -> None:
         "three times as far as the limit itself",
         f"up to {MOST} runs",
         f"less than {WIDEST:g} times the value of a single baseline",
-        f"in {gate.SHOWN:.0%} of the runs",
+        f"in {limits.SHOWN:.0%} of the runs",
         "five times its minimum number of samples",
         "half of what the named runs had",
         "more than four times the observed value",

@@ -15,7 +15,7 @@ from rtstone.report.trend.text import summary, trend_lines
 from rtstone.results.pool import pooled
 from rtstone.stats.trend.changepoints import fewest_runs
 from rtstone.stats.trend.differences import differences
-from rtstone.stats.trend.trend import Asked, trend
+from rtstone.stats.trend.trend import TrendRequest, trend
 from rtstone.wire.records import Bench, Param
 from tests.chance import is_fine
 from tests.report.synthetic import statistics
@@ -334,7 +334,7 @@ def lossy(place: int, lost: int) -> Observation:
 
 def test_lost_activations_are_a_change_for_the_worse_by_default() -> None:
     found = [lossy(place, 600 if place >= 20 else 0) for place in range(40)]
-    told = {one.metric: one for one in trend(found, Asked(), lambda one: one.result).series}
+    told = {one.metric: one for one in trend(found, TrendRequest(), lambda one: one.result).series}
     assert list(told) == ["p50", "p99", "missed"]
     (change,) = told["missed"].changes
     assert (change.at, change.effect.verdict, change.effect.difference) == (20, "worse", 30)
@@ -343,7 +343,7 @@ def test_lost_activations_are_a_change_for_the_worse_by_default() -> None:
     assert told["p99"].corrected
     # Of all activations after the change together: 30% are later than the 99th of a hundred.
     assert told["p99"].segments[1].value == pytest.approx(5e8, rel=0.01)
-    text = "\n".join(str(line) for line in trend_lines(trend(found, Asked(), full), 110))
+    text = "\n".join(str(line) for line in trend_lines(trend(found, TrendRequest(), full), 110))
     assert ": missed: 40 runs, 2026-11-21, 0 % -> 30 %; 1 change" in " ".join(text.split())
     assert "p99, corrected: 40 runs" in text
 
@@ -353,7 +353,7 @@ def full(one: Observation) -> Result:
 
 
 def test_a_case_that_counts_no_activations_has_no_series_of_them() -> None:
-    found = trend(observed(noisy(1, 8)), Asked(), full)
+    found = trend(observed(noisy(1, 8)), TrendRequest(), full)
     assert [one.metric for one in found.series] == ["p50", "p99"]
 
 

@@ -16,7 +16,7 @@ from rtstone.documents.trend import Trend
 from rtstone.errors import UsageError
 from rtstone.stats.trend.changepoints import LEVEL, SHORTEST
 from rtstone.stats.trend.serial import CHANCE, UNSURE
-from rtstone.stats.trend.trend import Asked, follow
+from rtstone.stats.trend.trend import TrendRequest, follow
 from rtstone.stats.trend.trend_gate import COARSEST, COARSEST_MISSED, gate
 from tests.stats.noise import autoregressive
 from tests.stats.observed import (
@@ -248,7 +248,7 @@ def test_earlier_changes_share_the_level_of_all_series(monkeypatch: pytest.Monke
     """Else a run of noise in one of many series would begin its history anew."""
     levels = []
 
-    def recorded(through: Any, asked: Asked, full: Any) -> Trend:
+    def recorded(through: Any, asked: TrendRequest, full: Any) -> Trend:
         levels.append(asked.level)
         return follow(through, asked, full)
 

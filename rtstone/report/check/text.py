@@ -9,7 +9,7 @@ from rich.text import Text
 
 from rtstone.documents.check import SIGNS, Cause, Check, Gate, Verdict
 from rtstone.report.parts.markdown import ENTITIES, escaping, table
-from rtstone.stats.gate import rare
+from rtstone.stats.limits import rare
 from rtstone.summary import ESTIMATED, LABELS
 from rtstone.units import count, counted, plain, quantity, seconds
 

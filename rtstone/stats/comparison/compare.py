@@ -68,32 +68,32 @@ def compare_with_results(
     named: Sequence[Run | Sequence[Run]], floor: Sequence[Run] = (), past: Past | None = None
 ) -> tuple[Comparison, list[list[list[Result]]]]:
     """Return the comparison, and the results behind each row by column.  Raises UsageError."""
-    runs = [run for one in named for run in ([one] if isinstance(one, Run) else one)]
+    runs = [run for column in named for run in ([column] if isinstance(column, Run) else column)]
     _check([*runs, *floor])
-    found = systems(named)
-    if len(found) == 1:
-        raise UsageError(_alone(found[0]))
-    if why := incompatibility(found):
+    columns = systems(named)
+    if len(columns) == 1:
+        raise UsageError(_alone(columns[0]))
+    if why := incompatibility(columns):
         raise UsageError(why)
-    for system in found:
+    for system in columns:
         if len(system.runs) > 1 and not session(system.runs) and (why := mixed(system.runs)):
             raise UsageError(f"not one system, {system.label}: {why}; name its runs separately")
-    table = _Table(found)
+    table = _Table(columns)
     if not any(sum(cell is not None for cell in row.cells) > 1 for row in table.rows):
-        raise UsageError(_apart(table, found))
-    equal, differences = circumstances(found)
+        raise UsageError(_apart(table, columns))
+    equal, differences = circumstances(columns)
     if not any(difference.aspect == KIND for difference in differences):
         differences = table.kinds() + differences
-    stored = scatter(found, past) if past and not floor else []
+    stored = scatter(columns, past) if past and not floor else []
     contents = table.contents(floor or stored)
-    effects, rules = Judge(found, floor, stored).verdicts(contents)
+    effects, rules = Judge(columns, floor, stored).verdicts(contents)
     behind = [[list(chain(*runs)) for runs in content.columns] for content in contents]
     comparison = Comparison(
-        columns=[system.column() for system in found],
-        units=list(dict.fromkeys(told for run in runs if (told := unit(run)))),
+        columns=[system.column() for system in columns],
+        units=list(dict.fromkeys(text for run in runs if (text := unit(run)))),
         equal=equal,
         differences=differences + table.differences,
-        remarks=_remarks(found),
+        remarks=_remarks(columns),
         rows=[structs.replace(r, effects=effects.get(n, [])) for n, r in enumerate(table.rows)],
         rules=rules,
         benches=[bench for bench in table.benches.values() if bench.id in table.order],
@@ -101,16 +101,16 @@ def compare_with_results(
     return comparison, behind
 
 
-def _apart(table: _Table, found: Sequence[System]) -> str:
+def _apart(table: _Table, apart: Sequence[System]) -> str:
     """Return why no row has two cells."""
     columns: dict[str, set[int]] = defaultdict(set)
     for row in table.rows:
         columns[row.bench] |= {place for place, cell in enumerate(row.cells) if cell}
     both = [bench for bench, places in columns.items() if len(places) > 1]
     if not both:
-        return f"no bench in common, in {_list(found)}; measure the same suite on each"
+        return f"no bench in common, in {_list(apart)}; measure the same suite on each"
     return (
-        f"no case in common, in {_list(found)}: parameters, series or loads of {both[0]} differ; "
+        f"no case in common, in {_list(apart)}: parameters, series or loads of {both[0]} differ; "
         "measure the same on each"
     )
 
@@ -133,18 +133,18 @@ def _alone(system: System) -> str:
     )
 
 
-def _list(found: Iterable[System]) -> str:
-    return ", ".join(system.label for system in found)
+def _list(columns: Iterable[System]) -> str:
+    return ", ".join(system.label for system in columns)
 
 
-def _remarks(found: Sequence[System]) -> list[str]:
+def _remarks(columns: Sequence[System]) -> list[str]:
     remarks = []
-    if loose := [system.label for system in found if free(system.first)]:
+    if loose := [system.label for system in columns if free(system.first)]:
         remarks.append(
             f"{', '.join(loose)}: the emulator ran freely (icount off), so these are times of the "
             "host, which never repeat; not comparable"
         )
-    for system in found:
+    for system in columns:
         for reason in system.column().reasons:
             remarks.append(f"{system.label} is incomplete: {reason}")
     return remarks
@@ -156,30 +156,30 @@ def _remarks(found: Sequence[System]) -> list[str]:
 def _with_all_params(bench: Bench, other: Bench) -> Bench:
     """Return the bench with the parameters that only another system's table of it has."""
     names = {param.name for param in bench.params}
-    more = [param for param in other.params if param.name not in names]
-    return structs.replace(bench, params=[*bench.params, *more]) if more else bench
+    added = [param for param in other.params if param.name not in names]
+    return structs.replace(bench, params=[*bench.params, *added]) if added else bench
 
 
 class _Table:
     """Builds the rows, and the differences in parameters between results of one row."""
 
-    def __init__(self, found: Sequence[System]) -> None:
-        self._systems = found
-        runs = [run for system in found for run in system.runs]
+    def __init__(self, columns: Sequence[System]) -> None:
+        self._systems = columns
+        runs = [run for system in columns for run in system.runs]
         self.benches: dict[str, Bench] = {}
         for bench in (bench for run in runs for bench in run.benches):
             self.benches[bench.id] = _with_all_params(self.benches.get(bench.id, bench), bench)
         places = [
             _Place(column, number, result)
-            for column, system in enumerate(found)
+            for column, system in enumerate(columns)
             for number, run in enumerate(system.runs)
             for result in run.results
         ]
         self._telling = measured_apart(((p.column, p.run), p.result) for p in places)
-        told = [p for p in places if p.result.n or p.result.figures or p.result.missed]
-        blank = [p for p in places if p.result.status != "ok" and p not in told]
+        filled = [p for p in places if p.result.n or p.result.figures or p.result.missed]
+        blank = [p for p in places if p.result.status != "ok" and p not in filled]
         self._rows: dict[_Key, list[_Place]] = defaultdict(list)
-        for place in told:
+        for place in filled:
             for key in self._keys(place.result):
                 self._rows[key].append(place)
         # Those that name more of their parameters are assigned first: they are more specific.
@@ -203,10 +203,10 @@ class _Table:
         ]
 
     def _by_run(self, key: _Key) -> list[list[list[Result]]]:
-        found: list[list[list[Result]]] = [[[] for _ in system.runs] for system in self._systems]
+        results: list[list[list[Result]]] = [[[] for _ in system.runs] for system in self._systems]
         for place in self._rows[key]:
-            found[place.column][place.run].append(place.result)
-        return found
+            results[place.column][place.run].append(place.result)
+        return results
 
     def _keys(self, result: Result) -> Iterator[_Key]:
         """Yield the key of a result's row; without samples, one for each figure."""
@@ -224,15 +224,15 @@ class _Table:
         unsupported cases only the parameters that are the cause are known.
         """
         table = self.benches.get(result.bench)
-        told = dict(result.params)
+        params = dict(result.params)
         if table and result.status != "unsupported":
             for param in table.params:
-                told.setdefault(param.name, param.default)
+                params.setdefault(param.name, param.default)
         makes = self._telling[result.bench]
-        names = [param.name for param in table.params if param.name in told] if table else []
+        names = [param.name for param in table.params if param.name in params] if table else []
         return {
-            name: told[name]
-            for name in dict.fromkeys([*names, *sorted(told)])
+            name: params[name]
+            for name in dict.fromkeys([*names, *sorted(params)])
             if name not in KEEPING and (name not in MEASURING or name in makes)
         }
 
@@ -244,10 +244,12 @@ class _Table:
         result, params = place.result, self._params(place.result)
         covered = [
             key
-            for key, others in self._rows.items()
+            for key, occupants in self._rows.items()
             if (key.bench, key.load) == (result.bench, result.load)
             and may_be(dict(key.params), params)
-            and not any((other.column, other.run) == (place.column, place.run) for other in others)
+            and not any(
+                (other.column, other.run) == (place.column, place.run) for other in occupants
+            )
         ]
         bare = _Key(result.bench, tuple(params.items()), "", None, result.load, result.unit)
         for key in covered or [bare]:
@@ -278,17 +280,17 @@ class _Table:
 
     def _differences(self) -> list[Difference]:
         """Return how columns were measured differently, each difference once for all benches."""
-        found: dict[tuple[str, str], Difference] = {}
+        differences: dict[tuple[str, str], Difference] = {}
         for key, places in self._rows.items():
             for name, grade in MEASURING.items():
                 difference = self._difference(key, places, name, grade)
                 if difference:
-                    same = found.setdefault((name, str(difference.values)), difference)
+                    same = differences.setdefault((name, str(difference.values)), difference)
                     benches = dict.fromkeys([*same.benches, key.bench])
-                    found[name, str(difference.values)] = structs.replace(
+                    differences[name, str(difference.values)] = structs.replace(
                         same, benches=list(benches)
                     )
-        return list(found.values())
+        return list(differences.values())
 
     def kinds(self) -> list[Difference]:
         """Return the benches of which columns measured a case on different kinds of CPUs."""
@@ -320,7 +322,7 @@ class _Table:
         for place in places:
             if name in place.result.params and (place.result.n or place.result.figures):
                 seen[place.column][value(param, place.result.params[name])] = None
-        values = [(self._systems[c].label, " and ".join(told)) for c, told in seen.items()]
+        values = [(self._systems[c].label, " and ".join(texts)) for c, texts in seen.items()]
         return differing(name, grade, values, key.bench)
 
 
@@ -350,7 +352,7 @@ def _reason(system: System, place: _Place) -> str | None:
     why = place.result.reason or NO_REASON
     if len(system.runs) == 1 or place.result.status == "unsupported":
         return why
-    return f"{system.told(place.run)}: {why}"
+    return f"{system.run_label(place.run)}: {why}"
 
 
 def _with_samples(cell: Cell, results: Sequence[Result]) -> Cell:
@@ -374,7 +376,7 @@ def _with_samples(cell: Cell, results: Sequence[Result]) -> Cell:
 
 def _with_figure(cell: Cell, name: str, results: Sequence[Result]) -> Cell:
     values = [r.figures[name].value for r in results if name in r.figures]
-    known = [v for v in values if v is not None]
+    measured = [v for v in values if v is not None]
     return structs.replace(
-        cell, runs=len(known), min=min(known, default=None), max=max(known, default=None)
+        cell, runs=len(measured), min=min(measured, default=None), max=max(measured, default=None)
     )

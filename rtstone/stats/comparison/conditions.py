@@ -51,9 +51,9 @@ def mixed(runs: Sequence[Run]) -> str | None:
     apart = [System(run.run_id, [run]) for run in runs]
     if why := incompatibility(apart):
         return why
-    for what, of in (("target", called), ("kernel", _condition("kernel.release"))):
-        if differing(what, "care", [(run.run_id, _words(of(run))) for run in runs]):
-            return f"{what} is not the same"
+    for aspect, read in (("target", called), ("kernel", _condition("kernel.release"))):
+        if differing(aspect, "care", [(run.run_id, _words(read(run))) for run in runs]):
+            return f"{aspect} is not the same"
     for difference in circumstances(apart)[1]:
         if difference.grade == "care" and difference.aspect != SEEDS:
             return f"{difference.aspect} is not the same"
@@ -78,9 +78,9 @@ def free(run: Run) -> bool:
     return run.target.detail.get("icount") is False
 
 
-def _parted(systems: Sequence[System], of: Callable[[Run], str | None]) -> str | None:
+def _parted(systems: Sequence[System], kind_of: Callable[[Run], str | None]) -> str | None:
     """Return the kinds of systems with their labels, None if all are of one kind."""
-    kinds = _by_value((system.label, of(system.first)) for system in systems)
+    kinds = _by_value((system.label, kind_of(system.first)) for system in systems)
     kinds.pop(None, None)
     if len(kinds) < 2:
         return None
@@ -98,7 +98,7 @@ class Aspect(NamedTuple):
 
     name: str
     grade: Grade
-    of: Callable[[Run], Value]
+    read: Callable[[Run], Value]
     linux: bool = False
 
 
@@ -107,8 +107,8 @@ def _detail(name: str) -> Callable[[Run], Value]:
 
 
 def _qemu(run: Run) -> str | None:
-    told = run.target.detail.get("qemu")
-    return told.removeprefix("QEMU emulator version ") if isinstance(told, str) else None
+    version = run.target.detail.get("qemu")
+    return version.removeprefix("QEMU emulator version ") if isinstance(version, str) else None
 
 
 def _condition(name: str) -> Callable[[Run], Value]:
@@ -236,24 +236,24 @@ def circumstances(systems: Sequence[System]) -> tuple[dict[str, str], list[Diffe
     """Return the circumstances that all share, and those that differ; without unknown ones."""
     lab = any(emulated(system.first) for system in systems)
     equal: dict[str, str] = {}
-    found: list[Difference] = []
+    differences: list[Difference] = []
     for aspect in [*(_IN_THE_LAB if lab else _IN_TIME), *_EVERYWHERE]:
         values = [
-            (system.label, _words(aspect.of(system.first)))
+            (system.label, _words(aspect.read(system.first)))
             for system in systems
             if not aspect.linux or "kernel.release" in system.first.conditions
         ]
-        told = [value for _, value in values if value is not None]
-        note = aspect.linux and len(set(told)) < 2
+        texts = [value for _, value in values if value is not None]
+        note = aspect.linux and len(set(texts)) < 2
         if difference := differing(aspect.name, "note" if note else aspect.grade, values):
-            found.append(difference)
-        elif told:
-            equal[aspect.name] = told[0]
+            differences.append(difference)
+        elif texts:
+            equal[aspect.name] = texts[0]
     # Systems without random numbers have no seed, which is no difference.
     seeds = [(s.label, ", ".join(map(str, sorted(s.seeds)))) for s in systems if s.seeds]
     if difference := differing(SEEDS, "care", seeds):
-        found.append(difference)
-    return equal, found + _ports(systems) + _loads(systems)
+        differences.append(difference)
+    return equal, differences + _ports(systems) + _loads(systems)
 
 
 def differing(
@@ -272,10 +272,10 @@ def differing(
 
 
 def _by_value(pairs: Iterable[tuple[str, str | None]]) -> dict[str | None, list[str]]:
-    found: dict[str | None, list[str]] = {}
+    labels: dict[str | None, list[str]] = {}
     for label, value in pairs:
-        found.setdefault(value, []).append(label)
-    return found
+        labels.setdefault(value, []).append(label)
+    return labels
 
 
 def _words(value: Value) -> str | None:
@@ -287,14 +287,14 @@ def _words(value: Value) -> str | None:
 def _ports(systems: Sequence[System]) -> list[Difference]:
     """Return differences between ports of the same name; those of other names always differ."""
     agents = [(system.label, agent) for system in systems if (agent := system.first.agent)]
-    found = [
+    differences = [
         differing(
             f"port {name}", "care", [(label, a.source) for label, a in agents if a.port == name]
         )
         for name in dict.fromkeys(agent.port for _, agent in agents)
         if len({agent.common for _, agent in agents if agent.port == name} - {None}) == 1
     ]
-    return [difference for difference in found if difference]
+    return [difference for difference in differences if difference]
 
 
 # ---- loads --------------------------------------------------------------------------------------
@@ -303,21 +303,21 @@ def _ports(systems: Sequence[System]) -> list[Difference]:
 def _loads(systems: Sequence[System]) -> list[Difference]:
     """Return differences between loads of the same name: parameters and components."""
     names = dict.fromkeys(loaded.load for s in systems for run in s.runs for loaded in run.loads)
-    found = []
+    differences = []
     for name in names:
         started = [(system.label, _started(system, name)) for system in systems]
-        there = [(label, loads) for label, loads in started if loads]
+        present = [(label, loads) for label, loads in started if loads]
         params = dict.fromkeys(
-            param for _, loads in there for load in loads for param in load.params
+            param for _, loads in present for load in loads for param in load.params
         )
         aspects = [("parts", _parts), *((param, _setting(param)) for param in params)]
-        found += [
+        differences += [
             differing(
-                f"load {name}, {what}", "care", [(label, of(loads)) for label, loads in there]
+                f"load {name}, {aspect}", "care", [(label, read(loads)) for label, loads in present]
             )
-            for what, of in aspects
+            for aspect, read in aspects
         ]
-    return [difference for difference in found if difference]
+    return [difference for difference in differences if difference]
 
 
 def _started(system: System, name: str) -> list[Loaded]:
@@ -336,8 +336,8 @@ def _setting(param: str) -> Callable[[Sequence[Loaded]], str]:
     )
 
 
-def value(param: Param | None, given: Value) -> str:
+def value(param: Param | None, setting: Value) -> str:
     """Return a parameter's value as users write it."""
-    if isinstance(given, bool):
-        return "on" if given else "off"
-    return quantity(param, given) if param and given is not None else str(given)
+    if isinstance(setting, bool):
+        return "on" if setting else "off"
+    return quantity(param, setting) if param and setting is not None else str(setting)

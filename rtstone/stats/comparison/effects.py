@@ -100,7 +100,7 @@ class _Estimate(NamedTuple):
 
 def width(sides: Sides) -> float:
     """Return the largest distance between runs of one system here, beyond the resolution."""
-    sets = [values for values in (there(sides.first), there(sides.other)) if len(values) > 1]
+    sets = [values for values in (present(sides.first), present(sides.other)) if len(values) > 1]
     widest = [max(values) - min(values) for values in sets]
     return max(0.0, *widest, sides.noise.width if sides.noise else 0.0) - sides.resolution
 
@@ -110,7 +110,7 @@ def scale(values: Sequence[float | None]) -> bool:
     return all(value is None or value > 0 for value in values)
 
 
-def there(values: Sequence[float | None]) -> list[float]:
+def present(values: Sequence[float | None]) -> list[float]:
     """Return the values that are not None."""
     return [value for value in values if value is not None]
 
@@ -150,7 +150,7 @@ def judge(sides: Sides, alpha: float, better: int) -> Judged:
 
 def _over_runs(sides: Sides) -> _Estimate | None:
     """Estimate from pairs, else from several runs, else with the noise of other runs."""
-    first, other = there(sides.first), there(sides.other)
+    first, other = present(sides.first), present(sides.other)
     if sides.paired:
         apart = [
             b - a
@@ -215,12 +215,12 @@ def _widened(sides: Sides, estimate: _Estimate, interval: Interval, alpha: float
     """
     half = max(interval[1] - estimate.centre, EPISODE * sides.envelope)
     interval = estimate.centre - half, estimate.centre + half
-    told = sides.within(1 - alpha) if sides.within else None
-    if told is None:
+    own_ = sides.within(1 - alpha) if sides.within else None
+    if own_ is None:
         return interval
     low, high = (
         hypot(end - estimate.centre, own - estimate.centre)
-        for end, own in zip(interval, told, strict=True)
+        for end, own in zip(interval, own_, strict=True)
     )
     return estimate.centre - low, estimate.centre + high
 
@@ -230,15 +230,15 @@ def _widened(sides: Sides, estimate: _Estimate, interval: Interval, alpha: float
 
 def _exact(sides: Sides, better: int) -> Judged:
     """Judge numbers that the systems repeat exactly."""
-    centre = fmean(there(sides.other)) - fmean(there(sides.first))
+    centre = fmean(present(sides.other)) - fmean(present(sides.first))
     verdict = _side(centre, better) if centre else "no difference"
-    runs = len(there(sides.first)) + len(there(sides.other))
+    runs = len(present(sides.first)) + len(present(sides.other))
     return Judged(centre, (centre, centre), 0.0, verdict, "exact", runs)
 
 
 def _unknown(sides: Sides, alpha: float, better: int) -> Judged:
     """Judge single runs when the scatter of runs is unknown."""
-    centre = fmean(there(sides.other)) - fmean(there(sides.first))
+    centre = fmean(present(sides.other)) - fmean(present(sides.first))
     interval = sides.within(1 - alpha) if sides.within else None
     floor = _unknown_floor(sides)
     judged = Judged(centre, interval, None, "inconclusive", "single", 2)
@@ -264,7 +264,7 @@ def _side(centre: float, better: int) -> Verdict:
 
 def margin(sides: Sides, floor: float) -> float:
     """Return the margin within which there is no difference: 2%, or the noise floor up to 10%."""
-    size = 1.0 if sides.ratio else max(map(abs, [*there(sides.first), *there(sides.other)]))
+    size = 1.0 if sides.ratio else max(map(abs, [*present(sides.first), *present(sides.other)]))
     least, most = (log1p(m) if sides.ratio else m * size for m in (MARGIN, WIDEST))
     return max(least, min(floor, most))
 
@@ -293,8 +293,8 @@ def _short_of_runs(judged: Judged, few: int) -> Judged:
     if judged.basis == "single":
         why = f"it takes {counted(few, 'more run')} to know the noise floor"
         return judged._replace(verdict="inconclusive", reason=why)
-    more = 1 + few / judged.runs
-    return judged._replace(verdict="inconclusive", more=more, reason=_wanted(judged, more))
+    factor = 1 + few / judged.runs
+    return judged._replace(verdict="inconclusive", more=factor, reason=_wanted(judged, factor))
 
 
 def _lacking(sides: Sides, judged: Judged, estimate: _Estimate, alpha: float) -> Judged:
@@ -313,15 +313,15 @@ def _lacking(sides: Sides, judged: Judged, estimate: _Estimate, alpha: float) ->
         times = ((judged.interval[1] - judged.interval[0]) / 2 / target) ** 2
     else:
         times = _times(estimate, alpha, target)
-    more = max(times, 1 + _few(estimate, alpha) / judged.runs)
-    return judged._replace(more=more, reason=_wanted(judged, more))
+    factor = max(times, 1 + _few(estimate, alpha) / judged.runs)
+    return judged._replace(more=factor, reason=_wanted(judged, factor))
 
 
 def _times(estimate: _Estimate, alpha: float, half: float) -> float:
     """Return how many times as many runs narrow the interval to ``half``; t falls with them."""
 
-    def wide(more: float) -> float:
-        return t_quantile(1 - alpha, estimate.df * more) * estimate.se / sqrt(more)
+    def wide(factor: float) -> float:
+        return t_quantile(1 - alpha, estimate.df * factor) * estimate.se / sqrt(factor)
 
     low, high = 1.0, max((wide(1.0) / half) ** 2, 1.0)
     while high > low * _NEAR:
@@ -330,9 +330,9 @@ def _times(estimate: _Estimate, alpha: float, half: float) -> float:
     return high
 
 
-def _wanted(judged: Judged, more: float) -> str:
+def _wanted(judged: Judged, factor: float) -> str:
     """Return what to measure more of, in words."""
-    each = max(1, ceil(judged.runs * (more - 1) / 2))
+    each = max(1, ceil(judged.runs * (factor - 1) / 2))
     noun = "pair" if judged.basis == "pairs" else "run"
     side = "" if judged.basis == "pairs" else " a side"
     return f"about {each} more {noun}{'s' * (each != 1)}{side}"

@@ -51,7 +51,7 @@ class Judge:
             case for number, content in enumerate(contents) for case in self._cases(number, content)
         ]
         effects, rules = judged(cases, self._pairs())
-        bases = dict.fromkeys(e.basis for told in effects.values() for e in told if e.basis)
+        bases = dict.fromkeys(e.basis for value in effects.values() for e in value if e.basis)
         floor = "; ".join(filter(None, (self._words(str(basis)) for basis in bases)))
         return effects, structs.replace(rules, floor=floor, remarks=list(self._remarks()))
 
@@ -60,11 +60,11 @@ class Judge:
     def _cases(self, number: int, content: Content) -> Iterator[JudgedCase]:
         row = content.row
         better = direction(row.figure, row.unit)
-        there = [(n, cell) for n, cell in enumerate(row.cells) if cell and _measured(cell)]
-        if better is None or not there:
+        measured = [(n, cell) for n, cell in enumerate(row.cells) if cell and _measured(cell)]
+        if better is None or not measured:
             return
-        (base, first), *others = there  # the first that measured it
-        for column, cell in others:
+        (base, first), *rest = measured  # the first that measured it
+        for column, cell in rest:
             yield JudgedCase(
                 number, self._systems[column].label, row.figure, better,
                 self._side(content, base, first), self._side(content, column, cell),
@@ -129,10 +129,10 @@ class Judge:
             )
         if self._floor:
             ids = [run.run_id for run in self._floor]
-            told = f"further runs: {', '.join(ids)}"
+            runs = f"further runs: {', '.join(ids)}"
             if self._stored:
-                told = f"stored runs under the same conditions: {ids[0]} to {ids[-1]}"
-            return f"from {len(ids)} {told}"
+                runs = f"stored runs under the same conditions: {ids[0]} to {ids[-1]}"
+            return f"from {len(ids)} {runs}"
         if several := [s.label for s in self._systems if len(s.runs) > 1]:
             return f"from the scatter of the runs of {' and '.join(several)}"
         return (
@@ -159,10 +159,10 @@ class Judge:
                     "them in turn"
                 )
             elif self._floor and _span([*runs, *system.runs]) > _span(self._floor):
-                of = "the noise floor" if self._stored else "--floor"
+                origin = "the noise floor" if self._stored else "--floor"
                 yield (
                     f"{names[0]} and {names[1]} were run further apart in time than the runs of "
-                    f"{of}, which may scatter less for that reason"
+                    f"{origin}, which may scatter less for that reason"
                 )
 
 

@@ -55,11 +55,11 @@ def compare_loads(run: Run) -> LoadMatrix | None:
         if r.n:
             key = case_key(r.bench, r.params, r.series), r.unit
             cases.setdefault(key, {}).setdefault(r.load, []).append(place)
-    several = [found for found in cases.values() if len(found) > 1]
+    several = [value for value in cases.values() if len(value) > 1]
     if not several:
         return None
-    loads = _order(load for found in several for load in found)
-    return LoadMatrix(loads, _judged(run, [_case(run, found, loads) for found in several]))
+    loads = _order(load for by_load in several for load in by_load)
+    return LoadMatrix(loads, _judged(run, [_case(run, by_load, loads) for by_load in several]))
 
 
 def _order(loads: Iterable[str]) -> list[str]:
@@ -67,7 +67,7 @@ def _order(loads: Iterable[str]) -> list[str]:
     return sorted(dict.fromkeys(loads), key=lambda load: load != NONE)
 
 
-def _case(run: Run, found: dict[str, list[int]], loads: list[str]) -> LoadCase:
+def _case(run: Run, by_load: dict[str, list[int]], loads: list[str]) -> LoadCase:
     cells = {
         load: LoadCell(
             load,
@@ -75,7 +75,7 @@ def _case(run: Run, found: dict[str, list[int]], loads: list[str]) -> LoadCase:
             run.results[places[0]].unit,
             pooled([complete(run.results[p]) for p in places]),
         )
-        for load, places in found.items()
+        for load, places in by_load.items()
     }
     member = next(
         (m for m in STATISTICS if all(getattr(c.whole, m) is not None for c in cells.values())),
@@ -87,21 +87,21 @@ def _case(run: Run, found: dict[str, list[int]], loads: list[str]) -> LoadCase:
 def _judged(run: Run, cases: list[LoadCase]) -> list[LoadCase]:
     """Judge the cases by comparing loads as if each were a system."""
     system = System(run.target.name, [run])
-    asked = []
+    pairs = []
     for row, case in enumerate(cases):
-        first, *others = [cell for cell in case.cells if cell]
+        first, *rest = [cell for cell in case.cells if cell]
         better = direction(None, first.unit) or SMALLER
         sides = {
             cell.load: side(system, [[run.results[p]] for p in cell.places], cell.load)
-            for cell in (first, *others)
+            for cell in (first, *rest)
         }
-        asked += [
+        pairs += [
             verdicts.JudgedCase(
                 row, o.load, None, better, sides[first.load], sides[o.load], False, []
             )
-            for o in others
+            for o in rest
         ]
-    effects, _ = verdicts.judged(asked)
+    effects, _ = verdicts.judged(pairs)
     return [
         case._replace(cells=[cell and _told(cell, effects[row]) for cell in case.cells])
         for row, case in enumerate(cases)

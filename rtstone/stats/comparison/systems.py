@@ -36,7 +36,7 @@ class System(NamedTuple):
         """The seeds in the order of the runs."""
         return [seed for run in self.runs if (seed := _seed(run)) is not None]
 
-    def told(self, number: int) -> str:
+    def run_label(self, number: int) -> str:
         """Return a name for the run with this index: its seed, or its id."""
         seed = _seed(self.runs[number])
         return self.runs[number].run_id if seed is None else f"seed {seed}"
@@ -78,10 +78,10 @@ def session(runs: Sequence[Run]) -> str | None:
 
 def in_pairs(runs: Sequence[Run]) -> list[Run]:
     """Return the runs of a session whose pair has measurements on both sides."""
-    there = [run for run in runs if any(r.n or r.figures for r in run.results)]
-    sides = [{r.turn.pair for r in there if r.turn and r.turn.side == side} for side in "AB"]
+    measured = [run for run in runs if any(r.n or r.figures for r in run.results)]
+    sides = [{r.turn.pair for r in measured if r.turn and r.turn.side == side} for side in "AB"]
     both = set.intersection(*sides)
-    return [run for run in there if run.turn and run.turn.pair in both]
+    return [run for run in measured if run.turn and run.turn.pair in both]
 
 
 def _sides(runs: Sequence[Run]) -> list[list[Run]]:
@@ -114,13 +114,13 @@ def _joins(run: Run, group: Sequence[Run]) -> bool:
     return None not in (_seed(run), *seeds) and _seed(run) not in seeds and _same(run, first)
 
 
-def _same(one: Run, other: Run) -> bool:
-    def made(run: Run) -> tuple[object, ...]:
+def _same(first: Run, other: Run) -> bool:
+    def identity(run: Run) -> tuple[object, ...]:
         detail = {name: v for name, v in run.target.detail.items() if name != SEED}
         target = None if SYSTEM in detail else run.target.name  # it may hold the seed
         return target, detail, run.agent, run.clock and run.clock.unit
 
-    return made(one) == made(other)
+    return identity(first) == identity(other)
 
 
 def _labels(groups: Sequence[Sequence[Run]]) -> list[str]:
@@ -132,13 +132,13 @@ def _labels(groups: Sequence[Sequence[Run]]) -> list[str]:
     tails = [run.run_id.rpartition("-")[2] for run in firsts]
     numbers = [str(number) for number in range(1, len(firsts) + 1)]
     labels = [_called(group) for group in groups]
-    for more in (hosts, boards, kernels, sides, tails, numbers):
-        told: dict[str, set[object]] = defaultdict(set)
-        for label, word in zip(labels, more, strict=True):
-            told[label].add(word)
+    for words in (hosts, boards, kernels, sides, tails, numbers):
+        distinct: dict[str, set[object]] = defaultdict(set)
+        for label, word in zip(labels, words, strict=True):
+            distinct[label].add(word)
         labels = [
-            f"{label} ({word})" if len(told[label]) > 1 and word else label
-            for label, word in zip(labels, more, strict=True)
+            f"{label} ({word})" if len(distinct[label]) > 1 and word else label
+            for label, word in zip(labels, words, strict=True)
         ]
     return labels
 
@@ -167,5 +167,5 @@ def called(run: Run) -> str:
     beside = run.target.detail.get("beside_load")
     if beside and beside != "none":
         return f"{system} beside={beside}"
-    told = isinstance(preempt, str) and preempt not in system
-    return f"{system} {preempt}" if told else system
+    named = isinstance(preempt, str) and preempt not in system
+    return f"{system} {preempt}" if named else system

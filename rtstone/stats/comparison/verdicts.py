@@ -30,8 +30,8 @@ from rtstone.stats.comparison.effects import (
     Noise,
     Sides,
     judge,
+    present,
     scale,
-    there,
     width,
 )
 from rtstone.summary import LABELS, MEDIAN, TAILS, least_n
@@ -102,12 +102,12 @@ def judged(
 
     ``pairs``: number, index among the runs of a side, and run ids of each pair.
     """
-    found = [effect for case in cases for effect in _effects(case)]
-    found = _enveloped(found)
-    tried = sum(bool(e.sides and not all(e.sides.exact)) for e in found)
+    effects_ = [effect for case in cases for effect in _effects(case)]
+    effects_ = _enveloped(effects_)
+    tried = sum(bool(e.sides and not all(e.sides.exact)) for e in effects_)
     alpha = (1 - KEPT) * LEVEL / max(tried, 1)
     effects: dict[int, list[Effect]] = {case.row: [] for case in cases}
-    for effect in found:
+    for effect in effects_:
         effects[effect.case.row].append(_judged(effect, alpha))
     rules = Rules(
         level=LEVEL,
@@ -115,22 +115,22 @@ def judged(
         correction=CORRECTION,
         margin=MARGIN,
         floor="",
-        tally=tally(e.verdict for told in effects.values() for e in told),
-        pairs=[_alone(pair, found, alpha) for pair in pairs],
+        tally=tally(e.verdict for value in effects.values() for e in value),
+        pairs=[_alone(pair, effects_, alpha) for pair in pairs],
     )
     return effects, rules
 
 
-def _enveloped(found: Sequence[_Effect]) -> list[_Effect]:
+def _enveloped(effects: Sequence[_Effect]) -> list[_Effect]:
     """Add the largest distance between runs of one system in any case, by part and scale."""
     widest: dict[tuple[Part, bool], float] = {}
-    for effect in found:
+    for effect in effects:
         if effect.sides:
             key = effect.part, effect.sides.ratio
             widest[key] = max(widest.get(key, 0.0), width(effect.sides))
     return [
         e._replace(sides=e.sides._replace(envelope=widest[e.part, e.sides.ratio])) if e.sides else e
-        for e in found
+        for e in effects
     ]
 
 
@@ -145,10 +145,12 @@ def tally(verdicts: Iterable[Verdict]) -> Tally:
     )
 
 
-def _alone(pair: tuple[int, int, tuple[str, str]], found: Sequence[_Effect], alpha: float) -> Pair:
+def _alone(
+    pair: tuple[int, int, tuple[str, str]], effects: Sequence[_Effect], alpha: float
+) -> Pair:
     """Return the verdicts of one pair alone, with the noise of all the others."""
     number, here, ids = pair
-    alone = _enveloped([e for e in (_one(effect, here) for effect in found) if e])
+    alone = _enveloped([e for e in (_one(effect, here) for effect in effects) if e])
     verdicts = [judge(e.sides, alpha, e.better).verdict for e in alone if e.sides]
     return Pair(number=number, runs=ids, tally=tally(verdicts))
 
@@ -162,7 +164,7 @@ def _one(effect: _Effect, here: int) -> _Effect | None:
     if first is None or other is None:
         return None
     rest = [
-        there([value for place, value in enumerate(values) if place != here])
+        present([value for place, value in enumerate(values) if place != here])
         for values in (sides.first, sides.other)
     ]
     case = effect.case
@@ -183,10 +185,10 @@ def _effects(case: JudgedCase) -> list[_Effect]:
         return [_Effect(case, "median", VALUE if case.figure else MEDIAN, None, 0, why)]
     if case.figure is not None:
         return _figure(case, case.figure)
-    found = [_part(case, "median", (MEDIAN,)), _part(case, "tail", TAILS)]
+    effects = [_part(case, "median", (MEDIAN,)), _part(case, "tail", TAILS)]
     if case.first.counted and case.other.counted and not case.noise:
-        found += _maximum(case)
-    return [*found, *_losses(case)]
+        effects += _maximum(case)
+    return [*effects, *_losses(case)]
 
 
 def _maximum(case: JudgedCase) -> list[_Effect]:
@@ -213,7 +215,7 @@ def _losses(case: JudgedCase) -> list[_Effect]:
     first, other, noise = (
         list(map(share_missed, runs)) for runs in (case.first.runs, case.other.runs, case.noise)
     )
-    if not there(first) or not there(other):
+    if not present(first) or not present(other):
         return []
     both = case.first, case.other
     exact = case.first.counted and case.other.counted
@@ -221,7 +223,7 @@ def _losses(case: JudgedCase) -> list[_Effect]:
     sides = Sides(
         first, other, ratio=False, paired=case.paired, tail=True,
         exact=(alone or case.first.repeats, alone or case.other.repeats),
-        noise=_scatter([there(noise)]), counted=exact, losses=True,
+        noise=_scatter([present(noise)]), counted=exact, losses=True,
         within=_of_stalls([[r for results in side.runs for r in results] for side in both]),
     )  # fmt: skip
     samples = min(map(_number, both))
@@ -262,18 +264,18 @@ def _of_shares(first: Missed, other: Missed, level: float) -> Interval | None:
     return _mover(*ends, ratio=False)
 
 
-def _in_percent(of: Missed, level: float, size: float) -> tuple[float, float, float]:
+def _in_percent(losses: Missed, level: float, size: float) -> tuple[float, float, float]:
     """Return the share missed with its interval; ``size``: of a stall, if there was none."""
-    low, high = of.interval_at(level, size)
-    return 100 * of.rate, 100 * low, 100 * high
+    low, high = losses.interval_at(level, size)
+    return 100 * losses.rate, 100 * low, 100 * high
 
 
 def _figure(case: JudgedCase, name: str) -> list[_Effect]:
     """Return the effect of a figure; it needs several runs, or numbers that repeat exactly."""
 
     def value(results: Sequence[Result]) -> float | None:
-        found = [r.figures[name].value for r in results if name in r.figures]
-        return found[0] if found else None
+        values = [r.figures[name].value for r in results if name in r.figures]
+        return values[0] if values else None
 
     sides = _sides(case, value, "median", VALUE)
     return [_Effect(case, "median", VALUE, sides, 0)] if sides else []
@@ -342,18 +344,22 @@ def _sides(
         [value(results) if results else None for results in runs]
         for runs in (case.first.runs, case.other.runs, case.noise)
     )
-    if not there(first) or not there(other):
+    if not present(first) or not present(other):
         return None
     exact = _exact(case, statistic)
-    if case.figure is not None and not all(exact) and min(len(there(first)), len(there(other))) < 2:
+    if (
+        case.figure is not None
+        and not all(exact)
+        and min(len(present(first)), len(present(other))) < 2
+    ):
         return None
     ratio = scale([*first, *other, *noise])
-    resolution = _resolution(case, [*there(first), *there(other)], ratio)
+    resolution = _resolution(case, [*present(first), *present(other)], ratio)
     if ratio:
         first, other, noise = map(_logarithms, (first, other, noise))
     return Sides(
         first, other, ratio, case.paired, part != "median", exact, resolution,
-        _scatter([there(noise)]), _within(case, statistic, ratio, observed=observed),
+        _scatter([present(noise)]), _within(case, statistic, ratio, observed=observed),
         counted=case.first.counted and case.other.counted,
     )  # fmt: skip
 
@@ -460,9 +466,9 @@ def _within(
 
 
 def _shorter(sets: Sequence[Sequence[Result]], case: JudgedCase) -> bool:
-    others = [sum(r.n for r in results) for results in case.noise if results]
+    sizes = [sum(r.n for r in results) for results in case.noise if results]
     least = min(sum(r.n for r in results) for results in sets)
-    return not others or least < _FEWER * min(others)
+    return not sizes or least < _FEWER * min(sizes)
 
 
 def _mover(
@@ -489,15 +495,15 @@ def _mover(
 
 
 def _judged(effect: _Effect, alpha: float) -> Effect:
-    told = Effect(
+    judged = Effect(
         part=effect.part, statistic=effect.statistic, column=effect.case.column,
         against=effect.case.against,
         verdict="inconclusive", reason=effect.reason, missing=effect.missing,
         values=_together(effect),
     )  # fmt: skip
     if effect.sides is None:
-        return told
-    return _told(told, effect.sides, alpha, effect.better, effect.samples)
+        return judged
+    return _told(judged, effect.sides, alpha, effect.better, effect.samples)
 
 
 def _together(effect: _Effect) -> tuple[float | None, float | None] | None:
@@ -511,14 +517,14 @@ def _together(effect: _Effect) -> tuple[float | None, float | None] | None:
     return effect.value(first), effect.value(other)
 
 
-def _told(told: Effect, sides: Sides, alpha: float, better: int, samples: int) -> Effect:
-    found = judge(sides, alpha, better)
-    missing = None if found.more is None else round(samples * (found.more - 1)) or None
-    told = structs.replace(
-        told, verdict=found.verdict, missing=missing, reason=found.reason, basis=found.basis,
-        runs=found.runs,
+def _told(effect: Effect, sides: Sides, alpha: float, better: int, samples: int) -> Effect:
+    judged = judge(sides, alpha, better)
+    missing = None if judged.more is None else round(samples * (judged.more - 1)) or None
+    effect = structs.replace(
+        effect, verdict=judged.verdict, missing=missing, reason=judged.reason, basis=judged.basis,
+        runs=judged.runs,
     )  # fmt: skip
-    return (_ratio if sides.ratio else _difference)(told, found)
+    return (_ratio if sides.ratio else _difference)(effect, judged)
 
 
 def judged_alone(
@@ -541,18 +547,18 @@ def judged_alone(
     return _told(effect, sides, (1 - KEPT) * LEVEL, better, 0)
 
 
-def _ratio(effect: Effect, found: Judged) -> Effect:
+def _ratio(effect: Effect, judged: Judged) -> Effect:
     ends = None
     # With two or three runs an interval may exceed all floats, and then says nothing.
-    if found.interval and max(map(abs, found.interval)) < _MOST:
-        ends = exp(found.interval[0]), exp(found.interval[1])
-    floor = None if found.floor is None or found.floor > _MOST else expm1(found.floor)
+    if judged.interval and max(map(abs, judged.interval)) < _MOST:
+        ends = exp(judged.interval[0]), exp(judged.interval[1])
+    floor = None if judged.floor is None or judged.floor > _MOST else expm1(judged.floor)
     within = None
-    if found.verdict == "inconclusive" and ends and floor is not None and ends[0] < 1 < ends[1]:
+    if judged.verdict == "inconclusive" and ends and floor is not None and ends[0] < 1 < ends[1]:
         most = max(1 - ends[0], ends[1] - 1)
         within = most if most <= WIDEST else None
-    return structs.replace(effect, ratio=exp(found.centre), ci95=ends, floor=floor, within=within)
+    return structs.replace(effect, ratio=exp(judged.centre), ci95=ends, floor=floor, within=within)
 
 
-def _difference(effect: Effect, found: Judged) -> Effect:
-    return structs.replace(effect, difference=found.centre, difference_ci95=found.interval)
+def _difference(effect: Effect, judged: Judged) -> Effect:
+    return structs.replace(effect, difference=judged.centre, difference_ci95=judged.interval)

@@ -54,7 +54,7 @@ def value(**wanted: str) -> float | None:
 
     Raises LookupError unless exactly one does.
     """
-    found = find(**wanted)
-    if len(found) != 1 or isinstance(found[0].value, str):
-        raise LookupError(f"{len(found)} published numbers, not one: {wanted}")
-    return found[0].value
+    records = find(**wanted)
+    if len(records) != 1 or isinstance(records[0].value, str):
+        raise LookupError(f"{len(records)} published numbers, not one: {wanted}")
+    return records[0].value

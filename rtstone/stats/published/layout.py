@@ -180,16 +180,16 @@ def read(source: str, path: Path) -> Layout:
     Raises UsageError if it selects nothing, or leaves a place empty without a reason.
     """
     try:
-        found = msgspec.convert(toml.read(path, "layout"), Layout)
+        layout_ = msgspec.convert(toml.read(path, "layout"), Layout)
     except msgspec.ValidationError as error:
         raise UsageError(f"not a layout, {path}: {error}") from error
-    for table in found.table:
+    for table in layout_.table:
         for name in _statistics(table):
             if name not in NAMES:
                 raise unknown("statistic", name, NAMES, f"in {path}, {table.title}")
         for place in _unexplained(source, table):
             raise UsageError(f"a place that is not explained, {path}: {table.title}, {place}")
-    return found
+    return layout_
 
 
 def _statistics(table: Table) -> Iterator[str]:

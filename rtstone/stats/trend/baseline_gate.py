@@ -31,12 +31,12 @@ def gate(run: Run, before: Sequence[Run], source: str) -> Gate:
 
     ``source``: where these are from, in words.  Raises UsageError if they have no case in common.
     """
-    made = compare([list(before), run])
-    rows = [row for row in made.rows if all(row.cells)]
+    comparison = compare([list(before), run])
+    rows = [row for row in comparison.rows if all(row.cells)]
     if not rows:
         raise UsageError(f"no case in common, of run {run.run_id} and those of {source}")
     enough = len(before) >= LEAST or all(map(counted, (*before, run)))
-    label = case_labels(((row.bench, row.params) for row in rows), made.benches)
+    label = case_labels(((row.bench, row.params) for row in rows), comparison.benches)
     checks = [
         check
         for row in rows
@@ -45,19 +45,19 @@ def gate(run: Run, before: Sequence[Run], source: str) -> Gate:
     return Gate(
         run_id=run.run_id, target=run.target.name, created=run.created, budget="",
         title=f"Not worse than {len(before)} runs of {source}", policy="inconclusive",
-        baselines=[one.run_id for one in before], verdict=overall(checks, "inconclusive"),
-        remarks=_remarks(made, run, before), checks=checks, name=run.name,
+        baselines=[earlier.run_id for earlier in before], verdict=overall(checks, "inconclusive"),
+        remarks=_remarks(comparison, run, before), checks=checks, name=run.name,
     )  # fmt: skip
 
 
-def _remarks(made: Comparison, run: Run, before: Sequence[Run]) -> list[str]:
+def _remarks(comparison: Comparison, run: Run, before: Sequence[Run]) -> list[str]:
     """Return what to know, first which conditions differ from those of the earlier runs."""
-    told = []
-    for one in differences(before, [run]):
-        words = [*(f"+ {word}" for word in one.come), *(f"- {word}" for word in one.gone)]
-        change = "  ".join(words) or f"{one.before or 'none'} -> {one.after or 'none'}"
-        told.append(f"differs from the earlier runs: {one.aspect}: {change}")
-    return [*told, *made.remarks]
+    remarks = []
+    for switch in differences(before, [run]):
+        words = [*(f"+ {word}" for word in switch.come), *(f"- {word}" for word in switch.gone)]
+        change = "  ".join(words) or f"{switch.before or 'none'} -> {switch.after or 'none'}"
+        remarks.append(f"differs from the earlier runs: {switch.aspect}: {change}")
+    return [*remarks, *comparison.remarks]
 
 
 def _checks(row: Row, label: str, *, enough: bool, n: int) -> Iterator[Check]:
@@ -77,14 +77,14 @@ def _checks(row: Row, label: str, *, enough: bool, n: int) -> Iterator[Check]:
         for effect in row.effects
     )
     for effect in row.effects:
-        of = missed if effect.part == "missed" else structs.replace(bare, what=effect.statistic)
+        blank = missed if effect.part == "missed" else structs.replace(bare, what=effect.statistic)
         value = effect.values[1] if effect.values else None
-        verdict, reason = _judged(effect, of.unit, enough=enough, n=n)
+        verdict, reason = _judged(effect, blank.unit, enough=enough, n=n)
         if verdict == "passed" and lost and effect.basis is None and _far(effect):
-            earlier = quantity((effect.values or (None,))[0], of.unit)
+            earlier = quantity((effect.values or (None,))[0], blank.unit)
             verdict = "inconclusive"
             reason = f"{effect.reason}, and the earlier runs had {earlier}"
-        yield structs.replace(of, verdict=verdict, reason=reason, observed=value)
+        yield structs.replace(blank, verdict=verdict, reason=reason, observed=value)
     if cell.missed == 0 and not any(effect.part == "missed" for effect in row.effects):
         yield structs.replace(missed, verdict="passed")  # neither did the others miss any
 

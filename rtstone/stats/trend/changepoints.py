@@ -55,7 +55,9 @@ class _Part(NamedTuple):
 
 def steps(values: Sequence[float]) -> list[Split]:
     """Return the places where values that repeat exactly differ from those before."""
-    return [Split(at, 0.0) for at, (one, other) in enumerate(pairwise(values), 1) if one != other]
+    return [
+        Split(at, 0.0) for at, (first, other) in enumerate(pairwise(values), 1) if first != other
+    ]
 
 
 def change_points(values: Sequence[float], level: float = LEVEL) -> list[Split]:
@@ -67,7 +69,7 @@ def change_points(values: Sequence[float], level: float = LEVEL) -> list[Split]:
     array = np.asarray(values, np.float64)
     random = np.random.default_rng(_SEED)
     parts = [_part(array, 0, len(array))]
-    found: list[Split] = []
+    splits: list[Split] = []
     while True:
         best = max(parts, key=lambda part: part.size)
         if best.size <= 0:
@@ -75,10 +77,10 @@ def change_points(values: Sequence[float], level: float = LEVEL) -> list[Split]:
         p = _chance(parts, best.size, level, random)
         if p > level:
             break
-        found.append(Split(best.at, p))
+        splits.append(Split(best.at, p))
         parts.remove(best)
         parts += [_part(array, best.begin, best.at), _part(array, best.at, best.end)]
-    return sorted(found)
+    return sorted(splits)
 
 
 def fewest_runs(level: float) -> int:
@@ -119,12 +121,12 @@ def _sizes(part: _Part, orders: NDArray[np.intp]) -> Floats:
     b = n - a
     inside = slice(SHORTEST - 1, n - SHORTEST)
     # Sums over the levels of: C, C T and C squared; C: values of the left side, T: of both.
-    one = (part.below @ widths)[orders].cumsum(axis=1)[:, inside]
+    left = (part.below @ widths)[orders].cumsum(axis=1)[:, inside]
     both = (part.below @ (widths * total))[orders].cumsum(axis=1)[:, inside]
     counts = part.below[orders].cumsum(axis=1)[:, inside]
     square = np.square(counts, out=counts) @ widths
     whole, squares = float(total @ widths), float(total**2 @ widths)
-    f, g = one / a, (whole - one) / b
+    f, g = left / a, (whole - left) / b
     ff = square / a**2
     gg = (squares - 2 * both + square) / b**2
     fg = (both - square) / (a * b)

@@ -25,7 +25,7 @@ class _Aspect(NamedTuple):
     """
 
     name: str
-    of: Callable[[Run], Value]
+    read: Callable[[Run], Value]
     words: bool = False
     moves: bool = False
     condition: str | None = None
@@ -54,8 +54,8 @@ def _rights(run: Run) -> Value:
 def _load(run: Run) -> Value:
     """Return the parameters of the load, as it was started."""
     load = run.results[0].load if run.results else ""
-    started = [one for one in run.loads if one.load == load and one.status == "ok"]
-    return [f"{name}={value}" for one in started for name, value in one.params.items()]
+    started = [loaded for loaded in run.loads if loaded.load == load and loaded.status == "ok"]
+    return [f"{name}={value}" for loaded in started for name, value in loaded.params.items()]
 
 
 def _kind(run: Run) -> Value:
@@ -133,45 +133,45 @@ def differences(before: Sequence[Run], after: Sequence[Run]) -> list[Switch]:
     """
     before, after = before[-NEAR:], after[:NEAR]
     names = dict.fromkeys(name for run in (*before, *after) for name in run.conditions)
-    others = [_condition(name, name) for name in names if name not in _NAMED | _RESTLESS]
-    found = [
+    further = [_condition(name, name) for name in names if name not in _NAMED | _RESTLESS]
+    switches = [
         switch
-        for aspect in (*_TELLING, *others)
+        for aspect in (*_TELLING, *further)
         if (switch := _switch(aspect, before, after)) is not None
     ]
-    return list(_once(sorted(found, key=lambda switch: not switch.stays)))
+    return list(_once(sorted(switches, key=lambda switch: not switch.stays)))
 
 
 _Told = str | tuple[str, ...] | None  # a value; of an aspect of words, the words
 
 
 def _switch(aspect: _Aspect, before: Sequence[Run], after: Sequence[Run]) -> Switch | None:
-    one, other = ([_told(aspect, run) for run in side] for side in (before, after))
-    if any(set(side) == {None} for side in (one, other)):
+    former, latter = ([_told(aspect, run) for run in side] for side in (before, after))
+    if any(set(side) == {None} for side in (former, latter)):
         return None
-    stays = set(one).isdisjoint(other)
-    steady = len(set(one)) == len(set(other)) == 1
+    stays = set(former).isdisjoint(latter)
+    steady = len(set(former)) == len(set(latter)) == 1
     if stays and (steady or aspect.moves):
-        return _between(aspect, one[-1], other[0], stays=True)
-    (first, n), (then, m) = (Counter(side).most_common(1)[0] for side in (one, other))
-    if first != then and n >= _MOSTLY * len(one) and m >= _MOSTLY * len(other):
+        return _between(aspect, former[-1], latter[0], stays=True)
+    (first, n), (then, m) = (Counter(side).most_common(1)[0] for side in (former, latter))
+    if first != then and n >= _MOSTLY * len(former) and m >= _MOSTLY * len(latter):
         return _between(aspect, first, then, stays=stays)
     return None
 
 
-def _between(aspect: _Aspect, one: _Told, other: _Told, *, stays: bool) -> Switch:
+def _between(aspect: _Aspect, former: _Told, latter: _Told, *, stays: bool) -> Switch:
     if not aspect.words:
-        before, after = (str(value or "unknown") for value in (one, other))
+        before, after = (str(value or "unknown") for value in (former, latter))
         return Switch(aspect=aspect.name, before=before, after=after, stays=stays)
-    a, b = Counter(one or ()), Counter(other or ())
+    a, b = Counter(former or ()), Counter(latter or ())
     return Switch(
-        aspect=aspect.name, before=" ".join(one or ()), after=" ".join(other or ()),
+        aspect=aspect.name, before=" ".join(former or ()), after=" ".join(latter or ()),
         gone=list((a - b).elements()), come=list((b - a).elements()), stays=stays,
     )  # fmt: skip
 
 
 def _told(aspect: _Aspect, run: Run) -> _Told:
-    value = aspect.of(run)
+    value = aspect.read(run)
     if value in _UNKNOWN:
         return None
     if isinstance(value, list):
@@ -181,10 +181,10 @@ def _told(aspect: _Aspect, run: Run) -> _Told:
     return ("yes" if value else "no") if isinstance(value, bool) else str(value)
 
 
-def _once(found: Sequence[Switch]) -> Iterator[Switch]:
+def _once(switches: Sequence[Switch]) -> Iterator[Switch]:
     """Yield each difference once: two sources may tell of one."""
     seen = set()
-    for switch in found:
-        if (told := (switch.aspect, switch.before, switch.after)) not in seen:
-            seen.add(told)
+    for switch in switches:
+        if (key := (switch.aspect, switch.before, switch.after)) not in seen:
+            seen.add(key)
             yield switch

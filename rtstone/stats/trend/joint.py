@@ -99,16 +99,16 @@ class Joint:
         self._most = _most(self._runs, last)
         self._orders = _orders(self._runs, self._most, level)
         observed = [_Series(history, self._most) for history in histories]
-        self._average = float(np.mean([one.correlated for one in observed]))
+        self._average = float(np.mean([series.correlated for series in observed]))
         # By order: the largest statistic, whose it is, and the largest of the others.
         self._first = np.full(len(self._orders), -np.inf)
         self._owner = np.full(len(self._orders), -1)
         self._second = np.full(len(self._orders), -np.inf)
-        for number, one in enumerate(observed):
-            found = one.reordered(self._orders)
-            above = found > self._first
-            self._second = np.where(above, self._first, np.maximum(self._second, found))
-            self._first = np.where(above, found, self._first)
+        for number, series in enumerate(observed):
+            statistics = series.reordered(self._orders)
+            above = statistics > self._first
+            self._second = np.where(above, self._first, np.maximum(self._second, statistics))
+            self._first = np.where(above, statistics, self._first)
             self._owner[above] = number
         self._observed = observed
 
@@ -123,8 +123,8 @@ class Joint:
 
     def _judged(self, number: int, series: _Series) -> Judged:
         own = series.reordered(self._orders)
-        others = np.where(self._owner == number, self._second, self._first)
-        largest = np.maximum(own, others)
+        rivals = np.where(self._owner == number, self._second, self._first)
+        largest = np.maximum(own, rivals)
         correlated = at_most(max(series.correlated, self._average), self._runs)
 
         def chance(statistic: float) -> float:
@@ -223,13 +223,13 @@ class _Series:
     def reordered(self, orders: Orders) -> Floats:
         """Return the statistic for each order: the runs that are its last ones, from the end."""
         sums = self._off[orders].cumsum(axis=1)[:, SHORTEST - 1 :]
-        found: Floats = (sums * self._weights[: self._most - SHORTEST + 1]).max(axis=1)
-        return found
+        largest: Floats = (sums * self._weights[: self._most - SHORTEST + 1]).max(axis=1)
+        return largest
 
 
 def _weights(after: NDArray[np.int_], runs: int) -> Floats:
-    found: Floats = np.sqrt(runs / (after * (runs - after)))
-    return found
+    weights: Floats = np.sqrt(runs / (after * (runs - after)))
+    return weights
 
 
 def _student(statistic: float, runs: int) -> float:
@@ -256,6 +256,6 @@ def _others(runs: int, most: int, own: NDArray[np.int_]) -> Iterator[tuple[int, 
     same = frozenset(own[:SHORTEST].tolist()), tuple(own[SHORTEST:].tolist())
     for last in combinations(range(runs), SHORTEST):
         rest = [run for run in range(runs) if run not in last]
-        for more in permutations(rest, most - SHORTEST):
-            if (frozenset(last), more) != same:
-                yield last + more
+        for tail in permutations(rest, most - SHORTEST):
+            if (frozenset(last), tail) != same:
+                yield last + tail

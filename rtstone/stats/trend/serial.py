@@ -57,8 +57,8 @@ def _expected(lengths: tuple[int, ...]) -> Floats:
 
 def _of_mean(r: Floats, n: int) -> Floats:
     """Return the variance of the mean of n neighbours of variance 1."""
-    found: Floats = (n * (1 - r * r) - 2 * r + 2 * r ** (n + 1)) / (n * (1 - r)) ** 2
-    return found
+    variance: Floats = (n * (1 - r * r) - 2 * r + 2 * r ** (n + 1)) / (n * (1 - r)) ** 2
+    return variance
 
 
 def at_most(correlated: float, runs: int) -> float:

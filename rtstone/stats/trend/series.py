@@ -45,7 +45,10 @@ class Line(NamedTuple):
     @property
     def exact(self) -> bool:
         """Whether its runs repeat exactly: counted instructions, or a model."""
-        return all(counted(one.run if one.run.clock else one.whole) for one, *_ in self.runs)
+        return all(
+            counted(observation.run if observation.run.clock else observation.whole)
+            for observation, *_ in self.runs
+        )
 
 
 class Point(NamedTuple):
@@ -67,19 +70,21 @@ class Point(NamedTuple):
 
 def lines(observations: Sequence[Observation]) -> list[Line]:
     """Return the lines through results, sorted by bench, case and target as they occur."""
-    apart = measured_apart((one.run.run_id, one.result) for one in observations)
+    apart = measured_apart(
+        (observation.run.run_id, observation.result) for observation in observations
+    )
     defaults = _defaults(observations)
-    found: dict[Key, dict[str, list[Observation]]] = defaultdict(lambda: defaultdict(list))
+    runs_of: dict[Key, dict[str, list[Observation]]] = defaultdict(lambda: defaultdict(list))
     shared: dict[Key, dict[str, Value]] = {}
-    for one in observations:
-        r = one.result
+    for result_ in observations:
+        r = result_.result
         params = without(defaults[r.bench] | r.params, ANOTHER_RUN - apart[r.bench])
-        key = Key(*identity(one.run), case_key(r.bench, params, r.series, r.load), r.unit)
-        found[key][one.run.run_id].append(one)
+        key = Key(*identity(result_.run), case_key(r.bench, params, r.series, r.load), r.unit)
+        runs_of[key][result_.run.run_id].append(result_)
         shared.setdefault(key, params)
-    made = [Line(key, shared[key], list(runs.values())) for key, runs in found.items()]
-    places = {key.case.bench: n for n, key in reversed(list(enumerate(found)))}
-    return sorted(made, key=lambda line: places[line.key.case.bench])
+    lines_ = [Line(key, shared[key], list(runs.values())) for key, runs in runs_of.items()]
+    places = {key.case.bench: n for n, key in reversed(list(enumerate(runs_of)))}
+    return sorted(lines_, key=lambda line: places[line.key.case.bench])
 
 
 def _defaults(observations: Sequence[Observation]) -> dict[str, dict[str, Value]]:
@@ -87,12 +92,14 @@ def _defaults(observations: Sequence[Observation]) -> dict[str, dict[str, Value]
 
     A bench of another version, without a parameter, behaves like its default.
     """
-    found: dict[str, dict[str, Value]] = defaultdict(dict)
-    for table in {id(one.table): one.table for one in observations}.values():
+    defaults: dict[str, dict[str, Value]] = defaultdict(dict)
+    for table in {
+        id(observation.table): observation.table for observation in observations
+    }.values():
         if table:
-            told: dict[str, Value] = {param.name: param.default for param in table.params}
-            found[table.id] = told | found[table.id]
-    return found
+            own: dict[str, Value] = {param.name: param.default for param in table.params}
+            defaults[table.id] = own | defaults[table.id]
+    return defaults
 
 
 def identity(run: Run) -> tuple[str, tuple[tuple[str, str], ...]]:
@@ -102,18 +109,18 @@ def identity(run: Run) -> tuple[str, tuple[tuple[str, str], ...]]:
     """
     detail = run.target.detail
     if emulated(run):
-        told = {name: detail.get(name) for name in _LAB}
+        facts = {name: detail.get(name) for name in _LAB}
         name = f"qemu:{detail.get(SYSTEM)}"
     elif nature(run) == "model":
-        told = {SEED: detail.get(SEED, run.conditions.get("model.seed"))}
+        facts = {SEED: detail.get(SEED, run.conditions.get("model.seed"))}
         name = run.target.name
     else:
-        told = {
+        facts = {
             "machine": detail.get("machine") or run.conditions.get("machine.host"),
             "CPU": run.conditions.get("cpu.model"),
         }
         name = run.target.called or run.target.name
-    return name, tuple((what, str(value)) for what, value in told.items() if value is not None)
+    return name, tuple((fact, str(value)) for fact, value in facts.items() if value is not None)
 
 
 def label(run: Run, by: By) -> str | None:
@@ -125,8 +132,8 @@ def label(run: Run, by: By) -> str | None:
     )
     if by == "kernel":
         return release or (run.agent.os if run.agent else None)
-    found = _COMMIT.search(release or "")
-    return found[1] if found else None
+    commit = _COMMIT.search(release or "")
+    return commit[1] if commit else None
 
 
 # ---- values -------------------------------------------------------------------------------------
@@ -153,19 +160,19 @@ def points(line: Line, metric: Metric, by: By, full: Full) -> tuple[list[Point],
 
 def _valued(run: list[Observation], metric: Metric, full: Full) -> tuple[float | None, str]:
     """Return the value of a run, or why it has none."""
-    results = [one.result for one in run]
+    results = [observation.result for observation in run]
     if bad := next((result for result in results if result.status != "ok"), None):
         return None, bad.status
     if free(run[0].run):
         return None, "the emulator ran freely (icount off)"
     if metric == "bound":
-        told = worst_case([full(one) for one in run])
-        return told.bound, "" if told.bound is not None else f"no bound: {told.reason}"
+        worst = worst_case([full(observation) for observation in run])
+        return worst.bound, "" if worst.bound is not None else f"no bound: {worst.reason}"
     return _statistic(merged(run, full), results, metric)
 
 
 def _statistic(
-    of: Distribution | Result, results: Sequence[Result], metric: Metric
+    samples: Distribution | Result, results: Sequence[Result], metric: Metric
 ) -> tuple[float | None, str]:
     if metric == "missed":
         counts = [result.missed for result in results]
@@ -173,7 +180,7 @@ def _statistic(
         if None in counts or not due:
             return None, "missed activations are not counted"
         return 100 * sum(count or 0 for count in counts) / due, ""
-    value: float | None = getattr(of, metric)
+    value: float | None = getattr(samples, metric)
     if value is not None:
         return value, ""
     statistic = BY_NAME[metric]
@@ -184,12 +191,18 @@ def _statistic(
 
 def merged(run: list[Observation], full: Full) -> Distribution | Result:
     """Return the samples of a run, with omitted activations where it has any, in one set."""
-    return whole(run[0].result) if len(run) == 1 else pooled([whole(full(one)) for one in run])
+    return (
+        whole(run[0].result)
+        if len(run) == 1
+        else pooled([whole(full(observation)) for observation in run])
+    )
 
 
-def value_of(of: Distribution | Result, results: Sequence[Result], metric: Metric) -> float | None:
+def value_of(
+    samples: Distribution | Result, results: Sequence[Result], metric: Metric
+) -> float | None:
     """Return the metric of merged samples, None if they do not allow it."""
-    return _statistic(of, results, metric)[0]
+    return _statistic(samples, results, metric)[0]
 
 
 def usual(line: Line) -> tuple[Metric, ...]:
@@ -198,14 +211,16 @@ def usual(line: Line) -> tuple[Metric, ...]:
     Where activations are counted those that were missed are among them: they are in no percentile
     of the samples, and what is lost is worse than what is late.
     """
-    counts = any(one.result.missed is not None for run in line.runs for one in run)
+    counts = any(observation.result.missed is not None for run in line.runs for observation in run)
     return ("p50", "p99", "missed") if counts else ("p50", "p99")
 
 
 def corrected(line: Line, metric: Metric) -> bool:
     """Return whether values of a metric include activations that were omitted."""
     return metric in PERCENTILES and any(
-        whole(one.result) is not one.result for run in line.runs for one in run
+        whole(observation.result) is not observation.result
+        for run in line.runs
+        for observation in run
     )
 
 
@@ -216,11 +231,11 @@ def off(results: Sequence[Result], value: float | None) -> float | None:
     """
     if not value or value < 0:
         return None
-    found = []
+    shares = []
     for result in results:
         if result.grid is None:
             return None
         tick, bits = result.grid.per_tick, result.grid.bits  # docs/wire.md
         fine = value < tick * 2 ** (bits + 1)
-        found.append(tick / 2 / value if fine else 2.0 ** -(bits + 1))
-    return max(found)
+        shares.append(tick / 2 / value if fine else 2.0 ** -(bits + 1))
+    return max(shares)

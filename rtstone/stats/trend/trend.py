@@ -55,7 +55,7 @@ _TOGETHER = "the runs after it"
 Merged = dict[tuple[tuple[str, int], ...], Distribution]
 
 
-class Asked(NamedTuple):
+class TrendRequest(NamedTuple):
     """What to follow: these metrics, over time or over kernels or commits.
 
     ``metrics``: if none, those that are usual for each case.  ``level``: the share of series
@@ -67,26 +67,32 @@ class Asked(NamedTuple):
     level: float = LEVEL
 
 
-def trend(observations: Sequence[Observation], asked: Asked, full: Full) -> Trend:
+def trend(observations: Sequence[Observation], request: TrendRequest, full: Full) -> Trend:
     """Return the series that these results form, in the order of the runs, and their changes.
 
     ``full``: returns a result with its histogram and, for bounds, all else of its document.
     """
-    there = [one for one in observations if one.result.n or one.result.status != "ok"]
-    return follow(lines(there), asked, full)
+    measured = [
+        observation
+        for observation in observations
+        if observation.result.n or observation.result.status != "ok"
+    ]
+    return follow(lines(measured), request, full)
 
 
-def follow(through: Sequence[Line], asked: Asked, full: Full) -> Trend:
+def follow(through: Sequence[Line], request: TrendRequest, full: Full) -> Trend:
     """Return the series of these lines, and their changes."""
-    found = [series for line in through for series in _of_line(line, asked, full)]
-    observations = (one for line in through for run in line.runs for one in run)
-    tables = {one.table.id: one.table for one in observations if one.table}
-    unsure = sorted({f"{s.bench}, whose unit is {s.unit}" for s in found if better(s) is None})
+    followed = [series for line in through for series in _of_line(line, request, full)]
+    observations = (observation for line in through for run in line.runs for observation in run)
+    tables = {
+        observation.table.id: observation.table for observation in observations if observation.table
+    }
+    unsure = sorted({f"{s.bench}, whose unit is {s.unit}" for s in followed if better(s) is None})
     remarks = [
-        f"neither more nor less is better, of {what}: no changes are sought" for what in unsure
+        f"neither more nor less is better, of {bench}: no changes are sought" for bench in unsure
     ]
     return Trend(
-        by=asked.by, level=asked.level, shortest=SHORTEST, series=found, remarks=remarks,
+        by=request.by, level=request.level, shortest=SHORTEST, series=followed, remarks=remarks,
         benches=list(tables.values()),
     )  # fmt: skip
 
@@ -96,31 +102,33 @@ def better(series: Series) -> int | None:
     return SMALLER if series.metric == "missed" else direction(None, series.unit)
 
 
-def _of_line(line: Line, asked: Asked, full: Full) -> Iterator[Series]:
+def _of_line(line: Line, request: TrendRequest, full: Full) -> Iterator[Series]:
     """Yield the series of each metric, which share most merged histograms."""
     merged: Merged = {}
-    for metric in asked.metrics or usual(line):
-        yield _series(line, metric, asked, full, merged)
+    for metric in request.metrics or usual(line):
+        yield _series(line, metric, request, full, merged)
 
 
-def _series(line: Line, metric: Metric, asked: Asked, full: Full, merged: Merged) -> Series:
-    found, left = points(line, metric, asked.by, full)
+def _series(
+    line: Line, metric: Metric, request: TrendRequest, full: Full, merged: Merged
+) -> Series:
+    members, left = points(line, metric, request.by, full)
     key = line.key
     bare = Series(
         target=key.target, identity=dict(key.identity), bench=key.case.bench, params=line.params,
         series=key.case.series, load=key.case.load, metric=metric, exact=line.exact,
-        unit="%" if metric == "missed" else key.unit, runs=len(found), without=left,
+        unit="%" if metric == "missed" else key.unit, runs=len(members), without=left,
         corrected=corrected(line, metric),
-        least=2 if line.exact else fewest_runs(asked.level),
+        least=2 if line.exact else fewest_runs(request.level),
     )  # fmt: skip
-    changes, doubts, correlated = _changes(bare, found, asked.level)
-    pool = _Pool(found, metric, full, merged)
-    ends = [0, *(change.at for change in changes), len(found)]
+    changes, doubts, correlated = _changes(bare, members, request.level)
+    pool = _Pool(members, metric, full, merged)
+    ends = [0, *(change.at for change in changes), len(members)]
     return Series(
         **{name: getattr(bare, name) for name in bare.__struct_fields__}
         | {
-            "places": list(_places(found, asked.by, pool)),
-            "segments": [pool(*part) for part in pairwise(ends)] if found else [],
+            "places": list(_places(members, request.by, pool)),
+            "segments": [pool(*part) for part in pairwise(ends)] if members else [],
             "changes": changes,
             "doubts": doubts,
             "correlated": correlated,
@@ -134,15 +142,15 @@ def _series(line: Line, metric: Metric, asked: Asked, full: Full, merged: Merged
 class _Pool:
     """Merges the samples of successive points."""
 
-    def __init__(self, found: Sequence[Point], metric: Metric, full: Full, merged: Merged) -> None:
-        self._points, self._metric, self._full = found, metric, full
+    def __init__(self, points: Sequence[Point], metric: Metric, full: Full, merged: Merged) -> None:
+        self._points, self._metric, self._full = points, metric, full
         self._known = merged
 
     def __call__(self, begin: int, end: int) -> Pooled:
         """Return the samples of the points from ``begin`` to before ``end`` together."""
         here = self._points[begin:end]
-        observations = [one for point in here for one in point.observations]
-        results = [one.result for one in observations]
+        observations = [observation for point in here for observation in point.observations]
+        results = [observation.result for observation in observations]
         n = sum(result.n for result in results)
         value = here[0].value if len(here) == 1 else self._merged(observations, results)
         counted = self._metric in ("missed", "bound", "max")
@@ -154,19 +162,21 @@ class _Pool:
         self, observations: Sequence[Observation], results: Sequence[Result]
     ) -> float | None:
         if self._metric == "bound":
-            return worst_case([self._full(one) for one in observations]).bound
-        key = tuple((one.run.run_id, one.place) for one in observations)
+            return worst_case([self._full(observation) for observation in observations]).bound
+        key = tuple((observation.run.run_id, observation.place) for observation in observations)
         if key not in self._known:
-            self._known[key] = pooled([whole(self._full(one)) for one in observations])
+            self._known[key] = pooled(
+                [whole(self._full(observation)) for observation in observations]
+            )
         return value_of(self._known[key], results, self._metric)
 
 
-def _places(found: Sequence[Point], by: By, pool: _Pool) -> Iterator[Place]:
+def _places(members: Sequence[Point], by: By, pool: _Pool) -> Iterator[Place]:
     """Yield the points to draw: each run, or what is known together of its kernel or commit."""
-    names = [label(point.run, by) or "" for point in found]
+    names = [label(point.run, by) or "" for point in members]
     begins = [n for n, name in enumerate(names) if n == 0 or name != names[n - 1]]
-    for begin, end in pairwise([*begins, len(found)]):
-        run = found[begin].run
+    for begin, end in pairwise([*begins, len(members)]):
+        run = members[begin].run
         yield Place(
             label=names[begin], created=run.created, first=begin,
             name=run.name if by == "time" else None, pooled=pool(begin, end),
@@ -177,17 +187,17 @@ def _places(found: Sequence[Point], by: By, pool: _Pool) -> Iterator[Place]:
 
 
 def _changes(
-    series: Series, found: Sequence[Point], level: float
+    series: Series, members: Sequence[Point], level: float
 ) -> tuple[list[Change], list[Doubt], float | None]:
     """Return the changes that both methods find, those that the comparison does not confirm.
 
     Third is the correlation of neighbouring runs between changes, None if it may be chance.
     """
     sign = better(series)
-    values = [point.value for point in found]
+    values = [point.value for point in members]
     if sign is None or len(values) < 2:
         return [], [], None
-    judge = _Judge(series, found, sign)
+    judge = _Judge(series, members, sign)
     if series.exact:
         return [judge.change(s, s.at - 1, s.at + 1) for s in steps(values)], [], None
     splits = change_points(judge.scaled.tolist(), level)
@@ -206,13 +216,13 @@ def _changes(
 class _Judge:
     """Compares the runs on both sides of a change, with the rules of `rtstone compare`."""
 
-    def __init__(self, series: Series, found: Sequence[Point], better: int) -> None:
-        self._series, self._points, self._better = series, found, better
-        self._values = [point.value for point in found]
+    def __init__(self, series: Series, members: Sequence[Point], better: int) -> None:
+        self._series, self._points, self._better = series, members, better
+        self._values = [point.value for point in members]
         logarithms = [log(v) for v in self._values] if scale(self._values) else self._values
         self.scaled = np.array(logarithms, np.float64)
-        batch = max(point.observations[0].result.batch for point in found)
-        ticks = max(tick(point.observations[0].run) for point in found)
+        batch = max(point.observations[0].result.batch for point in members)
+        ticks = max(tick(point.observations[0].run) for point in members)
         self._tick = 0.0 if series.metric in ("missed", "bound") else ticks / batch
 
     def effect(self, at: int, begin: int, end: int) -> Effect:

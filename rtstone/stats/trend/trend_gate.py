@@ -27,7 +27,7 @@ from rtstone.stats.trend.changepoints import LEVEL, SHORTEST
 from rtstone.stats.trend.differences import NEAR, differences
 from rtstone.stats.trend.joint import MOST_RUNS, Finding, History, Joint, Judged
 from rtstone.stats.trend.series import Full, Line, lines, off, usual
-from rtstone.stats.trend.trend import PARTS, Asked, better, follow
+from rtstone.stats.trend.trend import PARTS, TrendRequest, better, follow
 from rtstone.units import relative_change
 from rtstone.wire.records import Bench
 
@@ -43,22 +43,26 @@ def gate(run: Run, observations: Sequence[Observation], last: int, full: Full) -
     ``observations``: results of stored runs up to this one, in their order.  ``last``: how many
     runs.  Raises UsageError if the run has no results with samples.
     """
-    there = [one for one in observations if one.result.n or one.result.status != "ok"]
-    found = [line for line in lines(there) if line.runs[-1][0].run.run_id == run.run_id]
-    if not found:
+    measured = [
+        observation
+        for observation in observations
+        if observation.result.n or observation.result.status != "ok"
+    ]
+    own = [line for line in lines(measured) if line.runs[-1][0].run.run_id == run.run_id]
+    if not own:
         raise UsageError(f"no results with samples, in run {run.run_id}; name another")
-    level = LEVEL / sum(len(usual(line)) for line in found)
-    made = follow(found, Asked(level=level), full)
-    several = iter(made.series)
-    pairs = [(line, next(several)) for line in found for _ in usual(line)]
-    checks = [check for line in found for check in _unmeasured(line)]
-    checks += _checks([(line, one) for line, one in pairs if one.runs], run, last)
-    labels = case_labels(((line.key.case.bench, line.params) for line in found), made.benches)
-    checks = [structs.replace(one, label=labels(one.bench, one.params)) for one in checks]
+    level = LEVEL / sum(len(usual(line)) for line in own)
+    trend = follow(own, TrendRequest(level=level), full)
+    several = iter(trend.series)
+    pairs = [(line, next(several)) for line in own for _ in usual(line)]
+    checks = [check for line in own for check in _unmeasured(line)]
+    checks += _checks([(line, series) for line, series in pairs if series.runs], run, last)
+    labels = case_labels(((line.key.case.bench, line.params) for line in own), trend.benches)
+    checks = [structs.replace(check, label=labels(check.bench, check.params)) for check in checks]
     return Gate(
         run_id=run.run_id, target=run.target.name, created=run.created, budget="", trend=last,
         title=f"No change for the worse in the last {last} runs", policy="inconclusive",
-        verdict=overall(checks, "inconclusive"), remarks=made.remarks, checks=checks,
+        verdict=overall(checks, "inconclusive"), remarks=trend.remarks, checks=checks,
         name=run.name,
     )  # fmt: skip
 
@@ -68,21 +72,21 @@ def case_labels(
 ) -> Callable[[str, Mapping[str, Value]], str]:
     """Return what tells a case, by bench and parameters, from others of its bench."""
     telling = differing(cases)
-    known = {table.id: table for table in tables}
+    by_id = {table.id: table for table in tables}
 
     def label(bench: str, params: Mapping[str, Value]) -> str:
-        table = known.get(bench)
+        table = by_id.get(bench)
         names = [name for name in params if (bench, name) in telling]
-        told = [(name, table.param(name) if table else None) for name in names]
-        return " ".join(f"{name}={value(param, params[name])}" for name, param in told)
+        shown = [(name, table.param(name) if table else None) for name in names]
+        return " ".join(f"{name}={value(param, params[name])}" for name, param in shown)
 
     return label
 
 
 def _unmeasured(line: Line) -> Iterator[Check]:
     """Yield the check of a case that the run has no valid result of."""
-    for one in line.runs[-1]:
-        r = one.result
+    for observation in line.runs[-1]:
+        r = observation.result
         if r.status != "ok":
             yield Check(
                 bench=r.bench, params=line.params, series=r.series, load=r.load, what="trend",
@@ -96,7 +100,7 @@ def _checks(pairs: Sequence[tuple[Line, Series]], run: Run, last: int) -> list[C
     missing = [series for _, series in pairs if series.places[-1].label != run.run_id]
     recent = [_Recent(line, series, last) for line, series in pairs if series not in missing]
     judged = zip(recent, _together(recent, last), strict=True)
-    checks = [_check(one.series, last, *found) for one, found in judged]
+    checks = [_check(recent_.series, last, *judgement) for recent_, judgement in judged]
     valid = {id(line): line.runs[-1][0].result.status == "ok" for line, _ in pairs}
     for line, series in pairs:
         if series in missing and valid[id(line)]:
@@ -132,7 +136,7 @@ class _Recent:
         values = [place.pooled.value or 0.0 for place in self._places]
         self.ratio = series.metric != "missed" and scale(values)
         self._sign = -(better(series) or 0)
-        results = [one.result for run in line.runs for one in run]
+        results = [observation.result for run in line.runs for observation in run]
         if series.metric == "missed":
             step = 100 / min(place.pooled.n + 1 for place in self._places)
         else:
@@ -183,16 +187,16 @@ def _together(several: Sequence[_Recent], last: int) -> list[Judgement]:
 
     Each test has its part of the level.
     """
-    judged = [_alone(one.series, len(one.runs), last) for one in several]
+    judged = [_alone(recent.series, len(recent.runs), last) for recent in several]
     groups: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    for number, one in enumerate(several):
+    for number, recent in enumerate(several):
         if judged[number] is None:
-            groups[one.runs].append(number)
+            groups[recent.runs].append(number)
     for numbers in groups.values():
         joint = Joint([several[n].history for n in numbers], last, LEVEL / len(groups))
         for place, number in enumerate(numbers):
             judged[number] = _jointly(several[number], joint, place)
-    return [one for one in judged if one is not None]
+    return [recent for recent in judged if recent is not None]
 
 
 def _alone(series: Series, runs: int, last: int) -> Judgement | None:
@@ -214,36 +218,36 @@ def _alone(series: Series, runs: int, last: int) -> Judgement | None:
     return None
 
 
-def _jointly(one: _Recent, joint: Joint, place: int) -> Judgement:
+def _jointly(recent: _Recent, joint: Joint, place: int) -> Judgement:
     """Return the judgement of a series by the joint test, in which it has this place."""
     judged = joint.judge(place)
     rise = joint.least_rise(place)
-    least = None if rise is None else one.share(rise)
+    least = None if rise is None else recent.share(rise)
     match judged.finding:
         case Finding.WORSE:
-            return "failed", one.words(judged), least
+            return "failed", recent.words(judged), least
         case Finding.WANDERS:
             why = (
-                f"{one.words(judged)}; but runs are like those beside them (correlation up to "
+                f"{recent.words(judged)}; but runs are like those beside them (correlation up to "
                 f"{judged.correlated:.2f}), and such runs may wander as far"
             )
             return "inconclusive", why, least
         case Finding.EARLIER:
-            return "inconclusive", f"{one.words(judged)}; but it rose before these runs", least
-    if rise is not None and rise <= one.coarsest:
+            return "inconclusive", f"{recent.words(judged)}; but it rose before these runs", least
+    if rise is not None and rise <= recent.coarsest:
         return "passed", None, least
-    runs = joint.runs_for(place, one.coarsest)
-    seen = len(one.runs)
+    runs = joint.runs_for(place, recent.coarsest)
+    seen = len(recent.runs)
     if not joint.reachable:
         why = f"no change can be told from chance with {seen} runs"
     else:
-        why = f"{seen} runs scatter too much to show a change of {_coarsest(one)}"
+        why = f"{seen} runs scatter too much to show a change of {_coarsest(recent)}"
     needs = f"it takes about {runs}" if runs else f"nor would {MOST_RUNS}: take longer ones"
     return "inconclusive", f"{why}; {needs}", least
 
 
-def _coarsest(one: _Recent) -> str:
-    share = one.share(one.coarsest)
+def _coarsest(recent: _Recent) -> str:
+    share = recent.share(recent.coarsest)
     return "its own size" if share is None else f"{100 * share:.3g}%"
 
 
@@ -253,7 +257,8 @@ def _words(change: Change) -> str:
     if effect.ratio is not None:
         size = relative_change(effect.ratio)
     first = change.differences[:1]
-    told = [
-        f"; first difference: {one.aspect} {' '.join(one.come or [one.after])}" for one in first
+    texts = [
+        f"; first difference: {switch.aspect} {' '.join(switch.come or [switch.after])}"
+        for switch in first
     ]
-    return f"{size} since run {change.after}{''.join(told)}"
+    return f"{size} since run {change.after}{''.join(texts)}"

@@ -216,9 +216,9 @@ class Estimate:
             self._more_s.append(more_s)
 
     def _none(self) -> WorstCase:
-        known = [more for more in self._more_s if more is not None]
-        hopeless = len(known) < len(self._more_s)
-        more_s = None if hopeless else max(known)
+        durations = [duration for duration in self._more_s if duration is not None]
+        hopeless = len(durations) < len(self._more_s)
+        more_s = None if hopeless else max(durations)
         return document(self._results, self._exceedance, self._checks, more_s=more_s)
 
     # ---- thresholds ----------------------------------------------------------------------------
@@ -236,7 +236,7 @@ class Estimate:
     def _chosen(self, tails: list[_Tail]) -> int | None:
         """Return the index of the lowest threshold not rejected at 10%, nor any higher at 1%."""
         for place, tail in enumerate(tails[:-1]):
-            if _fits(tail) and all(_fits(one, at=1) for one in tails[place:-1]):
+            if _fits(tail) and all(_fits(tail, at=1) for tail in tails[place:-1]):
                 return place
         return None
 
@@ -263,7 +263,7 @@ class Estimate:
         tail = tails[place]
         self._add(self._stable_peaks(tail, tails[place + 1]), 3 * self._measured)
         self._add(self._agreeing(tail), None)
-        return _farthest(self._limit_of_peaks(one) for one in tails[place:-1] if _fits(one))
+        return _farthest(self._limit_of_peaks(tail) for tail in tails[place:-1] if _fits(tail))
 
     def _limit_of_peaks(self, tail: _Tail) -> Limit:
         per_hour = tail.n / self._measured * _HOUR_S
@@ -309,15 +309,15 @@ class Estimate:
         while len(blocks.max) >= LEAST_BLOCKS:
             bins = _maxima(blocks, _step(self._results))
             fit = fit_maxima(bins.coarse(_FEWER))
-            found = _trouble(blocks, bins, fit)
-            if found is None:
+            failed = _trouble(blocks, bins, fit)
+            if failed is None:
                 if not limits:
                     self._good_maxima(why, blocks, bins, fit)
                 per_hour = len(blocks.max) / self._measured * _HOUR_S
                 times_rarer = per_hour / self._exceedance
                 limits.append(maxima_limit(bins.coarse(_FEWER), times_rarer, _DEVIANCE))
             else:
-                trouble = found
+                trouble = failed
             blocks = merged(blocks, 2)
         if limits:
             return _farthest(limits)

@@ -68,12 +68,12 @@ def critical(family: Family, shape: float) -> tuple[float, float]:
 def simulated(family: Family, shape: float, sets: int = SETS) -> tuple[float, ...]:
     """Simulate a row of a family's table by drawing and fitting ``sets`` times."""
     random = np.random.default_rng(SEED)
-    found = []
+    squares = []
     for _ in range(sets):
         values = family.draw(random, VALUES, shape)
         bins = Bins(values - 1e-9, values + 1e-9, np.ones(VALUES))
-        found.append(anderson_darling(family.pit(bins, family.fit(bins.coarse(64)))))
-    return tuple(round(float(v), 3) for v in np.quantile(found, [1 - level for level in LEVELS]))
+        squares.append(anderson_darling(family.pit(bins, family.fit(bins.coarse(64)))))
+    return tuple(round(float(v), 3) for v in np.quantile(squares, [1 - level for level in LEVELS]))
 
 
 if __name__ == "__main__":

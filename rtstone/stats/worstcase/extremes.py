@@ -49,8 +49,8 @@ def _recorded(results: Sequence[Result]) -> list[Check]:
     """Return the checks of what was recorded; only those that failed, if any did."""
     if why := next((why for result in results if (why := _unusable(result))), None):
         return [Check(name="samples", passed=False, detail=why)]
-    found = [_samples(results), _duration(results)]
-    return [check for check in found if not check.passed] or found
+    checks = [_samples(results), _duration(results)]
+    return [check for check in checks if not check.passed] or checks
 
 
 def _unusable(result: Result) -> str | None:

@@ -126,17 +126,17 @@ def _alike(runs: Sequence[Run]) -> None:
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise UsageError(f"run named twice, {twice}; name each once")
     systems = [System(run.run_id, [run]) for run in runs]
-    found = circumstances(systems)[1]
+    differences = circumstances(systems)[1]
     for name in ("target", *_KERNEL, *_HARDWARE, "drivers", "modules"):
         if name in _COMPARED:
             continue
         values = [(run.run_id, _told(run, name)) for run in runs]
         if difference := differing(name, "care", values):
-            found.append(difference)
-    if found:
+            differences.append(difference)
+    if differences:
         parts = [
-            f"{one.aspect} ({', '.join(f'{held.columns[0]} {held.value}' for held in one.values)})"
-            for one in found
+            f"{d.aspect} ({', '.join(f'{value.columns[0]} {value.value}' for value in d.values)})"
+            for d in differences
         ]
         raise UsageError(
             f"the runs are not of one system, they differ in {'; '.join(parts)}; name runs that "
@@ -154,9 +154,9 @@ def _told(run: Run, name: str) -> str | None:
 
 def _cases(runs: Sequence[Run], bench: str | None) -> dict[CaseKey, list[Result]]:
     """Return the results of each case over all runs, without unsupported ones."""
-    known = dict.fromkeys(result.bench for run in runs for result in run.results)
-    if bench is not None and bench not in known:
-        raise unknown("bench", bench, known, "in these runs")
+    benches = dict.fromkeys(result.bench for run in runs for result in run.results)
+    if bench is not None and bench not in benches:
+        raise unknown("bench", bench, benches, "in these runs")
     groups: dict[CaseKey, list[Result]] = defaultdict(list)
     for run in runs:
         for result in run.results:
@@ -167,9 +167,9 @@ def _cases(runs: Sequence[Run], bench: str | None) -> dict[CaseKey, list[Result]
                 )
                 groups[key].append(result)
     if not groups:
-        what = bench or f"what leads from a request to the application, {' or '.join(REQUEST)}"
+        subject = bench or f"what leads from a request to the application, {' or '.join(REQUEST)}"
         raise UsageError(
-            f"no result of {what}, in {', '.join(run.run_id for run in runs)}; "
+            f"no result of {subject}, in {', '.join(run.run_id for run in runs)}; "
             "measure dk.periodic, or name another bench with --bench"
         )
     return groups
@@ -219,11 +219,11 @@ def _lacking(groups: Iterable[Sequence[Result]]) -> list[str]:
 
 
 def _without_bound(cases: Sequence[Estimated]) -> list[str]:
-    found: dict[str, list[str]] = defaultdict(list)
+    cases_of: dict[str, list[str]] = defaultdict(list)
     for case in cases:
         if case.worst_case.reason:
-            found[case.worst_case.reason].append(f"{case.bench} under load {case.load}")
-    return [f"{', '.join(dict.fromkeys(names))}: {why}" for why, names in found.items()]
+            cases_of[case.worst_case.reason].append(f"{case.bench} under load {case.load}")
+    return [f"{', '.join(dict.fromkeys(names))}: {why}" for why, names in cases_of.items()]
 
 
 # ---- what it is about ---------------------------------------------------------------------------
@@ -238,19 +238,19 @@ def _application(groups: Iterable[Sequence[Result]]) -> list[str]:
     """Return what is required of the application, as it held for the measuring task."""
     results = [result for group in groups for result in group]
     policies = _each(results, lambda r: _policy(r.evidence))
-    found = [f"it runs under {' or '.join(policies)}, and nothing on its CPU is more urgent"]
+    requirements = [f"it runs under {' or '.join(policies)}, and nothing on its CPU is more urgent"]
     if cpus := _each(results, lambda r: _listed(r.evidence.get("cpus"))):
-        found.append(f"it is bound to CPU {' or '.join(cpus)}")
-    found += [
+        requirements.append(f"it is bound to CPU {' or '.join(cpus)}")
+    requirements += [
         "its memory is locked and was touched before, so that it takes no page fault",
         "in its time-critical section it calls nothing that allocates, prints or waits",
         "its own driver, if it has one, is well behaved: it masks no interrupts for long",
     ]
-    return found
+    return requirements
 
 
-def _each(results: Iterable[Result], of: Callable[[Result], str | None]) -> list[str]:
-    return list(dict.fromkeys(told for result in results if (told := of(result))))
+def _each(results: Iterable[Result], read: Callable[[Result], str | None]) -> list[str]:
+    return list(dict.fromkeys(text for result in results if (text := read(result))))
 
 
 def _policy(evidence: dict[str, Value]) -> str | None:

@@ -25,7 +25,7 @@ _MERGED = 512  # largest number of blocks whose order is judged
 def stationarity(results: Sequence[Result], blocks: Blocks) -> Check:
     """Check block maxima for a trend, a busier quarter, or a run unlike the others."""
     order = np.array(few(blocks, _MERGED).max)
-    found = {
+    faults = {
         "the maxima of blocks rise or fall with time": abs(_trend(order)) > EXTREME,
         "large samples are not spread evenly over the time": _quarters(order) > _CHI2_3,
         "the maxima of windows rise or fall with time": any(
@@ -33,7 +33,7 @@ def stationarity(results: Sequence[Result], blocks: Blocks) -> Check:
         ),
         "the runs differ": len(results) > 1 and _differ(results, blocks.samples),
     }
-    wrong = [what for what, is_so in found.items() if is_so]
+    wrong = [fault for fault, is_so in faults.items() if is_so]
     detail = "; ".join(wrong) or "no trend in the maxima, the same in all parts of the time"
     return Check(name="stationarity", passed=not wrong, detail=detail)
 

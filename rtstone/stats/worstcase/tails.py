@@ -130,9 +130,7 @@ def _search_from(
     best, value = _search(likelihood, centre, reach)
     if best[-1] >= least:
         return best, value
-    best, value = _search(
-        lambda *others: likelihood(*others, np.array(least)), centre[:-1], reach[:-1]
-    )
+    best, value = _search(lambda *free: likelihood(*free, np.array(least)), centre[:-1], reach[:-1])
     return [*best, least], value
 
 
@@ -151,17 +149,17 @@ def _search(
 ) -> tuple[list[float], float]:
     """Find the maximum by shrinking grids, without derivatives or a start that can be wrong."""
     points = _GRID if len(centre) < 3 else 7
-    best, found = list(centre), -np.inf
+    best, highest = list(centre), -np.inf
     span = np.asarray(reach, dtype=float)
     for _ in range(_ROUNDS):
         axes = [np.linspace(c - r, c + r, points) for c, r in zip(best, span, strict=True)]
         grid = np.meshgrid(*axes, indexing="ij")
         values = likelihood(*grid)
         place = np.unravel_index(int(np.argmax(values)), values.shape)
-        if values[place] > found:
-            best, found = [float(axis[place]) for axis in grid], float(values[place])
+        if values[place] > highest:
+            best, highest = [float(axis[place]) for axis in grid], float(values[place])
         span = span * _SHRINK
-    return best, found
+    return best, highest
 
 
 # ---- goodness of fit ----------------------------------------------------------------------------
@@ -261,11 +259,11 @@ def _last(places: Floats, loss: Floats, deviance: float) -> Floats:
     ends = len(places) - 1
     at = ends - np.argmax(inside[::-1], axis=0)
     after = np.minimum(at + 1, ends)
-    here, there = (
+    here, beyond = (
         np.sqrt(np.maximum(np.take_along_axis(loss, index[None], 0)[0], 0)) for index in (at, after)
     )
     with np.errstate(divide="ignore", invalid="ignore"):
-        share = np.where(np.isfinite(there), (np.sqrt(deviance) - here) / (there - here), 0)
+        share = np.where(np.isfinite(beyond), (np.sqrt(deviance) - here) / (beyond - here), 0)
         edge = places[at] + share * (places[after] - places[at])
     edge = np.where(at == ends, np.inf, edge)
     return np.where(inside.any(axis=0), edge, -np.inf)
