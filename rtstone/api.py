@@ -142,19 +142,19 @@ class Measured:
         ``params``: values as in a result, times in ns.  Raises UsageError unless exactly one
         matches.
         """
-        found = [
+        matches = [
             case
             for case in self.cases
             if (first := case.results[0]).bench == bench
             and load in {None, first.load}
             and all(first.params.get(name) == value for name, value in params.items())
         ]
-        if len(found) != 1:
+        if len(matches) != 1:
             benches = {result.bench for result in self.results}
             if bench not in benches:
                 raise unknown("bench", bench, benches, "of what was measured")
-            raise UsageError(f"{len(found)} cases of {bench} match, not one; see .cases")
-        return found[0]
+            raise UsageError(f"{len(matches)} cases of {bench} match, not one; see .cases")
+        return matches[0]
 
     @property
     def series(self) -> dict[str, Measured]:
@@ -219,12 +219,12 @@ class Measured:
         if statistic not in ESTIMATED:
             raise unknown("statistic", statistic, ESTIMATED, "of those with an interval")
         self._value(statistic)
-        found: Estimate | None = estimate_whole([self.result], statistic)
-        if found is None:
+        estimate: Estimate | None = estimate_whole([self.result], statistic)
+        if estimate is None:
             stalls = "too few stalls omitted activations"
             few = stalls if self.result.missed else "n is too small"
             raise Inconclusive(f"{few} for an interval of {statistic}, of {self._name}")
-        return Quantity(found.low, self.unit), Quantity(found.high, self.unit)
+        return Quantity(estimate.low, self.unit), Quantity(estimate.high, self.unit)
 
     def percentile(self, q: float) -> Quantity:
         """Return the value that q percent of the samples do not exceed: ``percentile(99.9)``.
@@ -237,16 +237,16 @@ class Measured:
         if share in named:
             return self._value(named[share])
         self._check_trusted()
-        of = whole(self.result)
+        sampled = whole(self.result)
         needed = ceil(ENOUGH / (1 - share))
-        if of.n < needed:
-            raise Inconclusive(f"{_too_few(f'p{q:g}', needed, of.n)}, of {self._name}")
-        means = of.batch > 1 and share > Fraction(SINGLE, WHOLE)
-        there = not means and (of.p50 is not None or of.n < least_n("p50"))
-        found = percentile(of, share, has_top="bucket_ns" not in self.result.evidence)
-        if found is None or not there:
+        if sampled.n < needed:
+            raise Inconclusive(f"{_too_few(f'p{q:g}', needed, sampled.n)}, of {self._name}")
+        means = sampled.batch > 1 and share > Fraction(SINGLE, WHOLE)
+        exact = not means and (sampled.p50 is not None or sampled.n < least_n("p50"))
+        value = percentile(sampled, share, has_top="bucket_ns" not in self.result.evidence)
+        if value is None or not exact:
             raise Inconclusive(f"{self._lack(f'p{q:g}')}, of {self._name}")
-        return Quantity(found, self.unit)
+        return Quantity(value, self.unit)
 
     def samples(self) -> NDArray[np.float64]:
         """Return every sample, in the order in which they were taken, in ``unit``.
@@ -265,12 +265,12 @@ class Measured:
         """
         import numpy as np
 
-        of = whole(self.result) if corrected else self.result
-        found = edged(self.result, of)
-        if not found:
-            why = "only figures" if not of.n else "the edges of its buckets are not known"
+        sampled = whole(self.result) if corrected else self.result
+        buckets = edged(self.result, sampled)
+        if not buckets:
+            why = "only figures" if not sampled.n else "the edges of its buckets are not known"
             raise UsageError(f"no histogram of {self._name}: {why}; see .result")
-        line = whole_line(found)
+        line = whole_line(buckets)
         return Histogram(
             np.array([bucket.n for bucket in line], np.int64),
             np.array([line[0].low, *(bucket.high for bucket in line)], np.float64),
@@ -317,9 +317,9 @@ class Measured:
             raise _invalid(self.results, None)
         if flag := spoilt(self.result.flags, self._accepted):
             proof = unfit(self.result.flags, self.result.n, self.result.missed)
-            told = f" (as it was run, {proof})" if proof else ""
+            remark = f" (as it was run, {proof})" if proof else ""
             raise Unfit(
-                f"{self._name} {flag.cause}{told}; {flag.advice}; or .accept('{flag.name}') to "
+                f"{self._name} {flag.cause}{remark}; {flag.advice}; or .accept('{flag.name}') to "
                 "use it as it is"
             )
 
@@ -334,8 +334,10 @@ class Measured:
         if len(self.results) > 1:
             return f"<{self._name} on {self.run.target.name}: {len(self.results)} series>"
         result = whole(self.result)
-        told = {name: getattr(result, name) for name in ("p50", "p99", "max")}
-        parts = [f"{name} {Quantity(v, self.unit)}" for name, v in told.items() if v is not None]
+        statistics = {name: getattr(result, name) for name in ("p50", "p99", "max")}
+        parts = [
+            f"{name} {Quantity(v, self.unit)}" for name, v in statistics.items() if v is not None
+        ]
         time = observed(self.result)
         n = f"n {count(result.n)}" + (f" in {time}" if time else "")
         flags = f"; {' '.join(self.result.flags)}" if self.result.flags else ""
@@ -346,12 +348,12 @@ class History:
     """The latest measurements and their total number, for the pytest plug-in."""
 
     def __init__(self) -> None:
-        self.made = 0
+        self.total = 0
         self.latest: deque[Measured] = deque(maxlen=64)
 
     def add(self, measured: Measured) -> None:
         """Add a measurement."""
-        self.made += 1
+        self.total += 1
         self.latest.append(measured)
 
 
@@ -387,13 +389,13 @@ def run(
         interrupt = Interrupt()
         if threading.current_thread() is threading.main_thread():  # only it gets signals
             stack.enter_context(interrupt)
-        asked = suite.Asked(_texts(params), _written(time), None, (load,) if load else ())
-        options = [f"{name}={value}" for name, value in asked.params.items()]
-        command = ["rtstone.run", bench, load or NONE, *options]
+        options = suite.Asked(_texts(params), _written(time), None, (load,) if load else ())
+        words = [f"{name}={value}" for name, value in options.params.items()]
+        command = ["rtstone.run", bench, load or NONE, *words]
         try:
             stack.enter_context(alone(interrupt))
             document, directory, error = start(
-                RunRequest([bench], target, asked, command, until=until, name=name),
+                RunRequest([bench], target, options, command, until=until, name=name),
                 interrupt=interrupt, listener=Listener(),
             )  # fmt: skip
         except Interrupted:
@@ -441,21 +443,21 @@ def judge(
 
     if unit not in UNITS:
         raise unknown("unit", unit, UNITS, "in judge()")
-    arrays = [np.asarray(one) for one in ([samples] if due is None else [due, samples])]
+    arrays = [np.asarray(array) for array in ([samples] if due is None else [due, samples])]
     if isinstance(period, str):
         period_ns: int | None = duration(period, "in judge()")
     else:
         period_ns = None if period is None else round(period * UNITS[unit])
     source = Source(
-        "the array", b"".join(one.tobytes() for one in arrays),
+        "the array", b"".join(array.tobytes() for array in arrays),
         meaning=Meaning(UNITS[unit], period_ns or None, bench=bench),
     )  # fmt: skip
-    columns = [from_array(source, one).column(source, None) for one in arrays]
+    columns = [from_array(source, array).column(source, None) for array in arrays]
     if len({len(column) for column in columns}) > 1:
         source.refuse("not as many samples as were due", do="give one for each")
     reading = judged(source, [ticks(source, column) for column in columns])
     _, run = document(reading, source, "samples", [])
-    results = [structs.replace(one, load=load or LOAD) for one in run.results]
+    results = [structs.replace(array, load=load or LOAD) for array in run.results]
     return Measured(structs.replace(run, results=results), Path(), results, frozenset())
 
 
@@ -469,13 +471,13 @@ def load(run: str | Path = "last") -> Measured:
     return Measured(document, path, document.results, frozenset())
 
 
-def compare(first: Stored | Sequence[Stored], *others: Stored | Sequence[Stored]) -> Comparison:
+def compare(first: Stored | Sequence[Stored], *further: Stored | Sequence[Stored]) -> Comparison:
     """Compare runs with the first one, as `rtstone compare` does.
 
     Several runs of one system are given as a sequence.  Raises UsageError for runs that cannot be
     compared.
     """
-    return compare_runs([_grouped(one) for one in (first, *others)], past=before)
+    return compare_runs([_grouped(stored) for stored in (first, *further)], past=before)
 
 
 def check(run: Stored, budget: str | Path, baseline: Sequence[Stored] = ()) -> Gate:
@@ -486,20 +488,20 @@ def check(run: Stored, budget: str | Path, baseline: Sequence[Stored] = ()) -> G
     """
     path = Path(budget)
     limits = load_budget(path)
-    before = [_document(one) for one in baseline] or baselines(limits.baselines, path)
+    before = [_document(stored) for stored in baseline] or baselines(limits.baselines, path)
     return check_run(_document(run), limits, before)
 
 
-def _document(given: Stored) -> Run:
-    if isinstance(given, Measured):
-        return given.run
-    return given if isinstance(given, Run) else load(given).run
+def _document(stored: Stored) -> Run:
+    if isinstance(stored, Measured):
+        return stored.run
+    return stored if isinstance(stored, Run) else load(stored).run
 
 
-def _grouped(given: Stored | Sequence[Stored]) -> Run | list[Run]:
-    if isinstance(given, Run | Measured | str | Path):
-        return _document(given)
-    return [_document(one) for one in given]
+def _grouped(stored: Stored | Sequence[Stored]) -> Run | list[Run]:
+    if isinstance(stored, Run | Measured | str | Path):
+        return _document(stored)
+    return [_document(run) for run in stored]
 
 
 def _invalid(results: Sequence[Result], error: Exception | None) -> Exception:
@@ -531,12 +533,12 @@ def _check_flag(name: str) -> None:
         raise unknown("flag", name, FLAGS)
 
 
-def _written(given: object) -> str | None:
+def _written(value: object) -> str | None:
     """Return the value as it would be written on the command line."""
-    if given is None:
+    if value is None:
         return None
-    return given.written if isinstance(given, Quantity) else str(given)
+    return value.written if isinstance(value, Quantity) else str(value)
 
 
 def _texts(params: Mapping[str, Given]) -> dict[str, object]:
-    return {name: _written(given) for name, given in params.items()}
+    return {name: _written(value) for name, value in params.items()}

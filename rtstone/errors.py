@@ -71,20 +71,20 @@ class Interrupted(RtstoneError):  # noqa: N818  not a fault of anyone
 LISTED = 40  # the most names that are listed in one line
 
 
-def unknown(kind: str, name: str, known: Iterable[str], where: str = "") -> UsageError:
+def unknown(kind: str, name: str, names: Iterable[str], where: str = "") -> UsageError:
     """Return the error for an unknown name, with the nearest known one."""
     place = f", {where}" if where else ""
-    return UsageError(f"unknown {kind} '{name}'{place}; {nearest(name, known)}")
+    return UsageError(f"unknown {kind} '{name}'{place}; {nearest(name, names)}")
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def nearest(name: str, names: Iterable[str]) -> str:
     """Return advice for an unknown name: the nearest known one, or all of them."""
     from difflib import get_close_matches
 
-    names = sorted(known)
-    near = get_close_matches(name, names, n=1, cutoff=0.4)
+    ordered = sorted(names)
+    near = get_close_matches(name, ordered, n=1, cutoff=0.4)
     if near:
         return f"did you mean '{near[0]}'?"
-    if len(names) > LISTED:  # as of benches or suites
-        return f"none of the {len(names)} known names is similar; see `rtstone list`"
-    return f"known: {', '.join(names) or 'none'}"
+    if len(ordered) > LISTED:  # as of benches or suites
+        return f"none of the {len(ordered)} known names is similar; see `rtstone list`"
+    return f"known: {', '.join(ordered) or 'none'}"

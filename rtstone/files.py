@@ -20,17 +20,17 @@ def opened(path: Path, *, streams: bool = False) -> IO[bytes]:
     makes of <(command).  Any other may have no writer, and reading it no end.  Raises OSError; it
     names the file unless ``streams``: whoever named it is told its path.
     """
-    what = "it" if streams else path.name
+    noun = "it" if streams else path.name
     status = path.stat()  # first, as opening a device may already do something
     if streams and stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     if not stat.S_ISREG(status.st_mode) and not (streams and is_given(status)):
-        raise OSError(errno.EINVAL, f"{what} is {kind(status)}, not a regular file")
+        raise OSError(errno.EINVAL, f"{noun} is {kind(status)}, not a regular file")
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     now = os.fstat(handle)
     if not stat.S_ISREG(now.st_mode) and not os.path.samestat(now, status):
         os.close(handle)
-        raise OSError(errno.EAGAIN, f"{what} has just become {kind(now)}")
+        raise OSError(errno.EAGAIN, f"{noun} has just become {kind(now)}")
     os.set_blocking(handle, True)
     return os.fdopen(handle, "rb")
 

@@ -33,11 +33,11 @@ def _home() -> Path | None:
     return entry if entry.is_absolute() else None
 
 
-def needed(variable: str, usual: str, what: str, name: str) -> Path:
+def needed(variable: str, usual: str, noun: str, name: str) -> Path:
     """Return the same; without a home, raise UsageError: ``name`` gives ``what`` a place."""
     path = folder(variable, usual)
     if path is None:
-        raise UsageError(f"no place for {what}: {HOMELESS}; name one with {name}")
+        raise UsageError(f"no place for {noun}: {HOMELESS}; name one with {name}")
     return path
 
 

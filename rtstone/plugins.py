@@ -28,10 +28,10 @@ def find(group: Literal["targets", "formats", "suites"], name: str, kind: type[_
 
     for point in entry_points(group=f"rtstone.{group}", name=name):
         try:
-            found = point.load()
+            plugin = point.load()
         except Exception as error:
             raise UsageError(f"cannot load plug-in '{name}', {point.value}: {error}") from error
-        if not isinstance(found, kind):
+        if not isinstance(plugin, kind):
             raise UsageError(f"plug-in '{name}' is not a {kind.__name__}, {point.value}")
-        return found
+        return plugin
     return None

@@ -64,16 +64,16 @@ def parsed(data: bytes, kind: type[_T]) -> _T:
     return msgspec.convert(every(msgspec.json.decode(data)), kind)
 
 
-def document(made: _T) -> _T:
+def document(content: _T) -> _T:
     """Return a document made by this program, with printable strings."""
     import msgspec
 
     try:
-        if plainly(msgspec.json.encode(made)):
-            return made
+        if plainly(msgspec.json.encode(content)):
+            return content
     except UnicodeEncodeError:  # a lone surrogate
         pass
-    return msgspec.convert(every(msgspec.to_builtins(made)), type(made))
+    return msgspec.convert(every(msgspec.to_builtins(content)), type(content))
 
 
 def every(value: Any) -> Any:
@@ -90,10 +90,10 @@ def every(value: Any) -> Any:
 
 def _members(value: dict[Any, Any]) -> dict[Any, Any]:
     """Return the members with printable names, keeping those whose names became equal."""
-    found: dict[Any, Any] = {}
+    members: dict[Any, Any] = {}
     for key, item in value.items():
         name = every(key)
-        while name in found:
+        while name in members:
             name += "?"
-        found[name] = every(item)
-    return found
+        members[name] = every(item)
+    return members

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 _BEFORE = pytest.StashKey[int]()  # measurements before the test and its fixtures
-_TOLD = pytest.StashKey[set[str]]()  # runs whose ids are in the report already
+_REPORTED = pytest.StashKey[set[str]]()  # runs whose ids are in the report already
 _CHECKED = pytest.StashKey["Checked"]()
 _SHARED = pytest.StashKey[dict[tuple[str, object], "list[Measured]"]]()  # by fixtures: name, scope
 _WORKERS = pytest.StashKey[list[dict[str, list[str]]]]()  # entries of the budget: all, and used
@@ -93,7 +93,7 @@ class Compared:
         """Return the verdicts on the cases of a run, None if the others have none of these."""
         from rtstone.stats.trend.baseline_gate import gate
 
-        benches = {result.bench for one in self._runs for result in one.results}
+        benches = {result.bench for run in self._runs for result in run.results}
         if not any(result.bench in benches for result in run.results):
             return None
         return gate(run, self._runs, self._url)
@@ -106,18 +106,18 @@ class Runner:
         self._target = target
         self._gates = gates
 
-    def __call__(self, bench: str, **asked: Any) -> Measured:
+    def __call__(self, bench: str, **options: Any) -> Measured:
         """Measure as rtstone.run does, on the session's target.  Fails the test beyond a limit."""
         import rtstone
 
-        measured = rtstone.run(bench, **{"target": self._target, **asked})
-        for one in self._gates:
-            gate = one.check(measured.run)
+        measured = rtstone.run(bench, **{"target": self._target, **options})
+        for limits in self._gates:
+            gate = limits.check(measured.run)
             if gate is not None and gate.exit_code:
                 from rtstone.report.check import text as checked
 
-                told = "\n".join(line.plain for line in checked.gate_lines(gate))
-                pytest.fail(told, pytrace=False)
+                lines = "\n".join(line.plain for line in checked.gate_lines(gate))
+                pytest.fail(lines, pytrace=False)
         return measured
 
 
@@ -139,12 +139,12 @@ def rtstone_run(request: pytest.FixtureRequest) -> Runner:
     return Runner(config.getoption("--rtstone-target"), gates)
 
 
-def _named(option: str, made: Callable[[], _T]) -> _T:
+def _named(option: str, constructor: Callable[[], _T]) -> _T:
     """Return what an option names.  Raises pytest.UsageError."""
     from rtstone.errors import RtstoneError
 
     try:
-        return made()
+        return constructor()
     except RtstoneError as error:
         raise pytest.UsageError(f"{option}: {error}") from error
 
@@ -152,8 +152,8 @@ def _named(option: str, made: Callable[[], _T]) -> _T:
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
     """Skip a test whose fixtures found the target unfit, if requested."""
-    item.stash[_BEFORE] = _made()
-    item.stash[_TOLD] = set()
+    item.stash[_BEFORE] = _total()
+    item.stash[_REPORTED] = set()
     return (yield from _skipping(item))
 
 
@@ -177,13 +177,13 @@ def pytest_fixture_setup(
     fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
 ) -> Generator[None, Any, Any]:
     """Record what a fixture measures, for all tests that use it."""
-    before = _made()
+    before = _total()
     try:
         return (yield)
     finally:
-        if made := _made() - before:
+        if number := _total() - before:
             shared = request.config.stash.setdefault(_SHARED, {})
-            shared[fixturedef.argname, request.node] = _latest(made)
+            shared[fixturedef.argname, request.node] = _latest(number)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -192,10 +192,10 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Add the ids of its runs to a test's report, and their results if it failed."""
     report = yield
-    told = item.stash.setdefault(_TOLD, set())
+    reported = item.stash.setdefault(_REPORTED, set())
     for measured in _of_test(item):
-        if measured.run.run_id not in told:
-            told.add(measured.run.run_id)
+        if measured.run.run_id not in reported:
+            reported.add(measured.run.run_id)
             item.user_properties.append(("rtstone run", measured.run.run_id))
         if report.failed:
             from rtstone.report.run.excerpt import excerpt
@@ -203,8 +203,10 @@ def pytest_runtest_makereport(
             from rtstone.store.layout import run_name
 
             path, evaluated = measured.path, evaluate_run(measured.run)
-            told_of = excerpt(evaluated, measured.results, path, run_name(path, measured.run.name))
-            report.sections.append((f"rtstone {measured!r}", told_of))
+            excerpted = excerpt(
+                evaluated, measured.results, path, run_name(path, measured.run.name)
+            )
+            report.sections.append((f"rtstone {measured!r}", excerpted))
     return report
 
 
@@ -212,10 +214,12 @@ def _of_test(item: pytest.Item) -> list[Measured]:
     """Return what a test and its fixtures have measured."""
     names, scopes = getattr(item, "fixturenames", ()), item.listchain()
     shared = item.config.stash.get(_SHARED, {})
-    found = [m for (name, node), made in shared.items() if name in names and node in scopes
-             for m in made]  # fmt: skip
-    own = _latest(_made() - item.stash.get(_BEFORE, _made()))
-    return list({id(measured): measured for measured in [*found, *own]}.values())
+    by_fixtures = [
+        measured for (name, node), measurements in shared.items()
+        if name in names and node in scopes for measured in measurements
+    ]  # fmt: skip
+    by_test = _latest(_total() - item.stash.get(_BEFORE, _total()))
+    return list({id(measured): measured for measured in [*by_fixtures, *by_test]}.values())
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -229,19 +233,19 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     """Collect the report of a worker at its end."""
-    if told := getattr(node, "workeroutput", {}).get(_OUTPUT):
-        node.config.stash.setdefault(_WORKERS, []).append(told)
+    if places := getattr(node, "workeroutput", {}).get(_OUTPUT):
+        node.config.stash.setdefault(_WORKERS, []).append(places)
 
 
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
     """List entries of the budget that no test has measured: they may be typing errors."""
-    told: list[dict[str, list[str]]] = config.stash.get(_WORKERS, []).copy()
+    outputs: list[dict[str, list[str]]] = config.stash.get(_WORKERS, []).copy()
     if checked := config.stash.get(_CHECKED, None):
-        told.append({"all": checked.places, "used": sorted(checked.used)})
-    used = {where for one in told for where in one["used"]}
-    for where in dict.fromkeys(where for one in told for where in one["all"]):
+        outputs.append({"all": checked.places, "used": sorted(checked.used)})
+    used = {where for output in outputs for where in output["used"]}
+    for where in dict.fromkeys(where for output in outputs for where in output["all"]):
         if where not in used:
             terminalreporter.write_line(f"rtstone: nothing was measured for {where}", yellow=True)
 
@@ -252,10 +256,10 @@ def _unfit(error: Exception) -> bool:
     return errors is not None and isinstance(error, errors.Unfit)
 
 
-def _made() -> int:
+def _total() -> int:
     """Return the number of measurements, 0 if rtstone was not used."""
     api = sys.modules.get("rtstone.api")
-    return cast(int, api.HISTORY.made) if api else 0
+    return cast(int, api.HISTORY.total) if api else 0
 
 
 def _latest(number: int) -> list[Measured]:

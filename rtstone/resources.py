@@ -66,9 +66,9 @@ def architectures() -> tuple[Architecture, ...]:
 
 def architecture(machine: str) -> Architecture | None:
     """Return the architecture with this name, Debian's name or output of `uname -m`, if any."""
-    for one in architectures():
-        if machine in (one.name, one.debian, *one.machines):
-            return one
+    for candidate in architectures():
+        if machine in (candidate.name, candidate.debian, *candidate.machines):
+            return candidate
     return None
 
 
@@ -77,17 +77,17 @@ def static_agent(machine: str) -> Path:
 
     Raises TargetError if there is no agent for it, or it has not been built.
     """
-    found = architecture(machine)
-    if not found:
-        known = ", ".join(one.name for one in architectures())
+    kind = architecture(machine)
+    if not kind:
+        names = ", ".join(kind.name for kind in architectures())
         raise TargetError(
-            f"no agent for a machine of type '{machine}'; there are agents for {known}"
+            f"no agent for a machine of type '{machine}'; there are agents for {names}"
         )
-    if found.agent.exists():
-        return found.agent
-    if found == architecture(platform.machine()) and (own := BUILT / "rtstone-agent").exists():
+    if kind.agent.exists():
+        return kind.agent
+    if kind == architecture(platform.machine()) and (own := BUILT / "rtstone-agent").exists():
         return own  # it is static as well
     raise TargetError(
-        f"the agent for {found.name} has not been built, {found.agent}; "
+        f"the agent for {kind.name} has not been built, {kind.agent}; "
         "run `make agents` in a checkout, or install a wheel made by `make wheel`"
     )

@@ -68,10 +68,10 @@ def _sound(key: str, value: Any, path: Path) -> Any:
     return value
 
 
-def check_keys(table: Mapping[str, object], known: Mapping[str, type], where: str) -> None:
+def check_keys(table: Mapping[str, object], kinds: Mapping[str, type], where: str) -> None:
     """Raise UsageError for an unknown key, or a value of another type."""
     for key, value in table.items():
-        if key not in known:
-            raise unknown("key", key, known, f"in {where}")
-        if not isinstance(value, known[key]) or isinstance(value, bool):
-            raise UsageError(f"'{key}' is not {_KINDS[known[key]]}, in {where}")
+        if key not in kinds:
+            raise unknown("key", key, kinds, f"in {where}")
+        if not isinstance(value, kinds[key]) or isinstance(value, bool):
+            raise UsageError(f"'{key}' is not {_KINDS[kinds[key]]}, in {where}")

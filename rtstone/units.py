@@ -255,12 +255,12 @@ class Quantity(float):
     def __abs__(self) -> Quantity:
         return Quantity(abs(float(self)), self.unit)
 
-    def _summed(self, other: float, found: float) -> float:
+    def _summed(self, other: float, number: float) -> float:
         same = isinstance(other, Quantity) and other.unit == self.unit
-        return Quantity(found, self.unit) if same else found
+        return Quantity(number, self.unit) if same else number
 
-    def _multiple(self, other: float, found: float) -> float:
-        return Quantity(found, self.unit) if isinstance(other, int | float) else found
+    def _multiple(self, other: float, number: float) -> float:
+        return Quantity(number, self.unit) if isinstance(other, int | float) else number
 
     @property
     def written(self) -> str:
@@ -281,11 +281,11 @@ class Quantity(float):
         return holds(float(self), float(other))
 
 
-def _bare(one: Quantity, number: float) -> str:
+def _bare(value: Quantity, number: float) -> str:
     """Return what is wrong with comparing a quantity with a number, and what to write."""
-    of = {"ns": f"us({number:g}), ms({number:g})"}
-    write = of.get(one.unit, f"Quantity({number:g}, {one.unit!r})")
-    return f"{one} and the bare number {number:g} cannot be compared; compare with {write}"
+    examples = {"ns": f"us({number:g}), ms({number:g})"}
+    write = examples.get(value.unit, f"Quantity({number:g}, {value.unit!r})")
+    return f"{value} and the bare number {number:g} cannot be compared; compare with {write}"
 
 
 def ns(value: float) -> Quantity:

@@ -10,7 +10,7 @@ import click
 from rtstone.cli.output import OutputFile, save
 from rtstone.cli.parameters import BENCH, FIGURE, LOAD, RUN
 from rtstone.errors import UsageError, unknown
-from rtstone.plot.draw import FORMATS, KINDS, Asked, plot, render
+from rtstone.plot.draw import FORMATS, KINDS, Request, plot, render
 from rtstone.printable import shown
 from rtstone.store.index import find
 from rtstone.store.rundir import load
@@ -76,7 +76,7 @@ def command(
     Prints what a caption has to say: n, time, maximum, omitted activations, flags.
     """
     documents = [load(find(run)) for run in runs]
-    drawn = plot(documents, Asked(kind, bench, loads, width, height))
+    drawn = plot(documents, Request(kind, bench, loads, width, height))
     form = output.suffix.removeprefix(".").lower()
     written = save("the figure", output, render(drawn, form))
     for line in drawn.caption:

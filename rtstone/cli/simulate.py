@@ -206,7 +206,7 @@ def _no_options_before(context: click.Context) -> None:
 
 def _asked(options: dict[str, Any]) -> tuple[Study, Simulation]:
     from rtstone.simulate.engine import require
-    from rtstone.simulate.report import asked
+    from rtstone.simulate.report import requested
 
     require()
-    return asked(options)
+    return requested(options)

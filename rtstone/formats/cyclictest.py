@@ -42,18 +42,18 @@ _INTERVAL_US, _DISTANCE_US = 1000, 500  # cyclictest's defaults
 class Options(NamedTuple):
     """The options of a cyclictest command line; True stands for an option without argument."""
 
-    given: Mapping[str, str | bool]
+    options: Mapping[str, str | bool]
 
     def number(self, *names: str) -> int | None:
         """Return the argument of the first of these options that has a number."""
-        found = (self.given.get(name) for name in names)
-        texts = (text for text in found if isinstance(text, str) and text.isascii())
+        arguments = (self.options.get(name) for name in names)
+        texts = (text for text in arguments if isinstance(text, str) and text.isascii())
         return next((int(text) for text in texts if text.isdigit() and len(text) < 16), None)
 
     @property
     def periodic(self) -> bool:
         """True if threads sleep until absolute times; relative sleeps have no period to miss."""
-        return "r" not in self.given
+        return "r" not in self.options
 
     def period_ns(self, thread: int = 0) -> int:
         """Return the period of a thread in ns; without a histogram each next one's is longer."""
@@ -66,12 +66,12 @@ class Options(NamedTuple):
     @property
     def duration_s(self) -> int | None:
         """The requested duration in s, None if not given."""
-        text = self.given.get("D")
+        text = self.options.get("D")
         if not isinstance(text, str) or not text:
             return None
         digits, unit = (text[:-1], text[-1]) if text[-1] in _SPANS else (text, "")
-        known = digits.isascii() and digits.isdigit() and len(digits) < 10
-        return int(digits) * _SPANS.get(unit, 1) if known else None
+        sound = digits.isascii() and digits.isdigit() and len(digits) < 10
+        return int(digits) * _SPANS.get(unit, 1) if sound else None
 
     @property
     def histogram(self) -> bool:
@@ -81,14 +81,14 @@ class Options(NamedTuple):
     def evidence(self) -> dict[str, Value]:
         """Return scheduling and locking as rtstone's evidence."""
         prio = self.number("p") or 0
-        policy = self.given.get("policy")
+        policy = self.options.get("policy")
         fifo = "fifo" if prio else "other"
-        known: dict[str, Value] = {"sched": policy if policy in {"rr", "fifo"} else fifo}
+        evidence: dict[str, Value] = {"sched": policy if policy in {"rr", "fifo"} else fifo}
         if prio:
-            known["prio"] = prio
-        if "m" in self.given:
-            known["locked"] = True
-        return known
+            evidence["prio"] = prio
+        if "m" in self.options:
+            evidence["locked"] = True
+        return evidence
 
 
 def is_own(command: str | None) -> TypeGuard[str]:
@@ -98,7 +98,7 @@ def is_own(command: str | None) -> TypeGuard[str]:
 
 def options(command: str) -> Options:
     """Parse the options of a command line whose quotes are lost: it is split at blanks."""
-    given: dict[str, str | bool] = {}
+    options: dict[str, str | bool] = {}
     words = command.split()[1:]
     while words:
         word = words.pop(0)
@@ -106,20 +106,20 @@ def options(command: str) -> Options:
             name, equals, value = word[2:].partition("=")
             letter = _LONG.get(name, name)
             takes = letter in _WITH or letter == "policy"
-            given[letter] = value if equals else _next(words) if takes else True
+            options[letter] = value if equals else _next(words) if takes else True
         elif word.startswith("-"):
-            _cluster(word[1:], words, given)
-    return Options(given)
+            _cluster(word[1:], words, options)
+    return Options(options)
 
 
-def _cluster(letters: str, words: list[str], given: dict[str, str | bool]) -> None:
+def _cluster(letters: str, words: list[str], options: dict[str, str | bool]) -> None:
     """Parse short options in one word, as in -Smp90."""
     for place, letter in enumerate(letters):
         rest = letters[place + 1 :]
         if letter in _WITH:
-            given[letter] = rest or _next(words)
+            options[letter] = rest or _next(words)
             return
-        given[letter] = True
+        options[letter] = True
         if letter in "atA":  # its argument is optional
             return
 
@@ -143,18 +143,20 @@ class Status(Protocol):
 def check_same_run(source: Source, line: int, before: Status, status: Status) -> None:
     """Refuse the status of a thread that is not a later one of the same run."""
     if before.task not in (0, status.task) or status.cycles < before.cycles:
-        what = f"thread id {status.task} after {before.task}"
+        difference = f"thread id {status.task} after {before.task}"
         if status.task == before.task:
-            what = f"{status.cycles} cycles after {before.cycles}"
-        source.refuse(f"a second run begins here ({what})", line, "import one run's file at a time")
+            difference = f"{status.cycles} cycles after {before.cycles}"
+        source.refuse(
+            f"a second run begins here ({difference})", line, "import one run's file at a time"
+        )
 
 
-def timing(known: Options | None, thread: int, cycles: int) -> dict[str, Value]:
+def timing(options: Options | None, thread: int, cycles: int) -> dict[str, Value]:
     """Return the evidence of the measured time, which is known only with the command line."""
-    if known is None:
+    if options is None:
         return {}
-    span = known.duration_s
-    ns = cycles * known.period_ns(thread) if span is None else span * 10**9
+    span = options.duration_s
+    ns = cycles * options.period_ns(thread) if span is None else span * 10**9
     return {"section_ns": ns, "cycles": cycles}
 
 
@@ -192,6 +194,6 @@ def _lasted_ns(thread: Result) -> float:
     return thread.n * interval + late
 
 
-def flags(known: Options | None, *more: str) -> list[str]:
+def flags(options: Options | None, *names: str) -> list[str]:
     """Return the flags of a run: "omission" unless sleeps were relative, so without a period."""
-    return ["omission", *more] if known is None or known.periodic else list(more)
+    return ["omission", *names] if options is None or options.periodic else list(names)

@@ -94,14 +94,14 @@ def read(source: Source) -> Reading:
     check(source, file)
     if file.resolution_in_ns not in (0, 1):
         source.refuse(f"resolution_in_ns {file.resolution_in_ns} is neither 0 nor 1")
-    known = cyclictest.options(file.command) if cyclictest.is_own(file.command) else None
+    options = cyclictest.options(file.command) if cyclictest.is_own(file.command) else None
     if file.return_code:
         notes.append(f"cyclictest ended with status {file.return_code}")
     return Reading(
         tool=f"cyclictest {file.tests}" if file.tests else "cyclictest",
         command=file.command, measured=iso_time(file.start_time), notes=notes,
         results=cyclictest.lasting(
-            [_result(source, file, number, known) for number in range(file.num_threads)]
+            [_result(source, file, number, options) for number in range(file.num_threads)]
         ),
         benches=[cyclictest.BENCH],
         conditions=file.sysinfo.conditions(),
@@ -123,11 +123,11 @@ def convert(source: Source, kind: type[_T], form: str) -> tuple[_T, list[str]]:
     members = {key.rstrip(":"): member for key, member in value.items()}
     command = members.get("cmdline")
     name = tool(command) if isinstance(command, str) else ""
-    of = _READER_OF.get(name, form)
-    if of is None:
+    reader = _READER_OF.get(name, form)
+    if reader is None:
         source.refuse(f"a file of {name}, which rtstone does not read", do="see docs/formats.md")
-    if of != form:
-        source.refuse(f"a file of {name}", do=f"import it with --format {of}")
+    if reader != form:
+        source.refuse(f"a file of {name}", do=f"import it with --format {reader}")
     try:
         return json_text.convert(source, members, kind), notes if mended != text else []
     except UsageError as error:
@@ -168,38 +168,39 @@ def check(source: Source, file: Document) -> None:
         source.refuse("no threads")
 
 
-def _result(source: Source, file: _File, number: int, known: cyclictest.Options | None) -> Result:
+def _result(source: Source, file: _File, number: int, options: cyclictest.Options | None) -> Result:
     thread = file.thread[str(number)]
     name = f"thread {number}"
     counts = json_text.buckets(source, thread.histogram, name)
     within = sum(counts.values())
     if thread.cycles < within:
         source.refuse(f"{name}: {thread.cycles} cycles, but {within} samples in the histogram")
-    kept = bool(counts) or (known is not None and known.histogram)
-    some = thread.cycles > 0
-    if some and thread.avg is None:
+    counted = bool(counts) or (options is not None and options.histogram)
+    sampled = thread.cycles > 0
+    if sampled and thread.avg is None:
         source.refuse(f"{name}: {thread.cycles} cycles without a mean")
-    evidence: dict[str, Value] = {} if known is None else known.evidence()
+    evidence: dict[str, Value] = {} if options is None else options.evidence()
     if thread.cpu is not None and thread.cpu >= 0:
         evidence["cpus"] = [thread.cpu]
     series = Series(
-        name=name, n=thread.cycles, counts=counts, overflow=thread.cycles - within if kept else 0,
+        name=name, n=thread.cycles, counts=counts,
+        overflow=thread.cycles - within if counted else 0,
         unit_ns=NS if file.resolution_in_ns else US,
-        min=thread.min if some else None, max=thread.max if some else None,
-        mean=thread.avg if some else None, approximate=OF_RTSTONE in (file.tests or ""),
+        min=thread.min if sampled else None, max=thread.max if sampled else None,
+        mean=thread.avg if sampled else None, approximate=OF_RTSTONE in (file.tests or ""),
     )  # fmt: skip
     return result(
-        source, cyclictest.BENCH.id, series, flags=cyclictest.flags(known),
-        params={} if known is None else {"interval": known.period_ns(number)},
-        evidence=evidence | cyclictest.timing(known, number, thread.cycles),
-        period_ns=known.period_ns(number) if known and known.periodic else None,
+        source, cyclictest.BENCH.id, series, flags=cyclictest.flags(options),
+        params={} if options is None else {"interval": options.period_ns(number)},
+        evidence=evidence | cyclictest.timing(options, number, thread.cycles),
+        period_ns=options.period_ns(number) if options and options.periodic else None,
     )  # fmt: skip
 
 
 def iso_time(text: str | None) -> str | None:
     """Convert a time from the tool's form to ISO 8601; text that is no time stays as it is."""
-    found = _parsed(text)
-    return text if found is None else found.isoformat(timespec="seconds")
+    moment = _parsed(text)
+    return text if moment is None else moment.isoformat(timespec="seconds")
 
 
 def span(start: str | None, end: str | None) -> float | None:
@@ -212,11 +213,11 @@ def span(start: str | None, end: str | None) -> float | None:
 
 def _parsed(text: str | None) -> datetime | None:
     try:
-        found = parsedate_to_datetime(text or "")
-        found.astimezone(UTC)
+        moment = parsedate_to_datetime(text or "")
+        moment.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
-    return found
+    return moment
 
 
 def moment(time: datetime) -> str:

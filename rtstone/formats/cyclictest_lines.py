@@ -69,14 +69,14 @@ class _Lines:
             source.refuse("some lines are in µs and some in ns", do="import one run's file")
 
     def _take(self, number: int, line: str) -> None:
-        if found := _SAMPLE.fullmatch(line):
-            self._sample(number, *found.groups())
-        elif found := _STATUS.search(line):
-            self._status(number, found)
-        elif found := cyclictest.POLICY.search(line):
-            self.policy = found[1]
-        elif found := cyclictest.DMA.match(line):
-            self.conditions["cpu_dma_latency"] = f"held at {found[1]} us"
+        if match := _SAMPLE.fullmatch(line):
+            self._sample(number, *match.groups())
+        elif match := _STATUS.search(line):
+            self._status(number, match)
+        elif match := cyclictest.POLICY.search(line):
+            self.policy = match[1]
+        elif match := cyclictest.DMA.match(line):
+            self.conditions["cpu_dma_latency"] = f"held at {match[1]} us"
         elif line.startswith("# Break "):
             self.notes.append(line.removeprefix("# "))
         elif re.match(r" *[0-9]+:|.*\bT: *[0-9]", line):
@@ -91,8 +91,8 @@ class _Lines:
         own.next = at + 1
         own.n += 1
 
-    def _status(self, number: int, found: re.Match[str]) -> None:
-        thread, task, prio, interval, cycles, low, act, mean, high, smi = found.groups()
+    def _status(self, number: int, match: re.Match[str]) -> None:
+        thread, task, prio, interval, cycles, low, act, mean, high, smi = match.groups()
         widths = {len(text) for text in (act, mean)}
         if unit := next((u for width, u in _PADDED.items() if widths == {width}), None):
             self.units.add(unit)
@@ -121,7 +121,7 @@ class _Lines:
     def flags(self) -> list[str]:
         return cyclictest.flags(None, *([] if self.units else ["unit_assumed"]))
 
-    def known(self, thread: int) -> tuple[dict[str, Value], dict[str, Value]]:
+    def parameters(self, thread: int) -> tuple[dict[str, Value], dict[str, Value]]:
         """Return the parameters and the evidence that the status of a thread tells."""
         status = self.status.get(thread)
         if status is None:
@@ -148,13 +148,13 @@ def read_statistics(source: Source) -> Reading:
         source.cut(f"the status of threads {', '.join(map(str, sorted(lines.status)))} only")
     results = []
     for thread, status in sorted(lines.status.items()):
-        some = status.cycles > 0
+        sampled = status.cycles > 0
         series = Series(
             name=f"thread {thread}", n=status.cycles, counts={}, unit_ns=lines.unit,
-            min=status.min if some else None, max=status.max if some else None,
-            mean=status.mean if some else None, mean_within=(1, 0), line=status.line,
+            min=status.min if sampled else None, max=status.max if sampled else None,
+            mean=status.mean if sampled else None, mean_within=(1, 0), line=status.line,
         )  # fmt: skip
-        params, evidence = lines.known(thread)
+        params, evidence = lines.parameters(thread)
         results.append(
             result(source, cyclictest.BENCH.id, series, flags=lines.flags(),
                    params=params, evidence=evidence, period_ns=status.interval_us * 1000)
@@ -177,7 +177,7 @@ def read_samples(source: Source) -> Reading:
             name=name, n=own.n, counts=own.counts, unit_ns=lines.unit,
             min=min(own.counts), max=max(own.counts),
         )  # fmt: skip
-        params, evidence = lines.known(thread)
+        params, evidence = lines.parameters(thread)
         flags = [*lines.flags(), *(["samples_lost"] if lost else [])]
         results.append(
             result(source, cyclictest.BENCH.id, series, flags=flags, params=params,

@@ -25,22 +25,22 @@ WAKE_UPS = (BENCH.id, "dk.periodic")
 _VERSION = f"2.10 {OF_RTSTONE} {__version__})"
 
 
-def _known(run: Run) -> list[Result]:
-    known = [r for r in run.results if r.bench in WAKE_UPS and r.n and r.unit == "ns"]
-    if not known:
+def _wake_ups(run: Run) -> list[Result]:
+    results = [r for r in run.results if r.bench in WAKE_UPS and r.n and r.unit == "ns"]
+    if not results:
         raise refused(run, f"no samples of {' or '.join(WAKE_UPS)} in ns")
-    return known
+    return results
 
 
 def write(run: Run) -> Written:
     """Export the wake-up latencies of a run.  Raises UsageError if it has none in ns."""
-    known = _known(run)
-    whole = all(_whole_us(result) for result in known)
-    threads, lost = {}, _left(run, known)
-    for number, result in enumerate(known):
-        threads[str(number)], more = _thread(result, US if whole else NS)
+    results = _wake_ups(run)
+    whole = all(_whole_us(result) for result in results)
+    threads, lost = {}, _left(run, results)
+    for number, result in enumerate(results):
+        threads[str(number)], missing = _thread(result, US if whole else NS)
         lost.append(_name(number, result))
-        lost += [f"thread {number}: {what}" for what in more]
+        lost += [f"thread {number}: {loss}" for loss in missing]
     document = {
         "file_version": 1,
         "cmdline:": _text(run.conditions, "tool.command") or " ".join(run.command),
@@ -63,8 +63,8 @@ def write(run: Run) -> Written:
 
 
 def _name(number: int, result: Result) -> str:
-    what = [result.bench, rows.params(result.params), result.load, result.series]
-    return f"thread {number} is {' '.join(filter(None, what))}"
+    parts = [result.bench, rows.params(result.params), result.load, result.series]
+    return f"thread {number} is {' '.join(filter(None, parts))}"
 
 
 def _whole_us(result: Result) -> bool:
@@ -119,10 +119,10 @@ def _version(run: Run) -> str:
     return version if name == BENCH.id and version else _VERSION
 
 
-def _left(run: Run, known: list[Result]) -> list[str]:
-    others = Counter(r.bench for r in run.results if r not in known)
-    told = ["percentiles, evidence, flags, traces, worst samples and most conditions"]
-    return told + [f"{count} results of {bench}" for bench, count in others.items()]
+def _left(run: Run, exported: list[Result]) -> list[str]:
+    counts = Counter(r.bench for r in run.results if r not in exported)
+    lost = ["percentiles, evidence, flags, traces, worst samples and most conditions"]
+    return lost + [f"{count} results of {bench}" for bench, count in counts.items()]
 
 
 def _times(run: Run) -> dict[str, str]:
@@ -130,8 +130,8 @@ def _times(run: Run) -> dict[str, str]:
     measured = str(run.conditions.get("tool.measured", run.created))
     try:
         start = datetime.fromisoformat(measured)
-        known = {} if run.duration_s is None else {"end_time": run.duration_s}
-        ends = {name: moment(start + timedelta(seconds=s)) for name, s in known.items()}
+        lengths = {} if run.duration_s is None else {"end_time": run.duration_s}
+        ends = {name: moment(start + timedelta(seconds=s)) for name, s in lengths.items()}
     except (ValueError, OverflowError):
         return {"start_time": measured}
     return {"start_time": moment(start), **ends}
@@ -162,15 +162,15 @@ def write_histogram(run: Run) -> Written:
 
     Raises UsageError if it has no wake-up latencies in ns, or not their distribution.
     """
-    known = _known(run)
-    if without := next((r for r in known if not r.histogram), None):
+    results = _wake_ups(run)
+    if without := next((r for r in results if not r.histogram), None):
         raise refused(run, f"only statistics of {without.bench} {without.series}".rstrip())
-    columns, lost = [], _left(run, known)
-    for number, result in enumerate(known):
-        column, more = _column(result)
+    columns, lost = [], _left(run, results)
+    for number, result in enumerate(results):
+        column, missing = _column(result)
         columns.append(column)
         lost.append(_name(number, result))
-        lost += [f"thread {number}: {what}" for what in more]
+        lost += [f"thread {number}: {loss}" for loss in missing]
     return Written("".join(f"{line}\n" for line in _text_lines(run, columns)).encode(), lost)
 
 

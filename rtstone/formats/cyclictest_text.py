@@ -59,18 +59,18 @@ class _Text:
 
     def _before(self, number: int, line: str) -> None:
         """Parse a line printed while it ran."""
-        if found := _LIVE.search(line):
+        if match := _LIVE.search(line):
             thread, task, prio, interval, cycles = (
-                self.source.number(text, number) for text in found.groups()
+                self.source.number(text, number) for text in match.groups()
             )
             status = _Live(task, interval, prio, cycles)
             before = self.live.get(thread, status)
             cyclictest.check_same_run(self.source, number, before, status)
             self.live[thread] = status
-        elif found := cyclictest.DMA.match(line):
-            self.conditions["cpu_dma_latency"] = f"held at {found[1]} us"
-        elif found := cyclictest.POLICY.search(line):
-            self.policy = found[1]
+        elif match := cyclictest.DMA.match(line):
+            self.conditions["cpu_dma_latency"] = f"held at {match[1]} us"
+        elif match := cyclictest.POLICY.search(line):
+            self.policy = match[1]
 
     def _take(self, number: int, line: str) -> None:
         if line.startswith((_OVERFLOW_AT, _IDS)) or not line.strip():
@@ -102,10 +102,10 @@ class _Text:
 
     def _thread(self, number: int, line: str) -> None:
         head, _, rest = line.removeprefix("# Thread ").partition(":")
-        others = _OTHERS.search(rest)
-        more = self.source.number(others[1], number) if others else 0
+        further = _OTHERS.search(rest)
+        unlisted = self.source.number(further[1], number) if further else 0
         listed = self._numbers(number, _OTHERS.sub("", rest))
-        self.listed[self.source.number(head.strip(), number)] = len(listed) + more
+        self.listed[self.source.number(head.strip(), number)] = len(listed) + unlisted
 
     def _numbers(self, number: int, text: str) -> list[int]:
         return [self.source.number(word, number) for word in text.split()]
@@ -176,23 +176,23 @@ def _check_summary(source: Source, text: _Text, threads: int) -> None:
 
 
 def _series(source: Source, text: _Text, thread: int) -> Series:
-    def of(name: str) -> int:
+    def summary(name: str) -> int:
         return text.summary[name][1][thread]
 
     counts = {value: counts[thread] for _, value, counts in text.rows if counts[thread]}
-    within, over = sum(counts.values()), of("over")
-    if "total" in text.summary and of("total") != within:
+    within, over = sum(counts.values()), summary("over")
+    if "total" in text.summary and summary("total") != within:
         _unlike(source, text, "total", thread, f"{within} samples in the buckets")
     if text.listed[thread] != over:
         _unlike(source, text, "over", thread, f"{text.listed[thread]} in the list of cycles")
-    some = within + over > 0
+    sampled = within + over > 0
     return Series(
         name=f"thread {thread}", n=within + over, counts=counts, overflow=over,
-        min=of("min") if some else None, max=of("max") if some else None,
-        mean=of("avg") if some else None, mean_within=(1, 0), line=text.summary["min"][0],
+        min=summary("min") if sampled else None, max=summary("max") if sampled else None,
+        mean=summary("avg") if sampled else None, mean_within=(1, 0), line=text.summary["min"][0],
     )  # fmt: skip
 
 
-def _unlike(source: Source, text: _Text, name: str, thread: int, found: str) -> Never:
+def _unlike(source: Source, text: _Text, name: str, thread: int, reason: str) -> Never:
     line, values = text.summary[name]
-    source.refuse(f"thread {thread}: '{_SUMMARY[name]}' says {values[thread]}, but {found}", line)
+    source.refuse(f"thread {thread}: '{_SUMMARY[name]}' says {values[thread]}, but {reason}", line)

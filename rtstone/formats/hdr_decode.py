@@ -49,9 +49,9 @@ class Decoder:
         low, width, _ = buckets[-1] if buckets else (0, 1, 0)
         return Histogram(buckets, low, low + width - 1)
 
-    def check(self, more: int, line: int) -> None:
+    def check(self, number: int, line: int) -> None:
         """Refuse too many buckets in all series, of which an interval brought so many more."""
-        self._buckets += more
+        self._buckets += number
         if self._buckets > _MOST:
             self._too_large(line)
 
@@ -93,8 +93,8 @@ class Decoder:
         if length != len(data) - _HEAD.size:
             self._source.cut(f"{len(data) - _HEAD.size} bytes of counts, not {length}", line)
         if offset or ratio != 1 or not 0 <= digits <= _DIGITS or lowest < 1:
-            what = f"offset {offset}, ratio {ratio:g}, {digits} digits, lowest value {lowest}"
-            self._source.refuse(what, line, "only histograms of plain integers can be imported")
+            head = f"offset {offset}, ratio {ratio:g}, {digits} digits, lowest value {lowest}"
+            self._source.refuse(head, line, "only histograms of plain integers can be imported")
         half_bits, unit_bits = (2 * 10**digits - 1).bit_length() - 1, lowest.bit_length() - 1
         place, end = 0, _HEAD.size
         for match in _NUMBER.finditer(data, end):

@@ -70,8 +70,8 @@ def read(source: Source) -> Reading:
             own, before = decoder.histogram(match[5], number), len(tag.counts)
             fitting &= scales(match[4], own)
             if not fitting:
-                what = f"Interval_Max {match[4]} is not that of the histogram, {own.high}"
-                source.refuse(what, number)
+                reason = f"Interval_Max {match[4]} is not that of the histogram, {own.high}"
+                source.refuse(reason, number)
             tag.add(own, float(match[2]), float(match[3]), float(match[4]))
             decoder.check(len(tag.counts) - before, number)
         elif line.startswith("#"):

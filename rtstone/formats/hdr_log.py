@@ -28,12 +28,12 @@ _TAG = re.compile(r"[\s,]+")
 
 def write(run: Run) -> Written:
     """Export the results with a histogram, in whole ns or instructions.  Raises UsageError."""
-    known = [result for result in run.results if result.histogram]
-    if not known:
+    results = [result for result in run.results if result.histogram]
+    if not results:
         raise refused(run, "no histogram")
     lost = ["conditions, evidence, flags, traces, worst samples and exact extremes"]
     lost += [f"values beyond {_DIGITS} significant digits"]
-    if left := len(run.results) - len(known):
+    if left := len(run.results) - len(results):
         lost.append(f"{left} results without a histogram")
     try:
         start_s = datetime.fromisoformat(run.created).timestamp()
@@ -43,13 +43,13 @@ def write(run: Run) -> Written:
         "#[Histogram log format version 1.3]",
         f"#[StartTime: {start_s:.3f} (seconds since epoch), {run.created}]",
         f"#[rtstone run {run.run_id}]",
-        f"#[values in {' and '.join(dict.fromkeys(r.unit for r in known))}]",
+        f"#[values in {' and '.join(dict.fromkeys(r.unit for r in results))}]",
         '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"',
     ]
-    for result in known:
+    for result in results:
         line, missing = _line(result)
         lines.append(line)
-        lost += [f"{tag(result)}: {what}" for what in missing]
+        lost += [f"{tag(result)}: {loss}" for loss in missing]
     return Written(("\n".join(lines) + "\n").encode(), lost)
 
 

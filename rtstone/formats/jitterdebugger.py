@@ -78,11 +78,11 @@ def _result(source: Source, name: str, thread: _Thread, unit_ns: int) -> Result:
     within = sum(counts.values())
     if thread.count < within:
         source.refuse(f"{name}: count {thread.count}, but {within} samples in the histogram")
-    some = thread.count > 0
+    sampled = thread.count > 0
     series = Series(
         name=name, n=thread.count, counts=counts, overflow=thread.count - within, unit_ns=unit_ns,
-        min=thread.min if some else None, max=thread.max if some else None,
-        mean=thread.avg if some else None,
+        min=thread.min if sampled else None, max=thread.max if sampled else None,
+        mean=thread.avg if sampled else None,
     )  # fmt: skip
     return result(source, BENCH.id, series, flags=["omission"])
 
@@ -120,12 +120,12 @@ def _raw(source: Source, thread: int, at: NDArray[np.int64], values: NDArray[np.
     """Return the result of a thread; ``at``: times of its samples in ns since the first."""
     import numpy as np
 
-    found, counts = np.unique(values, return_counts=True)
+    distinct, counts = np.unique(values, return_counts=True)
     largest = np.argsort(values, kind="stable")[::-1][:_WORST]
     series = Series(
         name=f"thread {thread}", n=len(values),
-        counts=dict(zip(found.tolist(), counts.tolist(), strict=True)),
-        min=int(found[0]), max=int(found[-1]),
+        counts=dict(zip(distinct.tolist(), counts.tolist(), strict=True)),
+        min=int(distinct[0]), max=int(distinct[-1]),
     )  # fmt: skip
     span = int(at[-1])
     return result(

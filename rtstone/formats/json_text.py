@@ -60,25 +60,25 @@ def convert(source: Source, value: object, kind: type[_T]) -> _T:
 
 def buckets(source: Source, histogram: dict[str, int], where: str) -> dict[int, int]:
     """Return the counts by value.  Refuses keys that are no whole numbers, and negative counts."""
-    found: dict[int, int] = {}
+    counts: dict[int, int] = {}
     for text, count in histogram.items():
         if not (text.isascii() and text.isdigit() and len(text) < 20):
             source.refuse(f"{where}: bucket '{text[:40]}' is not a whole number from 0")
-        if int(text) in found:
+        if int(text) in counts:
             source.refuse(f"{where}: bucket {text} is there twice")
         if count < 0:
             source.refuse(f"{where}: bucket {text} has a negative count")
-        found[int(text)] = count
-    return found
+        counts[int(text)] = count
+    return counts
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     for key, value in pairs:
-        if key in found:
+        if key in members:
             raise _BrokenError(f"key '{key[:40]}' is there twice")
-        found[key] = value
-    return found
+        members[key] = value
+    return members
 
 
 def _constant(text: str) -> Never:

@@ -39,15 +39,15 @@ def read(source: Source) -> Reading:
     size: int | None = None
     for number, line in source.lines():
         text = line.strip()
-        if found := _CALL.fullmatch(text):
+        if match := _CALL.fullmatch(text):
             size = None
-            results.append(_result(CALL, {"call": found[1]}, found[2], {}))
-        elif found := _RING.fullmatch(text):
-            size = source.number(found[1], number, "size") * 1024
-            overhead: dict[str, Value] = {"overhead_ns": _ns(found[2])}
-        elif (found := _STEP.fullmatch(text)) and size is not None:
-            procs = source.number(found[1], number, "number of processes")
-            results.append(_result(SWITCH, {"size": size, "procs": procs}, found[2], overhead))
+            results.append(_result(CALL, {"call": match[1]}, match[2], {}))
+        elif match := _RING.fullmatch(text):
+            size = source.number(match[1], number, "size") * 1024
+            overhead: dict[str, Value] = {"overhead_ns": _ns(match[2])}
+        elif (match := _STEP.fullmatch(text)) and size is not None:
+            procs = source.number(match[1], number, "number of processes")
+            results.append(_result(SWITCH, {"size": size, "procs": procs}, match[2], overhead))
         elif text:
             source.refuse(f"'{text[:40]}' is no line of lat_syscall or lat_ctx", number)
     source.check_end()
@@ -75,9 +75,9 @@ def _ns(microseconds: str) -> float:
 
 
 def _check_once(source: Source, results: list[Result]) -> None:
-    told: set[str] = set()
+    cases: set[str] = set()
     for result in results:
-        one = f"{result.bench} {result.params}"
-        if one in told:
-            source.refuse(f"{one} is there twice", do="import one run's file at a time")
-        told.add(one)
+        case = f"{result.bench} {result.params}"
+        if case in cases:
+            source.refuse(f"{case} is there twice", do="import one run's file at a time")
+        cases.add(case)

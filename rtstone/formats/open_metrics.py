@@ -35,10 +35,10 @@ def write(run: Run) -> Written:
     lines: list[str] = []
     for unit in dict.fromkeys(result.unit for result in measured):
         lines += _of_unit(run, unit, [result for result in measured if result.unit == unit])
-    for name, (text, of) in _COUNTS.items():
-        known = [(result, value) for result in measured if (value := of(result)) is not None]
-        lines += _family(f"rtstone_{name}_samples", "gauge", text, "samples") if known else []
-        lines += [f"rtstone_{name}_samples{_labels(run, r)} {value}" for r, value in known]
+    for name, (text, member) in _COUNTS.items():
+        values = [(result, value) for result in measured if (value := member(result)) is not None]
+        lines += _family(f"rtstone_{name}_samples", "gauge", text, "samples") if values else []
+        lines += [f"rtstone_{name}_samples{_labels(run, r)} {value}" for r, value in values]
     lines += _figures(run, figures)
     return Written("\n".join([*lines, "# EOF", ""]).encode(), _lost(run, measured))
 
@@ -48,11 +48,11 @@ def _of_unit(run: Run, unit: str, results: list[Result]) -> Iterator[str]:
     yield from _family(f"rtstone_sample_{name}", "histogram", "Samples of a case.", name)
     for result in results:
         yield from _histogram(run, result, f"rtstone_sample_{name}", size)
-    for kind, (text, of) in _GAUGES.items():
-        known = [(result, value) for result in results if (value := of(result)) is not None]
-        if known:
+    for kind, (text, member) in _GAUGES.items():
+        values = [(result, value) for result in results if (value := member(result)) is not None]
+        if values:
             yield from _family(f"rtstone_{kind}_{name}", "gauge", text, name)
-        for result, value in known:
+        for result, value in values:
             yield f"rtstone_{kind}_{name}{_labels(run, result)} {_number(value, size)}"
 
 
@@ -62,8 +62,8 @@ def _family(name: str, kind: str, text: str, unit: str) -> list[str]:
 
 def _histogram(run: Run, result: Result, name: str, size: Decimal) -> Iterator[str]:
     """Yield the cumulative buckets, and the sum if it is known and no sample is negative."""
-    known = edged(result)
-    buckets = [(b.high, b.n) for b in whole_line(known) if b.n] if known else result.histogram
+    edges = edged(result)
+    buckets = [(b.high, b.n) for b in whole_line(edges) if b.n] if edges else result.histogram
     upto = 0
     for edge, count in buckets:
         if isinf(edge):
@@ -79,18 +79,18 @@ def _histogram(run: Run, result: Result, name: str, size: Decimal) -> Iterator[s
 
 
 def _figures(run: Run, results: Iterable[Result]) -> list[str]:
-    told = [
+    lines = [
         f"rtstone_figure{_labels(run, result, figure=name, unit=figure.unit)} {figure.value}"
         for result in results
         for name, figure in result.figures.items()
         if figure.value is not None
     ]
     head = ["# TYPE rtstone_figure gauge", "# HELP rtstone_figure Single figures of a case."]
-    return head + told if told else []
+    return head + lines if lines else []
 
 
-def _labels(run: Run, result: Result, **more: str) -> str:
-    named = {"params": rows.params(result.params), **rows.key(run, result)._asdict(), **more}
+def _labels(run: Run, result: Result, **labels: str) -> str:
+    named = {"params": rows.params(result.params), **rows.key(run, result)._asdict(), **labels}
     pairs = [f'{name}="{_escaped(str(value))}"' for name, value in named.items() if value != ""]
     return "{" + ",".join(pairs) + "}"
 
@@ -111,12 +111,12 @@ def _plain(value: Decimal) -> str:
 
 
 def _lost(run: Run, measured: list[Result]) -> list[str]:
-    told = ["percentiles, conditions, evidence, flags, traces and worst samples"]
+    lost = ["percentiles, conditions, evidence, flags, traces and worst samples"]
     blank = len([r for r in run.results if not r.n and not r.figures])
     if blank:
-        told.append(f"{blank} results without samples or figures")
+        lost.append(f"{blank} results without samples or figures")
     if any(result.corrected for result in measured):
-        told.append("distributions corrected for omitted activations")
+        lost.append("distributions corrected for omitted activations")
     if any(result.negative for result in measured):
-        told.append("sums of results with negative samples")
-    return told
+        lost.append("sums of results with negative samples")
+    return lost

@@ -32,9 +32,9 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
     ``n`` includes ``overflow``, the samples beyond the histogram.  ``counts``: by value; empty (and
     ``overflow`` 0) if the tool kept no histogram.  ``unit_ns``: the unit in ns.  ``width``: of a
     bucket, in units.  ``mean_within``: how far the printed mean may lie below and above the true
-    one.  ``untold``: an unknown number of samples may be missing in ``n``.  ``approximate``: values
-    are accurate to 1 part in 256, as in rtstone's own histograms.  ``line``: of the file, named in
-    errors about the series.
+    one.  ``uncounted``: an unknown number of samples may be missing in ``n``.  ``approximate``:
+    values are accurate to 1 part in 256, as in rtstone's own histograms.  ``line``: of the file,
+    named in errors about the series.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
     max: int | None = None
     mean: float | None = None
     mean_within: tuple[float, float] = (0.005, 0.005)
-    untold: bool = False
+    uncounted: bool = False
     approximate: bool = False
     line: int | None = None
 
@@ -94,23 +94,23 @@ def result(
     _check(source, series)
     ns = series.unit_ns
     points = [(float(value * ns), count) for value, count in sorted(series.counts.items()) if count]
-    kept = bool(points) and not series.untold
+    counted = bool(points) and not series.uncounted
     missed = missed_activations(series, period_ns)
-    told = [flag for flag, holds in _occasions(series).items() if holds]
+    holding = [flag for flag, holds in _occasions(series).items() if holds]
     if missed == 0:  # nothing is hidden by a late wake-up
         flags = [flag for flag in flags if flag != "omission"]
-    made = Result(
+    bare = Result(
         case=1, bench=bench, params=dict(params or {}), load=load, series=series.name, status="ok",
         n=series.n, overflow=series.overflow, histogram=points,
         min=_ns(series.min, ns), mean=_ns(_mean(series), ns), max=_ns(series.max, ns),
         sd=_ns(_sd(series), ns), ci95={"p50": None, "p99": None},
-        missed=missed, flags=["imported", *told, *flags],
+        missed=missed, flags=["imported", *holding, *flags],
         evidence={"bucket_ns": series.width * ns if points else None, **(evidence or {})},
     )  # fmt: skip
     if not (series.n or gaps):
         members |= {"status": "incomplete", "reason": "no sample: the task never ran"}
-    known = percentiles(points, series.n, series.overflow, None) if kept else {}
-    return msgspec.structs.replace(made, **known, **members)
+    quantiles = percentiles(points, series.n, series.overflow, None) if counted else {}
+    return msgspec.structs.replace(bare, **quantiles, **members)
 
 
 def missed_activations(series: Series, period_ns: int | None) -> int | None:
@@ -123,7 +123,7 @@ def missed_activations(series: Series, period_ns: int | None) -> int | None:
     period, highest = period_ns / series.unit_ns, series.max
     if highest < period:
         return 0
-    if not series.counts or series.untold:
+    if not series.counts or series.uncounted:
         return None
     edges = [(value, value + series.width - 1, n) for value, n in series.counts.items()]
     if series.overflow:
@@ -137,7 +137,7 @@ def missed_activations(series: Series, period_ns: int | None) -> int | None:
 def _occasions(series: Series) -> dict[str, bool]:
     return {
         "buckets": bool(series.counts) and series.width * series.unit_ns > NS,
-        "beyond": series.overflow > 0 or series.untold,
+        "beyond": series.overflow > 0 or series.uncounted,
         "statistics_only": not series.counts and not series.overflow,
     }
 
@@ -148,7 +148,7 @@ def _ns(value: float | None, ns: int) -> float | None:
 
 def _mean(series: Series) -> float | None:
     """Return the mean: from the histogram if that is exact, as the printed mean is rounded."""
-    whole = series.counts and not series.overflow and not series.untold and series.width == 1
+    whole = series.counts and not series.overflow and not series.uncounted and series.width == 1
     whole = whole and not series.approximate
     return _sum(series) / series.n if whole else series.mean
 
@@ -159,7 +159,7 @@ def _sum(series: Series) -> int:
 
 def _sd(series: Series) -> float | None:
     """Return the standard deviation of the histogram, None if it lacks samples."""
-    if series.n < 2 or not series.counts or series.overflow or series.untold:
+    if series.n < 2 or not series.counts or series.overflow or series.uncounted:
         return None
     mean = _sum(series) / series.n
     squares = sum(count * (value - mean) ** 2 for value, count in series.counts.items())
@@ -169,9 +169,9 @@ def _sd(series: Series) -> float | None:
 def _check(source: Source, series: Series) -> None:
     """Refuse a series that contradicts itself."""
 
-    def refuse(what: str) -> Never:
+    def refuse(reason: str) -> Never:
         name = f"{series.name}: " if series.name else ""
-        source.refuse(f"{name}{what}", series.line)
+        source.refuse(f"{name}{reason}", series.line)
 
     within = sum(series.counts.values())
     if series.counts and within + series.overflow != series.n:
@@ -199,7 +199,7 @@ def _extremes(series: Series) -> str | None:
     first, last = min(values), max(values)
     if not first <= series.min < first + series.width:
         return f"the minimum {series.min} is not in the lowest bucket, {first}"
-    if series.overflow or series.untold:
+    if series.overflow or series.uncounted:
         beyond = series.max >= last + series.width
         return None if beyond else f"the maximum {series.max} is not beyond the histogram"
     fits = last <= series.max < last + series.width
@@ -214,14 +214,14 @@ def _mean_wrong(series: Series) -> str | None:
     slack = 1 + abs(mean) / 128 if series.approximate else 1e-9 * (1 + abs(mean))
     if not series.min - below - slack <= mean <= series.max + slack:
         return f"the mean {mean:g} is not between the minimum and the maximum"
-    if not series.counts or series.untold or not series.n:
+    if not series.counts or series.uncounted or not series.n:
         return None
     # Samples beyond the histogram are above its last bucket, and at most the maximum.
     beyond = series.overflow * (max(series.counts) + series.width), series.overflow * series.max
     least, most = ((_sum(series) + rest) / series.n for rest in beyond)
     if not least - below - slack <= mean <= most + above + series.width - 1 + slack:
-        told = f"{least:g}" if not series.overflow else f"from {least:g} to {most:g}"
-        return f"the mean {mean:g} is not that of the histogram, {told}"
+        means = f"{least:g}" if not series.overflow else f"from {least:g} to {most:g}"
+        return f"the mean {mean:g} is not that of the histogram, {means}"
     return None
 
 
@@ -258,8 +258,8 @@ def document(reading: Reading, source: Source, form: str, command: list[str]) ->
         benches={bench.id: bench for bench in reading.benches},
     )  # fmt: skip
     numbers = {(case.bench, str(case.params)): case.id for case in plan.cases}
-    told = {"tool.command": reading.command, "tool.measured": measured}
-    conditions = {k: v for k, v in (reading.conditions | told).items() if v is not None}
+    origin = {"tool.command": reading.command, "tool.measured": measured}
+    conditions = {k: v for k, v in (reading.conditions | origin).items() if v is not None}
     run = Run(
         run_id=plan.run_id, created=plan.created, status="complete", command=command,
         target=target,
@@ -292,5 +292,5 @@ def _moment(measured: str | None, now: datetime) -> tuple[datetime | None, list[
 
 def _cases(results: Sequence[Result]) -> list[tuple[str, Mapping[str, Value]]]:
     """Return the cases: series with equal bench and parameters are one."""
-    found = {(result.bench, str(result.params)): result.params for result in results}
-    return [(bench, params) for (bench, _), params in found.items()]
+    cases = {(result.bench, str(result.params)): result.params for result in results}
+    return [(bench, params) for (bench, _), params in cases.items()]

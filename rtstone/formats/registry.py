@@ -209,10 +209,10 @@ def reader(name: str | None, source: Source) -> tuple[str, Reader]:
     Raises UsageError.
     """
     if name is not None:
-        known = READERS.get(name) or plugins.find("formats", name, Reader)
-        if known is None:
+        plugin = READERS.get(name) or plugins.find("formats", name, Reader)
+        if plugin is None:
             raise unknown("format", name, READERS, "in --format")
-        return name, known
+        return name, plugin
     form = recognized(source)
     if form is None:
         source.refuse(
@@ -224,15 +224,18 @@ def reader(name: str | None, source: Source) -> tuple[str, Reader]:
 
 def recognized(source: Source) -> str | None:
     """Return the name of the format that the content has, None if it has no known one."""
-    return next((name for name, one in READERS.items() if one.mark.search(source.data)), None)
+    return next(
+        (name for name, candidate in READERS.items() if candidate.mark.search(source.data)),
+        None,
+    )
 
 
 def writer(name: str) -> Writer:
     """Return the writer of that name.  Raises UsageError."""
-    found = WRITERS.get(name) or plugins.find("formats", name, Writer)
-    if found is None:
+    form = WRITERS.get(name) or plugins.find("formats", name, Writer)
+    if form is None:
         raise unknown("format", name, WRITERS, "in --format")
-    return found
+    return form
 
 
 def refused(run: Run, why: str) -> UsageError:
@@ -242,11 +245,11 @@ def refused(run: Run, why: str) -> UsageError:
 
 def imported(source: Source, form: str | None, command: list[str]) -> tuple[Plan, Run]:
     """Return the plan and the run document of a file to import.  Raises UsageError."""
-    known, found = reader(form, source)
+    name, importer = reader(form, source)
     for field, value in source.meaning._asdict().items():
-        if value is not None and field not in found.takes:
+        if value is not None and field not in importer.takes:
             option = field.removesuffix("_ns")
             raise UsageError(
-                f"--{option} says nothing of format {known}, in {source.name}; leave it out"
+                f"--{option} says nothing of format {name}, in {source.name}; leave it out"
             )
-    return document(found.read(source), source, known, command)
+    return document(importer.read(source), source, name, command)

@@ -88,13 +88,13 @@ def names(run: Run) -> list[str]:
 
 def statistics(result: Result) -> Iterator[Statistic]:
     """Yield the known statistics, counts and figures of a result."""
-    for variant, found in _variants(result):
+    for variant, distribution in _variants(result):
         for name in STATISTICS:
-            value = getattr(found, name, None)
-            if value is not None and (found.n or value):
+            value = getattr(distribution, name, None)
+            if value is not None and (distribution.n or value):
                 unit = "count" if name in COUNTS else result.unit
-                yield Statistic(variant, found.n, name, value, unit)
-        if not found.n and not result.figures:
+                yield Statistic(variant, distribution.n, name, value, unit)
+        if not distribution.n and not result.figures:
             yield Statistic(variant, 0, "n", 0, "count")
     for name, figure in result.figures.items():
         yield Statistic("figure", result.n, name, figure.value, figure.unit)
@@ -102,15 +102,15 @@ def statistics(result: Result) -> Iterator[Statistic]:
 
 def buckets(result: Result) -> Iterator[Bucket]:
     """Yield the buckets of both histograms, and the samples beyond them."""
-    for variant, found in _variants(result):
-        edges = edged(result, found)
-        for place, (value, count) in enumerate(found.histogram):
+    for variant, distribution in _variants(result):
+        edges = edged(result, distribution)
+        for place, (value, count) in enumerate(distribution.histogram):
             low, high = edges[place][:2] if edges else (None, None)
-            yield Bucket(variant, found.n, low, high, value, result.unit, count)
-        beyond = found.n - sum(count for _, count in found.histogram)
+            yield Bucket(variant, distribution.n, low, high, value, result.unit, count)
+        beyond = distribution.n - sum(count for _, count in distribution.histogram)
         if beyond:
             low = edges[-1].low if edges else None
-            yield Bucket(variant, found.n, low, None, None, result.unit, beyond)
+            yield Bucket(variant, distribution.n, low, None, None, result.unit, beyond)
 
 
 def samples(result: Result, values: Sequence[float]) -> Iterator[Sample]:
@@ -150,9 +150,9 @@ def unguarded(cell: str) -> str:
     return cell[1:] if guards else cell
 
 
-def lost(run: Run, *others: str) -> list[str]:
+def lost(run: Run, *further: str) -> list[str]:
     """Return what a table of these rows does not contain."""
-    names = ["conditions", "evidence", "flags", "traces", "worst samples", "slopes", *others]
-    told = [", ".join(names) + "; rtstone show --json has them"]
+    names = ["conditions", "evidence", "flags", "traces", "worst samples", "slopes", *further]
+    lines = [", ".join(names) + "; rtstone show --json has them"]
     texts = sum(len(result.tables) for result in run.results)
-    return told + ([f"{texts} tables of text"] if texts else [])
+    return lines + ([f"{texts} tables of text"] if texts else [])

@@ -31,9 +31,9 @@ def read(source: Source) -> Reading:
     for number, line in source.lines():
         log.add(line.strip(), number)
     source.check_end()
-    for what, name in (("Z", log.suite), ("E", log.case)):
+    for letter, name in (("Z", log.suite), ("E", log.case)):
         if name is not None:
-            source.cut(f"no '{what}:{name[:40]}:' line")
+            source.cut(f"no '{letter}:{name[:40]}:' line")
     if log.fields or not log.results:
         source.cut("no end of the measurement" if log.fields else "no measurement")
     release = log.system.get("kernel.release")
@@ -74,8 +74,8 @@ class _Log:
 
     def _field(self, key: str, text: str, number: int) -> None:
         if (key == "B") == bool(self.fields):
-            what = "a measurement begins in another" if self.fields else "no M:B line before this"
-            self._source.refuse(what, number)
+            reason = "a measurement begins in another" if self.fields else "no M:B line before this"
+            self._source.refuse(reason, number)
         if key == "S":
             count = self._match(_COUNT, text, number)
             self._samples.append((int(count[1]), self._ns(count[2], number)))

@@ -130,7 +130,7 @@ class _Collector:
         self._source = source
         self._tree = tree
         self._within: list[Element | None] = []  # open elements; None: a bucket
-        self._kept = 0
+        self._elements = 0
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         """Handle the start of an element."""
@@ -140,8 +140,8 @@ class _Collector:
             self._count(attributes)
             self._within.append(None)
             return
-        self._kept += 1
-        if self._kept > _MOST:
+        self._elements += 1
+        if self._elements > _MOST:
             self._source.refuse(f"more than {_MOST} elements, which rteval never writes")
         self._within.append(self._tree.start(tag, attributes))
 
@@ -191,26 +191,26 @@ def _duration(source: Source, root: Element) -> float | None:
 
 
 def _result(
-    source: Source, file: _File, core: Element, known: cyclictest.Options, test: _Test
+    source: Source, file: _File, core: Element, options: cyclictest.Options, test: _Test
 ) -> Result:
     cpu = source.number(core.get("id", ""), 1, "core")
     name = f"cpu {cpu}"
     counts = _buckets(file, core)
-    n = _whole(source, core, "samples", name)
-    low = _whole(source, core, "minimum", name) if n else None
-    high = _whole(source, core, "maximum", name) if n else None
+    n = _statistic(source, core, "samples", name)
+    low = _statistic(source, core, "minimum", name) if n else None
+    high = _statistic(source, core, "maximum", name) if n else None
     beyond = bool(counts) and high is not None and high > max(counts)
     series = Series(
         name=name, n=n, counts=counts, min=low, max=high, mean=_mean(source, core, name),
-        mean_within=(0.005, 0.005), untold=beyond,
+        mean_within=(0.005, 0.005), uncounted=beyond,
     )  # fmt: skip
-    evidence = known.evidence() | {"cpus": [cpu]}
+    evidence = options.evidence() | {"cpus": [cpu]}
     if test.duration_s:
         evidence["section_ns"] = int(test.duration_s * 1e9)
     return result(
-        source, cyclictest.BENCH.id, series, flags=cyclictest.flags(known), evidence=evidence,
-        params={"interval": known.period_ns()}, load=test.load,
-        period_ns=known.period_ns() if known.periodic else None,
+        source, cyclictest.BENCH.id, series, flags=cyclictest.flags(options), evidence=evidence,
+        params={"interval": options.period_ns()}, load=test.load,
+        period_ns=options.period_ns() if options.periodic else None,
     )  # fmt: skip
 
 
@@ -218,7 +218,7 @@ def _buckets(file: _File, core: Element) -> Mapping[int, int]:
     return {value: count for value, count in file.counts.get(core, {}).items() if count}
 
 
-def _whole(source: Source, core: Element, tag: str, name: str) -> int:
+def _statistic(source: Source, core: Element, tag: str, name: str) -> int:
     text = core.findtext(f"statistics/{tag}")
     if text is None:
         source.refuse(f"{name}: no <{tag}>")
@@ -240,7 +240,7 @@ def _check_system(source: Source, file: _File, test: Element, results: list[Resu
     system = test.find("system")
     if system is None:
         source.cut("no <system>")
-    whole = _whole(source, system, "samples", "system")
+    whole = _statistic(source, system, "samples", "system")
     if whole != sum(result.n for result in results):
         source.refuse(f"the cores do not add up to the {whole} samples of the system")
     counts: Counter[float] = Counter()
@@ -258,11 +258,11 @@ def _notes(test: Element) -> list[str]:
 def _conditions(root: Element) -> dict[str, Value]:
     kernel = root.find(".//SystemInfo/uname/kernel")
     rt = None if kernel is None else kernel.get("is_RT")
-    told: dict[str, Value] = {
+    conditions: dict[str, Value] = {
         "kernel.name": "Linux",
         "kernel.release": None if kernel is None else kernel.text,
         "kernel.realtime": None if rt is None else rt == "1",
         "machine.arch": root.findtext(".//SystemInfo/uname/arch"),
         "machine.host": root.findtext(".//SystemInfo/uname/node"),
     }
-    return {name: value for name, value in told.items() if value is not None}
+    return {name: value for name, value in conditions.items() if value is not None}

@@ -91,19 +91,19 @@ class _Text:
 
     def _match(self, pattern: re.Pattern[str], lack: str) -> re.Match[str]:
         number, line = self._peek()
-        found = pattern.fullmatch(line)
-        if not found:
+        match = pattern.fullmatch(line)
+        if not match:
             self.source.refuse(lack, number)
         self._at += 1
-        return found
+        return match
 
     def _columns(self) -> list[_Column]:
         number, line = self._peek()
         head, *names = line.split()
         if head != "Index":
             self.source.refuse("no 'Index'", number, "import a file written without --no-index")
-        found = [_COLUMN.fullmatch(name) for name in names]
-        columns = [_Column(m[1], self.source.number(m[2], number)) for m in found if m]
+        matches = [_COLUMN.fullmatch(name) for name in names]
+        columns = [_Column(m[1], self.source.number(m[2], number)) for m in matches if m]
         if len(columns) != len(names) or len(set(columns)) != len(columns):
             self.source.refuse("the names of the columns are not those of rtla", number)
         self._at += 1
@@ -125,8 +125,8 @@ class _Text:
         if self.tool != "osnoise" or self.rows or [line for _, line in ours] != _NONE_WITHIN:
             return
         if self.columns:  # of CPUs with samples
-            what = "samples only beyond the histogram, which rtla does not count"
-            self.source.refuse(what, number, "measure with more or wider buckets: -E, -b")
+            reason = "samples only beyond the histogram, which rtla does not count"
+            self.source.refuse(reason, number, "measure with more or wider buckets: -E, -b")
         self.lines[self._at : self._at + len(ours)] = [
             (line, text.partition(" ")[0]) for line, text in ours
         ]
@@ -172,9 +172,9 @@ class _Text:
         """Check a summary line against the CPUs, unless it is the average."""
         for kind, value in zip(kinds, values, strict=True):
             own = [
-                told
-                for column, told in zip(self.columns, self.summary[name][1], strict=True)
-                if column.kind == kind and told is not None
+                number
+                for column, number in zip(self.columns, self.summary[name][1], strict=True)
+                if column.kind == kind and number is not None
             ]
             folded = {"count": sum(own), "min": min(own), "max": max(own)} if own else {}
             if value != folded.get(name, value):
@@ -216,11 +216,11 @@ def _result(source: Source, text: _Text, place: int, lost: bool) -> Result:
     counts = {value: own[place] for _, value, own in text.rows if own[place]}
     over = int(text.summary["over"][1][place] or 0)
 
-    def of(name: str) -> float | None:
+    def statistic(name: str) -> float | None:
         return text.summary[name][1][place] if text.summed else None
 
-    n = int(of("count") or 0) if text.summed else sum(counts.values()) + over
-    low, high = of("min"), of("max")
+    n = int(statistic("count") or 0) if text.summed else sum(counts.values()) + over
+    low, high = statistic("min"), statistic("max")
     if n and text.summed and None in (low, high):
         source.refuse(f"cpu {cpu}: {n} samples without minimum or maximum",
                       text.summary["count"][0])  # fmt: skip
@@ -230,7 +230,7 @@ def _result(source: Source, text: _Text, place: int, lost: bool) -> Result:
         width=step([value for _, value, _ in text.rows]) if text.rows else 1,
         min=int(low) if n and low is not None else None,
         max=int(high) if n and high is not None else None,
-        mean=of("avg") if n else None, mean_within=(0.005 if noise else 1, 0.005),
+        mean=statistic("avg") if n else None, mean_within=(0.005 if noise else 1, 0.005),
         line=text.summary["count" if text.summed else "over"][0],
     )  # fmt: skip
     evidence: dict[str, Value] = {"cpus": [cpu]}

@@ -29,8 +29,10 @@ class Screen(NamedTuple):
 
     def rest(self, *rows: re.Pattern[str]) -> list[str]:
         """Return the lines that are no such rows, headings or rules."""
-        others = (*rows, _OTHER)
-        return [line.strip() for _, line in self.lines if not any(p.match(line) for p in others)]
+        known_rows = (*rows, _OTHER)
+        return [
+            line.strip() for _, line in self.lines if not any(p.match(line) for p in known_rows)
+        ]
 
 
 def last_screen(source: Source, head: re.Pattern[str]) -> Screen:

@@ -77,10 +77,10 @@ def judged(source: Source, numbers: list[list[int]]) -> Reading:
     params: dict[str, Value] = {"period": meaning.period_ns} if meaning.period_ns else {}
     blank = Result(case=1, bench=own.id, params=params, load=LOAD, status="ok",
                    evidence=evidence(times))  # fmt: skip
-    one = recorded(blank, samples, times)
-    one = structs.replace(one, flags=["imported", *one.flags])
-    return Reading(tool=BENCH, results=[one], benches=[own], notes=[note] if note else [],
-                   duration_s=one.section_s)  # fmt: skip
+    judgement = recorded(blank, samples, times)
+    judgement = structs.replace(judgement, flags=["imported", *judgement.flags])
+    return Reading(tool=BENCH, results=[judgement], benches=[own], notes=[note] if note else [],
+                   duration_s=judgement.section_s)  # fmt: skip
 
 
 def read_histogram(source: Source) -> Reading:
@@ -214,9 +214,11 @@ def ticks(source: Source, cells: Sequence[object], lines: Sequence[int] = ()) ->
 def _check(source: Source, values: list[int]) -> None:
     """Refuse values that are no times, with the number of the first."""
 
-    def refuse(what: str, place: int) -> Never:
+    def refuse(reason: str, place: int) -> Never:
         shown = values[place] / (source.unit_ns or 1) / _TICKS
-        source.refuse(f"sample {place + 1}, {shown:g}, {what}", do="check the column and the unit")
+        source.refuse(
+            f"sample {place + 1}, {shown:g}, {reason}", do="check the column and the unit"
+        )
 
     low, high = min(values), max(values)
     if low < 0:

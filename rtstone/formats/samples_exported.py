@@ -47,8 +47,8 @@ def read(source: Source) -> Reading:
         source.refuse("no sample")
     results = [_result(source, key, own) for key, own in rows.items()]
     names: dict[str, set[str]] = defaultdict(set)
-    for one in results:
-        names[one.bench] |= set(one.params)
+    for result in results:
+        names[result.bench] |= set(result.params)
     benches = [
         Bench(bench, "Samples that rtstone exported", "rtstone", "See the run that they are of.",
               params=[_param(name) for name in sorted(params)])
@@ -92,5 +92,5 @@ def _result(source: Source, key: _Key, texts: list[str]) -> Result:
     )
     own = source._replace(meaning=meaning)
     reading = judged(own, [ticks(own, texts)])
-    (one,) = reading.results
-    return structs.replace(one, params=dict(key.params), load=key.load, series=key.series)
+    (result,) = reading.results
+    return structs.replace(result, params=dict(key.params), load=key.load, series=key.series)

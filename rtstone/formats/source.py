@@ -84,22 +84,22 @@ class Source(NamedTuple):
         if not self.data.endswith(b"\n"):
             self.cut("the last line has no end", self.data.count(b"\n") + 1)
 
-    def number(self, text: str, line: int, what: str = "count") -> int:
+    def number(self, text: str, line: int, noun: str = "count") -> int:
         """Return a non-negative whole number.  Refuses anything else."""
         if not (text.isascii() and text.isdigit()):
-            self.refuse(f"{what} '{text[:40]}' is not a whole number from 0", line)
+            self.refuse(f"{noun} '{text[:40]}' is not a whole number from 0", line)
         if len(text) > 30 or int(text) >= HIGHEST:
-            self.refuse(f"{what} {text[:40]} is too large to be true", line)
+            self.refuse(f"{noun} {text[:40]} is too large to be true", line)
         return int(text)
 
-    def cut(self, what: str, line: int | None = None) -> Never:
+    def cut(self, reason: str, line: int | None = None) -> Never:
         """Refuse a truncated file."""
-        self.refuse(f"the file is cut short, {what}", line, "import all of it")
+        self.refuse(f"the file is cut short, {reason}", line, "import all of it")
 
-    def refuse(self, what: str, line: int | None = None, do: str = _WHOLE) -> Never:
+    def refuse(self, reason: str, line: int | None = None, do: str = _WHOLE) -> Never:
         """Raise UsageError: what is wrong, where, what to do."""
         place = self.name if line is None else f"{self.name} line {line + self.before}"
-        raise UsageError(f"{what}, in {place}; {do}")
+        raise UsageError(f"{reason}, in {place}; {do}")
 
 
 def read(name: str) -> Source:

@@ -42,7 +42,7 @@ _TAKEN = {"50.00", "90.00", "99.00", "99.90", "99.99"}  # percentiles that rtsto
 _NAMES = {f"{share / 100:.2f}": name for name, share in PERCENTILES.items()}
 
 
-class _Told(NamedTuple):
+class _Printed(NamedTuple):
     """The parsed lines.
 
     ``line``: number of the first.  ``dist``: (bucket width, buckets printed, buckets in all).
@@ -60,60 +60,59 @@ class _Told(NamedTuple):
 
 def read(source: Source) -> Reading:
     """Return the statistics of the one instance that prints them.  Raises UsageError."""
-    lines = [(n, found["text"]) for n, line in source.lines() if (found := _LINE.match(line))]
+    lines = [(n, match["text"]) for n, line in source.lines() if (match := _LINE.match(line))]
     source.check_end()
-    ends = [found for _, line in source.lines() if (found := _END.search(line.rstrip()))]
+    ends = [match for _, line in source.lines() if (match := _END.search(line.rstrip()))]
     if not ends:
         source.cut("'run completed' is missing")
     duration_s = float(ends[-1][1]) if ends[-1][1] else None
-    told = _told(source, lines)
-    policy, delay, n = told.head[1].lower(), int(told.head[2]), int(told.head[3])
-    flags = ["wall_clock", *(["samples_lost"] if told.needed else [])]
-    series = _series(source, told, n)
-    made = result(
+    printed = _printed(source, lines)
+    policy, delay, n = printed.head[1].lower(), int(printed.head[2]), int(printed.head[3])
+    flags = ["wall_clock", *(["samples_lost"] if printed.needed else [])]
+    series = _series(source, printed, n)
+    bare = result(
         source, BENCH.id, series, flags=flags, params={"delay": delay, "policy": policy},
         evidence={"sched": policy, "section_ns": duration_s and int(duration_s * 1e9)},
-        figures={"mode": Figure(value=int(told.mean[2]), unit="ns")},
+        figures={"mode": Figure(value=int(printed.mean[2]), unit="ns")},
         tables=[
             TextTable(
                 "percentiles as printed", ["percentile", "ns"],
-                [[share, str(value)] for share, value in told.shares.items()],
+                [[share, str(value)] for share, value in printed.shares.items()],
             )
         ],
     )  # fmt: skip
     notes = []
-    if told.needed:
-        notes.append(f"stress-ng kept {n} of {told.needed} samples; give it --cyclic-samples")
+    if printed.needed:
+        notes.append(f"stress-ng kept {n} of {printed.needed} samples; give it --cyclic-samples")
     return Reading(
         tool="stress-ng", benches=[BENCH], notes=notes, duration_s=duration_s,
-        results=[_with_statistics(made, told, n)],
+        results=[_with_statistics(bare, printed, n)],
     )  # fmt: skip
 
 
-def _told(source: Source, lines: list[tuple[int, str]]) -> _Told:
-    def one(pattern: re.Pattern[str], what: str) -> tuple[int, re.Match[str]]:
-        found = [(n, m) for n, text in lines if (m := pattern.fullmatch(text.rstrip()))]
-        if len(found) > 1:
-            source.refuse(f"'{what}' again", found[1][0], "import one run's file at a time")
-        if not found:
-            source.cut(f"no '{what}'")
-        return found[0]
+def _printed(source: Source, lines: list[tuple[int, str]]) -> _Printed:
+    def single(pattern: re.Pattern[str], words: str) -> tuple[int, re.Match[str]]:
+        matches = [(n, m) for n, text in lines if (m := pattern.fullmatch(text.rstrip()))]
+        if len(matches) > 1:
+            source.refuse(f"'{words}' again", matches[1][0], "import one run's file at a time")
+        if not matches:
+            source.cut(f"no '{words}'")
+        return matches[0]
 
     if not lines:
         source.refuse("stress-ng has taken no sample", do="let --cyclic run for longer")
     shares: dict[str, int] = {}
     for number, text in lines:
-        if found := _SHARE.fullmatch(text):
-            shares[found[1]] = source.number(found[2], number, "percentile")
+        if matches := _SHARE.fullmatch(text):
+            shares[matches[1]] = source.number(matches[2], number, "percentile")
     rising = [value for _, value in sorted(shares.items(), key=lambda pair: float(pair[0]))]
     if len(shares) != _SHARES or not shares.keys() >= _TAKEN or rising != sorted(rising):
         source.refuse(f"{len(shares)} rising percentiles in place of {_SHARES}")
-    line, head = one(_HEAD, "sched SCHED_")
+    line, head = single(_HEAD, "sched SCHED_")
     dist, counts = _distribution(source, lines)
     needed = next((int(m[1]) for _, text in lines if (m := _NEEDED.match(text))), None)
-    return _Told(
-        line, head, one(_MEAN, "mean:")[1], one(_ENDS, "min:")[1], shares, dist, counts, needed
-    )
+    mean, ends = single(_MEAN, "mean:")[1], single(_ENDS, "min:")[1]
+    return _Printed(line, head, mean, ends, shares, dist, counts, needed)
 
 
 def _distribution(
@@ -129,11 +128,11 @@ def _distribution(
     following, gap = 0, False  # next bucket; whether empty ones before it were left out
     begun = [text for _, text in lines].index(first[0])
     for number, text in lines[begun + 1 :]:
-        if found := _BUCKET.fullmatch(text):
-            value = source.number(found[1], number, "bucket")
+        if match := _BUCKET.fullmatch(text):
+            value = source.number(match[1], number, "bucket")
             if value % width or value < following or (value > following and not gap):
                 source.refuse(f"bucket {value} is not the next one", number)
-            counts[value] = source.number(found[2], number)
+            counts[value] = source.number(match[2], number)
             following, gap = value + width, False
         elif _GAP.fullmatch(text.rstrip()):
             gap = True
@@ -144,44 +143,44 @@ def _distribution(
     return (width, int(first[1]), int(first[2])), {v: c for v, c in counts.items() if c}
 
 
-def _series(source: Source, told: _Told, n: int) -> Series:
+def _series(source: Source, printed: _Printed, n: int) -> Series:
     """Return the checked series.  Only a partly printed distribution may lack samples."""
-    over = n - sum(told.counts.values()) if told.dist else 0
-    least, most = min(told.shares.values()), max(told.shares.values())
-    if not int(told.ends[1]) <= least <= most <= int(told.ends[2]):
-        source.refuse("a percentile is not between the minimum and the maximum", told.line)
-    if told.dist and (over < 0 or (over and told.dist[1] >= told.dist[2])):
-        source.refuse(f"the distribution does not add up to {n} samples", told.line)
-    _check_shares(source, told, n)
+    over = n - sum(printed.counts.values()) if printed.dist else 0
+    least, most = min(printed.shares.values()), max(printed.shares.values())
+    if not int(printed.ends[1]) <= least <= most <= int(printed.ends[2]):
+        source.refuse("a percentile is not between the minimum and the maximum", printed.line)
+    if printed.dist and (over < 0 or (over and printed.dist[1] >= printed.dist[2])):
+        source.refuse(f"the distribution does not add up to {n} samples", printed.line)
+    _check_shares(source, printed, n)
     return Series(
-        name="", n=n, counts=told.counts, overflow=over, unit_ns=NS,
-        width=told.dist[0] if told.dist else 1,
-        min=source.number(told.ends[1], told.line, "minimum"),
-        max=source.number(told.ends[2], told.line, "maximum"),
-        mean=float(told.mean[1]), line=told.line,
+        name="", n=n, counts=printed.counts, overflow=over, unit_ns=NS,
+        width=printed.dist[0] if printed.dist else 1,
+        min=source.number(printed.ends[1], printed.line, "minimum"),
+        max=source.number(printed.ends[2], printed.line, "maximum"),
+        mean=float(printed.mean[1]), line=printed.line,
     )  # fmt: skip
 
 
-def _check_shares(source: Source, told: _Told, n: int) -> None:
+def _check_shares(source: Source, printed: _Printed, n: int) -> None:
     """Check each percentile against the distribution: it is the sample of its rank."""
-    if not told.dist:
+    if not printed.dist:
         return
-    width, buckets, _ = told.dist
-    for share, value in told.shares.items():
+    width, buckets, _ = printed.dist
+    for share, value in printed.shares.items():
         rank = int(n * float(share) / 100)
-        below = sum(count for edge, count in told.counts.items() if edge + width <= value)
-        upto = sum(count for edge, count in told.counts.items() if edge <= value)
+        below = sum(count for edge, count in printed.counts.items() if edge + width <= value)
+        upto = sum(count for edge, count in printed.counts.items() if edge <= value)
         if below > rank + 1 or (value < buckets * width and upto < rank):
-            source.refuse(f"the distribution has no {share}% at {value} ns", told.line)
+            source.refuse(f"the distribution has no {share}% at {value} ns", printed.line)
 
 
-def _with_statistics(made: Result, told: _Told, n: int) -> Result:
+def _with_statistics(bare: Result, printed: _Printed, n: int) -> Result:
     """Return the result with the tool's own percentiles, those that n allows."""
     import msgspec
 
-    known = {
-        name: float(told.shares[share])
+    quantiles = {
+        name: float(printed.shares[share])
         for share, name in _NAMES.items()
-        if n >= least_n(name) and share in told.shares
+        if n >= least_n(name) and share in printed.shares
     }
-    return msgspec.structs.replace(made, sd=float(told.ends[3]), **known)
+    return msgspec.structs.replace(bare, sd=float(printed.ends[3]), **quantiles)

@@ -77,10 +77,10 @@ def _lines(source: Source) -> Iterator[_Line]:
         if ended and line.strip():
             source.refuse("a second document", number, "import one run's file at a time")
         ended = ended or line.rstrip() == "..."
-        if found := _SECTION.fullmatch(line):
-            section = found[1]
-        elif (found := _ITEM.fullmatch(line)) or (found := _MEMBER.fullmatch(line)):
-            yield _Line(number, section, line.lstrip().startswith("- "), found[1], found[2])
+        if match := _SECTION.fullmatch(line):
+            section = match[1]
+        elif (match := _ITEM.fullmatch(line)) or (match := _MEMBER.fullmatch(line)):
+            yield _Line(number, section, line.lstrip().startswith("- "), match[1], match[2])
     source.check_end()
     if not ended:
         source.cut("no '...'")

@@ -24,14 +24,14 @@ _Pairs = Iterable[tuple[Result, Iterable[tuple[Any, ...]]]]  # each result with 
 
 def csv_statistics(run: Run) -> Written:
     """Export a row for each statistic of each result; each row names its unit."""
-    found = ((result, rows.statistics(result)) for result in run.results)
-    return Written(_csv(run, rows.Statistic._fields, found), rows.lost(run, "histograms"))
+    tables = ((result, rows.statistics(result)) for result in run.results)
+    return Written(_csv(run, rows.Statistic._fields, tables), rows.lost(run, "histograms"))
 
 
 def csv_histogram(run: Run) -> Written:
     """Export a row for each bucket; rows without a value count samples beyond the histogram."""
-    found = ((result, rows.buckets(result)) for result in run.results)
-    data = _csv(run, rows.Bucket._fields, found)
+    tables = ((result, rows.buckets(result)) for result in run.results)
+    data = _csv(run, rows.Bucket._fields, tables)
     return Written(data, rows.lost(run, "statistics, figures"))
 
 
@@ -40,17 +40,17 @@ def csv_samples(run: Run, samples: Samples) -> Written:
 
     Raises UsageError if none were, Inconclusive if some of them were lost.
     """
-    known = [result for result in run.results if has_raw_samples(result)]
-    if not known:
+    results = [result for result in run.results if has_raw_samples(result)]
+    if not results:
         raise UsageError(
             f"no single samples in run {run.run_id}; measure them with {KEEP}, or export "
             "csv-histogram"
         )
-    found = ((result, rows.samples(result, samples(result).tolist())) for result in known)
+    tables = ((result, rows.samples(result, samples(result).tolist())) for result in results)
     lost = rows.lost(run, "statistics, figures, histograms")
-    if others := sum(result.n > 0 for result in run.results) - len(known):
-        lost.append(f"samples of {counted(others, 'result')} without raw=on")
-    return Written(_csv(run, rows.Sample._fields, found), lost)
+    if without := sum(result.n > 0 for result in run.results) - len(results):
+        lost.append(f"samples of {counted(without, 'result')} without raw=on")
+    return Written(_csv(run, rows.Sample._fields, tables), lost)
 
 
 def parquet(run: Run) -> Written:
@@ -67,12 +67,12 @@ def parquet(run: Run) -> Written:
     whole, real = arrow.int64(), arrow.float64()
     kinds = {"case": whole, "n": whole, "samples": whole, "low": real, "high": real, "value": real}
     pairs = ((result, rows.buckets(result)) for result in run.results)
-    found = list(_flat(run, pairs, lambda value: value))
+    cells = list(_flat(run, pairs, lambda value: value))
     head, units = _head(run, rows.Bucket._fields), parameter_units(run)
     params = set(_parameters(run))
     fields, columns = [], []
     for place, name in enumerate(head):
-        column = [row[place] for row in found]
+        column = [row[place] for row in cells]
         kind = kinds.get(name, arrow.string())
         if name in params:
             kind, column = _typed(arrow, column)
@@ -86,9 +86,9 @@ def parquet(run: Run) -> Written:
 def _typed(arrow: Any, column: list[Value]) -> tuple[Any, list[Any]]:
     """Return the type of a parameter's values, and these; values of several types are texts."""
     types = {type(value) for value in column if value is not None}
-    for kind, made in (({bool}, arrow.bool_()), ({int}, arrow.int64())):
+    for kind, arrow_type in (({bool}, arrow.bool_()), ({int}, arrow.int64())):
         if types == kind:
-            return made, column
+            return arrow_type, column
     if types and types <= {int, float}:
         return arrow.float64(), column
     return arrow.string(), [None if value is None else rows.text(value) for value in column]
@@ -106,18 +106,18 @@ def _head(run: Run, names: Sequence[str]) -> list[str]:
     return [*rows.Key._fields, *_parameters(run), *names]
 
 
-def _flat(run: Run, found: _Pairs, param: Callable[[Value], Any]) -> Iterator[tuple[Any, ...]]:
+def _flat(run: Run, tables: _Pairs, param: Callable[[Value], Any]) -> Iterator[tuple[Any, ...]]:
     """Yield rows with what identifies their result; ``param`` makes cells of parameters."""
     names = rows.names(run)
-    for result, own in found:
+    for result, own in tables:
         first = (*rows.key(run, result), *(param(result.params.get(name)) for name in names))
         for row in own:
             yield (*first, *row)
 
 
-def _csv(run: Run, names: Sequence[str], found: _Pairs) -> bytes:
+def _csv(run: Run, names: Sequence[str], tables: _Pairs) -> bytes:
     out = io.StringIO()
     table = csv.writer(out)  # RFC 4180, with its line ends
     table.writerow(map(rows.guarded, _head(run, names)))
-    table.writerows(map(rows.guarded, row) for row in _flat(run, found, rows.text))
+    table.writerows(map(rows.guarded, row) for row in _flat(run, tables, rows.text))
     return out.getvalue().encode()

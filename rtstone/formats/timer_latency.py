@@ -28,10 +28,10 @@ _CONTEXTS = {
 
 def timer_bench(context: str, tool: str) -> Bench:
     """Return the bench of a context of these tools."""
-    what = _CONTEXTS.get(context, context)
+    noun = _CONTEXTS.get(context, context)
     return Bench(
-        f"{tool}.{context}", f"Latency of {what} as {tool} measures it", tool,
-        f"From the time of a timer's shot or a signal to {what}.",
+        f"{tool}.{context}", f"Latency of {noun} as {tool} measures it", tool,
+        f"From the time of a timer's shot or a signal to {noun}.",
         params=[Param("interval", "duration", "ns", help="Period of the timer.")],
     )  # fmt: skip
 

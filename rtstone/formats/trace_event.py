@@ -55,13 +55,13 @@ def _way(
         yield _named("thread_name", process, _thread(process, number), name=thread)
         yield _named("thread_sort_index", process, _thread(process, number), sort_index=number)
     for segment in way.segments:
-        told = {"by": segment.by} if segment.by else {}
-        told |= {"cause": CAUSES[segment.cause]} if segment.cause != "code" else {}
-        told |= {"stack": " > ".join(segment.stack)} if segment.stack else {}
+        arguments = {"by": segment.by} if segment.by else {}
+        arguments |= {"cause": CAUSES[segment.cause]} if segment.cause != "code" else {}
+        arguments |= {"stack": " > ".join(segment.stack)} if segment.stack else {}
         event = {"name": KINDS[segment.kind], "cat": "segment", "ph": "X", "pid": process,
                  "tid": _thread(process, 0)}  # fmt: skip
         times = _times(segment.start, segment.length, counted=counted)
-        yield event | times | ({"args": told} if told else {})
+        yield event | times | ({"args": arguments} if arguments else {})
     for number, spans in enumerate(tracks, 1):
         for span in spans:
             event = {"name": span.name, "cat": "call", "ph": "X", "pid": process,
@@ -73,8 +73,8 @@ def _thread(process: int, number: int) -> int:
     return process * _THREADS + number
 
 
-def _named(what: str, process: int, thread: int, **told: object) -> dict[str, Any]:
-    return {"name": what, "ph": "M", "pid": process, "tid": thread, "args": told}
+def _named(metadata: str, process: int, thread: int, **arguments: object) -> dict[str, Any]:
+    return {"name": metadata, "ph": "M", "pid": process, "tid": thread, "args": arguments}
 
 
 def _times(start: float, length: float, *, counted: bool) -> dict[str, float]:

@@ -73,20 +73,23 @@ def read(source: Source) -> Reading:
 
 
 def _result(
-    source: Source, members: dict[str, tuple[str, ...]], rows: list[tuple[int, int, int]], of: int
+    source: Source,
+    members: dict[str, tuple[str, ...]],
+    rows: list[tuple[int, int, int]],
+    place: int,
 ) -> Result:
     """Return the result of the interrupt (0) or the thread (1)."""
     low, mean, high, over = (
-        int(members[name][of]) for name in ("minimum", "mean", "maximum", "overflow")
+        int(members[name][place]) for name in ("minimum", "mean", "maximum", "overflow")
     )
-    counts = {row[0]: row[1 + of] for row in rows if row[1 + of]}
+    counts = {row[0]: row[1 + place] for row in rows if row[1 + place]}
     drawn = "histogram" in members
     n = int(members["count"][0]) if "count" in members else sum(counts.values()) + over
     evidence: dict[str, Value] = {} if drawn else {"overflow": over}
     if drawn and n != sum(counts.values()) + over:
         source.refuse(
-            f"{_BENCHES[of].id}: {sum(counts.values())} samples in the histogram and {over} beyond "
-            f"it are not the {n} that were counted"
+            f"{_BENCHES[place].id}: {sum(counts.values())} samples in the histogram and {over} "
+            f"beyond it are not the {n} that were counted"
         )  # fmt: skip
     params: dict[str, Value] = {}
     if "interval" in members:
@@ -98,4 +101,4 @@ def _result(
         min=low if within else None, max=high if n else None,
         mean=mean if n and not over else None, mean_within=(0.5, 0.5),
     )  # fmt: skip
-    return result(source, _BENCHES[of].id, series, params=params, evidence=evidence)
+    return result(source, _BENCHES[place].id, series, params=params, evidence=evidence)

@@ -78,11 +78,11 @@ class _Job(NamedTuple):
     board: Board
     recipe: Recipe
     base: list[Option]  # of the board
-    given: list[Option]  # by the user
+    options: list[Option]  # by the user
 
     @property
     def wanted(self) -> dict[str, Option]:
-        return kconfig.merged([*self.base, *self.given])
+        return kconfig.merged([*self.base, *self.options])
 
     @property
     def origin(self) -> str:
@@ -101,7 +101,7 @@ def build(
     TargetError if something is missing here, or the build fails.
     """
     recipe = RECIPES[board]
-    given = [option for fragment in fragments for option in kconfig.read(fragment)]
+    options = [option for fragment in fragments for option in kconfig.read(fragment)]
     if name is not None and not NAME.fullmatch(name):
         raise UsageError(
             f"kernel name '{name}': take up to 40 letters, digits, dots, dashes and underscores"
@@ -111,8 +111,8 @@ def build(
     base = kconfig.read(str(resources.path("lab", "fragments", f"{board}.config")))
     try:
         tree = sources.find(source, say)
-        own = f"{OWN}/{name or _name_of(tree.version, given)}"
-        return _build(_Job(own, tree, BOARDS[board], recipe, base, given), say)
+        own = f"{OWN}/{name or _name_of(tree.version, options)}"
+        return _build(_Job(own, tree, BOARDS[board], recipe, base, options), say)
     except OSError as error:
         raise _disk_error(error) from error
 
@@ -128,10 +128,10 @@ def _check_headers(recipe: Recipe) -> None:
             raise TargetError(f"not installed: {header}; `apt-get install {package}` as root")
 
 
-def _name_of(version: str, given: Sequence[Option]) -> str:
+def _name_of(version: str, options: Sequence[Option]) -> str:
     """Return a name that tells what is special about a kernel."""
     words = [version]
-    for option in given:
+    for option in options:
         word = option.name.removeprefix("CONFIG_").lower()
         value = option.value.strip('"')
         words.append({"y": word, "n": f"no-{word}"}.get(value, f"{word}-{value}"))
@@ -155,13 +155,15 @@ def _build(job: _Job, say: Say) -> Kernel:
     compiler = _first_line([f"{job.recipe.cross}gcc", "--version"])
     made_of = (job.origin, sources.fingerprint(job.source.tree), compiler, EPOCH)
     key = sha256("\n".join(made_of).encode()).hexdigest()
-    there = next((one for one in kernels.own() if (one.name, one.arch) == (job.name, arch)), None)
-    if there and there.built and there.built.key == key:
+    existing = next(
+        (note for note in kernels.own() if (note.name, note.arch) == (job.name, arch)), None
+    )
+    if existing and existing.built and existing.built.key == key:
         with suppress(TargetError):  # it was damaged: it is built again
             kernel = kernels.find(job.name, arch)
             say(f"{job.name} is there already, of the same sources, options and compiler")
             return kernel
-    if there and (there.built is None or there.built.origin != job.origin):
+    if existing and (existing.built is None or existing.built.origin != job.origin):
         raise UsageError(
             f"name '{job.name.removeprefix(f'{OWN}/')}' is taken by a kernel of other options or "
             "sources; give another --name, or `rtstone lab remove "
@@ -222,11 +224,11 @@ def _configure(job: _Job, place: Path, say: Say) -> str:
     config = _configured(job, place, job.base)
     if gone := kconfig.lost(job.base, config):
         raise UsageError(f"Linux {job.source.version}: {kconfig.refusal(gone)}")
-    if not job.given:
+    if not job.options:
         return config
     wanted = job.wanted
     config = _configured(job, place, list(wanted.values()))
-    names = {option.name for option in job.given}
+    names = {option.name for option in job.options}
     if gone := kconfig.lost((wanted[name] for name in sorted(names)), config):
         raise UsageError(f"Linux {job.source.version}: {kconfig.refusal(gone)}")
     for option, value in kconfig.lost(job.base, config):
@@ -260,14 +262,14 @@ def _make(job: _Job, place: Path, *words: str) -> None:
 
 def _run(command: list[str], out: int) -> int:
     """Return the status of a program, of which nothing is left if this is interrupted."""
-    kept = {key: value for key, value in os.environ.items() if key.startswith(_KEPT)}
+    inherited = {key: value for key, value in os.environ.items() if key.startswith(_KEPT)}
     fixed = {
         "LC_ALL": "C", "KBUILD_BUILD_TIMESTAMP": EPOCH, "KBUILD_BUILD_VERSION": "1",
         "KBUILD_BUILD_USER": "rtstone", "KBUILD_BUILD_HOST": "lab",
     }  # fmt: skip
     with Interrupt() as interrupt:  # an exception would lose a process that is just being started
         process = subprocess.Popen(
-            bound(command, signal.SIGTERM), env=kept | fixed, start_new_session=True,
+            bound(command, signal.SIGTERM), env=inherited | fixed, start_new_session=True,
             stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
         )  # fmt: skip
         while not interrupt.requested:
@@ -297,7 +299,7 @@ def _store(job: _Job, kernel: Kernel, config: str, compiler: str, key: str) -> K
     built = Built(
         board=job.board.name,
         source=job.source.name,
-        options=tuple(map(str, kconfig.merged(job.given).values())),
+        options=tuple(map(str, kconfig.merged(job.options).values())),
         compiler=compiler,
         origin=job.origin,
         key=key,

@@ -62,12 +62,12 @@ def fetch(name: str, arch: str, say: Say = print) -> Kernel:
     """
     if EXACT in name:
         with suppress(TargetError):
-            there = kernels.find(name, arch)
+            kernel = kernels.find(name, arch)
             say(f"{name} for {arch} is there already")
-            return there
-    found = _archives(name, _package(name).codename)
+            return kernel
+    archives = _archives(name, _package(name).codename)
     with _workshop() as work:
-        return _fetch(name, arch, found, work, say)
+        return _fetch(name, arch, archives, work, say)
 
 
 @contextmanager
@@ -86,8 +86,8 @@ def _package(name: str) -> Package:
     return PACKAGES.get(name.partition(EXACT)[0]) or HYPERVISORS[name]
 
 
-def _fetch(name: str, arch: str, found: list[Source], work: Path, say: Say) -> Kernel:
-    options = _private_root(work, DEBIAN_ARCH[arch], found)
+def _fetch(name: str, arch: str, sources: list[Source], work: Path, say: Say) -> Kernel:
+    options = _private_root(work, DEBIAN_ARCH[arch], sources)
     say(f"{name} for {arch}: reading the lists of packages")
     _run(["apt-get", *options, "-q", "update"])
     package = _chosen(name, arch, options)
@@ -95,13 +95,13 @@ def _fetch(name: str, arch: str, found: list[Source], work: Path, say: Say) -> K
     parts = parts_of(_run(["apt-cache", *options, "depends", package])) or [package]
     (work / "download").mkdir()
     _run(["apt-get", *options, "-q", "download", *parts], cwd=work / "download")
-    archives = sorted((work / "download").glob("*.deb"))
-    if len(archives) != len(parts):
-        raise TargetError(f"apt brought {len(archives)} files for {package}, not {len(parts)}")
-    version = _run(["dpkg-deb", "--field", str(archives[0]), "Version"]).strip()
+    files = sorted((work / "download").glob("*.deb"))
+    if len(files) != len(parts):
+        raise TargetError(f"apt brought {len(files)} files for {package}, not {len(parts)}")
+    version = _run(["dpkg-deb", "--field", str(files[0]), "Version"]).strip()
     new = work / "new"
     new.mkdir()
-    return _store(unpack(archives, new, name, arch, f"{package} {version}"), work)
+    return _store(unpack(files, new, name, arch, f"{package} {version}"), work)
 
 
 def _chosen(name: str, arch: str, options: list[str]) -> str:
@@ -112,13 +112,13 @@ def _chosen(name: str, arch: str, options: list[str]) -> str:
     plain, _, version = name.partition(EXACT)
     if not version:
         return depends(_run(["apt-cache", *options, "depends", meta]), meta, PACKAGES[name])
-    told = _run(["apt-cache", *options, "pkgnames", "linux-image-"]).split()
-    has = versions(told, plain, arch)
+    packages = _run(["apt-cache", *options, "pkgnames", "linux-image-"]).split()
+    has = versions(packages, plain, arch)
     if version not in has:
-        there = ", ".join(kernels.builds(plain, arch)) or "none"
+        stored = ", ".join(kernels.builds(plain, arch)) or "none"
         raise TargetError(
             f"Debian's archive has no {name}: it has {', '.join(has) or 'none'}, and the lab "
-            f"{there}; a package file of that build is taken by `rtstone lab fetch FILE.deb`"
+            f"{stored}; a package file of that build is taken by `rtstone lab fetch FILE.deb`"
         )
     return f"linux-image-{version}{kernels.suffix(plain, DEBIAN_ARCH[arch])}"
 
@@ -126,7 +126,9 @@ def _chosen(name: str, arch: str, options: list[str]) -> str:
 def versions(packages: Iterable[str], name: str, arch: str) -> list[str]:
     """Return the versions that a kernel of Debian's has among packages of its architecture."""
     end = kernels.suffix(name, DEBIAN_ARCH[arch])
-    releases = [one.removeprefix("linux-image-") for one in packages if one.endswith(end)]
+    releases = [
+        package.removeprefix("linux-image-") for package in packages if package.endswith(end)
+    ]
     return kernels.in_order(
         version for release in releases
         if VERSION.fullmatch(version := release.removesuffix(end))
@@ -175,16 +177,16 @@ def _build_of(file: Path, package: str, debian: str) -> tuple[str, str]:
     """Return the name with its version, and the architecture, of a kernel in a package."""
     release = package.removeprefix("linux-image-").removesuffix("-unsigned")
     for arch in (arch for arch, its in DEBIAN_ARCH.items() if its == debian):
-        for name in (name for name, one in PACKAGES.items() if arch in one.arches):
+        for name in (name for name, candidate in PACKAGES.items() if arch in candidate.arches):
             end = kernels.suffix(name, debian)
             version = release.removesuffix(end)
             series = re.match(r"\d+\.\d+", version)
             stock = release.endswith(end) and VERSION.fullmatch(version)
             if stock and series and name.startswith(f"linux-{series[0]}"):
                 return f"{name}{EXACT}{version}", arch
-    known = sorted({name[6:] for name in PACKAGES if re.fullmatch(r"linux-[\d.]+", name)})
+    lines = sorted({name[6:] for name in PACKAGES if re.fullmatch(r"linux-[\d.]+", name)})
     raise UsageError(
-        f"'{file}' is {package} for {debian}, no kernel of the series {', '.join(known)}; an image "
+        f"'{file}' is {package} for {debian}, no kernel of the series {', '.join(lines)}; an image "
         "of any kernel boots by --target qemu:kernel=FILE"
     )
 
@@ -194,8 +196,8 @@ def source_archive(package: str, codename: str, work: Path) -> Path:
 
     Raises TargetError if that is impossible here.
     """
-    found = _archives(package, codename)
-    options = _private_root(work, next(iter(DEBIAN_ARCH.values())), found)
+    archives = _archives(package, codename)
+    options = _private_root(work, next(iter(DEBIAN_ARCH.values())), archives)
     _run(["apt-get", *options, "-q", "update"])
     _run(["apt-get", *options, "-q", "download", package], cwd=work)
     for brought in work.glob("*.deb"):
@@ -226,12 +228,12 @@ def packaging(source: str, codename: str, work: Path) -> tuple[Path, str]:
     """
     place = work / "packaging"
     place.mkdir()
-    found = _archives(source, codename)
-    options = _private_root(place, next(iter(DEBIAN_ARCH.values())), found, kind="deb-src")
+    archives = _archives(source, codename)
+    options = _private_root(place, next(iter(DEBIAN_ARCH.values())), archives, kind="deb-src")
     _run(["apt-get", *options, "-q", "update"])
-    told = _run(["apt-cache", *options, "showsrc", source])
+    records = _run(["apt-cache", *options, "showsrc", source])
     refused = TargetError(f"apt knows of no sources of {source}")
-    for version in reversed(re.findall(r"(?m)^Version: (\S+)$", told)[-SOURCE_TRIES:]):
+    for version in reversed(re.findall(r"(?m)^Version: (\S+)$", records)[-SOURCE_TRIES:]):
         command = ["apt-get", *options, "-q", "source", "--download-only", "--diff-only"]
         try:
             _run([*command, f"{source}={version}"], cwd=place)
@@ -245,14 +247,14 @@ def packaging(source: str, codename: str, work: Path) -> tuple[Path, str]:
 def _archives(name: str, codename: str) -> list[Source]:
     """Return the archives of a Debian release for a package.  Raises TargetError."""
     _check_distribution(name)
-    told = _run(["apt-get", "indextargets", "--format", FORMAT, "Created-By: Packages"])
-    found = sources(told, codename)
-    if not found:
+    targets = _run(["apt-get", "indextargets", "--format", FORMAT, "Created-By: Packages"])
+    archives = sources(targets, codename)
+    if not archives:
         raise TargetError(
             "apt knows of no archive of Debian: `apt-get update` as root reads the lists of those "
             f"in /etc/apt; or {OTHERWISE}"
         )
-    return found
+    return archives
 
 
 def _check_distribution(name: str) -> None:
@@ -279,37 +281,39 @@ def sources(targets: str, codename: str) -> list[Source]:
     Those of the machine's release are its own.  Of another one it is that with the last point
     release, beside the machine's: not every build of an old release's security updates is kept.
     """
-    found = []
+    archives = []
     for line in targets.splitlines():
         origin, uri, release, own, component = (line.split("|") + [""] * 5)[:5]
         base, _, part = own.partition("-")
         if origin == "Debian" and base == codename:
-            found.append(Source(uri, release, component))
+            archives.append(Source(uri, release, component))
         elif origin == "Debian" and not part:
-            found.append(Source(uri, codename, component))
-    return list(dict.fromkeys(found))
+            archives.append(Source(uri, codename, component))
+    return list(dict.fromkeys(archives))
 
 
-def depends(told: str, meta: str, package: Package) -> str:
+def depends(output: str, meta: str, package: Package) -> str:
     """Return the kernel package that a meta package stands for, from `apt-cache depends`."""
-    for line in told.splitlines():
-        if found := re.fullmatch(r"\s*\|?Depends: (linux-image-\d\S*)", line):
-            return found[1]
+    for line in output.splitlines():
+        if match := re.fullmatch(r"\s*\|?Depends: (linux-image-\d\S*)", line):
+            return match[1]
     raise TargetError(f"package {meta} of Debian {package.debian} names no kernel; {OTHERWISE}")
 
 
-def parts_of(told: str) -> list[str]:
+def parts_of(output: str) -> list[str]:
     """Return the packages with image and modules of a kernel whose own has neither (Debian 14)."""
-    return re.findall(r"(?m)^\s*Depends: (linux-(?:binary|modules)-\d\S*)$", told)
+    return re.findall(r"(?m)^\s*Depends: (linux-(?:binary|modules)-\d\S*)$", output)
 
 
-def _private_root(work: Path, arch: str, found: Iterable[Source], kind: str = "deb") -> list[str]:
+def _private_root(
+    work: Path, arch: str, archives: Iterable[Source], kind: str = "deb"
+) -> list[str]:
     """Create a private root for apt, and return the options that make apt use it."""
     for part in ("state/lists/partial", "cache/archives/partial"):
         (work / part).mkdir(parents=True)
     (work / "state/status").touch()
     signed = f"signed-by={KEYRING}" if KEYRING.exists() else ""
-    lines = [f"{kind} [arch={arch} {signed}] {uri} {rel} {comp}\n" for uri, rel, comp in found]
+    lines = [f"{kind} [arch={arch} {signed}] {uri} {rel} {comp}\n" for uri, rel, comp in archives]
     (work / "sources.list").write_text("".join(lines))
     values = {
         "APT::Architecture": arch,
@@ -347,13 +351,13 @@ def _run(command: list[str], cwd: Path | None = None) -> str:
 _IMAGE = re.compile(r"vmlinuz-.*|xen-\d+\.\d+-[a-z0-9]+")  # beside Xen's .config and .efi
 
 
-class _Found:
+class _Contents:
     """What is kept of a kernel's packages."""
 
     def __init__(self, place: Path) -> None:
         self.place = place
         self.image: str | None = None
-        self.kept: dict[str, str] = {}  # file: hash
+        self.hashes: dict[str, str] = {}  # file: hash
         self.modules: list[str] = []
         self.builtin: set[str] = set()
 
@@ -368,32 +372,32 @@ class _Found:
         elif path.name == "vmlinuz" and path.parent.parent.name == "modules":
             self._take_image(f"vmlinuz-{path.parent.name}", content)
         elif module in MODULES and module != plain:
-            self.kept[plain] = _keep(content, self.place / plain, packed=plain != path.name)
+            self.hashes[plain] = _keep(content, self.place / plain, packed=plain != path.name)
             self.modules.append(module)
 
     def _take_image(self, name: str, content: IO[bytes]) -> None:
         self.image = name
-        self.kept[name] = _keep(content, self.place / name)
+        self.hashes[name] = _keep(content, self.place / name)
 
 
 def unpack(archives: Sequence[Path], place: Path, name: str, arch: str, package: str) -> Note:
     """Extract image and modules from a kernel's packages, and return their description."""
-    found = _Found(place)
+    contents = _Contents(place)
     for archive in archives:
-        _read(archive, found)
-    there = {*found.modules, *found.builtin, *FORMER}
+        _read(archive, contents)
+    available = {*contents.modules, *contents.builtin, *FORMER}
     wanted = () if name in HYPERVISORS else MODULES
-    missing = [module for module in wanted if module not in there]
-    if found.image is None or missing:
+    missing = [module for module in wanted if module not in available]
+    if contents.image is None or missing:
         image = f"boot/{'xen' if name in HYPERVISORS else 'vmlinuz'}-*"
-        what = ", ".join(missing) if found.image else image
-        raise TargetError(f"package {package} does not hold {what}")
-    order = tuple(f"{module}.ko" for module in MODULES if module in found.modules)
-    release = found.image.removeprefix("vmlinuz-")
-    return Note(name, arch, release, package, found.image, order, found.kept)
+        lack = ", ".join(missing) if contents.image else image
+        raise TargetError(f"package {package} does not hold {lack}")
+    order = tuple(f"{module}.ko" for module in MODULES if module in contents.modules)
+    release = contents.image.removeprefix("vmlinuz-")
+    return Note(name, arch, release, package, contents.image, order, contents.hashes)
 
 
-def _read(archive: Path, found: _Found) -> None:
+def _read(archive: Path, contents: _Contents) -> None:
     """Take what is needed of a package."""
     with (
         subprocess.Popen(
@@ -404,7 +408,7 @@ def _read(archive: Path, found: _Found) -> None:
         for member in tar:
             content = tar.extractfile(member) if member.isreg() else None
             if content is not None:
-                found.take(Path(member.name), content)
+                contents.take(Path(member.name), content)
     if unpacker.returncode:
         raise TargetError(f"{archive.name} cannot be unpacked: dpkg-deb ended with an error")
 

@@ -17,7 +17,7 @@ from rtstone.errors import TargetError
 from rtstone.lab.kernels import Kernel
 from rtstone.resources import architectures
 
-AGENTS = {one.name: one.agent for one in architectures()}
+AGENTS = {architecture.name: architecture.agent for architecture in architectures()}
 
 # Mount points of init, and directories that programs expect.
 DIRECTORIES = ("dev", "proc", "sys", "tmp", "var", "var/tmp", "rtstone", "rtstone/modules")
@@ -55,11 +55,11 @@ def archive(files: Mapping[str, bytes], directories: Iterable[str]) -> bytes:
     entries = [(name, stat.S_IFDIR | 0o755, b"", (0, 0)) for name in directories]
     entries += [(name, stat.S_IFREG | 0o755, data, (0, 0)) for name, data in files.items()]
     entries.append(("dev/console", stat.S_IFCHR | 0o600, b"", CONSOLE))
-    made = bytearray()
+    content = bytearray()
     for inode, (name, mode, data, device) in enumerate(sorted(entries), start=1):
-        _add(made, inode, name, mode, data, device)
-    _add(made, 0, "TRAILER!!!", 0, b"", (0, 0))
-    return bytes(made)
+        _add(content, inode, name, mode, data, device)
+    _add(content, 0, "TRAILER!!!", 0, b"", (0, 0))
+    return bytes(content)
 
 
 def _add(  # noqa: PLR0917  in the order of the format
@@ -120,10 +120,10 @@ def disk() -> bytes:
 
 def _blocks(image: Path) -> bytes:
     """Return offset (8 bytes, little-endian) and bytes of each non-zero block of a file."""
-    found = bytearray()
+    blocks = bytearray()
     with image.open("rb") as file:
         for at in range(0, DISK, BLOCK):
             block = file.read(BLOCK)
             if block != ZEROS:
-                found += at.to_bytes(8, "little") + block
-    return bytes(found)
+                blocks += at.to_bytes(8, "little") + block
+    return bytes(blocks)

@@ -56,10 +56,10 @@ def read(fragment: str) -> list[Option]:
 
 
 def _option(text: str, where: str) -> Option:
-    if found := _SET.fullmatch(text):
-        return Option(found[1], found[2], where)
-    if found := _UNSET.fullmatch(text):
-        return Option(found[1], NO, where)
+    if match := _SET.fullmatch(text):
+        return Option(match[1], match[2], where)
+    if match := _UNSET.fullmatch(text):
+        return Option(match[1], NO, where)
     raise UsageError(
         f"{where}: '{text}' is no option; write CONFIG_NAME=value, or # CONFIG_NAME is not set"
     )
@@ -77,22 +77,22 @@ def text(options: Mapping[str, Option]) -> str:
 
 def values(config: str) -> dict[str, str]:
     """Return what a `.config` sets, by name."""
-    found = map(_SET.fullmatch, config.splitlines())
-    return {line[1]: line[2] for line in found if line}
+    matches = map(_SET.fullmatch, config.splitlines())
+    return {line[1]: line[2] for line in matches if line}
 
 
 def lost(options: Iterable[Option], config: str) -> list[tuple[Option, str]]:
     """Return each option that did not take, with its value in the `.config`."""
-    there = values(config)
-    told = [(option, there.get(option.name, NO)) for option in options]
-    return [(option, value) for option, value in told if option.value != value]
+    present = values(config)
+    pairs = [(option, present.get(option.name, NO)) for option in options]
+    return [(option, value) for option, value in pairs if option.value != value]
 
 
 def refusal(gone: list[tuple[Option, str]]) -> str:
     """Return the words for options that did not take."""
-    told = [f"{one} ({one.where}) is {value}" for one, value in gone[:_SAID]]
-    more = f" and {len(gone) - _SAID} more" if len(gone) > _SAID else ""
+    words = [f"{option} ({option.where}) is {value}" for option, value in gone[:_SAID]]
+    rest = f" and {len(gone) - _SAID} more" if len(gone) > _SAID else ""
     return (
-        f"not taken by the kernel's configuration: {'; '.join(told)}{more}: it has no such option, "
-        "or this needs or excludes another one"
+        f"not taken by the kernel's configuration: {'; '.join(words)}{rest}: it has no such "
+        "option, or this needs or excludes another one"
     )

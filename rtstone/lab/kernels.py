@@ -26,7 +26,7 @@ PREFIX = {
     "x86_64": "q35/",
     "riscv64": "riscv/",
 }  # prefix + kernel = name of the system
-DEBIAN_ARCH = {one.name: one.debian for one in architectures()}
+DEBIAN_ARCH = {architecture.name: architecture.debian for architecture in architectures()}
 NOTE = "kernel.json"  # in the folder of a kernel: its description, with hashes of its files
 OWN = "own"  # own/NAME: a kernel that was built here
 EXACT = "@"  # linux-6.1@6.1.0-56: one build of a kernel of Debian's
@@ -138,13 +138,13 @@ def private(part: str) -> Path:
     place = (cache() / part).absolute()
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
     place = place.resolve()
-    for one in (place, *place.parents):
-        state = one.stat()
+    for parent in (place, *place.parents):
+        state = parent.stat()
         shared = state.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not state.st_mode & stat.S_ISVTX
         if shared or state.st_uid not in {0, os.geteuid()}:
             raise TargetError(
-                f"others can write to {one}, and what is built there would run as you; "
-                f"`chmod go-w {one}`, or set XDG_CACHE_HOME to a folder of your own"
+                f"others can write to {parent}, and what is built there would run as you; "
+                f"`chmod go-w {parent}`, or set XDG_CACHE_HOME to a folder of your own"
             )
     return place
 
@@ -166,12 +166,12 @@ def own() -> list[Note]:
     return _noted(f"{OWN}/[!.]*")
 
 
-def kept() -> list[Note]:
+def exact_builds() -> list[Note]:
     """Return the builds of Debian's kernels that are kept under their exact versions."""
     named = {}
     for note in _noted(f"*{EXACT}*"):
-        if told := version(note):
-            name = f"{note.name.partition(EXACT)[0]}{EXACT}{told}"
+        if exact := version(note):
+            name = f"{note.name.partition(EXACT)[0]}{EXACT}{exact}"
             named[name, note.arch] = msgspec.structs.replace(note, name=name)
     names = in_order(name for name, _ in named)
     return [named[key] for key in sorted(named, key=lambda key: (names.index(key[0]), key[1]))]
@@ -181,18 +181,18 @@ def stored() -> list[Note]:
     """Return all kernels and hypervisors in the cache."""
     names = [*PACKAGES, *HYPERVISORS]
     newest = [note for name in names for arch in PREFIX for note in _noted(f"{name}-{arch}")]
-    return [*newest, *kept(), *own()]
+    return [*newest, *exact_builds(), *own()]
 
 
 def _noted(folders: str) -> list[Note]:
     """Return what is noted in those folders of the cache."""
-    found = []
+    notes = []
     for file in sorted(cache().glob(f"{folders}/{NOTE}")):
         try:
-            found.append(msgspec.json.decode(file.read_bytes(), type=Note))
+            notes.append(msgspec.json.decode(file.read_bytes(), type=Note))
         except (OSError, msgspec.MsgspecError):  # `find` tells of it
             continue
-    return found
+    return notes
 
 
 # ---- builds of Debian's kernels ----------------------------------------------------------------
@@ -215,7 +215,7 @@ def builds(name: str, arch: str) -> list[str]:
     """Return the versions of a kernel of Debian's that the cache has, the oldest first."""
     plain = name.partition(EXACT)[0]
     notes = [*_noted(f"{plain}-{arch}"), *_noted(f"{plain}{EXACT}*-{arch}")]
-    return in_order(told for note in notes if (told := version(note)))
+    return in_order(exact for note in notes if (exact := version(note)))
 
 
 def newest(name: str, arch: str) -> str | None:
@@ -237,30 +237,30 @@ def in_order(versions: Iterable[str]) -> list[str]:
 def aside(new: Note) -> Path | None:
     """Return where the build goes that another takes the place of, None if it is not kept."""
     older = _noted(f"{new.name}-{new.arch}")
-    told = older and version(older[0])
-    if not told or EXACT in new.name or told == version(new):
+    exact = older and version(older[0])
+    if not exact or EXACT in new.name or exact == version(new):
         return None
-    return folder(f"{new.name}{EXACT}{told}", new.arch)
+    return folder(f"{new.name}{EXACT}{exact}", new.arch)
 
 
 def _instead(name: str, arch: str) -> str:
     """Return what there is instead of an exact build, and how it comes if no archive has it."""
-    there = ", ".join(builds(name, arch)) or "none"
+    versions = ", ".join(builds(name, arch)) or "none"
     return (
         f" if Debian's archive has it, `rtstone lab fetch FILE.deb` from its package; of {arch} "
-        f"the lab has {there}"
+        f"the lab has {versions}"
     )
 
 
 def place(name: str, arch: str) -> Path:
     """Return the directory with a kernel: an exact build may be the newest of its series."""
-    found = folder(name, arch)
+    usual = folder(name, arch)
     plain, _, exact = name.partition(EXACT)
-    if exact and not found.exists():
+    if exact and not usual.exists():
         newest = _noted(f"{plain}-{arch}")
         if newest and version(newest[0]) == exact:
             return folder(plain, arch)
-    return found
+    return usual
 
 
 def find(name: str, arch: str) -> Kernel:
@@ -268,26 +268,28 @@ def find(name: str, arch: str) -> Kernel:
 
     Raises TargetError if it is not there, or was changed.
     """
-    there = place(name, arch)
+    directory = place(name, arch)
     how = "built" if name.startswith(f"{OWN}/") else "fetched"
     again = f"`{brings(name, arch)}` brings it"
     try:
-        note = msgspec.json.decode((there / NOTE).read_bytes(), type=Note)
+        note = msgspec.json.decode((directory / NOTE).read_bytes(), type=Note)
     except FileNotFoundError:
         instead = _instead(name, arch) if EXACT in name else ""
         raise TargetError(
             f"kernel {name} for {arch} has not been {how}; {again}{instead}"
         ) from None
     except (OSError, msgspec.MsgspecError) as error:
-        raise TargetError(f"kernel {name} for {arch}, {there / NOTE}: {error}; {again}") from error
-    for file, known in note.files.items():
-        if digest(there / file) != known:
-            raise TargetError(f"{there / file} is not what was {how}; {again} again")
+        raise TargetError(
+            f"kernel {name} for {arch}, {directory / NOTE}: {error}; {again}"
+        ) from error
+    for file, hashed in note.files.items():
+        if digest(directory / file) != hashed:
+            raise TargetError(f"{directory / file} is not what was {how}; {again} again")
     return Kernel(
         note.name,
         note.arch,
-        there / note.image,
-        tuple(there / module for module in note.modules),
+        directory / note.image,
+        tuple(directory / module for module in note.modules),
         note.release,
         note.package,
         note.files[note.image],
@@ -334,11 +336,11 @@ def _recognise(path: Path, data: bytes) -> tuple[str, str]:
             raise UsageError(f"kernel '{path}' does not decompress: {error}") from error
     for arch, magic in (("aarch64", ARM64_MAGIC), ("riscv64", RISCV_MAGIC)):
         if _has(data, magic):
-            found = re.search(rb"Linux version (\S+) ", data)
-            return arch, found[1].decode("ascii", "replace") if found else "unknown"
-    what = "an EFI zboot image: unpack it first" if data[4:8] == b"zimg" else "no kernel image"
+            match = re.search(rb"Linux version (\S+) ", data)
+            return arch, match[1].decode("ascii", "replace") if match else "unknown"
+    noun = "an EFI zboot image: unpack it first" if data[4:8] == b"zimg" else "no kernel image"
     raise UsageError(
-        f"kernel '{path}' is {what}; the lab boots an x86-64 bzImage, or an arm64 or riscv64 "
+        f"kernel '{path}' is {noun}; the lab boots an x86-64 bzImage, or an arm64 or riscv64 "
         "Image, plain or compressed by gzip"
     )
 

@@ -23,34 +23,34 @@ PACKAGES = ("build", "agents", "boards", "kernel")
 class Missing(NamedTuple):
     """A missing component, and the command that installs it."""
 
-    what: str
+    component: str
     command: str
 
 
 def missing(system: System) -> list[Missing]:
     """Return the missing components of a system, empty if it is ready."""
-    board, found = system.board, []
+    board, lacking = system.board, []
     brings = BUILD if _is_checkout(SOURCE) else INSTALL
     if not shutil.which(board.emulator):
-        found.append(Missing(board.emulator, f"apt-get install {board.package}"))
+        lacking.append(Missing(board.emulator, f"apt-get install {board.package}"))
     both = [system, *([system.beside] if system.beside else [])]
-    for image in (one.image for one in both if one.image):
+    for image in (part.image for part in both if part.image):
         if not (BUILT / image).exists():
-            found.append(Missing(f"image {image}", brings))
-    if any(one.kernel for one in both):
+            lacking.append(Missing(f"image {image}", brings))
+    if any(part.kernel for part in both):
         if not (agent := images.AGENTS[board.arch]).exists():
-            found.append(Missing(f"agent {agent.name}", brings))
+            lacking.append(Missing(f"agent {agent.name}", brings))
         if not images.mke2fs():
-            found.append(Missing("mke2fs", "apt-get install e2fsprogs"))
+            lacking.append(Missing("mke2fs", "apt-get install e2fsprogs"))
     for name in system.fetched:
         try:
             kernels.find(name, board.arch)
         except TargetError:
-            what = "hypervisor" if name in kernels.HYPERVISORS else "kernel"
+            noun = "hypervisor" if name in kernels.HYPERVISORS else "kernel"
             fetched = f"rtstone lab fetch {system.name}"
             how = fetched if system.hypervisor else kernels.brings(name, board.arch)
-            found.append(Missing(f"{what} {name}", how))
-    return found
+            lacking.append(Missing(f"{noun} {name}", how))
+    return lacking
 
 
 def _is_checkout(source: Path) -> bool:

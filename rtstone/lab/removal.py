@@ -20,8 +20,8 @@ MATERIAL = {
 
 def names() -> list[str]:
     """Return what there is to remove: kernels as the lab's systems are called, and material."""
-    found = [kernels.PREFIX[note.arch] + note.name for note in kernels.stored()]
-    return [*found, *(name for name in MATERIAL if any(map(os.path.lexists, _material(name))))]
+    stored = [kernels.PREFIX[note.arch] + note.name for note in kernels.stored()]
+    return [*stored, *(name for name in MATERIAL if any(map(os.path.lexists, _material(name))))]
 
 
 def remove(name: str) -> int:
@@ -36,8 +36,8 @@ def remove(name: str) -> int:
         with ExitStack() as stack:
             places = _material(name) if name in MATERIAL else _kernel(name)
             for place in places:
-                for made in _objects_in(place):
-                    stack.enter_context(build.locked(made))
+                for folder in _objects_in(place):
+                    stack.enter_context(build.locked(folder))
             return sum(map(_remove, places))
     except OSError as error:
         raise TargetError(f"cannot remove {error.filename}: {error.strerror}") from error
@@ -63,7 +63,7 @@ def _objects_in(place: Path) -> list[Path]:
     if place.parent.name == build.OBJECTS:
         return [place] if place.is_dir() else []
     if place.name == build.OBJECTS and place.is_dir():
-        return [one for one in place.iterdir() if one.is_dir()]
+        return [folder for folder in place.iterdir() if folder.is_dir()]
     return []
 
 

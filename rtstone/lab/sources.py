@@ -62,9 +62,9 @@ def find(name: str, say: Say) -> Source:
         return Source(name, tree, _version(tree))
     tree = Path(name).absolute()
     if not tree.is_dir():
-        what = "is a file; unpack it first" if tree.exists() else "does not exist"
+        state = "is a file; unpack it first" if tree.exists() else "does not exist"
         raise UsageError(
-            f"kernel source '{name}' {what}; give a kernel's source directory, or a package of "
+            f"kernel source '{name}' {state}; give a kernel's source directory, or a package of "
             "Debian like linux-source-6.1"
         )
     return Source(str(tree), tree, _version(tree))
@@ -94,8 +94,8 @@ def fingerprint(tree: Path) -> str:
     note = folder / sha256(os.fsencode(tree)).hexdigest()[:16]
     try:
         listing, newest = _listing(tree)
-        if (known := _remembered(note)) and known.listing == listing:
-            return known.contents
+        if (last := _remembered(note)) and last.listing == listing:
+            return last.contents
         settled = newest < time.time() - SETTLED_S  # a later change has another time
         contents = _contents(tree)
         unchanged = _listing(tree)[0] == listing
@@ -155,8 +155,8 @@ def _files(folder: str) -> Iterator[tuple[str, os.stat_result]]:
                 folders += [entry.path] * (entry.name != ".git")
             elif stat.S_ISREG(state.st_mode) or stat.S_ISLNK(state.st_mode):
                 yield entry.path, state
-    for one in folders:
-        yield from _files(one)
+    for subfolder in folders:
+        yield from _files(subfolder)
 
 
 # ---- Debian's packages -------------------------------------------------------------------------
@@ -165,14 +165,14 @@ def _files(folder: str) -> Iterator[tuple[str, os.stat_result]]:
 def _unpacked(package: str, series: str, real_time: bool, say: Say) -> Path:
     """Return the tree of a package, which is unpacked unless it was before."""
     if f"linux-{series}" not in kernels.PACKAGES:
-        known = [name for name in kernels.PACKAGES if re.fullmatch(r"linux-\d+\.\d+", name)]
-        raise unknown("kernel source", package, (f"linux-source-{name[6:]}" for name in known))
+        names = [name for name in kernels.PACKAGES if re.fullmatch(r"linux-\d+\.\d+", name)]
+        raise unknown("kernel source", package, (f"linux-source-{name[6:]}" for name in names))
     codename = kernels.PACKAGES[f"linux-{series}"].codename
     check_tools(TOOLS | ({"patch": "patch"} if real_time else {}))
     place = kernels.private(UNPACKED) / (package + "-rt" * real_time)
     archive = PACKED / f"{package}.tar.xz"
-    there = _noted(place)
-    if there and (not archive.exists() or there.archive == digest(archive)):
+    unpacked = _noted(place)
+    if unpacked and (not archive.exists() or unpacked.archive == digest(archive)):
         return place / "linux"
     check_room(place.parent, ROOM)
     with tempfile.TemporaryDirectory(dir=place.parent, prefix=".new-") as work:

@@ -206,7 +206,7 @@ SYSTEMS = {
         System("freertos-a9", FREERTOS, BOARDS["vexpress-a9"], 128, image="freertos-a9.elf"),
         System("freertos-rv32", FREERTOS, RV32, 128, image="freertos-rv32.elf"),
         System("freertos-rv64", FREERTOS, RV64, 128, image="freertos-rv64.elf"),
-        *(one for name, package in kernels.PACKAGES.items() for one in _linux(name, package)),
+        *(board for name, package in kernels.PACKAGES.items() for board in _linux(name, package)),
         _beside(_RTOS, _LINUX),
         _beside(_LINUX, _RTOS),
     )
@@ -215,9 +215,9 @@ SYSTEMS = {
 
 def every() -> dict[str, System]:
     """Return all systems by name, with those of the kernels that were kept or built here."""
-    kept = [find(kernels.PREFIX[note.arch] + note.name) for note in kernels.kept()]
+    exact = [find(kernels.PREFIX[note.arch] + note.name) for note in kernels.exact_builds()]
     own = [system for system in map(_own, kernels.own()) if system]
-    return SYSTEMS | {system.name: system for system in [*kept, *own]}
+    return SYSTEMS | {system.name: system for system in [*exact, *own]}
 
 
 def _own(note: kernels.Note) -> System | None:
@@ -237,10 +237,10 @@ def find(name: str) -> System:
     """Return the system of that name.  Raises UsageError naming the nearest one."""
     if kernels.EXACT in name:
         return _exact(name)
-    known = SYSTEMS if name in SYSTEMS else every()
-    if name not in known:
-        raise unknown("lab system", name, known)
-    return known[name]
+    systems = SYSTEMS if name in SYSTEMS else every()
+    if name not in systems:
+        raise unknown("lab system", name, systems)
+    return systems[name]
 
 
 def _exact(name: str) -> System:
@@ -271,8 +271,8 @@ def split(words: str) -> tuple[str, list[str]]:
     for name in SYSTEMS:
         if "+" in name and f"{words}+".startswith(f"{name}+"):
             return name, words[len(name) + 1 :].split("+") if words != name else []
-    name, *others = re.split(r"\+(?!deb\d)", words)  # +deb13 is a part of a version
-    return name, others
+    name, *rest = re.split(r"\+(?!deb\d)", words)  # +deb13 is a part of a version
+    return name, rest
 
 
 def with_kernel(arch: str) -> System:

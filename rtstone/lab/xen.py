@@ -253,12 +253,12 @@ def image(elf: Path, script: bytes, settle_ms: int) -> bytes:
 def _segments(elf: bytes) -> list[tuple[int, bytes, int]]:
     """Return (address, content, size in memory) of what an AArch64 ELF file loads."""
     table, size, number = struct.unpack_from("<Q14xHH", elf, 0x20)
-    found = []
+    segments = []
     for at in range(table, table + size * number, size):
         kind, _, offset, _, address, stored, used = struct.unpack_from("<IIQQQQQ", elf, at)
         if kind == _PT_LOAD:
-            found.append((address, elf[offset : offset + stored], used))
-    return found
+            segments.append((address, elf[offset : offset + stored], used))
+    return segments
 
 
 def _put(memory: bytearray, at: int, data: bytes) -> None:

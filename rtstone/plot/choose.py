@@ -45,21 +45,21 @@ def choose(
     is nothing to draw, or more than one bench to choose from.
     """
     pairs = [pair for run in runs for pair in _of_bench(run, bench)]
-    asked = _under(pairs, loads)
-    pairs = [pair for pair in asked if pair[1].status == "ok"]
+    wanted = _under(pairs, loads)
+    pairs = [pair for pair in wanted if pair[1].status == "ok"]
     if not pairs:
-        result = asked[0][1]
+        result = wanted[0][1]
         raise UsageError(f"no valid result of {result.bench}: {result.reason or result.status}")
     largest = sorted(range(len(pairs)), key=lambda k: -(pairs[k][1].max or 0))[:most]
     drawn = [pairs[k] for k in sorted(largest)]
     named = zip(drawn, names(drawn), strict=True)
     curves = [Curve(*pair, name) for pair, name in named]
-    return Chosen(curves, len(asked) - len(pairs), len(pairs) - len(drawn))
+    return Chosen(curves, len(wanted) - len(pairs), len(pairs) - len(drawn))
 
 
 def experiments(runs: Sequence[Run]) -> list[tuple[str, list[Result]]]:
     """Return the Hartstone results of each run, with the run's name.  Raises UsageError."""
-    found = []
+    by_run = []
     for run in runs:
         results = [
             r for r in run.results if r.bench.startswith(HARTSTONE) and r.bench != "hart.raw"
@@ -69,33 +69,33 @@ def experiments(runs: Sequence[Run]) -> list[tuple[str, list[Result]]]:
                 f"no Hartstone experiment in run {run.run_id}; measure them with "
                 "`rtstone run hartstone`"
             )
-        found.append(results)
-    return list(zip(systems(runs), found, strict=True))
+        by_run.append(results)
+    return list(zip(systems(runs), by_run, strict=True))
 
 
 def _of_bench(run: Run, bench: str | None) -> list[tuple[Run, Result]]:
-    there = {result.bench for result in run.results if result.n}
-    if bench in {result.bench for result in run.results} - there:
+    benches = {result.bench for result in run.results if result.n}
+    if bench in {result.bench for result in run.results} - benches:
         raise UsageError(
             f"no samples of {bench} in run {run.run_id}, in --bench; figures of Hartstone are "
             "drawn by --kind breakdown"
         )
-    if bench is not None and bench not in there:
-        raise unknown("bench", bench, there, f"of run {run.run_id}, in --bench")
-    wanted = bench or next((name for name in WAKE_UPS if name in there), None)
-    if wanted is None and len(there) == 1:
-        wanted = min(there)
+    if bench is not None and bench not in benches:
+        raise unknown("bench", bench, benches, f"of run {run.run_id}, in --bench")
+    wanted = bench or next((name for name in WAKE_UPS if name in benches), None)
+    if wanted is None and len(benches) == 1:
+        wanted = min(benches)
     if wanted is None:
-        known = ", ".join(sorted(there)) or "none has samples"
-        raise UsageError(f"no wake-up latency in run {run.run_id}; choose with --bench: {known}")
+        names = ", ".join(sorted(benches)) or "none has samples"
+        raise UsageError(f"no wake-up latency in run {run.run_id}; choose with --bench: {names}")
     return [(run, result) for result in run.results if result.bench == wanted and result.n]
 
 
 def _under(pairs: list[tuple[Run, Result]], loads: Sequence[str]) -> list[tuple[Run, Result]]:
-    there = {result.load for _, result in pairs}
+    present = {result.load for _, result in pairs}
     for load in loads:
-        if load not in there:
-            raise unknown("load", load, there, "of what could be drawn, in --load")
+        if load not in present:
+            raise unknown("load", load, present, "of what could be drawn, in --load")
     return [pair for pair in pairs if pair[1].load in loads] if loads else pairs
 
 
@@ -123,8 +123,8 @@ def names(pairs: Sequence[tuple[Run, Result]]) -> list[str]:
         yield result.series
         yield _load(result) if len(loads) > 1 else ""
 
-    found = [", ".join(filter(None, parts(*pair))) for pair in pairs]
-    return [name or _load(pair[1]) for name, pair in zip(found, pairs, strict=True)]
+    texts = [", ".join(filter(None, parts(*pair))) for pair in pairs]
+    return [name or _load(pair[1]) for name, pair in zip(texts, pairs, strict=True)]
 
 
 def _load(result: Result) -> str:
@@ -145,9 +145,9 @@ def systems(runs: Sequence[Run]) -> list[str]:
         _name, _kernel, lambda run: f"{_name(run)} {_kernel(run)}",
     ]  # fmt: skip
     for kind in kinds:
-        found = [kind(run) for run in runs]
-        if all(found) and len(set(found)) == len(found):
-            return found
+        texts = [kind(run) for run in runs]
+        if all(texts) and len(set(texts)) == len(texts):
+            return texts
     return [f"{_name(run)} {run.run_id}" for run in runs]
 
 

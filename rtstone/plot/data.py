@@ -46,8 +46,8 @@ def lowest(results: Sequence[Result]) -> float:
 
 def grid(results: Sequence[Result]) -> float:
     """Return the columns of a decade, so that about COLUMNS of them hold all samples."""
-    known = [edge for edge in _edges(results) if edge > 0]
-    decades = log10(max(known) / min(known)) if known else 0.0
+    positive = [edge for edge in _edges(results) if edge > 0]
+    decades = log10(max(positive) / min(positive)) if positive else 0.0
     return min(COLUMNS / decades, FINEST) if decades else FINEST
 
 
@@ -62,17 +62,17 @@ def _buckets(result: Result) -> list[Bucket]:
 
     What lies beyond them has no place; ``beyond`` counts it.
     """
-    of = whole(result)
-    found = edged(result, of)
-    if found is None:
-        found = [Bucket(value, value, count) for value, count in of.histogram]
-    return [bucket for bucket in found if not isinf(bucket.high)]
+    distribution = whole(result)
+    buckets = edged(result, distribution)
+    if buckets is None:
+        buckets = [Bucket(value, value, count) for value, count in distribution.histogram]
+    return [bucket for bucket in buckets if not isinf(bucket.high)]
 
 
 def beyond(result: Result) -> int:
     """Return how many samples lie beyond the histogram."""
-    of = whole(result)
-    return of.n - sum(count for _, count in of.histogram)
+    distribution = whole(result)
+    return distribution.n - sum(count for _, count in distribution.histogram)
 
 
 def histogram(result: Result, least: float, per_decade: float) -> Steps:
@@ -111,17 +111,21 @@ def percentiles(result: Result, least: float) -> Steps:
     Of samples that are means of several operations those up to SINGLE.
     Raises Inconclusive if n supports none.
     """
-    of = whole(result)
-    most = of.n / ENOUGH
-    if of.batch > 1:
+    distribution = whole(result)
+    most = distribution.n / ENOUGH
+    if distribution.batch > 1:
         most = min(most, WHOLE / (WHOLE - SINGLE))
     if most <= 1:
-        samples = counted(of.n, "sample")
+        samples = counted(distribution.n, "sample")
         raise Inconclusive(f"{samples} of {result.bench}, too few for a percentile; measure longer")
     edges, values = [1.0], []
-    for (value, _), upto in zip(of.histogram, accumulate(c for _, c in of.histogram), strict=True):
+    for (value, _), upto in zip(
+        distribution.histogram, accumulate(c for _, c in distribution.histogram), strict=True
+    ):
         values.append(max(value, least))
-        edges.append(min(of.n / (of.n - upto), most) if upto < of.n else most)
+        edges.append(
+            min(distribution.n / (distribution.n - upto), most) if upto < distribution.n else most
+        )
         if edges[-1] >= most:
             break
     return Steps(values, edges)

@@ -63,7 +63,7 @@ class Plot(NamedTuple):
     caption: list[str]
 
 
-class Asked(NamedTuple):
+class Request(NamedTuple):
     """What to draw: lengths in mm, height None: what suits it; bench None: the wake-up bench."""
 
     kind: str = "histogram"
@@ -73,30 +73,30 @@ class Asked(NamedTuple):
     height: float | None = None
 
 
-def plot(runs: Sequence[Run], asked: Asked) -> Plot:
+def plot(runs: Sequence[Run], request: Request) -> Plot:
     """Draw runs.  Raises UsageError without matplotlib or anything to draw, Inconclusive."""
     _require()
     with _styled():
-        return KINDS[asked.kind](runs, asked)
+        return KINDS[request.kind](runs, request)
 
 
 def _require() -> None:
     """Raise UsageError without a matplotlib that works with the numpy that comes with rtstone."""
     try:
-        there = metadata.version("matplotlib")
+        version = metadata.version("matplotlib")
     except metadata.PackageNotFoundError:
-        there = ""
-    if there and tuple(map(int, there.split(".")[:2])) >= OLDEST:
+        version = ""
+    if version and tuple(map(int, version.split(".")[:2])) >= OLDEST:
         return
     needed = f"matplotlib {'.'.join(map(str, OLDEST))} or newer"
-    told = f"here is {there}" if there else "which is not installed"
+    lack = f"here is {version}" if version else "which is not installed"
     how = "install it with: pip install 'rtstone[plot]'"
     if PACKAGED in Path(__file__).parents:  # pip may not change what Debian's Python uses
         how = (
             "the Debian package cannot use another; install it beside a wheel of rtstone: "
             "python3 -m venv plot && plot/bin/pip install rtstone-*.whl matplotlib"
         )
-    raise UsageError(f"a plot needs {needed}, {told}; {how}")
+    raise UsageError(f"a plot needs {needed}, {lack}; {how}")
 
 
 @contextmanager
@@ -119,9 +119,9 @@ def render(drawn: Plot, form: str) -> bytes:
 # ---- curves -------------------------------------------------------------------------------------
 
 
-def _histogram(runs: Sequence[Run], asked: Asked) -> Plot:
-    chosen = choose(runs, asked.bench, asked.loads)
-    figure, axes = _axes(asked, chosen)
+def _histogram(runs: Sequence[Run], request: Request) -> Plot:
+    chosen = choose(runs, request.bench, request.loads)
+    figure, axes = _axes(request, chosen)
     results = [curve.result for curve in chosen.curves]
     data.check_distributions(results)
     least, scale, per_decade = data.lowest(results), _scale(results), data.grid(results)
@@ -141,15 +141,15 @@ def _histogram(runs: Sequence[Run], asked: Asked) -> Plot:
     axes.set_xlabel(f"{_title(chosen)} ({scale.name})")
     axes.set_ylabel("samples")
     said = f"samples in columns, {per_decade:.3g} a decade; the mark is the maximum"
-    return _finished(figure, asked, chosen, said)
+    return _finished(figure, request, chosen, said)
 
 
 _GROUND = 0.5  # so that a single sample stands above the axis
 
 
-def _percentiles(runs: Sequence[Run], asked: Asked) -> Plot:
-    chosen = choose(runs, asked.bench, asked.loads)
-    figure, axes = _axes(asked, chosen)
+def _percentiles(runs: Sequence[Run], request: Request) -> Plot:
+    chosen = choose(runs, request.bench, request.loads)
+    figure, axes = _axes(request, chosen)
     results = [curve.result for curve in chosen.curves]
     data.check_distributions(results)
     least, scale = data.lowest(results), _scale(results)
@@ -170,12 +170,12 @@ def _percentiles(runs: Sequence[Run], asked: Asked) -> Plot:
     axes.set_xlabel("percentile (%)")
     axes.set_ylabel(f"{_title(chosen)} ({scale.name})")
     said = f"percentiles up to those that {ENOUGH} samples lie beyond; the mark is the maximum"
-    return _finished(figure, asked, chosen, said)
+    return _finished(figure, request, chosen, said)
 
 
-def _timeline(runs: Sequence[Run], asked: Asked) -> Plot:
-    chosen = choose(runs, asked.bench, asked.loads)
-    figure, axes = _axes(asked, chosen)
+def _timeline(runs: Sequence[Run], request: Request) -> Plot:
+    chosen = choose(runs, request.bench, request.loads)
+    figure, axes = _axes(request, chosen)
     traces = [data.timeline(curve.result) for curve in chosen.curves]
     scale = _scale([curve.result for curve in chosen.curves])
     least = min((v for trace in traces for v in (*trace.low, *trace.high) if v > 0), default=1.0)
@@ -194,7 +194,7 @@ def _timeline(runs: Sequence[Run], asked: Asked) -> Plot:
     width = quantity(traces[0].width * 1e9, "ns")
     lines = "maximum" + (" (line), mean (dashed), range (grey)" if len(traces) == 1 else "")
     return _finished(
-        figure, asked, chosen, f"{lines} of each {width}; omitted activations left out"
+        figure, request, chosen, f"{lines} of each {width}; omitted activations left out"
     )
 
 
@@ -240,22 +240,22 @@ def _face(number: int) -> str:
 # ---- maxima by load -----------------------------------------------------------------------------
 
 
-def _maxima(runs: Sequence[Run], asked: Asked) -> Plot:
+def _maxima(runs: Sequence[Run], request: Request) -> Plot:
     """Draw a row for each load, with a mark for each run."""
     if len(runs) > MOST:
         raise UsageError(f"{len(runs)} runs are too many to tell apart in a figure: {MOST} at most")
-    chosen = choose(runs, asked.bench, asked.loads, most=None)
+    chosen = choose(runs, request.bench, request.loads, most=None)
     rows = list(dict.fromkeys(curve.result.load for curve in chosen.curves))
     names = dict(zip((run.run_id for run in runs), systems(runs), strict=True))
     scale = _scale([curve.result for curve in chosen.curves])
-    columns = max(1, int(asked.width / (_HANDLE_MM + _LETTER_MM * max(map(len, names.values())))))
+    columns = max(1, int(request.width / (_HANDLE_MM + _LETTER_MM * max(map(len, names.values())))))
     legend = LINE_MM * math.ceil(len(names) / columns)
-    figure, axes = _empty(asked.width, asked.height or 14 + legend + 4.2 * len(rows))
+    figure, axes = _empty(request.width, request.height or 14 + legend + 4.2 * len(rows))
     for number, (run_id, name) in enumerate(names.items()):
         results = [curve.result for curve in chosen.curves if curve.run.run_id == run_id]
-        known = [(r.max / scale.factor, rows.index(r.load)) for r in results if r.max]
+        marks = [(r.max / scale.factor, rows.index(r.load)) for r in results if r.max]
         axes.plot(
-            [value for value, _ in known], [row for _, row in known], _MARKS[number],
+            [value for value, _ in marks], [row for _, row in marks], _MARKS[number],
             linestyle="", color=_LOOKS[number][0], markerfacecolor=_face(number), label=_text(name),
         )  # fmt: skip
     axes.set_yticks(range(len(rows)), [_text("no load" if row == NONE else row) for row in rows])
@@ -269,20 +269,20 @@ def _maxima(runs: Sequence[Run], asked: Asked) -> Plot:
 # ---- breakdown ----------------------------------------------------------------------------------
 
 
-def _breakdown(runs: Sequence[Run], asked: Asked) -> Plot:
+def _breakdown(runs: Sequence[Run], request: Request) -> Plot:
     named = experiments(runs)
     reached = [(name, data.breakdowns(results)) for name, results in named]
-    benches = list(dict.fromkeys(one.bench for _, ones in reached for one in ones))
-    bar = 0.8 / len(reached)
+    benches = list(dict.fromkeys(bar.bench for _, bars in reached for bar in bars))
+    thickness = 0.8 / len(reached)
     names = LINE_MM * len(reached) if len(reached) > 1 else 0
-    room = asked.height or 14 + names + len(benches) * max(4.0, 3.1 * len(reached))
-    figure, axes = _empty(asked.width, room)
-    for number, (name, ones) in enumerate(reached):
+    room = request.height or 14 + names + len(benches) * max(4.0, 3.1 * len(reached))
+    figure, axes = _empty(request.width, room)
+    for number, (name, bars) in enumerate(reached):
         fill = ("#444444", "#FFFFFF", "#AAAAAA", "#DDDDDD")[number % 4]
         hatch = ("", "//////", "", "......")[number % 4]
-        for one in ones:
-            at = benches.index(one.bench) + (number - (len(reached) - 1) / 2) * bar
-            _bar(axes, one, at, bar, {"color": fill, "hatch": hatch, "edgecolor": "#000000"})
+        for bar in bars:
+            at = benches.index(bar.bench) + (number - (len(reached) - 1) / 2) * thickness
+            _bar(axes, bar, at, thickness, {"color": fill, "hatch": hatch, "edgecolor": "#000000"})
         axes.barh(
             [-9], [0], color=fill, hatch=hatch, edgecolor="#000000", lw=0.5, label=_text(name)
         )
@@ -292,7 +292,7 @@ def _breakdown(runs: Sequence[Run], asked: Asked) -> Plot:
         0,
         max(
             100.0,
-            *(max(one.at.held, one.at.again or 0) for _, ones in reached for one in ones if one.at),
+            *(max(bar.at.held, bar.at.again or 0) for _, bars in reached for bar in bars if bar.at),
         )
         * 1.12,
     )
@@ -300,30 +300,30 @@ def _breakdown(runs: Sequence[Run], asked: Asked) -> Plot:
     axes.set_xlabel("breakdown utilisation (% of raw speed)")
     if len(reached) > 1:
         figure.legend(loc="outside upper left")
-    told = f"Hartstone: {', '.join(name for name, _ in named)}; {len(benches)} experiments"
+    title = f"Hartstone: {', '.join(name for name, _ in named)}; {len(benches)} experiments"
     return Plot(
         figure,
         [
-            f"{told}; > and dashed: no deadline missed up to there; ?: not measured; "
+            f"{title}; > and dashed: no deadline missed up to there; ?: not measured; "
             "a line: tests above the first miss held again"
         ],
     )
 
 
-def _bar(axes: Any, one: data.Reached, at: float, height: float, look: dict[str, str]) -> None:
+def _bar(axes: Any, reached: data.Reached, at: float, height: float, look: dict[str, str]) -> None:
     """Draw one bar with its value; one without an end is dashed, and says so."""
-    if one.at is None:
+    if reached.at is None:
         axes.text(1, at, "?", va="center", fontsize=7)
         return
-    held, again = one.at.held, one.at.again
-    if one.at.broke:
+    held, again = reached.at.held, reached.at.again
+    if reached.at.broke:
         axes.barh([at], [held], height, lw=0.5, **look)
     else:
         axes.barh([at], [held], height, fill=False, linestyle="--", lw=0.5)
     if again is not None:
         axes.plot([held, again], [at, at], color="#000000", lw=0.8, marker="|", markersize=4)
     text = f"{held:.3g}" if again is None else f"{held:.3g} to {again:.3g}"
-    sign = "" if one.at.broke else "> "
+    sign = "" if reached.at.broke else "> "
     axes.text(max(held, again or 0) + 1, at, f"{sign}{text}", va="center", fontsize=7)
 
 
@@ -339,10 +339,10 @@ class _Scale(NamedTuple):
 
 def _scale(results: Sequence[Result]) -> _Scale:
     """Return the unit that suits the medians.  Raises UsageError if the results' units differ."""
-    found = {result.unit for result in results}
-    if len(found) > 1:
-        raise UsageError(f"results in {' and '.join(sorted(found))} have no axis in common")
-    unit = found.pop()
+    kinds = {result.unit for result in results}
+    if len(kinds) > 1:
+        raise UsageError(f"results in {' and '.join(sorted(kinds))} have no axis in common")
+    unit = kinds.pop()
     middles = [value for r in results if (value := r.p50 or r.mean or r.max)]
     middle = max(middles, default=1.0)
     steps = units.UNITS.get(unit, [(unit, 1)])
@@ -358,26 +358,28 @@ class _Legend(NamedTuple):
     height: float
 
 
-def _legend(asked: Asked, chosen: Chosen) -> _Legend:
-    entries = [_entry(curve, omitted=asked.kind != "timeline") for curve in chosen.curves]
-    room = asked.width - _HANDLE_MM
+def _legend(request: Request, chosen: Chosen) -> _Legend:
+    entries = [_entry(curve, omitted=request.kind != "timeline") for curve in chosen.curves]
+    room = request.width - _HANDLE_MM
     folded = [
         textwrap.fill(_text(entry), max(int(room / _LETTER_MM), 12)) for entry in entries
     ]  # fmt: skip
     longest = _HANDLE_MM + _LETTER_MM * max(map(len, entries))
-    columns = max(1, min(3, len(entries), int(asked.width / longest)))
+    columns = max(1, min(3, len(entries), int(request.width / longest)))
     lines = sum(entry.count("\n") + 1 for entry in folded)
     return _Legend(folded, columns, LINE_MM * math.ceil(lines / columns))
 
 
-def _axes(asked: Asked, chosen: Chosen) -> tuple[Any, Any]:
+def _axes(request: Request, chosen: Chosen) -> tuple[Any, Any]:
     """Return a figure of the size that was asked for, and its axes."""
-    return _empty(asked.width, asked.height or 0.66 * asked.width + _legend(asked, chosen).height)
+    return _empty(
+        request.width, request.height or 0.66 * request.width + _legend(request, chosen).height
+    )
 
 
 def _empty(width: float, height: float) -> tuple[Any, Any]:
-    made: Any = import_module("matplotlib.figure")
-    figure = made.Figure(figsize=(width / MM, height / MM), layout="constrained")
+    module: Any = import_module("matplotlib.figure")
+    figure = module.Figure(figsize=(width / MM, height / MM), layout="constrained")
     figure.get_layout_engine().set(w_pad=0.02, h_pad=0.02)
     return figure, figure.add_subplot()
 
@@ -396,7 +398,7 @@ def _logarithmic(axis: Any, least: float = 1.0) -> None:
         low, high = middle / math.sqrt(least), middle * math.sqrt(least)
         axis.axes.set(**{f"{name}lim": (low, high)})
 
-    def told(value: float, _: object) -> str:
+    def tick(value: float, _: object) -> str:
         plain = 1e-3 < value < 2e3 or high < low * _DECADES
         return f"{value:g}" if plain else f"$10^{{{round(math.log10(value))}}}$"
 
@@ -406,7 +408,7 @@ def _logarithmic(axis: Any, least: float = 1.0) -> None:
         axis.set_minor_locator(ticker.NullLocator())
     elif high < low * _DECADES:
         axis.set_major_locator(ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
-    axis.set_major_formatter(ticker.FuncFormatter(told))
+    axis.set_major_formatter(ticker.FuncFormatter(tick))
     axis.set_minor_formatter(ticker.NullFormatter())
 
 
@@ -434,11 +436,11 @@ def _text(text: str) -> str:
     return line(text).replace("$", r"\$")
 
 
-def _finished(figure: Any, asked: Asked, chosen: Chosen, what: str) -> Plot:
+def _finished(figure: Any, request: Request, chosen: Chosen, content: str) -> Plot:
     """Add the legend, and return the figure with its caption."""
     lines: Any = import_module("matplotlib.lines")
-    marked = asked.kind != "timeline"
-    legend = _legend(asked, chosen)
+    marked = request.kind != "timeline"
+    legend = _legend(request, chosen)
     handles = [
         lines.Line2D(
             [], [], color=_LOOKS[number][0], linestyle=_LOOKS[number][1],
@@ -447,42 +449,42 @@ def _finished(figure: Any, asked: Asked, chosen: Chosen, what: str) -> Plot:
         for number, entry in enumerate(legend.entries)
     ]  # fmt: skip
     figure.legend(handles=handles, loc="outside upper left", ncols=legend.columns)
-    return Plot(figure, [*_caption(chosen), f"drawn: {what}"])
+    return Plot(figure, [*_caption(chosen), f"drawn: {content}"])
 
 
 def _entry(curve: Curve, *, omitted: bool = True) -> str:
     """Return a line of the legend: name, number of samples, and what was added to them."""
     added = whole(curve.result).n - curve.result.n
     beyond = data.beyond(curve.result)
-    more = f" + {count(added)} omitted" if added and omitted else ""
-    more += f", {count(beyond)} beyond" if beyond else ""
-    return f"{curve.name}, n = {count(curve.result.n)}{more}"
+    remarks = f" + {count(added)} omitted" if added and omitted else ""
+    remarks += f", {count(beyond)} beyond" if beyond else ""
+    return f"{curve.name}, n = {count(curve.result.n)}{remarks}"
 
 
 def _caption(chosen: Chosen) -> list[str]:
-    told = [_facts(curve) for curve in chosen.curves]
+    lines = [_facts(curve) for curve in chosen.curves]
     if chosen.smaller:
-        others = counted(chosen.smaller, "result")
-        told.append(f"left out: {others} with smaller maxima; choose with --load")
+        smaller = counted(chosen.smaller, "result")
+        lines.append(f"left out: {smaller} with smaller maxima; choose with --load")
     if chosen.invalid:
-        told.append(f"left out: {counted(chosen.invalid, 'result')} not valid, see `rtstone show`")
-    return told
+        lines.append(f"left out: {counted(chosen.invalid, 'result')} not valid, see `rtstone show`")
+    return lines
 
 
 def _facts(curve: Curve) -> str:
     """Return what belongs beside a curve: a maximum says nothing without its n, time and load."""
     r = curve.result
-    of = whole(r)
-    known = {"p50": of.p50, "p99.9": of.p999, "max": r.max}
-    values = [f"{name} {quantity(v, r.unit)}" for name, v in known.items() if v is not None]
+    corrected_result = whole(r)
+    statistics = {"p50": corrected_result.p50, "p99.9": corrected_result.p999, "max": r.max}
+    values = [f"{name} {quantity(v, r.unit)}" for name, v in statistics.items() if v is not None]
     time = [] if r.section_s is None else [f"over {units.seconds(r.section_s)}"]
-    corrected = ["omitted activations counted in"] if of.n > r.n else []
+    corrected = ["omitted activations counted in"] if corrected_result.n > r.n else []
     flags = [f"flags {' '.join(r.flags)}"] if r.flags else []
     facts = [r.bench, f"load {r.load}", *time, *values, *corrected, *flags]
     return f"{_entry(curve)}: {', '.join(facts)}; run {curve.run.run_id}"
 
 
-KINDS: dict[str, Callable[[Sequence[Run], Asked], Plot]] = {
+KINDS: dict[str, Callable[[Sequence[Run], Request], Plot]] = {
     "histogram": _histogram, "percentiles": _percentiles, "timeline": _timeline,
     "maxima": _maxima, "breakdown": _breakdown,
 }  # fmt: skip

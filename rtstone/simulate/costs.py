@@ -41,11 +41,11 @@ def of_run(run: Run, *, switch_known: bool = False) -> Cost:
         sources.append(f"tick: unknown, {why}")
         period, cost = 0, 0
     else:
-        share, of = lost
+        share, result = lost
         cost = round(share * period)
         sources.append(
             f"tick: CONFIG_HZ, and the {share:.4%} of time that {INTERRUPTED} lost to "
-            f"interruptions, {_circumstances(of)}"
+            f"interruptions, {_circumstances(result)}"
         )
     runtime, period_us = _throttling(run)
     if runtime:
@@ -82,14 +82,14 @@ def _circumstances(result: Result) -> str:
 
 def _sound(run: Run, bench: str) -> list[Result]:
     """Return the valid results of a bench in ns, those without a load first."""
-    found = [r for r in run.results if r.bench == bench and r.status == "ok" and r.unit == "ns"]
-    return sorted((r for r in found if r.p50 is not None), key=lambda r: r.load != "none")
+    results = [r for r in run.results if r.bench == bench and r.status == "ok" and r.unit == "ns"]
+    return sorted((r for r in results if r.p50 is not None), key=lambda r: r.load != "none")
 
 
 def _switch(run: Run) -> Result | None:
     for bench in SWITCHES:
-        if found := _sound(run, bench):
-            return min(found, key=_ballast)
+        if results := _sound(run, bench):
+            return min(results, key=_ballast)
     return None
 
 

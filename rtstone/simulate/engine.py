@@ -114,7 +114,7 @@ class Simulator:
 
     def __init__(self, tasks: TaskSets) -> None:
         self._run = library().sim_run
-        self._kept: dict[str, Ints] = {}
+        self._arrays: dict[str, Ints] = {}
         self._sets = np.zeros(len(tasks.period), _SET)
         self._sets["tasks"], self._sets["end"] = tasks.period.shape[1], tasks.end
         self._sets["resources"] = tasks.action_what.max(initial=0)
@@ -143,8 +143,8 @@ class Simulator:
             self._sets[name] = 0
             return
         # Referenced for as long as the C side has its address.
-        kept = self._kept[name] = np.ascontiguousarray(array, np.int64)
-        self._sets[name] = kept.ctypes.data + kept.itemsize * begin
+        shared = self._arrays[name] = np.ascontiguousarray(array, np.int64)
+        self._sets[name] = shared.ctypes.data + shared.itemsize * begin
 
     def _give_rows(self, name: str, array: Ints) -> None:
         self._give(name, array, array.shape[1] * np.arange(len(array)))
@@ -187,8 +187,8 @@ class Simulator:
 
 def simulate(tasks: TaskSet, rules: Rules, *, completions: bool = False) -> Outcome:
     """Simulate a task set once."""
-    found = Simulator(stacked([tasks])).run(rules, completions=completions)
-    return Outcome(found.counts[0], Totals(*found.totals[0].item()), *found[2:])
+    outcomes = Simulator(stacked([tasks])).run(rules, completions=completions)
+    return Outcome(outcomes.counts[0], Totals(*outcomes.totals[0].item()), *outcomes[2:])
 
 
 def _check(tasks: TaskSets) -> None:

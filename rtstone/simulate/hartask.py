@@ -39,7 +39,7 @@ class Beside(NamedTuple):
     ``left_out``: those that cannot be simulated, and why.  ``raw``: raw speed in KWIPS.
     """
 
-    found: tuple[Measured, ...] = ()
+    experiments: tuple[Measured, ...] = ()
     left_out: tuple[str, ...] = ()
     raw: int | None = None
 
@@ -51,7 +51,7 @@ def measured(run: Run) -> Beside:
     speeds = [
         speed
         for r in sorted(run.results, key=lambda r: (r.bench != "hart.raw", r.load != "none"))
-        if r.bench.startswith(HARTSTONE) and r.status == "ok" and (speed := _whole(r, RAW_SPEED))
+        if r.bench.startswith(HARTSTONE) and r.status == "ok" and (speed := _figure(r, RAW_SPEED))
     ]
     return Beside(
         tuple(_as_measured(result) for result in results if not lacking[id(result)]),
@@ -90,8 +90,8 @@ def _as_measured(result: Result) -> Measured:
         policy=_one_of(POLICIES, params.get("policy")),
         form=_one_of(FORMS, params.get("form")),
         gaps=str(params.get("gaps", "shortest")),  # as it was before there was a choice
-        raw=_whole(result, RAW_SPEED) or RAW[_one_of(hartsets.SETS, params.get("set"))],
-        factor=_whole(result, FACTOR),
+        raw=_figure(result, RAW_SPEED) or RAW[_one_of(hartsets.SETS, params.get("set"))],
+        factor=_figure(result, FACTOR),
         duration_ns=round((duration.value or 0) * 1e9) if duration else DURATION_NS,
         stop_misses=_stop_misses(params.get("stop"), params.get("stop_misses")),
     )
@@ -100,9 +100,9 @@ def _as_measured(result: Result) -> Measured:
     return Measured(ask, at.held if at else 0.0, at.missed if at else None, disturbed)
 
 
-def _one_of(known: tuple[str, ...], value: object) -> str:
+def _one_of(values: tuple[str, ...], value: object) -> str:
     """Return a parameter if its value is known, else the first known value."""
-    return str(value) if value in known else known[0]
+    return str(value) if value in values else values[0]
 
 
 def _stop_misses(stop: object, misses: object) -> int:
@@ -111,7 +111,7 @@ def _stop_misses(stop: object, misses: object) -> int:
     return misses if isinstance(misses, int) else STOP_MISSES
 
 
-def _whole(result: Result, name: str) -> int | None:
+def _figure(result: Result, name: str) -> int | None:
     """Return a figure as a whole number of DIGITS significant digits, None without the figure."""
     figure = result.figures.get(name)
     if not figure or not figure.value:
@@ -132,12 +132,12 @@ def asks(choice: Choice, beside: Beside | None) -> Iterator[tuple[Ask, Measured 
         if name not in hartsets.EXPERIMENTS:
             raise unknown("experiment", name, hartsets.EXPERIMENTS)
     for name in choice.experiments or hartsets.EXPERIMENTS:
-        known = hartsets.sets_of(name.split(".")[0])
-        if choice.set is not None and choice.set not in known:
+        sets = hartsets.sets_of(name.split(".")[0])
+        if choice.set is not None and choice.set not in sets:
             if choice.experiments:
                 raise UsageError(
                     f"experiment '{name}' has no set '{choice.set}', in --set; "
-                    f"known: {', '.join(known)}"
+                    f"known: {', '.join(sets)}"
                 )
             continue
         yield from _of_experiment(name, choice, beside)
@@ -146,14 +146,14 @@ def asks(choice: Choice, beside: Beside | None) -> Iterator[tuple[Ask, Measured 
 def _of_experiment(
     name: str, choice: Choice, beside: Beside | None
 ) -> Iterator[tuple[Ask, Measured | None]]:
-    found = [m for m in beside.found if _fits(m.ask, name, choice)] if beside else []
+    measurements = [m for m in beside.experiments if _fits(m.ask, name, choice)] if beside else []
     policies = choice.policies
     if not policies:
-        measured_so = tuple(dict.fromkeys(m.ask.policy for m in found))
+        measured_so = tuple(dict.fromkeys(m.ask.policy for m in measurements))
         both = beside is None and choice.form != "server"
         policies = POLICIES if both else measured_so or POLICIES[:1]
     for policy in policies:
-        of_policy = [m for m in found if m.ask.policy == policy]
+        of_policy = [m for m in measurements if m.ask.policy == policy]
         for m in of_policy:
             yield (m.ask if choice.raw is None else replace(m.ask, raw=choice.raw)), m
         if not of_policy:

@@ -87,14 +87,14 @@ def ticks_per_ns(raw: int, duration: int) -> int:
 
 
 def run(
-    what: HartSet, raw: int, duration: int, rules: HartRules, order: list[int]
+    task_set: HartSet, raw: int, duration: int, rules: HartRules, order: list[int]
 ) -> HartOutcome:  # fmt: skip
     """Simulate a test of ``duration`` ns; ``order``: in which the tasks wait for its start."""
     per_ns = ticks_per_ns(raw, duration)
     work = per_ns * SECOND // raw  # ticks of a KWI
-    tasks = [what.tasks[i] for i in order]
+    tasks = [task_set.tasks[i] for i in order]
     spans = [_times(task, i, duration) for task, i in zip(tasks, order, strict=True)]
-    level = levels(what.tasks, server=rules.form == "server" and what.service > 0)
+    level = levels(task_set.tasks, server=rules.form == "server" and task_set.service > 0)
     arrays = {
         "first": np.cumsum([0, *(len(release) for release, _ in spans)]),
         "release": per_ns * np.concatenate([release for release, _ in spans]),
@@ -105,9 +105,9 @@ def run(
         "calls": np.array([task.calls for task in tasks]),
         "background": np.array([task.kind is Kind.BACKGROUND for task in tasks]),
     }
-    kept = {name: np.ascontiguousarray(arrays[name], np.int64) for name in _ARRAYS}
-    given = _Set(len(tasks), per_ns * duration, work * what.service,
-                 *(kept[name].ctypes.data for name in _ARRAYS))  # fmt: skip
+    contiguous = {name: np.ascontiguousarray(arrays[name], np.int64) for name in _ARRAYS}
+    request = _Set(len(tasks), per_ns * duration, work * task_set.service,
+                 *(contiguous[name].ctypes.data for name in _ARRAYS))  # fmt: skip
     counts = np.empty(len(tasks), _COUNTS)
     totals = (ctypes.c_int64 * 3)()
     times = (rules.switch_ns, rules.tick_ns, rules.tick_cost_ns, rules.runtime_ns, rules.period_ns)
@@ -117,7 +117,7 @@ def run(
         *(per_ns * ns for ns in times),
     )
     address = ctypes.c_void_p(counts.ctypes.data)
-    if library().hart_run(ctypes.byref(given), numbers, address, totals):
+    if library().hart_run(ctypes.byref(request), numbers, address, totals):
         raise MemoryError
     events, last, last_time = totals
     in_place = np.empty_like(counts)
@@ -129,17 +129,17 @@ def run(
 def _times(task: Task, index: int, duration: int) -> tuple[Ints, Ints]:
     """Return the releases before the end of a test and their deadlines, in ns."""
     if task.kind is Kind.PERIODIC:
-        found = releases(task, duration)
-        return found[:-1], found[1:]
-    found = arrivals(task, index, duration)
+        times = releases(task, duration)
+        return times[:-1], times[1:]
+    times = arrivals(task, index, duration)
     if task.kind is Kind.BACKGROUND:
-        return found, np.full(len(found), NO_DEADLINE)
-    return found, found + TENTHS * SECOND // task.rate
+        return times, np.full(len(times), NO_DEADLINE)
+    return times, times + TENTHS * SECOND // task.rate
 
 
 def _ticks(due: Ints, per_ns: int) -> Ints:
-    found: Ints = np.where(due == NO_DEADLINE, NO_DEADLINE, due % NO_DEADLINE * per_ns)
-    return found
+    ticks: Ints = np.where(due == NO_DEADLINE, NO_DEADLINE, due % NO_DEADLINE * per_ns)
+    return ticks
 
 
 def _level(task: Task, level: int) -> int:

@@ -95,12 +95,12 @@ def is_served(experiment: str) -> bool:
 def baseline(series: str, which: str = "sei", m: int = 1) -> tuple[Task, ...]:
     """Return the tasks of the first test; ``m`` multiplies their loads."""
     numbers = NUMBERS["golatowski" if which == "golatowski" else "PN" if series == "PN" else "sei"]
-    calls, more = series in SERVER_SERIES, series in SPORADIC_SERIES
+    calls, sporadic_series = series in SERVER_SERIES, series in SPORADIC_SERIES
     tasks = tuple(
-        Task(hz * TENTHS, (load // (2 if more else 1) - calls) * m, calls=calls)
+        Task(hz * TENTHS, (load // (2 if sporadic_series else 1) - calls) * m, calls=calls)
         for hz, load in numbers
     )
-    if not more:
+    if not sporadic_series:
         return tasks
     sporadic = Task(SECOND // GAP * TENTHS, (2 - calls) * m, Kind.SPORADIC, calls, GAP)
     return (*tasks, sporadic, Task(2 * TENTHS, 8 * m, Kind.BACKGROUND, gap=BACKGROUND_GAP))
@@ -188,10 +188,10 @@ def _scaled(task: Task, step: int) -> Task:
     return replace(task, rate=rate, gap=task.gap * TENTHS // (TENTHS + step))
 
 
-def _harder(series: str, base: tuple[Task, ...], more: int) -> tuple[Task, ...]:
+def _harder(series: str, base: tuple[Task, ...], work: int) -> tuple[Task, ...]:
     if series == "AH":
-        return (*base[:5], replace(base[5], load=base[5].load + more), *base[6:])
-    return tuple(replace(task, load=task.load + more) for task in base)
+        return (*base[:5], replace(base[5], load=base[5].load + work), *base[6:])
+    return tuple(replace(task, load=task.load + work) for task in base)
 
 
 def _adds_sporadic(series: str, i: int) -> bool:
@@ -220,14 +220,14 @@ class Exponentials:
 
     def __init__(self, state: int) -> None:
         self._state = state
-        self._known = no_ints()
+        self._numbers = no_ints()
 
     def first(self, n: int) -> Ints:
         """Return the first ``n`` numbers."""
-        if n > len(self._known):
-            more = [self._next() for _ in range(n)]
-            self._known = np.concatenate((self._known, np.array(more, np.int64)))
-        return self._known[:n]
+        if n > len(self._numbers):
+            drawn = [self._next() for _ in range(n)]
+            self._numbers = np.concatenate((self._numbers, np.array(drawn, np.int64)))
+        return self._numbers[:n]
 
     def _draw(self) -> int:
         self._state = (self._state * 6364136223846793005 + 1442695040888963407) & _MASK
@@ -262,14 +262,14 @@ def arrivals(task: Task, index: int, duration: int) -> Ints:
     while True:
         n *= 2
         whole, part = np.divmod(stream.first(n), 1 << 32)  # the product may have 70 bits
-        found = np.cumsum(least + task.gap * whole + (task.gap * part >> 32))
-        if found[-1] >= duration:
-            known = found[: np.searchsorted(found, duration)]
-            return known if background else np.concatenate(([0], known))
+        times = np.cumsum(least + task.gap * whole + (task.gap * part >> 32))
+        if times[-1] >= duration:
+            within = times[: np.searchsorted(times, duration)]
+            return within if background else np.concatenate(([0], within))
 
 
 def releases(task: Task, duration: int) -> Ints:
     """Return the releases of a periodic task in ns, and one more: each is the deadline before."""
-    found = np.arange(duration * task.rate // (TENTHS * SECOND) + 2) * (TENTHS * SECOND)
-    found //= task.rate
-    return found[: np.searchsorted(found, duration) + 1]
+    times = np.arange(duration * task.rate // (TENTHS * SECOND) + 2) * (TENTHS * SECOND)
+    times //= task.rate
+    return times[: np.searchsorted(times, duration) + 1]

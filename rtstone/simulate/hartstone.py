@@ -64,7 +64,7 @@ class Measured(NamedTuple):
 class Played:
     """A test: its set, its utilisation, and its outcome."""
 
-    what: sets.HartSet
+    task_set: sets.HartSet
     utilisation: float
     outcome: HartOutcome
 
@@ -79,32 +79,32 @@ def play(ask: Ask, cost: Cost) -> Iterator[Played]:
     )  # fmt: skip
     last = None
     for test in range(1, sets.MOST_TESTS + 1):
-        what = sets.set_of_test(ask.experiment, base, ask.m, test, ask.gaps)
-        utilisation = what.utilisation(ask.raw)
+        task_set = sets.set_of_test(ask.experiment, base, ask.m, test, ask.gaps)
+        utilisation = task_set.utilisation(ask.raw)
         if test > 1 and utilisation > MOST_UTILISATION:
             return
-        order = waiting_order(ask, what, test, last)
-        outcome = run(what, ask.raw, ask.duration_ns, rules, order)
+        order = waiting_order(ask, task_set, test, last)
+        outcome = run(task_set, ask.raw, ask.duration_ns, rules, order)
         last = outcome.last
-        yield Played(what, utilisation, outcome)
+        yield Played(task_set, utilisation, outcome)
         if outcome.bad >= ask.stop_misses:
             return
 
 
-def waiting_order(ask: Ask, what: sets.HartSet, test: int, last: int | None) -> list[int]:
+def waiting_order(ask: Ask, task_set: sets.HartSet, test: int, last: int | None) -> list[int]:
     """Return the order in which the agent's tasks wait for a test, which decides among equals.
 
     They become ready by number, after the one that completed last (``last``), which did not have to
     wait, and a new one, which has not waited yet.  A task whose priority is lowered goes to the
     head of its new level, as POSIX specifies.
     """
-    served = ask.form == "server" and what.service > 0
-    new = [len(what.tasks) - 1] if test > 1 and ask.experiment.endswith("4") else []
+    served = ask.form == "server" and task_set.service > 0
+    new = [len(task_set.tasks) - 1] if test > 1 and ask.experiment.endswith("4") else []
     late = [] if last is None or served else [last]
-    ready = list(dict.fromkeys([*late, *new, *range(len(what.tasks))]))
+    ready = list(dict.fromkeys([*late, *new, *range(len(task_set.tasks))]))
     if ask.policy == "edf":
         return ready
-    level = sets.levels(what.tasks, server=served)
+    level = sets.levels(task_set.tasks, server=served)
     return [i for i in ready if level[i] == 1] + [i for i in reversed(ready) if level[i] > 1]
 
 

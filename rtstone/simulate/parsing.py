@@ -21,13 +21,13 @@ BUDGET, PERIOD = "2ms", "10ms"  # of a server: twice the aperiodic load, at the 
 _NUMBER = re.compile(r"\d{1,3}(\.\d{1,6})?|\.\d{1,6}")
 
 
-def policies(given: Iterable[str], known: Iterable[str] = POLICIES) -> tuple[str, ...]:
+def policies(texts: Iterable[str], choices: Iterable[str] = POLICIES) -> tuple[str, ...]:
     """Return the named policies (several joined by commas), all of them if none is named."""
-    names = [name.strip() for text in given for name in text.split(",")]
+    names = [name.strip() for text in texts for name in text.split(",")]
     for name in names:
-        if name not in known:
-            raise unknown("policy", name, known, "in --policy")
-    return tuple(dict.fromkeys(names)) or tuple(known)
+        if name not in choices:
+            raise unknown("policy", name, choices, "in --policy")
+    return tuple(dict.fromkeys(names)) or tuple(choices)
 
 
 def counts(text: str) -> tuple[int, ...]:
@@ -85,7 +85,7 @@ def costs(
     tick_cost: str | None,
 ) -> Cost:
     """Return the costs as given, else as measured by a run, else none."""
-    given = {
+    options = {
         name: duration(text, f"in {option}")
         for name, option, text in (
             ("switch_ns", "--switch-cost", switch),
@@ -94,7 +94,7 @@ def costs(
         )
         if text is not None
     }
-    cost = _measured(run, given)
+    cost = _measured(run, options)
     if cost.tick_cost_ns and not cost.tick_ns:
         raise UsageError("a tick costs, but there is none, in --tick-cost; add --tick PERIOD")
     if cost.tick_ns and cost.tick_cost_ns >= cost.tick_ns:
@@ -105,19 +105,19 @@ def costs(
     return cost
 
 
-def _measured(run: Run | None, given: dict[str, int]) -> Cost:
+def _measured(run: Run | None, options: dict[str, int]) -> Cost:
     from msgspec.structs import replace
 
     if run is None:
-        return replace(Cost(), **given)
+        return replace(Cost(), **options)
     from rtstone.simulate.costs import of_run
 
-    cost = of_run(run, switch_known="switch_ns" in given)
-    words = [f"{name.removesuffix('_ns').replace('_', ' ')}: given" for name in given]
-    kept = [text for text in cost.sources if text.partition(":")[0] + "_ns" not in given]
-    return replace(cost, **given, sources=[*kept, *words])
+    cost = of_run(run, switch_known="switch_ns" in options)
+    words = [f"{name.removesuffix('_ns').replace('_', ' ')}: given" for name in options]
+    sources = [text for text in cost.sources if text.partition(":")[0] + "_ns" not in options]
+    return replace(cost, **options, sources=[*sources, *words])
 
 
-def workers(given: int | None) -> int:
+def workers(number: int | None) -> int:
     """Return the number of processes: as given, else one per usable CPU."""
-    return given or len(os.sched_getaffinity(0))
+    return number or len(os.sched_getaffinity(0))

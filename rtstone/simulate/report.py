@@ -22,7 +22,7 @@ from rtstone.wire.parameters import duration
 LONGEST_TIME = 600 * 10**9  # ns simulated per set
 
 
-def asked(options: dict[str, Any]) -> tuple[Study, Simulation]:
+def requested(options: dict[str, Any]) -> tuple[Study, Simulation]:
     """Return the study for these options, and its document without results.  Raises UsageError."""
     policies = parsing.policies(options["policies"])
     kind, budget, period = parsing.server(options["server"])
@@ -118,5 +118,5 @@ def hartstone(
         version=__version__,
         costs=cost,
         left_out=list(beside.left_out) if beside else [],
-        experiments=[experiment(one, cost, of) for one, of in wanted],
+        experiments=[experiment(ask, cost, measurement) for ask, measurement in wanted],
     )

@@ -53,22 +53,25 @@ def measure(study: Study, n: int, ppm: int, numbers: Iterable[int]) -> Ints:
     keys = [(n, ppm, number) for number in numbers]
     shapes = (draw(study.workload, *key) for key in keys)
     tasks = stacked(
-        [fill(study.workload, of, ppm / 1e6, key) for of, key in zip(shapes, keys, strict=True)]
+        [
+            fill(study.workload, shape, ppm / 1e6, key)
+            for shape, key in zip(shapes, keys, strict=True)
+        ]
     )
     simulator = Simulator(tasks)
-    found = np.empty((len(keys), len(study.rules), len(KEPT)), np.int64)
+    rows = np.empty((len(keys), len(study.rules), len(KEPT)), np.int64)
     for i, rules in enumerate(study.rules):
         counts, totals, *_ = simulator.run(rules)
-        kept = {name: counts[name].sum(axis=1) for name in _BY_TASK}
-        kept |= {name: totals[name] for name in _OF_ALL}
-        kept |= {
+        columns = {name: counts[name].sum(axis=1) for name in _BY_TASK}
+        columns |= {name: totals[name] for name in _OF_ALL}
+        columns |= {
             "worst": counts["worst"].max(axis=1),
             "value_due": (counts["due"] * tasks.value).sum(axis=1),
             "value_met": (counts["met"] * tasks.value).sum(axis=1),
             "requests": tasks.requests,
         }
-        found[:, i] = np.stack([kept[name] for name in KEPT], axis=1)
-    return found
+        rows[:, i] = np.stack([columns[name] for name in KEPT], axis=1)
+    return rows
 
 
 def breakdown(study: Study, n: int, numbers: Iterable[int]) -> Ints:
@@ -80,9 +83,9 @@ def breakdown(study: Study, n: int, numbers: Iterable[int]) -> Ints:
     keys = [(n, 0, number) for number in numbers]
     exact = replace(study.workload, exact=True)
     shapes = [draw(exact, *key) for key in keys]
-    whole = stacked([fill(exact, of, 1.0, key) for of, key in zip(shapes, keys, strict=True)])
-    found = [_heaviest(whole, shapes, rules) for rules in study.rules]
-    return np.stack(found, axis=1)[:, :, None]
+    whole = stacked([fill(exact, shape, 1.0, key) for shape, key in zip(shapes, keys, strict=True)])
+    heaviest = [_heaviest(whole, shapes, rules) for rules in study.rules]
+    return np.stack(heaviest, axis=1)[:, :, None]
 
 
 def _heaviest(whole: TaskSets, shapes: list[Shape], rules: Rules) -> Ints:
@@ -116,10 +119,10 @@ def _settled(tasks: TaskSets, rules: Rules) -> Ints:
     (Spuri 1996).  Under LLF the arrival of a request is an occasion to decide, and counts.
     """
     costs = rules.switch_cost or rules.tick
-    found = np.zeros(len(tasks.period), np.int64)
+    never = np.zeros(len(tasks.period), np.int64)
     if costs or rules.server != "background" or len(tasks.action_at) or rules.policy == "llf":
-        return found
-    return found + (tasks.deadline.min(axis=1) if rules.policy in {"fifo", "rr"} else tasks.end)
+        return never
+    return never + (tasks.deadline.min(axis=1) if rules.policy in {"fifo", "rr"} else tasks.end)
 
 
 def work(chunk: Chunk) -> Ints:
@@ -157,16 +160,16 @@ def run(
     parts: dict[tuple[int, int | None], list[Ints]] = {}
     alone = workers == 1 or len(todo) == 1
     if share:
-        made = share(work, todo)
+        results = share(work, todo)
     else:
-        made = map(work, todo) if alone else shared_out(work, todo, workers)
-    for done, (chunk, part) in enumerate(zip(todo, made, strict=True), 1):
+        results = map(work, todo) if alone else shared_out(work, todo, workers)
+    for done, (chunk, part) in enumerate(zip(todo, results, strict=True), 1):
         parts.setdefault((chunk.n, chunk.ppm), []).append(part)
         if progress:
             progress(done, len(todo))
     points, breakdowns = [], []
-    for (n, ppm), found in parts.items():
-        numbers = np.concatenate(found)
+    for (n, ppm), arrays in parts.items():
+        numbers = np.concatenate(arrays)
         for index, rules in enumerate(study.rules):
             if ppm is None:
                 breakdowns.append(_breakdown(rules.policy, n, numbers[:, index, 0]))
@@ -204,14 +207,14 @@ def _point(policy: str, n: int, ppm: int, rows: Ints) -> Point:
     )
 
 
-def _breakdown(policy: str, n: int, found: Ints) -> Breakdown:
+def _breakdown(policy: str, n: int, steps: Ints) -> Breakdown:
     return Breakdown(
         policy=policy,
         tasks=n,
-        sets=len(found),
-        min=int(found.min()) / STEPS,
-        mean=sum(found.tolist()) / (STEPS * len(found)),
-        max=int(found.max()) / STEPS,
+        sets=len(steps),
+        min=int(steps.min()) / STEPS,
+        mean=sum(steps.tolist()) / (STEPS * len(steps)),
+        max=int(steps.max()) / STEPS,
     )
 
 

@@ -63,14 +63,14 @@ class TaskSet:
     @property
     def first(self) -> Ints:
         """Index of each task's first job in an array of all jobs, and the number of all jobs."""
-        found: Ints = stacked([self]).first[0]
-        return found
+        indexes: Ints = stacked([self]).first[0]
+        return indexes
 
 
 def jobs(end: int, period: Ints, offset: Ints | int = 0) -> Ints:
     """Return the number of jobs that each task releases before the end."""
-    found: Ints = np.maximum(0, -((offset - end) // period))
-    return found
+    numbers: Ints = np.maximum(0, -((offset - end) // period))
+    return numbers
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def stacked(sets: Sequence[TaskSet]) -> TaskSets:
         work=np.concatenate(of_jobs) if of_jobs else None,
         action_first=_begins(np.array([len(of_task) for of_task in taken]).reshape(period.shape)),
         action_at=np.array([at for at, _ in flat], np.int64),
-        action_what=np.array([what for _, what in flat], np.int64),
+        action_what=np.array([action for _, action in flat], np.int64),
         requests=np.array([len(s.arrival) for s in sets]),
         arrival=np.concatenate([s.arrival for s in sets]),
         request_work=np.concatenate([s.request_work for s in sets]),
@@ -149,8 +149,8 @@ def _begins(lengths: Ints) -> Ints:
     """Return where each of the parts with these lengths begins, and in a last column the next."""
     rows, columns = lengths.shape
     all_of_them = np.concatenate(([0], np.cumsum(lengths)))
-    found: Ints = all_of_them[np.arange(rows)[:, None] * columns + np.arange(columns + 1)]
-    return found
+    begins: Ints = all_of_them[np.arange(rows)[:, None] * columns + np.arange(columns + 1)]
+    return begins
 
 
 def priorities(tasks: TaskSets, rules: Rules) -> Ints:
@@ -186,4 +186,4 @@ def _actions(sections: tuple[Section, ...]) -> list[tuple[int, int]]:
     events = [
         (s.at + s.length, 0, -s.at, -(s.resource + 1)) for s in sections
     ] + [(s.at, 1, -(s.at + s.length), s.resource + 1) for s in sections]  # fmt: skip
-    return [(at, what) for at, _, _, what in sorted(events, key=lambda event: event[:3])]
+    return [(at, action) for at, _, _, action in sorted(events, key=lambda event: event[:3])]

@@ -30,14 +30,14 @@ def shared_out(work: Callable[[_A], _B], todo: Sequence[_A], workers: int) -> It
         idle = [_started(stack, work) for _ in range(min(workers, len(todo)))]
         busy: dict[Connection, int] = {}
         done: dict[int, _B] = {}
-        asked = 0
+        sent = 0
         for wanted in range(len(todo)):
             while wanted not in done:
-                while idle and asked < len(todo):
+                while idle and sent < len(todo):
                     line = idle.pop()
-                    _send(line, todo[asked])
-                    busy[line] = asked
-                    asked += 1
+                    _send(line, todo[sent])
+                    busy[line] = sent
+                    sent += 1
                 for line in cast(list[Connection], wait(list(busy))):
                     done[busy.pop(line)] = _answer(line)
                     idle.append(line)
@@ -56,9 +56,9 @@ def _started(stack: ExitStack, work: Callable[[_A], _B]) -> Connection:
     return ours
 
 
-def _send(line: Connection, one: object) -> None:
+def _send(line: Connection, item: object) -> None:
     with suppress(OSError):  # it was killed; `_answer` reports that
-        line.send(one)
+        line.send(item)
 
 
 def _answer(line: Connection) -> Any:
@@ -81,9 +81,9 @@ def _serve(line: Connection, work: Callable[[_A], _B], parent: int) -> None:
         return
     with suppress(EOFError, OSError):
         while True:
-            one = line.recv()
+            item = line.recv()
             try:
-                answer: object = work(one)
+                answer: object = work(item)
             except Exception as error:  # raised again in the parent
                 answer = error
             line.send(answer)

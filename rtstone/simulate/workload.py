@@ -136,8 +136,8 @@ def _requests(workload: Workload, key: tuple[int, int, int]) -> tuple[Ints, Ints
     n, _, number = key
     rng = _stream(workload.seed, (n, 0, number), _REQUESTS)
     apart = REQUEST / APERIODIC_LOAD
-    some = int(workload.end / apart * 1.5) + 50
-    arrival = np.cumsum(-np.log1p(-rng.random(some)) * apart)
+    number = int(workload.end / apart * 1.5) + 50
+    arrival = np.cumsum(-np.log1p(-rng.random(number)) * apart)
     while arrival[-1] < workload.end:
         arrival = np.append(arrival, arrival[-1] - np.log1p(-rng.random()) * apart)
     arrival = arrival[arrival < workload.end]

@@ -405,7 +405,7 @@ def _series(counts: dict[int, int], **members: object) -> Series:
         (_series({3999: 1}, overflow=2, max=4200), 3 + 2 * 4),
         (_series({900: 1}, width=200, max=950), 0),
         (_series({900: 1}, width=200, max=1050), None),  # on either side of the period
-        (_series({20: 9}, max=1000, untold=True), None),
+        (_series({20: 9}, max=1000, uncounted=True), None),
     ],
 )
 def test_missed_activations_follow_from_lateness(series: Series, missed: int | None) -> None:

@@ -173,7 +173,7 @@ def test_a_newer_build_leaves_the_older_one(plant: Path, cli: Cli) -> None:
     first = fetch.fetch("linux-6.1-rt", "aarch64", quiet)
     same = fetch.fetch("linux-6.1-rt", "aarch64", quiet)
     assert same == first
-    assert kernels.kept() == []
+    assert kernels.exact_builds() == []
     assert kernels.find("linux-6.1-rt@6.1.0-9", "aarch64") == first  # under both names
     brings(plant, "10")
     second = fetch.fetch("linux-6.1-rt", "aarch64", quiet)
@@ -340,11 +340,11 @@ def test_an_image_beside_its_modules_and_none_of_what_became_built_in(tmp_path: 
     release, root = "7.2.13+deb14-arm64", "./usr/lib/modules/7.2.13+deb14-arm64"
     module = {name: f"{root}/kernel/{name}.ko.xz" for name in fetch.MODULES}
     del module["crc32c_generic"]
-    taken = fetch._Found(tmp_path)
+    taken = fetch._Contents(tmp_path)
     for name in (f"{root}/vmlinuz", *module.values()):
         data = lzma.compress(name.encode()) if name.endswith(".xz") else name.encode()
         taken.take(Path(name), io.BytesIO(data))
     assert taken.image == f"vmlinuz-{release}"
     assert list(taken.modules) == list(module)
     assert (tmp_path / "ext4.ko").read_text() == module["ext4"]
-    assert set(taken.kept) == {taken.image, *(f"{name}.ko" for name in module)}
+    assert set(taken.hashes) == {taken.image, *(f"{name}.ko" for name in module)}

@@ -21,7 +21,7 @@ from rtstone.documents.run import Distribution, Figure, Grid, Result, Run, Targe
 from rtstone.errors import Inconclusive, UsageError
 from rtstone.plot import draw
 from rtstone.plot.choose import MOST
-from rtstone.plot.draw import FORMATS, KINDS, Asked, Plot, plot, render
+from rtstone.plot.draw import FORMATS, KINDS, Plot, Request, plot, render
 from rtstone.results.histogram import Histogram
 from rtstone.results.omitted import whole
 from rtstone.results.pool import percentiles
@@ -102,7 +102,7 @@ def check_counted(result: Result, values: Any, edges: Any, factor: float) -> Non
 
 
 def test_a_histogram_counts_what_the_document_counts() -> None:
-    drawn = plot([loads()], Asked())
+    drawn = plot([loads()], Request())
     curves = patches(drawn)
     assert len(curves) == 3
     for one, (values, edges) in zip(loads().results, curves, strict=True):
@@ -116,7 +116,7 @@ def test_a_histogram_counts_what_the_document_counts() -> None:
 @pytest.mark.parametrize("name", ["cyclictest-2.4-h.txt", "rteval.xml", "rtla-timerlat.txt"])
 def test_a_histogram_of_another_tool(name: str) -> None:
     imported = run_of((DATA / name).read_bytes())
-    drawn = plot([imported], Asked())
+    drawn = plot([imported], Request())
     wanted = [r for r in imported.results if r.bench in {"cyclictest", "timerlat.thread"} and r.n]
     for one, (values, edges) in zip(wanted, patches(drawn), strict=True):
         check_counted(one, values, edges, 1000)
@@ -126,13 +126,13 @@ def test_a_histogram_of_another_tool(name: str) -> None:
 
 def test_what_is_not_above_zero_has_a_column_of_its_own() -> None:
     below = structs.replace(result(1), histogram=[(-30.0, 4), (0.0, 3), (1000.0, 3993)])
-    ((values, edges),) = patches(plot([run(below)], Asked()))
+    ((values, edges),) = patches(plot([run(below)], Request()))
     assert (values[0], sum(values)) == (7, 4000)
     assert 0 < edges[0] < edges[1] <= 1.0
 
 
 def test_percentiles_are_those_of_the_document_up_to_what_n_supports() -> None:
-    drawn = plot([loads()], Asked("percentiles"))
+    drawn = plot([loads()], Request("percentiles"))
     for one, (values, edges) in zip(loads().results, patches(drawn), strict=True):
         of = whole(one)
         for name, share in PERCENTILES.items():
@@ -150,7 +150,7 @@ def test_percentiles_are_those_of_the_document_up_to_what_n_supports() -> None:
 
 
 def test_a_timeline_is_the_trace_with_its_gaps() -> None:
-    drawn = plot([run(result(1))], Asked("timeline"))
+    drawn = plot([run(result(1))], Request("timeline"))
     line, mean = drawn.figure.axes[0].lines
     times, highs = (np.asarray(d, float) for d in line.get_data())
     trace = result(1).trace
@@ -163,7 +163,7 @@ def test_a_timeline_is_the_trace_with_its_gaps() -> None:
     with pytest.raises(
         UsageError, match=r"no trace of dk\.periodic, for a figure of kind timeline"
     ):
-        plot([run(result(1, trace=None))], Asked("timeline"))
+        plot([run(result(1, trace=None))], Request("timeline"))
 
 
 def hartstone(number: int, *values: tuple[str, float | None]) -> Run:
@@ -180,7 +180,7 @@ def hartstone(number: int, *values: tuple[str, float | None]) -> Run:
 def test_maxima_are_those_of_the_documents_in_the_row_of_their_load() -> None:
     """A run may lack a load, and have one that none before it has."""
     other = run(result(4), result(5, load="exit"), run_id="20260102-030405.007-own-ab12")
-    drawn = plot([loads(), other], Asked("maxima"))
+    drawn = plot([loads(), other], Request("maxima"))
     (axes,) = drawn.figure.axes
     rows = [label.get_text() for label in axes.get_yticklabels()]
     assert rows == ["no load", "heavy", "exit"]
@@ -194,13 +194,13 @@ def test_maxima_are_those_of_the_documents_in_the_row_of_their_load() -> None:
     marks = {(line.get_marker(), line.get_color()) for line in axes.lines}
     assert len(marks) == 2
     with pytest.raises(UsageError, match="9 runs are too many"):
-        plot([run(result(k), run_id=f"r{k}") for k in range(9)], Asked("maxima"))
+        plot([run(result(k), run_id=f"r{k}") for k in range(9)], Request("maxima"))
 
 
 def test_breakdowns_are_the_figures() -> None:
     first = hartstone(1, ("breakdown utilisation", 64.5), ("no breakdown up to", 98.0))
     other = hartstone(2, ("breakdown utilisation", 71.25), ("breakdown utilisation", None))
-    (axes,) = (drawn := plot([first, other], Asked("breakdown"))).figure.axes
+    (axes,) = (drawn := plot([first, other], Request("breakdown"))).figure.axes
     widths = sorted(bar.get_width() for bar in axes.patches if bar.get_width())
     assert widths == [64.5, 71.25, 98.0]
     told = [text.get_text() for text in axes.texts]
@@ -209,7 +209,7 @@ def test_breakdowns_are_the_figures() -> None:
     legend = [text.get_text() for text in drawn.figure.legends[0].get_texts()]
     assert legend == ["board 1", "board 2"]
     with pytest.raises(UsageError, match="no Hartstone experiment in run 2026"):
-        plot([loads()], Asked("breakdown"))
+        plot([loads()], Request("breakdown"))
 
 
 # ---- names, choice ------------------------------------------------------------------------------
@@ -220,20 +220,23 @@ def legend(drawn: Plot) -> list[str]:
 
 
 def test_the_legend_says_what_tells_curves_from_each_other() -> None:
-    assert legend(plot([loads()], Asked())) == [
+    assert legend(plot([loads()], Request())) == [
         "no load, n = 4 000", "load heavy, n = 4 000", "no load, n = 4 000 + 50 omitted",
     ]  # fmt: skip
     cpus = run(result(1, series="CPU 0"), result(2, series="CPU 1"))
-    assert legend(plot([cpus], Asked())) == ["CPU 0, n = 4 000", "CPU 1, n = 4 000"]
+    assert legend(plot([cpus], Request())) == ["CPU 0, n = 4 000", "CPU 1, n = 4 000"]
     periods = run(result(1), result(2, params={"period": 2 * 10**6}))
-    assert legend(plot([periods], Asked()))[1] == "period 2000000, n = 4 000"
+    assert legend(plot([periods], Request()))[1] == "period 2000000, n = 4 000"
     kernels = [
         run(result(k), run_id=f"run {k}", conditions={"kernel.release": f"6.{k}-rt"})
         for k in (1, 2)
     ]
-    assert legend(plot(kernels, Asked())) == ["Linux 6.1-rt, n = 4 000", "Linux 6.2-rt, n = 4 000"]
+    assert legend(plot(kernels, Request())) == [
+        "Linux 6.1-rt, n = 4 000",
+        "Linux 6.2-rt, n = 4 000",
+    ]
     alike = [run(result(1), run_id=f"run {k}") for k in (1, 2)]
-    assert legend(plot(alike, Asked()))[1] == "local run 2, n = 4 000"
+    assert legend(plot(alike, Request()))[1] == "local run 2, n = 4 000"
 
 
 class Named(Run, frozen=True, kw_only=True):
@@ -245,14 +248,14 @@ class Named(Run, frozen=True, kw_only=True):
 def test_a_run_is_called_as_its_user_called_it() -> None:
     members = structs.asdict(loads()) | {"results": [result(1)]}
     runs = [Named(**members | {"run_id": name, "name": name}) for name in ("stock", "tuned")]
-    assert legend(plot(runs, Asked())) == ["stock, n = 4 000", "tuned, n = 4 000"]
+    assert legend(plot(runs, Request())) == ["stock, n = 4 000", "tuned, n = 4 000"]
     unnamed = [runs[0], Named(**members)]
-    assert legend(plot(unnamed, Asked()))[1] == "local, n = 4 000"
+    assert legend(plot(unnamed, Request()))[1] == "local, n = 4 000"
 
 
 def test_of_too_many_the_largest_are_drawn_and_it_is_said() -> None:
     many = run(*(result(k, series=f"CPU {k}") for k in range(12)), result(1, status="failed"))
-    drawn = plot([many], Asked())
+    drawn = plot([many], Request())
     assert len(patches(drawn)) == MOST
     assert drawn.caption[-3] == "left out: 4 results with smaller maxima; choose with --load"
     assert drawn.caption[-2] == "left out: 1 result not valid, see `rtstone show`"
@@ -263,60 +266,60 @@ def test_of_too_many_the_largest_are_drawn_and_it_is_said() -> None:
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
-        (Asked(bench="dk.periodik"), "unknown bench 'dk.periodik'.*did you mean 'dk.periodic'"),
-        (Asked(loads=["hevy"]), "unknown load 'hevy'.*did you mean 'heavy'"),
+        (Request(bench="dk.periodik"), "unknown bench 'dk.periodik'.*did you mean 'dk.periodic'"),
+        (Request(loads=["hevy"]), "unknown load 'hevy'.*did you mean 'heavy'"),
     ],
 )
-def test_what_cannot_be_chosen(asked: Asked, says: str) -> None:
+def test_what_cannot_be_chosen(asked: Request, says: str) -> None:
     with pytest.raises(UsageError, match=says):
         plot([loads()], asked)
 
 
 def test_where_there_is_nothing_to_draw() -> None:
     with pytest.raises(UsageError, match=r"no valid result of dk\.periodic: it broke"):
-        plot([run(result(1, status="failed", reason="it broke"))], Asked())
+        plot([run(result(1, status="failed", reason="it broke"))], Request())
     others = run(result(1, bench="sem.post"), result(1, bench="sem.wait"))
     with pytest.raises(UsageError, match=r"choose with --bench: sem\.post, sem\.wait"):
-        plot([others], Asked())
-    assert len(patches(plot([others], Asked(bench="sem.wait")))) == 1
+        plot([others], Request())
+    assert len(patches(plot([others], Request(bench="sem.wait")))) == 1
     with pytest.raises(UsageError, match="results in instructions and ns have no axis in common"):
-        plot([run(result(1), result(2, unit="instructions"))], Asked())
+        plot([run(result(1), result(2, unit="instructions"))], Request())
     few = structs.replace(result(1), n=9, histogram=[(1000.0, 9)])
     with pytest.raises(Inconclusive, match=r"9 samples of dk\.periodic, too few for a percentile"):
-        plot([run(few)], Asked("percentiles"))
+        plot([run(few)], Request("percentiles"))
 
 
 @pytest.mark.parametrize("kind", ["histogram", "percentiles"])
 def test_statistics_alone_are_no_distribution(kind: str) -> None:
     statistics = run_of((DATA / "cyclictest-2.4-q.txt").read_bytes())
     with pytest.raises(UsageError, match=r"statistics only, of cyclictest thread 0: .*histogram"):
-        plot([statistics], Asked(kind))
+        plot([statistics], Request(kind))
 
 
 def test_odd_documents_are_drawn() -> None:
     """Fractions of ns, samples beyond the histogram, names with quotes, buckets without edges."""
     for kind in ("histogram", "percentiles"):
-        assert render(plot([own()], Asked(kind)), "svg")
+        assert render(plot([own()], Request(kind)), "svg")
     one = structs.replace(result(1), histogram=[(900.0, 4000)], min=900.0, max=900.0)
-    assert render(plot([run(one)], Asked()), "svg")
+    assert render(plot([run(one)], Request()), "svg")
 
 
 def test_names_are_text_whatever_they_hold() -> None:
     told = ["command:echo $HOME", "command:$a$b^2", "<b>&amp;", "負荷", "a\nb"]
-    drawn = plot([run(*(result(k, load=load) for k, load in enumerate(told)))], Asked())
+    drawn = plot([run(*(result(k, load=load) for k, load in enumerate(told)))], Request())
     assert legend(drawn)[1].replace("\\$", "$") == "load command:$a$b^2, n = 4 000"
     text = render(drawn, "svg").decode()
     assert "<b>" not in text
     assert render(drawn, "png")
     bars = structs.replace(hartstone(1, ("breakdown utilisation", 5.0)), target=Target(name="$x$"))
     assert render(
-        plot([bars, hartstone(2, ("breakdown utilisation", 5.0))], Asked("breakdown")), "svg"
+        plot([bars, hartstone(2, ("breakdown utilisation", 5.0))], Request("breakdown")), "svg"
     )
 
 
 def test_means_of_several_operations_have_no_tail() -> None:
     batched = structs.replace(result(1), batch=100, max=None, p999=None, p9999=None)
-    drawn = plot([run(batched)], Asked("percentiles"))
+    drawn = plot([run(batched)], Request("percentiles"))
     ((_, edges),) = patches(drawn)
     assert edges[-1] == pytest.approx(100)  # the 99th percentile
     assert not drawn.figure.axes[0].lines
@@ -325,7 +328,7 @@ def test_means_of_several_operations_have_no_tail() -> None:
 def test_an_axis_says_what_is_measured() -> None:
     def title(one: Result, name: str = "Hand-over of a mutex") -> str:
         told = run(one, benches=[Bench(one.bench, name)])
-        text: str = plot([told], Asked()).figure.axes[0].get_xlabel()
+        text: str = plot([told], Request()).figure.axes[0].get_xlabel()
         return text
 
     assert title(result(1)) == "wake-up latency (µs)"
@@ -333,7 +336,7 @@ def test_an_axis_says_what_is_measured() -> None:
     assert title(result(1, bench="sem.post"), "x" * 99) == "sem.post (µs)"
     assert title(result(1, unit="instructions")) == "wake-up latency (k instr)"
     with pytest.raises(UsageError, match=r"no samples of hart\.PH\.1 in run run-1, in --bench"):
-        plot([hartstone(1, ("breakdown utilisation", 5.0))], Asked(bench="hart.PH.1"))
+        plot([hartstone(1, ("breakdown utilisation", 5.0))], Request(bench="hart.PH.1"))
 
 
 # ---- the file -----------------------------------------------------------------------------------
@@ -346,7 +349,7 @@ def test_everything_fits_into_a_column_and_can_be_read(kind: str) -> None:
 
     long = "heavy:disk=off,irq=external and the stress of a compiler beside it"
     named = [structs.replace(r, load=f"{long} {k}") for k, r in enumerate(loads().results)]
-    drawn = plot([run(*named)], Asked(kind))
+    drawn = plot([run(*named)], Request(kind))
     canvas = FigureCanvasAgg(drawn.figure)
     canvas.draw()  # type: ignore[no-untyped-call]
     width, height = canvas.get_width_height()
@@ -370,7 +373,7 @@ def test_everything_fits_into_a_column_and_can_be_read(kind: str) -> None:
 def test_axes_have_ticks_that_say_a_number(spread: float, kind: str) -> None:
     draws = np.random.default_rng(1).lognormal(10, spread, 4000)
     one = structs.replace(result(1), **distribution([int(v) for v in draws]))
-    (axes,) = plot([run(one)], Asked(kind)).figure.axes
+    (axes,) = plot([run(one)], Request(kind)).figure.axes
     axes.figure.canvas.draw()
     for axis, (low, high) in ((axes.xaxis, axes.get_xlim()), (axes.yaxis, axes.get_ylim())):
         places = zip(axis.get_majorticklocs(), axis.get_majorticklabels(), strict=True)
@@ -380,8 +383,8 @@ def test_axes_have_ticks_that_say_a_number(spread: float, kind: str) -> None:
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_the_same_run_gives_the_same_bytes(form: str) -> None:
-    first = render(plot([loads()], Asked()), form)
-    assert first == render(plot([loads()], Asked()), form)
+    first = render(plot([loads()], Request()), form)
+    assert first == render(plot([loads()], Request()), form)
     begins = {"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}
     assert first.startswith(begins[form])
     assert not re.search(rb"20[0-9]{2}-[0-9]{2}-[0-9]{2}T|CreationDate", first)
@@ -421,10 +424,10 @@ def test_without_a_matplotlib_that_works_it_is_said_how_to_get_it(
     told = f"here is {version}" if version else "which is not installed"
     wheel = r"install it with: pip install 'rtstone\[plot\]'$"
     with pytest.raises(UsageError, match=rf"needs matplotlib 3.9 or newer, {told}; {wheel}"):
-        plot([loads()], Asked())
+        plot([loads()], Request())
     monkeypatch.setattr(draw, "PACKAGED", Path(draw.__file__).parent)  # as the package is installed
     with pytest.raises(UsageError, match=rf"{told}; .*plot/bin/pip install rtstone-\*\.whl m"):
-        plot([loads()], Asked())
+        plot([loads()], Request())
 
 
 def test_the_extra_asks_for_the_matplotlib_that_a_plot_needs() -> None:

@@ -134,12 +134,12 @@ def test_agrees_with_the_agent_test_for_test(name: str, policy: str, form: str) 
     ask = Ask(name, policy=policy, raw=S // KWI, form=form, duration_ns=DURATION)
     played = list(play(ask, Cost()))
     assert agent.figures["factor of all loads"] == ask.m
-    base = len(played[0].what.tasks)
+    base = len(played[0].task_set.tasks)
     for n, (rows, p) in enumerate(zip(agent.tests, played, strict=True), 1):
-        for row, like in zip(rows, alike(p.what.tasks, base), strict=True):
-            task, counts = p.what.tasks[like[0]], p.outcome.counts[like]
+        for row, like in zip(rows, alike(p.task_set.tasks, base), strict=True):
+            task, counts = p.task_set.tasks[like[0]], p.outcome.counts[like]
             sums = {name: int(counts[name].sum()) for name in ("met", "missed", "skipped", "late")}
-            load = task.load + (p.what.service if task.calls else 0)
+            load = task.load + (p.task_set.service if task.calls else 0)
             late = sums["late"] / sums["missed"] / 1000 if sums["missed"] else 0
             told = (f"{100 * p.utilisation:.2f}", str(len(like)), f"{task.hz:.3f}", str(load),
                     str(sums["met"]), str(sums["missed"]), str(sums["skipped"]), f"{late:.1f}",

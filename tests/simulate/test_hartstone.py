@@ -153,11 +153,11 @@ def test_the_server_costs_no_more_than_its_work_for_one() -> None:
 def test_activations_are_met_missed_or_skipped() -> None:
     found = list(h.play(ask("PH.1"), FREE))
     for played in found:
-        for task, row in zip(played.what.tasks, played.outcome.counts, strict=True):
+        for task, row in zip(played.task_set.tasks, played.outcome.counts, strict=True):
             assert row["met"] + row["missed"] + row["skipped"] == 10 * task.hz
     document = h.experiment(ask("PH.1"), FREE)
     for test, played in zip(document.tests, found, strict=True):
-        assert test.activations == sum(10 * task.hz for task in played.what.tasks)
+        assert test.activations == sum(10 * task.hz for task in played.task_set.tasks)
         assert (test.late_mean_ns is None) == (test.missed == 0)
     assert document.tests[-1].missed + document.tests[-1].skipped >= h.STOP_MISSES
 
@@ -239,7 +239,7 @@ def test_an_experiment_is_simulated_as_it_was_measured() -> None:
         result("hart.PH.1", figures(breakdown=0, raw=1e6), set="sei", policy="edf", stop_misses=9),
         result("hart.raw", figures(raw=2_000_000)),
     ))  # fmt: skip
-    served, plain = beside.found
+    served, plain = beside.experiments
     assert served == h.Measured(
         h.Ask("SH.3", "auto", "rm", 10_546_200, 6590, "server", "shortest", 1_500_000_000, 1),
         88.5,
@@ -256,7 +256,7 @@ def test_what_cannot_be_simulated_is_told() -> None:
     failed = Result(case=1, bench="hart.PH.4", params={}, load="none", status="incomplete")
     beside = a.measured(run(edf, failed, result("hart.PH.3", figures(breakdown=80), "heavy"),
                             result("hart.PH.2", {}), result("ctx.ballast", {})))  # fmt: skip
-    assert beside.found == ()
+    assert beside.experiments == ()
     assert [text.partition(":")[0] for text in beside.left_out] == [
         "hart.SH.1 policy=edf form=server", "hart.PH.4", "hart.PH.3", "hart.PH.2",
     ]  # fmt: skip
@@ -271,14 +271,14 @@ def test_all_twenty_are_simulated_beside_a_run() -> None:
     beside = a.measured(run(SERVED))
     found = list(a.asks(a.Choice(), beside))
     assert [one.experiment for one, _ in found] == list(s.EXPERIMENTS)
-    assert [of for _, of in found if of] == list(beside.found)
+    assert [of for _, of in found if of] == list(beside.experiments)
     assert {(one.policy, one.raw) for one, _ in found} == {("rm", 10_546_200)}
     edf = list(a.asks(a.Choice(("SH.3",), policies=("edf",)), beside))
     assert edf == [(h.Ask("SH.3", policy="edf", raw=10_546_200), None)]
     monitor = list(a.asks(a.Choice(("SH.3",), form="monitor"), beside))
     assert monitor == [(h.Ask("SH.3", raw=10_546_200), None)]
     ((faster, of),) = a.asks(a.Choice(("SH.3",), raw=2000), beside)
-    assert (faster.raw, faster.form, of) == (2000, "server", beside.found[0])
+    assert (faster.raw, faster.form, of) == (2000, "server", beside.experiments[0])
 
 
 def test_what_is_simulated_without_a_run() -> None:
