@@ -17,8 +17,7 @@ from rtstone.cli.streams import say
 from rtstone.errors import Inconclusive, UsageError
 
 if TYPE_CHECKING:
-    from rich.table import Table as Rows
-    from rich.text import Text
+    from rich.console import RenderableType
 
     from rtstone.campaign.engines import Engine
     from rtstone.campaign.job_table import Table
@@ -259,7 +258,7 @@ def report_command(file: Path, output: Path | None, json: bool) -> None:
     """Write the matrix as one page: a verdict for each cell, what is missing, and why."""
     from rtstone.campaign.matrix import read
     from rtstone.campaign.status import status
-    from rtstone.report.campaign import html
+    from rtstone.report.campaign.page import compose
     from rtstone.report.campaign.verdicts import judged
 
     campaign = read(file)
@@ -268,7 +267,7 @@ def report_command(file: Path, output: Path | None, json: bool) -> None:
     state = status(campaign)
     with working("making the page") as line:
         verdicts = judged(state, _loaded, line.steps)
-        page = html.compose(verdicts) if output else ""
+        page = compose(verdicts) if output else ""
     if json:
         print_document(verdicts)
     if output:
@@ -311,9 +310,9 @@ def _show(state: CampaignState, json: bool) -> None:
     console(sys.stdout).print(*_lines(state), sep="\n")
 
 
-def _lines(state: CampaignState) -> Iterator[Text | Rows]:
+def _lines(state: CampaignState) -> Iterator[RenderableType]:
     from rtstone.measure.extent import roughly
-    from rtstone.report.campaign.text import lines
+    from rtstone.report.campaign.page import lines
 
     left = "how long the rest takes is not known: something in it was never measured"
     if state.left_s is not None:

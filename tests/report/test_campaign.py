@@ -9,10 +9,9 @@ from msgspec.structs import replace
 from rtstone.documents.campaign import CampaignCell, CampaignState, Counts, Missing
 from rtstone.documents.run import Run
 from rtstone.errors import UsageError
-from rtstone.report.campaign.html import compose
-from rtstone.report.campaign.text import causes, head
+from rtstone.report.campaign.page import causes, compose, progress
 from rtstone.report.campaign.verdicts import MOST, judged
-from rtstone.units import count
+from rtstone.report.parts.typeset import count
 from tests.conftest import Cli
 from tests.report.synthetic import results, run
 from tests.stats.lossy import lossy, quiet
@@ -99,7 +98,7 @@ def test_causes_are_counted_by_target_and_reason() -> None:
         ("no answer", "pi5", "gone", 7), ("failed", "pi", "off", 4),
         ("not supported", "qemu", "no", 1),
     ]  # fmt: skip
-    assert head(found).plain.startswith("X: 0 of 11 jobs done, 4 failed, 7 of targets that did")
+    assert progress(found).startswith("0 of 11 jobs done, 4 failed, 7 of targets that did")
 
 
 def test_the_page_escapes_and_has_every_cell() -> None:

@@ -184,7 +184,7 @@ def compose(explanation: Explanation, run: Run) -> str:
     """Return an explanation as a page.  Raises MissingBundleError."""
     return framed(
         "explanation.html",
-        {"charts": {}, "details": {}, "forms": {}, "flags": {}},
+        {},
         explanation=explanation,
         run=run,
         one=why(explanation, run, "why"),

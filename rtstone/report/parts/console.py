@@ -17,7 +17,7 @@ from rtstone.units import GLUED, plain, quantity, trimmed
 _GLUED = re.compile(rf"{GLUED.pattern}|(?<=\bn) (?==)|(?<=\bn =) (?=\d)|(?<=\bn) (?=\d)")
 _COMMAND = re.compile(r"`[^`]+`|\(rtstone [^)]+\)")
 _WORD = re.compile(r"""(?:'[^']*'|"[^"]*"|[^'" ])+""")  # of a shell, as shlex.quote writes it
-_ENDLESS = 100_000  # columns, if it is no terminal, so that no text is wrapped
+ENDLESS = 100_000  # columns, if it is no terminal, so that no text is wrapped
 
 
 class _Trimmed:
@@ -45,7 +45,7 @@ def console(file: TextIO) -> Console:
     if file.isatty():
         return _Console(file=file, highlight=False)
     trimmed = cast(TextIO, _Trimmed(file))
-    return _Console(file=trimmed, highlight=False, width=_ENDLESS, soft_wrap=False)
+    return _Console(file=trimmed, highlight=False, width=ENDLESS, soft_wrap=False)
 
 
 def figure(value: float | None, unit: str = "ns", bucket: float = 0.0) -> str:

@@ -125,6 +125,7 @@ def environment() -> jinja2.Environment:
         figure=typeset.figure,
         tight=tight,
         commands=commands,
+        kind=lambda block: type(block).__name__,
     )
     return env
 
@@ -132,10 +133,12 @@ def environment() -> jinja2.Environment:
 def framed(name: str, data: dict[str, Any], site: Site | None = None, **shown: Any) -> str:
     """Return a page as text: the template of that name, with the data for its script.
 
+    ``data``: "charts", "details", "forms" and "flags", of which any may be missing.
     ``site``: where a server's page finds script and style; None: they are part of the page.
     ``shown``: the values and functions that the template uses.  Raises MissingBundleError.
     """
-    embedded = embed({"units": units.UNITS, "axes": AXES, **data})
+    empty: dict[str, Any] = {"charts": {}, "details": {}, "forms": {}, "flags": {}}
+    embedded = embed({"units": units.UNITS, "axes": AXES} | empty | data)
     script = digest = ""
     if site is None:
         script = bundle()

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from rtstone.documents.campaign import CampaignCell, CampaignState, Counts, Judged
-from rtstone.report.campaign.html import compose
+from rtstone.report.campaign.page import compose
 from rtstone.server.pages import queries
 from rtstone.server.pages.site import document, page, project_of, site, wants_json
 

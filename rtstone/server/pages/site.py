@@ -12,8 +12,6 @@ from rtstone.report.parts.frame import Link, Site, framed
 from rtstone.server import static
 from rtstone.server.access import require
 
-_NOTHING: dict[str, Any] = {"charts": {}, "details": {}, "forms": {}, "flags": {}}
-
 
 def project_of(request: Request) -> str:
     """Return the project of a request that may be read.  Raises HTTPException 401, 403."""
@@ -38,7 +36,7 @@ def site(project: str | None, here: str = "", *, refresh_s: int | None = None) -
 
 def page(name: str, of: Site, charts: dict[str, Any] | None = None, **shown: Any) -> Response:
     """Return a page made of a template."""
-    return HTMLResponse(framed(name, _NOTHING | {"charts": charts or {}}, of, **shown))
+    return HTMLResponse(framed(name, {"charts": charts or {}}, of, **shown))
 
 
 def document(told: msgspec.Struct) -> Response:
@@ -53,5 +51,5 @@ def wants_json(request: Request) -> bool:
 
 def error_page(status: int, says: str) -> Response:
     """Return an error as a page: one line, and the way back."""
-    text = framed("server/error.html", _NOTHING, site(None), status=status, says=says)
+    text = framed("server/error.html", {}, site(None), status=status, says=says)
     return HTMLResponse(text, status)

@@ -1,0 +1,12 @@
+"""A page as one self-contained HTML file, or as a page of a server."""
+
+from __future__ import annotations
+
+from rtstone.report.parts.frame import Site, framed
+from rtstone.report.parts.model import Page
+
+
+def write(page: Page, site: Site | None = None) -> str:
+    """Return the page as text; ``site``: of a server's page.  Raises MissingBundleError."""
+    charts = {chart.key: chart.data for section in page.sections for chart in section.drawn}
+    return framed("model.html", {"charts": charts}, site, page=page, charted=bool(charts))
