@@ -69,12 +69,12 @@ def command(
         print_document(made)
     else:
         from rtstone.cli.pager import paged
-        from rtstone.report.trend.text import trend_lines
+        from rtstone.report.trend.page import trend_lines
 
         with paged(sys.stdout) as out:
             out.print(*trend_lines(made, out.width, out.encoding), sep="\n", soft_wrap=True)
     if output is not None:
-        from rtstone.report.trend.html import compose
+        from rtstone.report.trend.page import compose
 
         save("the page", output, compose(made), quiet=json)
 

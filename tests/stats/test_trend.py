@@ -11,7 +11,8 @@ from msgspec import structs
 
 from rtstone.documents.observation import Observation
 from rtstone.documents.run import Distribution, Result, Target
-from rtstone.report.trend.text import summary, trend_lines
+from rtstone.report.trend.page import trend_lines
+from rtstone.report.trend.text import summary
 from rtstone.results.pool import pooled
 from rtstone.stats.trend.changepoints import fewest_runs
 from rtstone.stats.trend.differences import differences

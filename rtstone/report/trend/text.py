@@ -1,23 +1,15 @@
-"""A trend in words, and drawn with characters on the terminal."""
+"""A trend in words, and drawn with characters."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from rich.text import Text
-
-from rtstone.documents.comparison import Verdict
 from rtstone.documents.trend import Change, Place, Series, Switch, Trend
-from rtstone.report.parts.console import sentences
 from rtstone.report.parts.words import Named, telling, usual
 from rtstone.summary import LABELS
 from rtstone.units import count, counted, difference, quantity, relative_change
 
-STYLES: dict[Verdict, str] = {"worse": "bold red", "better": "green"}
-FEW = 4  # series that are all drawn; of more, only those that change
-TOLD = 5  # differences of conditions that are told of a change
-_WIDEST = 110  # columns of a picture
 _HEIGHT = 9
 _NARROWEST = 20
 _DRAWN = (("·", ":", "#", "─"), (".", ":", "#", "-"))  # one run, several, many, the level
@@ -35,8 +27,8 @@ def titles(trend: Trend) -> list[str]:
         (s.bench, str(s.params), s.series, s.load): Named(s.bench, s.params, s.series, s.load)
         for s in trend.series
     }
-    told = telling(trend.benches, [things[case] for case in cases], usual(c[3] for c in cases))
-    labels = dict(zip(cases, told, strict=True))
+    texts = telling(trend.benches, [things[case] for case in cases], usual(c[3] for c in cases))
+    labels = dict(zip(cases, texts, strict=True))
     return [
         f"{' '.join(filter(None, (s.bench, labels[s.bench, str(s.params), s.series, s.load])))}, "
         f"{_where(trend, s)}: {metric(s)}"
@@ -46,13 +38,13 @@ def titles(trend: Trend) -> list[str]:
 
 def _where(trend: Trend, series: Series) -> str:
     """Return the target, with what it differs in from others of its name."""
-    others = [s.identity for s in trend.series if s.target == series.target]
-    telling_ones = [
+    identities = [s.identity for s in trend.series if s.target == series.target]
+    differing = [
         f"{name} {value}"
         for name, value in series.identity.items()
-        if any(other.get(name) != value for other in others)
+        if any(identity.get(name) != value for identity in identities)
     ]
-    return f"on {series.target}" + (f" ({', '.join(telling_ones)})" if telling_ones else "")
+    return f"on {series.target}" + (f" ({', '.join(differing)})" if differing else "")
 
 
 def metric(series: Series) -> str:
@@ -90,102 +82,69 @@ def _steady(series: Series) -> str:
 
 def left_out(series: Series) -> str:
     """Return how many runs have no value, and why; empty if all have one."""
-    told = [f"{count(n)} without: {why}" for why, n in series.without.items()]
-    return "".join(f"; {one}" for one in told)
+    return "".join(f"; {count(n)} without: {why}" for why, n in series.without.items())
 
 
-def change(series: Series, one: Change, number: int) -> str:
+def change(series: Series, shift: Change, number: int) -> str:
     """Return a change in a sentence; ``number``: of the segment before it, from 0."""
     before, after = series.segments[number : number + 2]
     levels = f"{value(series, before.value)} -> {value(series, after.value)}"
     return (
-        f"{one.effect.verdict} since {one.created[:16].replace('T', ' ')} (run {one.after}): "
-        f"{levels}, {_size(series, one)}; {count(before.runs)} and {counted(after.runs, 'run')}"
+        f"{shift.effect.verdict} since {shift.created[:16].replace('T', ' ')} (run {shift.after}): "
+        f"{levels}, {_size(series, shift)}; {count(before.runs)} and {counted(after.runs, 'run')}"
     )
 
 
-def _size(series: Series, one: Change) -> str:
-    effect = one.effect
+def _size(series: Series, shift: Change) -> str:
+    effect = shift.effect
     if effect.ratio is not None:
-        told = relative_change(effect.ratio)
+        text = relative_change(effect.ratio)
         if effect.ci95 and not series.exact:
-            told += f" ({' to '.join(map(relative_change, effect.ci95))})"
-        return told
+            text += f" ({' to '.join(map(relative_change, effect.ci95))})"
+        return text
     return difference(effect.difference or 0.0, series.unit)
 
 
-def switch(one: Switch) -> str:
+def switch(difference: Switch) -> str:
     """Return a difference of conditions in words."""
-    if one.gone or one.come:
-        words = [*(f"+ {word}" for word in one.come), *(f"- {word}" for word in one.gone)]
-        told = "  ".join(_short(word) for word in words)
+    come, gone = difference.come, difference.gone
+    if gone or come:
+        words = [*(f"+ {word}" for word in come), *(f"- {word}" for word in gone)]
+        text = "  ".join(_short(word) for word in words)
     else:
-        told = f"{_short(one.before or 'none')} -> {_short(one.after or 'none')}"
-    return f"{one.aspect}: {told}{'' if one.stays else ' (some runs off)'}"
+        before, after = difference.before or "none", difference.after or "none"
+        text = f"{_short(before)} -> {_short(after)}"
+    return f"{difference.aspect}: {text}{'' if difference.stays else ' (some runs off)'}"
 
 
 def _short(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 
 
-def switches(one: Change) -> list[str]:
-    """Return the differences of conditions at a change, the most telling first."""
-    if not one.differences:
+def switches(change: Change, most: int | None = None) -> list[str]:
+    """Return the differences of conditions at a change, the most telling first.
+
+    ``most``: how many; None: all.
+    """
+    if not change.differences:
         return ["no condition that is known differs"]
-    more = len(one.differences) - TOLD
-    told = [switch(each) for each in one.differences[:TOLD]]
-    return told + ([f"{counted(more, 'further difference')}: see --json"] if more > 0 else [])
+    texts = [switch(difference) for difference in change.differences[:most]]
+    rest = len(change.differences) - len(texts)
+    return texts + ([f"{counted(rest, 'further difference')}: see --json"] if rest else [])
 
 
 def resolution(trend: Trend) -> str | None:
     """Return to what share the merged values are known, None without merged ones."""
-    found = [part.off for s in trend.series for part in s.segments if part.off is not None]
-    if not found:
+    shares = [part.off for s in trend.series for part in s.segments if part.off is not None]
+    if not shares:
         return None
     return (
-        f"Levels are of merged histograms, known to ±{100 * max(found):.2g}%: half a bucket of the "
-        "coarsest run; merging moves no sample."
+        f"Levels are of merged histograms, known to ±{100 * max(shares):.2g}%: half a bucket of "
+        "the coarsest run; merging moves no sample."
     )
 
 
-# ---- terminal -----------------------------------------------------------------------------------
-
-
-def trend_lines(trend: Trend, width: int, encoding: str | None = None) -> Iterator[Text]:
-    """Yield a trend on a terminal: the series that change, with pictures, then the others."""
-    width = min(width, _WIDEST)
-    pairs = list(zip(trend.series, titles(trend), strict=True))
-    told = False
-    for series, title in sorted(pairs, key=lambda pair: not pair[0].changes):
-        drawn = bool(series.changes) or len(pairs) <= FEW
-        if told and drawn:
-            yield Text()
-        told = True
-        yield from sentences(Text(f"{title}: {summary(series)}", "bold" if drawn else ""), width)
-        if drawn:
-            yield from map(Text, picture(series, width, encoding))
-            yield from _changes(series, width)
-    yield Text()
-    for remark in [*trend.remarks, *filter(None, [resolution(trend)])]:
-        yield from sentences(Text(remark, "dim"), width)
-    changes = [one for series in trend.series for one in series.changes]
-    worse = sum(one.effect.verdict == "worse" for one in changes)
-    yield Text(
-        f"{count(len(trend.series))} series: "
-        f"{counted(len(changes), 'change')}, {count(worse)} for the worse"
-    )
-
-
-def _changes(series: Series, width: int) -> Iterator[Text]:
-    for number, one in enumerate(series.changes):
-        style = STYLES.get(one.effect.verdict, "")
-        head = Text(f"{number + 1}. {change(series, one, number)}", style)
-        yield from sentences(head, width, "   ")
-        for text in switches(one):
-            yield from sentences(Text(f"   {text}"), width, "     ")
-    for doubt in series.doubts:
-        text = f"not confirmed at run {doubt.after}: {doubt.reason}"
-        yield from sentences(Text(text, "dim"), width, "   ")
+# ---- picture ------------------------------------------------------------------------------------
 
 
 def picture(series: Series, width: int, encoding: str | None = None) -> list[str]:
@@ -222,15 +181,15 @@ def _ends(values: Sequence[float], *, ratio: bool) -> tuple[float, float]:
 
 
 def _at(share: float, low: float, high: float, *, ratio: bool) -> float:
-    found = low + share * (high - low)
-    return math.exp(found) if ratio else found
+    number = low + share * (high - low)
+    return math.exp(number) if ratio else number
 
 
 def _grid(
     series: Series, known: Sequence[Place], columns: int, ends: tuple[float, float],
     encoding: str | None, *, ratio: bool,
 ) -> list[list[str]]:  # fmt: skip
-    one, several, many, level = _letters(encoding)
+    single, several, many, level = _letters(encoding)
     low, high = ends
 
     def row(number: float) -> int:
@@ -249,7 +208,7 @@ def _grid(
             cell = row(place.pooled.value), _column(place.first, series.runs, columns)
             hits[cell] = hits.get(cell, 0) + 1
     for (y, x), n in hits.items():
-        grid[y][x] = one if n == 1 else several if n < _MANY else many
+        grid[y][x] = single if n == 1 else several if n < _MANY else many
     return grid
 
 
@@ -260,8 +219,8 @@ def _column(at: int, runs: int, columns: int) -> int:
 def _axis(series: Series, known: Sequence[Place], columns: int) -> str:
     """Return the axis with the numbers of the changes at their places."""
     line = ["-"] * columns
-    for number, one in enumerate(series.changes, 1):
-        text, at = str(number), _column(one.at, series.runs, columns)
+    for number, shift in enumerate(series.changes, 1):
+        text, at = str(number), _column(shift.at, series.runs, columns)
         start = min(at, columns - len(text))
         line[start : start + len(text)] = text
     return "".join(line)

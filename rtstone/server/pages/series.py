@@ -14,7 +14,7 @@ from starlette.responses import Response
 from rtstone.documents.server import Point, Seen, SeriesView
 from rtstone.documents.trend import METRICS, Series
 from rtstone.report.parts.shapes import short
-from rtstone.report.trend.html import section
+from rtstone.report.trend.page import section
 from rtstone.report.trend.text import metric as named
 from rtstone.report.trend.text import switch
 from rtstone.server.analysis import WINDOW
@@ -49,12 +49,10 @@ def series(request: Request) -> Response:
         told = queries.series_view(connection, project, request.path_params["key"])
     if wants_json(request):
         return document(told)
-    charts: dict[str, Any] = {}
     of = sorted(told.trends, key=lambda one: METRICS.index(one.metric))
     shown = [one for one in of if one.runs]
-    sections = [
-        section(one, named(one), f"t{number}", "time", charts) for number, one in enumerate(shown)
-    ]
+    sections = [section(one, named(one), f"t{number}", "time") for number, one in enumerate(shown)]
+    charts = {chart.key: chart.data for part in sections for chart in part.drawn}
     long = told.of > WINDOW
     if long:
         charts["all"] = _all(told)
