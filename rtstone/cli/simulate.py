@@ -124,11 +124,11 @@ def command(context: click.Context, /, **options: Any) -> None:
         print_document(simulation)
     else:
         from rtstone.report.parts.console import console
-        from rtstone.report.simulation.text import simulation_lines
+        from rtstone.report.simulation.page import simulation_lines
 
         console(sys.stdout).print(*simulation_lines(simulation), sep="\n")
     if options["output"]:
-        from rtstone.report.simulation.text import compose
+        from rtstone.report.simulation.page import compose
 
         save("the page", options["output"], compose(simulation), quiet=options["json"])
 
@@ -188,7 +188,7 @@ def hartstone_command(experiments: tuple[str, ...], json: bool, **options: Any) 
         print_document(document)
         return
     from rtstone.report.parts.console import console
-    from rtstone.report.simulation.text import hartstone_lines
+    from rtstone.report.simulation.page import hartstone_lines
 
     console(sys.stdout).print(*hartstone_lines(document), sep="\n")
 

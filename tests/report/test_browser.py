@@ -314,7 +314,7 @@ def test_what_is_hostile_is_text_in_a_detail_too(opened: webdriver.Chrome) -> No
 
 def test_curves_of_a_simulation_are_drawn(browser: webdriver.Chrome, tmp_path: Path) -> None:
     from rtstone.documents.simulation import Cost, Request, Simulation
-    from rtstone.report.simulation.text import compose
+    from rtstone.report.simulation.page import compose
     from rtstone.simulate.study import Study
     from rtstone.simulate.study import run as simulated
     from rtstone.simulate.taskset import Rules

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rtstone.report.simulation.text import percent
+from rtstone.report.simulation.page import percent
 from rtstone.simulate.engine import Simulator, simulate
 from rtstone.simulate.study import (
     HEAVIEST,

@@ -48,9 +48,13 @@ class Chart(NamedTuple):
 
 
 class Charts(NamedTuple):
-    """Charts of the same lines, side by side, which share their legend."""
+    """Charts of the same lines, side by side, which share their legend.
+
+    ``table``: what a terminal shows instead.
+    """
 
     charts: Sequence[Chart]
+    table: Table
 
 
 class Finding(NamedTuple):

@@ -9,12 +9,12 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from rtstone.report.parts.console import ENDLESS, plain_table, sentences
-from rtstone.report.parts.model import Block, Chart, Finding, Findings, Notes, Page, Table
+from rtstone.report.parts.model import Block, Chart, Charts, Finding, Findings, Notes, Table
 
 
-def fact_lines(page: Page) -> Iterator[Text]:
+def fact_lines(facts: Iterable[tuple[str, str]]) -> Iterator[Text]:
     """Yield the facts of a page, a line each."""
-    for name, value in page.facts:
+    for name, value in facts:
         yield Text(f"{name}: {value}", style="dim")
 
 
@@ -27,10 +27,11 @@ def block_lines(
     """
     for block in blocks:
         match block:
-            case Table():
-                if block.title:
+            case Table() | Charts():
+                table = block if isinstance(block, Table) else block.table
+                if table.title:
                     yield Text()
-                yield rich_table(block)
+                yield rich_table(table)
             case Chart(picture=picture) if picture is not None:
                 yield from map(Text, picture(width, encoding))
             case Findings():
