@@ -17,25 +17,25 @@ NO_NAMES |= {f"_{word}" for word in NO_NAMES | {"whole"}}
 
 # How many names in the sources of each package are such words.  Lower a number with what you mend.
 LEFT = {
-    "": 157,
+    "": 0,
     "campaign": 228,
-    "cli": 539,
-    "documents": 36,
+    "cli": 537,
+    "documents": 8,
     "explain": 433,
-    "formats": 422,
-    "lab": 189,
+    "formats": 0,
+    "lab": 0,
     "measure": 294,
-    "plot": 144,
-    "report": 1178,
-    "results": 376,
+    "plot": 0,
+    "report": 1055,
+    "results": 13,
     "server": 959,
-    "simulate": 147,
-    "stats": 1080,
+    "simulate": 0,
+    "stats": 44,
     "store": 128,
     "system": 141,
     "targets": 249,
     "wire": 15,
-    "tests": 6939,
+    "tests": 6934,
 }
 
 
