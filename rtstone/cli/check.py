@@ -193,7 +193,7 @@ def _followed(name: str, last: int) -> Gate:
     benches = {result.bench for result in document.results}
     with working("following the runs") as line:
         wanted = Wanted(set(before), benches.__contains__)
-        with history(stored, wanted, line.steps) as found:
+        with history(wanted, line.steps) as found:
             return gate(document, found.observations, last, found.with_histogram)
 
 

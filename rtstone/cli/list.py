@@ -19,8 +19,10 @@ def _run_rows(wish: dict[str, Any]) -> list[dict[str, Any]]:
     from rtstone.cli.run_filter import RunFilter, pick
     from rtstone.store.index import entries
 
-    found = pick(entries(), RunFilter(**wish))
-    return [entry._asdict() | {"benches": entry.benches.split()} for entry in found]
+    return [
+        {name: getattr(entry, name) for name in _RUN_MEMBERS} | {"benches": entry.benches.split()}
+        for entry in pick(entries(), RunFilter(**wish))
+    ]
 
 
 def _titled(row: dict[str, Any]) -> dict[str, Any]:
@@ -28,6 +30,10 @@ def _titled(row: dict[str, Any]) -> dict[str, Any]:
     return row | {"target": f"{row['called']} ({row['target']})"} if row["called"] else row
 
 
+_RUN_MEMBERS = (
+    "run_id", "created", "suite", "target", "status", "ok", "results", "benches", "arrival", "name",
+    "measured", "called", "source",
+)  # fmt: skip
 _RUN_COLUMNS = ("run_id", "name", "created", "target", "suite", "status", "ok", "results")
 _DROPPED = ("created", "suite", "results", "ok", "status")  # where there is no room, in this order
 

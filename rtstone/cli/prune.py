@@ -11,10 +11,10 @@ import click
 from rtstone.cli.rm import tell
 from rtstone.cli.streams import maybe_unread
 from rtstone.errors import UsageError
-from rtstone.store.index import Entry
 from rtstone.store.layout import runs
 from rtstone.store.prune import chosen
 from rtstone.store.removal import GoesOn, Removed, remove, size
+from rtstone.store.run_catalogue import Entry
 from rtstone.units import counted
 from rtstone.units import size as in_bytes
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from rtstone.errors import UsageError, unknown
-from rtstone.store.index import Entry
+from rtstone.store.run_catalogue import Entry
 from rtstone.targets import TARGETS
 
 STATUSES = ("complete", "incomplete", "unfinished", "damaged")

@@ -54,7 +54,7 @@ def command(
     before and after it.  BENCH may be a family, such as sem.  `rtstone check --trend` is the gate.
     """
     from rtstone.report.parts import frame
-    from rtstone.store.rundir import uncollected
+    from rtstone.store.decoding import uncollected
 
     if output is not None:
         frame.bundle()
@@ -98,7 +98,7 @@ def _trend(
         return bench in benches or bench.partition(".")[0] in benches
 
     read = Wanted(wanted, named)
-    with working("following the runs") as line, history(stored, read, line.steps) as found:
+    with working("following the runs") as line, history(read, line.steps) as found:
         for why in found.damaged:
             click.echo(f"left out: {why}", err=True)
         full = found.whole if "bound" in metrics else found.with_histogram

@@ -287,6 +287,16 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
         return _frame(self.to_numpy(), {"value": self.unit})
 
 
+def slim(result: Result) -> Result:
+    """Return a result without what takes room: histograms, single samples and series over time."""
+    corrected = result.corrected
+    return msgspec.structs.replace(
+        result, histogram=[], worst=[], trace=None, blocks=None, batches=None, tables=[], ci95={},
+        load_rates=[], until=None,
+        corrected=corrected and msgspec.structs.replace(corrected, histogram=[]),
+    )  # fmt: skip
+
+
 Growth = Literal["constant", "logarithmic", "linear"]
 
 

@@ -29,7 +29,8 @@ from rtstone.server.schema import analyses, changes, projects, runs, series, tar
 from rtstone.stats.trend.changepoints import LEVEL, SHORTEST
 from rtstone.stats.trend.series import Line, lines, usual
 from rtstone.stats.trend.trend import TrendRequest, follow
-from rtstone.store.rundir import load, uncollected
+from rtstone.store.decoding import uncollected
+from rtstone.store.rundir import load
 
 WINDOW = 200  # newest runs of a target that are analysed
 _CLAIM_S = 600.0  # after which another server takes over what one had claimed

@@ -26,8 +26,8 @@ from rtstone.server.database import Database, pairs
 from rtstone.server.indexing import Found, add, drop, drop_bare_series, examine, of_directory
 from rtstone.server.projects import DELETED, Places
 from rtstone.server.schema import analyses, deletions, points, projects, runs, series, tags, targets
+from rtstone.store.decoding import uncollected
 from rtstone.store.layout import RUN, RUN_ID
-from rtstone.store.rundir import uncollected
 
 _AT_ONCE = 100  # runs that are written in one transaction
 _MANY = 2000  # directories that are read by several processes

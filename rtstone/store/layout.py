@@ -19,7 +19,7 @@ PLAN, LOG, RUN = "plan.json", "wire.log", "run.json"
 # Of a sample by the numbers of its case and its own; one of a named series has that name's hash.
 EXPLANATION = re.compile(r"explanation-\d{1,19}-\d{1,19}(?:-[0-9a-f]{8})?\.json")
 RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,149}")  # that other stores may give a run
-INDEX, HISTORY = "index.db", "history.db"  # caches of the run directories
+RUNS, CATALOGUE = "runs", "catalogue.db"  # of a store: its run directories, and their cache
 NEW = ".new"  # suffix of a file that is still being written
 LARGEST = 1 << 30  # bytes; nothing larger is a document
 
@@ -29,7 +29,7 @@ UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 def runs() -> Path:
     """Return the directory of run directories, each named by its run id."""
-    return results() / "runs"
+    return results() / RUNS
 
 
 def run_name(path: Path, name: str | None) -> str:

@@ -8,8 +8,9 @@ from datetime import datetime
 from typing import NamedTuple
 
 from rtstone.store.baseline import known_baselines
-from rtstone.store.index import Entry, entries
+from rtstone.store.index import entries
 from rtstone.store.layout import runs
+from rtstone.store.run_catalogue import Entry
 
 _TURN = re.compile(r"(.+)-\d{3}[AB]")  # a run of a session, whose runs belong together
 

@@ -17,7 +17,6 @@ import msgspec
 
 from rtstone.errors import UsageError
 from rtstone.printable import parsed
-from rtstone.store.index import forget
 from rtstone.store.layout import EXPLANATION, LARGEST, NEW, PLAN, RUN, UNREADABLE, lock, runs
 
 _FIRST = (RUN, RUN + NEW)  # without it the run is unfinished, and without its plan there is none
@@ -74,7 +73,6 @@ def _removed(stack: ExitStack, path: Path, store: Path) -> Removed:
         os.unlink(name, dir_fd=place)
     os.fsync(place)
     left = sorted(_there(place))
-    forget(run_id, store.parent)
     _drop_entry(run_id, path, store, empty=not left)
     return Removed(run_id, path, freed, left)
 

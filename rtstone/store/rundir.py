@@ -12,32 +12,26 @@ Files are always created anew, never through a link, as the directory may belong
 from __future__ import annotations
 
 import errno
-import gc
 import os
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, TypeVar
+from typing import IO, TYPE_CHECKING
 
 import msgspec
 from msgspec import structs
 
-from rtstone.documents.consistency import check_sound
 from rtstone.documents.plan import Plan
-from rtstone.documents.run import SCHEMA, Result, Run
+from rtstone.documents.run import Result, Run
 from rtstone.errors import StoreError, UsageError
 from rtstone.files import opened
-from rtstone.printable import parsed
 from rtstone.store import atomic
-from rtstone.store.index import arrivals, forget
-from rtstone.store.layout import LARGEST, LOG, PLAN, RUN, UNREADABLE, lock, regular, runs
+from rtstone.store.decoding import decode
+from rtstone.store.index import arrivals
+from rtstone.store.layout import LOG, PLAN, RUN, lock, regular, runs
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-_T = TypeVar("_T")
-
 
 _PLACE = "name a writable place with RTSTONE_HOME (`rtstone run` has --out, too)"
 _ROOM = {
@@ -54,7 +48,6 @@ class RunDirectory:
     finished = False  # True: the document has been written
     _held: bytearray  # lines held until `begin`
     _next: str  # name of the log that `begin` creates
-    _run_id: str
 
     def __init__(self, plan: Plan, out: Path | None = None) -> None:
         """Create the directory: ``out``, which must be empty or new, else one in ``runs()``.
@@ -115,9 +108,8 @@ class RunDirectory:
             with ExitStack() as files:
                 self._log = files.enter_context(opened((logs or [self.path / PLAN])[-1]))
                 _lock(self._log, self.path)
-                plan = _decode(self.path / PLAN, Plan, None)
+                plan = decode(self.path / PLAN, Plan)
                 texts = [regular(log) for log in logs]
-                self._run_id = plan.run_id
                 self._place = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
                 files.pop_all()
         except OSError as error:
@@ -137,7 +129,6 @@ class RunDirectory:
             raise self._lost(error) from error
         self._log.close()
         self._log, self.begun = log, True
-        forget(self._run_id)
         self.append(bytes(self._held))
 
     def _make_known(self, run_id: str) -> None:
@@ -196,7 +187,7 @@ def load(path: Path) -> Run:
     """
     try:
         if (path / RUN).exists():
-            return _decode(path / RUN, Run, SCHEMA)
+            return decode(path / RUN, Run)
         from rtstone.results.assembly import replay
 
         plan, texts = logs(path)
@@ -214,7 +205,7 @@ def samples(path: Path, run: Run, result: Result) -> NDArray[np.float64]:
     from rtstone.results.samples import samples as read
 
     try:
-        plan = _decode(path / PLAN, Plan, None)
+        plan = decode(path / PLAN, Plan)
         return read(run, result, plan, (regular(log) for log in _logs(path)))
     except OSError as error:
         raise UsageError(f"cannot read run, {path}: {error.strerror}") from error
@@ -223,7 +214,7 @@ def samples(path: Path, run: Run, result: Result) -> NDArray[np.float64]:
 def logs(path: Path) -> tuple[Plan, list[bytes]]:
     """Return the plan of the run in a directory, and its logs.  Raises UsageError."""
     try:
-        return _decode(path / PLAN, Plan, None), [regular(log) for log in _logs(path)]
+        return decode(path / PLAN, Plan), [regular(log) for log in _logs(path)]
     except OSError as error:
         raise UsageError(f"cannot read run, {path}: {error.strerror}") from error
 
@@ -249,40 +240,3 @@ def _logs(path: Path) -> list[Path]:
     while found[-1].exists():
         found.append(path / f"wire-{len(found) + 1}.log")
     return found[:-1]
-
-
-_WITHOUT = {
-    RUN: "; without it the document is made from the logs",
-    PLAN: "; without it the logs cannot be read: restore it, or remove the run",
-}
-
-
-def _decode(path: Path, kind: type[_T], schema: str | None) -> _T:
-    data = regular(path, LARGEST)
-    try:
-        if schema is not None and msgspec.json.decode(data, type=_Schema).schema != schema:
-            raise UsageError(f"not of schema {schema}, {path}; another version of rtstone wrote it")
-        with uncollected():
-            found = parsed(data, kind)
-        if isinstance(found, Run):
-            check_sound(found)
-        return found
-    except UNREADABLE as error:
-        again = _WITHOUT.get(path.name, "")
-        raise UsageError(f"not a readable {path.name}, {path}: {error}{again}") from error
-
-
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Disable garbage collection, which would take most of the time of reading documents."""
-    before = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if before:
-            gc.enable()
-
-
-class _Schema(msgspec.Struct):
-    schema: str = ""

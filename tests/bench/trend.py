@@ -268,7 +268,7 @@ def store() -> bool:
         wall, cpu, most = _timed(words, home)
         print(f"\ntrend of {STORED} runs, history from nothing: {wall:.1f} s, CPU {cpu:.1f} s, "
               f"{most:.0f} MB")  # fmt: skip
-        size = (home / "history.db").stat().st_size / 1e6
+        size = (home / "catalogue.db").stat().st_size / 1e6
         late = False
         for what, more in ((f"{TARGETS} targets, p50 and p99", []),
                            ("one target", ["--target", "ssh:board7"])):  # fmt: skip
@@ -277,7 +277,7 @@ def store() -> bool:
             late |= cpu > GOAL_S
             told = f"of {GOAL_S:g} s" + (" TOO LONG" if cpu > GOAL_S else "")
             print(f"trend of {STORED} runs, {what}: CPU {cpu:.2f} s {told}, on the wall "
-                  f"{wall:.2f} s, {most:.0f} MB; history {size:.0f} MB on disk")  # fmt: skip
+                  f"{wall:.2f} s, {most:.0f} MB; catalogue {size:.0f} MB on disk")  # fmt: skip
     return late
 
 

@@ -146,7 +146,7 @@ def test_an_index_or_a_run_that_tells_no_time_or_nothing(cli: Cli, home: Path) -
     put(home, "sound", sound())
     for column in ("created", "target", "status", "benches"):
         cli("list", "runs")
-        with closing(sqlite3.connect(home / "index.db")) as database:
+        with closing(sqlite3.connect(home / "catalogue.db")) as database:
             database.execute(f"UPDATE runs SET {column} = NULL")
             database.commit()
         done = cli("list", "runs")

@@ -14,7 +14,7 @@ import pytest
 from rtstone.documents.plan import Plan
 from rtstone.documents.run import Run, Target
 from rtstone.errors import TargetError
-from rtstone.store.index import entries, find, forget, latest
+from rtstone.store.index import entries, find, latest
 from rtstone.store.rundir import RunDirectory, load
 from rtstone.system import tune
 from rtstone.targets import find as find_target
@@ -147,7 +147,6 @@ def interrupted(path: Path, cases: int = 1) -> Path:
     (path / "wire.log").write_bytes(b"".join(lines[: ends[cases - 1]]))
     (path / "run.json").unlink()
     (path / "run.json").write_bytes(msgspec.json.encode(load(path)))
-    forget(path.name)
     return path
 
 

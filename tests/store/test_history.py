@@ -17,8 +17,9 @@ from rtstone.documents.plan import Plan
 from rtstone.documents.run import Distribution, Result, Run
 from rtstone.store import history as histories
 from rtstone.store.history import Wanted, history
-from rtstone.store.index import Entry, chronological, entries, forget
+from rtstone.store.index import chronological, entries
 from rtstone.store.removal import remove
+from rtstone.store.run_catalogue import Entry
 from rtstone.store.rundir import RunDirectory, load
 from tests.stats.runs import run
 
@@ -42,9 +43,8 @@ def stored(plan: Plan, run_id: str, *results: Result) -> Path:
 def read(
     takes: Callable[[str], bool] = lambda bench: True, runs: set[str] | None = None
 ) -> list[Observation]:
-    known = entries()
-    wanted = Wanted({entry.run_id for entry in known} if runs is None else runs, takes)
-    with history(known, wanted) as found:
+    wanted = Wanted({entry.run_id for entry in entries()} if runs is None else runs, takes)
+    with history(wanted) as found:
         assert not found.damaged
         return found.observations
 
@@ -56,8 +56,7 @@ def values() -> list[float | None]:
 def test_results_are_kept_without_what_takes_room(plan: Plan) -> None:
     path = stored(plan, "a", result(5.0), result(6.0, "other"))
     whole = load(path)
-    known = entries()
-    with history(known, Wanted({"a"}, lambda bench: bench == BENCH)) as found:
+    with history(Wanted({"a"}, lambda bench: bench == BENCH)) as found:
         (one,) = found.observations
         assert found.with_histogram(one).histogram == [(5.0, 20)]
         assert found.whole(one) == whole.results[0]
@@ -92,11 +91,10 @@ def test_it_follows_removed_and_changed_runs(plan: Plan, home: Path) -> None:
     remove(home / "runs" / "b")
     assert values() == [5.0]
     changed = structs.replace(load(path), results=[result(7.0)])
-    forget("a")  # as what resumes a run does
     (path / "run.json").write_bytes(msgspec.json.encode(changed))
     assert values() == [7.0]
-    with closing(sqlite3.connect(home / "history.db")) as database:
-        for table in ("runs", "results", "histograms"):
+    with closing(sqlite3.connect(home / "catalogue.db")) as database:
+        for table in ("runs", "heads", "results", "histograms"):
             assert database.execute(f"SELECT count(*) FROM {table}").fetchone() == (1,), table
 
 
@@ -117,8 +115,7 @@ def test_a_damaged_document_is_told_and_the_rest_is_read(plan: Plan) -> None:
     stored(plan, "b")
     assert len(entries()) == 2
     (path / "run.json").write_bytes(b"{")
-    known = entries()
-    with history(known, Wanted({"a", "b"}, lambda bench: True)) as found:
+    with history(Wanted({"a", "b"}, lambda bench: True)) as found:
         assert [one.run.run_id for one in found.observations] == ["b"]
         (why,) = found.damaged
     assert why.startswith("not a readable run.json, ")
@@ -128,7 +125,7 @@ def test_a_damaged_document_is_told_and_the_rest_is_read(plan: Plan) -> None:
 def test_it_is_made_anew_or_done_without(plan: Plan, home: Path, harm: str) -> None:
     stored(plan, "a")
     assert values() == [5.0]
-    file = home / "history.db"
+    file = home / "catalogue.db"
     match harm:
         case "delete":
             file.unlink()
@@ -172,8 +169,7 @@ def test_what_was_omitted_is_kept_with_its_histogram_apart(plan: Plan) -> None:
     bare = dict.fromkeys(("min", "mean", "sd", "p50", "p90", "p99", "p999", "p9999", "max"))
     corrected = Distribution(n=30, histogram=[(5.0, 20), (900.0, 10)], **bare | {"p50": 5.0})
     stored(plan, "a", structs.replace(result(5.0), missed=10, corrected=corrected))
-    known = entries()
-    with history(known, Wanted({"a"}, lambda bench: bench == BENCH)) as found:
+    with history(Wanted({"a"}, lambda bench: bench == BENCH)) as found:
         (one,) = found.observations
         assert one.result.corrected == structs.replace(corrected, histogram=[])
         assert found.with_histogram(one).corrected == corrected

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -12,8 +13,8 @@ from rtstone.documents.run import Target
 from rtstone.errors import UsageError
 from rtstone.folders import results
 from rtstone.results.assembly import replay
-from rtstone.store import index, layout
-from rtstone.store.index import Entry
+from rtstone.store import index, layout, run_catalogue
+from rtstone.store.run_catalogue import Entry
 from rtstone.store.rundir import RunDirectory
 from tests.conftest import Cli
 
@@ -21,7 +22,12 @@ NOW = datetime.now(UTC)
 
 
 def entry(run_id: str, ago: timedelta = timedelta(), **members: str) -> Entry:
-    told = {"suite": "quick", "target": "local", "status": "complete", "benches": "null sem.post"}
+    told: dict[str, Any] = {
+        "suite": "quick",
+        "target": "local",
+        "status": "complete",
+        "benches": "null sem.post",
+    }
     told |= {"created": (NOW - ago).isoformat(timespec="seconds")} | members
     return Entry(run_id=run_id, ok=1, results=1, arrival=0, name=None, measured=1, **told)
 
@@ -122,16 +128,16 @@ def test_the_command(plan: Plan, cli: Cli) -> None:
 def test_a_fresh_index_opens_no_run(plan: Plan, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     for run_id in "abc":
         stored(plan, run_id, "null", "sim")
-    for file in results().glob("index.db*"):
+    for file in results().glob("catalogue.db*"):
         file.unlink()
     opened: list[str] = []
-    read = index._read
+    read = run_catalogue._read
 
-    def watched(name: str) -> Entry | None:
-        opened.append(name)
-        return read(name)
+    def watched(folder: Path) -> Entry | None:
+        opened.append(folder.name)
+        return read(folder)
 
-    monkeypatch.setattr(index, "_read", watched)
+    monkeypatch.setattr(run_catalogue, "_read", watched)
     assert len(cli("list", "runs", "--json").document["runs"]) == 3
     assert sorted(opened) == ["a", "b", "c"]
     monkeypatch.setattr(layout, "opened", lambda path: pytest.fail(f"{path} was opened"))
@@ -144,7 +150,7 @@ def test_an_index_of_another_version_is_made_anew(plan: Plan, home: Path) -> Non
     import sqlite3
 
     stored(plan, "a", "null", "sim")
-    connection = sqlite3.connect(home / "index.db")
+    connection = sqlite3.connect(home / "catalogue.db")
     connection.execute("CREATE TABLE runs (run_id TEXT PRIMARY KEY, created TEXT)")
     connection.execute("INSERT INTO runs VALUES ('old', '')")
     connection.commit()

@@ -21,9 +21,10 @@ from rtstone.server.pages.site import document, project_of, site, wants_json
 from rtstone.server.projects import Places
 from rtstone.server.schema import runs as table
 from rtstone.stats.evaluate import Evaluation, evaluate_runs
+from rtstone.store.decoding import uncollected
 from rtstone.store.explanations import explanations
 from rtstone.store.intake import FILES
-from rtstone.store.rundir import load, uncollected
+from rtstone.store.rundir import load
 
 MOST = 8  # runs that are compared
 _KEPT = 48 << 20  # bytes of pages that are kept
