@@ -1,12 +1,15 @@
-"""Which files of the agent may include which: layers, each above those it uses, without cycles."""
+"""Which files of the agent may use which: layers, each above those it uses, without cycles."""
 
 from __future__ import annotations
 
 import re
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.agent.speak import BUILD
 
 AGENT = Path(__file__).parents[2] / "agent"
 BUILD_INFO = "build_info.h"  # written by the build
@@ -87,18 +90,74 @@ def test_nothing_includes_what_is_above_it() -> None:
     assert not wrong
 
 
-def test_there_is_no_circle() -> None:
-    def follow(path: Path, way: list[Path]) -> None:
-        assert path not in way, " -> ".join(p.name for p in [*way[way.index(path) :], path])
-        if path not in done:
-            for other in included(path):
-                follow(other, [*way, path])
-            done.add(path)
+def circle(uses: dict[str, set[str]]) -> list[str]:
+    """Return files of which each uses the next and the last one the first; [] without a circle."""
+    done: set[str] = set()
 
-    done: set[Path] = set()
-    for path in sources():
-        follow(path, [])
-    assert len(done) > 100
+    def follow(name: str, way: list[str]) -> list[str]:
+        if name in way:
+            return [*way[way.index(name) :], name]
+        if name in done:
+            return []
+        done.add(name)
+        for used in sorted(uses.get(name, ())):
+            if files := follow(used, [*way, name]):
+                return files
+        return []
+
+    return next(filter(None, (follow(name, []) for name in sorted(uses))), [])
+
+
+def test_there_is_no_circle_of_includes() -> None:
+    uses = {str(path): {str(header) for header in included(path)} for path in sources()}
+    assert len(uses) > 100
+    assert not circle(uses)
+
+
+# The objects of each room, and the least number of its files.
+ROOMS = [
+    (BUILD, "agent.dir", "core", 15),
+    (BUILD, "agent.dir", "ports/posix", 15),
+    (BUILD, "agent.dir", "ports/linux", 20),
+    (BUILD, "agent-sim.dir", "ports/sim", 4),
+    (BUILD / "tests", "template.dir", "ports/template", 4),
+    *((BUILD.parent / image, "agent.dir", f"ports/{kind}", least)
+      for image in ("freertos-m3", "freertos-a64", "freertos-rv64")
+      for kind, least in (("freertos", 8), ("rtos", 3))),
+]  # fmt: skip
+
+
+def calls(objects: Path, files: list[Path]) -> dict[str, set[str]]:
+    """Return, by object file, those of whose functions and variables it uses some.
+
+    A function with a weak default is called through its interface, port.h or posix.h, whichever
+    file defines it.
+    """
+    listing = subprocess.run(
+        ["nm", "--format=posix", "--print-file-name", *files],
+        capture_output=True, text=True, check=True, cwd=objects,
+    ).stdout  # fmt: skip
+    symbols = [line.split()[:3] for line in listing.splitlines()]
+    weak = {name for _, name, kind in symbols if kind in "WVwv"}
+    home = {name: file for file, name, kind in symbols if kind in "TDBRGSC" and name not in weak}
+    uses: dict[str, set[str]] = {file: set() for file, _, _ in symbols}
+    for file, name, kind in symbols:
+        if kind == "U" and home.get(name, file) != file:
+            uses[file].add(home[name])
+    return uses
+
+
+@pytest.mark.parametrize(("build", "target", "room", "least"), ROOMS)
+def test_there_is_no_circle_of_calls(build: Path, target: str, room: str, least: int) -> None:
+    """A file of the core, or of one folder of ports, uses none that uses it."""
+    objects = build / "CMakeFiles" / target
+    if build.name.startswith("freertos") and not objects.exists():
+        pytest.skip(f"needs {build.name}, which make freertos builds")
+    sources = [path.relative_to(AGENT).with_suffix("") for path in (AGENT / room).glob("*.c")]
+    files = [f for f in objects.rglob("*.c.o*") if f.suffix in {".o", ".obj"}]
+    built = [f for f in files if str(f).split(".c.")[0].endswith(tuple(f"/{s}" for s in sources))]
+    assert len(built) >= least
+    assert not circle(calls(objects, built))
 
 
 def test_a_port_knows_of_the_core_what_it_is_given() -> None:

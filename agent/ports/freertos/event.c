@@ -2,7 +2,7 @@
  * Interrupts: periodic events of a timer that the kernel does not use, and the software interrupt.
  */
 #include "freertos.h"
-#include "port.h"
+#include "rtos.h"
 
 /* ---- events --------------------------------------------------------------------------------- */
 
@@ -72,11 +72,21 @@ void rts_irq_close(rts_irq *irq)
     freertos_irq_handler = NULL;
 }
 
+/* Returns whether the task is a worker of the running load. */
+static bool is_worker(TaskHandle_t task)
+{
+    rts_task *worker;
+    for (unsigned n = rtos_workers(&worker); n-- > 0;)
+        if (worker[n].handle == task)
+            return true;
+    return false;
+}
+
 /* Stops what a killed case left running; the software interrupt may belong to a load. */
 void freertos_silence(void)
 {
     board_events(0);
     freertos_events.arrived = NULL;
-    if (!freertos_is_worker(irq_owner))
+    if (!is_worker(irq_owner))
         freertos_irq_handler = NULL;
 }

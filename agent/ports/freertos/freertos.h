@@ -71,6 +71,10 @@ enum { FREERTOS_JOIN = 1, FREERTOS_CHANNEL };
 void *freertos_alloc(size_t size);
 void freertos_release(void *memory);
 
+/* Has freertos_memory_release() free what is allocated from now on. */
+void freertos_memory_mark(void);
+void freertos_memory_release(void);
+
 /* Returns the largest stack use of tasks that have ended since the last call, in bytes. */
 size_t freertos_stack_used(void);
 
@@ -79,8 +83,5 @@ extern volatile uint32_t freertos_resumed;
 
 /* Stops events and interrupts that a case has left running. */
 void freertos_silence(void);
-
-/* Returns whether the task is a worker of the running load. */
-bool freertos_is_worker(TaskHandle_t task);
 
 #endif

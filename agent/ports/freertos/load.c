@@ -5,8 +5,6 @@
 #include "freertos.h"
 #include "rtos.h"
 
-volatile uint32_t freertos_resumed;
-
 void rtos_pause_task(rts_task *task, bool pause)
 {
     if (pause) {
@@ -15,15 +13,6 @@ void rtos_pause_task(rts_task *task, bool pause)
     }
     freertos_resumed++;
     vTaskResume(task->handle);
-}
-
-bool freertos_is_worker(TaskHandle_t task)
-{
-    rts_task *worker;
-    for (unsigned n = rtos_workers(&worker); n-- > 0;)
-        if (worker[n].handle == task)
-            return true;
-    return false;
 }
 
 /* A worker may sleep until its next period; one that waits for another worker does not end. */

@@ -6,6 +6,7 @@
 #include "wire.h"
 
 uint64_t freertos_ticks_before;
+volatile uint32_t freertos_resumed;
 
 uint8_t ucHeap[configTOTAL_HEAP_SIZE] __attribute__((section(".heap"), aligned(16)));
 

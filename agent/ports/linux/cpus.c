@@ -83,32 +83,6 @@ static bool may_use(int cpu)
     return may;
 }
 
-bool linux_read_cpus(const char *path, rts_cpuset *set)
-{
-    char text[4096];
-    long long first, last;
-    *set = (rts_cpuset){{0}};
-    if (!posix_read_line(path, text, sizeof text))
-        return false;
-    for (const char *s = text; *s; s++) {
-        bool good = posix_number(&s, &first) && first >= 0;
-        last = first;
-        if (good && *s == '-') {
-            s++;
-            good = posix_number(&s, &last) && last >= first;
-        }
-        if (!good || (*s && *s != ',')) {
-            *set = (rts_cpuset){{0}};
-            return false;
-        }
-        for (; first <= last && first < RTS_CPUS; first++)
-            rts_cpuset_add(set, (unsigned)first);
-        if (!*s)
-            break;
-    }
-    return true;
-}
-
 int linux_lost_cpu(void)
 {
     rts_cpuset allowed;

@@ -1,4 +1,4 @@
-/* Operations on files that only Linux has. */
+/* Operations on files, and formats of them, that only Linux has. */
 #include <linux/openat2.h>
 #include <sys/random.h>
 #include <sys/statfs.h>
@@ -44,4 +44,30 @@ bool posix_file_system(int fd, unsigned long *type, long *block_size)
 bool posix_random(uint64_t *number)
 {
     return getrandom(number, sizeof *number, GRND_NONBLOCK) == sizeof *number;
+}
+
+bool linux_read_cpus(const char *path, rts_cpuset *set)
+{
+    char text[4096];
+    long long first, last;
+    *set = (rts_cpuset){{0}};
+    if (!posix_read_line(path, text, sizeof text))
+        return false;
+    for (const char *s = text; *s; s++) {
+        bool good = posix_number(&s, &first) && first >= 0;
+        last = first;
+        if (good && *s == '-') {
+            s++;
+            good = posix_number(&s, &last) && last >= first;
+        }
+        if (!good || (*s && *s != ',')) {
+            *set = (rts_cpuset){{0}};
+            return false;
+        }
+        for (; first <= last && first < RTS_CPUS; first++)
+            rts_cpuset_add(set, (unsigned)first);
+        if (!*s)
+            break;
+    }
+    return true;
 }

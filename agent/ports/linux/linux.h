@@ -75,12 +75,6 @@ int linux_other_locks(linux_lock *lock, int most);
 bool linux_is_held(long number); /* by an agent of this user */
 
 /*
- * Removes the instances of tracefs that agent `number` of this user, with this lock file, has left
- * behind.
- */
-void linux_remove_instances(long number, int lock);
-
-/*
  * Returns the time stolen from these CPUs so far, read from a file that is /proc/stat, in steps of
  * clock ticks (usually 10 ms); -1: not known.
  */

@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 
 #include "linux.h"
+#include "tracefs.h"
 
 #define SHM "/dev/shm"
 

@@ -4,28 +4,21 @@
  * A sample above the limit writes a marker and stops recording; the agent, which a signal wakes,
  * reads the ring of that CPU as the kernel has it, page by page, keeps the last ones, and goes on.
  * Nothing is formatted here: the host knows the fields by the kernel's own descriptions.
- *
- * Removing an instance disables its events. If the agent is killed, its keeper does it, or the next
- * agent of the same user. All containers share the instances of a kernel, so the name has the
- * agent's number and the identity of its lock file.
  */
-#include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
 
 #include "linux.h"
+#include "steal.h"
+#include "tracefs.h"
 
-#define TRACEFS 0x74726163          /* from linux/magic.h */
 #define RING_KB "512"               /* for each CPU */
 #define PAGES 16                    /* that a snapshot has at most */
 #define LEAD_NS UINT64_C(100000000) /* that a snapshot begins before its sample, if it has room */
 #define KEEP_MAX 16
-#define NAME 96        /* bytes of an instance's name */
-#define CHUNK 3072     /* bytes of a snapshot in a record: 4096 characters */
-#define BUSY_TRIES 500 /* 10 ms each: a process that was killed may still have a file open */
+#define CHUNK 3072 /* bytes of a snapshot in a record: 4096 characters */
 
 static const char *const events[] = {
     "sched/sched_switch",
@@ -79,7 +72,7 @@ static int own_dir = -1; /* of the instance; -1: there is none */
 
 static struct {
     rts_trace *trace; /* of the case that is being traced */
-    char name[NAME];
+    char name[INSTANCE_NAME];
     size_t page;         /* bytes */
     unsigned char *ring; /* PAGES of them */
     unsigned n;
@@ -91,28 +84,6 @@ static struct {
 } own;
 
 /* ---- files ----------------------------------------------------------------------------------- */
-
-/* Opens the directory of all instances; -1: see errno, which is 0 without tracefs. */
-static int open_instances(void)
-{
-    static const char *const places[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
-    const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-    struct statfs fs;
-    int error = 0;
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        int root = open(places[i], flags), found = -1;
-        if (root >= 0 && fstatfs(root, &fs) == 0 && fs.f_type == TRACEFS)
-            found = openat(root, "instances", flags);
-        if (found < 0 && (errno == EACCES || errno == EPERM))
-            error = errno;
-        if (root >= 0)
-            close(root);
-        if (found >= 0)
-            return found;
-    }
-    errno = error;
-    return -1;
-}
 
 static int open_own(const char *name, int flags)
 {
@@ -140,48 +111,6 @@ static void read_own(const char *name, char *text, size_t size)
     text[used] = '\0';
 }
 
-/* ---- removal --------------------------------------------------------------------------------- */
-
-/* Removes an instance, and waits for those who have a file of it open. */
-static bool remove_instance(int instances, const char *name)
-{
-    for (int i = 0; unlinkat(instances, name, AT_REMOVEDIR); i++) {
-        if (errno != EBUSY || i == BUSY_TRIES)
-            return false;
-        rts_sleep_until(rts_time() + RTS_TIME_HZ / 100);
-    }
-    return true;
-}
-
-/* Writes how the names of an agent's instances begin. */
-static void write_prefix(char *prefix, size_t size, long number, int lock)
-{
-    struct stat status = {0};
-    if (lock >= 0 && fstat(lock, &status))
-        status.st_ino = 0;
-    snprintf(prefix, size, "rtstone-%ld-%llx.%llx-", number, (unsigned long long)status.st_dev,
-             (unsigned long long)status.st_ino);
-}
-
-/* In a directory that only root, or who root allows it, can write to. */
-void linux_remove_instances(long number, int lock)
-{
-    char prefix[NAME];
-    struct stat status;
-    int instances = open_instances();
-    DIR *dir = instances < 0 ? NULL : fdopendir(instances);
-    write_prefix(prefix, sizeof prefix, number, lock);
-    for (struct dirent *e; dir && (e = readdir(dir));)
-        if (!strncmp(e->d_name, prefix, strlen(prefix)) &&
-            fstatat(instances, e->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-            status.st_uid == geteuid())
-            remove_instance(instances, e->d_name);
-    if (dir)
-        closedir(dir);
-    else if (instances >= 0)
-        close(instances);
-}
-
 static void forget(void)
 {
     while (own.n)
@@ -201,7 +130,7 @@ static void close_file(int *fd)
 static int make_instance(char *why, size_t size)
 {
     uint64_t number;
-    int instances = open_instances();
+    int instances = linux_open_instances();
     if (instances < 0) {
         snprintf(why, size,
                  errno ? "tracefs is for root alone here: measure as root"
@@ -212,13 +141,13 @@ static int make_instance(char *why, size_t size)
     }
     if (!posix_random(&number))
         number = rts_time();
-    write_prefix(own.name, sizeof own.name, posix_owner, posix_lock_file());
+    linux_instance_prefix(own.name, sizeof own.name, posix_owner, posix_lock_file());
     size_t used = strlen(own.name);
     snprintf(own.name + used, sizeof own.name - used, "%016llx", (unsigned long long)number);
     if (mkdirat(instances, own.name, 0700))
         snprintf(why, size, "tracefs makes no instance: %s", strerror(errno));
     else if ((own_dir = posix_open_below(instances, own.name)) < 0)
-        remove_instance(instances, own.name);
+        linux_remove_instance(instances, own.name);
     close(instances);
     return own_dir < 0 ? -1 : 0;
 }
@@ -414,8 +343,8 @@ unsigned rts_port_trace_stop(void)
     close_file(&t->marker);
     close_file(&t->gate);
     close_file(&own_dir);
-    int instances = open_instances();
-    if (instances >= 0 && !remove_instance(instances, own.name))
+    int instances = linux_open_instances();
+    if (instances >= 0 && !linux_remove_instance(instances, own.name))
         rts_log("warn", "the tracing instance %s cannot be removed: %s", own.name, strerror(errno));
     close_file(&instances);
     return own.n;
@@ -442,7 +371,7 @@ static void send_snapshot(uint64_t id, const snapshot *s)
     static char text[CHUNK / 3 * 4];
     size_t bytes = s->pages * own.page;
     uint64_t span_ns;
-    int64_t steal_ns = rts_port_steal_around(s->hit.due, s->hit.stamp, &span_ns);
+    int64_t steal_ns = linux_steal_around(s->hit.due, s->hit.stamp, &span_ns);
     while (bytes && !s->data[bytes - 1]) /* the end of the last page */
         bytes--;
     for (size_t at = 0; at == 0 || at < bytes; at += CHUNK) {
@@ -494,7 +423,7 @@ static void send_event(uint64_t id, int events_dir, const char *name, const char
 
 void rts_port_trace_send(uint64_t id)
 {
-    int instances = own.n ? open_instances() : -1;
+    int instances = own.n ? linux_open_instances() : -1;
     int dir = instances < 0
                   ? -1
                   : openat(instances, "../events", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -31,7 +31,7 @@ static struct {
 
 bool posix_may_be_cold(void)
 {
-    return !posix_option.drain && come_back[0] && posix_largest_cache();
+    return come_back[0] && posix_largest_cache();
 }
 
 /*

@@ -1,4 +1,4 @@
-/* Small files, and private files. */
+/* Small files, and files without a name. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +43,40 @@ long long posix_read_number(const char *path, long long otherwise)
     long long value;
     return posix_read_line(path, line, sizeof line) && posix_number(&text, &value) ? value
                                                                                    : otherwise;
+}
+
+/* ---- files without a name ---------------------------------------------------------------------
+ */
+
+/*
+ * A guest that has just started may have no random numbers yet, but it has no other users either.
+ */
+void posix_new_name(char *name, size_t size)
+{
+    uint64_t number;
+    if (!posix_random(&number))
+        number = posix_clock_ns(CLOCK_MONOTONIC);
+    snprintf(name, size, "rtstone-%d-%016llx", (int)getpid(), (unsigned long long)number);
+}
+
+int posix_nameless_file(const char *directory, int flags)
+{
+    char name[POSIX_NAME];
+    flags |= O_RDWR | O_CLOEXEC;
+    int fd = posix_open_nameless(directory, flags);
+    if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
+        return fd;
+    int dir = open(directory, POSIX_SEARCH | O_DIRECTORY | O_CLOEXEC);
+    if (dir < 0)
+        return -1;
+    posix_new_name(name, sizeof name);
+    fd = openat(dir, name, O_CREAT | O_EXCL | O_NOFOLLOW | flags, 0600);
+    if (fd >= 0)
+        unlinkat(dir, name, 0);
+    int error = errno;
+    close(dir);
+    errno = error;
+    return fd;
 }
 
 int posix_scratch_file(int flags, char *why, size_t size)

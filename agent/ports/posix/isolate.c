@@ -6,7 +6,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 
 #include "host.h"
@@ -14,23 +13,6 @@
 
 #define MEASURING_STACK (256u << 10)
 #define STACK_TOUCHED (64u << 10)
-
-void *rts_port_shared(size_t size)
-{
-    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_ANONYMOUS | POSIX_POPULATE, -1, 0);
-    return memory == MAP_FAILED ? NULL : memory;
-}
-
-void rts_port_unshare(void *memory, size_t size)
-{
-    munmap(memory, size);
-}
-
-bool posix_lock_memory(void)
-{
-    return posix_may_lock() && mlockall(MCL_CURRENT | MCL_FUTURE) == 0;
-}
 
 /* ---- the child: one case ------------------------------------------------------------------- */
 

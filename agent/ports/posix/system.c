@@ -22,7 +22,7 @@ uint32_t rts_port_caps(void)
         caps |= RTS_CAP_PRIORITIES | RTS_CAP_ROUND_ROBIN;
     if (has_second_cpu())
         caps |= RTS_CAP_SMP;
-    if (posix_may_be_cold())
+    if (!posix_option.drain && posix_may_be_cold())
         caps |= RTS_CAP_COLD;
     return caps | posix_system_caps();
 }

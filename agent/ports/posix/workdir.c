@@ -22,39 +22,6 @@ const char *posix_temporary(void)
     return access("/var/tmp", F_OK) ? "/tmp" : "/var/tmp"; /* an initial RAM disk has no /var */
 }
 
-/* ---- names ----------------------------------------------------------------------------------- */
-
-/*
- * A guest that has just started may have no random numbers yet, but it has no other users either.
- */
-void posix_new_name(char *name, size_t size)
-{
-    uint64_t number;
-    if (!posix_random(&number))
-        number = posix_clock_ns(CLOCK_MONOTONIC);
-    snprintf(name, size, "rtstone-%d-%016llx", (int)getpid(), (unsigned long long)number);
-}
-
-int posix_nameless_file(const char *directory, int flags)
-{
-    char name[POSIX_NAME];
-    flags |= O_RDWR | O_CLOEXEC;
-    int fd = posix_open_nameless(directory, flags);
-    if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
-        return fd;
-    int dir = open(directory, POSIX_SEARCH | O_DIRECTORY | O_CLOEXEC);
-    if (dir < 0)
-        return -1;
-    posix_new_name(name, sizeof name);
-    fd = openat(dir, name, O_CREAT | O_EXCL | O_NOFOLLOW | flags, 0600);
-    if (fd >= 0)
-        unlinkat(dir, name, 0);
-    int error = errno;
-    close(dir);
-    errno = error;
-    return fd;
-}
-
 /* ---- removal --------------------------------------------------------------------------------- */
 
 #define DEPTH_MAX 64
