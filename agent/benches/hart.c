@@ -1018,22 +1018,15 @@ static const rts_param both_param[] = {COMMON, GAPS, FORM, RTS_PARAMS_END};
 #define PUBLISHED "Golatowski, Hartstone; Donohoe et al. 1990"
 #define MODELLED "Weiderman and Kamenoff 1992 (task model); numbers of rtstone"
 
-#define EXPERIMENT(id_, source_, what, how, param)                                                 \
-    {.id = "hart." id_,                                                                            \
-     .title = RTS_SAY("Hartstone " id_ ": " what),                                                 \
-     .source = RTS_SAY(source_),                                                                   \
-     .samples = TESTS_MAX,                                                                         \
-     .help = RTS_SAY(how ABOUT),                                                                   \
-     .params = param,                                                                              \
-     .needs = RTS_CAP_PRIORITIES,                                                                  \
-     .traits = RTS_ONE_CPU | RTS_NO_SAMPLES,                                                       \
-     .run = run_experiment}
+#define EXPERIMENT                                                                                 \
+    .samples = TESTS_MAX, .needs = RTS_CAP_PRIORITIES, .traits = RTS_ONE_CPU | RTS_NO_SAMPLES,     \
+    .run = run_experiment
 
-#define SERIES(name, source, p, one, two, three, four)                                             \
-    EXPERIMENT(name ".1", source, one, "Each test raises one rate.", p),                           \
-        EXPERIMENT(name ".2", source, two, "Each test raises all rates by a tenth.", p),           \
-        EXPERIMENT(name ".3", source, three, "Each test adds work.", p),                           \
-        EXPERIMENT(name ".4", source, four, "Each test adds a task.", p)
+/* What the four experiments of a series change from test to test. */
+#define ONE_RATE RTS_SAY("Each test raises one rate." ABOUT)
+#define ALL_RATES RTS_SAY("Each test raises all rates by a tenth." ABOUT)
+#define MORE_WORK RTS_SAY("Each test adds work." ABOUT)
+#define MORE_TASKS RTS_SAY("Each test adds a task." ABOUT)
 
 static const rts_bench benches[] = {
     {.id = "hart.raw",
@@ -1043,19 +1036,57 @@ static const rts_bench benches[] = {
                      "least 10 s; a sample is the time of one piece of work."),
      .time_ns = RTS_LIMIT(10 * SECOND_NS),
      .run = run_raw},
-    SERIES("PH", PUBLISHED, alone_param, "faster fifth task", "all tasks faster",
-           "more work for all", "more tasks like the third"),
-    SERIES("PN", MODELLED, alone_param, "faster fifth task, not harmonic",
-           "all tasks faster, not harmonic", "more work for all, not harmonic",
-           "more tasks like the third, not harmonic"),
-    SERIES("AH", MODELLED, sporadic_param, "shorter interarrivals", "all rates higher",
-           "more work for the sporadic task", "more sporadic tasks"),
-    SERIES("SH", MODELLED, server_param, "faster fifth task, with a server",
-           "all tasks faster, with a server", "more work for the server",
-           "more tasks that call the server"),
-    SERIES("SA", MODELLED, both_param, "shorter interarrivals, with a server",
-           "all rates higher, with a server", "more work for the server, with sporadic tasks",
-           "more tasks of both kinds"),
+    {EXPERIMENT, .id = "hart.PH.1", .title = RTS_SAY("Hartstone PH.1: faster fifth task"),
+     .source = RTS_SAY(PUBLISHED), .help = ONE_RATE, .params = alone_param},
+    {EXPERIMENT, .id = "hart.PH.2", .title = RTS_SAY("Hartstone PH.2: all tasks faster"),
+     .source = RTS_SAY(PUBLISHED), .help = ALL_RATES, .params = alone_param},
+    {EXPERIMENT, .id = "hart.PH.3", .title = RTS_SAY("Hartstone PH.3: more work for all"),
+     .source = RTS_SAY(PUBLISHED), .help = MORE_WORK, .params = alone_param},
+    {EXPERIMENT, .id = "hart.PH.4", .title = RTS_SAY("Hartstone PH.4: more tasks like the third"),
+     .source = RTS_SAY(PUBLISHED), .help = MORE_TASKS, .params = alone_param},
+    {EXPERIMENT, .id = "hart.PN.1",
+     .title = RTS_SAY("Hartstone PN.1: faster fifth task, not harmonic"),
+     .source = RTS_SAY(MODELLED), .help = ONE_RATE, .params = alone_param},
+    {EXPERIMENT, .id = "hart.PN.2",
+     .title = RTS_SAY("Hartstone PN.2: all tasks faster, not harmonic"),
+     .source = RTS_SAY(MODELLED), .help = ALL_RATES, .params = alone_param},
+    {EXPERIMENT, .id = "hart.PN.3",
+     .title = RTS_SAY("Hartstone PN.3: more work for all, not harmonic"),
+     .source = RTS_SAY(MODELLED), .help = MORE_WORK, .params = alone_param},
+    {EXPERIMENT, .id = "hart.PN.4",
+     .title = RTS_SAY("Hartstone PN.4: more tasks like the third, not harmonic"),
+     .source = RTS_SAY(MODELLED), .help = MORE_TASKS, .params = alone_param},
+    {EXPERIMENT, .id = "hart.AH.1", .title = RTS_SAY("Hartstone AH.1: shorter interarrivals"),
+     .source = RTS_SAY(MODELLED), .help = ONE_RATE, .params = sporadic_param},
+    {EXPERIMENT, .id = "hart.AH.2", .title = RTS_SAY("Hartstone AH.2: all rates higher"),
+     .source = RTS_SAY(MODELLED), .help = ALL_RATES, .params = sporadic_param},
+    {EXPERIMENT, .id = "hart.AH.3",
+     .title = RTS_SAY("Hartstone AH.3: more work for the sporadic task"),
+     .source = RTS_SAY(MODELLED), .help = MORE_WORK, .params = sporadic_param},
+    {EXPERIMENT, .id = "hart.AH.4", .title = RTS_SAY("Hartstone AH.4: more sporadic tasks"),
+     .source = RTS_SAY(MODELLED), .help = MORE_TASKS, .params = sporadic_param},
+    {EXPERIMENT, .id = "hart.SH.1",
+     .title = RTS_SAY("Hartstone SH.1: faster fifth task, with a server"),
+     .source = RTS_SAY(MODELLED), .help = ONE_RATE, .params = server_param},
+    {EXPERIMENT, .id = "hart.SH.2",
+     .title = RTS_SAY("Hartstone SH.2: all tasks faster, with a server"),
+     .source = RTS_SAY(MODELLED), .help = ALL_RATES, .params = server_param},
+    {EXPERIMENT, .id = "hart.SH.3", .title = RTS_SAY("Hartstone SH.3: more work for the server"),
+     .source = RTS_SAY(MODELLED), .help = MORE_WORK, .params = server_param},
+    {EXPERIMENT, .id = "hart.SH.4",
+     .title = RTS_SAY("Hartstone SH.4: more tasks that call the server"),
+     .source = RTS_SAY(MODELLED), .help = MORE_TASKS, .params = server_param},
+    {EXPERIMENT, .id = "hart.SA.1",
+     .title = RTS_SAY("Hartstone SA.1: shorter interarrivals, with a server"),
+     .source = RTS_SAY(MODELLED), .help = ONE_RATE, .params = both_param},
+    {EXPERIMENT, .id = "hart.SA.2",
+     .title = RTS_SAY("Hartstone SA.2: all rates higher, with a server"),
+     .source = RTS_SAY(MODELLED), .help = ALL_RATES, .params = both_param},
+    {EXPERIMENT, .id = "hart.SA.3",
+     .title = RTS_SAY("Hartstone SA.3: more work for the server, with sporadic tasks"),
+     .source = RTS_SAY(MODELLED), .help = MORE_WORK, .params = both_param},
+    {EXPERIMENT, .id = "hart.SA.4", .title = RTS_SAY("Hartstone SA.4: more tasks of both kinds"),
+     .source = RTS_SAY(MODELLED), .help = MORE_TASKS, .params = both_param},
 };
 
 RTS_BENCHES(benches);

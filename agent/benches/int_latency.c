@@ -261,36 +261,32 @@ static int run_self(rts_case *c)
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-#define PHASE_BENCH(name, what, from, how, fn)                                                     \
-    {.id = name,                                                                                   \
-     .title = RTS_SAY(what),                                                                       \
-     .source = RTS_SAY(from),                                                                      \
-     .help = RTS_SAY(how),                                                                         \
-     .params = latency_param,                                                                      \
-     .needs = RTS_CAP_EVENT,                                                                       \
-     .traits = RTS_OWN_SERIES,                                                                     \
-     .samples = 1000000,                                                                           \
-     .warmup = 2,                                                                                  \
-     .time_ns = RTS_LIMIT(150 * SECOND_NS),                                                        \
-     .run = RTS_RUN(RTS_CAP_EVENT, fn)}
+#define PHASE_COMMON                                                                               \
+    .params = latency_param, .needs = RTS_CAP_EVENT, .traits = RTS_OWN_SERIES, .samples = 1000000, \
+    .warmup = 2, .time_ns = RTS_LIMIT(150 * SECOND_NS)
 
 static const rts_bench benches[] = {
-    PHASE_BENCH("int.latency.phase", "Interrupt latency, unknown-phase method",
-                "Gutsalov, table 1 and figure 6",
-                "How far each activation lies above the line through the promptest ones: its "
-                "latency minus the minimum latency. The line is fitted to quiet intervals before "
-                "and after each span. A table says whether the source is independent of the "
-                "system's own timers, and what takes the time stamps.",
-                run_phase),
-    PHASE_BENCH("dk.irq_latency", "Interrupt latency", "Dankwardt, part 1",
-                "From the request to the start of the handler; procedure of int.latency.phase.",
-                run_phase),
-    PHASE_BENCH(
-        "dk.irqsoff", "Longest time with interrupts masked, an upper bound", "Dankwardt, part 1",
-        "Bounded by the maximum minus the minimum latency of int.latency.phase; where a woken task "
-        "takes the time stamp, its wake-up is included. Actions that provoke it, according to the "
-        "source: scrolling a framebuffer, hdparm, closing a block device, switching consoles.",
-        run_irqsoff),
+    {PHASE_COMMON, .id = "int.latency.phase",
+     .title = RTS_SAY("Interrupt latency, unknown-phase method"),
+     .source = RTS_SAY("Gutsalov, table 1 and figure 6"),
+     .help = RTS_SAY("How far each activation lies above the line through the promptest ones: its "
+                     "latency minus the minimum latency. The line is fitted to quiet intervals "
+                     "before and after each span. A table says whether the source is independent "
+                     "of the system's own timers, and what takes the time stamps."),
+     .run = RTS_RUN(RTS_CAP_EVENT, run_phase)},
+    {PHASE_COMMON, .id = "dk.irq_latency", .title = RTS_SAY("Interrupt latency"),
+     .source = RTS_SAY("Dankwardt, part 1"),
+     .help =
+         RTS_SAY("From the request to the start of the handler; procedure of int.latency.phase."),
+     .run = RTS_RUN(RTS_CAP_EVENT, run_phase)},
+    {PHASE_COMMON, .id = "dk.irqsoff",
+     .title = RTS_SAY("Longest time with interrupts masked, an upper bound"),
+     .source = RTS_SAY("Dankwardt, part 1"),
+     .help = RTS_SAY("Bounded by the maximum minus the minimum latency of int.latency.phase; where "
+                     "a woken task takes the time stamp, its wake-up is included. Actions that "
+                     "provoke it, according to the source: scrolling a framebuffer, hdparm, "
+                     "closing a block device, switching consoles."),
+     .run = RTS_RUN(RTS_CAP_EVENT, run_irqsoff)},
     {.id = "int.latency.self",
      .title = RTS_SAY("Interrupt latency, absolute"),
      .source = RTS_SAY("rtstone, benchmarks 4.3"),

@@ -448,36 +448,29 @@ static int run_srsr(rts_case *c)
     "nothing else guarantees. mailbox is two semaphores and a pointer: the message stays where "   \
     "it was written, in shared memory, as on a system that passes pointers."
 
-#define IPC_BENCH(name, what, how, p, more_needs, more_traits, fn)                                 \
-    {.id = name,                                                                                   \
-     .title = RTS_SAY(what),                                                                       \
-     .source = RTS_SAY("Sjöblom, inter-process communication"),                                    \
-     .metric = "message passing",                                                                  \
-     .help = RTS_SAY(how ABOUT),                                                                   \
-     .params = p,                                                                                  \
-     .needs = more_needs,                                                                          \
-     .traits = more_traits,                                                                        \
-     .slope_over = "size",                                                                         \
-     .samples = 1000,                                                                              \
-     .warmup = 10,                                                                                 \
-     .time_ns = RTS_LIMIT(10 * SECOND_NS),                                                         \
-     .run = fn}
+#define IPC_COMMON                                                                                 \
+    .source = RTS_SAY("Sjöblom, inter-process communication"), .metric = "message passing",        \
+    .slope_over = "size", .samples = 1000, .warmup = 10, .time_ns = RTS_LIMIT(10 * SECOND_NS)
 
 static const rts_bench benches[] = {
-    IPC_BENCH("ipc.send", "Send a message to a lower-priority task",
-              "Duration of one send. The receiver waits at a lower priority and takes the message "
-              "after the interval, which contains neither a context switch nor a full queue.",
-              other_param, RTS_CAP_PRIORITIES, RTS_ONE_CPU | RTS_RESTS, run_send),
-    IPC_BENCH("ipc.receive", "Receive a message that is available",
-              "Duration of one receive of a message that was sent before the interval.",
-              alone_param, 0, RTS_RESTS, run_receive),
-    IPC_BENCH(
-        "ipc.srsr", "Send, receive, send, receive",
-        "A round trip between two tasks of equal priority: the first takes a time stamp, sends, "
-        "waits for the answer and takes another; the second waits and answers with the same "
-        "message. queues=1 uses one queue, as in the source, where the system hands a message "
-        "directly to the waiting task. The slope is that of the time over the size.",
-        round_param, RTS_CAP_PRIORITIES, RTS_ONE_CPU | RTS_RESTS, run_srsr),
+    {IPC_COMMON, .id = "ipc.send", .title = RTS_SAY("Send a message to a lower-priority task"),
+     .help = RTS_SAY(
+         "Duration of one send. The receiver waits at a lower priority and takes the message after "
+         "the interval, which contains neither a context switch nor a full queue." ABOUT),
+     .params = other_param, .needs = RTS_CAP_PRIORITIES, .traits = RTS_ONE_CPU | RTS_RESTS,
+     .run = run_send},
+    {IPC_COMMON, .id = "ipc.receive", .title = RTS_SAY("Receive a message that is available"),
+     .help =
+         RTS_SAY("Duration of one receive of a message that was sent before the interval." ABOUT),
+     .params = alone_param, .traits = RTS_RESTS, .run = run_receive},
+    {IPC_COMMON, .id = "ipc.srsr", .title = RTS_SAY("Send, receive, send, receive"),
+     .help = RTS_SAY(
+         "A round trip between two tasks of equal priority: the first takes a time stamp, sends, "
+         "waits for the answer and takes another; the second waits and answers with the same "
+         "message. queues=1 uses one queue, as in the source, where the system hands a message "
+         "directly to the waiting task. The slope is that of the time over the size." ABOUT),
+     .params = round_param, .needs = RTS_CAP_PRIORITIES, .traits = RTS_ONE_CPU | RTS_RESTS,
+     .run = run_srsr},
 };
 
 RTS_BENCHES(benches);

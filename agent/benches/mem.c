@@ -362,67 +362,55 @@ static int run_memset(rts_case *c)
     return finish(c, &k, right);
 }
 
-#define HEAP_BENCH(name, what, how, p, fn)                                                         \
-    {.id = name,                                                                                   \
-     .title = RTS_SAY(what),                                                                       \
-     .source = RTS_SAY("Sjöblom, operating-system primitives"),                                    \
-     .help = RTS_SAY(how),                                                                         \
-     .params = p,                                                                                  \
-     .needs = RTS_CAP_HEAP,                                                                        \
-     .traits = RTS_RESTS,                                                                          \
-     .samples = RTS_SAMPLES_DEFAULT,                                                               \
-     .warmup = 10,                                                                                 \
-     .time_ns = RTS_LIMIT(10 * SECOND_NS),                                                         \
-     .run = RTS_RUN(RTS_CAP_HEAP, fn)}
+#define HEAP_COMMON                                                                                \
+    .source = RTS_SAY("Sjöblom, operating-system primitives"), .needs = RTS_CAP_HEAP,              \
+    .samples = RTS_SAMPLES_DEFAULT, .warmup = 10, .time_ns = RTS_LIMIT(10 * SECOND_NS),            \
+    .traits = RTS_RESTS
 
-#define BLOCK_BENCH(name, what, how, fn)                                                           \
-    {.id = name,                                                                                   \
-     .title = RTS_SAY(what),                                                                       \
-     .source = RTS_SAY("Sjöblom, operating-system primitives"),                                    \
-     .help = RTS_SAY(how),                                                                         \
-     .params = block_param,                                                                        \
-     .needs = RTS_CAP_HEAP,                                                                        \
-     .traits = RTS_RESTS | RTS_BATCHES,                                                            \
-     .slope_over = "size",                                                                         \
-     .samples = RTS_SAMPLES_DEFAULT,                                                               \
-     .warmup = 10,                                                                                 \
-     .time_ns = RTS_LIMIT(10 * SECOND_NS),                                                         \
-     .run = RTS_RUN(RTS_CAP_HEAP, fn)}
+#define BLOCK_COMMON                                                                               \
+    .source = RTS_SAY("Sjöblom, operating-system primitives"), .needs = RTS_CAP_HEAP,              \
+    .samples = RTS_SAMPLES_DEFAULT, .warmup = 10, .time_ns = RTS_LIMIT(10 * SECOND_NS),            \
+    .params = block_param, .traits = RTS_RESTS | RTS_BATCHES, .slope_over = "size"
 
 static const rts_bench benches[] = {
-    HEAP_BENCH("mem.malloc.small", "malloc of up to 19,584 bytes",
-               "One malloc of a random size from 1 to 19,584 bytes. Blocks are kept until the "
-               "budget is used and then freed, untimed.",
-               malloc_param, run_malloc_small),
-    HEAP_BENCH(
-        "mem.malloc.large", "malloc of up to 1,000,000 bytes",
-        "One malloc of a random size from 19,584 to 1,000,000 bytes. The boundary is OSE's; glibc "
-        "uses mmap from 128 KiB at first, and later from the size of the largest block freed. With "
-        "all memory locked the kernel populates new pages within the call.",
-        malloc_param, run_malloc_large),
-    HEAP_BENCH("mem.free", "free",
-               "One free of a block of 1 to 1,000,000 bytes from a budget of blocks allocated "
-               "before; freeing what was just allocated would be unrealistic.",
-               free_param, run_free),
-    BLOCK_BENCH("mem.memcpy.fwd", "memcpy, first half of a buffer to the second",
-                "One memcpy of `size` bytes; contents are checked outside the interval.",
-                run_memcpy_fwd),
-    BLOCK_BENCH("mem.memcpy.rev", "memcpy, second half of a buffer to the first",
-                "One memcpy of `size` bytes; contents are checked outside the interval.",
-                run_memcpy_rev),
-    BLOCK_BENCH(
-        "mem.memmove.up", "memmove to a higher, overlapping address",
-        "One memmove of `size` bytes (an even number) by half of its size upwards, within a "
-        "buffer of twice the size; contents are checked outside the interval.",
-        run_memmove_up),
-    BLOCK_BENCH(
-        "mem.memmove.down", "memmove to a lower, overlapping address",
-        "One memmove of `size` bytes (an even number) by half of its size downwards, within a "
-        "buffer of twice the size; contents are checked outside the interval.",
-        run_memmove_down),
-    BLOCK_BENCH("mem.memset", "memset",
-                "One memset of `size` bytes to 123; contents are checked outside the interval.",
-                run_memset),
+    {HEAP_COMMON, .id = "mem.malloc.small", .title = RTS_SAY("malloc of up to 19,584 bytes"),
+     .help = RTS_SAY("One malloc of a random size from 1 to 19,584 bytes. Blocks are kept until "
+                     "the budget is used and then freed, untimed."),
+     .params = malloc_param, .run = RTS_RUN(RTS_CAP_HEAP, run_malloc_small)},
+    {HEAP_COMMON, .id = "mem.malloc.large", .title = RTS_SAY("malloc of up to 1,000,000 bytes"),
+     .help = RTS_SAY(
+         "One malloc of a random size from 19,584 to 1,000,000 bytes. The boundary is OSE's; glibc "
+         "uses mmap from 128 KiB at first, and later from the size of the largest block freed. "
+         "With all memory locked the kernel populates new pages within the call."),
+     .params = malloc_param, .run = RTS_RUN(RTS_CAP_HEAP, run_malloc_large)},
+    {HEAP_COMMON, .id = "mem.free", .title = RTS_SAY("free"),
+     .help = RTS_SAY("One free of a block of 1 to 1,000,000 bytes from a budget of blocks "
+                     "allocated before; freeing what was just allocated would be unrealistic."),
+     .params = free_param, .run = RTS_RUN(RTS_CAP_HEAP, run_free)},
+    {BLOCK_COMMON, .id = "mem.memcpy.fwd",
+     .title = RTS_SAY("memcpy, first half of a buffer to the second"),
+     .help = RTS_SAY("One memcpy of `size` bytes; contents are checked outside the interval."),
+     .run = RTS_RUN(RTS_CAP_HEAP, run_memcpy_fwd)},
+    {BLOCK_COMMON, .id = "mem.memcpy.rev",
+     .title = RTS_SAY("memcpy, second half of a buffer to the first"),
+     .help = RTS_SAY("One memcpy of `size` bytes; contents are checked outside the interval."),
+     .run = RTS_RUN(RTS_CAP_HEAP, run_memcpy_rev)},
+    {BLOCK_COMMON, .id = "mem.memmove.up",
+     .title = RTS_SAY("memmove to a higher, overlapping address"),
+     .help =
+         RTS_SAY("One memmove of `size` bytes (an even number) by half of its size upwards, within "
+                 "a buffer of twice the size; contents are checked outside the interval."),
+     .run = RTS_RUN(RTS_CAP_HEAP, run_memmove_up)},
+    {BLOCK_COMMON, .id = "mem.memmove.down",
+     .title = RTS_SAY("memmove to a lower, overlapping address"),
+     .help =
+         RTS_SAY("One memmove of `size` bytes (an even number) by half of its size downwards, "
+                 "within a buffer of twice the size; contents are checked outside the interval."),
+     .run = RTS_RUN(RTS_CAP_HEAP, run_memmove_down)},
+    {BLOCK_COMMON, .id = "mem.memset", .title = RTS_SAY("memset"),
+     .help =
+         RTS_SAY("One memset of `size` bytes to 123; contents are checked outside the interval."),
+     .run = RTS_RUN(RTS_CAP_HEAP, run_memset)},
 };
 
 RTS_BENCHES(benches);

@@ -164,17 +164,21 @@ static int run_hand_over(rts_case *c)
 }
 
 static const rts_bench benches[] = {
-    METRIC_BENCH("posix.mutex.lock", GROUP, "Lock a mutex that is free",
-                 "Duration of pthread_mutex_lock, or the system's equivalent, on a free mutex.",
-                 mutex_param, 0, ALONE, NULL, run_lock),
-    METRIC_BENCH("posix.mutex.unlock", GROUP, "Unlock a mutex without waiters",
-                 "Duration of pthread_mutex_unlock, or the system's equivalent.", mutex_param, 0,
-                 ALONE, NULL, run_unlock),
-    METRIC_BENCH("posix.mutex.handover", GROUP,
-                 "Unlock a mutex for which a higher-priority task waits",
-                 "From the time stamp before the unlock to the first statement of the "
-                 "higher-priority task after its lock.",
-                 mutex_param, RTS_CAP_PRIORITIES, RTS_ONE_CPU | RTS_RESTS, NULL, run_hand_over),
+    {METRIC_COMMON, .id = "posix.mutex.lock", .metric = GROUP,
+     .title = RTS_SAY("Lock a mutex that is free"),
+     .help =
+         RTS_SAY("Duration of pthread_mutex_lock, or the system's equivalent, on a free mutex."),
+     .params = mutex_param, .traits = ALONE, .run = run_lock},
+    {METRIC_COMMON, .id = "posix.mutex.unlock", .metric = GROUP,
+     .title = RTS_SAY("Unlock a mutex without waiters"),
+     .help = RTS_SAY("Duration of pthread_mutex_unlock, or the system's equivalent."),
+     .params = mutex_param, .traits = ALONE, .run = run_unlock},
+    {METRIC_COMMON, .id = "posix.mutex.handover", .metric = GROUP,
+     .title = RTS_SAY("Unlock a mutex for which a higher-priority task waits"),
+     .help = RTS_SAY("From the time stamp before the unlock to the first statement of the "
+                     "higher-priority task after its lock."),
+     .params = mutex_param, .needs = RTS_CAP_PRIORITIES, .traits = RTS_ONE_CPU | RTS_RESTS,
+     .run = run_hand_over},
 };
 
 RTS_BENCHES(benches);

@@ -386,17 +386,15 @@ static const rts_bench benches[] = {
      .title = RTS_SAY("Fifty equal tasks until half of them are done"),
      .source = RTS_SAY("Sjöblom, scheduler; measures of rtstone"),
      .metric = "scheduling",
-     .help = RTS_SAY(
-         "50 tasks with equal work wait at a gate; the sample is the time from their release to "
-         "the end of the 25th. The other 25 are still ready then, so the CPU was never idle: what "
-         "the CPU time of all 50 does not explain is overhead, less the time of other tasks on "
-         "that "
-         "CPU and of a hypervisor, where the system tells it; if they got more than is left, no "
-         "overhead "
-         "is reported. By default they are under time sharing: round robin is a real-time policy, "
-         "and 50 "
-         "times 100 ms of it would exceed the system's RT throttling limit, which is not what is "
-         "measured. policy=rr is for time slices short enough to stay within that limit."),
+     .help =
+         RTS_SAY("50 tasks with equal work wait at a gate; the sample is the time from their "
+                 "release to the end of the 25th. The other 25 are still ready then, so the CPU "
+                 "was never idle: what the CPU time of all 50 does not explain is overhead, less "
+                 "the time of other tasks on that CPU and of a hypervisor, where the system tells "
+                 "it; if they got more than is left, no overhead is reported. By default they are "
+                 "under time sharing: round robin is a real-time policy, and 50 times 100 ms of it "
+                 "would exceed the system's RT throttling limit, which is not what is measured. "
+                 "policy=rr is for time slices short enough to stay within that limit."),
      .params = half_param,
      .needs = RTS_CAP_PRIORITIES | RTS_CAP_CPU_TIME,
      .traits = RTS_ONE_CPU,

@@ -342,51 +342,45 @@ static int run_wait_busy(rts_case *c)
     return 0;
 }
 
-#define SEM_BENCH(name, what, how, p, more_needs, more_traits, slope, fn)                          \
-    {.id = name,                                                                                   \
-     .title = RTS_SAY(what),                                                                       \
-     .source = RTS_SAY("Gutsalov, table 3"),                                                       \
-     .metric = "semaphores",                                                                       \
-     .help = RTS_SAY(how),                                                                         \
-     .params = p,                                                                                  \
-     .needs = more_needs,                                                                          \
-     .traits = more_traits,                                                                        \
-     .slope_over = slope,                                                                          \
-     .samples = RTS_SAMPLES_DEFAULT,                                                               \
-     .warmup = 10,                                                                                 \
-     .time_ns = RTS_LIMIT(10 * SECOND_NS),                                                         \
-     .run = fn}
+#define SEM_COMMON                                                                                 \
+    .source = RTS_SAY("Gutsalov, table 3"), .metric = "semaphores",                                \
+    .samples = RTS_SAMPLES_DEFAULT, .warmup = 10, .time_ns = RTS_LIMIT(10 * SECOND_NS)
 
 #define ALONE (RTS_RESTS | RTS_BATCHES)
 
 static const rts_bench benches[] = {
-    SEM_BENCH("sem.post.nowait", "Post, no task waits",
-              "Duration of a post to a semaphore without waiters.", alone_param, 0, ALONE, NULL,
-              run_post_nowait),
-    SEM_BENCH("sem.post.lower", "Post, a lower-priority task waits",
-              "Duration of a post that makes a lower-priority task ready: no switch.", other_param,
-              RTS_CAP_PRIORITIES, RTS_ONE_CPU | RTS_RESTS, NULL, run_post_lower),
-    SEM_BENCH("sem.post.higher", "Post, a higher-priority task waits",
-              "From the time stamp before the post to the first statement of the higher-priority "
-              "task that waited.",
-              other_param, RTS_CAP_PRIORITIES, RTS_ONE_CPU | RTS_RESTS, NULL, run_post_higher),
-    SEM_BENCH("sem.wait.free", "Wait, semaphore available",
-              "Duration of a wait that does not block.", alone_param, 0, ALONE, NULL,
-              run_wait_free),
-    SEM_BENCH("sem.wait.busy", "Wait, semaphore not available",
-              "From the time stamp before the wait that blocks to the first statement of the task "
-              "that runs next, with 0, 1, 33, 65 or 129 tasks already waiting.",
-              busy_param, RTS_CAP_PRIORITIES, RTS_ONE_CPU | RTS_RESTS, "waiters", run_wait_busy),
-    SEM_BENCH("sem.try.free", "Try, semaphore available", "Duration of a trywait that succeeds.",
-              alone_param, 0, ALONE, NULL, run_try_free),
-    SEM_BENCH("sem.try.busy", "Try, semaphore not available", "Duration of a trywait that fails.",
-              alone_param, 0, ALONE, NULL, run_try_busy),
-    SEM_BENCH("sem.create", "Create a semaphore",
-              "Duration of sem_init, or of sem_open with a new name.", alone_param, 0, ALONE, NULL,
-              run_create),
-    SEM_BENCH("sem.delete", "Delete a semaphore",
-              "Duration of sem_destroy, or of sem_unlink and sem_close.", alone_param, 0, ALONE,
-              NULL, run_delete),
+    {SEM_COMMON, .id = "sem.post.nowait", .title = RTS_SAY("Post, no task waits"),
+     .help = RTS_SAY("Duration of a post to a semaphore without waiters."), .params = alone_param,
+     .traits = ALONE, .run = run_post_nowait},
+    {SEM_COMMON, .id = "sem.post.lower", .title = RTS_SAY("Post, a lower-priority task waits"),
+     .help = RTS_SAY("Duration of a post that makes a lower-priority task ready: no switch."),
+     .params = other_param, .needs = RTS_CAP_PRIORITIES, .traits = RTS_ONE_CPU | RTS_RESTS,
+     .run = run_post_lower},
+    {SEM_COMMON, .id = "sem.post.higher", .title = RTS_SAY("Post, a higher-priority task waits"),
+     .help = RTS_SAY("From the time stamp before the post to the first statement of the "
+                     "higher-priority task that waited."),
+     .params = other_param, .needs = RTS_CAP_PRIORITIES, .traits = RTS_ONE_CPU | RTS_RESTS,
+     .run = run_post_higher},
+    {SEM_COMMON, .id = "sem.wait.free", .title = RTS_SAY("Wait, semaphore available"),
+     .help = RTS_SAY("Duration of a wait that does not block."), .params = alone_param,
+     .traits = ALONE, .run = run_wait_free},
+    {SEM_COMMON, .id = "sem.wait.busy", .title = RTS_SAY("Wait, semaphore not available"),
+     .help = RTS_SAY("From the time stamp before the wait that blocks to the first statement of "
+                     "the task that runs next, with 0, 1, 33, 65 or 129 tasks already waiting."),
+     .params = busy_param, .needs = RTS_CAP_PRIORITIES, .traits = RTS_ONE_CPU | RTS_RESTS,
+     .slope_over = "waiters", .run = run_wait_busy},
+    {SEM_COMMON, .id = "sem.try.free", .title = RTS_SAY("Try, semaphore available"),
+     .help = RTS_SAY("Duration of a trywait that succeeds."), .params = alone_param,
+     .traits = ALONE, .run = run_try_free},
+    {SEM_COMMON, .id = "sem.try.busy", .title = RTS_SAY("Try, semaphore not available"),
+     .help = RTS_SAY("Duration of a trywait that fails."), .params = alone_param, .traits = ALONE,
+     .run = run_try_busy},
+    {SEM_COMMON, .id = "sem.create", .title = RTS_SAY("Create a semaphore"),
+     .help = RTS_SAY("Duration of sem_init, or of sem_open with a new name."),
+     .params = alone_param, .traits = ALONE, .run = run_create},
+    {SEM_COMMON, .id = "sem.delete", .title = RTS_SAY("Delete a semaphore"),
+     .help = RTS_SAY("Duration of sem_destroy, or of sem_unlink and sem_close."),
+     .params = alone_param, .traits = ALONE, .run = run_delete},
 };
 
 RTS_BENCHES(benches);

@@ -346,45 +346,41 @@ static int run_contended(rts_case *c)
 #define LOCK_RUN(fn) NULL
 #endif
 
-#define LOCK_BENCH(name, what, how, p, cap, more_traits, slope, n, fn)                             \
-    {.id = name,                                                                                   \
-     .title = RTS_SAY(what),                                                                       \
-     .source = RTS_SAY("Obenland, table 1 (1003.1j); procedure of rtstone"),                       \
-     .help = RTS_SAY(how),                                                                         \
-     .params = p,                                                                                  \
-     .needs = cap,                                                                                 \
-     .traits = more_traits,                                                                        \
-     .slope_over = slope,                                                                          \
-     .samples = n,                                                                                 \
-     .warmup = 10,                                                                                 \
-     .time_ns = RTS_LIMIT(10 * SECOND_NS),                                                         \
-     .run = LOCK_RUN(fn)}
+#define LOCK_COMMON                                                                                \
+    .source = RTS_SAY("Obenland, table 1 (1003.1j); procedure of rtstone"), .warmup = 10,          \
+    .time_ns = RTS_LIMIT(10 * SECOND_NS)
 
 static const rts_bench benches[] = {
-    LOCK_BENCH("sync.rwlock", "Lock and unlock a read-write lock that is free",
-               "Duration of the two calls, for reading or for writing; no other task has the lock.",
-               rwlock_param, RTS_CAP_RWLOCK, RTS_RESTS | RTS_BATCHES, NULL, RTS_SAMPLES_DEFAULT,
-               run_rwlock),
-    LOCK_BENCH("sync.rwlock.handover", "Hand a read-write lock to a writer",
-               "A holds the lock for writing; M, of higher priority, requests it, and after M does "
-               "H, of the highest priority. From A's time stamp before the unlock to the first "
-               "statement of the task that gets it first; a table says which one.",
-               NULL, RTS_CAP_RWLOCK | RTS_CAP_PRIORITIES, RTS_ONE_CPU | RTS_RESTS, NULL,
-               RTS_SAMPLES_DEFAULT, run_handover),
-    LOCK_BENCH(
-        "sync.barrier", "Release tasks from a barrier",
-        "Tasks wait at a barrier, one of them with a higher priority than the others; A, of the "
-        "lowest priority, arrives last: from its time stamp before the call to the first statement "
-        "after the barrier of the highest-priority task, or of the last one.",
-        barrier_param, RTS_CAP_BARRIER | RTS_CAP_PRIORITIES, RTS_ONE_CPU | RTS_RESTS, "tasks",
-        RTS_SAMPLES_DEFAULT, run_barrier),
-    LOCK_BENCH("sync.spin", "Lock and unlock a spin lock that is free",
-               "Duration of the two calls; no other task has the lock.", NULL, RTS_CAP_SPIN,
-               RTS_RESTS | RTS_BATCHES, NULL, RTS_SAMPLES_DEFAULT, run_spin),
-    LOCK_BENCH("sync.spin.contended", "Hand a spin lock to another CPU",
-               "A task on another CPU spins on the lock: from the time stamp before the unlock to "
-               "its first statement with the lock, by the counter of that CPU.",
-               NULL, RTS_CAP_SPIN | RTS_CAP_SMP, RTS_RESTS, NULL, 1000, run_contended),
+    {LOCK_COMMON, .id = "sync.rwlock",
+     .title = RTS_SAY("Lock and unlock a read-write lock that is free"),
+     .help = RTS_SAY(
+         "Duration of the two calls, for reading or for writing; no other task has the lock."),
+     .params = rwlock_param, .needs = RTS_CAP_RWLOCK, .traits = RTS_RESTS | RTS_BATCHES,
+     .samples = RTS_SAMPLES_DEFAULT, .run = LOCK_RUN(run_rwlock)},
+    {LOCK_COMMON, .id = "sync.rwlock.handover",
+     .title = RTS_SAY("Hand a read-write lock to a writer"),
+     .help = RTS_SAY("A holds the lock for writing; M, of higher priority, requests it, and after "
+                     "M does H, of the highest priority. From A's time stamp before the unlock to "
+                     "the first statement of the task that gets it first; a table says which one."),
+     .needs = RTS_CAP_RWLOCK | RTS_CAP_PRIORITIES, .traits = RTS_ONE_CPU | RTS_RESTS,
+     .samples = RTS_SAMPLES_DEFAULT, .run = LOCK_RUN(run_handover)},
+    {LOCK_COMMON, .id = "sync.barrier", .title = RTS_SAY("Release tasks from a barrier"),
+     .help = RTS_SAY(
+         "Tasks wait at a barrier, one of them with a higher priority than the others; A, of the "
+         "lowest priority, arrives last: from its time stamp before the call to the first "
+         "statement after the barrier of the highest-priority task, or of the last one."),
+     .params = barrier_param, .needs = RTS_CAP_BARRIER | RTS_CAP_PRIORITIES,
+     .traits = RTS_ONE_CPU | RTS_RESTS, .slope_over = "tasks", .samples = RTS_SAMPLES_DEFAULT,
+     .run = LOCK_RUN(run_barrier)},
+    {LOCK_COMMON, .id = "sync.spin", .title = RTS_SAY("Lock and unlock a spin lock that is free"),
+     .help = RTS_SAY("Duration of the two calls; no other task has the lock."),
+     .needs = RTS_CAP_SPIN, .traits = RTS_RESTS | RTS_BATCHES, .samples = RTS_SAMPLES_DEFAULT,
+     .run = LOCK_RUN(run_spin)},
+    {LOCK_COMMON, .id = "sync.spin.contended", .title = RTS_SAY("Hand a spin lock to another CPU"),
+     .help = RTS_SAY("A task on another CPU spins on the lock: from the time stamp before the "
+                     "unlock to its first statement with the lock, by the counter of that CPU."),
+     .needs = RTS_CAP_SPIN | RTS_CAP_SMP, .traits = RTS_RESTS, .samples = 1000,
+     .run = LOCK_RUN(run_contended)},
 };
 
 RTS_BENCHES(benches);

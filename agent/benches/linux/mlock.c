@@ -220,24 +220,33 @@ static int run_fault(rts_case *c)
 }
 
 static const rts_bench benches[] = {
-    METRIC_BENCH("posix.mlock.lock", GROUP, "Lock memory that is resident",
-                 "Duration of mlock of a region whose pages are all resident.", size_param,
-                 RTS_CAP_POSIX, RTS_RESTS, "size", run_lock),
-    METRIC_BENCH("posix.mlock.populate", GROUP, "Lock memory that is not yet resident",
-                 "Duration of mlock of a region none of whose pages is resident.", size_param,
-                 RTS_CAP_POSIX, RTS_RESTS, "size", run_populate),
-    METRIC_BENCH("posix.mlock.unlock", GROUP, "Unlock memory", "Duration of munlock of a region.",
-                 size_param, RTS_CAP_POSIX, RTS_RESTS, "size", run_unlock),
-    METRIC_BENCH("posix.mlock.read", GROUP, "Read locked memory",
-                 "Duration of reading one byte of a locked region, from another page each time.",
-                 size_param, RTS_CAP_POSIX, ALONE, NULL, run_read),
-    METRIC_BENCH("posix.mlock.write", GROUP, "Write locked memory",
-                 "Duration of writing one byte of a locked region, to another page each time.",
-                 size_param, RTS_CAP_POSIX, ALONE, NULL, run_write),
-    METRIC_BENCH("posix.mlock.fault", GROUP, "Write to a page that is neither locked nor resident",
-                 "Duration of the first write to a page, which causes a page fault: the cost that "
-                 "locking avoids.",
-                 NULL, RTS_CAP_POSIX, RTS_RESTS, NULL, run_fault),
+    {METRIC_COMMON, .id = "posix.mlock.lock", .metric = GROUP,
+     .title = RTS_SAY("Lock memory that is resident"),
+     .help = RTS_SAY("Duration of mlock of a region whose pages are all resident."),
+     .params = size_param, .needs = RTS_CAP_POSIX, .traits = RTS_RESTS, .slope_over = "size",
+     .run = run_lock},
+    {METRIC_COMMON, .id = "posix.mlock.populate", .metric = GROUP,
+     .title = RTS_SAY("Lock memory that is not yet resident"),
+     .help = RTS_SAY("Duration of mlock of a region none of whose pages is resident."),
+     .params = size_param, .needs = RTS_CAP_POSIX, .traits = RTS_RESTS, .slope_over = "size",
+     .run = run_populate},
+    {METRIC_COMMON, .id = "posix.mlock.unlock", .metric = GROUP, .title = RTS_SAY("Unlock memory"),
+     .help = RTS_SAY("Duration of munlock of a region."), .params = size_param,
+     .needs = RTS_CAP_POSIX, .traits = RTS_RESTS, .slope_over = "size", .run = run_unlock},
+    {METRIC_COMMON, .id = "posix.mlock.read", .metric = GROUP,
+     .title = RTS_SAY("Read locked memory"),
+     .help =
+         RTS_SAY("Duration of reading one byte of a locked region, from another page each time."),
+     .params = size_param, .needs = RTS_CAP_POSIX, .traits = ALONE, .run = run_read},
+    {METRIC_COMMON, .id = "posix.mlock.write", .metric = GROUP,
+     .title = RTS_SAY("Write locked memory"),
+     .help = RTS_SAY("Duration of writing one byte of a locked region, to another page each time."),
+     .params = size_param, .needs = RTS_CAP_POSIX, .traits = ALONE, .run = run_write},
+    {METRIC_COMMON, .id = "posix.mlock.fault", .metric = GROUP,
+     .title = RTS_SAY("Write to a page that is neither locked nor resident"),
+     .help = RTS_SAY("Duration of the first write to a page, which causes a page fault: the cost "
+                     "that locking avoids."),
+     .needs = RTS_CAP_POSIX, .traits = RTS_RESTS, .run = run_fault},
 };
 
 RTS_BENCHES(benches);

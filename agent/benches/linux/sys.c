@@ -319,52 +319,45 @@ static int run_shm(rts_case *c)
     return 0;
 }
 
-#define SYS_BENCH(name, what, how, p, more_traits, slope, fn)                                      \
-    {.id = name,                                                                                   \
-     .title = RTS_SAY(what),                                                                       \
-     .source = RTS_SAY("Dankwardt, part 1; calls as in lmbench"),                                  \
-     .help = RTS_SAY(how),                                                                         \
-     .params = p,                                                                                  \
-     .needs = RTS_CAP_POSIX,                                                                       \
-     .traits = RTS_RESTS | (more_traits),                                                          \
-     .slope_over = slope,                                                                          \
-     .samples = RTS_SAMPLES_DEFAULT,                                                               \
-     .warmup = 10,                                                                                 \
-     .time_ns = RTS_LIMIT(10 * SECOND_NS),                                                         \
-     .run = fn}
+#define SYS_COMMON                                                                                 \
+    .source = RTS_SAY("Dankwardt, part 1; calls as in lmbench"), .needs = RTS_CAP_POSIX,           \
+    .samples = RTS_SAMPLES_DEFAULT, .warmup = 10, .time_ns = RTS_LIMIT(10 * SECOND_NS)
 
 static const rts_bench benches[] = {
-    SYS_BENCH("sys.getpid", "The lightest system call",
-              "Duration of getpid, through syscall(), so that it enters the kernel.", NULL,
-              RTS_BATCHES, NULL, run_getpid),
-    SYS_BENCH("sys.read", "Read one byte",
-              "Duration of read of one byte: from /dev/zero, from /dev/null, which is at end of "
-              "file, or from a pipe that holds it.",
-              file_param, RTS_BATCHES, NULL, run_read),
-    SYS_BENCH("sys.write", "Write one byte",
-              "Duration of write of one byte: to /dev/zero, to /dev/null, or to a pipe that is "
-              "emptied between samples.",
-              file_param, RTS_BATCHES, NULL, run_write),
-    SYS_BENCH(
-        "sys.select", "Query which descriptors are ready",
-        "Duration of select, without waiting, on event descriptors that are all ready for writing.",
-        select_param, RTS_BATCHES, "descriptors", run_select),
-    SYS_BENCH("sys.mmap", "Map and unmap memory",
-              "Duration of mmap of anonymous memory that is not touched, and munmap, together. "
-              "With locked memory mmap populates all its pages, and munmap frees them.",
-              mmap_param, RTS_BATCHES, "size", run_mmap),
-    SYS_BENCH("sys.forkexec", "Run a program",
-              "Duration of fork, exec and wait, together: the program is the agent's own file, "
-              "which is linked statically and exits before main().",
-              NULL, 0, NULL, run_forkexec),
-    SYS_BENCH("sys.sem", "Create and remove a set of semaphores",
-              "Duration of semget of a new System V set of one semaphore, and semctl that removes "
-              "it, together.",
-              NULL, RTS_BATCHES, NULL, run_sem),
-    SYS_BENCH("sys.shm", "Create and remove shared memory",
-              "Duration of shmget of a new System V segment of 4 KiB, which is not attached, and "
-              "shmctl that removes it, together.",
-              NULL, RTS_BATCHES, NULL, run_shm),
+    {SYS_COMMON, .id = "sys.getpid", .title = RTS_SAY("The lightest system call"),
+     .help = RTS_SAY("Duration of getpid, through syscall(), so that it enters the kernel."),
+     .traits = RTS_RESTS | RTS_BATCHES, .run = run_getpid},
+    {SYS_COMMON, .id = "sys.read", .title = RTS_SAY("Read one byte"),
+     .help = RTS_SAY("Duration of read of one byte: from /dev/zero, from /dev/null, which is at "
+                     "end of file, or from a pipe that holds it."),
+     .params = file_param, .traits = RTS_RESTS | RTS_BATCHES, .run = run_read},
+    {SYS_COMMON, .id = "sys.write", .title = RTS_SAY("Write one byte"),
+     .help = RTS_SAY("Duration of write of one byte: to /dev/zero, to /dev/null, or to a pipe that "
+                     "is emptied between samples."),
+     .params = file_param, .traits = RTS_RESTS | RTS_BATCHES, .run = run_write},
+    {SYS_COMMON, .id = "sys.select", .title = RTS_SAY("Query which descriptors are ready"),
+     .help = RTS_SAY("Duration of select, without waiting, on event descriptors that are all ready "
+                     "for writing."),
+     .params = select_param, .traits = RTS_RESTS | RTS_BATCHES, .slope_over = "descriptors",
+     .run = run_select},
+    {SYS_COMMON, .id = "sys.mmap", .title = RTS_SAY("Map and unmap memory"),
+     .help =
+         RTS_SAY("Duration of mmap of anonymous memory that is not touched, and munmap, together. "
+                 "With locked memory mmap populates all its pages, and munmap frees them."),
+     .params = mmap_param, .traits = RTS_RESTS | RTS_BATCHES, .slope_over = "size",
+     .run = run_mmap},
+    {SYS_COMMON, .id = "sys.forkexec", .title = RTS_SAY("Run a program"),
+     .help = RTS_SAY("Duration of fork, exec and wait, together: the program is the agent's own "
+                     "file, which is linked statically and exits before main()."),
+     .traits = RTS_RESTS, .run = run_forkexec},
+    {SYS_COMMON, .id = "sys.sem", .title = RTS_SAY("Create and remove a set of semaphores"),
+     .help = RTS_SAY("Duration of semget of a new System V set of one semaphore, and semctl that "
+                     "removes it, together."),
+     .traits = RTS_RESTS | RTS_BATCHES, .run = run_sem},
+    {SYS_COMMON, .id = "sys.shm", .title = RTS_SAY("Create and remove shared memory"),
+     .help = RTS_SAY("Duration of shmget of a new System V segment of 4 KiB, which is not "
+                     "attached, and shmctl that removes it, together."),
+     .traits = RTS_RESTS | RTS_BATCHES, .run = run_shm},
 };
 
 RTS_BENCHES(benches);

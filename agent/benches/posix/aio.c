@@ -307,29 +307,40 @@ static int run_cancel(rts_case *c)
     "the task waits; the file is in $TMPDIR or /var/tmp."
 
 static const rts_bench benches[] = {
-    METRIC_BENCH("posix.aio.submit.write", GROUP, "Submit a write", "Duration of aio_write." WHO,
-                 size_param, NEEDS, RTS_RESTS, NULL, run_submit_write),
-    METRIC_BENCH("posix.aio.submit.read", GROUP, "Submit a read", "Duration of aio_read." WHO,
-                 size_param, NEEDS, RTS_RESTS, NULL, run_submit_read),
-    METRIC_BENCH("posix.aio.write", GROUP, "Write asynchronously, to the completion",
-                 "From the time stamp before aio_write to the return of aio_suspend; the data is "
-                 "then in the page cache." WHO,
-                 size_param, NEEDS, RTS_RESTS, "size", run_write),
-    METRIC_BENCH("posix.aio.read", GROUP, "Read asynchronously, to the completion",
-                 "From the time stamp before aio_read, of data in the page cache, to the return of "
-                 "aio_suspend." WHO,
-                 size_param, NEEDS, RTS_RESTS, "size", run_read),
-    METRIC_BENCH("posix.aio.signal", GROUP, "Write asynchronously, to the signal",
-                 "From the time stamp before aio_write to the return of sigtimedwait with the "
-                 "signal of its completion." WHO,
-                 size_param, NEEDS | RTS_CAP_SIGNALS, RTS_RESTS, "size", run_signal),
-    METRIC_BENCH("posix.aio.list", GROUP, "Write a list of blocks",
-                 "Duration of lio_listio, waiting for all of its writes." WHO, list_param, NEEDS,
-                 RTS_RESTS, "requests", run_list),
-    METRIC_BENCH(
-        "posix.aio.cancel", GROUP, "Cancel a request",
-        "Duration of aio_cancel of a write that waits for another one to the same file." WHO,
-        size_param, NEEDS | RTS_CAP_PRIORITIES, RTS_ONE_CPU | RTS_RESTS, NULL, run_cancel),
+    {METRIC_COMMON, .id = "posix.aio.submit.write", .metric = GROUP,
+     .title = RTS_SAY("Submit a write"), .help = RTS_SAY("Duration of aio_write." WHO),
+     .params = size_param, .needs = NEEDS, .traits = RTS_RESTS, .run = run_submit_write},
+    {METRIC_COMMON, .id = "posix.aio.submit.read", .metric = GROUP,
+     .title = RTS_SAY("Submit a read"), .help = RTS_SAY("Duration of aio_read." WHO),
+     .params = size_param, .needs = NEEDS, .traits = RTS_RESTS, .run = run_submit_read},
+    {METRIC_COMMON, .id = "posix.aio.write", .metric = GROUP,
+     .title = RTS_SAY("Write asynchronously, to the completion"),
+     .help = RTS_SAY("From the time stamp before aio_write to the return of aio_suspend; the data "
+                     "is then in the page cache." WHO),
+     .params = size_param, .needs = NEEDS, .traits = RTS_RESTS, .slope_over = "size",
+     .run = run_write},
+    {METRIC_COMMON, .id = "posix.aio.read", .metric = GROUP,
+     .title = RTS_SAY("Read asynchronously, to the completion"),
+     .help = RTS_SAY("From the time stamp before aio_read, of data in the page cache, to the "
+                     "return of aio_suspend." WHO),
+     .params = size_param, .needs = NEEDS, .traits = RTS_RESTS, .slope_over = "size",
+     .run = run_read},
+    {METRIC_COMMON, .id = "posix.aio.signal", .metric = GROUP,
+     .title = RTS_SAY("Write asynchronously, to the signal"),
+     .help = RTS_SAY("From the time stamp before aio_write to the return of sigtimedwait with the "
+                     "signal of its completion." WHO),
+     .params = size_param, .needs = NEEDS | RTS_CAP_SIGNALS, .traits = RTS_RESTS,
+     .slope_over = "size", .run = run_signal},
+    {METRIC_COMMON, .id = "posix.aio.list", .metric = GROUP,
+     .title = RTS_SAY("Write a list of blocks"),
+     .help = RTS_SAY("Duration of lio_listio, waiting for all of its writes." WHO),
+     .params = list_param, .needs = NEEDS, .traits = RTS_RESTS, .slope_over = "requests",
+     .run = run_list},
+    {METRIC_COMMON, .id = "posix.aio.cancel", .metric = GROUP, .title = RTS_SAY("Cancel a request"),
+     .help = RTS_SAY(
+         "Duration of aio_cancel of a write that waits for another one to the same file." WHO),
+     .params = size_param, .needs = NEEDS | RTS_CAP_PRIORITIES, .traits = RTS_ONE_CPU | RTS_RESTS,
+     .run = run_cancel},
 };
 
 RTS_BENCHES(benches);

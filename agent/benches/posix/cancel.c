@@ -192,28 +192,35 @@ static int run_cleanup(rts_case *c)
 #define ONE_BY_ONE (RTS_RESTS | RTS_ONE_CPU)
 
 static const rts_bench benches[] = {
-    METRIC_BENCH("posix.cancel.deferred", GROUP, "Cancel a thread at a cancellation point",
-                 "From the time stamp before pthread_cancel to the first statement of the cleanup "
-                 "handler of a higher-priority thread that waits in sem_wait.",
-                 NULL, NEEDS_LEVELS, ONE_BY_ONE, NULL, run_deferred),
-    METRIC_BENCH("posix.cancel.asynchronous", GROUP, "Cancel a thread that computes",
-                 "From the time stamp before pthread_cancel of a lower-priority thread, which can "
+    {METRIC_COMMON, .id = "posix.cancel.deferred", .metric = GROUP,
+     .title = RTS_SAY("Cancel a thread at a cancellation point"),
+     .help = RTS_SAY("From the time stamp before pthread_cancel to the first statement of the "
+                     "cleanup handler of a higher-priority thread that waits in sem_wait."),
+     .needs = NEEDS_LEVELS, .traits = ONE_BY_ONE, .run = run_deferred},
+    {METRIC_COMMON, .id = "posix.cancel.asynchronous", .metric = GROUP,
+     .title = RTS_SAY("Cancel a thread that computes"),
+     .help =
+         RTS_SAY("From the time stamp before pthread_cancel of a lower-priority thread, which can "
                  "be cancelled anywhere, to the first statement of its cleanup handler. It gets "
-                 "the CPU when the task waits in pthread_join, which is part of the interval.",
-                 NULL, NEEDS_LEVELS, ONE_BY_ONE, NULL, run_asynchronous),
-    METRIC_BENCH("posix.cancel.test", GROUP, "Test for a pending cancellation",
-                 "Duration of pthread_testcancel with nothing pending.", NULL, RTS_CAP_POSIX, ALONE,
-                 NULL, run_test),
-    METRIC_BENCH("posix.cancel.state", GROUP, "Disable or enable cancellation",
-                 "Duration of pthread_setcancelstate, alternately disabling and enabling.", NULL,
-                 RTS_CAP_POSIX, ALONE, NULL, run_state),
-    METRIC_BENCH("posix.cancel.type", GROUP, "Set the type of cancellation",
-                 "Duration of pthread_setcanceltype, alternately asynchronous and deferred.", NULL,
-                 RTS_CAP_POSIX, ALONE, NULL, run_type),
-    METRIC_BENCH(
-        "posix.cancel.cleanup", GROUP, "Push and pop a cleanup handler",
-        "Duration of pthread_cleanup_push and pthread_cleanup_pop, without running the handler.",
-        NULL, RTS_CAP_POSIX, ALONE, NULL, run_cleanup),
+                 "the CPU when the task waits in pthread_join, which is part of the interval."),
+     .needs = NEEDS_LEVELS, .traits = ONE_BY_ONE, .run = run_asynchronous},
+    {METRIC_COMMON, .id = "posix.cancel.test", .metric = GROUP,
+     .title = RTS_SAY("Test for a pending cancellation"),
+     .help = RTS_SAY("Duration of pthread_testcancel with nothing pending."),
+     .needs = RTS_CAP_POSIX, .traits = ALONE, .run = run_test},
+    {METRIC_COMMON, .id = "posix.cancel.state", .metric = GROUP,
+     .title = RTS_SAY("Disable or enable cancellation"),
+     .help = RTS_SAY("Duration of pthread_setcancelstate, alternately disabling and enabling."),
+     .needs = RTS_CAP_POSIX, .traits = ALONE, .run = run_state},
+    {METRIC_COMMON, .id = "posix.cancel.type", .metric = GROUP,
+     .title = RTS_SAY("Set the type of cancellation"),
+     .help = RTS_SAY("Duration of pthread_setcanceltype, alternately asynchronous and deferred."),
+     .needs = RTS_CAP_POSIX, .traits = ALONE, .run = run_type},
+    {METRIC_COMMON, .id = "posix.cancel.cleanup", .metric = GROUP,
+     .title = RTS_SAY("Push and pop a cleanup handler"),
+     .help = RTS_SAY(
+         "Duration of pthread_cleanup_push and pthread_cleanup_pop, without running the handler."),
+     .needs = RTS_CAP_POSIX, .traits = ALONE, .run = run_cleanup},
 };
 
 RTS_BENCHES(benches);

@@ -234,26 +234,35 @@ static int run_timed_wait(rts_case *c)
 #define NEEDS_TASKS (RTS_CAP_POSIX | RTS_CAP_PRIORITIES)
 
 static const rts_bench benches[] = {
-    METRIC_BENCH("posix.cond.create", GROUP, "Create a condition variable",
-                 "Duration of pthread_cond_init.", NULL, RTS_CAP_POSIX, ALONE, NULL, run_create),
-    METRIC_BENCH("posix.cond.delete", GROUP, "Delete a condition variable",
-                 "Duration of pthread_cond_destroy.", NULL, RTS_CAP_POSIX, ALONE, NULL, run_delete),
-    METRIC_BENCH("posix.cond.signal.nobody", GROUP, "Signal a condition variable without waiters",
-                 "Duration of pthread_cond_signal without a waiter.", NULL, RTS_CAP_POSIX, ALONE,
-                 NULL, run_signal_nobody),
-    METRIC_BENCH("posix.cond.signal.higher", GROUP,
-                 "Signal a condition variable for which a higher-priority task waits",
-                 "From the time stamp before pthread_cond_signal, with the mutex free, to the "
-                 "first statement of the higher-priority task after pthread_cond_wait.",
-                 NULL, NEEDS_TASKS, RTS_ONE_CPU | RTS_RESTS, NULL, run_signal_higher),
-    METRIC_BENCH("posix.cond.broadcast", GROUP, "Broadcast to waiting higher-priority tasks",
-                 "From the time stamp before pthread_cond_broadcast, with the mutex free, to the "
-                 "first statement of the last task after pthread_cond_wait.",
-                 broadcast_param, NEEDS_TASKS, RTS_ONE_CPU | RTS_RESTS, "waiters", run_broadcast),
-    METRIC_BENCH("posix.cond.timedwait", GROUP, "Wait for a condition variable with a timeout",
-                 "How late pthread_cond_timedwait returns: from its timeout to the clock reading "
-                 "that follows the call.",
-                 timed_param, RTS_CAP_POSIX, RTS_OWN_SERIES, NULL, run_timed_wait),
+    {METRIC_COMMON, .id = "posix.cond.create", .metric = GROUP,
+     .title = RTS_SAY("Create a condition variable"),
+     .help = RTS_SAY("Duration of pthread_cond_init."), .needs = RTS_CAP_POSIX, .traits = ALONE,
+     .run = run_create},
+    {METRIC_COMMON, .id = "posix.cond.delete", .metric = GROUP,
+     .title = RTS_SAY("Delete a condition variable"),
+     .help = RTS_SAY("Duration of pthread_cond_destroy."), .needs = RTS_CAP_POSIX, .traits = ALONE,
+     .run = run_delete},
+    {METRIC_COMMON, .id = "posix.cond.signal.nobody", .metric = GROUP,
+     .title = RTS_SAY("Signal a condition variable without waiters"),
+     .help = RTS_SAY("Duration of pthread_cond_signal without a waiter."), .needs = RTS_CAP_POSIX,
+     .traits = ALONE, .run = run_signal_nobody},
+    {METRIC_COMMON, .id = "posix.cond.signal.higher", .metric = GROUP,
+     .title = RTS_SAY("Signal a condition variable for which a higher-priority task waits"),
+     .help = RTS_SAY("From the time stamp before pthread_cond_signal, with the mutex free, to the "
+                     "first statement of the higher-priority task after pthread_cond_wait."),
+     .needs = NEEDS_TASKS, .traits = RTS_ONE_CPU | RTS_RESTS, .run = run_signal_higher},
+    {METRIC_COMMON, .id = "posix.cond.broadcast", .metric = GROUP,
+     .title = RTS_SAY("Broadcast to waiting higher-priority tasks"),
+     .help = RTS_SAY("From the time stamp before pthread_cond_broadcast, with the mutex free, to "
+                     "the first statement of the last task after pthread_cond_wait."),
+     .params = broadcast_param, .needs = NEEDS_TASKS, .traits = RTS_ONE_CPU | RTS_RESTS,
+     .slope_over = "waiters", .run = run_broadcast},
+    {METRIC_COMMON, .id = "posix.cond.timedwait", .metric = GROUP,
+     .title = RTS_SAY("Wait for a condition variable with a timeout"),
+     .help = RTS_SAY("How late pthread_cond_timedwait returns: from its timeout to the clock "
+                     "reading that follows the call."),
+     .params = timed_param, .needs = RTS_CAP_POSIX, .traits = RTS_OWN_SERIES,
+     .run = run_timed_wait},
 };
 
 RTS_BENCHES(benches);

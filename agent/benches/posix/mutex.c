@@ -87,17 +87,20 @@ static int run_delete(rts_case *c)
 }
 
 static const rts_bench benches[] = {
-    METRIC_BENCH("posix.mutex.try.free", GROUP, "Try to lock a mutex that is free",
-                 "Duration of pthread_mutex_trylock that succeeds.", NULL, RTS_CAP_POSIX, ALONE,
-                 NULL, run_try_free),
-    METRIC_BENCH("posix.mutex.try.busy", GROUP, "Try to lock a mutex that is locked",
-                 "Duration of pthread_mutex_trylock that fails.", NULL, RTS_CAP_POSIX, ALONE, NULL,
-                 run_try_busy),
-    METRIC_BENCH("posix.mutex.create", GROUP, "Create a mutex", "Duration of pthread_mutex_init.",
-                 NULL, RTS_CAP_POSIX, ALONE, NULL, run_create),
-    METRIC_BENCH("posix.mutex.delete", GROUP, "Delete a mutex",
-                 "Duration of pthread_mutex_destroy.", NULL, RTS_CAP_POSIX, ALONE, NULL,
-                 run_delete),
+    {METRIC_COMMON, .id = "posix.mutex.try.free", .metric = GROUP,
+     .title = RTS_SAY("Try to lock a mutex that is free"),
+     .help = RTS_SAY("Duration of pthread_mutex_trylock that succeeds."), .needs = RTS_CAP_POSIX,
+     .traits = ALONE, .run = run_try_free},
+    {METRIC_COMMON, .id = "posix.mutex.try.busy", .metric = GROUP,
+     .title = RTS_SAY("Try to lock a mutex that is locked"),
+     .help = RTS_SAY("Duration of pthread_mutex_trylock that fails."), .needs = RTS_CAP_POSIX,
+     .traits = ALONE, .run = run_try_busy},
+    {METRIC_COMMON, .id = "posix.mutex.create", .metric = GROUP, .title = RTS_SAY("Create a mutex"),
+     .help = RTS_SAY("Duration of pthread_mutex_init."), .needs = RTS_CAP_POSIX, .traits = ALONE,
+     .run = run_create},
+    {METRIC_COMMON, .id = "posix.mutex.delete", .metric = GROUP, .title = RTS_SAY("Delete a mutex"),
+     .help = RTS_SAY("Duration of pthread_mutex_destroy."), .needs = RTS_CAP_POSIX, .traits = ALONE,
+     .run = run_delete},
 };
 
 RTS_BENCHES(benches);

@@ -240,21 +240,29 @@ static int run_hand_over(rts_case *c)
 #define NEEDS_TWO (RTS_CAP_POSIX | RTS_CAP_PROCESS | RTS_CAP_PRIORITIES)
 
 static const rts_bench benches[] = {
-    METRIC_BENCH("posix.shm.create", GROUP, "Create a shared memory object and map it",
-                 "Duration of shm_open with a new name, ftruncate to the size and mmap. With "
-                 "locked memory mmap also populates all its pages.",
-                 shm_param, RTS_CAP_POSIX, RTS_RESTS, "size", run_create),
-    METRIC_BENCH("posix.shm.attach", GROUP, "Attach a shared memory object",
-                 "Duration of shm_open and mmap of an existing object. With locked memory mmap "
-                 "also maps all its pages.",
-                 shm_param, RTS_CAP_POSIX, RTS_RESTS, "size", run_attach),
-    METRIC_BENCH("posix.shm.unlink", GROUP, "Unlink a shared memory object",
-                 "Duration of shm_unlink of an object that is still mapped.", shm_param,
-                 RTS_CAP_POSIX, RTS_RESTS, NULL, run_unlink),
-    METRIC_BENCH("posix.shm.handover", GROUP, "Pass a block to another process",
-                 "From the time stamp before a block is written to shared memory to the time stamp "
-                 "after the higher-priority process, woken by a semaphore, has copied it out.",
-                 shm_param, NEEDS_TWO, RTS_ONE_CPU | RTS_RESTS, "size", run_hand_over),
+    {METRIC_COMMON, .id = "posix.shm.create", .metric = GROUP,
+     .title = RTS_SAY("Create a shared memory object and map it"),
+     .help = RTS_SAY("Duration of shm_open with a new name, ftruncate to the size and mmap. With "
+                     "locked memory mmap also populates all its pages."),
+     .params = shm_param, .needs = RTS_CAP_POSIX, .traits = RTS_RESTS, .slope_over = "size",
+     .run = run_create},
+    {METRIC_COMMON, .id = "posix.shm.attach", .metric = GROUP,
+     .title = RTS_SAY("Attach a shared memory object"),
+     .help = RTS_SAY("Duration of shm_open and mmap of an existing object. With locked memory mmap "
+                     "also maps all its pages."),
+     .params = shm_param, .needs = RTS_CAP_POSIX, .traits = RTS_RESTS, .slope_over = "size",
+     .run = run_attach},
+    {METRIC_COMMON, .id = "posix.shm.unlink", .metric = GROUP,
+     .title = RTS_SAY("Unlink a shared memory object"),
+     .help = RTS_SAY("Duration of shm_unlink of an object that is still mapped."),
+     .params = shm_param, .needs = RTS_CAP_POSIX, .traits = RTS_RESTS, .run = run_unlink},
+    {METRIC_COMMON, .id = "posix.shm.handover", .metric = GROUP,
+     .title = RTS_SAY("Pass a block to another process"),
+     .help =
+         RTS_SAY("From the time stamp before a block is written to shared memory to the time stamp "
+                 "after the higher-priority process, woken by a semaphore, has copied it out."),
+     .params = shm_param, .needs = NEEDS_TWO, .traits = RTS_ONE_CPU | RTS_RESTS,
+     .slope_over = "size", .run = run_hand_over},
 };
 
 RTS_BENCHES(benches);

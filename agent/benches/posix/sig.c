@@ -179,23 +179,27 @@ static int run_action(rts_case *c)
 }
 
 static const rts_bench benches[] = {
-    METRIC_BENCH("posix.sig.send", GROUP, "Queue a signal",
-                 "Duration of sigqueue to the process itself, which blocks the signal.", NULL,
-                 NEEDS, ALONE, NULL, run_send),
-    METRIC_BENCH("posix.sig.accept", GROUP, "Accept a signal that is pending",
-                 "Duration of sigtimedwait, without waiting, for a signal that was queued before.",
-                 NULL, NEEDS, ALONE, NULL, run_accept),
-    METRIC_BENCH("posix.sig.handler", GROUP, "Handle a signal",
-                 "From the time stamp before kill to the process itself to the first statement of "
-                 "the handler, which runs before kill returns.",
-                 NULL, NEEDS, RTS_RESTS, NULL, run_handler),
-    METRIC_BENCH("posix.sig.mask", GROUP, "Block or unblock a signal",
-                 "Duration of pthread_sigmask (sigprocmask of a process with threads), alternately "
-                 "blocking and unblocking one signal.",
-                 NULL, NEEDS, ALONE, NULL, run_mask),
-    METRIC_BENCH("posix.sig.action", GROUP, "Set the action of a signal",
-                 "Duration of sigaction, alternately setting a handler and SIG_IGN.", NULL, NEEDS,
-                 ALONE, NULL, run_action),
+    {METRIC_COMMON, .id = "posix.sig.send", .metric = GROUP, .title = RTS_SAY("Queue a signal"),
+     .help = RTS_SAY("Duration of sigqueue to the process itself, which blocks the signal."),
+     .needs = NEEDS, .traits = ALONE, .run = run_send},
+    {METRIC_COMMON, .id = "posix.sig.accept", .metric = GROUP,
+     .title = RTS_SAY("Accept a signal that is pending"),
+     .help =
+         RTS_SAY("Duration of sigtimedwait, without waiting, for a signal that was queued before."),
+     .needs = NEEDS, .traits = ALONE, .run = run_accept},
+    {METRIC_COMMON, .id = "posix.sig.handler", .metric = GROUP, .title = RTS_SAY("Handle a signal"),
+     .help = RTS_SAY("From the time stamp before kill to the process itself to the first statement "
+                     "of the handler, which runs before kill returns."),
+     .needs = NEEDS, .traits = RTS_RESTS, .run = run_handler},
+    {METRIC_COMMON, .id = "posix.sig.mask", .metric = GROUP,
+     .title = RTS_SAY("Block or unblock a signal"),
+     .help = RTS_SAY("Duration of pthread_sigmask (sigprocmask of a process with threads), "
+                     "alternately blocking and unblocking one signal."),
+     .needs = NEEDS, .traits = ALONE, .run = run_mask},
+    {METRIC_COMMON, .id = "posix.sig.action", .metric = GROUP,
+     .title = RTS_SAY("Set the action of a signal"),
+     .help = RTS_SAY("Duration of sigaction, alternately setting a handler and SIG_IGN."),
+     .needs = NEEDS, .traits = ALONE, .run = run_action},
 };
 
 RTS_BENCHES(benches);
