@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import threading
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from fractions import Fraction
 from math import ceil
@@ -35,10 +35,9 @@ from rtstone.errors import (
     unknown,
 )
 from rtstone.interrupt import Interrupt
-from rtstone.measure import suite
 from rtstone.measure.exclusive import alone
 from rtstone.measure.listener import Listener
-from rtstone.measure.request import RunRequest
+from rtstone.measure.request import Request
 from rtstone.measure.start import start
 from rtstone.report.parts.words import observed
 from rtstone.results.edges import edged, whole_line
@@ -389,15 +388,16 @@ def run(
         interrupt = Interrupt()
         if threading.current_thread() is threading.main_thread():  # only it gets signals
             stack.enter_context(interrupt)
-        options = suite.Asked(_texts(params), _written(time), None, (load,) if load else ())
-        words = [f"{name}={value}" for name, value in options.params.items()]
-        command = ["rtstone.run", bench, load or NONE, *words]
+        texts = {name: _written(value) for name, value in params.items()}
+        options = [f"{name}={value}" for name, value in texts.items()]
+        request = Request(
+            names=[bench], target=target, loads=(load,) if load else (), params=texts,
+            time=_written(time), until=until, name=name,
+            command=["rtstone.run", bench, load or NONE, *options],
+        )  # fmt: skip
         try:
             stack.enter_context(alone(interrupt))
-            document, directory, error = start(
-                RunRequest([bench], target, options, command, until=until, name=name),
-                interrupt=interrupt, listener=Listener(),
-            )  # fmt: skip
+            document, directory, error = start(request, interrupt=interrupt, listener=Listener())
         except Interrupted:
             raise KeyboardInterrupt from None
     if interrupt.requested and not (error is None and document.until_stopped):
@@ -538,7 +538,3 @@ def _written(value: object) -> str | None:
     if value is None:
         return None
     return value.written if isinstance(value, Quantity) else str(value)
-
-
-def _texts(params: Mapping[str, Given]) -> dict[str, object]:
-    return {name: _written(value) for name, value in params.items()}

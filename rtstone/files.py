@@ -1,4 +1,4 @@
-"""Files opened without waiting, and only if they are what they should be."""
+"""Files and directories opened without waiting, and only if they are what they should be."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import errno
 import fcntl
 import os
 import stat
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -18,7 +19,7 @@ def opened(path: Path, *, streams: bool = False) -> IO[bytes]:
 
     ``streams``: also a pipe or device if this process was given it, as /dev/stdin, or what a shell
     makes of <(command).  Any other may have no writer, and reading it no end.  Raises OSError; it
-    names the file unless ``streams``: whoever named it is told its path.
+    names the file unless ``streams``: whoever named it is shown its path.
     """
     noun = "it" if streams else path.name
     status = path.stat()  # first, as opening a device may already do something
@@ -42,6 +43,26 @@ def content(path: Path, largest: int | None = None) -> bytes:
     """
     with opened(path, streams=True) as file:
         return file.read(-1 if largest is None else largest + 1)
+
+
+@contextmanager
+def directory(path: Path, *, links: bool = False) -> Iterator[int]:
+    """Hold a directory open, for files that are opened relative to it; not through a link.
+
+    ``links``: through one, too.  Raises OSError.
+    """
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | (0 if links else os.O_NOFOLLOW)
+    handle = os.open(path, flags)
+    try:
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def sync(folder: Path) -> None:
+    """Wait until the names in a directory are on its disk.  Raises OSError."""
+    with directory(folder, links=True) as handle:
+        os.fsync(handle)
 
 
 def is_given(status: os.stat_result) -> bool:

@@ -17,7 +17,7 @@ from rtstone.documents.run import LOCAL
 from rtstone.errors import RtstoneError, TargetError, UsageError
 from rtstone.interrupt import Interrupt
 from rtstone.measure.extent import extent
-from rtstone.measure.request import Offer, ask, draft
+from rtstone.measure.planner import Offer, ask, draft
 from rtstone.targets import find
 
 EXEC = "exec:"

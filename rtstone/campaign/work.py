@@ -146,7 +146,7 @@ def _run(task: Task, interrupt: Interrupt) -> str | None:
     from rtstone.campaign.requests import key_of, request
     from rtstone.measure.exclusive import alone, beside
     from rtstone.measure.listener import Listener
-    from rtstone.measure.request import build_plan
+    from rtstone.measure.planner import build_plan
     from rtstone.measure.start import execute
 
     job = task.job

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from rtstone.cli.measuring import Request, as_asked, assignments, listener_for, told
+from rtstone.cli.measuring import Options, assignments, listener_for, report_error
 from rtstone.cli.parameters import LOAD, RUN, RUN_SUITE_OR_BENCH, TARGET
 from rtstone.cli.progress import working
 from rtstone.cli.remote_runs import local
@@ -16,7 +16,7 @@ from rtstone.cli.streams import maybe_unread
 from rtstone.errors import Interrupted, UsageError
 from rtstone.interrupt import Interrupt
 from rtstone.measure.interleave import PAIRS, Next, Side, check, measure_pairs
-from rtstone.measure.request import build_plan
+from rtstone.measure.planner import build_plan
 from rtstone.store.index import find
 from rtstone.store.measurements import before
 from rtstone.store.rundir import load
@@ -76,10 +76,10 @@ def command(
                 "--floor is for stored runs; pairs measure their own noise, so leave it out"
             )
         options = {"names": list(names), "json": json, **measured}
-        asked = [msgspec.convert(options | {"target": one}, Request) for one in targets]
-        return _measured(asked, pairs or PAIRS, everything)
-    given = {"--pairs": pairs, **{f"--{name}": value for name, value in measured.items()}}
-    if wrong := [name for name, value in given.items() if value]:
+        both = [msgspec.convert(options | {"target": target}, Options) for target in targets]
+        return _measure(both, pairs or PAIRS, everything)
+    refused = {"--pairs": pairs, **{f"--{name}": value for name, value in measured.items()}}
+    if wrong := [name for name, value in refused.items() if value]:
         name = {"--loads": "--load", "--params": "-p"}.get(wrong[0], wrong[0])
         raise UsageError(f"{name} applies only when measuring; name two targets with --run A B")
     if not names:
@@ -89,40 +89,40 @@ def command(
     names = local(names)
     with working(f"comparing {counted(len(names), 'run')}"):
         beside = [load(find(name)) for text in floor for name in several(text)]
-        made = compare(named(names), beside, before)
-    _show(made, json, everything)
+        comparison = compare(named(names), beside, before)
+    _show(comparison, json, everything)
     return 0
 
 
-def _measured(asked: list[Request], pairs: int, everything: bool) -> int:
-    json = asked[0].json
+def _measure(both: list[Options], pairs: int, everything: bool) -> int:
+    json = both[0].json
     with Interrupt() as interrupt:
-        first, other = (Side(*build_plan(as_asked(request), interrupt)) for request in asked)
+        first, other = (Side(*build_plan(options, interrupt)) for options in both)
         check((first, other))
         runs, error = measure_pairs(
             first.plan.run_id, (first, other), pairs, interrupt=interrupt,
-            listener=lambda: listener_for(json), tell=lambda coming: _tell(coming, json),
+            listener=lambda: listener_for(json), announce=lambda run: _announce(run, json),
         )  # fmt: skip
         from rtstone.stats.comparison.compare import compare
         from rtstone.stats.comparison.systems import in_pairs
 
-        if both := in_pairs(runs):
+        if columns := in_pairs(runs):
             with maybe_unread():
-                _show(compare(both), json, everything)
-        status = told(error)
+                _show(compare(columns), json, everything)
+        status = report_error(error)
         return Interrupted.exit_code if interrupt.requested else status
 
 
-def _tell(coming: Next, json: bool) -> None:
+def _announce(run: Next, json: bool) -> None:
     """Print one line on stderr before each run."""
     if json and not sys.stderr.isatty():
         return
     from rtstone.units import seconds
 
-    turn = coming.turn
-    left = "" if coming.left_s is None else f", about {seconds(max(1, round(coming.left_s)))} left"
+    turn = run.turn
+    left = "" if run.left_s is None else f", about {seconds(max(1, round(run.left_s)))} left"
     print(
-        f"run {coming.number} of {coming.of}: pair {turn.pair}, {turn.side}, {coming.target}{left}",
+        f"run {run.number} of {run.total}: pair {turn.pair}, {turn.side}, {run.target}{left}",
         file=sys.stderr, flush=True,
     )  # fmt: skip
 

@@ -29,7 +29,7 @@ def command(place: str, cpus: str | None, problems: bool, json: bool) -> int:
     from rtstone.targets import find
 
     target = find(place)
-    with target.examine(target.cpus_asked(cpus), measurements(place, target.name)) as system:
+    with target.examine(target.chosen_cpus(cpus), measurements(place, target.name)) as system:
         measured = system.measured  # reject a bad list before checking anything
         found = lines(system)
     fit = not any(line.verdict == "bad" for line in found)

@@ -17,38 +17,28 @@ from rtstone.documents.run import Run
 from rtstone.documents.run import Target as Place
 from rtstone.errors import Interrupted, RtstoneError, UsageError
 from rtstone.interrupt import Interrupt
-from rtstone.measure import suite
 from rtstone.measure.exclusive import undisturbed
 from rtstone.measure.extent import announcement, assumed_units, refuse_long
 from rtstone.measure.listener import Listener
-from rtstone.measure.request import RunRequest
+from rtstone.measure.request import Request
 from rtstone.measure.start import Finished
 from rtstone.printable import arguments
 from rtstone.store.layout import run_name
 from rtstone.targets import find as find_target
 
 
-class Request(msgspec.Struct, frozen=True):
-    """The options of a run; ``instead`` as in ``suite.Asked``."""
+class Options(Request, frozen=True, kw_only=True):
+    """A request as the command line has it, with how to carry it out and to show the run."""
 
-    names: list[str]
-    target: str
-    loads: tuple[str, ...] = ()
-    instead: dict[str, str] = {}
-    params: dict[str, str] = {}
-    time: str | None = None
-    cpus: str | None = None
+    params: dict[str, str] = msgspec.field(default_factory=dict)
+    command: list[str] = msgspec.field(default_factory=arguments)
     out: Path | None = None
     json: bool = False
     quiet: bool = False
-    keep_idle: bool = False
     resume: str | None = None
     icount: str | None = None
-    until: str | None = None
-    name: str | None = None
     yes: bool = False
     wait: bool = False
-    trace: str | None = None
     push: str | None = None
 
 
@@ -67,53 +57,40 @@ def assignments(
     return pairs
 
 
-def announce(request: Request, plan: Plan, of: str = "") -> None:
-    """Say how long it will take; ``of``: which of several targets.
+def announce(options: Options, plan: Plan, target: str = "") -> None:
+    """Say how long it will take; ``target``: which of several.
 
     Raises UsageError if nobody may have meant that long.
     """
-    if not request.quiet and (not request.json or sys.stderr.isatty()):
-        for line in (*assumed_units(plan, request.params), announcement(plan)):
-            say(f"{of}: {line}" if of else line)
-    if not (request.yes or _is_bounded(request, plan)):
+    if not options.quiet and (not options.json or sys.stderr.isatty()):
+        for line in (*assumed_units(plan, options.params), announcement(plan)):
+            say(f"{target}: {line}" if target else line)
+    # A length was asked for by an option, or by suites that are as they were.
+    chosen = options.time is not None or {"samples", "time"} & options.params.keys()
+    suites = plan.suite is not None and len(plan.suite.split()) == max(1, len(options.names))
+    if not (options.yes or chosen or (suites and not options.params)):
         refuse_long(plan)
 
 
 def await_others(
-    request: Request, plans: Sequence[Plan], interrupt: Interrupt, held: ExitStack
+    options: Options, plans: Sequence[Plan], interrupt: Interrupt, held: ExitStack
 ) -> None:
     """With --wait, wait until nobody else measures; ``held`` keeps this user's others off."""
-    if request.wait:
+    if options.wait:
         targets = [find_target(plan.target.name) for plan in plans]
         held.enter_context(undisturbed(targets, interrupt, say))
 
 
-def _is_bounded(request: Request, plan: Plan) -> bool:
-    """Return whether the length was asked for: by an option, or by a suite that is as it was."""
-    options = request.time is not None or {"samples", "time"} & request.params.keys()
-    suites = plan.suite is not None and len(plan.suite.split()) == len(request.names or ["quick"])
-    return bool(options) or (suites and not request.params)
-
-
-def as_asked(request: Request) -> RunRequest:
-    """Return the runner's request for these options."""
-    asked = suite.Asked(request.params, request.time, request.cpus, request.loads, request.instead)
-    names = request.names or ["quick"]
-    return RunRequest(
-        names, request.target, asked, arguments(), request.keep_idle,
-        request.until, request.name, request.trace,
-    )  # fmt: skip
-
-
-def status_of(interrupt: Interrupt, done: Finished, of: str = "") -> int:
+def status_of(interrupt: Interrupt, finished: Finished, target: str = "") -> int:
     """Say why a run has ended early, if it has, and return the exit code.
 
-    ``of``: which of several targets.
+    ``target``: which of several.
     """
-    status = told(done.error, of)
-    if isinstance(done.error, Interrupted) and done.directory.finished:
-        say(f"rtstone run --resume {run_name(done.directory.path, done.run.name)} goes on with it")
-    as_requested = done.error is None and done.run.until_stopped
+    run, directory, error = finished
+    status = report_error(error, target)
+    if isinstance(error, Interrupted) and directory.finished:
+        say(f"rtstone run --resume {run_name(directory.path, run.name)} goes on with it")
+    as_requested = error is None and run.until_stopped
     return Interrupted.exit_code if interrupt.requested and not as_requested else status
 
 
@@ -140,9 +117,9 @@ def listener_for(quiet: bool) -> Listener:
     return Display(console(sys.stderr)) if sys.stderr.isatty() else Lines(sys.stderr)
 
 
-def told(error: RtstoneError | None, of: str = "") -> int:
-    """Print the error, if any, on stderr and return the exit code; ``of``: which of several."""
+def report_error(error: RtstoneError | None, target: str = "") -> int:
+    """Print the error, if any, on stderr and return its exit code; ``target``: which of several."""
     if error is None:
         return 0
-    say(f"rtstone: {of}: {error}" if of else f"rtstone: {error}")  # the exit code says it too
+    say(f"rtstone: {target}: {error}" if target else f"rtstone: {error}")
     return error.exit_code

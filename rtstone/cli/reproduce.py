@@ -10,7 +10,7 @@ import click
 from msgspec import structs
 
 from rtstone.cli import run as running
-from rtstone.cli.measuring import Request, assignments
+from rtstone.cli.measuring import Options, assignments
 from rtstone.cli.output import OutputFile, print_document, save
 from rtstone.cli.parameters import LOAD, PUBLICATION, RUN, TARGET
 from rtstone.cli.progress import working
@@ -88,7 +88,7 @@ def command(  # noqa: PLR0917
 
         frame.bundle()
     documents = [load(find(run)) for run in runs]
-    request = Request(suites, LOCAL, (), instead, params, time)
+    request = Options(names=suites, instead=instead, params=params, time=time)
     fresh, errors = _measured(request, targets if documents or targets else (LOCAL,))
     with working("reproducing"):
         made = reproduce(source, [*documents, *fresh])
@@ -119,7 +119,7 @@ def _instead(suites: list[str], loads: tuple[str, ...]) -> dict[str, str]:
     return instead
 
 
-def _measured(request: Request, targets: tuple[str, ...]) -> tuple[list[Run], list[RtstoneError]]:
+def _measured(request: Options, targets: tuple[str, ...]) -> tuple[list[Run], list[RtstoneError]]:
     """Run on each target; return the runs and the errors.  A failed target loses its column."""
     found: list[Run] = []
     errors: list[RtstoneError] = []

@@ -10,9 +10,8 @@ import click
 import msgspec
 
 from rtstone.cli.measuring import (
-    Request,
+    Options,
     announce,
-    as_asked,
     assignments,
     await_others,
     listener_for,
@@ -105,97 +104,91 @@ def _directory(context: click.Context, parameter: click.Parameter, text: str | N
 )  # fmt: skip
 def command(targets: tuple[str, ...], **options: object) -> int:
     """Measure a target with suites and benches; default: suite quick."""
-    requests = [
-        _counted(msgspec.convert(options | {"target": target}, Request))
+    each = [
+        _with_icount(msgspec.convert(options | {"target": target}, Options))
         for target in targets or (LOCAL,)
     ]
-    to = checked(requests[0].push)
+    to = checked(each[0].push)
     with Interrupt() as interrupt:
-        status, made = _measured(requests, interrupt)
-    push_after(to, [one.path for one in made if one.finished])
+        status, directories = _measure(each, interrupt)
+    push_after(to, [directory.path for directory in directories if directory.finished])
     return status
 
 
-def _measured(requests: list[Request], interrupt: Interrupt) -> tuple[int, list[RunDirectory]]:
-    """Measure, print the runs, and return the exit code and their directories."""
-    if len(requests) > 1:
+def _measure(each: list[Options], interrupt: Interrupt) -> tuple[int, list[RunDirectory]]:
+    """Measure on each target, print the runs, and return the exit code and their directories."""
+    if len(each) > 1:
         from rtstone.cli.together import measured
 
-        return measured(requests, interrupt)
-    done = (_resume if requests[0].resume is not None else carry_out)(requests[0], interrupt)
-    return _shown(requests[0], interrupt, done), [done.directory]
+        return measured(each, interrupt)
+    (options,) = each
+    finished = (carry_out if options.resume is None else _resume)(options, interrupt)
+    with maybe_unread():
+        if options.json:
+            print_document(finished.run)
+        elif options.quiet:
+            print_verdict(finished.run)
+        else:
+            directory = finished.directory
+            _print_summary(finished.run, directory.path if directory.finished else None)
+    return status_of(interrupt, finished), [finished.directory]
 
 
-def _counted(request: Request) -> Request:
-    """Return the request with --icount in the target's name, whence documents and --resume know it.
+def _with_icount(options: Options) -> Options:
+    """Return the options with --icount in the target's name, whence documents and --resume have it.
 
     Raises UsageError if it does not apply.
     """
-    if not request.icount:
-        return request
-    if not find_target(request.target).name.startswith("qemu:"):
-        raise UsageError(f"--icount applies to qemu:... targets only, not to '{request.target}'")
-    return msgspec.structs.replace(request, target=f"{request.target}+icount={request.icount}")
+    if not options.icount:
+        return options
+    if not find_target(options.target).name.startswith("qemu:"):
+        raise UsageError(f"--icount applies to qemu:... targets only, not to '{options.target}'")
+    return msgspec.structs.replace(options, target=f"{options.target}+icount={options.icount}")
 
 
-def carry_out(request: Request, interrupt: Interrupt) -> Finished:
+def carry_out(options: Options, interrupt: Interrupt) -> Finished:
     """Measure the request.  With --json a document is printed even if the agent never starts."""
 
     def approve(plan: Plan) -> None:
-        announce(request, plan)
-        await_others(request, [plan], interrupt, held)
+        announce(options, plan)
+        await_others(options, [plan], interrupt, held)
 
     try:
         with ExitStack() as held:
             return start(
-                as_asked(request),
+                options,
                 interrupt=interrupt,
-                listener=listener_for(request.json or request.quiet),
-                out=request.out,
+                listener=listener_for(options.json or options.quiet),
+                out=options.out,
                 approve=approve,
             )
     except (TargetError, Interrupted) as early:
-        if request.json:
-            print_document(nothing(request.target, str(early)))
+        if options.json:
+            print_document(nothing(options.target, str(early)))
         raise
 
 
-def _shown(request: Request, interrupt: Interrupt, done: Finished) -> int:
-    """Print the run, and return the exit code."""
-    with maybe_unread():
-        if request.json:
-            print_document(done.run)
-        elif request.quiet:
-            print_verdict(done.run)
-        else:
-            _print_summary(done.run, done.directory.path if done.directory.finished else None)
-    return status_of(interrupt, done)
-
-
-def _resume(request: Request, interrupt: Interrupt) -> Finished:
+def _resume(options: Options, interrupt: Interrupt) -> Finished:
     """Continue a run.  Its own plan decides everything, so no other option is accepted."""
-    asked = {
-        "a suite or bench": request.names, "--load": request.loads, "-p": request.params,
-        "--time": request.time, "--cpus": request.cpus, "--out": request.out,
-        "--until": request.until, "--name": request.name, "--yes": request.yes,
-        "--trace": request.trace,
-        "--keep-idle": request.keep_idle,
-        "--target": request.target != LOCAL,
+    refused = {
+        "a suite or bench": options.names, "--load": options.loads, "-p": options.params,
+        "--time": options.time, "--cpus": options.cpus, "--out": options.out,
+        "--until": options.until, "--name": options.name, "--yes": options.yes,
+        "--trace": options.trace,
+        "--keep-idle": options.keep_idle,
+        "--target": options.target != LOCAL,
     }  # fmt: skip
-    if given := [name for name, value in asked.items() if value]:
-        raise UsageError(f"--resume continues the run as it was requested; leave out {given[0]}")
-    path, listener = _to_resume(str(request.resume)), listener_for(request.json or request.quiet)
+    if option := next((name for name, value in refused.items() if value), None):
+        raise UsageError(f"--resume continues the run as it was requested; leave out {option}")
+    name = str(options.resume)
+    # `last` is the last run even if it has no result yet.
+    newest = latest() if name == "last" and not holds_run(Path(name)) else None
+    listener = listener_for(options.json or options.quiet)
     with ExitStack() as held:
         return resume(
-            path, interrupt=interrupt, listener=listener,
-            approve=lambda plan: await_others(request, [plan], interrupt, held),
+            newest or find_run(name), interrupt=interrupt, listener=listener,
+            approve=lambda plan: await_others(options, [plan], interrupt, held),
         )  # fmt: skip
-
-
-def _to_resume(name: str) -> Path:
-    """Return the run to continue; `last` is the last one even if it has no result yet."""
-    newest = latest() if name == "last" and not holds_run(Path(name)) else None
-    return newest or find_run(name)
 
 
 def _print_summary(run: Run, path: Path | None) -> None:

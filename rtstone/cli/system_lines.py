@@ -13,7 +13,7 @@ from rtstone.printable import shown
 from rtstone.program import typed
 from rtstone.report.parts.console import folded, sentences
 from rtstone.system.findings import GROUPS, PROBLEMS, VERDICTS, Line
-from rtstone.system.tune import Told
+from rtstone.system.tune import Entry
 from rtstone.units import counted
 
 # Told by sign and word, as colours may be missing.
@@ -99,7 +99,7 @@ WORTH = {
 }  # fmt: skip
 
 
-def tuned(told: Sequence[Told], width: int) -> Iterator[Text]:
+def tuned(told: Sequence[Entry], width: int) -> Iterator[Text]:
     """Yield one line for each change: what it was, and is."""
     if not told:
         yield Text("nothing is tuned")

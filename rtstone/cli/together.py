@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 
 from rtstone.cli.measuring import (
-    Request,
+    Options,
     announce,
-    as_asked,
     await_others,
     nothing,
+    report_error,
     status_of,
-    told,
 )
 from rtstone.cli.output import print_document
 from rtstone.cli.show import print_verdict
@@ -28,90 +27,91 @@ from rtstone.program import typed
 from rtstone.store.rundir import RunDirectory
 
 
-def measured(requests: Sequence[Request], interrupt: Interrupt) -> tuple[int, list[RunDirectory]]:
+def measured(each: Sequence[Options], interrupt: Interrupt) -> tuple[int, list[RunDirectory]]:
     """Measure the same on several targets at once, and print all runs.
 
     Returns the exit code, the highest of all (one that failed does not cost the others), and the
-    directories of the runs.  Raises UsageError as long
-    as nothing has been measured.
+    directories of the runs.  Raises UsageError as long as nothing has been measured.
     """
-    first = requests[0]
+    first = each[0]
     _check(first)
     try:
-        prepared = prepare([as_asked(request) for request in requests], interrupt)
-        members = [one for one in prepared if isinstance(one, Member)]
+        prepared = prepare(each, interrupt)
+        members = [member for member in prepared if isinstance(member, Member)]
         with ExitStack() as held:
-            for one in members:
-                announce(first, one.plan, one.spec)
-            await_others(first, [one.plan for one in members], interrupt, held)
+            for member in members:
+                announce(first, member.plan, member.spec)
+            await_others(first, [member.plan for member in members], interrupt, held)
             listeners = _listeners(first, members, held)
             ended = iter(measure_together(members, interrupt=interrupt, listeners=listeners))
     except Interrupted as early:
         if first.json:
-            print_document(_document([Lost(one.target, early) for one in requests]))
+            print_document(_document([Lost(options.target, early) for options in each]))
         raise
     all_ended = [
-        Ended(one.spec, None, one.error) if isinstance(one, Lost) else next(ended)
-        for one in prepared
+        Ended(member.spec, None, member.error) if isinstance(member, Lost) else next(ended)
+        for member in prepared
     ]
-    made = [one.done.directory for one in all_ended if one.done]
-    return _shown(first, all_ended, interrupt), made
+    directories = [member.finished.directory for member in all_ended if member.finished]
+    return _show(first, all_ended, interrupt), directories
 
 
-def _check(request: Request) -> None:
+def _check(options: Options) -> None:
     """Raise UsageError for an option that can only mean one run."""
-    asked = {
-        "--resume": (request.resume, "continue one run after the other, without --target"),
-        "--out": (request.out, "leave it out: `rtstone list runs` knows where they are"),
-        "--name": (request.name, "leave it out: the targets tell the runs apart"),
+    single = {
+        "--resume": (options.resume, "continue one run after the other, without --target"),
+        "--out": (options.out, "leave it out: `rtstone list runs` knows where they are"),
+        "--name": (options.name, "leave it out: the targets tell the runs apart"),
     }
-    for option, (value, advice) in asked.items():
+    for option, (value, advice) in single.items():
         if value is not None:
             raise UsageError(f"{option} is for a single run, not for several targets; {advice}")
 
 
-def _listeners(request: Request, members: Sequence[Member], held: ExitStack) -> list[Listener]:
+def _listeners(options: Options, members: Sequence[Member], held: ExitStack) -> list[Listener]:
     """Return what shows the progress of each member on stderr until ``held`` ends."""
-    if (request.json or request.quiet) and not sys.stderr.isatty():
+    if (options.json or options.quiet) and not sys.stderr.isatty():
         return [Listener() for _ in members]
     from rtstone.cli.run_display import Displays, Lines
     from rtstone.report.parts.console import console
 
     if not sys.stderr.isatty():
-        return [Lines(sys.stderr, one.spec) for one in members]
-    displays = Displays(console(sys.stderr), [one.spec for one in members])
+        return [Lines(sys.stderr, member.spec) for member in members]
+    displays = Displays(console(sys.stderr), [member.spec for member in members])
     held.callback(displays.close)
-    return [displays.of(one.spec) for one in members]
+    return [displays.of(member.spec) for member in members]
 
 
 def _document(ended: Sequence[Ended | Lost]) -> Session:
-    runs = [_run_of(one) for one in ended]
+    runs = [_run(member) for member in ended]
     sessions = [run.session for run in runs if run.session]
     return Session(session=sessions[0] if sessions else runs[0].run_id, runs=runs)
 
 
-def _run_of(one: Ended | Lost) -> Run:
-    if isinstance(one, Ended) and one.done:
-        return one.done.run
-    return nothing(one.spec, str(one.error))
+def _run(member: Ended | Lost) -> Run:
+    if isinstance(member, Ended) and member.finished:
+        return member.finished.run
+    return nothing(member.spec, str(member.error))
 
 
-def _shown(request: Request, ended: Sequence[Ended], interrupt: Interrupt) -> int:
+def _show(options: Options, ended: Sequence[Ended], interrupt: Interrupt) -> int:
     """Print all runs, and return the exit code."""
     document = _document(ended)
     with maybe_unread():
-        if request.json:
+        if options.json:
             print_document(document)
-        elif request.quiet:
-            for one in ended:
-                print(f"{one.spec}: ", end="", flush=True)
-                print_verdict(_run_of(one))
+        elif options.quiet:
+            for member in ended:
+                print(f"{member.spec}: ", end="", flush=True)
+                print_verdict(_run(member))
         else:
             _print_briefs(ended)
             _print_followed(ended, document.session)
     return max(
-        status_of(interrupt, one.done, one.spec) if one.done else told(one.error, one.spec)
-        for one in ended
+        status_of(interrupt, member.finished, member.spec)
+        if member.finished
+        else report_error(member.error, member.spec)
+        for member in ended
     )
 
 
@@ -124,14 +124,15 @@ def _print_briefs(ended: Sequence[Ended]) -> None:
     from rtstone.stats.evaluate import evaluate_run
 
     out = console(sys.stdout)
-    for one in ended:
-        if one.done:
-            out.print(Text(one.spec, style="bold cyan"))
-            out.print(*brief(evaluate_run(one.done.run), out.width, out.encoding), sep="\n")
+    for member in ended:
+        if member.finished:
+            out.print(Text(member.spec, style="bold cyan"))
+            out.print(*brief(evaluate_run(member.finished.run), out.width, out.encoding), sep="\n")
             out.print()
 
 
 def _print_followed(ended: Sequence[Ended], session: str) -> None:
     """Say where all of them are compared."""
-    if sum(one.done is not None and one.done.directory.finished for one in ended) > 1:
+    directories = [member.finished.directory for member in ended if member.finished]
+    if sum(directory.finished for directory in directories) > 1:
         print(typed(f"side by side: rtstone compare {session}; a page: rtstone report {session}"))

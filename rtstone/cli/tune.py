@@ -11,7 +11,7 @@ import click
 from rtstone.cli.parameters import SETTINGS, TARGET
 
 if TYPE_CHECKING:
-    from rtstone.system.tune import Told
+    from rtstone.system.tune import Entry
 
 UNRESTORED = 4  # exit code when a value could not be put back
 
@@ -56,10 +56,10 @@ def apply_command(
     chosen = tune.settings(None if only is None else only.split(","))
     carried_out = tune.dry_run if dry_run else tune.apply
     target = find(place)
-    with target.examine(target.cpus_asked(cpus)) as system:
-        told = _undisturbed(lambda: carried_out(system, chosen), place)
+    with target.examine(target.chosen_cpus(cpus)) as system:
+        entries = _undisturbed(lambda: carried_out(system, chosen), place)
         measured = sorted(system.measured)
-    _print(told, json, place, cpus=measured, dry_run=dry_run)
+    _print(entries, json, place, cpus=measured, dry_run=dry_run)
 
 
 @command.command("restore")
@@ -74,12 +74,12 @@ def restore_command(place: str, force: bool, json: bool) -> int:
     from rtstone.targets import find
 
     with find(place).examine() as system:
-        told = _undisturbed(lambda: tune.restore(system, force=force), place)
-    _print(told, json, place)
-    stuck = [one for one in told if one.outcome in ("left", "failed")]
+        entries = _undisturbed(lambda: tune.restore(system, force=force), place)
+    _print(entries, json, place)
+    stuck = [entry for entry in entries if entry.outcome in ("left", "failed")]
     if stuck:
         print(
-            f"rtstone: {len(stuck)} of {len(told)} values were not restored, see above; "
+            f"rtstone: {len(stuck)} of {len(entries)} values were not restored, see above; "
             "they stay in the journal",
             file=sys.stderr,
         )
@@ -97,11 +97,12 @@ def status_command(place: str, json: bool) -> None:
     with find(place).examine() as system:
         now = tune.status(system)
     _print(
-        now.told, json, place, journal=now.journal, since=now.since or None, cpus=now.cpus or None
-    )
+        now.entries, json, place,
+        journal=now.journal, since=now.since or None, cpus=now.cpus or None,
+    )  # fmt: skip
 
 
-def _undisturbed(work: Callable[[], list[Told]], place: str) -> list[Told]:
+def _undisturbed(work: Callable[[], list[Entry]], place: str) -> list[Entry]:
     """Do the work with signals held back; it takes seconds at most."""
     from rtstone.errors import TargetError
     from rtstone.interrupt import Interrupt
@@ -115,12 +116,12 @@ def _undisturbed(work: Callable[[], list[Told]], place: str) -> list[Told]:
             ) from error
 
 
-def _print(told: list[Told], json: bool, place: str, **more: Any) -> None:
+def _print(entries: list[Entry], json: bool, place: str, **members: Any) -> None:
     if json:
         from rtstone.cli.output import print_document
 
-        changes = [one._asdict() for one in told]
-        print_document({"schema": "rtstone.tune/1", "target": place, **more, "changes": changes})
+        changes = [entry._asdict() for entry in entries]
+        print_document({"schema": "rtstone.tune/1", "target": place, **members, "changes": changes})
         return
     from rtstone.cli.system_lines import tuned
     from rtstone.report.parts.console import console
@@ -128,8 +129,8 @@ def _print(told: list[Told], json: bool, place: str, **more: Any) -> None:
     out = console(sys.stdout)
     if place != "local":
         click.echo(f"target: {place}")
-    if more.get("since"):
-        click.echo(f"CPU {more['cpus']}, since {more['since']}")
-    if "journal" in more:
-        click.echo(f"journal: {more['journal']}")
-    out.print(*tuned(told, out.width), sep="\n")
+    if members.get("since"):
+        click.echo(f"CPU {members['cpus']}, since {members['since']}")
+    if "journal" in members:
+        click.echo(f"journal: {members['journal']}")
+    out.print(*tuned(entries, out.width), sep="\n")

@@ -30,25 +30,25 @@ def described(result: Result, place: int, followed: Followed) -> Way:
     """Return the way as a document has it."""
     moment, tree, slices, parts = followed
     spent: Counter[int] = Counter()
-    for one in slices:
-        spent[one.node] += one.n
+    for span in slices:
+        spent[span.node] += span.n
     every = spans(tree, slices)
-    shortest = sorted((one.length for one in every), reverse=True)[:MOST_SPANS][-1]
+    shortest = sorted((span.length for span in every), reverse=True)[:MOST_SPANS][-1]
     shortest = shortest + 1 if len(every) > MOST_SPANS else 0
     return Way(
         sample=sample_of(result, place, moment.length),
         segments=parts,
         stacks=[Stack(frames=tree.frames(node), cost=n) for node, n in sorted(spent.items())],
-        spans=[one for one in every if one.length >= shortest],
+        spans=[span for span in every if span.length >= shortest],
         shortest=shortest,
     )
 
 
 def sample_of(result: Result, place: int, raw: float) -> Sample:
     """Return a sample of a result by its place among all and its raw value."""
-    known = next((one for one in result.worst if one.index == place), None)
-    if known is not None:
-        return Sample(index=place, at_s=known.at_s, value=known.value, raw=raw)
+    worst = next((sample for sample in result.worst if sample.index == place), None)
+    if worst is not None:
+        return Sample(index=place, at_s=worst.at_s, value=worst.value, raw=raw)
     overhead = 0.0
     if (grid := result.grid) is not None:
         whole = result.unit == INSTRUCTIONS
@@ -61,27 +61,27 @@ def spans(tree: stacks.Tree, slices: Sequence[stacks.Slice]) -> list[Span]:
 
     A function that was entered before begins with the way, one that goes on after it ends with it.
     """
-    found: list[tuple[int, int, int, str]] = []
+    calls: list[tuple[int, int, int, str]] = []
     running: list[tuple[int, str]] = []  # start and name of those on the stack
     at = 0
 
     def end(depth: int) -> None:
         while len(running) > depth:
             start, name = running.pop()
-            found.append((start, len(running), at - start, name))
+            calls.append((start, len(running), at - start, name))
 
-    for one in slices:
-        frames = tree.frames(one.node)
+    for piece in slices:
+        frames = tree.frames(piece.node)
         same = 0
         while same < min(len(running), len(frames)) and running[same][1] == frames[same]:
             same += 1
-        if one.entered and same == len(frames):
+        if piece.entered and same == len(frames):
             same -= 1
         end(same)
         running += [(at, name) for name in frames[same:]]
-        at += one.n
+        at += piece.n
     end(0)
-    return [Span(start, length, depth, name) for start, depth, length, name in sorted(found)]
+    return [Span(start, length, depth, name) for start, depth, length, name in sorted(calls)]
 
 
 def functions(way: Way, against: Way | None) -> list[Function]:
@@ -112,27 +112,23 @@ def _spent(way: Way) -> tuple[Counter[str], Counter[str]]:
     return own, total
 
 
-def _length(sample: Sample) -> str:
-    """Return how long a sample was: with the clock's own cost if without it nothing is left."""
-    if sample.value > 0:
-        return f"{count(sample.value)} instructions"
-    return f"no more than reading the clock, {count(sample.raw)} instructions"
-
-
 def sentence(way: Way) -> str:
     """Return the answer: what most of the sample was spent on, and in which function most of it."""
     spent: Counter[Kind] = Counter()
-    for one in way.segments:
-        spent[one.kind] += round(one.length)
+    for segment in way.segments:
+        spent[segment.kind] += round(segment.length)
     if not spent.total():
         return "0 instructions: it ended where it began"
     kind, n = spent.most_common(1)[0]
-    said = f"{_length(way.sample)}, {n / way.sample.raw:.0%} of them {KINDS[kind]}"
+    value, raw = way.sample.value, way.sample.raw
+    clock = "" if value > 0 else "no more than reading the clock, "
+    length = f"{clock}{count(value if value > 0 else raw)} instructions"
+    text = f"{length}, {n / raw:.0%} of them {KINDS[kind]}"
     own, _ = _spent(way)
     name, most = stacks.most_first(own)[0]
-    if most < LEAST_NAMED * way.sample.raw:
-        return said
+    if most < LEAST_NAMED * raw:
+        return text
     inner = (stack for stack in way.stacks if stack.frames[-1] == name)
     callers = max(inner, key=lambda stack: stack.cost).frames[:-1][-3:]
     below = f", called by {' < '.join(reversed(callers))}" if callers else ""
-    return f"{said}; {name} ran for {count(most)}{below}"
+    return f"{text}; {name} ran for {count(most)}{below}"

@@ -74,7 +74,11 @@ class Elf:
         try:
             header = _HEADER[self.bits].unpack_from(data, 16)
             self.kind, self.machine = header[:2]
-            self.sections = self._read_sections(header[5], header[11], header[12])
+            at, count, names = header[5], header[11], header[12]
+            entry = _SECTION[self.bits]
+            raw = [entry.unpack_from(data, at + entry.size * i) for i in range(count)]
+            texts = data[raw[names][4] : raw[names][4] + raw[names][5]] if raw else b""
+            self.sections = [Section(_text(texts, section[0]), *section[1:9]) for section in raw]
         except (struct.error, IndexError, OverflowError) as error:
             raise ValueError(f"damaged ELF file: {error}") from error
 
@@ -84,10 +88,10 @@ class Elf:
             raise ValueError(f"damaged ELF file: section {section.name} is too large")
         if section.kind == NOTHING:
             return bytes(section.size)
-        found = self.data[section.offset : section.offset + section.size]
-        if len(found) != section.size:
+        content = self.data[section.offset : section.offset + section.size]
+        if len(content) != section.size:
             raise ValueError(f"damaged ELF file: it ends in section {section.name}")
-        return found
+        return content
 
     def symbols(self) -> list[Symbol]:
         """Return all symbols, of a stripped file those for the dynamic linker."""
@@ -106,25 +110,17 @@ class Elf:
                 for offset, info, addend in _RELOCATION.iter_unpack(raw[:whole]):
                     yield Relocation(table.info, offset, info & 0xFFFFFFFF, info >> 32, addend)
 
-    def _read_sections(self, at: int, count: int, names: int) -> list[Section]:
-        entry = _SECTION[self.bits]
-        raw = [entry.unpack_from(self.data, at + entry.size * i) for i in range(count)]
-        if not raw:
-            return []
-        texts = self.data[raw[names][4] : raw[names][4] + raw[names][5]]
-        return [Section(_text(texts, one[0]), *one[1:9]) for one in raw]
-
     def _read_symbols(self, table: Section) -> Iterator[Symbol]:
-        entry = _SYMBOL[self.bits]
+        layout = _SYMBOL[self.bits]
         raw = self.content(table)
         if table.link >= len(self.sections):
             raise ValueError("damaged ELF file: symbols without names")
         texts = self.content(self.sections[table.link])
-        for one in entry.iter_unpack(raw[: len(raw) // entry.size * entry.size]):
+        for entry in layout.iter_unpack(raw[: len(raw) // layout.size * layout.size]):
             if self.bits == 1:
-                name, value, size, info, _, section = one
+                name, value, size, info, _, section = entry
             else:
-                name, info, _, section, value, size = one
+                name, info, _, section, value, size = entry
             yield Symbol(_text(texts, name), value, size, info & 15, info >> 4, section)
 
 
@@ -139,10 +135,10 @@ def functions(data: bytes) -> Functions:
     """
     elf = Elf(data)
     code = {i: 0 for i, section in enumerate(elf.sections) if section.flags & EXECUTABLE}
-    found = functions_in(elf, code)
-    if not found.starts:
+    table = functions_in(elf, code)
+    if not table.starts:
         raise ValueError("ELF file without symbols of functions: it was stripped")
-    return found
+    return table
 
 
 # ---- functions -----------------------------------------------------------------------------------
@@ -170,20 +166,20 @@ def functions_in(elf: Elf, code: Mapping[int, int]) -> Functions:
         and symbol.name
         and not symbol.name.startswith("$")  # a mapping symbol: data, or which instructions follow
     )
-    kept: list[_Start] = []
+    chosen: list[_Start] = []
     for start in starts:
-        last = kept[-1] if kept else None
+        last = chosen[-1] if chosen else None
         if start.end <= start.address or (last and start.address == last.address):
             continue  # marks an end, or is another name
         if last and start.address < last.end:
             if start.label and not last.unsized:
                 continue  # a place in a function
-            kept[-1] = last._replace(end=start.address)
-        kept.append(start)
+            chosen[-1] = last._replace(end=start.address)
+        chosen.append(start)
     return Functions(
-        [start.address for start in kept],
-        [start.end for start in kept],
-        [shown(start.name) for start in kept],
+        [start.address for start in chosen],
+        [start.end for start in chosen],
+        [shown(start.name) for start in chosen],
     )
 
 
@@ -212,7 +208,7 @@ def shared_code(program: str, data: bytes) -> Piece:
     elf = Elf(data)
     if elf.kind != SHARED or elf.bits != 2:
         raise ValueError("no shared object of a 64-bit system")
-    ends = (one.offset + one.size for one in elf.sections if one.kind != NOTHING)
+    ends = (section.offset + section.size for section in elf.sections if section.kind != NOTHING)
     length = min(len(data), max(ends, default=0))
     code = {i: 0 for i, section in enumerate(elf.sections) if section.flags & EXECUTABLE}
     return Piece(program, functions_in(elf, code), data[:length], b"\1" * length, PAGE)

@@ -39,23 +39,23 @@ def answer(
 
     A replay is not repeated: it gave the same each time.  Raises what ``explain`` does.
     """
-    asked = _exactly(result, sample), _exactly(result, against)
+    samples = _exactly(result, sample), _exactly(result, against)
     made_by = _made_by(run)
     if replayable(run, result):
-        kept = explanations.explanations(directory, run.run_id, result.case).explanations
-        for one in kept:
-            same = one.series == result.series and one.load == result.load
-            if same and (one.asked, one.made_by) == (asked, made_by):
-                return Answer(one, again=True)
-    made = explain(directory, run, result, sample, against, interrupt=interrupt)
-    if made.source == "replay":
-        made = structs.replace(made, asked=asked, made_by=made_by)
+        stored = explanations.explanations(directory, run.run_id, result.case).explanations
+        for explanation in stored:
+            same = explanation.series == result.series and explanation.load == result.load
+            if same and (explanation.asked, explanation.made_by) == (samples, made_by):
+                return Answer(explanation, again=True)
+    explanation = explain(directory, run, result, sample, against, interrupt=interrupt)
+    if explanation.source == "replay":
+        explanation = structs.replace(explanation, asked=samples, made_by=made_by)
     # as it is read, so that it is printed alike ever after
-    made = msgspec.json.decode(msgspec.json.encode(document(made)), type=Explanation)
+    explanation = msgspec.json.decode(msgspec.json.encode(document(explanation)), type=Explanation)
     try:
-        return Answer(explanations.keep(directory, made))
+        return Answer(explanations.keep(directory, explanation))
     except StoreError as error:  # no reason not to show it
-        return Answer(made, unkept=str(error))
+        return Answer(explanation, unkept=str(error))
 
 
 def _exactly(result: Result, sample: str) -> str:
@@ -77,32 +77,28 @@ def explain(
     """Return where the time of a sample of a result went, beside that of another one.
 
     A run of the lab that was not traced is repeated; of any other there has to be a trace (`rtstone
-    run --trace`), in which there is no other sample to hold it against.  ``directory``: of the
+    run --trace`), in which there is no other sample to compare it with.  ``directory``: of the
     run.  ``sample``, ``against``: "worst", "median", a percentile such as "p99", or a number.
     Raises UsageError, TargetError, Inconclusive, Interrupted.
     """
     if replayable(run, result):
         return by_replay(directory, run, result, sample, against, interrupt=interrupt)
-    return _by_trace(directory, run, result, sample)
+    worst, indexes = result.worst[0].index, traced(directory, result)
+    if sample.isdecimal():
+        return from_trace(directory, run, result, int(sample))
+    if sample != "worst":
+        raise UsageError(
+            f"a trace has single samples, not '{sample}', in --sample; of {result.bench} it has "
+            f"{', '.join(map(str, indexes)) or 'none'}"
+        )
+    if worst in indexes or not indexes:
+        return from_trace(directory, run, result, worst)
+    explanation = from_trace(directory, run, result, indexes[0])
+    note = f"no snapshot was kept of the worst sample, {worst}; this is the largest that has one"
+    return structs.replace(explanation, notes=[note, *explanation.notes])
 
 
 def replayable(run: Run, result: Result) -> bool:
     """Return whether a run repeats itself to the instruction, and was not traced."""
     counts = run.target.name.startswith(LAB) and run.target.detail.get("instructions_per_s")
     return bool(counts) and TRACED not in result.flags
-
-
-def _by_trace(directory: Path, run: Run, result: Result, sample: str) -> Explanation:
-    worst, there = result.worst[0].index, traced(directory, result)
-    if sample.isdecimal():
-        return from_trace(directory, run, result, int(sample))
-    if sample != "worst":
-        raise UsageError(
-            f"a trace has single samples, not '{sample}', in --sample; of {result.bench} it has "
-            f"{', '.join(map(str, there)) or 'none'}"
-        )
-    if worst in there or not there:
-        return from_trace(directory, run, result, worst)
-    found = from_trace(directory, run, result, there[0])
-    note = f"no snapshot was kept of the worst sample, {worst}; this is the largest that has one"
-    return structs.replace(found, notes=[note, *found.notes])

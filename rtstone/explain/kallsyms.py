@@ -84,19 +84,19 @@ def functions(table: Table) -> Functions:
 
     Of several at one address it is the first, which the kernel prefers, too.
     """
-    found = Functions([], [], [])
+    listed = Functions([], [], [])
     for address, kind, name in zip(table.addresses, table.kinds, table.names, strict=True):
-        open_end = len(found.ends) < len(found.starts)
-        if open_end and address > found.starts[-1]:
-            found.ends.append(address)
+        open_end = len(listed.ends) < len(listed.starts)
+        if open_end and address > listed.starts[-1]:
+            listed.ends.append(address)
             open_end = False
         if kind in FUNCTIONS and not open_end and not name.startswith("$"):
-            found.starts.append(address)
-            found.names.append(shown(name))
-    if len(found.ends) < len(found.starts):  # the last symbol marks an end, as _end
-        found.starts.pop()
-        found.names.pop()
-    return found
+            listed.starts.append(address)
+            listed.names.append(shown(name))
+    if len(listed.ends) < len(listed.starts):  # the last symbol marks an end, as _end
+        listed.starts.pop()
+        listed.names.pop()
+    return listed
 
 
 # ---- token_table and token_index ---------------------------------------------------------------
@@ -106,8 +106,8 @@ def _tokens(image: bytes) -> Iterator[_Tokens]:
     """Yield what is both a table of tokens and the index of its texts."""
     at = image.find(DIGITS)
     while at >= 0:
-        if found := _tokens_with(image, at):
-            yield found
+        if tokens := _tokens_with(image, at):
+            yield tokens
         at = image.find(DIGITS, at + 1)
 
 
@@ -138,24 +138,15 @@ def _tokens_with(image: bytes, digit: int) -> _Tokens | None:
 def _names(image: bytes, before: int) -> Iterator[_Names]:
     """Yield what is both a table of markers and the names that it marks."""
     for at, markers in _markers(image, before):
-        for start, count_at in _begins(at, markers):
-            count = int.from_bytes(image[count_at : count_at + 4], "little")
-            if FEWEST <= -(-count // CHUNK) <= len(markers):
-                entries = _entries(image, start, at, count, markers)
-                if entries:
-                    yield _Names(entries, count_at)
-
-
-def _begins(end: int, markers: list[int]) -> Iterator[tuple[int, int]]:
-    """Yield where names and num_syms may begin if markers begin at `end`.
-
-    The last of the markers or two may be other numbers, which fit by chance.
-    """
-    for last in markers[:-4:-1]:
-        nearest = (end - last - 1) & ~3
-        for start in range(nearest, max(8, nearest - CHUNK * LONGEST), -4):
-            yield start, start - 8
-            yield start, start - 4
+        for last in markers[:-4:-1]:  # the last one or two may be numbers that fit by chance
+            nearest = (at - last - 1) & ~3
+            for start in range(nearest, max(8, nearest - CHUNK * LONGEST), -4):
+                for count_at in (start - 8, start - 4):
+                    count = int.from_bytes(image[count_at : count_at + 4], "little")
+                    if not FEWEST <= -(-count // CHUNK) <= len(markers):
+                        continue
+                    if entries := _entries(image, start, at, count, markers):
+                        yield _Names(entries, count_at)
 
 
 def _markers(image: bytes, before: int) -> list[tuple[int, list[int]]]:
@@ -182,7 +173,7 @@ def _entries(
     image: bytes, start: int, end: int, count: int, markers: list[int]
 ) -> list[bytes] | None:
     """Return the entries of names, None unless they fit the markers and end where those begin."""
-    found = []
+    entries = []
     at = start
     for index in range(count):
         if at >= end or (index % CHUNK == 0 and at - start != markers[index // CHUNK]):
@@ -192,9 +183,9 @@ def _entries(
         if length >= 128:
             length = length & 127 | image[at] << 7
             at += 1
-        found.append(image[at : at + length])
+        entries.append(image[at : at + length])
         at += length
-    return found if all(found) and 0 <= end - at < 8 else None
+    return entries if all(entries) and 0 <= end - at < 8 else None
 
 
 # ---- offsets and relative_base -------------------------------------------------------------------
@@ -216,9 +207,12 @@ def _table(image: bytes, tokens: _Tokens, names: _Names) -> Table:
         if at < 0 or base_at + 8 > len(image):
             continue
         offsets = np.frombuffer(image, "<i4", count, at).astype(np.int64)
-        relative, kept = _relative(offsets, code)
-        if _grow(relative[kept]):
-            return _named(decoded, _base(image, base_at), relative, kept)
+        if offsets[code] < 0:  # CONFIG_KALLSYMS_ABSOLUTE_PERCPU: others are per-CPU variables
+            relative, used = -1 - offsets, offsets < 0
+        else:
+            relative, used = offsets & 0xFFFFFFFF, np.ones(count, dtype=np.bool_)
+        if _grow(relative[used]):
+            return _named(decoded, _base(image, base_at), relative, used)
     if tokens.end + 4 * count <= len(image):
         offsets = np.frombuffer(image, "<i4", count, tokens.end).astype(np.int64)
         from_first = offsets + 4 * np.arange(count)
@@ -233,27 +227,15 @@ def _grow(addresses: NDArray[np.int64]) -> bool:
 
 
 def _named(
-    decoded: list[str], base: int, relative: NDArray[np.int64], kept: NDArray[np.bool_]
+    decoded: list[str], base: int, relative: NDArray[np.int64], used: NDArray[np.bool_]
 ) -> Table:
-    """Return the table of those symbols that are kept."""
-    chosen = [decoded[index] for index in np.flatnonzero(kept).tolist()]
+    """Return the table of those symbols that are used."""
+    chosen = [decoded[index] for index in np.flatnonzero(used).tolist()]
     return Table(
-        [base + address for address in relative[kept].tolist()],
+        [base + address for address in relative[used].tolist()],
         "".join(name[0] for name in chosen),
         [name[1:] for name in chosen],
     )
-
-
-def _relative(offsets: NDArray[np.int64], code: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return addresses relative to relative_base, and which symbols have one.
-
-    With CONFIG_KALLSYMS_ABSOLUTE_PERCPU an address is relative_base - 1 - offset, and an offset
-    that is not negative is a per-CPU variable's.  Else it is relative_base + offset.  ``code``: a
-    symbol that is not a variable.
-    """
-    if offsets[code] < 0:
-        return -1 - offsets, offsets < 0
-    return offsets & 0xFFFFFFFF, np.ones(len(offsets), dtype=np.bool_)
 
 
 def _base(image: bytes, at: int) -> int:
@@ -265,10 +247,10 @@ def _base(image: bytes, at: int) -> int:
         return base
     words = np.frombuffer(image, "<u8", len(image) // 8)
     places = (words[:-2] % ALIGNED == at) & (words[1:-1] == RELATIVE)
-    found = np.unique(words[2:][places])
-    if len(found) != 1:
+    values = np.unique(words[2:][places])
+    if len(values) != 1:
         raise ValueError("the address of the kernel's symbols was not found")
-    return int(found[0])
+    return int(values[0])
 
 
 def _address(image: bytes, at: int) -> int:
@@ -278,16 +260,16 @@ def _address(image: bytes, at: int) -> int:
     ALIGNED that nearly all addresses in it are of.
     """
     if image.startswith(b"\x7fELF"):
-        for one in elf.Elf(image).sections:
-            if one.address and one.offset <= at < one.offset + one.size:
-                return one.address + at - one.offset
+        for section in elf.Elf(image).sections:
+            if section.address and section.offset <= at < section.offset + section.size:
+                return section.address + at - section.offset
         raise ValueError("the kernel's symbols are in no section of it")
     words = np.frombuffer(image, "<u8", len(image) // 8)
     begins = words[words >= HIGH] & np.uint64(-ALIGNED % 2**64)
-    found, counts = np.unique(begins[begins < LAST], return_counts=True)
-    if not len(found):
+    addresses, counts = np.unique(begins[begins < LAST], return_counts=True)
+    if not len(addresses):
         raise ValueError("the address of the kernel's symbols was not found")
-    return int(found[counts.argmax()]) + at
+    return int(addresses[counts.argmax()]) + at
 
 
 def _aligned(offset: int, to: int) -> int:

@@ -43,11 +43,11 @@ def read(kernel: Kernel) -> Symbols:
     if sha256(data).hexdigest() != kernel.sha256:
         raise TargetError(f"kernel {kernel.name} was changed meanwhile, {kernel.image}")
     try:
-        found = decode(data)
+        symbols = decode(data)
     except ValueError as error:
         raise Unfit(f"{error}, {kernel.image}; its functions cannot be named") from error
-    symbol_cache.store(kernel.sha256, found)
-    return found
+    symbol_cache.store(kernel.sha256, symbols)
+    return symbols
 
 
 def decode(data: bytes) -> Symbols:
@@ -64,7 +64,7 @@ def _trampoline(unpacked: bytes, table: Table, functions: Functions) -> Iterator
         return
     start, end = (table.address(f"__entry_tramp_text_{which}") for which in ("start", "end"))
     if start is not None and end is not None:
-        inner = [i for i, one in enumerate(functions.starts) if start <= one < end]
+        inner = [i for i, address in enumerate(functions.starts) if start <= address < end]
         names = Functions(
             [functions.starts[i] - start for i in inner],
             [functions.ends[i] - start for i in inner],
@@ -101,11 +101,11 @@ def _vdso(unpacked: bytes) -> Iterator[Piece]:
     while at >= 0:
         data = unpacked[at : at + VDSO_LARGEST]
         try:
-            found = elf.shared_code(VDSO, data)
+            piece = elf.shared_code(VDSO, data)
         except ValueError:
             pass  # for another architecture, or something else
         else:
-            if any("clock_gettime" in name for name in found.functions.names):
-                yield found
+            if any("clock_gettime" in name for name in piece.functions.names):
+                yield piece
                 return
         at = unpacked.find(b"\x7fELF", at + 1)

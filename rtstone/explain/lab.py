@@ -1,6 +1,6 @@
 """Explain a sample of a run in the lab: replay the run twice, and follow what was executed.
 
-The first replay tells when each sample was taken, the second records what was executed for some.
+The first replay shows when each sample was taken, the second records what was executed for some.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from rtstone.targets.qemu import Qemu
 LEAD = 1_500_000  # instructions before a sample from which on stacks are followed
 LEAD_OF_MANY = 5_000  # the same for each of the worst 1%
 LAST_OF_MANY = 10_000  # of each of these, instructions that are followed: it counts how they end
-SHARE = 0.01  # of the samples, whose endings are told
+SHARE = 0.01  # of the samples, whose endings are listed
 MOST_ENDINGS = 100
 AFTER = 64  # instructions recorded after a sample
 
 
 class Machine(NamedTuple):
-    """What is known of a target's program before it runs.
+    """A target's program, as it is before it runs.
 
     ``elf``: the file with its symbols.  ``request``: what is always recorded.
     """
@@ -60,19 +60,19 @@ def by_replay(
     if len(texts) > 1:
         raise UsageError(f"the run was resumed: it cannot be repeated as it was, {directory}")
     machine = machine_of(target_of(plan))
-    found = _samples(plan, run, result, machine, interrupt)
-    chosen, other = (_place(found, result, name) for name in (sample, against))
-    many = found.worst(SHARE)[:MOST_ENDINGS]
-    windows = [_window(found.moment(place), LEAD) for place in (chosen, other)]
-    windows += [_window(_end_of(found.moment(place)), LEAD_OF_MANY) for place in many]
-    totals = Span(found.start, found.done)
+    every = _samples(plan, run, result, machine, interrupt)
+    chosen, other = (_place(every, result, name) for name in (sample, against))
+    many = every.worst(SHARE)[:MOST_ENDINGS]
+    windows = [_window(every.moment(place), LEAD) for place in (chosen, other)]
+    windows += [_window(_end_of(every.moment(place)), LEAD_OF_MANY) for place in many]
+    totals = Span(every.start, every.done)
     request = machine.request._replace(stamps=(), stores=(), windows=windows, totals=totals)
     recorded = replay(plan, machine.target, run, request, interrupt).recording
-    seen = _Seen(machine, found, recorded, _space(machine, recorded))
-    way = described(result, chosen, seen.follow(found.moment(chosen), LEAD))
+    seen = _Case(machine, every, recorded, _space(machine, recorded))
+    way = described(result, chosen, seen.follow(every.moment(chosen), LEAD))
     beside = None
     if other != chosen:
-        beside = described(result, other, seen.follow(found.moment(other), LEAD))
+        beside = described(result, other, seen.follow(every.moment(other), LEAD))
     return Explanation(
         run_id=run.run_id,
         name=run.name,
@@ -92,7 +92,7 @@ def by_replay(
         notes=[
             f"of sample {place} {INEXACT}"
             for place in (chosen, other)
-            if not found.moment(place).exact
+            if not every.moment(place).exact
         ],
     )
 
@@ -117,8 +117,9 @@ def machine_of(target: Qemu) -> Machine:
     arch = ARCHITECTURES[board.arch]
     try:
         marked = _marks(marks.read_text("ascii"))
-        known = {one.name: one.value & ~arch.low_bit for one in Elf(elf.read_bytes()).symbols()}
-        entries = [known[name] for name in samples.ENTRIES]
+        symbols_ = Elf(elf.read_bytes()).symbols()
+        addresses = {symbol.name: symbol.value & ~arch.low_bit for symbol in symbols_}
+        entries = [addresses[name] for name in samples.ENTRIES]
     except (OSError, ValueError, KeyError) as error:
         raise TargetError(
             f"what is known of the agent cannot be read, {elf}: {error}; `rtstone lab build`"
@@ -129,11 +130,11 @@ def machine_of(target: Qemu) -> Machine:
 
 def _marks(text: str) -> dict[str, list[Span]]:
     """Return the code of the marked lines by name (agent/marks.py).  Raises ValueError."""
-    found: dict[str, list[Span]] = {"sample": [], "stamp": []}
+    spans: dict[str, list[Span]] = {"sample": [], "stamp": []}
     for line in text.splitlines():
         name, start, end = line.split()
-        found.setdefault(name, []).append(Span(int(start), int(end)))
-    return found
+        spans.setdefault(name, []).append(Span(int(start), int(end)))
+    return spans
 
 
 def _samples(
@@ -146,22 +147,22 @@ def _samples(
     raws = replayed.results.get(result.case, [])
     hz = next(raw.hz for raw in raws if raw.series == result.series)
     per_tick = machine.target.system.board.instructions_per_s / hz
-    found = samples.find(replayed.recording, place, raws, result.series, per_tick)
-    if len(raws) > 1 and not found.stamped and result.missed is None:
+    every = samples.find(replayed.recording, place, raws, result.series, per_tick)
+    if len(raws) > 1 and not every.stamped and result.missed is None:
         raise UsageError(
             f"where samples of series '{result.series}' begin is not known, of {result.bench}; "
             "explain another series of it"
         )
-    return found
+    return every
 
 
-def _place(found: Samples, result: Result, name: str) -> int:
+def _place(every: Samples, result: Result, name: str) -> int:
     """Return the place of a sample among all."""
     if name == "worst":
         return result.worst[0].index
     if name.isdecimal():
         return int(name)
-    return found.nearest(getattr(result, {"median": "p50"}.get(name, name)))
+    return every.nearest(getattr(result, {"median": "p50"}.get(name, name)))
 
 
 def _end_of(moment: Moment) -> Moment:
@@ -183,30 +184,24 @@ def _space(machine: Machine, recorded: Recording) -> AddressSpace:
     return symbols.of_linux(machine.target.kernel, machine.elf, blocks)
 
 
-def _named(space: AddressSpace) -> stacks.Place:
-    """Return what tells the name and the begin of the function at an address, fast."""
-    known: dict[int, tuple[str, int]] = {}
-
-    def place(pc: int) -> tuple[str, int]:
-        found = known.get(pc)
-        if found is None:
-            one = space.name(pc)
-            found = known[pc] = str(one), one.start
-        return found
-
-    return place
-
-
-class _Seen:
-    """What was recorded of a case."""
+class _Case:
+    """The samples of a case, and what was recorded of it."""
 
     def __init__(
-        self, machine: Machine, found: Samples, recorded: Recording, space: AddressSpace
+        self, machine: Machine, every: Samples, recorded: Recording, space: AddressSpace
     ) -> None:
         self._machine = machine
-        self._found = found
+        self._samples = every
         self._recorded = recorded
-        self._place = _named(space)
+        self._space = space
+        self._names: dict[int, tuple[str, int]] = {}  # functions by address, which come often
+
+    def _place(self, pc: int) -> tuple[str, int]:
+        """Return the name and the begin of the function at an address."""
+        if pc not in self._names:
+            function = self._space.name(pc)
+            self._names[pc] = str(function), function.start
+        return self._names[pc]
 
     def follow(self, moment: Moment, lead: int) -> Followed:
         """Follow what was executed for a sample, from ``lead`` instructions before it was due."""
@@ -215,34 +210,27 @@ class _Seen:
             self._recorded, _window(moment, lead), self._machine.arch, self._place, system
         )
         way = stacks.within(slices, moment.end, moment.length)
-        parts = segments(tree, way, switches, system, stamped=self._found.stamped)
+        parts = segments(tree, way, switches, system, stamped=self._samples.stamped)
         return Followed(moment, tree, way, parts)
 
     def all_samples(self, worst: Sequence[int]) -> AllSamples:
         """Return the cost of the whole case by function, and what the worst had waited for last."""
-        endings = Counter(filter(None, (self._ending(place) for place in worst)))
-        cost = self._cost()
+        endings: Counter[str] = Counter()
+        for place in worst:
+            moment = _end_of(self._samples.moment(place))
+            parts = self.follow(moment, LEAD_OF_MANY).segments
+            if ending := next((part.by for part in reversed(parts) if part.by), None):
+                endings[ending] += 1
+        cost: Counter[str] = Counter()
+        totals = self._recorded.of_kind(Kind.TOTAL)
+        blocks = self._recorded.blocks[totals["what"]]
+        columns = blocks["pc"], blocks["n"], totals["count"]
+        for pc, n, times in zip(*(column.tolist() for column in columns), strict=True):
+            cost[self._place(pc)[0]] += n * times
         return AllSamples(
-            n=len(self._found.buckets),
+            n=len(self._samples.buckets),
             cost=cost.total(),
             functions=stacks.most_first(cost),
             worst=len(worst),
             endings=[Ending(name=name, samples=n) for name, n in stacks.most_first(endings)],
         )
-
-    def _ending(self, place: int) -> str:
-        """Return the function that a sample had waited for last, "" if it had to wait for none."""
-        parts = self.follow(_end_of(self._found.moment(place)), LEAD_OF_MANY).segments
-        return next((str(one.by) for one in reversed(parts) if one.by), "")
-
-    def _cost(self) -> Counter[str]:
-        """Return the instructions of the case by function."""
-        counted = self._recorded.of_kind(Kind.TOTAL)
-        blocks = self._recorded.blocks[counted["what"]]
-        rows = zip(
-            blocks["pc"].tolist(), blocks["n"].tolist(), counted["count"].tolist(), strict=True
-        )
-        cost: Counter[str] = Counter()
-        for pc, n, times in rows:
-            cost[self._place(pc)[0]] += n * times
-        return cost

@@ -1,7 +1,7 @@
 """Explain a sample of a live Linux by the snapshot that its agent has kept of the kernel's trace.
 
-The trace's clock is CLOCK_MONOTONIC, and the agent has told when the sample was due and when its
-time stamp was taken by the same clock: nothing has to be matched.
+The trace's clock is CLOCK_MONOTONIC, and the agent has recorded when the sample was due and when
+its time stamp was taken by the same clock: nothing has to be matched.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from rtstone.documents.run import Result, Run, Value
 from rtstone.errors import Inconclusive, UsageError
 from rtstone.explain.description import sample_of
 from rtstone.explain.functions import Functions
-from rtstone.explain.ring import SOFT_INTERRUPT, Event, Formats, Read
+from rtstone.explain.ring import SOFT_INTERRUPT, Formats, Read
 from rtstone.explain.system_calls import names as system_calls
 from rtstone.explain.timeline import (
     HALT_EXIT_NS,
@@ -46,7 +46,7 @@ from rtstone.wire import records as wire
 from rtstone.wire.reader import Reader, Record
 
 MARKER = re.compile(r"rtstone (\d+) (\d+) (\d+)")
-DEPTH = 12  # functions of a stack that are told
+DEPTH = 12  # functions of a stack that are named
 _END = 1 << 64  # of the addresses
 TRACED = "traced"  # the flag of results with a trace
 _LOST = re.compile(r"(?:dropped events|commit overrun): (\d+)")
@@ -74,14 +74,14 @@ _ELSEWHERE: dict[Cause, str] = {
 }
 
 
-class _Kept(NamedTuple):
+class _Snapshot(NamedTuple):
     """A sample of which there is a snapshot."""
 
     head: wire.Snapshot  # its first part
     pages: bytes
 
 
-class _Taken:
+class _Snapshots:
     """The snapshots of one result, and the formats of their events."""
 
     def __init__(self, path: Path, result: Result) -> None:
@@ -92,8 +92,8 @@ class _Taken:
         for text in texts:
             reader = Reader()
             for line in text.splitlines(keepends=True):
-                for found in reader.feed(line):
-                    body = found.body if isinstance(found, Record) else None
+                for record in reader.feed(line):
+                    body = record.body if isinstance(record, Record) else None
                     if (
                         isinstance(body, wire.Event | wire.Snapshot | wire.Symbol)
                         and plan.case_of(body.id) == result.case
@@ -113,8 +113,8 @@ class _Taken:
     @property
     def indexes(self) -> list[int]:
         """The samples that have a snapshot, the largest first."""
-        found = [(parts_[0].value, index) for index, parts_ in self._parts.items() if 0 in parts_]
-        return [index for _, index in sorted(found, reverse=True)]
+        samples = [(parts_[0].value, index) for index, parts_ in self._parts.items() if 0 in parts_]
+        return [index for _, index in sorted(samples, reverse=True)]
 
     @property
     def functions(self) -> Functions:
@@ -123,18 +123,18 @@ class _Taken:
         # The agent has named each word there that lies in a function: nothing lies between them.
         return Functions(starts, [*starts[1:], _END], [self._symbols[at] for at in starts])
 
-    def kept(self, index: int) -> _Kept:
+    def snapshot(self, index: int) -> _Snapshot:
         """Return one.  Raises Inconclusive if a part of it is missing."""
-        found = self._parts[index]
+        pieces = self._parts[index]
         try:
             pages = b"".join(
-                base64.b64decode(found[at].data, validate=True) for at in sorted(found)
+                base64.b64decode(pieces[at].data, validate=True) for at in sorted(pieces)
             )
         except binascii.Error:
             pages = b""
-        if len(pages) != found[0].bytes:
+        if len(pages) != pieces[0].bytes:
             raise Inconclusive(f"the snapshot of sample {index} was damaged on its way")
-        return _Kept(found[0], pages)
+        return _Snapshot(pieces[0], pages)
 
 
 def traced(directory: Path, result: Result) -> list[int]:
@@ -142,7 +142,7 @@ def traced(directory: Path, result: Result) -> list[int]:
 
     ``directory``: of the run.  Raises UsageError if it cannot be read.
     """
-    return _Taken(directory, result).indexes
+    return _Snapshots(directory, result).indexes
 
 
 def from_trace(directory: Path, run: Run, result: Result, index: int) -> Explanation:
@@ -151,41 +151,42 @@ def from_trace(directory: Path, run: Run, result: Result, index: int) -> Explana
     ``directory``: of the run.  ``index``: of the sample.  Raises UsageError if there is none,
     Inconclusive if it does not say enough.
     """
-    taken = _Taken(directory, result)
-    if index not in taken.indexes:
-        raise UsageError(_missing(run, result, index, taken.indexes))
-    kept = taken.kept(index)
-    read = Formats(taken.formats.items()).read(kept.pages, kept.head.page)
-    return _Explained(run, result, kept.head, read, taken.functions).document()
+    snapshots = _Snapshots(directory, result)
+    if index not in snapshots.indexes:
+        raise UsageError(_missing(run, result, index, snapshots.indexes))
+    snapshot = snapshots.snapshot(index)
+    read = Formats(snapshots.formats.items()).read(snapshot.pages, snapshot.head.page)
+    return _Explainer(run, result, snapshot.head, read, snapshots.functions).document()
 
 
-def _missing(run: Run, result: Result, index: int, there: Sequence[int]) -> str:
-    if not any(TRACED in one.flags for one in run.results):
+def _missing(run: Run, result: Result, index: int, indexes: Sequence[int]) -> str:
+    if not any(TRACED in other.flags for other in run.results):
         return f"nothing was traced in run {run.run_id}; {_TRACE} does, on a Linux"
     where = f"of {result.bench}, in run {run.run_id}"
-    if not there:
+    if not indexes:
         return f"nothing was traced {where}; {_TRACE} does, on a Linux"
-    samples = ", ".join(map(str, there))
+    samples = ", ".join(map(str, indexes))
     return (
         f"no snapshot was kept of sample {index} {where}: it was below the limit, others were "
         f"larger, or it came while another one was being kept; there are those of {samples}"
     )
 
 
-class _Explained:
+class _Explainer:
     def __init__(
         self, run: Run, result: Result, head: wire.Snapshot, read: Read, functions: Functions
     ) -> None:
         self.run, self.result, self.head, self.read = run, result, head, read
-        told = run.target.detail.get("instructions_per_s")
-        counted = isinstance(told, int) and result.unit != "ns"
-        self.per_ns = told / 1e9 if counted else 1.0  # type: ignore[operator]
+        rate = run.target.detail.get("instructions_per_s")
+        counted = isinstance(rate, int) and result.unit != "ns"
+        self.per_ns = rate / 1e9 if counted else 1.0  # type: ignore[operator]
         self.due, self.stamp = head.due, head.stamp
         agent = run.agent
         calls = system_calls(agent.arch if agent else "")
         self.names = Names(tasks(read.events), calls, functions)
         sample = Sampled(self.due, self.stamp, self._measured())
-        preemptible = _is_preemptible(run.conditions)
+        model, build = (str(run.conditions.get(name) or "") for name in _MODELS)
+        preemptible = "(full)" in model or "(lazy)" in model or bool(_ALWAYS.search(build))
         self.around = surroundings(run.conditions, head, closed=counted)
         self.parts = parts(
             read.events, sample, self.names, preemptible=preemptible, around=self.around
@@ -196,8 +197,8 @@ class _Explained:
         """Return the task that took the sample: it has written the marker."""
         wanted = (self.head.index, self.due, self.stamp)
         for event in reversed(self.read.events):
-            found = MARKER.search(event.text("buf"))
-            if found and tuple(map(int, found.groups())) == wanted:
+            marker = MARKER.search(event.text("buf"))
+            if marker and tuple(map(int, marker.groups())) == wanted:
                 return event.pid
         raise Inconclusive(f"the snapshot of sample {self.head.index} lacks the agent's marker")
 
@@ -212,11 +213,19 @@ class _Explained:
     def document(self) -> Explanation:
         """Return the explanation."""
         run, result = self.run, self.result
+        verb = "late" if any(part.kind == "return" for part in self.parts) else "long"
+        sentence = f"{self._quantity(self._at(self.stamp))} {verb}: {self._reason()}"
+        if self.around.virtual and (steal := with_steal(result)):
+            sentence = f"{sentence}; {steal}"
+        costs = self._costs()
+        functions = [Function(name=name, own=cost, total=cost) for name, cost in costs.items()]
+        lost = sum(map(int, _LOST.findall(self.head.stats)))
+        lost += sum(missing for time, missing in self.read.gaps if time > self.due)
         return Explanation(
             run_id=run.run_id, name=run.name, target=run.target.name, case=result.case,
             bench=result.bench, params=result.params, load=result.load, series=result.series,
-            unit=result.unit, source="trace", sentence=self._sentence(), way=self._way(),
-            functions=self._functions(), resolution=max(self.per_ns, 1.0), lost=self._lost(),
+            unit=result.unit, source="trace", sentence=sentence, way=self._way(),
+            functions=functions, resolution=max(self.per_ns, 1.0), lost=lost,
             notes=self._notes(),
         )  # fmt: skip
 
@@ -232,22 +241,14 @@ class _Explained:
 
     def _costs(self) -> dict[str, float]:
         """Return what was spent by whom, or on what, the most first."""
-        found: dict[str, float] = defaultdict(float)
+        costs: dict[str, float] = defaultdict(float)
         for part in self.parts:
             mine = part.cause in {"code", "unsure"}
             who = part.by or _ALONE.get(part.kind, part.kind)
-            found[who if mine else CAUSES[part.cause]] += self._length(part)
-        return dict(sorted(found.items(), key=lambda item: -item[1]))
-
-    def _functions(self) -> list[Function]:
-        return [Function(name=name, own=cost, total=cost) for name, cost in self._costs().items()]
+            costs[who if mine else CAUSES[part.cause]] += self._length(part)
+        return dict(sorted(costs.items(), key=lambda item: -item[1]))
 
     # ---- in words ----------------------------------------------------------------------------
-
-    def _sentence(self) -> str:
-        verb = "late" if any(part.kind == "return" for part in self.parts) else "long"
-        reason = f"{self._told(self._at(self.stamp))} {verb}: {self._reason()}"
-        return "; ".join(filter(None, (reason, self._came_with_steal())))
 
     def _reason(self) -> str:
         """Return where most of the time went: to what had the CPU, or elsewhere."""
@@ -258,14 +259,17 @@ class _Explained:
             raise Inconclusive(f"sample {self.head.index} has no length")
         (cause, kind, by), cost = max(sums.items(), key=lambda item: item[1])
         if cause in _ELSEWHERE:
-            return _ELSEWHERE[cause].format(time=self._told(cost), who=self._who_had(cause))
-        reason = _SENTENCES[kind].format(by=self._subject(kind, by), time=self._told(cost))
+            return _ELSEWHERE[cause].format(time=self._quantity(cost), who=self._who_had(cause))
+        reason = _SENTENCES[kind].format(by=self._subject(kind, by), time=self._quantity(cost))
         off = self._preemption_was_off() if kind == "blocking" else ""
-        where = self._interrupted_in(by) if kind in {"blocking", "irq-delay"} else ""
+        where, interrupted = "", self.interrupted
+        task = (by or "").partition(", ")[0]
+        if kind in {"blocking", "irq-delay"} and interrupted and task == interrupted.task:
+            where = f"; it was in {interrupted.functions[0]} when the interrupt came"
         doubted = any(
             part.cause == "unsure" and _place(part) == (cause, kind, by) for part in self.parts
         )
-        doubt = f"; this may not be its doing: {self._taken(kind, by)}" if doubted else ""
+        doubt = f"; this may not be its doing: {self._doubt(kind, by)}" if doubted else ""
         return f"{reason}{off}{where}{doubt}"
 
     def _who_had(self, cause: Cause) -> str:
@@ -281,32 +285,21 @@ class _Explained:
                  "handler": f"the interrupt {by}"}  # fmt: skip
         return names.get(kind) or self._subject(kind, by)
 
-    def _taken(self, kind: str, by: str | None) -> str:
+    def _doubt(self, kind: str, by: str | None) -> str:
         """Return what took time from the CPU around the sample, or else why who had it may not."""
-        taken = []
+        thieves = []
         if self.around.steal_ns:
             span = trimmed(self.head.steal_span_ns, "ns")
-            taken.append(
+            thieves.append(
                 f"within {span} around it the hypervisor took {trimmed(self.around.steal_ns, 'ns')}"
             )
         if self.around.smi:
             span = trimmed(self.head.smi_span_ns, "ns")
             smis = counted(self.around.smi, "time")
-            taken.append(f"within {span} up to it the firmware interrupted the CPU {smis}")
-        if not taken and kind == "irq-delay" and ", in " not in (by or ""):
+            thieves.append(f"within {span} up to it the firmware interrupted the CPU {smis}")
+        if not thieves and kind == "irq-delay" and ", in " not in (by or ""):
             return "whether it was in the kernel is not known, and a program cannot hold it back"
-        return " and ".join(taken) or "the kernel has not given it all of that time"
-
-    def _came_with_steal(self) -> str:
-        """Return how many of the worst samples came with steal, on a virtual machine."""
-        told = with_steal(self.result)
-        return told if self.around.virtual and told else ""
-
-    def _interrupted_in(self, by: str | None) -> str:
-        """Say what a task was doing if it is the one that the interrupt came into."""
-        found = self.interrupted
-        same = found and (by or "").partition(", ")[0] == found.task
-        return f"; it was in {found.functions[0]} when the interrupt came" if found and same else ""
+        return " and ".join(thieves) or "the kernel has not given it all of that time"
 
     def _subject(self, kind: str, by: str | None) -> str:
         name, _, call = (by or "").partition(", ")
@@ -316,28 +309,24 @@ class _Explained:
         subject = name if unnamed else f'the thread "{name}"'
         return f"{subject}, {call}," if call else subject
 
-    def _told(self, value: float) -> str:
+    def _quantity(self, value: float) -> str:
         unit = self.result.unit
         return trimmed(value, unit) if unit == "ns" else f"{count(round(value))} {unit}"
 
     def _preemption_was_off(self) -> str:
         """Say so if every interrupt until then, from the one that woke it, found it off."""
         last = max(part.end for part in self.parts if part.kind == "blocking")
-        found = [
+        off = [
             event.preempt > 0
             for event in self.read.events
             if self.due <= event.time <= last
-            and _enters(event)
+            and event.name.endswith("_entry")
+            and event.name not in {"softirq_entry", "hrtimer_expire_entry"}
             and not event.flags & SOFT_INTERRUPT
         ]
-        return ", with preemption off" if found and all(found) else ""
+        return ", with preemption off" if off and all(off) else ""
 
     # ---- what else a reader should know ------------------------------------------------------
-
-    def _lost(self) -> int:
-        """Return how many events of the sample are missing, as far as the kernel counts them."""
-        told = sum(map(int, _LOST.findall(self.head.stats)))
-        return told + sum(missing for time, missing in self.read.gaps if time > self.due)
 
     def _notes(self) -> list[str]:
         notes = [
@@ -355,24 +344,25 @@ class _Explained:
                 "calls it (devices, memory) is in no account, and counts for that code"
             )
         if any(part.cause in {"outside", "firmware"} for part in self.parts):
-            notes += self._gaps_seen()
+            # What a task that only read the clock saw of time that went past all code.
+            gaps = [
+                r.max for r in self.run.results if r.bench == "hw.latency" and r.max is not None
+            ]
+            if gaps and self.result.unit == "ns":
+                notes.append(f"hw.latency of this run saw gaps of up to {trimmed(max(gaps), 'ns')}")
         if not self.read.events or self.read.events[0].time > self.due:
             notes.append("the trace begins after the sample was due: its first part is guessed")
-        off, on = (self._median(f"median {how} tracing") for how in ("without", "with"))
-        if off and on:
-            notes.append(f"tracing itself: the median was {off} without it, {on} with it")
+        figures = [self.result.figures.get(f"median {how} tracing") for how in ("without", "with")]
+        medians = [
+            self._quantity(figure.value)
+            for figure in figures
+            if figure and figure.value is not None
+        ]
+        if len(medians) == 2:
+            notes.append(
+                f"tracing itself: the median was {medians[0]} without it, {medians[1]} with it"
+            )
         return notes
-
-    def _gaps_seen(self) -> list[str]:
-        """Return what a task that only read the clock saw of time that went past all code."""
-        gaps = [r.max for r in self.run.results if r.bench == "hw.latency" and r.max is not None]
-        if not gaps or self.result.unit != "ns":
-            return []
-        return [f"hw.latency of this run saw gaps of up to {trimmed(max(gaps), 'ns')}"]
-
-    def _median(self, name: str) -> str | None:
-        figure = self.result.figures.get(name)
-        return None if figure is None or figure.value is None else self._told(figure.value)
 
 
 def _place(part: Part) -> tuple[Cause, str, str | None]:
@@ -393,18 +383,6 @@ def surroundings(conditions: Mapping[str, Value], head: wire.Snapshot, *, closed
         idle_exit_ns=exit_us * 1000 if isinstance(exit_us, int) and exit_us else HALT_EXIT_NS,
         irq_time="CONFIG_IRQ_TIME_ACCOUNTING=y" in config if isinstance(config, list) else None,
     )  # fmt: skip
-
-
-def _enters(event: Event) -> bool:
-    """Return whether an event is the entry of an interrupt."""
-    others = {"softirq_entry", "hrtimer_expire_entry"}
-    return event.name.endswith("_entry") and event.name not in others
-
-
-def _is_preemptible(conditions: Mapping[str, Value]) -> bool:
-    """Return whether the kernel is known to preempt system calls."""
-    model, build = (str(conditions.get(name) or "") for name in _MODELS)
-    return "(full)" in model or "(lazy)" in model or bool(_ALWAYS.search(build))
 
 
 _MODELS = ("kernel.preempt_dynamic", "kernel.build")

@@ -38,9 +38,14 @@ def module(program: str, data: bytes) -> Piece:
     if elf.kind != RELOCATABLE or elf.machine not in WIDE:
         raise ValueError("no kernel module of a 64-bit system")
     changes: dict[int, list[Relocation]] = defaultdict(list)
-    for one in elf.relocations():
-        changes[one.section].append(one)
-    every = _executable(elf)
+    for relocation in elf.relocations():
+        changes[relocation.section].append(relocation)
+    both = ALLOCATED | EXECUTABLE
+    every = [
+        index
+        for index, section in enumerate(elf.sections)
+        if section.flags & both == both and not section.name.startswith(".init")
+    ]
     later = [elf.sections[index].name in (PLT, TRAMPOLINE) for index in every]
     first = later.index(False) if False in later else len(every)
     last = later.index(True, first) if True in later[first:] else len(every)
@@ -56,19 +61,18 @@ def module(program: str, data: bytes) -> Piece:
         places[index] = len(code) + len(gap)
         code += gap + content
         fixed += gap + _fixed(elf, content, changes[index])
-    found = functions_in(elf, places)
-    veneers = sum(_veneers(changes[index]) for index in places)
+    table = functions_in(elf, places)
+    # The bytes of the veneers that the calls in each section may need: one for each function.
+    veneers = VENEER * sum(
+        len({(call.symbol, call.addend) for call in changes[index] if call.kind in CALLS})
+        for index in places
+    )
     if veneers and first:
-        _insert(found, 0, (-veneers // align * align, 0))
+        _insert(table, 0, (-veneers // align * align, 0))
     elif veneers and last < len(every):
         begin = -(-len(code) // PLT_ALIGN) * PLT_ALIGN
-        _insert(found, len(found.starts), (begin, -(-(begin + veneers) // PAGE) * PAGE))
-    return Piece(program, found, bytes(code), bytes(fixed), align)
-
-
-def _veneers(changes: Iterable[Relocation]) -> int:
-    """Return the bytes of the veneers that calls in a section may need: one for each function."""
-    return VENEER * len({(one.symbol, one.addend) for one in changes if one.kind in CALLS})
+        _insert(table, len(table.starts), (begin, -(-(begin + veneers) // PAGE) * PAGE))
+    return Piece(program, table, bytes(code), bytes(fixed), align)
 
 
 def _insert(functions: Functions, index: int, place: tuple[int, int]) -> None:
@@ -78,16 +82,6 @@ def _insert(functions: Functions, index: int, place: tuple[int, int]) -> None:
     functions.names.insert(index, PLT)
 
 
-def _executable(elf: Elf) -> list[int]:
-    """Return the numbers of the sections with code that stays."""
-    both = ALLOCATED | EXECUTABLE
-    return [
-        index
-        for index, section in enumerate(elf.sections)
-        if section.flags & both == both and not section.name.startswith(".init")
-    ]
-
-
 def _alignment(elf: Elf, changes: Iterable[Relocation]) -> int:
     """Return the alignment that the kernel demands on a Cortex-A53, as the lab's.
 
@@ -95,30 +89,20 @@ def _alignment(elf: Elf, changes: Iterable[Relocation]) -> int:
     """
     if elf.machine != AARCH64:
         return 1
-    wanted = [2 * _lowest_zero(one.offset | 7) for one in changes if one.kind in ADRP]
-    return max((align for align in wanted if align <= PAGE), default=1)
-
-
-def _lowest_zero(number: int) -> int:
-    return ~number & (number + 1)
+    offsets = [change.offset | 7 for change in changes if change.kind in ADRP]
+    aligns = [2 * (~offset & (offset + 1)) for offset in offsets]  # twice the lowest bit that is 0
+    return max((align for align in aligns if align <= PAGE), default=1)
 
 
 def _fixed(elf: Elf, content: bytes, changes: Iterable[Relocation]) -> bytes:
     """Return 1 for each byte of a section that the kernel does not change, else 0."""
     fixed = bytearray(b"\1" * len(content))
-    for one in changes:
-        first, end = one.offset, one.offset + (8 if one.kind in WIDE[elf.machine] else 4)
-        if elf.machine == X86_64 and one.kind in RELATIVE:
-            first -= _opcode(content, first)
+    for change in changes:
+        first = change.offset
+        end = first + (8 if change.kind in WIDE[elf.machine] else 4)
+        near = elf.machine == X86_64 and change.kind in RELATIVE and 2 <= first <= len(content)
+        if near and content[first - 1] in (0xE8, 0xE9):
+            # The kernel may replace the opcode of a call or jump, too, where no thunk is needed.
+            first -= 2 if content[first - 2] == 0x2E else 1
         fixed[first:end] = bytes(len(fixed[first:end]))
     return bytes(fixed)
-
-
-def _opcode(content: bytes, at: int) -> int:
-    """Return the bytes of a call or jump before its target, which the kernel may replace, too.
-
-    They are other ones where returns or indirect calls need no thunk.
-    """
-    if not 2 <= at <= len(content) or content[at - 1] not in (0xE8, 0xE9):
-        return 0
-    return 2 if content[at - 2] == 0x2E else 1

@@ -38,13 +38,8 @@ def kernel_offset(functions: Functions, blocks: Iterable[Block], arch: str) -> i
         by_place.setdefault(start % PAGE, []).append(start)
     # What is added is whole pages.
     votes = Counter(to - start for to in chosen for start in by_place.get(to % PAGE, ()))
-    return _winner(votes, FEWEST_CALLS)
-
-
-def _winner(votes: Counter[int], fewest: int) -> int | None:
-    """Return what has twice the votes of any other, None if nothing has."""
     first, second = [*votes.most_common(2), (0, 0), (0, 0)][:2]
-    return first[0] if first[1] >= max(fewest, 2 * second[1]) else None
+    return first[0] if first[1] >= max(FEWEST_CALLS, 2 * second[1]) else None
 
 
 def _called_aarch64(block: Block) -> int | None:
@@ -52,7 +47,8 @@ def _called_aarch64(block: Block) -> int | None:
     word = int.from_bytes(block.last, "little")
     if word >> 26 != 0x25:
         return None
-    return block.at + _signed(word, 26) * 4
+    words = word & (1 << 26) - 1
+    return block.at + 4 * (words - (1 << 26) if words >> 25 else words)
 
 
 def _called_x86_64(block: Block) -> int | None:
@@ -60,11 +56,6 @@ def _called_x86_64(block: Block) -> int | None:
     if len(block.last) != 5 or block.last[0] != 0xE8:
         return None
     return block.end + int.from_bytes(block.last[1:], "little", signed=True)
-
-
-def _signed(word: int, bits: int) -> int:
-    value = word & ((1 << bits) - 1)
-    return value - (1 << bits) if value >> (bits - 1) else value
 
 
 _TARGETS: dict[str, Callable[[Block], int | None]] = {
@@ -88,17 +79,17 @@ def piece_offsets(pieces: Sequence[Piece], blocks: Iterable[Block]) -> dict[int,
     ``blocks``: those that were executed where no other program is known to be.
     """
     jumps = sorted({_Jump(block.at, block.last) for block in blocks})
-    found = {
+    offsets = {
         number: offset
         for number, piece in enumerate(pieces)
         if (offset := _piece_offset(piece, jumps)) is not None
     }
     return {
         number: offset
-        for number, offset in found.items()
+        for number, offset in offsets.items()
         if not any(
             offset < other + len(pieces[i].code) and other < offset + len(pieces[number].code)
-            for i, other in found.items()
+            for i, other in offsets.items()
             if i != number
         )
     }
@@ -115,25 +106,18 @@ def _piece_offset(piece: Piece, jumps: list[_Jump]) -> int | None:
     bits = {code: log2(len(jumps) / n) for code, n in often.items()}
     votes: dict[int, float] = {}
     for jump in jumps:
-        for place in _places(piece, jump):
-            offset = jump.at - place
-            votes[offset] = votes.get(offset, 0) + bits[jump.code]
-    for offset, found in votes.items():
-        if found >= ENOUGH:
+        length = len(jump.code)
+        for place in range(jump.at % piece.align, len(piece.code), piece.align):
+            same = piece.code[place : place + length] == jump.code
+            if same and _is_fixed(piece, place, length):
+                offset = jump.at - place
+                votes[offset] = votes.get(offset, 0) + bits[jump.code]
+    for offset, vote in votes.items():
+        if vote >= ENOUGH:
             votes[offset] -= _misfits(piece, offset, jumps)
-    ranked = sorted(((found, offset) for offset, found in votes.items()), reverse=True)
+    ranked = sorted(((vote, offset) for offset, vote in votes.items()), reverse=True)
     first, second = [*ranked, (0, 0), (0, 0)][:2]
     return first[1] if first[0] - max(second[0], 0) >= ENOUGH else None
-
-
-def _places(piece: Piece, jump: _Jump) -> list[int]:
-    """Return where an instruction may be in a piece, by its address and its bytes."""
-    length = len(jump.code)
-    return [
-        place
-        for place in range(jump.at % piece.align, len(piece.code), piece.align)
-        if piece.code[place : place + length] == jump.code and _is_fixed(piece, place, length)
-    ]
 
 
 def _is_fixed(piece: Piece, place: int, length: int) -> bool:

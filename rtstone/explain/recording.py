@@ -56,7 +56,7 @@ class Request(NamedTuple):
 
     def text(self) -> str:
         """Return the lines that the plugin reads."""
-        rows: list[tuple[str, int, int]] = [("stamp", *one) for one in self.stamps]
+        rows: list[tuple[str, int, int]] = [("stamp", *span) for span in self.stamps]
         rows += [("within", *code) for code in self.within]
         rows += [("entry", number, address) for number, address in enumerate(self.entries)]
         rows += [("stores", *code) for code in self.stores]
@@ -68,13 +68,13 @@ class Request(NamedTuple):
 
 def merged(windows: Sequence[Span]) -> list[Span]:
     """Return the same windows in ascending order, those that touch made one."""
-    found: list[Span] = []
+    spans: list[Span] = []
     for window in sorted(windows):
-        if found and window.start <= found[-1].end:
-            found[-1] = Span(found[-1].start, max(found[-1].end, window.end))
+        if spans and window.start <= spans[-1].end:
+            spans[-1] = Span(spans[-1].start, max(spans[-1].end, window.end))
         else:
-            found.append(window)
-    return found
+            spans.append(window)
+    return spans
 
 
 @dataclass(frozen=True)
@@ -93,8 +93,8 @@ class Recording:
         """Return the records of blocks in a window, which are in order of their counts."""
         counts = self._of_blocks["count"]
         first, end = np.searchsorted(counts, [window.start, window.end])
-        found: Table = self._of_blocks[first:end]
-        return found
+        rows: Table = self._of_blocks[first:end]
+        return rows
 
     @cached_property
     def _of_blocks(self) -> Table:
@@ -102,8 +102,8 @@ class Recording:
 
     def of_kind(self, kind: Kind) -> Table:
         """Return the records of one kind."""
-        found: Table = self.records[self.records["kind"] == kind]
-        return found
+        rows: Table = self.records[self.records["kind"] == kind]
+        return rows
 
 
 def _whole(data: bytes, kind: np.dtype[Any]) -> Table:

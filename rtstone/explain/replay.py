@@ -6,6 +6,7 @@ A run repeats to the instruction (docs/lab.md), so the sample that is to be expl
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -56,30 +57,28 @@ def replay(plan: Plan, target: Qemu, run: Run, request: Request, interrupt: Inte
     Raises TargetError if the run is not the one that it was, Interrupted.
     """
     with ExitStack() as stack:
-        asked, records, blocks = (stack.enter_context(tempfile.TemporaryFile()) for _ in range(3))
-        asked.write(request.text().encode("ascii"))
-        asked.flush()
-        target.watcher = _watcher(_plugin(target), asked, records, blocks)
+        files = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(3)]
+        inputs, records, blocks = files
+        inputs.write(request.text().encode("ascii"))
+        inputs.flush()
+        target.watcher = _watcher(target, files)
         place = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "run"
-        done = execute(plan, target, interrupt=interrupt, listener=Listener(), out=place)
-        if done.error and done.run.status != run.status:
-            raise done.error
-        _demand_equal(run, done.run)
+        again, _, error = execute(plan, target, interrupt=interrupt, listener=Listener(), out=place)
+        if error and again.status != run.status:
+            raise error
+        _demand_equal(run, again)
         _, texts = logs(place)
         cases = gather(plan, *texts).received.cases
         results = {number: case.results for number, case in cases.items()}
         return Replayed(Recording.of(_content(records), _content(blocks)), results)
 
 
-def _plugin(target: Qemu) -> Path:
+def _watcher(target: Qemu, files: Sequence[IO[bytes]]) -> Watcher:
+    """Return the emulator's plugin, with its files: request, records, blocks."""
     api = 1 if int(target.version.partition(".")[0]) <= LAST_OF_1 else 3
-    found = path("_engine", f"qemu-plugin-{api}.so")
-    if not found.exists():
-        raise TargetError(f"the emulator's plugin is not built, {found}; run: rtstone lab build")
-    return found
-
-
-def _watcher(plugin: Path, *files: IO[bytes]) -> Watcher:
+    plugin = path("_engine", f"qemu-plugin-{api}.so")
+    if not plugin.exists():
+        raise TargetError(f"the emulator's plugin is not built, {plugin}; run: rtstone lab build")
     numbers = tuple(file.fileno() for file in files)
     names = ("request", "records", "blocks")
     words = (f"{name}=/proc/self/fd/{n}" for name, n in zip(names, numbers, strict=True))
@@ -95,7 +94,7 @@ def _content(file: IO[bytes]) -> bytes:
 
 def _demand_equal(run: Run, again: Run) -> None:
     """Raise TargetError, naming what differs, unless both are the same but for their duration."""
-    ours, theirs = (structs.asdict(one) for one in (run, again))
+    ours, theirs = (structs.asdict(each) for each in (run, again))
     differ = [name for name in ours if name not in _OF_ITS_OWN and ours[name] != theirs[name]]
     if differ:
         raise TargetError(

@@ -82,35 +82,33 @@ class Read(NamedTuple):
 class Formats:
     """What the kernel says of its events: texts of files ``format`` by name of the event."""
 
-    def __init__(self, told: Iterable[tuple[str, str]]) -> None:
+    def __init__(self, texts: Iterable[tuple[str, str]]) -> None:
         self._by_id: dict[int, Format] = {}
         self._commit = 8  # bytes of a page's length
-        for name, text in told:
+        for name, text in texts:
             fields = dict(map(_field, _FIELD.findall(text)))
             if name == "header_page":
                 self._commit = fields["commit"].size if "commit" in fields else self._commit
-            elif found := _ID.search(text):
-                self._by_id[int(found[1])] = Format(name.rpartition("/")[2], fields)
+            elif number := _ID.search(text):
+                self._by_id[int(number[1])] = Format(name.rpartition("/")[2], fields)
 
     def read(self, pages: bytes, size: int) -> Read:
         """Return the events of pages of that size; what cannot be understood ends a page."""
-        found = Read([], [])
+        ring = Read([], [])
         for at in range(0, len(pages), size):
-            self._page(pages[at : at + size].ljust(size, b"\0"), found)
-        return found
-
-    def _page(self, page: bytes, found: Read) -> None:
-        told = int.from_bytes(page[8 : 8 + self._commit], _ORDER)
-        start, length = 8 + self._commit, told & (_COUNTED - 1)
-        data = page[start : start + length]
-        before = len(found.events)
-        for time, body in _entries(data, int.from_bytes(page[:8], _ORDER)):
-            if event := self._event(time, body):
-                found.events.append(event)
-        if told & _MISSED and len(found.events) > before:
-            counted = page[start + length : start + length + self._commit]
-            missing = int.from_bytes(counted, _ORDER) if told & _COUNTED else 1
-            found.gaps.append((found.events[before].time, missing))
+            page = pages[at : at + size].ljust(size, b"\0")
+            header = int.from_bytes(page[8 : 8 + self._commit], _ORDER)
+            start, length = 8 + self._commit, header & (_COUNTED - 1)
+            data = page[start : start + length]
+            before = len(ring.events)
+            for time, body in _entries(data, int.from_bytes(page[:8], _ORDER)):
+                if event := self._event(time, body):
+                    ring.events.append(event)
+            if header & _MISSED and len(ring.events) > before:
+                counted = page[start + length : start + length + self._commit]
+                missing = int.from_bytes(counted, _ORDER) if header & _COUNTED else 1
+                ring.gaps.append((ring.events[before].time, missing))
+        return ring
 
     def _event(self, time: int, body: bytes) -> Event | None:
         if len(body) < 8:
@@ -120,20 +118,17 @@ class Formats:
             return None
         values = {name: _value(field, body) for name, field in form.fields.items()}
         pid = int.from_bytes(body[4:8], _ORDER, signed=True)
-        stack = self._stack(form, body) if form.name == _STACK else ()
+        stack: tuple[int, ...] = ()
+        size, caller = form.fields.get("size"), form.fields.get("caller")
+        if form.name == _STACK and size is not None and caller is not None:
+            word, count = self._commit, _value(size, body)
+            ends = range(caller.offset + word, len(body) + 1, word)[: int(count)]
+            stack = tuple(int.from_bytes(body[end - word : end], _ORDER) for end in ends)
         return Event(time, form.name, pid, body[2], body[3] & 15, values, stack)
 
-    def _stack(self, form: Format, body: bytes) -> tuple[int, ...]:
-        size, caller = form.fields.get("size"), form.fields.get("caller")
-        if size is None or caller is None:
-            return ()
-        word, count = self._commit, _value(size, body)
-        ends = range(caller.offset + word, len(body) + 1, word)[: int(count)]
-        return tuple(int.from_bytes(body[end - word : end], _ORDER) for end in ends)
 
-
-def _field(told: tuple[str, str, str, str]) -> tuple[str, Field]:
-    declared, offset, size, signed = told
+def _field(match: tuple[str, str, str, str]) -> tuple[str, Field]:
+    declared, offset, size, signed = match
     words = declared.split()
     name, bracket, _ = words[-1].partition("[")
     elsewhere = words[0] == "__data_loc"

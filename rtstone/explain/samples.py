@@ -1,6 +1,6 @@
 """Find every sample of a case in a recording: the n-th time that the recorder counts one.
 
-The recorder counts a sample by adding one to a bucket in memory, and the address tells which bucket
+The recorder counts a sample by adding one to a bucket in memory, and the address shows which bucket
 (agent/core/recorder.h).  So all samples are known in their order, as exactly as the histogram has
 them, and its counts are checked against those of the result.
 """
@@ -43,7 +43,7 @@ class Samples(NamedTuple):
 
     ``per_tick``: instructions in a tick of its clock.  ``buckets``: the bucket of each.
     ``stamps``: all time stamps of the case.  ``near``: the place of the first that may be of each
-    sample, and how many were taken before it was counted.  ``known``: last time stamp of the worst
+    sample, and how many were taken before it was counted.  ``ends``: last time stamp of the worst
     samples.  ``stamped``: samples begin at a time stamp, not at the time for which something was
     due.  ``start`` and ``done``: the first and the last instruction of the case.
     """
@@ -53,7 +53,7 @@ class Samples(NamedTuple):
     buckets: Table
     stamps: Table
     near: Table
-    known: dict[int, int]
+    ends: dict[int, int]
     stamped: bool
     start: int
     done: int
@@ -61,27 +61,25 @@ class Samples(NamedTuple):
     def moment(self, index: int) -> Moment:
         """Return when a sample was taken, and its value."""
         low, width = bounds(int(self.buckets[index]), self.raw.bits)
-        if index in self.known:
+        if index in self.ends:
             ticks = next(value for value, place, _ in self.raw.worst if place == index)
-            end, length = self.known[index], self._length(ticks)
+            end, length = self.ends[index], self._length(ticks)
             return Moment(end, length, True)
-        stamps, usual = self.stamps[slice(*self.near[index])], self._usual(index)
+        # Which of the stamps before such a sample was counted is its last one, as of the worst.
+        worst = [place for place in self.ends if (place - index) % 2 == 0] or list(self.ends)
+        usual = Counter(
+            int(self.near[place][1] - np.searchsorted(self.stamps, self.ends[place]))
+            for place in worst
+        ).most_common(1)[0][0]
+        stamps = self.stamps[slice(*self.near[index])]
         least, most = self._length(low), self._length(low + width - 1)
         places = range(1, len(stamps) + 1) if self.stamped else ()
         for back in sorted(places, key=lambda n: (n != usual, n)):
             end = int(stamps[-back])
-            lengths = [end - int(one) for one in stamps[:-back] if least <= end - one <= most]
+            lengths = [end - int(stamp) for stamp in stamps[:-back] if least <= end - stamp <= most]
             if lengths:
                 return Moment(end, lengths[-1], True)
         return Moment(int(stamps[-usual]), self._length(low + (width - 1) / 2), width == 1)
-
-    def _usual(self, index: int) -> int:
-        """Return which of the stamps before such a sample was counted is its last one."""
-        worst = [place for place in self.known if (place - index) % 2 == 0] or list(self.known)
-        return Counter(
-            int(self.near[place][1] - np.searchsorted(self.stamps, self.known[place]))
-            for place in worst
-        ).most_common(1)[0][0]
 
     def _length(self, ticks: float) -> int:
         return round(ticks * self.per_tick)
@@ -112,28 +110,21 @@ def find(
     begun = np.flatnonzero((rows["kind"] == Kind.ENTERED) & (rows["what"] == SERIES))
     rows = rows[int(begun[-len(raws)]) :] if len(begun) >= len(raws) else rows[:0]
     raw = next(raw for raw in raws if raw.series == series)
-    counted, buckets = _counted(rows[rows["kind"] == Kind.STORED], raws, raw)
+    for counted in _candidates(rows[rows["kind"] == Kind.STORED], raws, raw):
+        buckets = _buckets(counted[raw.warmup :], raw)
+        if buckets is not None:
+            break
+    else:
+        raise _unlike("its histogram is another one")
     stamped = (rows["kind"] == Kind.STAMPED) & (rows["what"] < KERNEL)
     stamps = rows["count"][stamped].astype(np.int64)
     near = _near(stamps, counted)[raw.warmup :]
-    known = _ends_of_the_worst(stamps, near, raw, per_tick)
-    begins = [known[index] - value * per_tick for value, index, _ in raw.worst]
+    ends = _ends_of_the_worst(stamps, near, raw, per_tick)
+    begins = [ends[index] - value * per_tick for value, index, _ in raw.worst]
     at_stamps = sum(np.abs(stamps - begin).min() <= STAMP_NEAR for begin in begins)
     return Samples(
-        raw, per_tick, buckets, stamps, near, known, 2 * int(at_stamps) > len(begins), start, done
+        raw, per_tick, buckets, stamps, near, ends, 2 * int(at_stamps) > len(begins), start, done
     )
-
-
-def _counted(stored: Table, raws: Sequence[wire.Result], raw: wire.Result) -> tuple[Table, Table]:
-    """Return what was recorded when the samples of a series were counted, and their buckets.
-
-    The buckets are without those of the warm-up.
-    """
-    for counted in _candidates(stored, raws, raw):
-        buckets = _buckets(counted[raw.warmup :], raw)
-        if buckets is not None:
-            return counted, buckets
-    raise _unlike("its histogram is another one")
 
 
 def _candidates(stored: Table, raws: Sequence[wire.Result], raw: wire.Result) -> Iterator[Table]:
@@ -142,14 +133,14 @@ def _candidates(stored: Table, raws: Sequence[wire.Result], raw: wire.Result) ->
     Recorders of several series lie in the order in which they were made, upwards or downwards, so
     by the number of their samples it is known where each begins.
     """
-    wanted = sum(one.warmup + one.n for one in raws)
+    wanted = sum(each.warmup + each.n for each in raws)
     if len(stored) < wanted or not raw.worst:
         raise _unlike(f"{len(stored)} samples were counted, of {wanted}")
     stored = stored[:wanted]
     upwards = np.argsort(stored["what"], kind="stable")
     for order in (raws, raws[::-1]) if len(raws) > 1 else (raws,):
-        before = order[: next(i for i, one in enumerate(order) if one is raw)]
-        first = sum(one.warmup + one.n for one in before)
+        before = order[: next(i for i, each in enumerate(order) if each is raw)]
+        first = sum(each.warmup + each.n for each in before)
         yield stored[np.sort(upwards[first : first + raw.warmup + raw.n])]
 
 
@@ -164,8 +155,8 @@ def _case(recording: Recording, place: int) -> Table:
     later = ends[ends > begins[place]]
     if not len(later):
         raise _unlike("the case did not end")
-    found: Table = rows[begins[place] : later[0] + 1]
-    return found
+    case: Table = rows[begins[place] : later[0] + 1]
+    return case
 
 
 def _buckets(counted: Table, raw: wire.Result) -> Table | None:
@@ -177,11 +168,11 @@ def _buckets(counted: Table, raw: wire.Result) -> Table | None:
     numbers = counted["what"].astype(np.int64) // counted["size"]
     numbers -= numbers[first] - index_of(value, raw.bits)
     for stride in STRIDES:
-        found: Table = numbers % stride if stride else numbers
-        counts = Counter(found.tolist())
+        buckets: Table = numbers % stride if stride else numbers
+        counts = Counter(buckets.tolist())
         beyond = counts.total() - sum(n for _, n in raw.hist) - raw.overflow
         if not beyond and all(counts[bucket] == n for bucket, n in raw.hist):
-            return found
+            return buckets
     return None
 
 
@@ -193,8 +184,8 @@ def _near(stamps: Table, counted: Table) -> Table:
     after = np.searchsorted(stamps, counted["count"].astype(np.int64))
     before = np.concatenate([[0], after[:-1]])
     first = np.where(before < after, np.maximum(before, after - BACK), after - BACK)
-    found: Table = np.stack([np.maximum(first, 0), after], axis=1)
-    return found
+    ranges: Table = np.stack([np.maximum(first, 0), after], axis=1)
+    return ranges
 
 
 def _ends_of_the_worst(
@@ -208,7 +199,7 @@ def _ends_of_the_worst(
     """
     times = {index: round(at * per_tick) for _, index, at in raw.worst}
     taken = {index: stamps[slice(*near[index])] for index in times}
-    if not all(len(some) for some in taken.values()):
+    if not all(len(last) for last in taken.values()):
         raise _unlike("a sample has no time stamp")
 
     def fitness(offset: int) -> tuple[int, int]:
@@ -222,12 +213,12 @@ def _ends_of_the_worst(
         return misses // (STAMP_NEAR * len(times)), alone
 
     first = min(times, key=lambda index: len(taken[index]))
-    offset = min((int(one) - times[first] for one in taken[first][::-1]), key=fitness)
+    offset = min((int(stamp) - times[first] for stamp in taken[first][::-1]), key=fitness)
     return {
         index: int(taken[index][np.abs(taken[index] - offset - at).argmin()])
         for index, at in times.items()
     }
 
 
-def _unlike(what: str) -> TargetError:
-    return TargetError(f"the replay does not fit the run: {what}")
+def _unlike(reason: str) -> TargetError:
+    return TargetError(f"the replay does not fit the run: {reason}")

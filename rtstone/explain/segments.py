@@ -22,27 +22,22 @@ def segments(
     begins at a time stamp of the task itself, else at the time for which something was due.
     """
     kinds = _Kinds(tree, way, switches, system, stamped=stamped).all()
-    found, start = [], 0
+    parts, start = [], 0
     for kind, group in groupby(zip(kinds, way, strict=True), key=lambda pair: pair[0]):
-        slices = [one for _, one in group]
-        length = sum(one.n for one in slices)
-        stack = shared_by([tree.frames(one.node) for one in slices])
-        who = _who(tree, slices) if kind in OF_ITS_OWN else None
-        found.append(Segment(kind=kind, start=start, length=length, by=who, stack=stack))
+        slices = [piece for _, piece in group]
+        length = sum(piece.n for piece in slices)
+        stack = shared_by([tree.frames(piece.node) for piece in slices])
+        spent: Counter[str] = Counter()
+        for piece in slices:
+            spent[tree.name[piece.node]] += piece.n
+        who = most_first(spent)[0][0] if kind in OF_ITS_OWN else None
+        parts.append(Segment(kind=kind, start=start, length=length, by=who, stack=stack))
         start += length
-    return found
-
-
-def _who(tree: Tree, slices: Sequence[Slice]) -> str:
-    """Return the function that most was spent in."""
-    spent: Counter[str] = Counter()
-    for one in slices:
-        spent[tree.name[one.node]] += one.n
-    return most_first(spent)[0][0]
+    return parts
 
 
 class _Kinds:
-    """Tells the kind of each slice by the functions on its stack, and by what has been before."""
+    """The kind of each slice, by the functions on its stack, and by what has been before."""
 
     def __init__(
         self, tree: Tree, way: Sequence[Slice], switches: Sequence[int], system: System, *,
@@ -50,25 +45,29 @@ class _Kinds:
     ) -> None:  # fmt: skip
         self._way = way
         self._stamped = stamped
-        self._frames = [[bare(name) for name in tree.frames(one.node)] for one in way]
+        self._frames = [[bare(name) for name in tree.frames(piece.node)] for piece in way]
         self._names = [frozenset(frames) for frames in self._frames]
         self._system = system
-        self._switched = self._after_the_last(switches)
+        last = max((count for count in switches if count > way[0].start), default=None)
+        # The first slice after the last switch; behind all if there is none.
+        self._switched = (
+            len(way)
+            if last is None
+            else next((i for i, piece in enumerate(way) if piece.start >= last), len(way))
+        )
         self._scheduled = self._scheduling()
-        self._woken = self._wake_up()
-        self._handled = self._last_of_its_kind(self._woken, system.interrupts)
+        before = range(self._scheduled)
+        # The first slice in which the task is made ready, and the end of the interrupt it is in.
+        self._woken = next((i for i in before if self._names[i] & system.wakes), None)
+        self._handled = self._woken or 0
+        if self._woken is not None:
+            while self._handled < len(way) and self._names[self._handled] & system.interrupts:
+                self._handled += 1
 
     def all(self) -> Iterator[Kind]:
         """Yield the kind of each slice."""
         for at, names in enumerate(self._names):
             yield self._kind(at, names)
-
-    def _after_the_last(self, switches: Sequence[int]) -> int:
-        """Return the first slice after the last switch; behind all if there is none."""
-        last = max((one for one in switches if one > self._way[0].start), default=None)
-        if last is None:
-            return len(self._way)
-        return next((i for i, one in enumerate(self._way) if one.start >= last), len(self._way))
 
     def _scheduling(self) -> int:
         """Return where the switch begins: with what decides on it, at the latest before it."""
@@ -81,17 +80,6 @@ class _Kinds:
         while at and self._names[at - 1] & functions:
             at -= 1
         return at
-
-    def _last_of_its_kind(self, at: int | None, functions: frozenset[str]) -> int:
-        """Return where the slices with these functions end that one is among."""
-        while at is not None and at < len(self._way) and self._names[at] & functions:
-            at += 1
-        return at or 0
-
-    def _wake_up(self) -> int | None:
-        """Return the first slice in which the task is made ready, if it is."""
-        wakes = self._system.wakes
-        return next((i for i in range(self._scheduled) if self._names[i] & wakes), None)
 
     def _kind(self, at: int, names: frozenset[str]) -> Kind:
         system = self._system

@@ -1,6 +1,6 @@
 """Follow what a guest executed, block by block, with the call stack at each of them.
 
-A stack grows by calls and exceptions, which are told by the last instruction of a block and by
+A stack grows by calls and exceptions, recognised by the last instruction of a block and by
 where the next one begins, and shrinks by returns to an address that is on it.  What was called
 before the recording began is not known.  A switch to another task leaves a stack behind, which is
 taken up again when a return fits it.
@@ -42,25 +42,25 @@ class Tree:
     def __init__(self) -> None:
         self.parent = [ROOT]
         self.name = [""]
-        self._known: dict[tuple[int, str], int] = {}
+        self._nodes: dict[tuple[int, str], int] = {}
 
     def child(self, parent: int, name: str) -> int:
         """Return the node of a function called by another one."""
         key = (parent, name)
-        node = self._known.get(key)
+        node = self._nodes.get(key)
         if node is None:
-            node = self._known[key] = len(self.name)
+            node = self._nodes[key] = len(self.name)
             self.parent.append(parent)
             self.name.append(name)
         return node
 
     def frames(self, node: int) -> list[str]:
         """Return the functions on a stack, outermost first."""
-        found = []
+        names = []
         while node != ROOT:
-            found.append(self.name[node])
+            names.append(self.name[node])
             node = self.parent[node]
-        return found[::-1]
+        return names[::-1]
 
 
 class Followed(NamedTuple):
@@ -109,17 +109,17 @@ class _Frame(NamedTuple):
 class _Stack:
     """The stack of one task: its frames, and the node that they make up."""
 
-    __slots__ = ("frames", "node", "of")
+    __slots__ = ("frames", "node", "origin")
 
     def __init__(self) -> None:
         self.frames: list[_Frame] = []
         self.node = ROOT
-        self.of: _Stack | None = None  # the one that was left, of which this is taken to be
+        self.origin: _Stack | None = None  # the one that was left, of which this is a copy
 
-    def taken_up(self) -> _Stack:
+    def copy(self) -> _Stack:
         """Return a copy to go on with, which leaves this as it is until it is known to be it."""
         copy = _Stack()
-        copy.frames, copy.node, copy.of = [*self.frames], self.node, self
+        copy.frames, copy.node, copy.origin = [*self.frames], self.node, self
         return copy
 
     def cut(self, at: int) -> None:
@@ -161,12 +161,12 @@ def _executed(recording: Recording, window: Span) -> Iterator[tuple[int, int, in
     """
     ran = recording.ran(window)
     counts = [*ran["count"].tolist(), None]
-    known: dict[int, tuple[int, int, bytes, int]] = {}  # few, each executed many times
-    for at, what in enumerate(ran["what"].tolist()):
-        block = known.get(what)
+    cache: dict[int, tuple[int, int, bytes, int]] = {}  # few, each executed many times
+    for at, number in enumerate(ran["what"].tolist()):
+        block = cache.get(number)
         if block is None:
-            pc, n, size, last, length = recording.blocks[what].item()
-            block = known[what] = pc, n, last[:length], pc + size
+            pc, n, size, last, length = recording.blocks[number].item()
+            block = cache[number] = pc, n, last[:length], pc + size
         pc, n, last, end = block
         count, following = counts[at], counts[at + 1]
         if following is None or following - count >= n:
@@ -198,13 +198,19 @@ class _Follower:
         key = (pc, end, last)
         block = self._blocks.get(key)  # nearly all have been there before
         if block is None:
-            block = self._blocks[key] = self._block(*key)
+            name, begin = self._place(pc)
+            flow = self._arch.flow(last) if last else Flow.CUT
+            enters = self._system.enters(name, begin, pc)
+            block = self._blocks[key] = _Block(
+                _End(flow, end, name), pc == begin, enters, name in self._system.chooses
+            )
         name, ended = block.ended.name, self._before
         self._start = start
         if ended is not None:
             self._entered = block.enters and name != ended.name and not self._in_vector()
             if ended.flow is Flow.CUT and self._entered:
-                self._forget_the_faulting_one()
+                # It faulted: an instruction is executed when it is begun once more.
+                self.slices[-1] = self.slices[-1]._replace(n=self.slices[-1].n - 1)
             self._go(pc, name, ended)
         leaf = self.tree.child(self._stack.node, name)
         before = self.slices[-1] if len(self.slices) > self._since else None
@@ -214,13 +220,6 @@ class _Follower:
             self.slices.append(Slice(start, n, leaf, block.begins))
         self._chosen = self._chosen or block.chooses
         self._before = block.ended
-
-    def _block(self, pc: int, end: int, last: bytes) -> _Block:
-        """Look at a block for the first time; without a last instruction it was cut."""
-        name, begin = self._place(pc)
-        flow = self._arch.flow(last) if last else Flow.CUT
-        enters = self._system.enters(name, begin, pc)
-        return _Block(_End(flow, end, name), pc == begin, enters, name in self._system.chooses)
 
     def _in_vector(self) -> bool:
         """Return whether the last block was in a vector: what follows is the same exception."""
@@ -233,19 +232,16 @@ class _Follower:
         elif self._in_vector():
             return  # it goes on by a jump, even where that is written as a call or a return
         elif before.flow is Flow.CALL and pc != before.end:
-            self._call(name, before)
+            switches = name in self._system.switches
+            if switches and before.name == name:
+                return  # x86 fills the predictor of returns there, by calls that never return
+            self._push(before.name, before.end)
+            if switches:
+                self._switching = len(self._stack.frames) - 1
         elif before.flow is Flow.LEAVE:
             self._leave(pc, name)
         elif before.flow is Flow.RETURN:
             self._return(pc, name, before.name)
-
-    def _call(self, name: str, before: _End) -> None:
-        switches = name in self._system.switches
-        if switches and before.name == name:
-            return  # x86 fills the predictor of returns there, by calls that never return
-        self._push(before.name, before.end)
-        if switches:
-            self._switching = len(self._stack.frames) - 1
 
     def _push(self, caller: str, to: int, interrupted: _End | None = None) -> None:
         self._stack.frames.append(_Frame(to, self._stack.node, interrupted))
@@ -265,9 +261,9 @@ class _Follower:
         if self._arch.returns_leave:
             self._leave(pc, name)
             return
-        taken = self._stack.of
+        taken = self._stack.origin
         for left in reversed(self._left):  # not the task that it was taken for
-            self._stack = left.taken_up()
+            self._stack = left.copy()
             if self._stack.returns(pc):
                 self._correct(taken, left)
                 return
@@ -280,12 +276,12 @@ class _Follower:
         """
         if wrong is None:
             return
-        before, now = (self.tree.frames(one.node) for one in (wrong, right))
+        before, now = (self.tree.frames(stack.node) for stack in (wrong, right))
         for at in range(self._since, len(self.slices)):
             frames = self.tree.frames(self.slices[at].node)
-            kept = len(shared_by([before, frames]))
+            common = len(shared_by([before, frames]))
             node = ROOT
-            for name in [*now[: len(now) - (len(before) - kept)], *frames[kept:]]:
+            for name in [*now[: len(now) - (len(before) - common)], *frames[common:]]:
                 node = self.tree.child(node, name)
             self.slices[at] = self.slices[at]._replace(node=node)
 
@@ -308,16 +304,14 @@ class _Follower:
         self._switching = None
         self.switches.append(self._start)
         self._since = len(self.slices)
-        self._left = [one for one in self._left if one is not self._stack.of]
+        self._left = [stack for stack in self._left if stack is not self._stack.origin]
         self._left.append(self._stack)
-        self._stack.of = None
-        fitting = (one for one in reversed(self._left) if one.frames)
-        found = next((one for one in fitting if _fits(one.frames[-1], pc, name)), None)
-        self._stack = found.taken_up() if found else _Stack()
-
-    def _forget_the_faulting_one(self) -> None:
-        """Do not count an instruction that faulted: it is executed when it is begun once more."""
-        self.slices[-1] = self.slices[-1]._replace(n=self.slices[-1].n - 1)
+        self._stack.origin = None
+        fitting = (stack for stack in reversed(self._left) if stack.frames)
+        fitting_stack = next(
+            (stack for stack in fitting if _fits(stack.frames[-1], pc, name)), None
+        )
+        self._stack = fitting_stack.copy() if fitting_stack else _Stack()
 
 
 def _fits(frame: _Frame, pc: int, name: str) -> bool:
@@ -334,28 +328,28 @@ def within(slices: Sequence[Slice], end: int, length: int) -> list[Slice]:
 
     Counted is what was executed: an instruction that was begun twice, as it had faulted, was once.
     """
-    found: list[Slice] = []
-    for one in reversed(slices):
-        if one.start >= end:
+    pieces: list[Slice] = []
+    for piece in reversed(slices):
+        if piece.start >= end:
             continue
-        n = one.n if found else min(one.n, end - one.start)
+        n = piece.n if pieces else min(piece.n, end - piece.start)
         if n >= length:
-            whole = one.entered and n == length
-            found.append(Slice(one.start + n - length, length, one.node, whole))
+            whole = piece.entered and n == length
+            pieces.append(Slice(piece.start + n - length, length, piece.node, whole))
             break
-        found.append(one._replace(n=n))
+        pieces.append(piece._replace(n=n))
         length -= n
-    return found[::-1]
+    return pieces[::-1]
 
 
 def shared_by(stacks: Sequence[Sequence[str]]) -> list[str]:
     """Return the outermost functions that all stacks have in common."""
-    found: list[str] = []
+    shared: list[str] = []
     for names in zip(*stacks, strict=False):
         if len(set(names)) > 1:
             break
-        found.append(names[0])
-    return found
+        shared.append(names[0])
+    return shared
 
 
 def most_first(spent: Counter[str]) -> list[tuple[str, int]]:

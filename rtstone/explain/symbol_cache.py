@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from rtstone.files import directory
 from rtstone.lab import kernels
 
 FORMAT = b"rtstone symbols 2\n"  # to be changed whenever decoding or what is stored is
@@ -31,9 +32,15 @@ def place(kernel: str) -> Path:
 
 
 def load(kernel: str, kind: type[_T]) -> _T | None:
-    """Return what was stored for a kernel, None if there is nothing of use."""
+    """Return what was stored for a kernel, None if there is nothing that only this user wrote."""
     try:
-        data = _read(place(kernel))
+        handle = os.open(place(kernel), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(handle, "rb") as file:
+            status = os.fstat(handle)
+            writable = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+            if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or writable:
+                return None
+            data = file.read(LARGEST)
     except OSError:
         return None
     body = data[len(FORMAT) + DIGEST :]
@@ -52,24 +59,12 @@ def store(kernel: str, value: Any) -> None:
         _replace(place(kernel), FORMAT + sha256(body).digest() + body)
 
 
-def _read(path: Path) -> bytes:
-    """Return the content of a file that only this user can have written.  Raises OSError."""
-    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(handle, "rb") as file:
-        status = os.fstat(handle)
-        others = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or others:
-            raise PermissionError
-        return file.read(LARGEST)
-
-
 def _replace(path: Path, data: bytes) -> None:
     """Write a file as a whole.  Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     new = f".{path.name[:16]}-{secrets.token_hex(8)}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    try:
+    with directory(path.parent, links=True) as folder:
         handle = os.open(new, flags, 0o644, dir_fd=folder)
         try:
             with os.fdopen(handle, "wb") as file:
@@ -78,5 +73,3 @@ def _replace(path: Path, data: bytes) -> None:
         except BaseException:
             os.unlink(new, dir_fd=folder)
             raise
-    finally:
-        os.close(folder)

@@ -57,36 +57,34 @@ class AddressSpace:
     """
 
     def __init__(self, areas: Iterable[Area], split: int | None = None) -> None:
-        self._areas = sorted((one for one in areas if one.functions.starts), key=_start)
+        self._areas = sorted(
+            (area for area in areas if area.functions.starts), key=lambda area: area.start
+        )
         self._starts = [area.start for area in self._areas]
         self._split = split
-        self._known: dict[int, Place] = {}
+        self._places: dict[int, Place] = {}
 
     def name(self, pc: int) -> Place:
         """Return the function at an address: "?" of "kernel" or "user" if it is not known."""
-        found = self._known.get(pc)
-        if found is None:
-            found = self._known[pc] = self._find(pc)
-        return found
-
-    def _find(self, pc: int) -> Place:
+        place = self._places.get(pc)
+        if place is not None:
+            return place
         area = self.area(pc)
+        function = area.functions.find(pc - area.offset) if area else None
         if area is None:
             half = "" if self._split is None else "kernel" if pc >= self._split else "user"
-            return Place(half, UNKNOWN, 0)
-        found = area.functions.find(pc - area.offset)
-        if found is None:
-            return Place(area.program, UNKNOWN, 0)
-        return Place(area.program, found[0], found[1] + area.offset)
+            place = Place(half, UNKNOWN, 0)
+        elif function is None:
+            place = Place(area.program, UNKNOWN, 0)
+        else:
+            place = Place(area.program, function[0], function[1] + area.offset)
+        self._places[pc] = place
+        return place
 
     def area(self, pc: int) -> Area | None:
         """Return the program at an address, None if none is known."""
         index = bisect_right(self._starts, pc) - 1
         return self._areas[index] if index >= 0 and pc < self._areas[index].end else None
-
-
-def _start(area: Area) -> int:
-    return area.start
 
 
 def of_image(path: Path) -> AddressSpace:
@@ -97,7 +95,7 @@ def of_image(path: Path) -> AddressSpace:
 def of_linux(system: Kernel, agent: Path, blocks: Collection[Block]) -> AddressSpace:
     """Return the address space of a guest: kernel, modules, vDSO and the agent.
 
-    ``blocks``: all that were executed, at least since the agent's start; they tell where each is.
+    ``blocks``: all that were executed, at least since the agent's start; they show where each is.
     Raises Inconclusive if that is unknown of the kernel; of a module it may be.  Raises Unfit,
     TargetError for files without symbols, or that cannot be read.
     """
@@ -108,13 +106,13 @@ def of_linux(system: Kernel, agent: Path, blocks: Collection[Block]) -> AddressS
             f"where kernel {system.name} was in memory cannot be told from the {len(blocks)} "
             f"blocks of instructions that were executed"
         )
-    known = [Area("", symbols.functions, offset), Area(AGENT, _program(agent), 0)]
-    space = AddressSpace(known, offsets.KERNEL)
+    areas = [Area("", symbols.functions, offset), Area(AGENT, _program(agent), 0)]
+    space = AddressSpace(areas, offsets.KERNEL)
     strange = [block for block in blocks if space.area(block.at) is None]
     pieces = [*symbols.pieces, *(_module(path) for path in system.modules)]
     for number, begin in offsets.piece_offsets(pieces, strange).items():
-        known.append(Area(pieces[number].program, pieces[number].functions, begin))
-    return AddressSpace(known, offsets.KERNEL)
+        areas.append(Area(pieces[number].program, pieces[number].functions, begin))
+    return AddressSpace(areas, offsets.KERNEL)
 
 
 def _program(path: Path) -> Functions:

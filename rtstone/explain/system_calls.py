@@ -94,18 +94,14 @@ _GENERIC = """
 """
 
 
-def _numbered(names: str) -> dict[int, str]:
-    found, last = {}, -1
-    for word in names.split():
-        number, colon, name = word.rpartition(":")
-        last = int(number) if colon else last + 1
-        found[last] = name
-    return found
-
-
 _TABLES = {"x86_64": _X86_64, "aarch64": _GENERIC, "riscv64": _GENERIC}
 
 
 def names(arch: str) -> dict[int, str]:
     """Return the names of a processor's system calls, empty for one whose numbers are unknown."""
-    return _numbered(_TABLES.get(arch, ""))
+    numbers, last = {}, -1
+    for word in _TABLES.get(arch, "").split():
+        number, colon, name = word.rpartition(":")
+        last = int(number) if colon else last + 1
+        numbers[last] = name
+    return numbers

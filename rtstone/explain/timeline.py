@@ -2,7 +2,7 @@
 
 The kernel's events divide the time: entry and exit of interrupts and softirqs, the wake-up of the
 measured task, the switch to it, entry and exit of system calls.  What lies between two of them is
-told by what is known of the CPU then: in which interrupt it is, which task has it, whether that
+known by the state of the CPU then: in which interrupt it is, which task has it, whether that
 task is in a system call, and whether the measured task is ready to run.
 
 Time can also go where no event is: to the hypervisor or to firmware.  What had the CPU is the cause
@@ -69,8 +69,8 @@ class _Piece:
     def part(self) -> Part:
         """Return the part; a call is named that took most of it."""
         call, longest = max(self.calls.items(), key=lambda item: item[1], default=("", 0))
-        known = self.who is not None and 2 * longest > self.end - self.start
-        by = f"{self.who}, {call}" if known else self.who
+        mostly = self.who is not None and 2 * longest > self.end - self.start
+        by = f"{self.who}, {call}" if mostly else self.who
         return Part(self.start, self.end, self.kind, by, self.cause)
 
 
@@ -179,28 +179,28 @@ class Names(NamedTuple):
 
     def function(self, address: int) -> str | None:
         """Return what the function at an address is called, None if that is not known."""
-        found = self.functions.find(address)
-        return found[0] if found else None
+        entry = self.functions.find(address)
+        return entry[0] if entry else None
 
 
 def tasks(events: Sequence[Event]) -> dict[int, str]:
-    """Return the names of the tasks that events tell."""
-    found: dict[int, str] = {}
+    """Return the names of the tasks in events, by their number."""
+    names: dict[int, str] = {}
     for event in events:
         for which in ("prev_", "next_", ""):
             if name := event.text(f"{which}comm"):
-                found[event.number(f"{which}pid")] = name
-    return found
+                names[event.number(f"{which}pid")] = name
+    return names
 
 
 def _priorities(events: Sequence[Event]) -> dict[int, int]:
-    """Return the priorities that switches tell, as the kernel counts them: 0 is the most urgent."""
-    found: dict[int, int] = {}
+    """Return the priorities of tasks by their number, as the kernel has them: 0 is most urgent."""
+    priorities: dict[int, int] = {}
     for event in events:
         if event.name == "sched_switch":
             for which in ("prev", "next"):
-                found[event.number(f"{which}_pid")] = event.number(f"{which}_prio")
-    return found
+                priorities[event.number(f"{which}_pid")] = event.number(f"{which}_prio")
+    return priorities
 
 
 class Accounts(NamedTuple):
@@ -260,14 +260,14 @@ def accounts(events: Sequence[Event], around: Around) -> Accounts:
 
 def _placed(events: Sequence[Event], missing: int) -> dict[int, int]:
     """Return where time that is missing between these events was stolen: in the longest gaps."""
-    found: dict[int, int] = {}
+    thefts: dict[int, int] = {}
     gaps = sorted(((b.time - a.time, b.time) for a, b in pairwise(events)), reverse=True)
     for length, end in gaps:
         if missing < LEAST_THEFT_NS:
             break
-        found[end] = min(length, missing)
-        missing -= found[end]
-    return found
+        thefts[end] = min(length, missing)
+        missing -= thefts[end]
+    return thefts
 
 
 def _in_interrupts(events: Sequence[Event]) -> int:
@@ -293,25 +293,27 @@ def parts(
     """
     due, stamp, measured = sample.due, sample.stamp, sample.task
     moments = list(_moments(events, sample))
-    told = _Told(
+    first = next((moment for moment in moments if moment.time > due), None)
+    away = first is not None and first.before.task != measured  # another task had the CPU
+    meaning = _Meaning(
         measured, _wakeup(moments, sample), names, _priorities(events), preemptible,
-        woken=_was_away(moments, sample), around=around, accounts=accounts(events, around),
+        woken=away, around=around, accounts=accounts(events, around),
         in_kernel=interrupted(events, sample, names) is not None,
     )  # fmt: skip
-    found: list[_Piece] = []
+    pieces: list[_Piece] = []
     at = due
     for moment in moments:
         if moment.time > at:
             until = min(moment.time, stamp)
-            spent = told.of(moment.before)
-            stolen = max(at, moment.time - told.accounts.thefts.get(moment.time, 0))
+            spent = meaning.spent(moment.before)
+            stolen = max(at, moment.time - meaning.accounts.thefts.get(moment.time, 0))
             own = min(stolen, until)
-            _add(found, at, own, spent, told.cause(moment.before, spent.kind, at, own))
-            _add(found, own, until, spent, "hypervisor")
+            _add(pieces, at, own, spent, meaning.cause(moment.before, spent.kind, at, own))
+            _add(pieces, own, until, spent, "hypervisor")
             at = until
         if moment.time >= stamp:
             break
-    return [piece.part() for piece in found]
+    return [piece.part() for piece in pieces]
 
 
 def interrupted(events: Sequence[Event], sample: Sampled, names: Names) -> Interrupted | None:
@@ -322,23 +324,23 @@ def interrupted(events: Sequence[Event], sample: Sampled, names: Names) -> Inter
     wakeup = _wakeup(list(_moments(events, sample)), sample)
     if wakeup is None or wakeup.interrupt is None:
         return None
-    event = next((one for one in events if one.stack and one.time >= wakeup.time), None)
-    found = [names.function(address) for address in event.stack] if event else []
-    entries = [place for place, name in enumerate(found) if name in LINUX.interrupts]
-    inner = [name or "?" for name in found[entries[0] + 1 :]] if entries else []
+    event = next((other for other in events if other.stack and other.time >= wakeup.time), None)
+    functions = [names.function(address) for address in event.stack] if event else []
+    entries = [place for place, name in enumerate(functions) if name in LINUX.interrupts]
+    inner = [name or "?" for name in functions[entries[0] + 1 :]] if entries else []
     return Interrupted(names.task(event.pid), inner) if event and inner else None
 
 
-def _add(found: list[_Piece], start: int, end: int, spent: _Spent, cause: Cause) -> None:
+def _add(pieces: list[_Piece], start: int, end: int, spent: _Spent, cause: Cause) -> None:
     """Append a piece, or lengthen the one before if that was spent by the same."""
     if start == end:
         return
-    last = found[-1] if found else None
+    last = pieces[-1] if pieces else None
     if last is None or (last.kind, last.who, last.cause) != (spent.kind, spent.who, cause):
-        found.append(_Piece(start, end, spent.kind, spent.who, cause))
-    found[-1].end = end
+        pieces.append(_Piece(start, end, spent.kind, spent.who, cause))
+    pieces[-1].end = end
     if spent.call is not None:
-        calls = found[-1].calls
+        calls = pieces[-1].calls
         calls[spent.call] = calls.get(spent.call, 0) + end - start
 
 
@@ -347,23 +349,17 @@ def _add(found: list[_Piece], start: int, end: int, spent: _Spent, cause: Cause)
 
 def _moments(events: Sequence[Event], sample: Sampled) -> Iterator[_Moment]:
     """Yield each event with the state before it."""
-    state = _State(calls=_begun(events))
+    # The system call that each task is in when the trace begins, None: in none.  Its next event
+    # shows it: who leaves a call was in it.  Without one it is not known.
+    calls: dict[int, int | None] = {}
+    for event in events:
+        if event.name in {"sys_enter", "sys_exit"}:
+            calls.setdefault(event.pid, None if event.name == "sys_enter" else event.number("id"))
+    state = _State(calls=calls)
     for event in events:
         state = _seen_by(state, event)
         yield _Moment(event.time, state, event)
         state = _STEPS.get(event.name, _interrupt)(state, event, sample)
-
-
-def _begun(events: Sequence[Event]) -> dict[int, int | None]:
-    """Return the system call that each task is in when the trace begins, None: in none.
-
-    By its next event: who leaves a call was in it.  Without one it is not known.
-    """
-    found: dict[int, int | None] = {}
-    for event in events:
-        if event.name in {"sys_enter", "sys_exit"}:
-            found.setdefault(event.pid, None if event.name == "sys_enter" else event.number("id"))
-    return found
 
 
 def _seen_by(state: _State, event: Event) -> _State:
@@ -420,7 +416,10 @@ def _interrupt(state: _State, event: Event, sample: Sampled) -> _State:
         return replace(state, interrupts=state.interrupts[:-1])
     if not event.name.endswith(_ENTRY):
         return state
-    served = _Interrupt(_called(event), event.time, event.preempt)
+    name = event.name.removesuffix(_ENTRY).replace("_", " ")
+    if event.name == "irq_handler_entry":
+        name = f"{event.text('name')} (interrupt {event.number('irq')})"
+    served = _Interrupt(name, event.time, event.preempt)
     return replace(state, interrupts=(*state.interrupts, served))
 
 
@@ -437,13 +436,6 @@ _STEPS: dict[str, Callable[[_State, Event, Sampled], _State]] = {
 }
 
 
-def _called(event: Event) -> str:
-    """Return what the interrupt is called that an event is the entry of."""
-    if event.name == "irq_handler_entry":
-        return f"{event.text('name')} (interrupt {event.number('irq')})"
-    return event.name.removesuffix(_ENTRY).replace("_", " ")
-
-
 def _wakeup(moments: Sequence[_Moment], sample: Sampled) -> _Wakeup | None:
     """Return the first wake-up of the measured task since the sample was due, None without any."""
     for time, before, event in moments:
@@ -455,17 +447,11 @@ def _wakeup(moments: Sequence[_Moment], sample: Sampled) -> _Wakeup | None:
     return None
 
 
-def _was_away(moments: Sequence[_Moment], sample: Sampled) -> bool:
-    """Return whether another task than the measured one had the CPU when the sample was due."""
-    first = next((moment for moment in moments if moment.time > sample.due), None)
-    return first is not None and first.before.task != sample.task
-
-
 # ---- what a state means --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class _Told:
+class _Meaning:
     measured: int
     wakeup: _Wakeup | None
     names: Names
@@ -476,10 +462,15 @@ class _Told:
     accounts: Accounts
     in_kernel: bool  # the interrupt that woke the task is known to have come into the kernel
 
-    def of(self, state: _State) -> _Spent:
+    def spent(self, state: _State) -> _Spent:
         """Return what time is spent on in this state."""
         if state.interrupts:
-            return self._interrupted(state)
+            outermost, innermost = state.interrupts[0], state.interrupts[-1]
+            if self.wakeup is None or outermost != self.wakeup.interrupt:
+                return _Spent("irq", innermost.name, self._timer(state))
+            if state.waking:
+                return _Spent("wakeup")
+            return _Spent("handler", innermost.name, self._timer(state))
         if state.softirqs:
             return _Spent("softirq", state.softirqs[-1], self._timer(state))
         if state.task == self.measured:
@@ -487,7 +478,16 @@ class _Told:
             return _Spent("return") if returns else self._by(state, "task")
         if state.waking:
             return _Spent("wakeup")
-        return self._by(state, self._ready(state) if state.ready else self._waited_for(state))
+        if state.ready:
+            return self._by(state, self._ready(state))
+        kind: Kind = "irq-delay"
+        if self.wakeup is not None and self.wakeup.task is not None:
+            kind = "task"
+        elif self.wakeup is None:  # of one that was woken nevertheless, when is not known
+            kind = "blocking" if self.woken else "task"
+        elif state.had:  # after it was woken once it waits again: for another task's lock, say
+            kind = "blocking"
+        return self._by(state, kind)
 
     def cause(self, state: _State, kind: Kind, start: int, end: int) -> Cause:
         """Return where time went of which nothing is known to be stolen."""
@@ -525,23 +525,6 @@ class _Told:
             and state.calls.get(state.task or 0, 0) is None
         )
 
-    def _waited_for(self, state: _State) -> Kind:
-        """Return what it is if another task runs and the measured one waits for something."""
-        if self.wakeup is not None and self.wakeup.task is not None:
-            return "task"
-        if self.wakeup is None:  # of one that was woken nevertheless, when that was is not known
-            return "blocking" if self.woken else "task"
-        # After it was woken once it waits again: for a lock that another task holds, say.
-        return "blocking" if state.had else "irq-delay"
-
-    def _interrupted(self, state: _State) -> _Spent:
-        outermost, innermost = state.interrupts[0], state.interrupts[-1]
-        if self.wakeup is None or outermost != self.wakeup.interrupt:
-            return _Spent("irq", innermost.name, self._timer(state))
-        if state.waking:
-            return _Spent("wakeup")
-        return _Spent("handler", innermost.name, self._timer(state))
-
     def _timer(self, state: _State) -> str | None:
         name = self.names.function(state.timer) if state.timer else None
         return name and f"in {name}"
@@ -557,13 +540,10 @@ class _Told:
         in_user = task is not None and state.calls.get(task, 0) is None
         interrupt = self.wakeup.interrupt if self.wakeup else None
         free = self.preemptible and (interrupt is None or not interrupt.preempt)
-        leaves = (in_user or free) and self._is_less_urgent(task)
+        mine, other = (self.priorities.get(pid or 0) for pid in (self.measured, task))
+        urgent = mine is None or other is None or mine < other
+        leaves = (in_user or free) and urgent
         return "switch" if task == _IDLE or waker or leaves else "blocking"
-
-    def _is_less_urgent(self, task: int | None) -> bool:
-        """Return whether a task has to give way to the measured one."""
-        mine, other = (self.priorities.get(one or 0) for one in (self.measured, task))
-        return mine is None or other is None or mine < other
 
     def _by(self, state: _State, kind: Kind) -> _Spent:
         name = self.names.task(state.task)

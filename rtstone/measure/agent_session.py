@@ -20,18 +20,24 @@ from rtstone.wire.reader import MARK
 
 POLL_S = 0.25  # interval in which an interrupt is noticed
 PATIENCE_S = 120.0  # silence beyond the cases' time limits after which the agent is abandoned
-UNTOLD_S = 7200.0  # time limit of a case that has none, until it first reports progress
+SILENT_S = 7200.0  # time limit of a case that has none, until it first reports progress
 HEARTBEAT_MS = 30_000  # interval of progress records, unless the listener wants a shorter one
 NOISE = 16 << 20  # bytes of console noise that are stored
 NUDGE_S = 5.0  # silence after which a case is asked for again, as its end may have been lost
 DAMAGED_S = 1.0  # the same, if something was damaged
-AGAINS = 10  # times that a case is asked for again
+REPEATS = 10  # times that a case is asked for again
 RESULTS = 1 << 18  # bytes of results, without samples, that a case hardly ever exceeds
 LEASE_S = 60.0  # the agent ends if the host is silent for longer than this and the current case
-OVERTIME = 2  # times its time limit, and PATIENCE_S, that a case may stand still and tell of it
+OVERTIME = 2  # times its time limit, and PATIENCE_S, for which a case may report the same progress
 QUIET_S = 600.0  # longest time for which a lease covers a case, so that the host is quiet meanwhile
 
-_EXACT = {"int", "duration", "size", "bool", "choice"}  # types of parameters told as they are asked
+_EXACT = {
+    "int",
+    "duration",
+    "size",
+    "bool",
+    "choice",
+}  # types whose values an agent repeats as they were sent
 
 
 def not_the_same(differs: str) -> UsageError:
@@ -54,8 +60,7 @@ def script(plan: Plan, cases: list[Case]) -> Iterator[str]:
 def _first_lines(plan: Plan) -> Iterator[str]:
     """Yield the commands that concern all cases."""
     if plan.trace:
-        asked = plan.trace
-        yield commands.trace(asked.above_ns, asked.keep, stacks=asked.stacks)
+        yield commands.trace(plan.trace.above_ns, plan.trace.keep, stacks=plan.trace.stacks)
 
 
 def _lines(plan: Plan, case: Case, load: LoadSpec) -> Iterator[str]:
@@ -80,7 +85,7 @@ class AgentSession:
     target: Target
     assembly: Assembly
     directory: RunDirectory
-    tell: GuardedListener
+    notify: GuardedListener
     interrupt: Interrupt
     sent: int = 0
     load: LoadSpec = field(default_factory=LoadSpec)  # the load that was requested last
@@ -93,8 +98,8 @@ class AgentSession:
     progressing: int = 0  # the case that last reported progress
     lease_until: float = 0.0
     nudged: float = 0.0
-    agains: int = 0  # of the case that is being asked for again
-    coming: int = 0  # bytes of the record that was coming at the last look
+    repeats: int = 0  # of asking for the case
+    arriving: int = 0  # bytes of the record that was arriving at the last look
     settled: int = 0  # the last case that nothing more is expected of
     settled_at: int = -1  # the number of the last record before that
     stopped: bool = False
@@ -112,7 +117,7 @@ class AgentSession:
                 self._expect_load(case)
         else:
             self._promise(LEASE_S)
-            self.commands.say(commands.progress(self.tell.progress_ms or HEARTBEAT_MS))
+            self.commands.say(commands.progress(self.notify.progress_ms or HEARTBEAT_MS))
             for command in _first_lines(self.plan):
                 self.commands.say(command)
         self._send_next()
@@ -132,11 +137,7 @@ class AgentSession:
                     raise TargetError(commands.FORGOTTEN)
             self._keep_going()
         if not self.directory.begun and not self.interrupt.requested:
-            self._go_on()
-        self._check_whole()
-
-    def _check_whole(self) -> None:
-        """Raise TargetError if the agent sent what cannot be, or ended before all cases had run."""
+            self._begin()
         bye = self.assembly.received.bye
         ran = bye.cases if bye and bye.cases is not None else self._ended()
         if senseless := self.assembly.received.reader.malformed:
@@ -169,17 +170,19 @@ class AgentSession:
         self.directory.append(line)
 
     def _take(self, body: records.Body) -> None:
+        # The agent of a resumed run is checked by `_begin`.
+        listed_by = self.plan.listed_by if self.assembly.earlier is None else None
         match body:
             case records.Hello(version) if version != records.VERSION:
                 raise commands.other_version(version)
-            case records.Hello(source=source) if self._is_foreign(source):
+            case records.Hello(source=source) if listed_by not in {None, source}:
                 raise TargetError(
                     f"the running agent has source {source}, the one that listed the benches "
-                    f"{self.plan.listed_by}; rebuild both with `make agent` and `rtstone lab build`"
+                    f"{listed_by}; rebuild both with `make agent` and `rtstone lab build`"
                 )
             case records.Case() | records.Result() | records.Bye() if not self.directory.begun:
                 if self.target.scripted or not self.assembly.lost():
-                    self._go_on()
+                    self._begin()
         match body:
             case records.Hello(line=longest):
                 self.commands.longest = longest
@@ -189,16 +192,21 @@ class AgentSession:
                 self._check_case(self.cases[id], body)
                 self.began = id
                 case = self.assembly.case_of(id)
-                self.tell(lambda to: to.case_started(case))
+                self.notify(lambda to: to.case_started(case))
             case records.Progress(id) if id in self.cases:
                 self.progressing = id
                 unit = self.assembly.received.clock.unit if self.assembly.received.clock else "ns"
                 case = self.assembly.case_of(id)
-                self.tell(lambda to: to.progress(case, body, unit))
+                self.notify(lambda to: to.progress(case, body, unit))
             case records.End(id) if id in self.cases and id > self.settled:
-                if not self._ask_again(id):
-                    self._settle(id)
-                    self._check_lease(body)
+                if self._repeat(id):
+                    return
+                self._settle(id)
+                if self.target.resident and body.reason == STOPPED and not self.stopped:
+                    raise TargetError(
+                        "the agent has ended the case, as it had not heard its host for longer "
+                        "than promised; what it had measured is kept"
+                    )
             case records.Log(_, text):
                 self._take_refusal(text)
 
@@ -225,59 +233,40 @@ class AgentSession:
                 f"target '{self.plan.target.name}' cannot trace, as it is no Linux; leave out "
                 "--trace"
             )
-        for case in self._on_their_way():
+        for case in self._pending():
             if text == commands.refused(commands.again(case.id)):
                 self._settle(case.id)
 
-    def _is_foreign(self, source: str) -> bool:
-        """Return whether the agent differs from the one that listed the benches.
-
-        A resumed run is checked by ``_go_on`` instead.
-        """
-        return self.assembly.earlier is None and self.plan.listed_by not in {None, source}
-
-    def _check_lease(self, end: records.End) -> None:
-        """Raise TargetError if an agent that nobody else can stop has stopped a case by itself."""
-        if self.target.there and end.reason == STOPPED and not self.stopped:
-            raise TargetError(
-                "the agent has ended the case, as it had not heard its host for longer than "
-                "promised; what it had measured is kept"
-            )
-
     def _settle(self, wire_id: int) -> None:
-        """Take a wire case as ended: nothing more is expected of it, damaged or not."""
-        self.settled, self.agains = wire_id, 0
+        """Take a wire case as ended, damaged or not: it is a case, or a round of one."""
+        self.settled, self.repeats = wire_id, 0
         self.settled_at = self.assembly.received.reader.newest
         self.directory.sync()
-        self._end(wire_id)
-        if self.target.scripted and (following := self._current()):
-            self._expect_load(following)
-
-    def _end(self, wire_id: int) -> None:
-        """Handle the end of a wire case: a case, or a round of it that another one may follow."""
         case = self.assembly.case_of(wire_id)
         results = self.assembly.case_results(case)
-        more = self.assembly.following(wire_id)
-        if more is None or self.interrupt.requested:
-            self.tell(lambda to: to.case_ended(case, results))
-            return
-        self.left.insert(self.sent, more)
-        self.cases[more.id] = more
-        self.tell(lambda to: to.round_ended(case, results))
+        following = self.assembly.following(wire_id)
+        if following is None or self.interrupt.requested:
+            self.notify(lambda to: to.case_ended(case, results))
+        else:
+            self.left.insert(self.sent, following)
+            self.cases[following.id] = following
+            self.notify(lambda to: to.round_ended(case, results))
+        if self.target.scripted and (ended := self._ended()) < len(self.left):
+            self._expect_load(self.left[ended])
 
-    def _ask_again(self, wire_id: int) -> bool:
+    def _repeat(self, wire_id: int) -> bool:
         """Ask for the records of a case once more if some were damaged; return whether it was."""
-        if self.target.scripted or self.agains >= AGAINS or self.interrupt.requested:
+        if self.target.scripted or self.repeats >= REPEATS or self.interrupt.requested:
             return False
         lost, damage = bool(self.assembly.lost()), self.assembly.damage(wire_id)
         if not lost and (damage is None or damage.for_good):
             return False
-        for number in [0] * lost + [wire_id]:  # the end of the case, once more, is the end of both
+        for number in [0] * lost + [wire_id]:  # the repeated end of the case is the end of both
             self.commands.say(commands.again(number))
-        self.agains += 1
+        self.repeats += 1
         return True
 
-    def _go_on(self) -> None:
+    def _begin(self) -> None:
         """Begin to store, after checking that a resumed run is still on the same target.
 
         Raises UsageError if it is not, TargetError if that cannot be determined.
@@ -300,28 +289,35 @@ class AgentSession:
 
     def _keep_going(self) -> None:
         """Send what is due; abandon an agent that has been silent for too long."""
-        if (coming := self.link.coming()) > self.coming:
+        if (arriving := self.link.coming()) > self.arriving:
             # A large record takes its time on a slow line.
             self.heard = self.moved = time.monotonic()
-        self.coming = coming
+        self.arriving = arriving
         silent = time.monotonic() - self.heard - self.lead_s
-        cases = self._on_their_way()
+        cases = self._pending()
         if silent > PATIENCE_S + sum(self._longest_s(case) for case in cases):
             words = self.link.last_words()
             raise TargetError(
                 f"the agent has been silent for {silent:.0f} s; it was stopped{words}"
             )
-        self._check_overtime(cases)
+        limits = [self._limit_s(case) for case in cases]
+        if cases and None not in limits:  # though the agent says that it runs
+            idle = time.monotonic() - self.moved - self.lead_s - self._transfer_s()
+            if idle > PATIENCE_S + OVERTIME * sum(limit or 0 for limit in limits):
+                raise TargetError(
+                    f"{cases[0].bench} should have ended long ago, and the agent has told of the "
+                    f"same progress for {idle:.0f} s; it was stopped{self.link.last_words()}"
+                )
         if self.target.scripted:
             return
         if not self.stopped:
-            due = sum(self._limit_s(case) or HEARTBEAT_MS / 1000 for case in cases)
+            due = sum(limit or HEARTBEAT_MS / 1000 for limit in limits)
             self._nudge(silent, due, cases)
             if self.lease_until - time.monotonic() < LEASE_S / 2 and self.sent <= len(self.left):
                 self._promise(LEASE_S)
             self._send_next()
         self.commands.keep()
-        over = self.target.there and self.sent > len(self.left) and self.commands.heard
+        over = self.target.resident and self.sent > len(self.left) and self.commands.heard
         if over and silent > NUDGE_S:
             self.link.stop()  # what is missing is the answer to `bye`
 
@@ -336,39 +332,26 @@ class AgentSession:
                 self.progress = body
         self.moved = time.monotonic()
 
-    def _check_overtime(self, cases: list[Case]) -> None:
-        """Raise TargetError if a case stands still for long, though the agent says that it runs."""
-        limits = [self._limit_s(case) for case in cases]
-        if not cases or None in limits:
-            return
-        idle = time.monotonic() - self.moved - self.lead_s - self._transfer_s()
-        if idle > PATIENCE_S + OVERTIME * sum(limit or 0 for limit in limits):
-            raise TargetError(
-                f"{cases[0].bench} should have ended long ago, and the agent has told of the same "
-                f"progress for {idle:.0f} s; it was stopped{self.link.last_words()}"
-            )
-
     def _nudge(self, silent: float, due: float, cases: list[Case]) -> None:
         """Ask for the case again whose end seems to have been lost, and at last go on without."""
-        damaged, senseless = self.assembly.received.reader.damaged, self._senseless()
+        reader = self.assembly.received.reader
+        # Whether a record came since the last case ended that may have been its end.
+        senseless = any(
+            defect.for_good and defect.first > self.settled_at for defect in reader.defects
+        )
         waited = min(silent, time.monotonic() - self.nudged)
         if not cases or not self.commands.heard:
             return
-        if waited < (DAMAGED_S if damaged else NUDGE_S + (0 if senseless else due)):
+        if waited < (DAMAGED_S if reader.damaged else NUDGE_S + (0 if senseless else due)):
             return
         self.nudged = time.monotonic()
-        if self.agains < AGAINS and not senseless:
-            self.agains += 1
+        if self.repeats < REPEATS and not senseless:
+            self.repeats += 1
             self.commands.say(commands.again(cases[0].id))
         else:
             self._settle(cases[0].id)
 
-    def _senseless(self) -> bool:
-        """Return whether a record came since the last case ended that may have been its end."""
-        defects = self.assembly.received.reader.defects
-        return any(defect.for_good and defect.first > self.settled_at for defect in defects)
-
-    def _on_their_way(self) -> list[Case]:
+    def _pending(self) -> list[Case]:
         """Return the case that was sent and has not ended, if any."""
         ended = self._ended()
         return self.left[ended : ended + 1 if self.target.scripted else self.sent]
@@ -390,12 +373,7 @@ class AgentSession:
         if limit is not None:
             return limit
         waited_for = case.id == self.began or self.assembly.received.reader.damaged
-        return UNTOLD_S if waited_for and case.id != self.progressing else 0.0
-
-    def _current(self) -> Case | None:
-        """Return the case that is running, or whose load is being started."""
-        number = self._ended() if self.target.scripted else self.sent - 1
-        return self.left[number] if 0 <= number < len(self.left) else None
+        return SILENT_S if waited_for and case.id != self.progressing else 0.0
 
     def _send_next(self) -> None:
         """Send the commands of the next case once the one before has ended; at last `bye`."""
@@ -420,4 +398,4 @@ class AgentSession:
         self.lead_s = 0.0 if call == self.load else self.target.load_s
         if call != self.load:
             self.load = call
-            self.tell(lambda to: to.load_starting(case.load))
+            self.notify(lambda to: to.load_starting(case.load))

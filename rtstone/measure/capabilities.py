@@ -1,4 +1,4 @@
-"""Tell what a target lacks from what rtstone does not know: the former is no usage error."""
+"""Distinguish what a target lacks from what rtstone does not know: only that is a usage error."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _T = TypeVar("_T", bound=Table)
 
 def merge_catalogues(here: Catalogue, elsewhere: Catalogue) -> Catalogue:
     """Return the union of two catalogues; defaults and, where present, texts are ``here``'s."""
-    return Catalogue(_joined(here.benches, elsewhere.benches), _joined(here.loads, elsewhere.loads))
+    return Catalogue(_merged(here.benches, elsewhere.benches), _merged(here.loads, elsewhere.loads))
 
 
 def lack(
@@ -33,8 +33,8 @@ def lack(
 ) -> Missing | None:
     """Return what ``here`` lacks for a case that rtstone knows; None if it lacks nothing."""
     if bench not in here.benches:
-        told = (why for start, why in here.apart.items() if bench.startswith(start))
-        return Missing(next(told, f"this target has no bench {bench}"))
+        reasons = (why for start, why in here.apart.items() if bench.startswith(start))
+        return Missing(next(reasons, f"this target has no bench {bench}"))
     if call.name != NONE:
         if call.name not in here.loads:
             return Missing(f"no load {call.name} on this target")
@@ -57,29 +57,29 @@ def _why_not(table: Table, name: str, value: Value) -> str | None:
         return f"{table.id} has no parameter {name} on this target"
     if param.type == "choice" and param.choices:
         fits = value in param.choices
-        there = f"it has {', '.join(param.choices)}"
+        allowance = f"it has {', '.join(param.choices)}"
     else:
         number = isinstance(value, int | float) and not isinstance(value, bool)
         low, high = param.min, param.max
         fits = not number or not (
             (low is not None and value < low) or (high is not None and value > high)  # type: ignore[operator]
         )
-        there = f"it may be {allowed(param)}"
-    return None if fits else f"{name}={quantity(param, value)} is not supported here, {there}"
+        allowance = f"it may be {allowed(param)}"
+    return None if fits else f"{name}={quantity(param, value)} is not supported here, {allowance}"
 
 
-def _joined(here: Mapping[str, _T], elsewhere: Mapping[str, _T]) -> dict[str, _T]:
+def _merged(here: Mapping[str, _T], elsewhere: Mapping[str, _T]) -> dict[str, _T]:
     tables = {**elsewhere, **here}
     for name in here.keys() & elsewhere.keys():
-        one, other = here[name], elsewhere[name]
-        own = [_wider(param, other.param(param.name)) for param in one.params]
-        more = [param for param in other.params if one.param(param.name) is None]
+        own, other = here[name], elsewhere[name]
+        params = [_wider(param, other.param(param.name)) for param in own.params]
+        params += [param for param in other.params if own.param(param.name) is None]
         tables[name] = structs.replace(
-            one,
-            title=one.title or other.title,
-            source=one.source or other.source,
-            help=one.help or other.help,
-            params=[*own, *more],
+            own,
+            title=own.title or other.title,
+            source=own.source or other.source,
+            help=own.help or other.help,
+            params=params,
         )
     return tables
 
@@ -102,7 +102,7 @@ def _wider(param: Param, other: Param | None) -> Param:
 
 
 def _outer(
-    which: Callable[[float, float], float], one: float | None, other: float | None
+    outer: Callable[[float, float], float], own: float | None, other: float | None
 ) -> float | None:
     """Return the outer of two bounds; None means unbounded."""
-    return None if one is None or other is None else which(one, other)
+    return None if own is None or other is None else outer(own, other)

@@ -11,10 +11,11 @@ import stat
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from rtstone.errors import Interrupted, UsageError
+from rtstone.files import directory
 from rtstone.interrupt import Interrupt
 from rtstone.targets.base import Target
 
@@ -26,22 +27,22 @@ _NEXT = "rtstone-measuring-next.lock"  # of who waits for the other one
 
 @contextmanager
 def undisturbed(
-    targets: Sequence[Target], interrupt: Interrupt, tell: Callable[[str], None]
+    targets: Sequence[Target], interrupt: Interrupt, announce: Callable[[str], None]
 ) -> Iterator[None]:
     """Wait until no other measurement disturbs those on targets, and keep the user's own from them.
 
-    ``tell`` is called with what is waited for, whenever that changes.  Raises as ``alone``.
+    ``announce`` is called with what is waited for, whenever that changes.  Raises as ``alone``.
     """
-    shared = [target for target in targets if target.others() is not None]
+    shared = [target for target in targets if target.other_users() is not None]
     if not shared:
         yield
         return
-    with alone(interrupt, tell):
-        told: list[str] = []
-        while there := [one for target in shared for one in target.others() or ()]:
-            if there != told:
-                tell(f"waiting for {', '.join(there)}")
-                told = there
+    with alone(interrupt, announce):
+        announced: list[str] = []
+        while agents := [agent for target in shared for agent in target.other_users() or ()]:
+            if agents != announced:
+                announce(f"waiting for {', '.join(agents)}")
+                announced = agents
             if interrupt.requested:
                 raise Interrupted("interrupted before the run began")
             time.sleep(LOOK_S)
@@ -49,8 +50,10 @@ def undisturbed(
 
 
 @contextmanager
-def alone(interrupt: Interrupt, tell: Callable[[str], None] = lambda what: None) -> Iterator[None]:
-    """Hold the user's measurement lock, waiting until it is free; ``tell`` is called if it is not.
+def alone(
+    interrupt: Interrupt, announce: Callable[[str], None] = lambda text: None
+) -> Iterator[None]:
+    """Hold the user's measurement lock, waiting until it is free; ``announce`` that it is not.
 
     The kernel releases the lock however its holder ends.  Raises Interrupted, and UsageError if
     there is no directory for the lock that belongs to the user alone.
@@ -59,8 +62,8 @@ def alone(interrupt: Interrupt, tell: Callable[[str], None] = lambda what: None)
     try:
         handle = _opened(_NAME)
         try:
-            _wait(following, fcntl.LOCK_EX, interrupt, tell)
-            _wait(handle, fcntl.LOCK_EX, interrupt, tell)
+            _wait(following, fcntl.LOCK_EX, interrupt, announce)
+            _wait(handle, fcntl.LOCK_EX, interrupt, announce)
             fcntl.flock(following, fcntl.LOCK_UN)
             yield
         finally:
@@ -87,12 +90,15 @@ def beside(interrupt: Interrupt) -> Iterator[None]:
 
 
 def _wait(
-    handle: int, kind: int, interrupt: Interrupt, tell: Callable[[str], None] = lambda what: None
+    handle: int,
+    kind: int,
+    interrupt: Interrupt,
+    announce: Callable[[str], None] = lambda text: None,
 ) -> None:
     """Lock an open file, waiting until that is possible.  Raises Interrupted."""
     if _locked(handle, kind):
         return
-    tell("waiting for another measurement of this user")
+    announce("waiting for another measurement of this user")
     while not _locked(handle, kind):
         if interrupt.requested:
             raise Interrupted("interrupted before the run began")
@@ -115,16 +121,12 @@ def _opened(name: str) -> int:
     place = _place()
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
-        folder = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        try:
+        with directory(place) as folder:
             if not _own(os.fstat(folder)):
                 raise UsageError(f"directory is not private to this user, {place}; {_CURE}")
-            handle = os.open(name, flags, 0o600, dir_fd=folder)
-        finally:
-            os.close(folder)
+            return os.open(name, flags, 0o600, dir_fd=folder)
     except OSError as error:
         raise UsageError(f"cannot open the lock, in {place}: {error.strerror}; {_CURE}") from error
-    return handle
 
 
 _CURE = "remove it, or set XDG_RUNTIME_DIR to a directory that you own"
@@ -132,8 +134,10 @@ _CURE = "remove it, or set XDG_RUNTIME_DIR to a directory that you own"
 
 def _place() -> Path:
     """Return XDG_RUNTIME_DIR if it is private to the user, else a directory in TMPDIR."""
-    if (named := os.environ.get("XDG_RUNTIME_DIR")) and _is_own(Path(named)):
-        return Path(named)
+    if named := os.environ.get("XDG_RUNTIME_DIR"):
+        with suppress(OSError):
+            if _own(Path(named).lstat()):
+                return Path(named)
     place = Path(tempfile.gettempdir()) / f"rtstone-{os.getuid()}"
     try:
         place.mkdir(mode=0o700)
@@ -144,13 +148,6 @@ def _place() -> Path:
             f"cannot create the lock, in {place}: {error.strerror}; {_CURE}"
         ) from error
     return place
-
-
-def _is_own(place: Path) -> bool:
-    try:
-        return _own(place.lstat())
-    except OSError:
-        return False
 
 
 def _own(status: os.stat_result) -> bool:

@@ -43,8 +43,8 @@ def measure(
     error: RtstoneError | None = None
     assembly = Assembly(plan, earlier)
     begin = time.monotonic()
-    tell = GuardedListener(listener)
-    tell(lambda to: to.started(plan))
+    notify = GuardedListener(listener)
+    notify(lambda to: to.started(plan))
     try:
         if not interrupt.requested:
             lines = tuple(script(plan, assembly.left)) if target.scripted else ()
@@ -61,15 +61,15 @@ def measure(
                     target=target,
                     assembly=assembly,
                     directory=directory,
-                    tell=tell,
+                    notify=notify,
                     interrupt=interrupt,
                 ).run()
     except StoreError as lost:
-        error = _kept(lost, plan, assembly)
+        error = _with_results_kept(lost, plan, assembly)
     except RtstoneError as failed:
         error = failed
     except BaseException as fault:  # an internal error: still keep what was measured
-        tell(lambda to: to.ended())
+        notify(lambda to: to.ended())
         if not directory.begun:
             directory.close()
             raise
@@ -77,8 +77,11 @@ def measure(
             directory.finish(assembly.run(repr(fault), time.monotonic() - begin))
         raise
     if interrupt.requested and not isinstance(error, StoreError):
-        error = _interrupted(plan, assembly, target)
-    tell(lambda to: to.ended())
+        reason = f"{INTERRUPTED}; {assembly.complete} of {len(plan.cases)} cases measured"
+        if target.scripted and (case := assembly.cut_off):
+            reason += f"; {case.bench} is lost, as an emulated board cannot be told to stop"
+        error = Interrupted(reason)
+    notify(lambda to: to.ended())
     if error and not directory.begun:
         directory.close()
         raise error
@@ -92,19 +95,11 @@ def measure(
     try:
         directory.finish(run)
     except StoreError as lost:
-        error = error or _kept(lost, plan, assembly)
+        error = error or _with_results_kept(lost, plan, assembly)
     return Outcome(run, error or _inconclusive(run))
 
 
-def _interrupted(plan: Plan, assembly: Assembly, target: Target) -> Interrupted:
-    """Return how far the run came, and what a target that cannot be told to stop has lost."""
-    told = f"{INTERRUPTED}; {assembly.complete} of {len(plan.cases)} cases measured"
-    if target.scripted and (cut := assembly.cut_off):
-        told += f"; {cut.bench} is lost, as an emulated board cannot be told to stop"
-    return Interrupted(told)
-
-
-def _kept(lost: StoreError, plan: Plan, assembly: Assembly) -> StoreError:
+def _with_results_kept(lost: StoreError, plan: Plan, assembly: Assembly) -> StoreError:
     """Return the error, extended by the number of cases that are kept."""
     return StoreError(f"{lost}; {assembly.complete} of {len(plan.cases)} cases are kept")
 

@@ -13,10 +13,10 @@ from rtstone.wire.parameters import quantity
 
 LONG_S = 3600.0  # a run that takes longer has to be asked for
 CASE_S = 0.3  # start, warm-up and end of a case
-UNTOLD_S = 0.1  # a case whose samples nobody can time beforehand, if it has no shorter limit
+UNTIMED_S = 0.1  # a case whose samples nobody can time beforehand, if it has no shorter limit
 LOAD_S = 3.0  # start of a load
 RESULT_BYTES = 6000  # of a case, without its samples
-SLOW_S = 5.0  # a transfer that takes longer is told beforehand
+SLOW_S = 5.0  # a transfer that takes longer is announced
 SAMPLE_BYTES = 6  # of a sample, with raw=1
 UNUSUAL = 100  # times the default: farther off, a number without a unit is named with its unit
 
@@ -45,14 +45,12 @@ def transfer(plan: Plan) -> Transfer | None:
     rate = plan.target.detail.get("bytes_per_s")
     if not isinstance(rate, int) or plan.endless:
         return None
-    return Transfer(sum(_bytes(plan, case) for case in plan.cases), rate)
-
-
-def _bytes(plan: Plan, case: Case) -> int:
-    """Return about how many bytes the results of a case are."""
-    samples = plan.value(case, "samples")
-    raw = bool(plan.value(case, "raw")) and isinstance(samples, int)
-    return RESULT_BYTES + (SAMPLE_BYTES * int(samples) if raw else 0)  # type: ignore[arg-type]
+    size = 0
+    for case in plan.cases:
+        samples = plan.value(case, "samples")
+        raw = plan.value(case, "raw") and isinstance(samples, int)
+        size += RESULT_BYTES + (SAMPLE_BYTES * int(samples) if raw else 0)  # type: ignore[arg-type]
+    return Transfer(size, rate)
 
 
 def extent(plan: Plan) -> Extent | None:
@@ -65,18 +63,18 @@ def extent(plan: Plan) -> Extent | None:
         return None
     times = {case.id: _measuring_s(plan, case) for case in plan.cases}
     loads = [case.load for case in plan.cases]
-    changes = sum(one != other for one, other in zip([NONE, *loads], loads, strict=False))
+    changes = sum(load != before for before, load in zip([NONE, *loads], loads, strict=False))
     longest = max(plan.cases, key=lambda case: times[case.id])
-    carried = transfer(plan)
-    rest = CASE_S * len(times) + LOAD_S * changes + (carried.seconds if carried else 0.0)
+    results = transfer(plan)
+    rest = CASE_S * len(times) + LOAD_S * changes + (results.seconds if results else 0.0)
     return Extent(sum(times.values()) + rest, longest)
 
 
 def _measuring_s(plan: Plan, case: Case) -> float:
     if plan.until is not None:
         return plan.until.time_s  # at most
-    known, limit = plan.expected_s(case), plan.limit_s(case)
-    return min(UNTOLD_S, limit or UNTOLD_S) if known is None else known
+    expected, limit = plan.expected_s(case), plan.limit_s(case)
+    return min(UNTIMED_S, limit or UNTIMED_S) if expected is None else expected
 
 
 def announcement(plan: Plan) -> str:
@@ -84,36 +82,35 @@ def announcement(plan: Plan) -> str:
     cases = counted(len(plan.cases), "case")
     if plan.endless:
         return f"{cases}, until it is stopped: Ctrl-C ends it with its result"
-    found = extent(plan)
-    if found is None:
+    length = extent(plan)
+    if length is None:
         return cases
-    carried, slow = transfer(plan), ""
-    if carried and carried.seconds >= SLOW_S:
+    results, slow = transfer(plan), ""
+    if results and results.seconds >= SLOW_S:
         slow = (
-            f"; about {file_size(carried.size)} at {count(carried.bytes_per_s)} B/s: "
-            f"{roughly(carried.seconds)} of it"
+            f"; about {file_size(results.size)} at {count(results.bytes_per_s)} B/s: "
+            f"{roughly(results.seconds)} of it"
         )
-    return f"{cases}, {'at most' if plan.until else 'about'} {roughly(found.seconds)}{slow}"
+    return f"{cases}, {'at most' if plan.until else 'about'} {roughly(length.seconds)}{slow}"
 
 
 def refuse_long(plan: Plan) -> None:
     """Raise UsageError for a run that takes longer than an hour."""
-    found = extent(plan)
-    if found is None or found.seconds <= LONG_S:
+    length = extent(plan)
+    if length is None or length.seconds <= LONG_S:
         return
-    longest = "of" if len(plan.cases) == 1 else "the longest of"
-    raise UsageError(
-        f"would take about {roughly(found.seconds)} ({counted(len(plan.cases), 'case')}"
-        f"{' ' if len(plan.cases) == 1 else ', '}{longest} {_extent_of(plan, found.case)}): "
-        "give --time, -p samples=N, or --yes"
-    )
-
-
-def _extent_of(plan: Plan, case: Case) -> str:
+    case = length.case
     samples, period = plan.value(case, "samples"), plan.value(case, "period")
     if plan.until is None and isinstance(samples, int) and isinstance(period, int) and samples:
-        return f"{plain(samples)} samples at {_time(period)}"
-    return roughly(_measuring_s(plan, case))
+        longest = f"{plain(samples)} samples at {_time(period)}"
+    else:
+        longest = roughly(_measuring_s(plan, case))
+    kind = " of" if len(plan.cases) == 1 else ", the longest of"
+    raise UsageError(
+        f"would take about {roughly(length.seconds)} ({counted(len(plan.cases), 'case')}"
+        f"{kind} {longest}): "
+        "give --time, -p samples=N, or --yes"
+    )
 
 
 def _time(ns: int) -> str:
@@ -145,13 +142,10 @@ def assumed_units(plan: Plan, params: dict[str, str]) -> Iterator[str]:
                 continue
             usual = param.default if isinstance(param.default, int) else 0
             for word in text.split(","):
-                if _is_bare(word) and float(word) * TIMES["s"] > UNUSUAL * usual > 0:
+                bare = word.strip().replace(".", "", 1).isdecimal()
+                if bare and float(word) * TIMES["s"] > UNUSUAL * usual > 0:
                     yield (
                         f"{name}={word} is {_time(round(float(word) * TIMES['s']))}, as a time "
                         f"without a unit is in seconds; the default is {quantity(param, usual)}"
                     )
             break
-
-
-def _is_bare(word: str) -> bool:
-    return word.strip().replace(".", "", 1).isdecimal()

@@ -37,7 +37,7 @@ class Next(NamedTuple):
     """The run that is about to start, and the estimated time left for all, if known."""
 
     number: int  # from 1
-    of: int
+    total: int
     turn: Turn
     target: str
     left_s: float | None
@@ -63,8 +63,8 @@ def order(session: str, pairs: int) -> list[Turn]:
 def check(sides: Sequence[Side]) -> None:
     """Raise UsageError if one target counts instructions and another one time."""
     for name in ("instructions_per_s", "icount"):
-        told = [side.plan.target.detail.get(name) is not None for side in sides]
-        if told[0] != told[1]:
+        first, other = (side.plan.target.detail.get(name) is not None for side in sides)
+        if first != other:
             raise UsageError(
                 f"instructions and time cannot be compared: {sides[0].target.name}, "
                 f"{sides[1].target.name}; name targets of one kind"
@@ -78,7 +78,7 @@ def measure_pairs(
     *,
     interrupt: Interrupt,
     listener: Callable[[], Listener],
-    tell: Callable[[Next], None],
+    announce: Callable[[Next], None],
 ) -> Taken:
     """Measure both sides interleaved.  Every run is stored like any other.
 
@@ -86,14 +86,17 @@ def measure_pairs(
     runs are kept.
     """
     runs: list[Run] = []
-    doubt: RtstoneError | None = None
+    invalid: RtstoneError | None = None
+    expected = [each.seconds for side in sides if (each := extent(side.plan))]
+    average = sum(expected) / 2 if len(expected) == 2 else None
     begin = time.monotonic()
     turns = order(session, pairs)
     for number, turn in enumerate(turns, 1):
         side = _varied(sides[turn.side == "B"], turn.pair)
-        each = (time.monotonic() - begin) / len(runs) if runs else _expected_s(sides)
-        left = None if each is None else each * (len(turns) - len(runs))
-        tell(Next(number, len(turns), turn, side.target.name, left))
+        if runs:
+            average = (time.monotonic() - begin) / len(runs)
+        left = None if average is None else average * (len(turns) - len(runs))
+        announce(Next(number, len(turns), turn, side.target.name, left))
         plan = structs.replace(
             side.plan,
             run_id=f"{session}-{number:03}{turn.side}",
@@ -103,16 +106,10 @@ def measure_pairs(
         )
         run, _, error = execute(plan, side.target, interrupt=interrupt, listener=listener())
         runs.append(run)
-        doubt = doubt or error
+        invalid = invalid or error
         if error and not isinstance(error, Inconclusive):
             return Taken(runs, error)
-    return Taken(runs, doubt)
-
-
-def _expected_s(sides: tuple[Side, Side]) -> float | None:
-    """Return how long a run takes on average, None if nobody knows beforehand."""
-    known = [found.seconds for side in sides if (found := extent(side.plan))]
-    return sum(known) / 2 if len(known) == 2 else None
+    return Taken(runs, invalid)
 
 
 def _varied(side: Side, pair: int) -> Side:

@@ -47,9 +47,9 @@ class GuardedListener:
         """Return the listener's interval of progress events in ms."""
         return self._listener.progress_ms
 
-    def __call__(self, what: Callable[[Listener], None]) -> None:
+    def __call__(self, event: Callable[[Listener], None]) -> None:
         """Pass an event to the listener; drop the listener if its output is closed."""
         try:
-            what(self._listener)
+            event(self._listener)
         except OSError:
             self._listener = Listener()

@@ -41,13 +41,13 @@ def _assignments(text: str, table: Load, spec: str) -> list[tuple[str, str]]:
     first = text.partition("=")[0]
     if free and not ("=" in text and table.param(first)):
         return [(free, text)]
-    found: list[tuple[str, str]] = []
+    pairs: list[tuple[str, str]] = []
     for piece in text.split(","):
         name, equals, value = piece.partition("=")
         if equals:
-            found.append((name.strip(), value))
-        elif found:
-            found[-1] = (found[-1][0], f"{found[-1][1]},{piece}")
+            pairs.append((name.strip(), value))
+        elif pairs:
+            pairs[-1] = (pairs[-1][0], f"{pairs[-1][1]},{piece}")
         else:
             raise UsageError(f"bad load '{spec}'; write {table.id}:name=value,name=value")
-    return found
+    return pairs

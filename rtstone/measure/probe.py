@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from rtstone.documents.run import Value, as_text, rights_in
+from rtstone.documents.run import as_text, rights_in
 from rtstone.errors import Interrupted, RtstoneError, TargetError
 from rtstone.interrupt import Interrupt
 from rtstone.targets import find
@@ -19,7 +19,7 @@ from rtstone.wire.reader import Reader, Record
 
 ANSWER_S = 20.0  # time limit of a target, for each of: being reached, answering
 POLL_S = 0.1  # interval in which an interrupt is noticed
-_CASE = commands.case(1, "null", {"samples": 100})  # an agent tells of its clock before a case
+_CASE = commands.case(1, "null", {"samples": 100})  # an agent reports its clock before a case
 
 
 class Probe(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,17 +47,17 @@ def probe(named: Sequence[Named], interrupt: Interrupt) -> list[Probe]:
 
     A target on which somebody measures is not disturbed.  Raises Interrupted.
     """
-    asked = [_Asked(one, interrupt) for one in named]
-    _at_once([one.reach for one in asked], interrupt)
-    _at_once([one.ask for one in asked if one.free], interrupt)
+    inquiries = [_Inquiry(target, interrupt) for target in named]
+    _at_once([inquiry.reach for inquiry in inquiries], interrupt)
+    _at_once([inquiry.ask for inquiry in inquiries if inquiry.free], interrupt)
     if interrupt.requested:
         raise Interrupted("interrupted")
-    return [one.told for one in asked]
+    return [inquiry.answer for inquiry in inquiries]
 
 
 def _at_once(work: Sequence[Callable[[], None]], interrupt: Interrupt) -> None:
     """Call all of them at once; what does not return in time is left behind."""
-    threads = [threading.Thread(target=one, daemon=True) for one in work]
+    threads = [threading.Thread(target=call, daemon=True) for call in work]
     end = time.monotonic() + ANSWER_S + 5.0
     for thread in threads:
         thread.start()
@@ -66,8 +66,8 @@ def _at_once(work: Sequence[Callable[[], None]], interrupt: Interrupt) -> None:
             thread.join(POLL_S)
 
 
-class _Asked:
-    """A target that is asked.  ``told``: what it has said so far."""
+class _Inquiry:
+    """The questions to a target.  ``answer``: what it has said so far."""
 
     target: Target | None = None
     free = False  # nobody measures there
@@ -75,41 +75,54 @@ class _Asked:
     def __init__(self, named: Named, interrupt: Interrupt) -> None:
         self._interrupt = interrupt
         silent = f"no answer in {ANSWER_S:.0f} s"
-        self.told = Probe(name=named.name, address=named.address, error=silent)
+        self.answer = Probe(name=named.name, address=named.address, error=silent)
 
     def reach(self) -> None:
         """Find the target, and look whether an agent could start there."""
         try:
-            target = find(self.told.name)
+            target = find(self.answer.name)
             target.check_ready()
-            others = target.others()
+            others = target.other_users()
         except RtstoneError as error:
-            self._tell(error=str(error))
+            self._note(error=str(error))
             return
         self.target = target
         if others:
-            self._tell(answers=True, error=f"in use: {', '.join(others)}")
+            self._note(answers=True, error=f"in use: {', '.join(others)}")
         elif target.probed:
             self.free = True
         else:
-            self._tell(answers=True, error=None)
+            self._note(answers=True, error=None)
 
     def ask(self) -> None:
-        """Start the agent, and end it when it has told everything."""
+        """Start the agent, and end it when it has said everything."""
         assert self.target
         try:
             for body in self._answers(self.target):
-                self._take(body)
+                match body:
+                    case records.Hello(version) if version != records.VERSION:
+                        raise commands.other_version(version)
+                    case records.Hello() as hello:
+                        self._note(os=hello.os, arch=hello.arch)
+                    case records.Conditions(values):
+                        release = as_text(values.get("kernel.release"))
+                        build = as_text(values.get("kernel.version")) or ""
+                        realtime = " PREEMPT_RT" if "PREEMPT_RT" in build else ""
+                        self._note(kernel=f"{release}{realtime}" if release else release)
+                    case records.Clock() as clock:
+                        self._note(clock=clock.source, hz=clock.hz, unit=clock.unit)
+                    case records.End(evidence=evidence) if "sched" in evidence:
+                        self._note(rights=rights_in([evidence]))
         except RtstoneError as error:
-            self._tell(answers=False, error=str(error))
+            self._note(answers=False, error=str(error))
         else:
-            self._tell(answers=True, error=None)
+            self._note(answers=True, error=None)
 
     def _answers(self, target: Target) -> Sequence[records.Body]:
         """Return what the agent says.  Raises TargetError."""
         lines = (_CASE, commands.BYE)
         reader, end = Reader(), time.monotonic() + ANSWER_S
-        found: list[records.Body] = []
+        bodies: list[records.Body] = []
         with target.start(Options(script=lines if target.scripted else ())) as link:
             to = commands.Commands(link.send, link.newest)
             for line in () if target.scripted else lines:
@@ -119,38 +132,13 @@ class _Asked:
                     raise TargetError(f"no answer in {ANSWER_S:.0f} s{link.last_words()}")
                 for event in reader.feed(text or b""):
                     if isinstance(event, Record):
-                        found.append(event.body)
+                        bodies.append(event.body)
                         if isinstance(event.body, records.Heard) and not target.scripted:
                             to.echoed(event.body)
                 to.keep()
-        if not any(isinstance(body, records.Hello) for body in found):
+        if not any(isinstance(body, records.Hello) for body in bodies):
             raise TargetError(f"not an rtstone agent, {target.agent}")
-        return found
+        return bodies
 
-    def _take(self, body: records.Body) -> None:
-        match body:
-            case records.Hello(version) if version != records.VERSION:
-                raise commands.other_version(version)
-            case records.Hello() as hello:
-                self._tell(os=hello.os, arch=hello.arch)
-            case records.Conditions(values):
-                self._tell(kernel=_kernel(values))
-            case records.Clock() as clock:
-                self._tell(clock=clock.source, hz=clock.hz, unit=clock.unit)
-            case records.End() as end:
-                self._tell(rights=_rights(end.evidence))
-
-    def _tell(self, **members: object) -> None:
-        self.told = msgspec.structs.replace(self.told, **members)
-
-
-def _kernel(conditions: dict[str, Value]) -> str | None:
-    """Return the release, and that it is PREEMPT_RT."""
-    release = as_text(conditions.get("kernel.release"))
-    version = as_text(conditions.get("kernel.version")) or ""
-    return f"{release} PREEMPT_RT" if release and "PREEMPT_RT" in version else release
-
-
-def _rights(evidence: dict[str, Value]) -> str | None:
-    """Return what the agent may not do; None if it does not say."""
-    return rights_in([evidence]) if "sched" in evidence else None
+    def _note(self, **members: object) -> None:
+        self.answer = msgspec.structs.replace(self.answer, **members)

@@ -14,7 +14,8 @@ from rtstone.interrupt import Interrupt
 from rtstone.measure.agent_session import not_the_same
 from rtstone.measure.execution import measure
 from rtstone.measure.listener import Listener
-from rtstone.measure.request import RunRequest, build_plan
+from rtstone.measure.planner import build_plan
+from rtstone.measure.request import Request
 from rtstone.printable import every
 from rtstone.results import identity
 from rtstone.results.assembly import Assembly, gather
@@ -34,7 +35,7 @@ class Finished(NamedTuple):
 
 
 def start(
-    request: RunRequest,
+    request: Request,
     *,
     interrupt: Interrupt,
     listener: Listener,
@@ -80,8 +81,10 @@ def resume(
     A case that was interrupted goes on as a further round, so that none of its samples is lost.
     Raises UsageError if it is complete, or if its target has changed.
     """
-    if (path / RUN).exists() and _is_done(load(path)):
-        raise UsageError(f"the run is complete, {path}; there is nothing to resume")
+    if (path / RUN).exists():
+        run = load(path)
+        if run.status == "complete" and not any(result.goes_on for result in run.results):
+            raise UsageError(f"the run is complete, {path}; there is nothing to resume")
     check_host()
     directory, plan, logs = RunDirectory.resume(path)
     try:
@@ -97,10 +100,6 @@ def resume(
         listener=listener, interrupt=interrupt, earlier=earlier,
     )  # fmt: skip
     return Finished(run, directory, error)
-
-
-def _is_done(run: Run) -> bool:
-    return run.status == "complete" and not any(result.goes_on for result in run.results)
 
 
 def _same_target(plan: Plan, earlier: Assembly) -> Target:

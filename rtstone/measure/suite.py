@@ -15,7 +15,7 @@ time limit for every case, which ``--time`` overrides.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,8 +27,9 @@ from rtstone.documents.case_key import CaseKey, case_key
 from rtstone.documents.plan import NONE, Case, LoadSpec, UnsupportedCase, load_name
 from rtstone.documents.run import HARTSTONE, Value
 from rtstone.errors import UsageError, nearest, unknown
-from rtstone.measure import capabilities as elsewhere
+from rtstone.measure.capabilities import lack
 from rtstone.measure.loads import parse
+from rtstone.measure.request import Request
 from rtstone.results.derived import DERIVED
 from rtstone.units import DURATION
 from rtstone.wire.parameters import Benches, Catalogue, find, values
@@ -59,21 +60,6 @@ class Suite(NamedTuple):
     title: str
     description: str
     cases: list[Wanted]
-
-
-class Asked(NamedTuple):
-    """Options for all cases; they override the suites.
-
-    At least one bench must have each of ``params``; ``time`` and ``cpus`` apply to benches that
-    have them.  All cases run under each of ``loads`` in turn; a load may be repeated.
-    ``instead``: replacements, by name, for loads of the suites.
-    """
-
-    params: Mapping[str, object] = {}
-    time: str | None = None
-    cpus: str | None = None
-    loads: tuple[str, ...] = ()
-    instead: Mapping[str, str] = {}
 
 
 class Expanded(NamedTuple):
@@ -121,7 +107,7 @@ def _wanted(case: object, suite: dict[str, Any], where: str) -> Wanted:
     return Wanted(case["bench"], params, where, common, tuple(loads), suite.get("time"))
 
 
-def select(names: list[str], benches: Benches) -> list[Wanted]:
+def select(names: Sequence[str], benches: Benches) -> list[Wanted]:
     """Return the cases of the named suites, suite files and benches.  Raises UsageError."""
     suites = shipped()
     wanted: list[Wanted] = []
@@ -147,61 +133,78 @@ def _is_file(name: str) -> bool:
 
 
 def expand(
-    wanted: list[Wanted], asked: Asked, catalogue: Catalogue, known: Catalogue | None = None
+    wanted: list[Wanted],
+    request: Request,
+    offered: Catalogue,
+    everywhere: Catalogue | None = None,
 ) -> Expanded:
     """Expand cases into those of a plan, numbered from 1, each once under each load.
 
     Cases with the same load and configuration are grouped, so that loads start as rarely as
-    possible.  ``catalogue`` is the target's, ``known`` that of all targets: what only ``known`` has
-    becomes ``absent``.  Raises UsageError.
+    possible.  What only ``everywhere``, the catalogue of all targets, has and not ``offered``, the
+    target's own, becomes ``absent``.  Raises UsageError.
     """
-    known = known or catalogue
+    everywhere = everywhere or offered
     wanted, derived = _with_needs(wanted)
-    tables = [find(known.benches, want.bench, want.where) for want in [*wanted, *derived]]
-    _check_known(asked, tables)
-    rounds: dict[tuple[str, int], int] = {}
+    tables = [find(everywhere.benches, want.bench, want.where) for want in [*wanted, *derived]]
+    for name in request.params:
+        if not any(table.param(name) for table in tables):
+            names = {param.name for table in tables for param in table.params}
+            raise UsageError(
+                f"no bench of this run has a parameter '{name}'; {nearest(name, names)}"
+            )
+    rounds: dict[tuple[str, int], int] = {}  # of each load and its number of repetitions
     scale = 0
     calls: dict[str, LoadSpec] = {}
-    found: dict[tuple[object, ...], Case] = {}
+    cases: dict[tuple[object, ...], Case] = {}
     absent: dict[tuple[object, ...], UnsupportedCase] = {}
     for want in wanted:
-        table = known.benches[want.bench]
-        limit = _limit(want, table, asked)
+        table = everywhere.benches[want.bench]
+        limit = _limit(want, table, request)
         scale = max(scale, limit)
-        own = catalogue.benches.get(want.bench, table)
-        for turn in _turns(asked.loads or _own(want, asked)):
-            spec = turn[0]
-            call = parse(spec, known.loads, want.where)
-            place = rounds.setdefault(turn, len(rounds))
-            for params in _grid(want, table, own, asked, limit):
-                _check_end(table, params, want, asked)
-                if lack := elsewhere.lack(want.bench, params, call, catalogue):
-                    case = UnsupportedCase(
-                        len(absent), want.bench, dict(lack.params), spec, lack.reason
+        own = offered.benches.get(want.bench, table)
+        loads = request.loads or tuple(
+            request.instead.get(load_name(spec), spec) for spec in want.loads or (NONE,)
+        )
+        for index, spec in enumerate(loads):
+            call = parse(spec, everywhere.loads, want.where)
+            place = rounds.setdefault((spec, loads[:index].count(spec)), len(rounds))
+            for params in _grid(want, table, own, request, limit):
+                _check_end(table, params, want, request)
+                if missing := lack(want.bench, params, call, offered):
+                    absent.setdefault(
+                        (place, want.bench, str(missing)),
+                        UnsupportedCase(
+                            len(absent), want.bench, dict(missing.params), spec, missing.reason
+                        ),
                     )
-                    absent.setdefault((place, want.bench, str(lack)), case)
                     continue
                 calls.setdefault(spec, call)
-                rank = _rank(table, params.get("config"))
-                whole = {param.name: param.default for param in table.params} | params
-                key = (place, rank, want.bench, str(sorted(whole.items())))
-                found.setdefault(key, Case(len(found), want.bench, params, spec))
-    _check_endless(asked, found.values())
-    ordered = sorted(found.items(), key=lambda item: (item[0][:2], item[1].id))
-    cases = [structs.replace(case, id=number) for number, (_, case) in enumerate(ordered, 1)]
-    lacking = [
-        structs.replace(case, id=n) for n, case in enumerate(absent.values(), len(cases) + 1)
+                param, config = table.param("config"), params.get("config")
+                choices = (param.choices if param else None) or []
+                rank = choices.index(str(config)) if config in choices else 0
+                settings = {param.name: param.default for param in table.params} | params
+                key = (place, rank, want.bench, str(sorted(settings.items())))
+                cases.setdefault(key, Case(len(cases), want.bench, params, spec))
+    endless = [  # an experiment of Hartstone has an end: its last test
+        case
+        for case in cases.values()
+        if (case.params.get("samples"), case.params.get("time")) == (0, 0)
+        and (not case.bench.startswith(HARTSTONE) or case.bench == "hart.raw")
     ]
-    first = len(cases) + len(lacking) + 1
-    made = _made(derived, asked, known, first)
-    return Expanded(cases, lacking, made, calls, scale / 1e9 or None)
-
-
-def _rank(table: Bench, config: Value) -> int:
-    """Return the index of a configuration among the bench's choices."""
-    param = table.param("config")
-    choices = (param.choices if param else None) or []
-    return choices.index(str(config)) if config in choices else 0
+    if _has_no_time(request) and endless and len(cases) > 1:
+        raise UsageError(
+            f"--time 0 measures one case until it is stopped, and this run has {len(cases)} cases; "
+            "name one bench, or give a time"
+        )
+    ordered = sorted(cases.items(), key=lambda item: (item[0][:2], item[1].id))
+    run = [structs.replace(case, id=number) for number, (_, case) in enumerate(ordered, 1)]
+    lacking = [
+        structs.replace(case, id=number)
+        for number, case in enumerate(absent.values(), len(run) + 1)
+    ]
+    computed = _derived_cases(derived, request, everywhere, len(run) + len(lacking) + 1)
+    return Expanded(run, lacking, computed, calls, scale / 1e9 or None)
 
 
 def _with_needs(wanted: list[Wanted]) -> tuple[list[Wanted], list[Wanted]]:
@@ -218,84 +221,67 @@ def _with_needs(wanted: list[Wanted]) -> tuple[list[Wanted], list[Wanted]]:
     return run, derived
 
 
-def _made(derived: list[Wanted], asked: Asked, catalogue: Catalogue, number: int) -> list[Case]:
-    """Return the derived cases without duplicates, numbered from ``number``."""
-    found: dict[CaseKey, Case] = {}
+def _derived_cases(
+    derived: list[Wanted], request: Request, catalogue: Catalogue, first: int
+) -> list[Case]:
+    """Return the derived cases without duplicates, numbered from ``first``."""
+    cases: dict[CaseKey, Case] = {}
     for want in derived:
         table = catalogue.benches[want.bench]
-        for params in _grid(want, table, table, asked, 0):
-            key = case_key(want.bench, params)
-            found.setdefault(key, Case(number + len(found), want.bench, params))
-    return list(found.values())
-
-
-def _own(want: Wanted, asked: Asked) -> tuple[str, ...]:
-    """Return the loads of the case's suite, with those in ``asked.instead`` replaced."""
-    return tuple(asked.instead.get(load_name(spec), spec) for spec in want.loads or (NONE,))
-
-
-def _turns(loads: tuple[str, ...]) -> list[tuple[str, int]]:
-    """Pair each load with the number of its earlier occurrences."""
-    return [(spec, loads[:place].count(spec)) for place, spec in enumerate(loads)]
-
-
-def _check_known(asked: Asked, tables: list[Bench]) -> None:
-    for name in asked.params:
-        if not any(table.param(name) for table in tables):
-            known = {param.name for table in tables for param in table.params}
-            raise UsageError(
-                f"no bench of this run has a parameter '{name}'; {nearest(name, known)}"
-            )
+        for params in _grid(want, table, table, request, 0):
+            case = Case(first + len(cases), want.bench, params)
+            cases.setdefault(case_key(want.bench, params), case)
+    return list(cases.values())
 
 
 def _grid(
-    want: Wanted, table: Bench, own: Bench, asked: Asked, limit: int
+    want: Wanted, table: Bench, own: Bench, request: Request, limit: int
 ) -> Iterator[dict[str, Value]]:
-    """Yield the parameters of each case of a grid.
+    """Yield the parameters of each case of a grid, none of which takes longer than ``limit`` ns.
 
     ``own`` is the target's version of ``table``.  Parameters given for many benches apply to those
     that have them.
     """
-    over = dict(asked.params)
-    if asked.cpus is not None:
-        over.setdefault("cpus", asked.cpus)
-    if asked.time is not None and want.time is None:
-        over = {"time": asked.time, "samples": 0} | over
+    over = dict(request.params)
+    if request.cpus is not None:
+        over.setdefault("cpus", request.cpus)
+    if request.time is not None and want.time is None:
+        over = {"time": request.time, "samples": 0} | over
     over, common = (
-        {name: given for name, given in some.items() if own.param(name)}
-        for some in (over, want.common)
+        {name: text for name, text in params.items() if own.param(name)}
+        for params in (over, want.common)
     )
     grid = {
-        name: values(table, name, given, "" if name in over else want.where)
-        for name, given in {**common, **want.params, **over}.items()
+        name: values(table, name, text, "" if name in over else want.where)
+        for name, text in {**common, **want.params, **over}.items()
     }
+    param = table.param("time")
     for combination in product(*grid.values()):
         params = dict(zip(grid, combination, strict=True))
-        yield params | ({"time": limit} if _longer(table, params, limit) else {})
+        time = params.get("time", param.default if param else 0)
+        longer = limit > 0 and (not isinstance(time, int) or time <= 0 or time > limit)
+        yield params | ({"time": limit} if longer else {})
 
 
-def _limit(want: Wanted, table: Bench, asked: Asked) -> int:
+def _limit(want: Wanted, table: Bench, request: Request) -> int:
     """Return the time limit of the case's suite in ns; 0: none."""
-    scale = want.time if asked.time is None else asked.time
-    if want.time is None or scale is None or table.param("time") is None or "time" in asked.params:
+    scale = want.time if request.time is None else request.time
+    bounded = table.param("time") is not None and "time" not in request.params
+    if want.time is None or scale is None or not bounded:
         return 0
-    (limit,) = values(table, "time", [scale], want.where if asked.time is None else "")
+    (limit,) = values(table, "time", [scale], want.where if request.time is None else "")
     return limit if isinstance(limit, int) else 0
 
 
-def _longer(table: Bench, params: Mapping[str, Value], limit: int) -> bool:
-    """Return whether a case may take longer than its limit in ns."""
-    param = table.param("time")
-    own = params.get("time", param.default if param else 0)
-    return limit > 0 and (not isinstance(own, int) or own <= 0 or own > limit)
-
-
-def _check_end(table: Bench, params: Mapping[str, Value], want: Wanted, asked: Asked) -> None:
+def _check_end(table: Bench, params: Mapping[str, Value], want: Wanted, request: Request) -> None:
     """Raise UsageError for a case that would never end, or whose raw samples do not fit."""
     place = f"in bench '{table.id}'{f', {want.where}' if want.where else ''}"
-    limits = [param for param in table.params if param.name in {"samples", "time"}]
-    given = {limit.name: params.get(limit.name, limit.default) for limit in limits}
-    raw, samples = params.get("raw"), given.get("samples")
+    limits = {
+        param.name: params.get(param.name, param.default)
+        for param in table.params
+        if param.name in {"samples", "time"}
+    }
+    raw, samples = params.get("raw"), limits.get("samples")
     if raw and isinstance(samples, int) and not 0 < samples <= RAW:
         raise UsageError(
             f"raw=1 keeps every sample and needs their number, up to {RAW}, {place}; "
@@ -306,35 +292,15 @@ def _check_end(table: Bench, params: Mapping[str, Value], want: Wanted, asked: A
         raise UsageError(
             f"cache=cold needs batch=1, {place}: after its first operation a batch is not cold"
         )
-    if limits and not any(given.values()) and not _is_endless(asked, want):
+    # Where a publication's suite has a time limit, --time 0 lifts that instead.
+    endless = want.time is None and _has_no_time(request)
+    if limits and not any(limits.values()) and not endless:
         raise UsageError(
             f"both samples and time are 0, so the case would never end, {place}; set one above 0, "
             "or measure one case until you stop it, with --time 0"
         )
 
 
-def _is_endless(asked: Asked, want: Wanted) -> bool:
-    """Return whether a case is to be measured until it is stopped.
-
-    Where a publication's suite has a time limit, ``--time 0`` lifts that instead.
-    """
-    return want.time is None and asked.time is not None and DURATION.parse(asked.time) == 0
-
-
-def _check_endless(asked: Asked, cases: Collection[Case]) -> None:
-    """Raise UsageError if there is more beside a case without an end.
-
-    An experiment of Hartstone has one: its last test.
-    """
-    zero = asked.time is not None and DURATION.parse(asked.time) == 0
-    endless = [
-        case
-        for case in cases
-        if (case.params.get("samples"), case.params.get("time")) == (0, 0)
-        and (not case.bench.startswith(HARTSTONE) or case.bench == "hart.raw")
-    ]
-    if zero and endless and len(cases) > 1:
-        raise UsageError(
-            f"--time 0 measures one case until it is stopped, and this run has {len(cases)} cases; "
-            "name one bench, or give a time"
-        )
+def _has_no_time(request: Request) -> bool:
+    """Return whether the request is for a case that is measured until it is stopped."""
+    return request.time is not None and DURATION.parse(request.time) == 0

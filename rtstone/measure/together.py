@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from itertools import combinations
 from typing import NamedTuple
 
@@ -21,7 +20,8 @@ from rtstone.documents.run import LOCAL
 from rtstone.errors import RtstoneError, TargetError, UsageError
 from rtstone.interrupt import Interrupt
 from rtstone.measure.listener import Listener
-from rtstone.measure.request import RunRequest, build_plan
+from rtstone.measure.planner import build_plan
+from rtstone.measure.request import Request
 from rtstone.measure.start import Finished, execute, measured_cpus
 from rtstone.targets import find
 from rtstone.targets.base import Target
@@ -45,65 +45,63 @@ class Lost(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """What came of a member: its run, or an error before there was one."""
+    """How a member ended: its run, or an error before there was one."""
 
     spec: str
-    done: Finished | None
+    finished: Finished | None
     error: RtstoneError | None
 
 
-def prepare(wishes: Sequence[RunRequest], interrupt: Interrupt) -> list[Member | Lost]:
+def prepare(requests: Sequence[Request], interrupt: Interrupt) -> list[Member | Lost]:
     """Return the members of a session in the order of the requests, one for each target.
 
     One after the other, as a target may ask for a password.  Raises UsageError if two of them
     would disturb each other, or for a request that a target cannot carry out; Interrupted.
     """
-    _check_apart([find(wish.target) for wish in wishes])
-    found: list[Member | Lost] = []
-    for wish in wishes:
+    _check_apart([find(request.target) for request in requests])
+    prepared: list[Member | Lost] = []
+    for request in requests:
         try:
-            found.append(Member(wish.target, *build_plan(wish, interrupt)))
+            prepared.append(Member(request.target, *build_plan(request, interrupt)))
         except TargetError as error:
-            found.append(Lost(wish.target, error))
+            prepared.append(Lost(request.target, error))
         except UsageError as error:
-            raise UsageError(f"{error} (on target '{wish.target}')") from error
-    members = [one for one in found if isinstance(one, Member)]
+            raise UsageError(f"{error} (on target '{request.target}')") from error
+    members = [member for member in prepared if isinstance(member, Member)]
     _check_machines(members)
-    if not members:
-        return found
-    session = members[0].plan.run_id
-    numbers = {id(one): f"{session}-{number:02}" for number, one in enumerate(found, 1)}
-    return [
-        one._replace(plan=structs.replace(one.plan, run_id=numbers[id(one)], session=session))
-        if isinstance(one, Member)
-        else one
-        for one in found
-    ]
+    for number, member in enumerate(prepared):
+        if isinstance(member, Member):
+            session = members[0].plan.run_id
+            plan = structs.replace(
+                member.plan, run_id=f"{session}-{number + 1:02}", session=session
+            )
+            prepared[number] = member._replace(plan=plan)
+    return prepared
 
 
 def _check_apart(targets: Sequence[Target]) -> None:
     """Raise UsageError if two targets are one, or one would disturb another on this machine."""
-    for one, other in combinations(targets, 2):
-        if one.name == other.name:
-            raise UsageError(f"target '{one.name}' is given twice; name each target once")
-        if {one.name, other.name} & {LOCAL} and (one.hosted or other.hosted):
-            raise _disturbed(one if one.hosted else other, LOCAL)
+    for first, second in combinations(targets, 2):
+        if first.name == second.name:
+            raise UsageError(f"target '{first.name}' is given twice; name each target once")
+        if LOCAL in {first.name, second.name} and (first.hosted or second.hosted):
+            raise _disturbed(first if first.hosted else second, LOCAL)
 
 
 def _check_machines(members: Sequence[Member]) -> None:
     """Raise UsageError if two targets are the same machine, or this one beside emulators."""
-    machines = {id(one): one.plan.target.detail.get("machine") for one in members}
+    machines = {id(member): member.plan.target.detail.get("machine") for member in members}
     here = find(LOCAL).detail().get("machine") if any(machines.values()) else None
-    for one, other in combinations(members, 2):
-        if machines[id(one)] and machines[id(one)] == machines[id(other)]:
+    for first, second in combinations(members, 2):
+        if machines[id(first)] and machines[id(first)] == machines[id(second)]:
             raise UsageError(
-                f"targets '{one.spec}' and '{other.spec}' are the same machine, where their "
+                f"targets '{first.spec}' and '{second.spec}' are the same machine, where their "
                 "measurements would disturb each other; measure one after the other"
             )
-    emulated = next((one for one in members if one.target.hosted), None)
-    for one in members:
-        if emulated and here and machines[id(one)] == here:
-            raise _disturbed(emulated.target, one.spec)
+    emulated = next((member for member in members if member.target.hosted), None)
+    for member in members:
+        if emulated and here and machines[id(member)] == here:
+            raise _disturbed(emulated.target, member.spec)
 
 
 def _disturbed(emulated: Target, beside: str) -> UsageError:
@@ -116,30 +114,35 @@ def _disturbed(emulated: Target, beside: str) -> UsageError:
 def measure_together(
     members: Sequence[Member], *, interrupt: Interrupt, listeners: Sequence[Listener]
 ) -> list[Ended]:
-    """Measure all members at once, and return what came of each, in their order.
+    """Measure all members at once, and return how each ended, in their order.
 
     An interrupt ends all of them, each with its shorter results.  Raises UsageError for a CPU that
     a target does not have.
     """
-    cpus = {id(one): measured_cpus(one.plan, one.target) for one in members}
-    work = [
-        _Work(one, listener, interrupt) for one, listener in zip(members, listeners, strict=True)
+    cpus = {id(member): measured_cpus(member.plan, member.target) for member in members}
+    threads = [
+        _Work(member, listener, interrupt)
+        for member, listener in zip(members, listeners, strict=True)
     ]
-    here = [one for one in work if one.member.target.name == LOCAL]
-    for one in here:  # before this process keeps off its CPUs, which the agent would inherit
-        one.start()
-    measured = frozenset[int]().union(*(cpus[id(one.member)] or () for one in here))
-    with _off(measured):
-        for one in work:
-            if one not in here:
-                one.start()
-        for one in work:
-            while one.is_alive():
-                one.join(POLL_S)
-    for one in work:
-        if one.fault:
-            raise one.fault
-    return [one.ended for one in work]
+    here = [thread for thread in threads if thread.member.target.name == LOCAL]
+    for thread in here:  # before this process keeps off its CPUs, which the agent would inherit
+        thread.start()
+    measured = frozenset[int]().union(*(cpus[id(thread.member)] or () for thread in here))
+    home = os.sched_getaffinity(0)
+    bind(home - measured or home)  # this thread, and those that it starts
+    try:
+        for thread in threads:
+            if thread not in here:
+                thread.start()
+        for thread in threads:
+            while thread.is_alive():
+                thread.join(POLL_S)
+    finally:
+        bind(home)
+    for thread in threads:
+        if thread.fault:
+            raise thread.fault
+    return [thread.ended for thread in threads]
 
 
 class _Work(threading.Thread):
@@ -154,20 +157,9 @@ class _Work(threading.Thread):
     def run(self) -> None:
         spec, target, plan = self.member
         try:
-            done = execute(plan, target, interrupt=self.interrupt, listener=self.listener)
-            self.ended = Ended(spec, done, done.error)
+            finished = execute(plan, target, interrupt=self.interrupt, listener=self.listener)
+            self.ended = Ended(spec, finished, finished.error)
         except RtstoneError as error:
             self.ended = Ended(spec, None, error)
         except BaseException as fault:  # raised again when the others have ended
             self.fault = fault
-
-
-@contextmanager
-def _off(cpus: frozenset[int]) -> Iterator[None]:
-    """Keep this thread, and those that it starts, off these CPUs as far as there are others."""
-    home = os.sched_getaffinity(0)
-    bind(home - cpus or home)
-    try:
-        yield
-    finally:
-        bind(home)

@@ -1,4 +1,4 @@
-"""Parse `--until`: measure a case until its statistic is known well enough, or time is up."""
+"""Parse `--until`: measure a case until its statistic is precise enough, or time is up."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def parse(text: str) -> Until:
             share = _share(value)
         elif equals and name == "time" and time_ns is None:
             time_ns = duration(value, "in --until")
-        elif not equals and statistic is None and (found := _statistic(name)):
-            statistic = found
+        elif not equals and statistic is None and name in STATISTICS:
+            statistic = STATISTICS[STATISTICS.index(name)]
         else:
-            raise UsageError(f"bad --until {text}, {_odd(piece)}; {_SHAPE}")
+            raise UsageError(f"bad --until {text}, {_fault(piece)}; {_SHAPE}")
     if share is None:
         raise UsageError(f"bad --until {text}, no ci= given; {_SHAPE}")
     if time_ns == 0:
@@ -37,19 +37,15 @@ def parse(text: str) -> Until:
     return Until(share=share, statistic=statistic or "p50", time_ns=time_ns or LIMIT_NS)
 
 
-def _statistic(name: str) -> UntilStatistic | None:
-    return next((known for known in STATISTICS if known == name), None)
-
-
-def _odd(piece: str) -> str:
+def _fault(piece: str) -> str:
     """Return what is wrong with a piece that is unknown or repeated."""
     name, equals, _ = piece.partition("=")
-    if not equals and _statistic(name):
+    if not equals and name in STATISTICS:
         return f"'{piece}' is a second statistic"
     if equals and name in {"ci", "time"}:
         return f"'{piece}' is given twice"
-    known = ["ci=", "time="] if equals else list(STATISTICS)
-    return f"unknown '{piece}', {nearest(name + equals, known).rstrip('?')}"
+    words = ["ci=", "time="] if equals else list(STATISTICS)
+    return f"unknown '{piece}', {nearest(name + equals, words).rstrip('?')}"
 
 
 def _share(text: str) -> float:

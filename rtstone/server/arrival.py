@@ -26,6 +26,7 @@ import msgspec
 
 from rtstone.documents.plan import Plan
 from rtstone.errors import StoreError, UsageError
+from rtstone.files import directory
 from rtstone.printable import parsed
 from rtstone.server.projects import ARRIVING, Places
 from rtstone.server.settings_file import Limits
@@ -155,7 +156,7 @@ class Arrival:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             self.path.mkdir(exist_ok=True, mode=0o700)
-            with _opened(self.path) as place:
+            with directory(self.path) as place:
                 atomic.replace(place, MANIFEST, msgspec.json.encode(manifest))
                 atomic.replace(place, TOKEN, token.encode())
                 flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -165,7 +166,7 @@ class Arrival:
 
     def manifest(self) -> Manifest | None:
         """Return what is to come, None if there is no such upload (any more)."""
-        with suppress(OSError, msgspec.MsgspecError), _opened(self.path) as place:
+        with suppress(OSError, msgspec.MsgspecError), directory(self.path) as place:
             handle = os.open(MANIFEST, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=place)
             with os.fdopen(handle, "rb") as file:
                 return msgspec.json.decode(file.read(_STEP), type=Manifest)
@@ -182,7 +183,7 @@ class Arrival:
     def appending(self) -> Iterator[Appending | None]:
         """Lock it, to append to it; None if somebody else does, or it has just ended."""
         try:
-            with _opened(self.path) as place:
+            with directory(self.path) as place:
                 flags = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
                 handle = os.open(BLOB, flags, dir_fd=place)
         except FileNotFoundError:
@@ -255,7 +256,7 @@ class Appending:
             place.mkdir(mode=0o755)
             os.lseek(self._handle, 0, os.SEEK_SET)
             source = _Unpacked(self._handle)
-            with _opened(place) as folder:
+            with directory(place) as folder:
                 for file in manifest.files:
                     _write(source, folder, file)
                 os.fsync(folder)
@@ -310,15 +311,6 @@ def _write(source: _Unpacked, folder: int, file: File) -> None:
         os.fsync(to.fileno())
     if told.hexdigest() != file.sha256:
         raise UsageError(f"{file.name} has another SHA-256 than was told")
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[int]:
-    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        yield handle
-    finally:
-        os.close(handle)
 
 
 def _full(error: OSError) -> StoreError:

@@ -25,9 +25,8 @@ from rtstone.documents.run import Clock, Result, Run, Target, Value
 from rtstone.errors import UsageError
 from rtstone.interrupt import Interrupt
 from rtstone.measure.listener import Listener
-from rtstone.measure.request import RunRequest
+from rtstone.measure.request import Request
 from rtstone.measure.start import start
-from rtstone.measure.suite import Asked
 from rtstone.server.database import Database
 from rtstone.server.projects import Places
 from rtstone.server.reconcile import reconcile
@@ -123,10 +122,9 @@ class _Template(NamedTuple):
 
 def _measured(model: str, scratch: Path) -> _Template:
     """Measure on a simulated system."""
-    asked = Asked({}, "200ms", None, ())
     words = ["rtstone", "run", *_BENCHES, "--target", model]
     path = scratch / model.replace(":", "-")
-    request = RunRequest(_BENCHES, model, asked, words)
+    request = Request(names=_BENCHES, target=model, time="200ms", command=words)
     done = start(request, interrupt=Interrupt(), listener=Listener(), out=path)
     if done.error:
         raise done.error

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from rtstone.errors import RtstoneError, StoreError, UsageError
+from rtstone.files import directory
 from rtstone.interrupt import end_with
 from rtstone.printable import line
 
@@ -242,11 +243,8 @@ def _made(path: Path, largest: int) -> Found:
     if len(text) > largest:
         raise UsageError(f"its document would have {len(text)} bytes, more than {largest}")
     try:
-        place = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        try:
+        with directory(path) as place:
             atomic.write(place, RUN, text)
-        finally:
-            os.close(place)
     except OSError as error:
         raise StoreError(f"runs cannot be stored: {error.strerror}") from error
     return examine(path, 0.0)

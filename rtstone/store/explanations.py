@@ -6,8 +6,6 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
@@ -15,6 +13,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec import structs
 
+from rtstone import files
 from rtstone.documents.consistency import check_explanation
 from rtstone.documents.explanation import SCHEMA, Explanation, Way
 from rtstone.errors import StoreError
@@ -43,7 +42,7 @@ def keep(directory: Path, explanation: Explanation) -> Explanation:
         while len(data) > LARGEST:
             explanation = _shortened(explanation)
             data = msgspec.json.encode(explanation)
-        with _opened(directory) as place:
+        with files.directory(directory, links=True) as place:
             replace(place, _name(explanation), data)
     except OSError as error:
         raise StoreError(
@@ -58,7 +57,7 @@ def explanations(directory: Path, run_id: str, case: int | None = None) -> Kept:
     found, damaged = [], []
     begin = "" if case is None else f"explanation-{case}-"
     try:
-        with _opened(directory) as place:
+        with files.directory(directory, links=True) as place:
             for name in (one for one in _names(place) if one.startswith(begin)):
                 try:
                     found.append(_read(place, name, run_id))
@@ -79,15 +78,6 @@ def _name(explanation: Explanation) -> str:
     series = hashlib.sha256(explanation.series.encode(errors="surrogateescape")).hexdigest()[:8]
     of = f"-{series}" if explanation.series else ""
     return f"explanation-{explanation.case}-{explanation.way.sample.index}{of}.json"
-
-
-@contextmanager
-def _opened(directory: Path) -> Iterator[int]:
-    place = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        yield place
-    finally:
-        os.close(place)
 
 
 def _read(place: int, name: str, run_id: str) -> Explanation:

@@ -11,6 +11,7 @@ import msgspec
 
 from rtstone.documents.plan import Plan
 from rtstone.errors import RtstoneError, StoreError
+from rtstone.files import directory, sync
 from rtstone.printable import parsed, shown
 from rtstone.store import atomic
 from rtstone.store.layout import LARGEST, PLAN, RUN, UNREADABLE, regular, runs
@@ -40,16 +41,13 @@ def take_in(staged: Path, arrival: int, into: Path | None = None) -> bool:
     """
     home = into or runs()
     try:
-        place = os.open(staged, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-        try:
+        with directory(staged) as place:
             plan = parsed(regular(staged / PLAN, LARGEST), Plan)
             plan = msgspec.structs.replace(plan, arrival=arrival)
             os.stat(RUN, dir_fd=place, follow_symlinks=False)
             atomic.replace(place, PLAN, msgspec.json.format(msgspec.json.encode(plan)))
-        finally:
-            os.close(place)
         staged.rename(home / staged.name)  # refused unless that is new, or an empty directory
-        _sync(home)
+        sync(home)
     except UNREADABLE as error:
         raise StoreError(f"not a run, {staged}: {error}") from error
     except OSError as error:
@@ -83,11 +81,3 @@ def unfit(path: Path) -> str | None:
     if run.run_id != path.name or run.status != "complete":
         return f"it holds {run.status} run {shown(run.run_id)}"
     return None if plan.run_id == path.name else f"its {PLAN} is that of {shown(plan.run_id)}"
-
-
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import msgspec
 
 from rtstone.errors import UsageError
+from rtstone.files import directory
 from rtstone.printable import parsed
 from rtstone.store.layout import EXPLANATION, LARGEST, NEW, PLAN, RUN, UNREADABLE, lock, runs
 
@@ -80,9 +81,8 @@ def _removed(stack: ExitStack, path: Path, store: Path) -> Removed:
 def _opened(stack: ExitStack, path: Path, store: Path) -> int:
     """Open the directory of a run, or the one that its entry in the store links to."""
     linked = path.parent.absolute() == store.absolute() and path.is_symlink()
-    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-    place = os.open(path.parent / path.readlink() if linked else path, flags)
-    stack.callback(os.close, place)
+    target = path.parent / path.readlink() if linked else path
+    place = stack.enter_context(directory(target))
     if os.fstat(place).st_uid != os.geteuid():
         raise UsageError(f"the run is another user's, {path}; that user can remove it")
     return place
@@ -150,8 +150,7 @@ def _locked(stack: ExitStack, place: int, path: Path) -> list[str]:
 def _drop_entry(run_id: str, path: Path, store: Path, empty: bool) -> None:
     """Remove the directory from the store if it is empty, or the link to one elsewhere."""
     with suppress(OSError), ExitStack() as stack:
-        place = os.open(store, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        stack.callback(os.close, place)
+        place = stack.enter_context(directory(store, links=True))
         if stat.S_ISLNK(_mode(place, run_id)):
             link = Path(os.readlink(run_id, dir_fd=place))
             if path.is_symlink() or link == path.resolve():

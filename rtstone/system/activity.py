@@ -20,7 +20,7 @@ READ = (
 
 
 class Task(NamedTuple):
-    """A thread; ``ran`` is its CPU time in clock ticks, ``key`` tells it from a later one."""
+    """A thread; ``ran`` is its CPU time in clock ticks, ``key`` is never that of a later one."""
 
     key: tuple[int, int]  # thread id, start
     name: str
@@ -55,27 +55,28 @@ def now(system: System) -> Moment:
     """Return the current counts."""
     system.files.look(*READ)
     processes = [name for name in system.names("proc") if name.isdigit()]
-    found = [task for process in processes for task in _tasks(system, process)]
-    return Moment(
-        at=_uptime(system),
-        tasks={task.key: task for task in found},
-        processes=len(processes),
-        interrupts=_interrupts(system),
-        cpu_times=_cpu_times(system),
-        disk=_disk(system),
-    )
-
-
-def _uptime(system: System) -> float:
-    """Of the system itself: what was counted there may take its time to come here."""
+    tasks = {}
+    for process in processes:
+        folder = f"proc/{process}/task"
+        for tid in system.names(folder):
+            if task := _task(system, f"{folder}/{tid}", tid):
+                tasks[task.key] = task
+    # Of the system itself: what was counted there may take its time to come here.
     seconds, _, rest = (system.read("proc/uptime") or "").partition(".")
     hundredths = whole(seconds + rest[:2])
-    return time.monotonic() if hundredths is None else hundredths / 100
-
-
-def _tasks(system: System, process: str) -> list[Task]:
-    folder = f"proc/{process}/task"
-    return [task for tid in system.names(folder) if (task := _task(system, f"{folder}/{tid}", tid))]
+    rows = [line.split() for line in (system.raw("proc/stat") or "").splitlines()]
+    return Moment(
+        at=time.monotonic() if hundredths is None else hundredths / 100,
+        tasks=tasks,
+        processes=len(processes),
+        interrupts=_interrupts(system),
+        cpu_times={
+            row[0]: [whole(word) or 0 for word in row[1:]]
+            for row in rows
+            if row and row[0].startswith("cpu")
+        },
+        disk=_disk(system),
+    )
 
 
 def _task(system: System, folder: str, tid: str) -> Task | None:
@@ -110,7 +111,7 @@ def _interrupts(system: System) -> dict[str, tuple[str, list[int]]]:
     cpus = [cpu for cpu in columns if cpu is not None and 0 <= cpu <= LAST_CPU]
     if len(cpus) != len(columns):
         return {}
-    found = {}
+    interrupts = {}
     for line in lines[1:]:
         name, _, rest = line.partition(":")
         words = rest.split()
@@ -120,14 +121,8 @@ def _interrupts(system: System) -> dict[str, tuple[str, list[int]]]:
         by_cpu = [0] * (max(cpus, default=-1) + 1)  # offline CPUs have no column
         for cpu, count in zip(cpus, counts, strict=True):
             by_cpu[cpu] = count or 0
-        found[name.strip()] = (" ".join(words[len(cpus) :]), by_cpu)
-    return found
-
-
-def _cpu_times(system: System) -> dict[str, list[int]]:
-    rows = (line.split() for line in (system.raw("proc/stat") or "").splitlines())
-    return {row[0]: [whole(word) or 0 for word in row[1:]] for row in rows
-            if row and row[0].startswith("cpu")}  # fmt: skip
+        interrupts[name.strip()] = (" ".join(words[len(cpus) :]), by_cpu)
+    return interrupts
 
 
 def _disk(system: System) -> int | None:

@@ -31,21 +31,24 @@ class AgentProcess(NamedTuple):
 
 def agents() -> list[AgentProcess]:
     """Return the agents that run now, in the order of their ids."""
-    found = []
+    running = []
     with suppress(OSError):
         for name in os.listdir(SHM):  # noqa: PTH208  names are all that is wanted
             lock = _LOCK.fullmatch(name)
             agent = _agent(SHM / name, int(lock[1]) % _PIDS) if lock else None
-            found += [agent] if agent else []
-    return sorted(found)
+            running += [agent] if agent else []
+    return sorted(running)
 
 
 def _agent(file: Path, pid: int) -> AgentProcess | None:
     with suppress(OSError, ValueError, IndexError):
-        made = file.lstat()
-        if stat.S_ISREG(made.st_mode) and (PROC / str(pid)).stat().st_uid == made.st_uid:
-            started = _started(pid)
-            return AgentProcess(pid, _user(made.st_uid)) if started <= made.st_ctime else None
+        status = file.lstat()
+        uid = status.st_uid
+        ours = stat.S_ISREG(status.st_mode) and (PROC / str(pid)).stat().st_uid == uid
+        if ours and _started(pid) <= status.st_ctime:
+            with suppress(KeyError):
+                return AgentProcess(pid, pwd.getpwuid(uid).pw_name)
+            return AgentProcess(pid, f"user {uid}")
     return None
 
 
@@ -56,10 +59,3 @@ def _started(pid: int) -> float:
         line for line in (PROC / "stat").read_text().splitlines() if line.startswith("btime ")
     )
     return int(boot.split()[1]) + int(fields[19]) / os.sysconf("SC_CLK_TCK")
-
-
-def _user(uid: int) -> str:
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return f"user {uid}"

@@ -111,8 +111,8 @@ def _outcome(trial: Callable[[], int]) -> Probe:
     return Probe(not number, errno.errorcode.get(number, str(number)) if number else "")
 
 
-def _carried_out(call: Call) -> Callable[[], Probe]:
+def _probe(call: Call) -> Callable[[], Probe]:
     return lambda: refusing(tried(lambda: _outcome(call.trial)))
 
 
-LIVE: Mapping[str, Callable[[], Probe]] = {call.name: _carried_out(call) for call in CALLS}
+LIVE: Mapping[str, Callable[[], Probe]] = {call.name: _probe(call) for call in CALLS}

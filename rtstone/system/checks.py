@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rtstone.system import facts, features, machine, quiet, rights, sandbox, servers, view
 from rtstone.system.facts import System
-from rtstone.system.findings import TUNE, Check, Finding, Group, Line, Seen, carried_out
+from rtstone.system.findings import TUNE, Check, Finding, Group, Line, Seen, carry_out
 from rtstone.wire.records import TextTable
 
 REMAINS_YOURS = "cannot be checked from here"
@@ -15,7 +15,7 @@ def _own(identity: str, title: str) -> Check:
     return Check(identity, "application", title, lambda _: Finding("yours", ""), REMAINS_YOURS)
 
 
-def _asked(identity: str, group: Group, title: str, value: str, advice: str) -> Check:
+def _manual(identity: str, group: Group, title: str, value: str, advice: str) -> Check:
     """Return a check that only the user can make."""
     return Check(identity, group, title, lambda _: Finding("yours", value), advice)
 
@@ -106,7 +106,7 @@ _QUANTITIES = (
     Check("known.masking", "known quantities", "longest masking time",
           features.measured("dk.irqsoff", "det.bintime"),
           "`rtstone run det.bintime` shows the longest time that the CPU was taken away"),
-    _asked("known.levels", "known quantities", "interrupt levels, request lines",
+    _manual("known.levels", "known quantities", "interrupt levels, request lines",
            "set by the drivers", "for durations, trace irq_handler_entry and irq_handler_exit"),
 )  # fmt: skip
 
@@ -128,7 +128,7 @@ _ENVIRONMENT = (
           f"steer them to other CPUs: {TUNE}"),
     Check("env.processes", "environment", "number of processes", quiet.processes,
           "limit it: ulimit -u, or pids.max of the control groups"),
-    _asked("env.calls", "environment", "few system calls by others", "not counted",
+    _manual("env.calls", "environment", "few system calls by others", "not counted",
            "perf stat -e raw_syscalls:sys_enter -a counts them"),
     Check("env.competitors", "environment", "competitors", quiet.competitors,
           "end them, lower their priority, or bind them to other CPUs (chrt, taskset)"),
@@ -136,7 +136,7 @@ _ENVIRONMENT = (
           "they run on the measured CPU; bind them to other CPUs if possible"),
     Check("env.disk", "environment", "disk I/O now", quiet.disk,
           "wait until it ends, or measure under it as a load"),
-    _asked("env.actions", "environment", "known problem actions avoided", "",
+    _manual("env.actions", "environment", "known problem actions avoided", "",
            "no console switching, modprobe, hdparm, CPU hotplug or fsync storms during a run"),
     Check("env.clock", "environment", "clock source", machine.clock_source,
           "a clock read should not go over a bus; dmesg says why the TSC was rejected"),
@@ -319,7 +319,7 @@ def lines(system: System) -> list[Line]:
     """Return every line of the checklist for this system, in its order."""
     system.files.look(*READ)
     seen = Seen(system)
-    return [carried_out(check, seen) for check in CHECKS]
+    return [carry_out(check, seen) for check in CHECKS]
 
 
 def table(system: System) -> TextTable:

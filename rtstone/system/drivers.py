@@ -15,20 +15,13 @@ def drivers(system: System | None = None) -> dict[str, str | None]:
     cannot be read.
     """
     system = system or System()
-    return {"drivers": _bound(system), "modules": _modules(system)}
-
-
-def _bound(system: System) -> str | None:
-    if not system.files.exists("sys/bus"):
-        return None
-    links = [link.split("/") for link in system.files.links(DEVICES)]
-    held = {(bus, driver) for _, _, bus, _, driver, device in links if device != "module"}
-    return ", ".join(f"{bus}:{driver}" for bus, driver in sorted(held))
-
-
-def _modules(system: System) -> str | None:
-    """A kernel built without modules has no such file."""
-    text = system.raw("proc/modules")
-    if text is None:
-        return "" if system.files.exists("proc/sys/kernel") else None
-    return ", ".join(sorted(line.split()[0] for line in text.splitlines() if line.strip()))
+    bound = modules = None
+    if system.files.exists("sys/bus"):
+        links = [link.split("/") for link in system.files.links(DEVICES)]
+        held = {(bus, driver) for _, _, bus, _, driver, device in links if device != "module"}
+        bound = ", ".join(f"{bus}:{driver}" for bus, driver in sorted(held))
+    if (text := system.raw("proc/modules")) is not None:
+        modules = ", ".join(sorted(line.split()[0] for line in text.splitlines() if line.strip()))
+    elif system.files.exists("proc/sys/kernel"):
+        modules = ""  # the kernel was built without any
+    return {"drivers": bound, "modules": modules}

@@ -122,12 +122,12 @@ class System:
 
     def fields(self, name: str) -> dict[str, str]:
         """Return the ``name: value`` lines of a file; the first of a name counts."""
-        found: dict[str, str] = {}
+        fields: dict[str, str] = {}
         for line in (self.raw(name) or "").splitlines():
             key, colon, value = line.partition(":")
             if colon:
-                found.setdefault(key.strip(), value.strip())
-        return found
+                fields.setdefault(key.strip(), value.strip())
+        return fields
 
     def cpus(self, name: str) -> frozenset[int] | None:
         """Return a file that holds a list of CPUs such as 0-2,4."""
@@ -178,12 +178,11 @@ class System:
     @cached_property
     def measured(self) -> frozenset[int]:
         """The CPUs that are measured: those named, else the agent's choice."""
-        return self.default if self._named is None else self._chosen(self._named)
-
-    def _chosen(self, text: str) -> frozenset[int]:
-        if text == ALL:
+        if self._named is None:
+            return self.default
+        if self._named == ALL:
             return self.usable
-        cpus = cpu_set(text)
+        cpus = cpu_set(self._named)
         if self.online and (absent := cpus - self.online):
             raise UsageError(
                 f"CPU {cpu_list(absent)} is not online, in --cpus; online: {cpu_list(self.online)}"
@@ -269,7 +268,7 @@ class System:
         """Return a group where a file system is mounted that suits by its kind and options.
 
         None if the mount is that of another namespace of groups: where in it this one is, is not
-        told.
+        known.
         """
         for line in (self.read("proc/self/mountinfo") or "").splitlines():
             before, _, after = line.partition(" - ")
@@ -277,7 +276,12 @@ class System:
             if len(places) > 4 and len(kinds) > 2 and wanted(kinds[0], kinds[2].split(",")):
                 if places[3].startswith("/.."):
                     return None
-                return Group(version, places[4].lstrip("/"), _inside(path, places[3]))
+                # Below its mount, which shows the groups from ``root`` on; one outside of what is
+                # seen from here has no path.
+                root, below = places[3], f"{path}/".startswith(f"{places[3]}/")
+                inside = (path.removeprefix(root) if below else path).strip("/")
+                outside = path.startswith("/..")
+                return Group(version, places[4].lstrip("/"), "" if outside else inside)
         return None
 
     # ---- the kernel ------------------------------------------------------------------------
@@ -291,31 +295,20 @@ class System:
 
     @cached_property
     def configuration(self) -> frozenset[str] | None:
-        """Options that the kernel was built with (=y), without CONFIG_; None if it is not told."""
-        text = self._configuration_text()
-        if text is None:
-            return None
-        lines = (line for line in text.splitlines() if line.endswith("=y"))
-        return frozenset(line.removeprefix("CONFIG_").removesuffix("=y") for line in lines)
-
-    def _configuration_text(self) -> str | None:
+        """Options that the kernel was built with (=y), without CONFIG_; None if not known."""
         unpacking = zlib.decompressobj(zlib.MAX_WBITS | 16)  # of gzip
         try:
             text = unpacking.decompress(self.files.read("proc/config.gz"), LARGEST).decode()
         except (OSError, zlib.error, UnicodeDecodeError):
             text = ""
-        complete = text if unpacking.eof else None
-        return complete or self.raw(f"boot/config-{self.read('proc/sys/kernel/osrelease')}")
-
-
-def _inside(path: str, root: str) -> str:
-    """Return a group's path below its mount, which shows the groups from ``root`` on.
-
-    One outside of what is seen from here has none.
-    """
-    if path.startswith("/.."):
-        return ""
-    return (path.removeprefix(root) if f"{path}/".startswith(f"{root}/") else path).strip("/")
+        if not text or not unpacking.eof:
+            release = self.read("proc/sys/kernel/osrelease")
+            boot = self.raw(f"boot/config-{release}")
+            if boot is None:
+                return None
+            text = boot
+        lines = (line for line in text.splitlines() if line.endswith("=y"))
+        return frozenset(line.removeprefix("CONFIG_").removesuffix("=y") for line in lines)
 
 
 def whole(text: str | None) -> int | None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from rtstone.documents.pauses import kernel_version
-from rtstone.documents.run import Result, Slope
-from rtstone.system.facts import System, chosen, whole
+from rtstone.documents.run import Slope
+from rtstone.system.facts import chosen, whole
 from rtstone.system.findings import Finding, Seen, Verdict
 from rtstone.units import count, quantity, seconds
 
@@ -37,11 +37,7 @@ def preemption(seen: Seen) -> Finding:
         return Finding("unknown", f"PREEMPT_DYNAMIC, started as {start}; not told now")
     if not version and not options:
         return Finding("unknown", "the kernel does not report its version")
-    return _fixed(system, version, _built(options))
-
-
-def _fixed(system: System, version: Sequence[str], built: str | None) -> Finding:
-    """Return the model of a kernel that has only one; ``built``: by its configuration."""
+    built = _built(options)  # of a kernel that has only one model
     release = kernel_version(system.read("proc/sys/kernel/osrelease"))
     if built is None and "PREEMPT" in version:
         if release is None or release >= LAZY_SINCE:
@@ -111,8 +107,8 @@ def scaling(seen: Seen) -> Finding:
     for run in seen.system.past("ctx.ballast"):
         if slopes := [slope for slope in run.slopes if slope.bench == "ctx.ballast"]:
             grows = any(slope.slope > 0 and not slope.constant for slope in slopes)
-            told = "; ".join(dict.fromkeys(map(_growth, slopes)))
-            return Finding("warn" if grows else "good", told)
+            growth = "; ".join(dict.fromkeys(map(_growth, slopes)))
+            return Finding("warn" if grows else "good", growth)
     return Finding("unknown", "not measured")
 
 
@@ -134,23 +130,25 @@ def measured(*benches: str) -> Callable[[Seen], Finding]:
 
     def probe(seen: Seen) -> Finding:
         for bench in benches:
+            family = bench.endswith(".")
             for run in seen.system.past(bench):
-                if results := [r for r in run.results if _is(bench, r)]:
-                    worst = max(results, key=lambda r: r.max or 0)
-                    return Finding("seen", _told(worst, run.run_id))
+                results = [
+                    result
+                    for result in run.results
+                    if (result.bench == bench or (family and result.bench.startswith(bench)))
+                    and result.status == "ok"
+                    and result.max is not None
+                ]
+                if not results:
+                    continue
+                worst = max(results, key=lambda result: result.max or 0)
+                over = "" if worst.section_s is None else f" in {seconds(worst.section_s)}"
+                return Finding(
+                    "seen",
+                    f"max {quantity(worst.max, worst.unit)}{over}, "
+                    f"p50 {quantity(worst.p50, worst.unit)}, n {count(worst.n)}, {worst.bench}, "
+                    f"load {worst.load}, run {run.run_id}",
+                )
         return Finding("unknown", "not measured")
 
     return probe
-
-
-def _is(bench: str, result: Result) -> bool:
-    same = result.bench.startswith(bench) if bench.endswith(".") else result.bench == bench
-    return same and result.status == "ok" and result.max is not None
-
-
-def _told(worst: Result, run_id: str) -> str:
-    over = "" if worst.section_s is None else f" in {seconds(worst.section_s)}"
-    return (
-        f"max {quantity(worst.max, worst.unit)}{over}, p50 {quantity(worst.p50, worst.unit)}, "
-        f"n {count(worst.n)}, {worst.bench}, load {worst.load}, run {run_id}"
-    )

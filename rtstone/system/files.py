@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-from rtstone.files import opened
+from rtstone.files import opened, sync
 
 NOT_OURS = "it, or its directory, is a link, or others may write to it"
 
@@ -89,8 +89,8 @@ class Files(ABC):
         """
 
     @abstractmethod
-    def kept(self, name: str) -> bytes:
-        """Return a file that was kept; raises PermissionError if another user may have made it."""
+    def stored(self, name: str) -> bytes:
+        """Return a file that was stored; PermissionError if another user may have made it."""
 
     @abstractmethod
     def append(self, name: str, line: bytes) -> None:
@@ -123,8 +123,8 @@ class Below(Files):
 
     def links(self, pattern: str) -> list[str]:
         """Return the symbolic links that match a pattern, in order."""
-        found = [path for path in self._root.glob(pattern) if path.is_symlink()]
-        return sorted(str(path.relative_to(self._root)) for path in found)
+        links = [path for path in self._root.glob(pattern) if path.is_symlink()]
+        return sorted(str(path.relative_to(self._root)) for path in links)
 
     def register(self, name: str, number: int) -> bytes:
         """Return the 8 bytes of a register."""
@@ -158,8 +158,8 @@ class Below(Files):
         finally:
             os.close(handle)
 
-    def kept(self, name: str) -> bytes:
-        """Return a file that was kept; nobody else can have written to its directory either."""
+    def stored(self, name: str) -> bytes:
+        """Return a file that was stored; nobody else can have written to its directory either."""
         path = self._root / name
         os.close(_open(path.parent, os.O_RDONLY | os.O_DIRECTORY))
         handle = _open(path, os.O_RDONLY)
@@ -174,13 +174,13 @@ class Below(Files):
             _put(handle, line)
         finally:
             os.close(handle)
-        _sync(path.parent)
+        sync(path.parent)
 
     def delete(self, name: str) -> None:
         """Remove a file, if it is there."""
         path = self._root / name
         path.unlink(missing_ok=True)
-        _sync(path.parent)
+        sync(path.parent)
 
 
 def _open(path: Path, flags: int) -> int:
@@ -192,8 +192,8 @@ def _open(path: Path, flags: int) -> int:
             raise PermissionError(errno.EPERM, NOT_OURS) from error
         raise
     status = os.fstat(handle)
-    others = stat.S_IWOTH | (stat.S_IWGRP if os.geteuid() == 0 else 0)
-    ours = status.st_uid in {0, os.geteuid()} and not status.st_mode & others
+    writable = stat.S_IWOTH | (stat.S_IWGRP if os.geteuid() == 0 else 0)
+    ours = status.st_uid in {0, os.geteuid()} and not status.st_mode & writable
     if not ours or not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
         os.close(handle)
         raise PermissionError(errno.EPERM, NOT_OURS)
@@ -206,11 +206,3 @@ def _put(handle: int, line: bytes) -> None:
     if os.write(handle, line) != len(line):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     os.fsync(handle)
-
-
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

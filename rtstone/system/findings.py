@@ -81,7 +81,7 @@ def unreadable(name: str) -> Finding:
     return Finding("unknown", f"/{name} cannot be read")
 
 
-def carried_out(check: Check, seen: Seen) -> Line:
+def carry_out(check: Check, seen: Seen) -> Line:
     """Return the line of a check, with advice where useful."""
     verdict, value, advice = check.probe(seen)
     advice = "" if verdict in {"good", "seen"} else advice or check.advice

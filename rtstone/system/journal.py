@@ -1,7 +1,7 @@
 """The journal of changes, written before each change so that it can be undone after a crash.
 
-One JSON record a line, only ever added to; each is on the disk before what it tells of is done.
-A line that was cut off by a crash tells of nothing that was done.
+One JSON record a line, only ever added to; each is on the disk before what it records is done.
+A line that was cut off by a crash records nothing that was done.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Journal:
         for record in self._records():
             self._take(record)
 
-    def of(self, path: str) -> list[Step]:
+    def steps_of(self, path: str) -> list[Step]:
         """Return the steps in force that changed a path, in their order."""
         return [step for step in self.steps.values() if step.path == path]
 
@@ -140,7 +140,7 @@ class Journal:
 
     def _records(self) -> Iterator[Record]:
         try:
-            data = self._files.kept(PATH)
+            data = self._files.stored(PATH)
         except FileNotFoundError:
             self.exists = False
             return

@@ -38,10 +38,10 @@ OPTIONS = (
 
 def _each(seen: Seen, name: str) -> dict[int, str]:
     """Return a file of each measured CPU's folder, of those where it can be read."""
-    found = {
+    texts = {
         cpu: seen.system.read(f"{CPU}/cpu{cpu}/{name}") for cpu in sorted(seen.system.measured)
     }
-    return {cpu: text for cpu, text in found.items() if text is not None}
+    return {cpu: text for cpu, text in texts.items() if text is not None}
 
 
 def _virtual(seen: Seen) -> bool | None:
@@ -59,12 +59,12 @@ def _virtual(seen: Seen) -> bool | None:
 
 def governor(seen: Seen) -> Finding:
     """Check the frequency governor: a CPU that has to speed up first measures its governor."""
-    found = _each(seen, "cpufreq/scaling_governor")
-    if not found:
+    governors = _each(seen, "cpufreq/scaling_governor")
+    if not governors:
         if seen.system.names(f"{CPU}/cpu{min(seen.system.measured, default=0)}"):
             return Finding("unknown", "the kernel does not set the frequency (cpufreq)")
         return unreadable(f"{CPU}/cpuN/cpufreq/scaling_governor")
-    names = sorted(set(found.values()))
+    names = sorted(set(governors.values()))
     if names == ["performance"]:
         return Finding("good", "performance")
     return Finding("bad" if "powersave" in names else "warn", ", ".join(names))
@@ -106,10 +106,10 @@ def idle_request(seen: Seen) -> Finding:
 
 def siblings(seen: Seen) -> Finding:
     """Check for hyper-threads that share a core with the measured CPUs."""
-    found = _each(seen, "topology/thread_siblings_list")
-    if not found:
+    lists = _each(seen, "topology/thread_siblings_list")
+    if not lists:
         return unreadable(f"{CPU}/cpuN/topology/thread_siblings_list")
-    shared = {text for text in found.values() if not text.isdigit()}
+    shared = {text for text in lists.values() if not text.isdigit()}
     if not shared:
         return Finding("good", "none")
     return Finding("warn", f"shares its core: CPU {'; '.join(sorted(shared))}")
@@ -245,8 +245,7 @@ def soft_watchdog(seen: Seen) -> Finding:
         return Finding("good", "off")
     if cpus is None:
         return Finding("unknown", "on; its CPUs are not known")
-    there = cpus & system.measured
-    return Finding("warn" if there else "good", f"on CPU {cpu_list(cpus)}")
+    return Finding("warn" if cpus & system.measured else "good", f"on CPU {cpu_list(cpus)}")
 
 
 def huge_pages(seen: Seen) -> Finding:

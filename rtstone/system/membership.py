@@ -6,6 +6,7 @@ import grp
 import os
 import pwd
 import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,13 +32,7 @@ def membership(agent: Path) -> Membership | None:
         return None
     if os.access(agent, os.X_OK):
         return Membership(group.gr_name, None)
-    if _user() in group.gr_mem:  # but was not when this session began
-        return Membership(group.gr_name, f"log in again, or newgrp {group.gr_name}")
+    with suppress(KeyError):
+        if pwd.getpwuid(os.getuid()).pw_name in group.gr_mem:  # but not when this session began
+            return Membership(group.gr_name, f"log in again, or newgrp {group.gr_name}")
     return Membership(group.gr_name, f"sudo adduser $USER {group.gr_name}, and log in again")
-
-
-def _user() -> str | None:
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        return None

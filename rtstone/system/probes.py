@@ -61,7 +61,7 @@ def tried(trial: Callable[[], Probe], limit_s: float = LIMIT_S) -> Probe:
         try:
             os.close(reading)
             os.write(writing, _line(trial()).encode())
-        except BaseException as fault:  # told to the parent
+        except BaseException as fault:  # reported to the parent
             os.write(writing, _line(Probe(None, repr(fault))).encode())
         finally:
             os._exit(0)
@@ -73,19 +73,14 @@ def tried(trial: Callable[[], Probe], limit_s: float = LIMIT_S) -> Probe:
         os.close(reading)
         os.kill(child, signal.SIGKILL)  # a child that has ended is still there until waited for
         _, status = os.waitpid(child, 0)
+    if not said and not ready:
+        return Probe(None, f"the test did not end within {limit_s:.0f} s")
+    if not said and not os.WIFSIGNALED(status):
+        return Probe(None, "died")
     if not said:
-        return _unfinished(status, limit_s if not ready else None)
+        return Probe(None, f"killed by {signal.Signals(os.WTERMSIG(status)).name}")
     word, _, text = said.partition(" ")
     return Probe({"yes": True, "no": False}.get(word), text)
-
-
-def _unfinished(status: int, limit_s: float | None) -> Probe:
-    """Return the outcome of a test that said nothing, by how it ended; ``limit_s``: by then."""
-    if limit_s is not None:
-        return Probe(None, f"the test did not end within {limit_s:.0f} s")
-    if not os.WIFSIGNALED(status):
-        return Probe(None, "died")
-    return Probe(None, f"killed by {signal.Signals(os.WTERMSIG(status)).name}")
 
 
 def refusing(outcome: Probe) -> Probe:
@@ -132,8 +127,8 @@ def _deadline() -> Probe:
         return Probe(False, _code())
     # It is there, but not for this process, or not while its affinity is not all CPUs.
     own = os.sched_getaffinity(0)
-    some = len(own) < os.sysconf("SC_NPROCESSORS_ONLN")
-    return Probe(None, f"{_code()}, bound to CPU {cpu_list(own)}" if some else _code())
+    bound = len(own) < os.sysconf("SC_NPROCESSORS_ONLN")
+    return Probe(None, f"{_code()}, bound to CPU {cpu_list(own)}" if bound else _code())
 
 
 # ---- inheritance --------------------------------------------------------------------------------
@@ -156,7 +151,13 @@ def _inheritance() -> Probe:
         before = _priority()
     except OSError:
         return Probe(None, "mutexes accept it; /proc does not show whether a holder is raised")
-    waiter = threading.Thread(target=_wait_above, args=(libc, mutex), daemon=True)
+
+    def wait() -> None:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(2))
+        libc.pthread_mutex_lock(mutex)
+        libc.pthread_mutex_unlock(mutex)
+
+    waiter = threading.Thread(target=wait, daemon=True)
     waiter.start()
     limit = time.monotonic() + LIMIT_S / 2
     while _priority() == before and time.monotonic() < limit:
@@ -165,12 +166,6 @@ def _inheritance() -> Probe:
     libc.pthread_mutex_unlock(mutex)
     waiter.join(LIMIT_S / 2)
     return Probe(raised < before, "holder raised" if raised < before else "holder not raised")
-
-
-def _wait_above(libc: ctypes.CDLL, mutex: ctypes.Array[ctypes.c_char]) -> None:
-    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(2))
-    libc.pthread_mutex_lock(mutex)
-    libc.pthread_mutex_unlock(mutex)
 
 
 def _priority() -> int:
@@ -186,11 +181,10 @@ def _options() -> Probe:
     missing = []
     for name in OPTIONS:
         try:
-            there = os.sysconf(f"SC_{name}") > 0
+            if os.sysconf(f"SC_{name}") <= 0:
+                missing.append(name)
         except (ValueError, OSError):
             return Probe(None, f"sysconf does not know {name}")
-        if not there:
-            missing.append(name)
     if missing:
         return Probe(False, f"without {', '.join(missing)}")
     return Probe(True, f"all {len(OPTIONS)} options")
@@ -243,12 +237,12 @@ def _agent_capabilities() -> Probe:
 
 def _agent_group() -> Probe:
     """Return whether this user may start an agent that is reserved for a group."""
-    found = membership(resources.local_agent())
-    if found is None:
+    reserved = membership(resources.local_agent())
+    if reserved is None:
         return Probe(None, "not reserved for a group")
-    if found.joining is None:
-        return Probe(True, f"by the rights of group {found.group}")
-    return Probe(False, f"for members of group {found.group} only: {found.joining}")
+    if reserved.joining is None:
+        return Probe(True, f"by the rights of group {reserved.group}")
+    return Probe(False, f"for members of group {reserved.group} only: {reserved.joining}")
 
 
 def _usable_cpus() -> Probe:

@@ -25,16 +25,16 @@ READ = (
 )  # fmt: skip
 
 
-def some(names: list[str]) -> str:
+def abridged(names: list[str]) -> str:
     """Return the first of these, and how many more there are."""
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(names[:NAMED]) + more
+    rest = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + rest
 
 
 # ---- tasks --------------------------------------------------------------------------------------
 
 
-def _others(seen: Seen) -> list[Task]:
+def _neighbours(seen: Seen) -> list[Task]:
     """Threads that may run on the measured CPUs, but for the kernel's own of each CPU."""
     own = seen.system.files.pid
     return [task for task in seen.moments[1].tasks.values()
@@ -59,54 +59,43 @@ def competitors(seen: Seen) -> Finding:
     before, after = seen.moments
     elapsed = (after.at - before.at) * os.sysconf("SC_CLK_TCK")
     above, busy = [], []
-    for task in _others(seen):
+    for task in _neighbours(seen):
         earlier = before.tasks.get(task.key)
         share = (task.ran - earlier.ran) / elapsed if earlier and elapsed > 0 else 0.0
         stopper = task.kernel and task.name.startswith("migration/")
-        if _outranks(task) and not stopper:
+        outranks = task.policy in REALTIME and task.priority >= MEASURING
+        if (task.policy == "deadline" or outranks) and not stopper:
             above.append(str(task))
         elif share > BUSY:
             busy.append(f"{task} using {share:.0%}")
     if above:
-        return Finding("bad", f"at priority {MEASURING} or above: {some(above)}")
+        return Finding("bad", f"at priority {MEASURING} or above: {abridged(above)}")
     if busy:
-        return Finding("warn", f"busy: {some(busy)}")
+        return Finding("warn", f"busy: {abridged(busy)}")
     return _unseen(seen) or Finding("good", "none seen")
-
-
-def _outranks(task: Task) -> bool:
-    return task.policy == "deadline" or (task.policy in REALTIME and task.priority >= MEASURING)
 
 
 def realtime_tasks(seen: Seen) -> Finding:
     """Check for other real-time tasks on the measured CPUs."""
-    found = [str(task) for task in _others(seen) if task.policy in REALTIME and not task.kernel]
-    if found:
-        return Finding("warn", some(found))
+    tasks = [str(task) for task in _neighbours(seen) if task.policy in REALTIME and not task.kernel]
+    if tasks:
+        return Finding("warn", abridged(tasks))
     return _unseen(seen) or Finding("good", "none but the kernel's")
 
 
 def foreign_tasks(seen: Seen) -> Finding:
     """User tasks whose affinity lets them run, and call the kernel, on the measured CPUs."""
     apart = (seen.system.isolated or frozenset()) >= seen.system.measured
-    found = [task for task in _others(seen) if not task.kernel]
-    pinned = [task for task in found if task.cpus <= seen.system.measured]
+    tasks = [task for task in _neighbours(seen) if not task.kernel]
+    pinned = [task for task in tasks if task.cpus <= seen.system.measured]
     if (unseen := _unseen(seen)) and not pinned:
         return unseen
-    if not found:
+    if not tasks:
         return Finding("good", "none")
     if apart:  # the scheduler moves nobody there who was not bound to it
         verdict: Verdict = "warn" if pinned else "good"
         return Finding(verdict, f"isolated; {len(pinned)} tasks bound to it")
-    return Finding("warn", f"{len(found)} tasks may run there, {len(pinned)} of them nowhere else")
-
-
-def _most_of_group(seen: Seen) -> tuple[int, str] | None:
-    """Return the lowest pids.max of this control group and those above, and whose it is."""
-    group = seen.system.group("pids")
-    folders = group.upwards() if group else ()
-    limits = ((seen.system.number(f"{folder}/pids.max"), folder) for folder in folders)
-    return min(((most, folder) for most, folder in limits if most is not None), default=None)
+    return Finding("warn", f"{len(tasks)} tasks may run there, {len(pinned)} of them nowhere else")
 
 
 def processes(seen: Seen) -> Finding:
@@ -123,8 +112,14 @@ def processes(seen: Seen) -> Finding:
     bound = status.get("Uid", "0").split()[:1] != ["0"] and not able & _UNBOUND
     if bound and limit < TASKS:
         return Finding("warn", f"{count}; limit {limit:g} per user", "too few: ulimit -u 4096")
-    if (fewest := _most_of_group(seen)) and fewest[0] < TASKS:
-        most, folder = fewest
+    group = seen.system.group("pids")  # its pids.max, and those of the groups above
+    folders = group.upwards() if group else ()
+    limits = ((seen.system.number(f"{folder}/pids.max"), folder) for folder in folders)
+    most, folder = min(
+        ((number, folder) for number, folder in limits if number is not None),
+        default=(TASKS, ""),
+    )
+    if most < TASKS:
         text = f"{count}; limit {most} of the control group"
         return Finding("warn", text, f"too few: raise /{folder}/pids.max")
     bounded = limit != float("inf")
@@ -140,17 +135,17 @@ def device_interrupts(seen: Seen) -> Finding:
     if not after.interrupts:
         return unreadable("proc/interrupts")
     hits = {}
-    for name, (what, counts) in after.interrupts.items():
-        earlier = before.interrupts.get(name, (what, [0] * len(counts)))[1]
+    for name, (device, counts) in after.interrupts.items():
+        earlier = before.interrupts.get(name, (device, [0] * len(counts)))[1]
         hit = _on(seen, counts) - _on(seen, earlier)
         if name.isdigit() and hit > 0:
-            hits[name] = (hit, what.split()[-1] if what else "")
+            hits[name] = (hit, device.split()[-1] if device else "")
     if not hits:
         return Finding("good", "none on the measured CPU during the check")
     elapsed = max(after.at - before.at, 1e-3)
     rate = sum(hit for hit, _ in hits.values()) / elapsed
-    named = [f"{name} {what} {hit}x" for name, (hit, what) in hits.items()]
-    return Finding("warn" if rate > DEVICE_RATE else "good", f"{rate:.0f} per s: {some(named)}")
+    named = [f"{name} {device} {hit}x" for name, (hit, device) in hits.items()]
+    return Finding("warn" if rate > DEVICE_RATE else "good", f"{rate:.0f} per s: {abridged(named)}")
 
 
 def interrupts_so_far(seen: Seen) -> Finding:
@@ -158,10 +153,10 @@ def interrupts_so_far(seen: Seen) -> Finding:
     _, after = seen.moments
     if not after.interrupts:
         return unreadable("proc/interrupts")
-    hits = [f"{name} {what.split()[-1] if what else ''} {_on(seen, counts)}x"
-            for name, (what, counts) in after.interrupts.items()
+    hits = [f"{name} {device.split()[-1] if device else ''} {_on(seen, counts)}x"
+            for name, (device, counts) in after.interrupts.items()
             if name.isdigit() and _on(seen, counts)]  # fmt: skip
-    return Finding("warn", some(hits)) if hits else Finding("good", "none since the start")
+    return Finding("warn", abridged(hits)) if hits else Finding("good", "none since the start")
 
 
 def _on(seen: Seen, counts: list[int]) -> int:
@@ -174,21 +169,21 @@ def steered(seen: Seen) -> Finding:
     Of the CPUs it is allowed on, an interrupt goes to the effective ones; where it was moved, it
     goes there with the first that comes.
     """
-    system, may, moving, told = seen.system, [], 0, 0
+    system, may, moving, total = seen.system, [], 0, 0
     for name in system.names("proc/irq"):
         allowed = system.cpus(f"proc/irq/{name}/smp_affinity_list")
         if allowed is None:
             continue
-        told += 1
+        total += 1
         effective = system.cpus(f"proc/irq/{name}/effective_affinity_list") or allowed
         if effective & system.measured:
             may += [name] if allowed & system.measured else []
             moving += not allowed & system.measured
-    if not told:
+    if not total:
         return unreadable("proc/irq")
     if may:
-        return Finding("warn", f"{len(may)} of {told} may: {some(may)}")
-    return Finding("good", f"none of {told}" + (f"; {moving} move with their next" * (moving > 0)))
+        return Finding("warn", f"{len(may)} of {total} may: {abridged(may)}")
+    return Finding("good", f"none of {total}" + (f"; {moving} move with their next" * (moving > 0)))
 
 
 def default_affinity(seen: Seen) -> Finding:

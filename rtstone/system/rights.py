@@ -60,10 +60,6 @@ def realtime(seen: Seen) -> Finding:
     if group.works is False:
         return Finding("bad", f"the agent is {group.text}")
     by_file = group.text if group.works else "by the capabilities of the agent's file"
-    return _granted(seen, by_file)
-
-
-def _granted(seen: Seen, by_file: str) -> Finding:
     outcome = seen.system.probe("realtime")
     if outcome.works:
         return Finding("good", outcome.text)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-
 from rtstone.system.calls import CALLS, LIVE
 from rtstone.system.facts import System
 from rtstone.system.findings import Finding, Seen, Verdict
@@ -21,28 +19,18 @@ def refused(seen: Seen) -> Finding:
     if errors:
         verdict: Verdict = "bad" if any(call.needed for call in errors) else "warn"
         text = ", ".join(f"{call.name} ({error})" for call, error in errors.items())
-        advice = "; ".join(_remedies(seen, {call.name: error for call, error in errors.items()}))
-        return Finding(verdict, f"refused: {text}", advice)
+        remedies, filtered = [], []
+        for call, error in errors.items():
+            if limit := LIMITS.get((call.name, error)):
+                remedies.append(limit)
+            elif error == "ENOSYS" and call.name in BUILT:
+                remedies.append(f"{call.name} takes a kernel with {BUILT[call.name]}")
+            else:
+                filtered.append(call.name)
+        remedies += [way_out(seen, *filtered)] if filtered else []
+        return Finding(verdict, f"refused: {text}", "; ".join(remedies))
     unknown = [outcome.text for outcome in outcomes.values() if outcome.works is None]
     return Finding("unknown", unknown[0]) if unknown else Finding("good", "none is refused")
-
-
-def _remedies(seen: Seen, errors: Mapping[str, str]) -> Iterator[str]:
-    """Yield what helps: raise a limit, build the kernel otherwise, open the filter."""
-    filtered = []
-    for name, error in errors.items():
-        if limit := LIMITS.get((name, error)):
-            yield limit
-        elif error == "ENOSYS" and name in BUILT:
-            yield f"{name} takes a kernel with {BUILT[name]}"
-        else:
-            filtered.append(name)
-    if filtered:
-        yield way_out(seen, *filtered)
-
-
-def _filter(seen: Seen) -> bool:
-    return seen.system.status.get("Seccomp") == "2"
 
 
 def _opened(*names: str) -> str:
@@ -69,7 +57,7 @@ def fatal() -> str | None:
 
 def way_out(seen: Seen, *names: str) -> str:
     """Return what to do where these calls are refused whatever rights are held."""
-    if _filter(seen):
+    if seen.system.status.get("Seccomp") == "2":
         return f"a filter of system calls (seccomp) refuses it: {_opened(*names)}"
     return (
         "not a matter of rights: a sandbox (gVisor, an emulated kernel) or a security module "

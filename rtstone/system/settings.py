@@ -1,6 +1,6 @@
 """The settings that can be changed at run time for a measurement.
 
-Reasons stand with each; nothing that is already enough is raised or lowered.
+The reasons are given with each; nothing that is already enough is raised or lowered.
 """
 
 from __future__ import annotations
@@ -58,16 +58,16 @@ class Setting(NamedTuple):
 def value(form: Form, text: str) -> object:
     """Return a text in canonical form, so that equivalent texts compare equal."""
     stripped = text.strip()
-    found: object = None
+    canonical: object = None
     if form == "list":
-        found = listed(stripped)
+        canonical = listed(stripped)
     elif form == "mask":
-        found = masked(stripped)
+        canonical = masked(stripped)
     elif form == "choice":
-        found = chosen(stripped)
+        canonical = chosen(stripped)
     elif form == "member":
         return "cpuset" in stripped.replace("+", " ").split()
-    return stripped if found is None else found
+    return stripped if canonical is None else canonical
 
 
 def undoing(form: Form, old: str) -> str:
@@ -159,24 +159,26 @@ def _watchdog(system: System) -> list[Change] | str:
 # ---- values of the kernel -----------------------------------------------------------------------
 
 
-def _timer_migration(system: System) -> list[Change] | str:
-    """A busy CPU would be given the timers of idle ones."""
-    return _if_number(system, "proc/sys/kernel/timer_migration", lambda now: now != 0, "0")
+def _number(
+    path: str, wanting: Callable[[int], bool], new: str
+) -> Callable[[System], list[Change] | str]:
+    """Return the plan for a file with one number, which is replaced where it is ``wanting``."""
+
+    def plan(system: System) -> list[Change] | str:
+        now = system.number(path)
+        if now is None:
+            return f"/{path} cannot be read"
+        return [Write(path, new)] if wanting(now) else []
+
+    return plan
 
 
-def _statistics(system: System) -> list[Change] | str:
-    """The kernel sums up its memory statistics on every CPU so often."""
-    path = "proc/sys/vm/stat_interval"
-    return _if_number(system, path, lambda now: now < STAT_S, str(STAT_S))
-
-
-def _if_number(
-    system: System, path: str, wanting: Callable[[int], bool], new: str
-) -> list[Change] | str:
-    now = system.number(path)
-    if now is None:
-        return f"/{path} cannot be read"
-    return [Write(path, new)] if wanting(now) else []
+# A busy CPU would be given the timers of idle ones.
+_TIMER_MIGRATION = _number("proc/sys/kernel/timer_migration", lambda now: now != 0, "0")
+# The kernel sums up its memory statistics on every CPU so often.
+_STATISTICS = _number("proc/sys/vm/stat_interval", lambda now: now < STAT_S, str(STAT_S))
+# RT throttling protects from a runaway real-time task.
+_NO_THROTTLING = _number(RUNTIME, lambda now: now >= 0, "-1")
 
 
 def _huge_pages(system: System) -> list[Change] | str:
@@ -198,11 +200,6 @@ def _queues(system: System) -> list[Change] | str:
         if now < least:
             changes.append(Write(f"{MQ}/{name}", str(least)))
     return changes
-
-
-def _throttling(system: System) -> list[Change] | str:
-    """Plan turning RT throttling off, the protection from a runaway real-time task."""
-    return _if_number(system, RUNTIME, lambda now: now >= 0, "-1")
 
 
 def _fair_server(system: System) -> list[Change] | str:
@@ -290,12 +287,12 @@ SETTINGS = (
     Setting("interrupts", "interrupts to other CPUs", _interrupts),
     Setting("workqueues", "unbound kernel work to other CPUs", _workqueues),
     Setting("watchdog", "soft-lockup watchdog to other CPUs", _watchdog),
-    Setting("timer_migration", "timers stay where they are", _timer_migration),
-    Setting("statistics", "memory statistics less often", _statistics),
+    Setting("timer_migration", "timers stay where they are", _TIMER_MIGRATION),
+    Setting("statistics", "memory statistics less often", _STATISTICS),
     Setting("huge_pages", "no transparent huge pages unasked", _huge_pages),
     Setting("queues", "message queues take 16 KiB", _queues),
     Setting("rt_group", "a real-time budget for the own control group", _rt_group),
     Setting("cpuset", "an isolated partition (cgroup v2)", _cpuset),
-    Setting("rt_throttling", "no RT throttling (only by name)", _throttling, default=False),
+    Setting("rt_throttling", "no RT throttling (only by name)", _NO_THROTTLING, default=False),
     Setting("fair_server", "no deadline servers (only by name)", _fair_server, default=False),
 )

@@ -1,6 +1,6 @@
 """Makes the system fit to be measured, and puts back what it changed.
 
-A change is taken down in the journal, made, and read back.  What the kernel refuses is told and
+A change is recorded in the journal, made, and read back.  What the kernel refuses is reported and
 left; what was done is put back in reverse order, whatever ended the program in between.
 """
 
@@ -42,7 +42,7 @@ Outcome = Literal[
 ]  # fmt: skip
 
 
-class Told(NamedTuple):
+class Entry(NamedTuple):
     """The outcome of one change; ``path`` is empty for a setting as a whole."""
 
     setting: str
@@ -60,16 +60,16 @@ def settings(names: Iterable[str] | None) -> list[Setting]:
     """
     if names is None:
         return [setting for setting in SETTINGS if setting.default]
-    wanted, known = set(names), [setting.name for setting in SETTINGS]
-    for name in wanted - set(known):
-        raise unknown("setting", name, known, "in --only")
-    return [setting for setting in SETTINGS if setting.name in wanted]
+    names, every = set(names), [setting.name for setting in SETTINGS]
+    for name in names - set(every):
+        raise unknown("setting", name, every, "in --only")
+    return [setting for setting in SETTINGS if setting.name in names]
 
 
 # ---- apply --------------------------------------------------------------------------------------
 
 
-def apply(system: System, chosen: list[Setting]) -> list[Told]:
+def apply(system: System, chosen: list[Setting]) -> list[Entry]:
     """Apply settings.  Raises UsageError if the journal cannot be written."""
     with locked(system.files) as journal:
         stale = _other_boot(system, journal)
@@ -78,43 +78,50 @@ def apply(system: System, chosen: list[Setting]) -> list[Told]:
             since=datetime.now(UTC).isoformat(timespec="seconds"),
             cpus=cpu_list(system.measured),
         )
-        told = [Told("journal", "gone", reason=OTHER_BOOT)] if stale else []
+        entries = [Entry("journal", "gone", reason=OTHER_BOOT)] if stale else []
         without = ""  # the control group that was refused
-        for setting, change in _changes(system, chosen, told):
+        for setting, change in _changes(system, chosen, entries):
             if without and change.path.startswith(f"{without}/"):
                 continue
             journal.open(begin)
-            told.append(_Applying(system, journal, setting).carry_out(change))
-            if isinstance(change, Make) and told[-1].outcome == "refused":
+            if isinstance(change, Make):
+                old, new = "", change.contents[0][1]
+                outcome, reason = _make(system, journal, setting, change)
+            else:
+                before = system.raw(change.path)
+                old, new = (before or "").strip(), change.new
+                outcome, reason = _write(system, journal, setting, change, before)
+            entries.append(Entry(setting.name, outcome, change.path, old, new, reason))
+            if isinstance(change, Make) and entries[-1].outcome == "refused":
                 without = change.path
-        return told
+        return entries
 
 
-def dry_run(system: System, chosen: list[Setting]) -> list[Told]:
+def dry_run(system: System, chosen: list[Setting]) -> list[Entry]:
     """Return what ``apply`` would do."""
-    told: list[Told] = []
-    for setting, change in _changes(system, chosen, told):
+    entries: list[Entry] = []
+    for setting, change in _changes(system, chosen, entries):
         if isinstance(change, Make):
             new = " ".join(text for _, text, _ in change.contents)
-            told.append(Told(setting.name, "planned", change.path, "", new))
+            entries.append(Entry(setting.name, "planned", change.path, "", new))
         else:
             old = (system.raw(change.path) or "").strip()
-            told.append(Told(setting.name, "planned", change.path, old, change.new))
-    return told
+            entries.append(Entry(setting.name, "planned", change.path, old, change.new))
+    return entries
 
 
 def _changes(
-    system: System, chosen: list[Setting], told: list[Told]
+    system: System, chosen: list[Setting], entries: list[Entry]
 ) -> Iterator[tuple[Setting, Change]]:
-    """Yield the changes to make; add settings that need none, or cannot be made, to ``told``."""
+    """Yield the changes to make; add settings that need none, or cannot be made, to ``entries``."""
     for setting in chosen:
         plan = setting.plan(system)
         if isinstance(plan, str):
-            told.append(Told(setting.name, "impossible", reason=plan))
+            entries.append(Entry(setting.name, "impossible", reason=plan))
             continue
         needed = [change for change in plan if not _is_so(system, change)]
         if not needed:
-            told.append(Told(setting.name, "enough"))
+            entries.append(Entry(setting.name, "enough"))
         yield from ((setting, change) for change in needed)
 
 
@@ -133,63 +140,51 @@ def _reads(system: System, write: Write) -> bool:
     return now is not None and value(write.form, now) == value(write.form, write.new)
 
 
-class _Applying:
-    """Apply changes of one setting."""
+def _write(
+    system: System, journal: Journal, setting: Setting, change: Write, before: str | None
+) -> tuple[Outcome, str]:
+    """Write a value in place of the one before; return the outcome, and its reason."""
+    if before is None:
+        return "refused", "cannot be read"
+    earlier = journal.steps_of(change.path)
+    old = earlier[0].old if earlier else before
+    number = journal.plan(setting.name, change.path, old=old, new=change.new, form=change.form)
+    reason = ""
+    try:
+        system.files.write(change.path, change.new)
+    except OSError as error:
+        reason = error.strerror or str(error)
+    after = system.raw(change.path)
+    if after is None or value(change.form, after) == value(change.form, before):
+        journal.drop(number)
+        return "refused", reason or "the kernel kept its value"
+    journal.done(number, after)
+    if _reads(system, change):
+        return "changed", ""
+    return "adjusted", f"the kernel made it {after.strip()}"
 
-    def __init__(self, system: System, journal: Journal, setting: Setting) -> None:
-        self._system, self._files, self._journal = system, system.files, journal
-        self._name = setting.name
 
-    def carry_out(self, change: Change) -> Told:
-        return self._make(change) if isinstance(change, Make) else self._write(change)
-
-    def _write(self, change: Write) -> Told:
-        before = self._system.raw(change.path)
-        if before is None:
-            return self._told(change, "", "refused", "cannot be read")
-        earlier = self._journal.of(change.path)
-        old = earlier[0].old if earlier else before
-        number = self._journal.plan(
-            self._name, change.path, old=old, new=change.new, form=change.form
-        )
-        reason = ""
-        try:
-            self._files.write(change.path, change.new)
-        except OSError as error:
-            reason = error.strerror or str(error)
-        after = self._system.raw(change.path)
-        if after is None or value(change.form, after) == value(change.form, before):
-            self._journal.drop(number)
-            return self._told(change, before, "refused", reason or "the kernel kept its value")
-        self._journal.done(number, after)
-        if _reads(self._system, change):
-            return self._told(change, before, "changed")
-        return self._told(change, before, "adjusted", f"the kernel made it {after.strip()}")
-
-    def _make(self, change: Make) -> Told:
-        if self._files.exists(change.path):
-            ours = bool(self._journal.of(change.path))
-            why = "exists with other CPUs; restore first" if ours else "exists already"
-            return self._told(change, "", "refused", why)
-        number = self._journal.plan(self._name, change.path, contents=change.contents)
-        try:
-            self._files.make(change.path)
-            for name, text, form in change.contents:
-                self._files.write(f"{change.path}/{name}", text)
-                if not _reads(self._system, Write(f"{change.path}/{name}", text, form)):
-                    says = self._system.read(f"{change.path}/{name}")
-                    raise OSError(0, f"{name} says '{says}'")
-        except OSError as error:
-            with suppress(OSError):  # else restore does it
-                self._files.remove(change.path)
-                self._journal.drop(number)
-            return self._told(change, "", "refused", error.strerror or str(error))
-        self._journal.done(number, "")
-        return self._told(change, "", "changed")
-
-    def _told(self, change: Change, old: str, outcome: Outcome, reason: str = "") -> Told:
-        new = change.new if isinstance(change, Write) else change.contents[0][1]
-        return Told(self._name, outcome, change.path, old.strip(), new, reason)
+def _make(system: System, journal: Journal, setting: Setting, change: Make) -> tuple[Outcome, str]:
+    """Make a control group; return the outcome, and its reason."""
+    files = system.files
+    if files.exists(change.path):
+        ours = bool(journal.steps_of(change.path))
+        return "refused", "exists with other CPUs; restore first" if ours else "exists already"
+    number = journal.plan(setting.name, change.path, contents=change.contents)
+    try:
+        files.make(change.path)
+        for name, text, form in change.contents:
+            files.write(f"{change.path}/{name}", text)
+            if not _reads(system, Write(f"{change.path}/{name}", text, form)):
+                says = system.read(f"{change.path}/{name}")
+                raise OSError(0, f"{name} says '{says}'")
+    except OSError as error:
+        with suppress(OSError):  # else restore does it
+            files.remove(change.path)
+            journal.drop(number)
+        return "refused", error.strerror or str(error)
+    journal.done(number, "")
+    return "changed", ""
 
 
 # ---- restore ------------------------------------------------------------------------------------
@@ -197,7 +192,7 @@ class _Applying:
 OTHER_BOOT = "the machine was rebooted since, which restored the values"
 
 
-def restore(system: System, *, force: bool = False) -> list[Told]:
+def restore(system: System, *, force: bool = False) -> list[Entry]:
     """Restore all values; ``force``: also those changed by others since.
 
     What could not be restored stays in the journal.  Raises UsageError.
@@ -206,19 +201,19 @@ def restore(system: System, *, force: bool = False) -> list[Told]:
         return []
     with locked(system.files) as journal:
         if _other_boot(system, journal):
-            return [Told("journal", "gone", reason=OTHER_BOOT)]
-        told = []
+            return [Entry("journal", "gone", reason=OTHER_BOOT)]
+        entries = []
         for path in reversed(journal.paths()):
-            steps = journal.of(path)
-            one = _put_back(system, journal, steps, force)
-            told.append(one)
-            if one.outcome not in ("left", "failed"):
+            steps = journal.steps_of(path)
+            entry = _put_back(system, journal, steps, force)
+            entries.append(entry)
+            if entry.outcome not in ("left", "failed"):
                 with suppress(UsageError):  # a full disk; the value is restored nevertheless
                     for step in steps:
                         journal.drop(step.number)
-        if all(one.outcome not in ("left", "failed") for one in told):
+        if all(entry.outcome not in ("left", "failed") for entry in entries):
             journal.clear()
-        return told
+        return entries
 
 
 def _other_boot(system: System, journal: Journal) -> bool:
@@ -229,40 +224,32 @@ def _other_boot(system: System, journal: Journal) -> bool:
     return stale
 
 
-def _put_back(system: System, journal: Journal, steps: list[Step], force: bool) -> Told:
+def _put_back(system: System, journal: Journal, steps: list[Step], force: bool) -> Entry:
     first = steps[0]
     if first.kind == "make":
         return _unmake(system, first)
     now = system.raw(first.path)
-    outcome, reason = _settled(system, journal, steps, now, force) or _written(system, first)
+    outcome: Outcome = "restored"
+    reason = ""
+    if now is None and system.files.exists(first.path):
+        outcome, reason = "failed", "cannot be read"
+    elif now is None:
+        outcome, reason = "gone", "the file no longer exists"
+    elif value(first.form, now) == value(first.form, first.old):
+        outcome = "old"
+    elif not (force or _ours(now, journal, steps)):
+        outcome, reason = "left", f"changed to {now.strip()} by others; --force restores it"
+    else:
+        try:
+            system.files.write(first.path, undoing(first.form, first.old))
+        except OSError as error:
+            outcome, reason = "failed", error.strerror or str(error)
+        else:
+            after = system.raw(first.path) or ""
+            if value(first.form, after) != value(first.form, first.old):
+                outcome, reason = "failed", f"the kernel made it {after.strip()}"
     was = (now or "").strip()
-    return Told(first.setting, outcome, first.path, was, first.old.strip(), reason)
-
-
-def _settled(
-    system: System, journal: Journal, steps: list[Step], now: str | None, force: bool
-) -> tuple[Outcome, str] | None:
-    """Return why nothing is to be written, None if something is."""
-    first = steps[0]
-    if now is None:
-        there = system.files.exists(first.path)
-        return ("failed", "cannot be read") if there else ("gone", "the file no longer exists")
-    if value(first.form, now) == value(first.form, first.old):
-        return "old", ""
-    if force or _ours(now, journal, steps):
-        return None
-    return "left", f"changed to {now.strip()} by others; --force restores it"
-
-
-def _written(system: System, first: Step) -> tuple[Outcome, str]:
-    try:
-        system.files.write(first.path, undoing(first.form, first.old))
-    except OSError as error:
-        return "failed", error.strerror or str(error)
-    after = system.raw(first.path) or ""
-    if value(first.form, after) != value(first.form, first.old):
-        return "failed", f"the kernel made it {after.strip()}"
-    return "restored", ""
+    return Entry(first.setting, outcome, first.path, was, first.old.strip(), reason)
 
 
 def _ours(now: str, journal: Journal, steps: list[Step]) -> bool:
@@ -272,15 +259,15 @@ def _ours(now: str, journal: Journal, steps: list[Step]) -> bool:
     """
     if steps[-1].number not in journal.found:
         return True
-    found = [journal.found[step.number] for step in steps if step.number in journal.found]
-    texts = [*(step.new for step in steps), *found]
+    texts = [step.new for step in steps]
+    texts += [journal.found[step.number] for step in steps if step.number in journal.found]
     return any(value(steps[0].form, now) == value(steps[0].form, text) for text in texts)
 
 
-def _unmake(system: System, step: Step) -> Told:
+def _unmake(system: System, step: Step) -> Entry:
     """Remove a control group; its tasks move to the topmost, as others may be closed to them."""
     if not system.files.exists(step.path):
-        return Told(step.setting, "old", step.path)
+        return Entry(step.setting, "old", step.path)
     group = system.group("cpuset")
     above = f"{group.mount if group else step.path.rpartition('/')[0]}/cgroup.procs"
     moved = (system.read(f"{step.path}/cgroup.procs") or "").split()
@@ -290,9 +277,9 @@ def _unmake(system: System, step: Step) -> Told:
                 system.files.write(above, process)
         system.files.remove(step.path)
     except OSError as error:
-        return Told(step.setting, "failed", step.path, reason=error.strerror or str(error))
+        return Entry(step.setting, "failed", step.path, reason=error.strerror or str(error))
     reason = f"{len(moved)} processes moved to /{above.rpartition('/')[0]}" if moved else ""
-    return Told(step.setting, "restored", step.path, reason=reason)
+    return Entry(step.setting, "restored", step.path, reason=reason)
 
 
 # ---- status -------------------------------------------------------------------------------------
@@ -304,7 +291,7 @@ class Status(NamedTuple):
     journal: str
     since: str = ""
     cpus: str = ""
-    told: list[Told] = []  # noqa: RUF012  never added to
+    entries: list[Entry] = []  # noqa: RUF012  never added to
 
 
 def status(system: System) -> Status:
@@ -312,42 +299,42 @@ def status(system: System) -> Status:
     journal = Journal(system.files)
     if journal.begin is None or journal.begin.boot != (system.read(BOOT) or ""):
         return Status(journal.path)
-    told = [_standing(system, journal, path) for path in journal.paths()]
-    return Status(journal.path, journal.begin.since, journal.begin.cpus, told)
+    entries = [_standing(system, journal, path) for path in journal.paths()]
+    return Status(journal.path, journal.begin.since, journal.begin.cpus, entries)
 
 
-def _standing(system: System, journal: Journal, path: str) -> Told:
-    last = journal.of(path)[-1]
+def _standing(system: System, journal: Journal, path: str) -> Entry:
+    last = journal.steps_of(path)[-1]
     if last.kind == "make":
         holds = _is_so(system, Make(path, last.contents))
-        return Told(last.setting, "holds" if holds else "lost", path)
+        return Entry(last.setting, "holds" if holds else "lost", path)
     now = system.raw(path)
-    known = journal.found.get(last.number, last.new)
+    expected = journal.found.get(last.number, last.new)
     if now is None:
-        return Told(last.setting, "gone", path, last.old.strip(), last.new)
-    same = value(last.form, now) == value(last.form, known)
+        return Entry(last.setting, "gone", path, last.old.strip(), last.new)
+    same = value(last.form, now) == value(last.form, expected)
     reason = "" if same else f"it is {now.strip()} now"
-    return Told(last.setting, "holds" if same else "lost", path, last.old.strip(),
-                known.strip(), reason)  # fmt: skip
+    return Entry(last.setting, "holds" if same else "lost", path, last.old.strip(),
+                expected.strip(), reason)  # fmt: skip
 
 
 def state(system: System | None = None) -> dict[str, str | None]:
     """Return the state of tuning for a run's conditions.
 
-    ``tune`` is "none", or the names of the settings in force, None if that cannot be told;
+    ``tune`` is "none", or the names of the settings in force, None if that cannot be known;
     ``tune.lost`` names those of which a value is no longer what was set.
     """
     try:
         now = status(system or System())
     except UsageError:
         return {"tune": None}
-    if not now.told:
+    if not now.entries:
         return {"tune": "none"}
-    lost = Counter(one.setting for one in now.told if one.outcome != "holds")
-    names = dict.fromkeys(one.setting for one in now.told)
-    found: dict[str, str | None] = {"tune": " ".join(names), "tune.cpus": now.cpus}
-    found |= {"tune.since": now.since}
-    return found | ({"tune.lost": " ".join(lost)} if lost else {})
+    lost = Counter(entry.setting for entry in now.entries if entry.outcome != "holds")
+    names = dict.fromkeys(entry.setting for entry in now.entries)
+    conditions: dict[str, str | None] = {"tune": " ".join(names), "tune.cpus": now.cpus}
+    conditions |= {"tune.since": now.since}
+    return conditions | ({"tune.lost": " ".join(lost)} if lost else {})
 
 
 # ---- the partition ------------------------------------------------------------------------------
@@ -355,7 +342,7 @@ def state(system: System | None = None) -> dict[str, str | None]:
 
 def partition(system: System) -> str | None:
     """Return the control group for agents made by `rtstone tune apply`, None if there is none."""
-    holding = {step.path for step in status(system).told if step.outcome == "holds"}
+    holding = {step.path for step in status(system).entries if step.outcome == "holds"}
     for path in holding:
         if path.endswith(f"/{CPUSET}"):
             agents = f"{path.removesuffix(CPUSET)}{AGENTS}"
@@ -371,13 +358,13 @@ def entered(system: System | None = None) -> Iterator[bool]:
     leaves again.  Raises TargetError if the kernel refuses.
     """
     system = system or System()
-    made = partition(system)
+    agents = partition(system)
     group = system.group("cpuset")
-    if made is None or group is None:
+    if agents is None or group is None:
         yield False
         return
     affinity = os.sched_getaffinity(0)
-    door = f"{made}/cgroup.procs"
+    door = f"{agents}/cgroup.procs"
     try:
         system.files.write(door, str(os.getpid()))
     except OSError as error:

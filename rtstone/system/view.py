@@ -11,7 +11,13 @@ HIDDEN = {"0", "off"}  # what hidepid= is where nothing is hidden
 def proc(seen: Seen) -> Finding:
     """Check whether /proc shows everything; its absence makes much unknown, and nothing good."""
     system = seen.system
-    options = dict(_options(seen))
+    options: dict[str, str] = {}  # of the mount that counts, the last one
+    for line in (system.read("proc/self/mountinfo") or "").splitlines():
+        before, _, after = line.partition(" - ")
+        places, kinds = before.split(), after.split()
+        if len(places) > 4 and places[4] == "/proc" and len(kinds) > 2:
+            pairs = (word.partition("=") for word in kinds[2].split(","))
+            options = {name: value for name, _, value in pairs if value not in HIDDEN}
     if not system.names("proc"):
         return Finding("warn", "not mounted", "mount it: mount -t proc proc /proc")
     if len(system.status.get("NSpid", "").split()) > 1:
@@ -34,18 +40,6 @@ def proc(seen: Seen) -> Finding:
             "run doctor as root, who sees them, or as a member of the group of its option gid=",
         )
     return Finding("good", "all can be seen")
-
-
-def _options(seen: Seen) -> list[tuple[str, str]]:
-    """Return the options of what is mounted on /proc, where the last mount counts."""
-    options: list[tuple[str, str]] = []
-    for line in (seen.system.read("proc/self/mountinfo") or "").splitlines():
-        before, _, after = line.partition(" - ")
-        places, kinds = before.split(), after.split()
-        if len(places) > 4 and places[4] == "/proc" and len(kinds) > 2:
-            pairs = (word.partition("=") for word in kinds[2].split(","))
-            options = [(name, value) for name, _, value in pairs if value not in HIDDEN]
-    return options
 
 
 def sys(seen: Seen) -> Finding:

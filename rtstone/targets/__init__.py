@@ -1,6 +1,6 @@
 """Find targets: ``local``, ``kind:argument`` where the kind takes an argument, or by a name.
 
-Names stand in files of the user (``rtstone.targets.fleet_file``).
+Names are in files of the user (``rtstone.targets.fleet_file``).
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ class Kind(NamedTuple):
 
     def load(self) -> type[Target]:
         """Import and return the class."""
-        found: type[Target] = getattr(import_module(f"rtstone.targets.{self.module}"), self.target)
-        return found
+        module = import_module(f"rtstone.targets.{self.module}")
+        target: type[Target] = getattr(module, self.target)
+        return target
 
 
 TARGETS = {
@@ -57,26 +58,26 @@ def find(spec: str) -> Target:
     """
     name, plus, words = spec.partition("+")
     if ":" in spec or name in TARGETS:
-        return _of_kind(spec, TARGETS)
+        return _by_address(spec, TARGETS)
     names = fleet()
     if name not in names:
-        return _of_kind(spec, [*TARGETS, *names])
+        return _by_address(spec, [*TARGETS, *names])
     named = names[name]
     try:
-        target = _of_kind(named.address + plus + words, TARGETS)
+        target = _by_address(named.address + plus + words, TARGETS)
     except UsageError as error:
         raise UsageError(f"target '{name}', {named.where}: {error}") from error
     target.named = named
     return target
 
 
-def _of_kind(spec: str, known: Iterable[str]) -> Target:
-    """Return the target of that kind; ``known``: what else it may have been meant to be."""
+def _by_address(spec: str, names: Iterable[str]) -> Target:
+    """Return the target at an address; ``names``: what else it may have been meant to be."""
     name, colon, argument = spec.partition(":")
     if name not in TARGETS:
         plugin = plugins.find("targets", name, type)
         if plugin is None or not issubclass(plugin, Target):
-            raise unknown("target", name, known)
+            raise unknown("target", name, names)
         return plugin(argument) if colon else plugin()
     kind = TARGETS[name]
     if colon and kind.argument == "none":

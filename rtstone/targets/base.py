@@ -95,7 +95,7 @@ class Target(ABC):
     named: Named | None = None  # as the user has named it, None if it was given by its address
     hosted: ClassVar[bool] = False  # computed by this machine, and keeps a CPU of it busy
     scripted: ClassVar[bool] = False  # takes all commands at its start: Options.script
-    there: ClassVar[bool] = False  # the agent lists its benches by command, not at a start for it
+    resident: ClassVar[bool] = False  # the agent runs already, and lists its benches by command
     probed: ClassVar[bool] = True  # an agent may be started there only to ask it who it is
     bytes_per_s: float | None = None  # that its line carries, if it is slow
     pace: ClassVar[float] = 1.0  # host seconds that a second of the target may take at most
@@ -117,7 +117,7 @@ class Target(ABC):
     def check_ready(self) -> None:  # noqa: B027  most need nothing but their agent
         """Raise TargetError, with what brings it, if something is missing that a run needs."""
 
-    def others(self) -> list[str] | None:
+    def other_users(self) -> list[str] | None:
         """Return who else measures there now, in words; None if nobody can disturb it."""
         return None
 
@@ -142,9 +142,9 @@ class Target(ABC):
             "and ssh:[user@]host[:port]"
         )
 
-    def cpus_asked(self, given: str | None) -> str | None:
-        """Return the CPUs that were given, else those that a targets file has for it."""
-        return self.named.cpus if given is None and self.named else given
+    def chosen_cpus(self, cpus: str | None) -> str | None:
+        """Return the CPUs of an option, else those that a targets file has for it."""
+        return self.named.cpus if cpus is None and self.named else cpus
 
     def host_conditions(self) -> dict[str, str | None]:
         """Return the conditions that the agent cannot report: tuning, drivers."""

@@ -19,7 +19,7 @@ ADVICE = "exec: takes a program with its arguments, as in exec:'docker exec -i b
 class Exec(Target):
     """``exec:COMMAND``, split into words as a shell does."""
 
-    there = True
+    resident = True
 
     def __init__(self, argument: str) -> None:
         super().__init__(argument)

@@ -36,8 +36,8 @@ _SSH = "ssh:"
 class Named(NamedTuple):
     """A target with a name; ``address``: as the kind of target takes it, rights included.
 
-    ``cpus``: the CPUs to measure on, None to leave the choice to the agent.  ``file``: where it
-    stands.
+    ``cpus``: the CPUs to measure on, None to leave the choice to the agent.  ``file``: that names
+    it.
     """
 
     name: str
@@ -48,12 +48,12 @@ class Named(NamedTuple):
 
     @property
     def where(self) -> str:
-        """Where it stands, for messages."""
+        """Its table, for messages."""
         return _table(self.name, self.file)
 
 
 def files() -> list[Path]:
-    """Return where targets may be named; what stands in a later file wins."""
+    """Return where targets may be named; a later file wins."""
     config = folder("XDG_CONFIG_HOME", ".config")
     return [config / "rtstone" / "targets.toml", NEAR] if config else [NEAR]
 
@@ -64,13 +64,13 @@ def fleet(kinds: Collection[str]) -> dict[str, Named]:
     ``kinds``: names that a target cannot have, as they are kinds of targets.  Raises UsageError for
     a file with a mistake, or that others may have written.
     """
-    found: dict[str, Named] = {}
+    targets: dict[str, Named] = {}
     for path in files():
         text = _text(path)
         if text is not None:
             table = toml.parse(text, path, _NOUN)
-            found |= {name: _named(name, value, path, kinds) for name, value in table.items()}
-    return found
+            targets |= {name: _named(name, value, path, kinds) for name, value in table.items()}
+    return targets
 
 
 def _table(name: str, path: Path) -> str:
@@ -92,17 +92,11 @@ def _named(name: str, table: object, path: Path, kinds: Collection[str]) -> Name
     address, cpus = str(table.get("address", "")), table.get("cpus")
     if not address.strip():
         raise UsageError(f"no address, in {where}; write address = 'ssh:user@host', or the like")
-    if cpus is not None:
-        _check_cpus(str(cpus), where)
-    return Named(name, address + _rights(table, address, where), cpus, _comment(table), path)
-
-
-def _comment(table: dict[str, object]) -> str:
-    return " ".join(str(table.get("comment", "")).split())
-
-
-def _rights(table: dict[str, object], address: str, where: str) -> str:
-    """Return what is to be added to the address.  Raises UsageError."""
+    if cpus is not None and cpus != ALL:
+        try:
+            cpu_set(str(cpus))
+        except UsageError as error:
+            raise UsageError(f"{error}, in {where}") from error
     rights = str(table.get("rights", "login"))
     if rights not in _RIGHTS:
         raise UsageError(f"rights is one of {', '.join(_RIGHTS)}, not '{rights}', in {where}")
@@ -110,16 +104,8 @@ def _rights(table: dict[str, object], address: str, where: str) -> str:
         raise UsageError(f"rights = '{rights}' is for addresses ssh:..., in {where}; leave it out")
     if "+sudo=" in address and "rights" in table:
         raise UsageError(f"rights are given twice, in {where}; leave +sudo= out of the address")
-    return _RIGHTS[rights]
-
-
-def _check_cpus(text: str, where: str) -> None:
-    if text == ALL:
-        return
-    try:
-        cpu_set(text)
-    except UsageError as error:
-        raise UsageError(f"{error}, in {where}") from error
+    comment = " ".join(str(table.get("comment", "")).split())
+    return Named(name, address + _RIGHTS[rights], cpus, comment, path)
 
 
 def _text(path: Path) -> bytes | None:
@@ -129,8 +115,19 @@ def _text(path: Path) -> bytes | None:
     try:
         handle = os.open(path, flags | (os.O_NOFOLLOW if root else 0))
         with os.fdopen(handle, "rb") as file:
-            if wrong := _unsafe(os.fstat(handle), root):
-                raise UsageError(f"{_NOUN} {wrong.format(path=path)}")
+            status = os.fstat(handle)
+            if not stat.S_ISREG(status.st_mode):
+                raise UsageError(f"{_NOUN} {path} is not a regular file")
+            if status.st_uid not in {0, os.geteuid()}:
+                raise UsageError(
+                    f"{_NOUN} {path} belongs to another user (uid {status.st_uid}), and may name "
+                    f"commands to run; remove it, or make it yours: chown {os.geteuid()} {path}"
+                )
+            if status.st_mode & (stat.S_IWOTH | (stat.S_IWGRP if root else 0)):
+                raise UsageError(
+                    f"{_NOUN} {path} can be written by others, and may name commands to run: "
+                    f"chmod go-w {path}"
+                )
             text = file.read(LARGEST + 1)
     except (FileNotFoundError, NotADirectoryError):
         return None
@@ -141,17 +138,3 @@ def _text(path: Path) -> bytes | None:
     if len(text) > LARGEST:
         raise UsageError(f"{_NOUN} {path} has more than {LARGEST >> 10} KiB; split it, or tidy it")
     return text
-
-
-def _unsafe(status: os.stat_result, root: bool) -> str:
-    """Return why somebody else may have written a file, or it is none; empty if all is well."""
-    if not stat.S_ISREG(status.st_mode):
-        return "{path} is not a regular file"
-    if status.st_uid not in {0, os.geteuid()}:
-        return (
-            f"{{path}} belongs to another user (uid {status.st_uid}), and may name commands to "
-            f"run; remove it, or make it yours: chown {os.geteuid()} {{path}}"
-        )
-    if status.st_mode & (stat.S_IWOTH | (stat.S_IWGRP if root else 0)):
-        return "{path} can be written by others, and may name commands to run: chmod go-w {path}"
-    return ""

@@ -30,8 +30,8 @@ def trials(shell: Shell, cpus: frozenset[int]) -> Mapping[str, Callable[[], Prob
     }
 
 
-def _tried(shell: Shell, command: str) -> tuple[int, str]:
-    """Return the exit status of a command, and the reason that it told at its end."""
+def _outcome(shell: Shell, command: str) -> tuple[int, str]:
+    """Return the exit status of a command, and the reason that it gave at its end."""
     status, output = shell.run(f"{command} 2>&1")
     text = output.decode(errors="replace").strip()
     return status, "chrt is not installed there" if status == MISSING else text
@@ -42,30 +42,30 @@ def _reason(text: str) -> str:
 
 
 def _realtime(shell: Shell) -> Probe:
-    status, text = _tried(shell, "chrt -f 1 true")
+    status, text = _outcome(shell, "chrt -f 1 true")
     if status == 0:
         return Probe(True, "SCHED_FIFO granted")
     return Probe(None if status == MISSING else False, _reason(text))
 
 
 def _levels(shell: Shell) -> Probe:
-    _, text = _tried(shell, "chrt -m")
-    found = re.search(r"^SCHED_FIFO\b.*\b(\d+)/(\d+)", text, re.MULTILINE)
-    if found is None:
+    _, text = _outcome(shell, "chrt -m")
+    match = re.search(r"^SCHED_FIFO\b.*\b(\d+)/(\d+)", text, re.MULTILINE)
+    if match is None:
         return Probe(None, _reason(text))
-    return Probe(True, str(int(found[2]) - int(found[1]) + 1))
+    return Probe(True, str(int(match[2]) - int(match[1]) + 1))
 
 
 def _deadline(shell: Shell) -> Probe:
-    """A refusal has reasons that its text does not tell apart, and busybox has no such option."""
-    status, text = _tried(shell, _DEADLINE)
+    """A refusal has reasons that its text does not distinguish, and busybox has no such option."""
+    status, text = _outcome(shell, _DEADLINE)
     return Probe(True, "SCHED_DEADLINE granted") if not status else Probe(None, _reason(text))
 
 
 def _idle_request(shell: Shell) -> Probe:
     """Open it for writing, and close it, which changes nothing."""
     file = "/dev/cpu_dma_latency"
-    status, text = _tried(shell, f"[ -c {file} ] && dd if=/dev/null of={file} conv=notrunc")
+    status, text = _outcome(shell, f"[ -c {file} ] && dd if=/dev/null of={file} conv=notrunc")
     if status == 0:
         return Probe(True, "may be used")
     reasons = [_reason(line) for line in text.splitlines() if ": " in line]

@@ -22,7 +22,7 @@ from typing import IO, Any, ClassVar, NamedTuple
 from rtstone import resources
 from rtstone.errors import Interrupted, TargetError, UsageError
 from rtstone.targets.base import Link, Options, Target
-from rtstone.targets.options import Check, known, one_of, parse, text
+from rtstone.targets.options import Check, checks, one_of, parse, text
 from rtstone.targets.process import ending, start
 from rtstone.targets.serial import BAUD, BITS, RATES, Line
 from rtstone.targets.ssh import OPTIONS as SSH_OPTIONS
@@ -48,8 +48,8 @@ _ADVICE = (
 _SCRIPT = ("targets", "bridge", "labgrid_place.py")
 
 
-class _Wish(NamedTuple):
-    """What the user wants of a place; ``state``: None for its default."""
+class _Options(NamedTuple):
+    """A place with its options; ``state``: None for its default."""
 
     place: str
     driver: str
@@ -58,18 +58,18 @@ class _Wish(NamedTuple):
     sudo: bool
 
 
-def _wish(argument: str) -> _Wish:
+def _parse(argument: str) -> _Options:
     """Parse ``PLACE[+name=value]…``.  Raises UsageError."""
     spec = f"labgrid:{argument}"
     place, *words = argument.split("+")
-    given = parse(words, known(OPTIONS, spec), spec)
+    values = parse(words, checks(OPTIONS, spec), spec)
     if not place.strip() or not place.isprintable():
         raise UsageError(f"no place is named, in target '{spec}'; write labgrid:PLACE")
-    driver, sudo = given.get("driver", "ssh"), given.get("sudo")
+    driver, sudo = values.get("driver", "ssh"), values.get("sudo")
     if sudo and driver != "ssh":
         raise UsageError(f"sudo is for driver ssh, in target '{spec}'; leave it out")
-    env = given.get("env") or os.environ.get("LG_ENV") or None
-    return _Wish(place, driver, env, given.get("state"), sudo == "yes")
+    env = values.get("env") or os.environ.get("LG_ENV") or None
+    return _Options(place, driver, env, values.get("state"), sudo == "yes")
 
 
 class Labgrid(Target):
@@ -82,12 +82,12 @@ class Labgrid(Target):
 
     def __new__(cls, argument: str) -> Labgrid:
         """Make the target for the driver.  Raises UsageError."""
-        return super().__new__(_Console if _wish(argument).driver == "console" else _Login)
+        return super().__new__(_Console if _parse(argument).driver == "console" else _Login)
 
     def _take(self, argument: str) -> None:
         """Set what both have."""
         self.name = f"labgrid:{argument}"
-        self._wish = _wish(argument)
+        self._options = _parse(argument)
 
     def check_ready(self) -> None:
         """Raise TargetError if there is no labgrid; the place is acquired when the run begins."""
@@ -98,20 +98,27 @@ class Labgrid(Target):
 
         Raises TargetError, UsageError, Interrupted.
         """
-        held = _HELD.get(self._wish.place)
+        held = _HELD.get(self._options.place)
         if held is None or held.closed:
-            held = _HELD[self._wish.place] = _Held(self._wish, interrupted)
-        elif held.wish._replace(sudo=self._wish.sudo) != self._wish:
+            held = _HELD[self._options.place] = _Held(self._options, interrupted)
+        elif held.options._replace(sudo=self._options.sudo) != self._options:
             raise UsageError(
-                f"place '{self._wish.place}' is in use by another target of this command than "
+                f"place '{self._options.place}' is in use by another target of this command than "
                 f"'{self.name}'; measure one after the other"
             )
         return _Use(held)
 
     def _holder(self) -> list[str]:
         """Return who else holds the place, which is not acquired for that.  Raises TargetError."""
-        holder = _looked(self._wish).get("holder")
-        return [f"{holder}, who holds place '{self._wish.place}'"] if holder else []
+        bridge = _Bridge("look", self._options)
+        try:
+            answer = bridge.answer(LOOK_S)
+            if "place" not in answer:
+                raise bridge.failure(answer)
+        finally:
+            bridge.close()
+        holder = answer.get("holder")
+        return [f"{holder}, who holds place '{self._options.place}'"] if holder else []
 
 
 def _never() -> bool:
@@ -125,7 +132,7 @@ class _Login(Labgrid, Machine):
 
     def __init__(self, argument: str) -> None:
         self._take(argument)
-        Machine.__init__(self, argument, f"place '{self._wish.place}'", self._wish.sudo)
+        Machine.__init__(self, argument, f"place '{self._options.place}'", self._options.sudo)
 
     def _connect(self) -> _Through:
         return self._reach(_never)
@@ -147,11 +154,11 @@ class _Login(Labgrid, Machine):
             failed.pop_all()
         return link
 
-    def others(self) -> list[str]:
+    def other_users(self) -> list[str]:
         """Return the other agents there; before the place is acquired, who holds it."""
         if self._open is None or self._open.closed:
             return self._holder()
-        return Machine.others(self)
+        return Machine.other_users(self)
 
     def detail(self) -> dict[str, str | int | None]:
         """Return the place, and what is known of each machine."""
@@ -161,12 +168,12 @@ class _Login(Labgrid, Machine):
 class _Console(Labgrid):
     """A place with a console, behind which an agent runs already."""
 
-    there: ClassVar[bool] = True
+    resident: ClassVar[bool] = True
 
     def __init__(self, argument: str) -> None:
         super().__init__(argument)
         self._take(argument)
-        self.agent = f"at the console of place '{self._wish.place}'"
+        self.agent = f"at the console of place '{self._options.place}'"
         self._use: _Use | None = None
 
     def _reach(self, interrupted: Callable[[], bool]) -> _Use:
@@ -187,7 +194,7 @@ class _Console(Labgrid):
             failed.pop_all()
         return link
 
-    def others(self) -> list[str] | None:
+    def other_users(self) -> list[str] | None:
         """Return who holds the place before it is acquired; then nobody can disturb it."""
         return None if self._use and not self._use.closed else self._holder() or None
 
@@ -204,14 +211,14 @@ class _Console(Labgrid):
 class _Bridge:
     """The script in labgrid's Python.  Raises TargetError if it cannot be started."""
 
-    def __init__(self, task: str, wish: _Wish) -> None:
+    def __init__(self, task: str, options: _Options) -> None:
         python = _python()
-        self.wish = wish
-        self._told = b""
-        asked = {name: getattr(wish, name) for name in ("place", "env", "state", "driver")}
+        self.options = options
+        self._received = b""
+        members = {name: getattr(options, name) for name in ("place", "env", "state", "driver")}
         try:
             self._process, self._words = start(
-                [python, str(resources.path(*_SCRIPT)), task, json.dumps(asked)]
+                [python, str(resources.path(*_SCRIPT)), task, json.dumps(members)]
             )
         except OSError as error:
             raise TargetError(f"cannot start {python}: {error.strerror}; {_ADVICE}") from error
@@ -228,7 +235,7 @@ class _Bridge:
         """Return its next answer, empty if none comes.  Raises Interrupted."""
         assert self._process.stdout is not None
         end = time.monotonic() + within_s
-        while b"\n" not in self._told:
+        while b"\n" not in self._received:
             if interrupted():
                 raise Interrupted("interrupted before the run began")
             left = min(POLL_S, end - time.monotonic())
@@ -237,33 +244,21 @@ class _Bridge:
             waiting = select.poll()
             waiting.register(self._process.stdout, select.POLLIN)
             if waiting.poll(left * 1000):
-                more = os.read(self._process.stdout.fileno(), 1 << 16)
-                if not more:
+                data = os.read(self._process.stdout.fileno(), 1 << 16)
+                if not data:
                     return {}
-                self._told += more
-        told, _, self._told = self._told.partition(b"\n")
-        found: Mapping[str, Any] = json.loads(told)
-        return found
+                self._received += data
+        line, _, self._received = self._received.partition(b"\n")
+        answer: Mapping[str, Any] = json.loads(line)
+        return answer
 
     def failure(self, answer: Mapping[str, Any]) -> TargetError:
-        """Return the error for an answer that tells of one, or that did not come."""
+        """Return the error for an answer that reports one, or that did not come."""
         if "error" in answer:
             return TargetError(str(answer["error"]))
         self._words.seek(0)
         said = ending(self._words.read())
-        return TargetError(f"labgrid told nothing of place '{self.wish.place}'{said}")
-
-
-def _looked(wish: _Wish) -> Mapping[str, Any]:
-    """Return what is known of a place without acquiring it.  Raises TargetError."""
-    bridge = _Bridge("look", wish)
-    try:
-        answer = bridge.answer(LOOK_S)
-        if "place" not in answer:
-            raise bridge.failure(answer)
-    finally:
-        bridge.close()
-    return answer
+        return TargetError(f"labgrid told nothing of place '{self.options.place}'{said}")
 
 
 class _Held(_Bridge):
@@ -271,8 +266,8 @@ class _Held(_Bridge):
 
     users = 0
 
-    def __init__(self, wish: _Wish, interrupted: Callable[[], bool]) -> None:
-        super().__init__("hold", wish)
+    def __init__(self, options: _Options, interrupted: Callable[[], bool]) -> None:
+        super().__init__("hold", options)
         try:
             # A board may take its time to start; labgrid's drivers have limits of their own.
             self.ready = self.answer(float("inf"), interrupted)
@@ -293,7 +288,7 @@ class _Held(_Bridge):
         return {
             "place": self.ready["place"],
             "exporter": self.ready["exporter"],
-            "driver": self.wish.driver,
+            "driver": self.options.driver,
         }
 
     def why(self) -> str:
@@ -390,8 +385,8 @@ def _python() -> str:
             raise TargetError(f"{PYTHON} names no program, '{named}'; {_ADVICE}")
         return named
     client = shutil.which("labgrid-client")
-    if client and (found := _interpreter(Path(client))):
-        return found
+    if client and (python := _interpreter(Path(client))):
+        return python
     if (python := shutil.which("python3")) and _has_labgrid(python):
         return python
     raise TargetError(f"labgrid is not installed; {_ADVICE}")

@@ -9,15 +9,15 @@ LINE = 16 << 20  # longest line in bytes; a longer one is split
 
 
 class Lines:
-    """What has arrived and was not taken yet."""
+    """Bytes that have arrived and were not taken yet."""
 
     def __init__(self) -> None:
         self._bytes = bytearray()
         self._scanned = 0  # bytes at its beginning that hold no newline
 
-    def add(self, more: bytes) -> None:
+    def add(self, data: bytes) -> None:
         """Append what has arrived."""
-        self._bytes += more
+        self._bytes += data
 
     def take(self) -> bytes | None:
         """Return the next line with its end, None if it has not come yet."""

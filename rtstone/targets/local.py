@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -48,7 +48,7 @@ class Local(Target):
         with self.examine() as system:
             return system.default
 
-    def others(self) -> list[str]:
+    def other_users(self) -> list[str]:
         """Return the other agents on this machine, of any user."""
         from rtstone.system.agents import agents
 
@@ -70,11 +70,11 @@ class Local(Target):
 
     def running_kernel(self) -> str:
         """Return that of this machine."""
-        found = os.uname()
+        system = os.uname()
         words = ""
         with suppress(OSError):
             words = COMMAND_LINE.read_text("utf-8", errors="replace")
-        return " ".join([found.release, found.version, *words.split()])
+        return " ".join([system.release, system.version, *words.split()])
 
     def checklist(self) -> TextTable | None:
         """Return what `rtstone doctor` finds."""
@@ -85,14 +85,10 @@ class Local(Target):
 
     def detail(self) -> dict[str, str | int | None]:
         """Return the hash of the agent's binary and an id of the machine, None if unreadable."""
-        return {"agent_sha256": resources.digest(self._program), "machine": _machine()}
-
-
-def _machine() -> str | None:
-    try:
-        return identity(MACHINE_ID.read_bytes())
-    except OSError:
-        return None
+        machine = None
+        with suppress(OSError):
+            machine = identity(MACHINE_ID.read_bytes())
+        return {"agent_sha256": resources.digest(self._program), "machine": machine}
 
 
 def identity(machine_id: bytes) -> str | None:
@@ -100,8 +96,8 @@ def identity(machine_id: bytes) -> str | None:
 
     The machine-id itself is confidential.
     """
-    told = machine_id.strip()
-    return sha256(b"rtstone " + told).hexdigest()[:16] if told else None
+    text = machine_id.strip()
+    return sha256(b"rtstone " + text).hexdigest()[:16] if text else None
 
 
 class _Agent(Process):
@@ -111,26 +107,27 @@ class _Agent(Process):
     """
 
     def __init__(self, program: Path, options: Options) -> None:
+        from rtstone.system.tune import entered
+
         self._program = program
         self._home = os.sched_getaffinity(0)
         arguments = ["--list"] if options.catalogue else []
         arguments += ["--keep-idle"] if options.keep_idle else []
-        with STARTING, nullcontext() if options.catalogue else _tuned():
+        with STARTING, nullcontext() if options.catalogue else entered():
             super().__init__([str(program), *arguments], _advice(program))
         if not options.catalogue:
-            # Set only now, so that the agent does not inherit it.
-            bind(_host_cpus(self._home, options.cpus))
+            # The host takes the CPUs that are not measured (default: all but the last), if there
+            # are any.  Set only now, so that the agent does not inherit it.
+            bind(self._home - (options.cpus or {max(self._home)}) or self._home)
 
     def close(self) -> None:
         if self._closed:
             return
         super().close()
         bind(self._home)
-        if self._process.returncode != 0:
-            self._sweep()
-
-    def _sweep(self) -> None:
-        """Start a fresh agent to remove the kernel objects that a dead one left."""
+        if self._process.returncode == 0:
+            return
+        # A fresh agent removes the kernel objects that a dead one left.
         with suppress(OSError, subprocess.TimeoutExpired):
             subprocess.run(
                 [self._program, "--sweep"],
@@ -154,14 +151,3 @@ def _advice(program: Path) -> str:
         return f"it is for members of group {reserved.group} only: {reserved.joining}"
     built = not os.environ.get("RTSTONE_AGENT") and not program.exists()
     return "`make agent` builds it" if built else "see RTSTONE_AGENT"
-
-
-def _tuned() -> AbstractContextManager[bool]:
-    from rtstone.system.tune import entered
-
-    return entered()
-
-
-def _host_cpus(allowed: set[int], measured: frozenset[int] | None) -> set[int]:
-    """Return the CPUs for the host: not the measured ones (default: the last), if any are left."""
-    return allowed - (measured or {max(allowed)}) or allowed

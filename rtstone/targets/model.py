@@ -139,10 +139,16 @@ class _Reader:
             yield from self._costs(load, costs)
 
     def _costs(self, key: str, costs: dict[str, Any]) -> Iterator[str]:
-        for name, given in costs.items():
+        for name, cost in costs.items():
+            where = f"{key}.{name}"
             if name not in self._words.costs:
                 raise unknown("cost", name, self._words.costs, f"in {self._where}")
-            yield from self._cost(f"{key}.{name}", given)
+            for part, value in (cost if isinstance(cost, dict) else {"fixed": cost}).items():
+                if part not in self._words.parts:
+                    raise unknown(
+                        "part of a cost", part, self._words.parts, f"in {self._where}, {where}"
+                    )
+                yield f"{where}.{part}={self._part(f'{where}.{part}', part, value)}"
 
     def _stalls(self, stalls: list[Any]) -> Iterator[str]:
         if len(stalls) > (most := self._words.most["stalls"]):
@@ -159,12 +165,6 @@ class _Reader:
                 )
             yield f"stall={first}:{length}:{period}"
 
-    def _cost(self, key: str, given: object) -> Iterator[str]:
-        for part, value in (given if isinstance(given, dict) else {"fixed": given}).items():
-            if part not in self._words.parts:
-                raise unknown("part of a cost", part, self._words.parts, f"in {self._where}, {key}")
-            yield f"{key}.{part}={self._part(f'{key}.{part}', part, value)}"
-
     def _part(self, key: str, part: str, value: object) -> str:
         if part == "fixed":
             return str(self._ps(value, key))
@@ -174,48 +174,48 @@ class _Reader:
             raise self._bad(key, "a list of [x, duration] with x from 0 to 1")
         return f"0:0,{_EACH}:{self._ps(value, key, _EACH)}"
 
-    def _points(self, key: str, points: list[Any], one: int) -> str:
+    def _points(self, key: str, points: list[Any], scale: int) -> str:
+        """Return points [x, duration] as the agent takes them; ``scale``: of an x of 1."""
         most = self._words.most["points"]
         if not 0 < len(points) <= most:
             raise self._bad(key, f"1 to {most} points [x, duration]")
-        found: list[tuple[int, int]] = []
+        pairs: list[tuple[int, int]] = []
         for point in points:
             if not isinstance(point, list) or len(point) != 2:
                 raise self._bad(key, "a list of [x, duration]")
-            x = self._x(key, point[0], one)
-            if found and x <= found[-1][0]:
-                raise self._bad(key, "a list of [x, duration] in rising order of x")
-            found.append((x, self._ps(point[1], key)))
-        return ",".join(f"{x}:{ps}" for x, ps in found)
-
-    def _x(self, key: str, x: object, one: int) -> int:
-        whole = isinstance(x, int) and not isinstance(x, bool)
-        if one > 1:
-            if not (whole or isinstance(x, Decimal)) or not 0 <= x <= 1 or x * one % 1:  # type: ignore[operator]
+            x = point[0]
+            whole = isinstance(x, int) and not isinstance(x, bool)
+            if scale > 1 and (
+                not (whole or isinstance(x, Decimal)) or not 0 <= x <= 1 or x * scale % 1
+            ):
                 raise self._bad(key, "a list of [x, duration] with x from 0 to 1, 9 digits long")
-        elif not whole or not 0 <= x < 1 << 62:  # type: ignore[operator]
-            raise self._bad(key, "a list of [x, duration] with x a whole number from 0")
-        return int(x * one)  # type: ignore[operator]
+            if scale == 1 and (not whole or not 0 <= x < 1 << 62):
+                raise self._bad(key, "a list of [x, duration] with x a whole number from 0")
+            x = int(x * scale)
+            if pairs and x <= pairs[-1][0]:
+                raise self._bad(key, "a list of [x, duration] in rising order of x")
+            pairs.append((x, self._ps(point[1], key)))
+        return ",".join(f"{x}:{ps}" for x, ps in pairs)
 
-    def _ns(self, given: object, key: str) -> int:
+    def _ns(self, text: object, key: str) -> int:
         """Return a duration in whole ns, not below 0."""
-        ps = self._ps(given, key)
+        ps = self._ps(text, key)
         if ps < 0 or ps % _NS:
-            raise self._bad(key, f"whole nanoseconds, not {given}")
+            raise self._bad(key, f"whole nanoseconds, not {text}")
         return ps // _NS
 
-    def _ps(self, given: object, key: str, times: int = 1) -> int:
+    def _ps(self, text: object, key: str, times: int = 1) -> int:
         """Return so many times a duration, in whole ps.  A bare 0 is one."""
-        if given == 0 and not isinstance(given, bool):
+        if text == 0 and not isinstance(text, bool):
             return 0
-        match = _DURATION.fullmatch(given.strip()) if isinstance(given, str) else None
+        match = _DURATION.fullmatch(text.strip()) if isinstance(text, str) else None
         if match is None or match[2] not in _PS:
-            raise self._bad(key, f'a duration such as "0.25us" (ns, us, ms, s), not {given}')
+            raise self._bad(key, f'a duration such as "0.25us" (ns, us, ms, s), not {text}')
         number, point, digits = match[1].partition(".")
         ps = Decimal(number + point + digits) * _PS[match[2]] * times
         if ps % 1 or abs(ps) > _LONGEST * times:
-            raise self._bad(key, f"whole picoseconds up to an hour, not {given}")
+            raise self._bad(key, f"whole picoseconds up to an hour, not {text}")
         return int(ps)
 
-    def _bad(self, key: str, what: str) -> UsageError:
-        return UsageError(f"bad {key}, in {self._where}; it is {what}")
+    def _bad(self, key: str, form: str) -> UsageError:
+        return UsageError(f"bad {key}, in {self._where}; it is {form}")

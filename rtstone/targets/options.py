@@ -38,7 +38,7 @@ def text(name: str, value: str, spec: str) -> None:
         raise UsageError(f"{name} needs a value, in target '{spec}'")
 
 
-def known(options: Mapping[str, Check], spec: str) -> Callable[[str], Check]:
+def checks(options: Mapping[str, Check], spec: str) -> Callable[[str], Check]:
     """Return what finds the check of an option among these, or raises UsageError."""
 
     def check_of(name: str) -> Check:
@@ -54,12 +54,12 @@ def parse(words: Sequence[str], check_of: Callable[[str], Check], spec: str) -> 
 
     ``check_of`` returns the check of a name, or raises UsageError if there is no such option.
     """
-    given: dict[str, str] = {}
+    values: dict[str, str] = {}
     for word in words:
         name, _, value = word.partition("=")
         check = check_of(name)
-        if name in given:
+        if name in values:
             raise UsageError(f"{name} is given twice, in target '{spec}'")
         check(name, value, spec)
-        given[name] = value
-    return given
+        values[name] = value
+    return values

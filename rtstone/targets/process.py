@@ -59,13 +59,13 @@ class Process(Link):
             return line
         if self._kill_at is not None and time.monotonic() > self._kill_at:
             self._signal(signal.SIGKILL)  # even while it keeps printing
-        more = self._more(timeout)
-        if more is None:
+        data = self._receive(timeout)
+        if data is None:
             return None
-        self._lines.add(more)
-        return self._take_line() if more else self._rest()
+        self._lines.add(data)
+        return self._take_line() if data else self._rest()
 
-    def _more(self, timeout: float) -> bytes | None:
+    def _receive(self, timeout: float) -> bytes | None:
         """Return the bytes that came within ``timeout`` s, b"" at the end, None if none came."""
         assert self._process.stdout is not None
         waiting = select.poll()  # select() is limited to 1024 descriptors
@@ -98,19 +98,13 @@ class Process(Link):
         self.stop()
         self._end()
         if self._process.returncode:
-            self._await_orphans()
+            # Its children end shortly after it, and until then hold its open files, as its lock.
+            end = time.monotonic() + ORPHANS_S
+            while time.monotonic() < end and _in_session(self._process.pid):
+                time.sleep(0.01)
         for stream in (self._process.stdout, self._words):
             assert stream is not None
             stream.close()
-
-    def _await_orphans(self) -> None:
-        """Wait up to ORPHANS_S until the children of a dead agent have ended too.
-
-        They end shortly after it, and until then hold its open files, such as its lock.
-        """
-        end = time.monotonic() + ORPHANS_S
-        while time.monotonic() < end and _in_session(self._process.pid):
-            time.sleep(0.01)
 
     def _take_line(self) -> bytes | None:
         return self._lines.take()
@@ -162,13 +156,13 @@ class Process(Link):
 class Channel(Process):
     """A program whose input and output are those of an agent that runs elsewhere.
 
-    A signal would end only the program, and what the agent still has to tell would be lost.
+    A signal would end only the program, and what the agent still has to send would be lost.
     """
 
     noun = "the command"
 
     def _ask_to_stop(self) -> None:
-        """Do nothing: the session has sent `stop`, and the end of its input tells the agent too."""
+        """Do nothing: the session has sent `stop`, and its input ends at the agent too."""
 
 
 def start(
@@ -227,8 +221,8 @@ def _in_session(session: int) -> bool:
     """Return whether a process of that session is still running (zombies do not count)."""
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):  # it has just gone
-            told = (process / "stat").read_text(errors="replace").rpartition(")")[2].split()
-            if told[3] == str(session) and told[0] != "Z":
+            fields = (process / "stat").read_text(errors="replace").rpartition(")")[2].split()
+            if fields[3] == str(session) and fields[0] != "Z":
                 return True
     return False
 

@@ -83,15 +83,15 @@ class Qemu(Target):
         else:
             name, words = systems.split(argument)
             self.system = systems.find(name)
-        given = _words(words, self.system, self.name)
-        if "mem" in given:
-            self.system = self.system._replace(memory=int(given["mem"]))
-        self._preempt = given.get("preempt")
-        self._seed = int(given.get("seed", "1"))
-        self._append = given.get("append", "").split()
-        self._beside = given.get("beside", NONE)
-        self._xen = [*xen.ARGUMENTS, *given.get("xen", "").split()]
-        self.counts = given.get("icount", "on") == "on"
+        options = _words(words, self.system, self.name)
+        if "mem" in options:
+            self.system = self.system._replace(memory=int(options["mem"]))
+        self._preempt = options.get("preempt")
+        self._seed = int(options.get("seed", "1"))
+        self._append = options.get("append", "").split()
+        self._beside = options.get("beside", NONE)
+        self._xen = [*xen.ARGUMENTS, *options.get("xen", "").split()]
+        self.counts = options.get("icount", "on") == "on"
         if not self.counts and self.system.board.counts_always:
             raise UsageError(
                 f"{self.system.board.name} has a right clock only while instructions are counted: "
@@ -103,14 +103,14 @@ class Qemu(Target):
     def listed(cls) -> list[Listed]:
         """Return the systems of the lab, one entry per preemption model."""
         label = "instructions, not time"
-        found = []
+        listed = []
         for system in systems.every().values():
             for model in system.preempt or (None,):
                 name, title = system.name, f"{system.title} on {system.board.title}"
                 if model:
                     name, title = f"{name}+preempt={model}", f"{title}, preempt={model}"
-                found.append(Listed(name, title, label))
-        return [*found, Listed("kernel=FILE", "a Linux kernel image of your own", label)]
+                listed.append(Listed(name, title, label))
+        return [*listed, Listed("kernel=FILE", "a Linux kernel image of your own", label)]
 
     def start(self, options: Options) -> Link:
         """Start the emulator.  Raises TargetError if something it needs is missing."""
@@ -137,7 +137,7 @@ class Qemu(Target):
             assert self.kernel
         for name in self.system.fetched:
             kernels.find(name, self.system.board.arch)
-        if any(one.kernel for one in both) and not images.mke2fs():
+        if any(system.kernel for system in both) and not images.mke2fs():
             raise TargetError("mke2fs is not installed; install it with: apt-get install e2fsprogs")
 
     def cpus(self) -> frozenset[int]:
@@ -147,7 +147,7 @@ class Qemu(Target):
     def apart(self) -> Mapping[str, str]:
         """Return what the image has no room for, by prefix of bench ids."""
         return {
-            start: f"{what} is in the image {image}" for start, what, image in self.system.apart
+            start: f"{title} is in the image {image}" for start, title, image in self.system.apart
         }
 
     def detail(self) -> dict[str, str | int | None]:
@@ -171,11 +171,11 @@ class Qemu(Target):
             "kernel_bytes": kernel and kernel.image.stat().st_size,
             "image_sha256": None if kernel else digest(self.image),
             "agent_sha256": digest(self.image),
-            **_built(kernel),
-            **(self._other(system.beside) if system.beside else {}),
+            **_build(kernel),
+            **(self._beside_detail(system.beside) if system.beside else {}),
         }
 
-    def _other(self, beside: System) -> dict[str, str | int | None]:
+    def _beside_detail(self, beside: System) -> dict[str, str | int | None]:
         """Return what a result depends on besides the agent's domain."""
         assert self.system.hypervisor
         hypervisor = kernels.find(self.system.hypervisor, self.system.board.arch)
@@ -230,16 +230,16 @@ class Qemu(Target):
                 f"{board.emulator} is not installed; install it with: apt-get install "
                 f"{board.package}"
             )
-        told = subprocess.run(
+        output = subprocess.run(
             [board.emulator, "--version"], capture_output=True, text=True, check=False
         ).stdout
-        found = re.search(r"version (\d+)\.(\d+)[\d.]*", told)
-        if not found:
-            raise TargetError(f"{board.emulator} does not print its version but: {told[:80]!r}")
-        if (int(found[1]), int(found[2])) < OLDEST:
+        version = re.search(r"version (\d+)\.(\d+)[\d.]*", output)
+        if not version:
+            raise TargetError(f"{board.emulator} does not print its version but: {output[:80]!r}")
+        if (int(version[1]), int(version[2])) < OLDEST:
             oldest = ".".join(map(str, OLDEST))
-            raise TargetError(f"{board.emulator} is {found[0]}; the lab needs {oldest} or later")
-        return found[0].removeprefix("version ")
+            raise TargetError(f"{board.emulator} is {version[0]}; the lab needs {oldest} or later")
+        return version[0].removeprefix("version ")
 
     def _command(self, files: _Files, lines: Sequence[str]) -> list[str]:
         """Return the emulator's command line; its input and console are among ``files``."""
@@ -306,7 +306,7 @@ def _has_linux(system: System) -> bool:
     return bool(system.kernel or (system.beside and system.beside.kernel))
 
 
-def _built(kernel: Kernel | None) -> dict[str, str | int | None]:
+def _build(kernel: Kernel | None) -> dict[str, str | int | None]:
     """Return how a kernel was built, nothing unless it was here."""
     if kernel is None or kernel.built is None:
         return {}
@@ -320,23 +320,23 @@ def _built(kernel: Kernel | None) -> dict[str, str | int | None]:
 
 def _words(words: Sequence[str], system: System, spec: str) -> dict[str, str]:
     """Parse the options after the name.  Raises UsageError."""
-    known = {"icount": one_of("on", "off")}
+    checks = {"icount": one_of("on", "off")}
     if _has_linux(system):
-        known["seed"] = whole(SEEDS)
-        known["append"] = _kernel_words(system)
+        checks["seed"] = whole(SEEDS)
+        checks["append"] = _kernel_words(system)
     if system.beside:
-        known["beside"], known["xen"] = text, text
+        checks["beside"], checks["xen"] = text, text
     if system.preempt:
-        known["preempt"] = one_of(*system.preempt)
+        checks["preempt"] = one_of(*system.preempt)
     if system.kernel and not system.beside:
-        known["mem"] = _mebibytes
+        checks["mem"] = _mebibytes
 
     def check_of(name: str) -> Check:
-        if name in known:
-            return known[name]
+        if name in checks:
+            return checks[name]
         if why := _NOT_HERE.get(name):
             raise UsageError(f"{why.format(system.name)}, in target '{spec}'")
-        raise unknown("word", name, known)
+        raise unknown("word", name, checks)
 
     return parse(words, check_of, spec)
 
@@ -365,8 +365,8 @@ def _mebibytes(_: str, value: str, spec: str) -> None:
 
 def _kernel_words(system: System) -> Check:
     """Return the check of further words of the kernel's command line, separated by blanks."""
-    given = systems.kernel_words(system.board, seed=0, preempt="full", icount=True)
-    own = {word.partition("=")[0] for word in given} - {"quiet"}
+    words = systems.kernel_words(system.board, seed=0, preempt="full", icount=True)
+    own = {word.partition("=")[0] for word in words} - {"quiet"}
 
     def check(_: str, value: str, spec: str) -> None:
         plain = value.isascii() and value.isprintable()
@@ -453,13 +453,13 @@ class _Emulator(Process):
         super().close()
         self._files.close()
 
-    def _more(self, timeout: float) -> bytes | None:
+    def _receive(self, timeout: float) -> bytes | None:
         end = time.monotonic() + timeout
         while True:
             dead = self._dead()  # checked first, so that the read below cannot miss the last bytes
-            if more := os.pread(self._console.fileno(), 1 << 20, self._seen):
-                self._seen += len(more)
-                return more
+            if data := os.pread(self._console.fileno(), 1 << 20, self._seen):
+                self._seen += len(data)
+                return data
             if dead:
                 return b""
             if time.monotonic() > end:
@@ -496,6 +496,6 @@ class _Domains(_Emulator):
         self._over = self._over or says_bye(line)
         return line
 
-    def _more(self, timeout: float) -> bytes | None:
-        more = super()._more(timeout)
-        return (self._split.feed(more) or None) if more else more
+    def _receive(self, timeout: float) -> bytes | None:
+        data = super()._receive(timeout)
+        return (self._split.feed(data) or None) if data else data

@@ -52,7 +52,7 @@ _OPTION = re.compile(rf"\+(?=(?:{'|'.join(OPTIONS)})=)")
 class Serial(Target):
     """``serial:DEVICE[,BAUD][+reset=COMMAND][+dtr=yes]``."""
 
-    there = True
+    resident = True
 
     def __init__(self, argument: str) -> None:
         super().__init__(argument)
@@ -60,10 +60,15 @@ class Serial(Target):
         place, *words = _OPTION.split(argument)
         device, comma, baud = place.rpartition(",")
         self._device = device if comma else place
-        self._baud = _rate(baud, self.name) if comma else BAUD
-        given = parse(words, OPTIONS.__getitem__, self.name)
-        self._reset = given.get("reset")
-        self._dtr = given.get("dtr", "no") == "yes"
+        if comma and not (baud.isascii() and baud.isdecimal() and int(baud) in RATES):
+            usual = ", ".join(str(rate) for rate in sorted(RATES) if rate >= 9600)
+            raise UsageError(
+                f"no rate of a serial line, '{baud}', in target '{self.name}'; one of {usual}"
+            )
+        self._baud = int(baud) if comma else BAUD
+        options = parse(words, OPTIONS.__getitem__, self.name)
+        self._reset = options.get("reset")
+        self._dtr = options.get("dtr", "no") == "yes"
         if not self._device.startswith("/"):
             raise UsageError(
                 f"a serial line is named by its path, such as /dev/ttyUSB0, in target '{self.name}'"
@@ -90,14 +95,6 @@ class Serial(Target):
         return {"device": self._device, "baud": self._baud, "bytes_per_s": self._baud // BITS}
 
 
-def _rate(text: str, spec: str) -> int:
-    """Return a rate that termios has.  Raises UsageError."""
-    if not (text.isascii() and text.isdecimal() and int(text) in RATES):
-        usual = ", ".join(str(rate) for rate in sorted(RATES) if rate >= 9600)
-        raise UsageError(f"no rate of a serial line, '{text}', in target '{spec}'; one of {usual}")
-    return int(text)
-
-
 def _run(command: str) -> None:
     """Run the user's own command that resets the board.  Raises TargetError if it fails."""
     try:
@@ -115,10 +112,10 @@ def _run(command: str) -> None:
             f"the command that resets the board has not ended within {RESET_S:.0f} s: {command}"
         ) from None
     if done.returncode:
-        told = " ".join(done.stdout.decode(errors="replace").split())[-SHOWN:]
+        words = " ".join(done.stdout.decode(errors="replace").split())[-SHOWN:]
         raise TargetError(
             f"the command that resets the board failed with exit status {done.returncode}: "
-            f"{command}{f'; its output ends: {told}' if told else ''}"
+            f"{command}{f'; its output ends: {words}' if words else ''}"
         )
 
 
@@ -208,8 +205,8 @@ class Line(Link):
                     self.newest = number
                     return
         came += self._lines.rest()
-        told = _told(bytes(came), self._baud, self.remedy)
-        raise TargetError(f"no agent answers at {self._device}; {told}")
+        diagnosis = _diagnosis(bytes(came), self._baud, self.remedy)
+        raise TargetError(f"no agent answers at {self._device}; {diagnosis}")
 
     def _answers(self, line: bytes, number: int) -> bool:
         """Return whether a line has the answer, which is then the next one to be read."""
@@ -234,7 +231,7 @@ class Line(Link):
                 with suppress(BlockingIOError):
                     self._receive()
             except OSError:
-                return  # read() tells
+                return  # read() says so
 
     def read(self, timeout: float) -> bytes | None:
         """Return one line; b"" after `bye`, or when an agent that is to stop is given up."""
@@ -245,7 +242,11 @@ class Line(Link):
             with suppress(BlockingIOError):
                 self._receive()
         if not self._ready:
-            return b"" if self._is_given_up() else None
+            now = time.monotonic()
+            given_up = self._stopped is not None and (
+                now > self._newest + STOP_S or now > self._stopped + LONGEST_STOP_S
+            )
+            return b"" if given_up else None
         line = self._ready.pop(0)
         self._over = says_bye(line)
         if MARK not in line and line.strip():
@@ -265,17 +266,17 @@ class Line(Link):
     def _receive(self) -> None:
         """Take what has come.  Raises TargetError if the line is gone."""
         try:
-            more = os.read(self._file, 1 << 16)
+            data = os.read(self._file, 1 << 16)
         except BlockingIOError:
             raise
         except OSError as error:
             raise TargetError(
                 f"the serial line is gone, {self._device}: {error.strerror}; is it unplugged?"
             ) from error
-        if not more:
+        if not data:
             raise TargetError(f"the serial line was hung up, {self._device}; is it unplugged?")
         self._newest = time.monotonic()
-        self._lines.add(more)
+        self._lines.add(data)
         while (line := self._lines.take()) is not None:
             self._ready.append(line)
 
@@ -283,12 +284,6 @@ class Line(Link):
         """Wait for the agent, which has been asked to end, as long as it has something to say."""
         if self._stopped is None:
             self._stopped = self._newest = time.monotonic()
-
-    def _is_given_up(self) -> bool:
-        now = time.monotonic()
-        return self._stopped is not None and (
-            now > self._newest + STOP_S or now > self._stopped + LONGEST_STOP_S
-        )
 
     def abandon(self) -> None:
         """Do not wait for the agent."""
@@ -319,16 +314,15 @@ def _not_opened(device: str, error: OSError) -> TargetError:
         case errno.EBUSY:
             return _busy(device)
         case errno.EACCES | errno.EPERM:
-            return TargetError(f"{device} may not be opened{_whose(device)}")
+            owner = "it belongs to another user"
+            with suppress(OSError, KeyError):
+                group = grp.getgrgid(Path(device).stat().st_gid).gr_name
+                owner = (
+                    f"it belongs to group {group}; join it: usermod -a -G {group} USER, "
+                    "log in again"
+                )
+            return TargetError(f"{device} may not be opened: {owner}")
     return TargetError(f"cannot open {device}: {error.strerror}")
-
-
-def _whose(device: str) -> str:
-    """Return who may open a device, and how one becomes one of them."""
-    with suppress(OSError, KeyError):
-        group = grp.getgrgid(Path(device).stat().st_gid).gr_name
-        return f": it belongs to group {group}; join it: usermod -a -G {group} USER, log in again"
-    return ": it belongs to another user"
 
 
 def _busy(device: str) -> TargetError:
@@ -339,7 +333,7 @@ def _printed(came: bytes) -> str:
     return " ".join(came.decode("ascii", errors="replace").split())[-SHOWN:]
 
 
-def _told(came: bytes, baud: int, remedy: str) -> str:
+def _diagnosis(came: bytes, baud: int, remedy: str) -> str:
     """Return what came instead of an answer, in words, and what to do."""
     if not came:
         return (

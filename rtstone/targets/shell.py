@@ -22,11 +22,11 @@ from rtstone.system.files import NOT_OURS, Files
 from rtstone.targets.process import ending, start
 
 LARGEST = 256 << 20  # bytes of an answer
-SILENT_S = 45.0  # time limit for the next byte of an answer: ssh tells of a dead link before
+SILENT_S = 45.0  # time limit for the next byte of an answer: ssh reports a dead link before
 CLOSE_S = 5.0  # time limit for the shell to end
 _GLOB = re.compile(r"[\w./*\[\]-]+", re.ASCII)  # has nothing that a shell would take otherwise
 _ERRORS = {os.strerror(number): number for number in errno.errorcode}
-_TOLD = re.compile(rb"(?:^|\n)cat: [^\n]*\n\Z")  # how `cat` ends where it could not read
+_FAILURE = re.compile(rb"(?:^|\n)cat: [^\n]*\n\Z")  # how `cat` ends where it could not read
 
 # What the methods use.  Between files, `cat` is made to print its own environment, which holds a
 # mark that nobody can foresee; reading each with a program of its own would take too long.
@@ -100,17 +100,17 @@ class Shell:
         assert self._process.stdin is not None
         if self._process.stdin.closed:
             raise TargetError(self._lost())
-        with suppress(BrokenPipeError):  # reading tells why
+        with suppress(BrokenPipeError):  # reading says why
             self._process.stdin.write(framed.encode(errors="surrogateescape"))
         output = bytearray()
         while not (end := self._end.search(output, max(0, len(output) - 64))):
             if len(output) > LARGEST:
                 self.close()
                 raise TargetError(f"{self._place} answers with more than {LARGEST >> 20} MiB")
-            output += self._more()
+            output += self._receive()
         return int(end[1]), bytes(output[: end.start()])
 
-    def _more(self) -> bytes:
+    def _receive(self) -> bytes:
         assert self._process.stdout is not None
         waiting = select.poll()
         waiting.register(self._process.stdout, select.POLLIN)
@@ -120,8 +120,8 @@ class Shell:
                 f"{self._place} did not answer within {SILENT_S:.0f} s; check its connection and "
                 "load"
             )
-        if more := os.read(self._process.stdout.fileno(), 1 << 16):
-            return more
+        if data := os.read(self._process.stdout.fileno(), 1 << 16):
+            return data
         self._words.seek(0)
         said = ending(self._words.read())
         self.close()
@@ -163,7 +163,7 @@ class ShellFiles(Files):
         self._seen: dict[str, bytes | OSError] = {}
         self._folders: dict[str, list[str]] = {}
 
-    def _asked(self, text: str) -> bytes:
+    def _output(self, text: str) -> bytes:
         """Return the output of commands.  Raises OSError if they fail."""
         status, output = self._shell.run(text)
         if status:
@@ -187,54 +187,50 @@ class ShellFiles(Files):
     def look(self, *patterns: str) -> None:
         """Read all at once what matches these patterns, by one program there."""
         assert all(_GLOB.fullmatch(pattern) for pattern in patterns)
-        of_files = [pattern for pattern in patterns if not pattern.endswith("/")]
-        output = self._asked(
-            f"look {' '.join(of_files)}; printf '%s\\000' "
+        files = [pattern for pattern in patterns if not pattern.endswith("/")]
+        output = self._output(
+            f"look {' '.join(files)}; printf '%s\\000' "
             + " ".join(f"{pattern}*" for pattern in patterns if pattern.endswith("/"))
         )
         names, *contents, listed = output.split(self._between)
-        found = names.decode(errors="surrogateescape").split("\0")[:-1]
-        if len(found) != len(contents):
+        paths = names.decode(errors="surrogateescape").split("\0")[:-1]
+        if len(paths) != len(contents):
             raise TargetError(f"files could not be read on {self._place}: it needs xargs -0")
-        self._drop(patterns)
-        self._patterns += patterns
-        self._seen |= {name: _content(data) for name, data in zip(found, contents, strict=True)}
+        # What these patterns matched before is forgotten.
+        self._patterns = [*(old for old in self._patterns if old not in patterns), *patterns]
+        self._seen = {n: seen for n, seen in self._seen.items() if not _match(patterns, n)}
+        self._folders = {
+            n: held for n, held in self._folders.items() if not _match(patterns, f"{n}/")
+        }
+        self._seen |= {name: _content(data) for name, data in zip(paths, contents, strict=True)}
         for path in listed.decode(errors="surrogateescape").split("\0")[:-1]:
             folder, _, name = path.rpartition("/")
             self._folders.setdefault(folder, [])
             self._folders[folder] += [name] if name != "*" else []
 
-    def _drop(self, patterns: Sequence[str]) -> None:
-        """Forget what these patterns found before."""
-        self._patterns = [pattern for pattern in self._patterns if pattern not in patterns]
-        self._seen = {n: found for n, found in self._seen.items() if not _match(patterns, n)}
-        self._folders = {
-            n: found for n, found in self._folders.items() if not _match(patterns, f"{n}/")
-        }
-
     def read(self, name: str) -> bytes:
         """Return the content of a file, as it is now unless it was looked at."""
-        found = self._seen.get(name)
-        if isinstance(found, OSError):
-            raise OSError(found.errno, found.strerror)  # not itself, which would keep its callers
-        if found is not None:
-            return found
+        content = self._seen.get(name)
+        if isinstance(content, OSError):
+            raise OSError(content.errno, content.strerror)  # itself would keep its callers
+        if content is not None:
+            return content
         if _match(self._patterns, name):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
-        return self._asked(f"cat {shlex.quote(name)} 2>&1")
+        return self._output(f"cat {shlex.quote(name)} 2>&1")
 
     def names(self, folder: str) -> list[str]:
         """Return what a directory holds, in order."""
         if _match(self._patterns, f"{folder}/"):
             return sorted(self._folders.get(folder, []))
-        listed = self._asked(f"ls -1A {shlex.quote(folder)} 2>&1")
+        listed = self._output(f"ls -1A {shlex.quote(folder)} 2>&1")
         return sorted(listed.decode(errors="surrogateescape").splitlines())
 
     def links(self, pattern: str) -> list[str]:
         """Return the symbolic links that match a pattern, in order."""
         assert _GLOB.fullmatch(pattern)
-        found = self._asked(f"links {pattern}").decode(errors="surrogateescape")
-        return sorted(link for link in found.split("\0") if _match([pattern], link))
+        links = self._output(f"links {pattern}").decode(errors="surrogateescape")
+        return sorted(link for link in links.split("\0") if _match([pattern], link))
 
     def register(self, name: str, number: int) -> bytes:
         """Raise OSError: what `dd` and `od` read has another size."""
@@ -245,17 +241,17 @@ class ShellFiles(Files):
     def write(self, name: str, text: str) -> None:
         """Write to an existing file in one call: `dd` writes at once what it reads at once."""
         self._forget()
-        self._asked(f"put {shlex.join([name, text or chr(10)])}")
+        self._output(f"put {shlex.join([name, text or chr(10)])}")
 
     def make(self, folder: str) -> None:
         """Create a control group."""
         self._forget()
-        self._asked(f"mkdir {shlex.quote(folder)} 2>&1")
+        self._output(f"mkdir {shlex.quote(folder)} 2>&1")
 
     def remove(self, folder: str) -> None:
         """Remove an empty control group."""
         self._forget()
-        self._asked(f"rmdir {shlex.quote(folder)} 2>&1")
+        self._output(f"rmdir {shlex.quote(folder)} 2>&1")
 
     # ---- what is kept there ----------------------------------------------------------------
 
@@ -263,7 +259,7 @@ class ShellFiles(Files):
     def locked(self, folder: str) -> Iterator[None]:
         """Hold a directory until the block or this process ends."""
         try:
-            self._asked(f"held {shlex.quote(folder)}")
+            self._output(f"held {shlex.quote(folder)}")
         except PermissionError as error:
             raise _ours(error) from error
         try:
@@ -272,11 +268,11 @@ class ShellFiles(Files):
             with suppress(TargetError):  # with the connection the shell has ended, too
                 self._shell.run("exec 9<&-")
 
-    def kept(self, name: str) -> bytes:
-        """Return a file that was kept."""
+    def stored(self, name: str) -> bytes:
+        """Return a file that was stored."""
         folder, _, file = name.rpartition("/")
         try:
-            return self._asked(f"kept {shlex.join([folder, file])}")
+            return self._output(f"kept {shlex.join([folder, file])}")
         except PermissionError as error:
             raise _ours(error) from error
 
@@ -284,19 +280,19 @@ class ShellFiles(Files):
         """Add a line after the last whole one, and wait until it is on the disk there."""
         folder, _, file = name.rpartition("/")
         try:
-            whole = self.kept(name).rfind(b"\n") + 1
+            whole = self.stored(name).rfind(b"\n") + 1
         except FileNotFoundError:
             whole = 0
-        self._asked(f"append {shlex.join([folder, file, str(whole), line.decode()])}")
+        self._output(f"append {shlex.join([folder, file, str(whole), line.decode()])}")
 
     def delete(self, name: str) -> None:
         """Remove a file, if it is there."""
         folder = name.rpartition("/")[0]
-        self._asked(f"rm -f {shlex.quote(name)} 2>&1 && synced {shlex.quote(folder)}")
+        self._output(f"rm -f {shlex.quote(name)} 2>&1 && synced {shlex.quote(folder)}")
 
 
 def _error(output: bytes) -> OSError:
-    """Return the error that a program told of."""
+    """Return the error that a program reported."""
     lines = [line for line in output.decode(errors="replace").splitlines() if line.strip()]
     for line in reversed(lines):
         text = line.rpartition(": ")[2]
@@ -311,9 +307,9 @@ def _ours(error: PermissionError) -> PermissionError:
 
 
 def _content(data: bytes) -> bytes | OSError:
-    """Return what `cat` printed for a file, or the error that it told of."""
-    told = _TOLD.search(data)
-    error = _error(told[0]) if told else None
+    """Return what `cat` printed for a file, or the error that it reported."""
+    failure = _FAILURE.search(data)
+    error = _error(failure[0]) if failure else None
     return error if error and error.errno else data
 
 

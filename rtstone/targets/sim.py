@@ -63,7 +63,7 @@ class Sim(Target):
     def _words(self) -> simulated.Words:
         """Ask the agent for the vocabulary of models, which it alone defines."""
         try:
-            told = subprocess.run(
+            output = subprocess.run(
                 [self.agent, "--model"],
                 stdin=subprocess.DEVNULL, capture_output=True, text=True,
                 timeout=LIST_S, check=True,
@@ -74,7 +74,7 @@ class Sim(Target):
             raise TargetError(
                 f"the agent does not list what a model may contain: {error}"
             ) from error
-        lines = [line.split() for line in told.splitlines()]
+        lines = [line.split() for line in output.splitlines()]
         named = {kind: [line[1] for line in lines if line[0] == kind] for kind, *_ in lines}
         most = {line[1]: int(line[2]) for line in lines if line[0] == "most"}
         return simulated.Words(named["cost"], named["part"], named["lack"], named["load"], most)

@@ -23,7 +23,7 @@ from rtstone.errors import TargetError, UsageError
 from rtstone.printable import shown
 from rtstone.targets.base import Link, Options, Past, Target
 from rtstone.targets.local import Local, identity
-from rtstone.targets.options import Check, known, one_of, parse
+from rtstone.targets.options import Check, checks, one_of, parse
 from rtstone.targets.process import Channel
 from rtstone.targets.ssh_connection import Connection, Login, address
 from rtstone.wire.records import TextTable
@@ -179,17 +179,17 @@ class Machine(Target):
         return self._open
 
     @cached_property
-    def _found(self) -> dict[str, str]:
-        """Return what the probe found, by name.  Raises TargetError."""
-        told = self.script(_PROBE, "yes" if self._sudo else "no").decode(errors="replace")
-        pairs = (line.partition(" ") for line in told.splitlines())
+    def _answers(self) -> dict[str, str]:
+        """Return what the probe printed, by name.  Raises TargetError."""
+        output = self.script(_PROBE, "yes" if self._sudo else "no").decode(errors="replace")
+        pairs = (line.partition(" ") for line in output.splitlines())
         return {name: value.strip() for name, _, value in pairs}
 
     @cached_property
     def _program(self) -> Path:
         """Return the agent for the machine.  Raises TargetError."""
-        machine = self._found.get("machine", "")
-        if (system := self._found.get("system")) != "Linux":
+        machine = self._answers.get("machine", "")
+        if (system := self._answers.get("system")) != "Linux":
             raise TargetError(f"no agent for {system}, on {self._host}; there is for Linux")
         try:
             return resources.static_agent(machine)
@@ -203,37 +203,38 @@ class Machine(Target):
         self._outcome(self.script(f"{_PLACE}echo ready", _new_folder(), str(size)))
 
     def _check_sudo(self) -> None:
-        if self._sudo and self._found.get("sudo") != "ok":
+        if self._sudo and self._answers.get("sudo") != "ok":
             raise TargetError(
                 f"sudo is refused without a password, on {self._host}; allow it "
                 "(NOPASSWD: in sudoers), or log in as root: ssh:root@HOST; "
-                f"it said: {self._found.get('sudo')}"
+                f"it said: {self._answers.get('sudo')}"
             )
 
     def start(self, options: Options) -> Link:
         """Upload the agent and start it.  Raises TargetError."""
+        from rtstone.system.tune import partition
+
         if options.catalogue:
             # The same source makes the same tables.
             return Local().start(options)
         connection = self._connection
         try:
-            return self._started(connection, options)
+            with self.examine() as system:
+                group = partition(system)
+            door = f"/{group}/cgroup.procs" if group else ""  # takes a process into the partition
+            folder, cleaner = self._upload(connection)
+            words = [f"{folder}/agent", "--uploaded"]
+            words += ["--keep-idle"] if options.keep_idle else []
+            begin = [*self._rights, "sh", "-c", _START, "rtstone", cleaner, door, *words]
+            return _Agent(connection.command('exec "$@"', *begin), connection)
         except BaseException:
             connection.close()
             raise
 
-    def _started(self, connection: Connection, options: Options) -> Link:
-        door = self._door()
-        folder, cleaner = self._upload(connection)
-        words = [f"{folder}/agent", "--uploaded"]
-        words += ["--keep-idle"] if options.keep_idle else []
-        begin = [*self._rights, "sh", "-c", _START, "rtstone", cleaner, door, *words]
-        return _Agent(connection.command('exec "$@"', *begin), connection)
-
     def _upload(self, connection: Connection) -> tuple[str, str]:
         """Return the directory of the agent, and the process that removes it in case of need."""
         program = self._program.read_bytes()
-        told = connection.script(
+        output = connection.script(
             _UPLOAD,
             _new_folder(),
             str(len(program)),
@@ -243,15 +244,15 @@ class Machine(Target):
             data=program,
             limit_s=UPLOAD_S,
         )
-        outcome = self._outcome(told)
+        outcome = self._outcome(output)
         if ready := _READY.fullmatch(outcome):
             return ready["folder"], ready["cleaner"]
         why = outcome.removeprefix("failed ")
         raise TargetError(f"the agent cannot be run on {self._host}: {why}")
 
-    def _outcome(self, told: bytes) -> str:
+    def _outcome(self, output: bytes) -> str:
         """Return the last line of a script.  Raises TargetError if no directory would do."""
-        lines = told.decode(errors="replace").splitlines()
+        lines = output.decode(errors="replace").splitlines()
         if lines and not lines[-1].startswith("refused "):
             return lines[-1]
         each = ", ".join(line.removeprefix("refused ") for line in lines) or "none exists"
@@ -261,14 +262,14 @@ class Machine(Target):
         )
 
     def cpus(self) -> frozenset[int]:
-        """Return the usable CPUs, including isolated ones; empty if it does not tell."""
-        lists = [self._found.get(name, "") for name in ("cpus", "isolated")]
+        """Return the usable CPUs, including isolated ones; empty if it does not say."""
+        lists = [self._answers.get(name, "") for name in ("cpus", "isolated")]
         try:
             return frozenset[int]().union(*(cpu_set(text) for text in lists if text))
         except UsageError:  # not such a list, or of more CPUs than the agent knows
             return frozenset()
 
-    def others(self) -> list[str]:
+    def other_users(self) -> list[str]:
         """Return the other agents on that machine, of any user."""
         host, agents = self._host, []
         for line in self.script(_OTHERS).decode("ascii", "replace").splitlines():
@@ -312,8 +313,8 @@ class Machine(Target):
             return state(system) | drivers(system)
 
     def running_kernel(self) -> str | None:
-        """Return what the probe found."""
-        return self._found.get("kernel") or None
+        """Return what the probe printed."""
+        return self._answers.get("kernel") or None
 
     def checklist(self) -> TextTable | None:
         """Return what `rtstone doctor` finds there."""
@@ -322,19 +323,11 @@ class Machine(Target):
         with self.examine() as system:
             return table(system)
 
-    def _door(self) -> str:
-        """Return the file that takes a process into the partition of `rtstone tune`; else ""."""
-        from rtstone.system.tune import partition
-
-        with self.examine() as system:
-            made = partition(system)
-        return f"/{made}/cgroup.procs" if made else ""
-
     def detail(self) -> dict[str, str | int | None]:
         """Return the agent's hash, and an id of the machine."""
         return {
             "agent_sha256": resources.digest(self._program),
-            "machine": identity(self._found.get("id", "").encode()),
+            "machine": identity(self._answers.get("id", "").encode()),
         }
 
 
@@ -345,8 +338,8 @@ class Ssh(Machine):
         self.name = f"ssh:{argument}"
         where, *words = argument.split("+")
         self._address = address(where, self.name)
-        given = parse(words, known(OPTIONS, self.name), self.name)
-        super().__init__(argument, self._address.host, given.get("sudo") == "yes")
+        options = parse(words, checks(OPTIONS, self.name), self.name)
+        super().__init__(argument, self._address.host, options.get("sudo") == "yes")
 
     def _connect(self) -> Connection:
         return Login(self._address)

@@ -132,12 +132,12 @@ class Connection:
 
     def command(self, text: str, *arguments: str) -> list[str]:
         """Return the command that runs a script of POSIX sh on the target."""
-        # By exec, so that the script's process is sshd's child, and is told when sshd has gone.
-        there = "exec " + shlex.join(["sh", "-c", text, "rtstone", *arguments])
+        # By exec: the script's process is sshd's child, and is signalled when sshd has gone.
+        remote = "exec " + shlex.join(["sh", "-c", text, "rtstone", *arguments])
         # The user's configuration has done its work; should the connection have ended meanwhile,
         # ssh would make another one.
         through = ["-F", "/dev/null", "-o", "ProxyCommand=false", "-o", "LogLevel=ERROR"]
-        return ["ssh", *through, "-S", self._socket, "-T", "-a", "-x", "target", there]
+        return ["ssh", *through, "-S", self._socket, "-T", "-a", "-x", "target", remote]
 
     def script(
         self,
@@ -153,7 +153,7 @@ class Connection:
         ``largest`` bytes.
         """
         command = self.command(f"echo {MARK.decode().strip()}\n{text}", *arguments)
-        done = _answered(command, data, limit_s, largest)
+        done = _completed(command, data, limit_s, largest)
         if done is None:
             raise TargetError(
                 f"{self.host} did not answer within {limit_s:.0f} s; check its connection and load"
@@ -229,7 +229,7 @@ class Login(Connection):
         person = os.isatty(0) and os.isatty(2)  # whom ssh may ask
         options = [f"ConnectTimeout={CONNECT_S}", f"ControlPersist={IDLE_S}", "RemoteCommand=none"]
         options += [f"ServerAliveInterval={ALIVE_S}", f"ServerAliveCountMax={UNANSWERED}"]
-        # Only at this level does ssh say that a link is dead; as to messages of its own, see _told.
+        # Only at this level does ssh say that a link is dead; its messages: _log_text.
         options += ["ClearAllForwardings=yes", "PermitLocalCommand=no", "LogLevel=INFO"]
         options += [] if person else ["BatchMode=yes"]
         command = ["ssh", "-M", "-S", self._socket, "-f", "-N", "-T", "-a", "-x"]
@@ -238,30 +238,26 @@ class Login(Connection):
         if guard := shutil.which("setpriv"):  # while it connects, the keeper cannot end it
             command = [guard, "--pdeathsig", "TERM", *command]
         try:
-            status, told = self._run([*command, *self.address.words()], person)
+            with (self._folder / "words").open("w+b") as words:
+                status = subprocess.run(
+                    [*command, *self.address.words()],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=words,  # no pipe, which ssh would hold open
+                    env=os.environ | {"LC_ALL": "C"},
+                    start_new_session=not person,
+                    check=False,
+                ).returncode
+                words.seek(0)
+                output = words.read().decode(errors="replace") + self._log_text()
         except OSError as error:
             raise TargetError(f"cannot start ssh: {error.strerror}") from error
         if status in {-signal.SIGINT, 128 + signal.SIGINT}:
             raise Interrupted(f"interrupted while connecting to {self.host}")
         if status:
-            raise self._failure(told)
+            raise self._failure(output)
 
-    def _run(self, command: list[str], person: bool) -> tuple[int, str]:
-        """Run ssh until it is in the background; return its exit status, and what it printed."""
-        with (self._folder / "words").open("w+b") as words:
-            status = subprocess.run(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=words,  # no pipe, which ssh would hold open
-                env=os.environ | {"LC_ALL": "C"},
-                start_new_session=not person,
-                check=False,
-            ).returncode
-            words.seek(0)
-            return status, words.read().decode(errors="replace") + self._told()
-
-    def _told(self) -> str:
+    def _log_text(self) -> str:
         """Return what ssh has logged, but for what it learned about the host."""
         with contextlib.suppress(OSError):  # removed with the connection
             lines = self._log.read_text(errors="replace").splitlines(keepends=True)
@@ -270,31 +266,31 @@ class Login(Connection):
 
     def lost(self) -> str:
         """Say that it was lost, or that it seems dead: nothing was closed, and nothing comes."""
-        if DEAD not in self._told():
+        if DEAD not in self._log_text():
             return super().lost()
         return (
             f"the connection to {self.host} seems dead: nothing has come from it for "
             f"{ALIVE_S * (UNANSWERED + 1)} s; check the network, and that it is on"
         )
 
-    def _failure(self, told: str) -> TargetError:
+    def _failure(self, output: str) -> TargetError:
         """Return the error for what ssh printed."""
-        said = " ".join(told.split())[-WORDS:]
+        said = " ".join(output.split())[-WORDS:]
         said = f"; ssh said: {said}" if said else ""
         port = self.address.port
-        for words, (what, todo) in _FAILURES.items():
-            if words in told:
-                named = _KNOWN.search(told)
-                known = shlex.quote(named[1] if named else self.host)
-                names = {"host": self.host, "login": self.address.by_hand(), "known": known}
+        for words, (cause, remedy) in _FAILURES.items():
+            if words in output:
+                key = _KNOWN.search(output)
+                host = shlex.quote(key[1] if key else self.host)
+                names = {"host": self.host, "login": self.address.by_hand(), "known": host}
                 at = f", port {port}" if port else ""
-                return TargetError(f"{what.format(**names)}{at}; {todo.format(**names)}{said}")
+                return TargetError(f"{cause.format(**names)}{at}; {remedy.format(**names)}{said}")
         return TargetError(
             f"cannot connect to {self.host}; try it by hand: ssh {self.address.by_hand()}{said}"
         )
 
 
-def _answered(
+def _completed(
     command: list[str], data: bytes, limit_s: float, largest: int
 ) -> subprocess.CompletedProcess[bytes] | None:
     """Return what a program printed, slightly more than ``largest`` if it would print more still.
@@ -315,9 +311,9 @@ def _answered(
                 while len(printed) <= largest:
                     if not waiting.poll(max(0.0, end - time.monotonic()) * 1000):
                         return None
-                    if not (more := os.read(process.stdout.fileno(), 1 << 16)):
+                    if not (data := os.read(process.stdout.fileno(), 1 << 16)):
                         break
-                    printed += more
+                    printed += data
                 else:
                     process.kill()
                 process.wait(max(0.1, end - time.monotonic()))

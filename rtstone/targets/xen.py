@@ -44,16 +44,16 @@ class Console:
         self._parts: dict[bytes, bytes] = {}  # of domains' lines that go on
         self._other = _Other(beside, load)
 
-    def feed(self, more: bytes) -> bytes:
+    def feed(self, data: bytes) -> bytes:
         """Take bytes of the console; return those of the agent, and what nobody claims.
 
         Raises TargetError if the agent measures while the other domain does not do its part.
         """
-        self._lines.add(more)
-        found = bytearray()
+        self._lines.add(data)
+        output = bytearray()
         while (line := self._lines.take()) is not None:
-            found += self._sort(line)
-        return bytes(found)
+            output += self._sort(line)
+        return bytes(output)
 
     def _sort(self, line: bytes) -> bytes:
         """Return a line if it is the agent's, or nobody's."""
@@ -88,13 +88,13 @@ class _Other:
         events = list(self._reader.feed(line + b"\n"))
         for event in events:
             if isinstance(event, Record):
-                self._record(event.body)
+                self._note(event.body)
         if any(isinstance(event, Record) for event in events):
             return b""
         self._words = line
         return line + b"\n"
 
-    def _record(self, body: records.Body) -> None:
+    def _note(self, body: records.Body) -> None:
         if isinstance(body, records.Loaded) and body.status != "ok":
             raise TargetError(f"load '{self._load}' does not run in {self._name}: {body.reason}")
         if isinstance(body, records.End):

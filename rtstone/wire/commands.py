@@ -89,7 +89,13 @@ class Commands:
             if self._left:
                 self._begin()
         elif not ahead and echo.text is None and self._left:
-            self._again()
+            self._tries += 1
+            if self._tries > TRIES:
+                raise TargetError(
+                    f"each of {TRIES} commands in succession was damaged on its way to the agent; "
+                    "check the line: its speed, its cable, and what else writes to it"
+                )
+            self._transmit()
         return ahead > 0
 
     def keep(self) -> None:
@@ -106,15 +112,6 @@ class Commands:
                 f"a command of {len(line)} characters is too long for the agent, which takes "
                 f"{self.longest}: {line[:60]}…; give fewer parameters, or shorter texts"
             )
-
-    def _again(self) -> None:
-        self._tries += 1
-        if self._tries > TRIES:
-            raise TargetError(
-                f"each of {TRIES} commands in succession was damaged on its way to the agent; "
-                "check the line: its speed, its cable, and what else writes to it"
-            )
-        self._transmit()
 
     def _transmit(self) -> str:
         line = framed(self._newest + 1, self._left[0])
@@ -150,8 +147,8 @@ def again(number: int) -> str:
 
 def sends(command: str) -> int | None:
     """Return the case all of whose records answer a command, None if it is another command."""
-    found = re.match(r"(?:case|again) (\d{1,19})\b", command)
-    return int(found[1]) if found else None
+    match = re.match(r"(?:case|again) (\d{1,19})\b", command)
+    return int(match[1]) if match else None
 
 
 def refused(command: str) -> str:
@@ -170,12 +167,12 @@ def progress(milliseconds: int) -> str:
 
 
 def _words(params: Mapping[str, object]) -> list[str]:
-    return [f"{name}={_word(value)}" for name, value in params.items()]
-
-
-def _word(value: object) -> str:
-    """Return the value as one ASCII word, percent-encoded where necessary."""
-    return quote(str(int(value)) if isinstance(value, bool) else str(value), safe=_AS_THEY_ARE)
+    """Return each parameter as one ASCII word, percent-encoded where necessary."""
+    texts = {
+        name: str(int(value)) if isinstance(value, bool) else str(value)
+        for name, value in params.items()
+    }
+    return [f"{name}={quote(text, safe=_AS_THEY_ARE)}" for name, text in texts.items()]
 
 
 if __name__ == "__main__":  # a filter for commands that are typed: docs/porting.md

@@ -37,10 +37,10 @@ def find(benches: Benches, name: str, where: str = "") -> Bench:
     return benches[name]
 
 
-def values(table: Table, name: str, given: object, where: str = "") -> list[Value]:
+def values(table: Table, name: str, value: object, where: str = "") -> list[Value]:
     """Parse the values of a parameter and return them in base units; several form a grid.
 
-    ``given`` is text (in which commas separate values, except for CPU lists and text parameters), a
+    ``value`` is text (in which commas separate values, except for CPU lists and text parameters), a
     number, a boolean, or a list of these.  Raises UsageError with the bench or load, the parameter
     and the allowed values; ``where`` names the file.
     """
@@ -48,8 +48,8 @@ def values(table: Table, name: str, given: object, where: str = "") -> list[Valu
     if param is None:
         within = f"in {table.noun} '{table.id}'{f', {where}' if where else ''}"
         raise unknown("parameter", name, (p.name for p in table.params), within)
-    whole = not isinstance(given, str) or param.type in {"cpus", "text"}
-    several = given if whole else str(given).split(",")
+    whole = not isinstance(value, str) or param.type in {"cpus", "text"}
+    several = value if whole else str(value).split(",")
     items = several if isinstance(several, list) else [several]
     if not items:
         raise _bad(table, param, "[]", where)
@@ -78,10 +78,16 @@ def quantity(param: Param, value: Value) -> str:
     return scale.format(value)
 
 
-def _value(table: Table, param: Param, given: object, where: str) -> Value:
-    text = given.strip() if isinstance(given, str) else str(given)
-    if param.type in _SCALES and not isinstance(given, bool):
-        return _in_range(table, param, text, where)
+def _value(table: Table, param: Param, item: object, where: str) -> Value:
+    text = item.strip() if isinstance(item, str) else str(item)
+    if param.type in _SCALES and not isinstance(item, bool):
+        number = _SCALES[param.type].parse(text)
+        low, high = param.min, param.max
+        below = low is not None and number is not None and number < low
+        above = high is not None and number is not None and number > high
+        if number is None or below or above:
+            raise _bad(table, param, text, where)
+        return number
     if param.type == "bool" and text.lower() in _BOOLS:
         return _BOOLS[text.lower()]
     if param.type == "choice" and text in (param.choices or []):
@@ -93,14 +99,6 @@ def _value(table: Table, param: Param, given: object, where: str) -> Value:
     if param.type == "text" and 0 < len(text.encode()) <= (param.max or 0):
         return text
     raise _bad(table, param, text, where)
-
-
-def _in_range(table: Table, param: Param, text: str, where: str) -> int:
-    value = _SCALES[param.type].parse(text)
-    low, high = param.min, param.max
-    if value is None or (low is not None and value < low) or (high is not None and value > high):
-        raise _bad(table, param, text, where)
-    return value
 
 
 def allowed(param: Param) -> str:

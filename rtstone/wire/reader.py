@@ -105,10 +105,10 @@ class Reader:
                 continue
             # A text may quote records; trying every start up to the line's end would be quadratic.
             within = number >= QUOTING and number + 1 < len(starts)
-            found = _checked(line, start, starts[number + 1].start() if within else len(line))
-            if found is None:
+            checked = _checked(line, start, starts[number + 1].start() if within else len(line))
+            if checked is None:
                 continue
-            seq, json, end, crc = found
+            seq, json, end, crc = checked
             if start.start() > done:
                 yield self._noise(line[done : start.start()])
             done = end

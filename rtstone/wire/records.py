@@ -389,15 +389,14 @@ def _sane(part: Result | Omitted, bits: int) -> bool:
     )
 
 
-def _values(part: Result | Omitted) -> totals.Values:
-    return totals.Values(part.n, part.sum, part.min, part.max, part.overflow, part.hist)
-
-
 def _contradiction(result: Result) -> str | None:
     """Return which numbers of a result cannot be of the same samples, None if all can."""
     n, high, worst, omitted = result.n, result.max, result.worst, result.omitted
     for part in (result, omitted):
-        if part is not None and not totals.distribution(_values(part), result.bits):
+        if part is None:
+            continue
+        values = totals.Values(part.n, part.sum, part.min, part.max, part.overflow, part.hist)
+        if not totals.distribution(values, result.bits):
             return "sum, extremes and buckets are not those of the samples"
     trace, blocks, batches = result.trace, result.blocks, result.batches
     checks = {

@@ -23,8 +23,8 @@ from rtstone.documents.run import Result, Run
 from rtstone.interrupt import Interrupt
 from rtstone.measure import agent_session
 from rtstone.measure.listener import Listener
-from rtstone.measure.request import RunRequest, build_plan
-from rtstone.measure.suite import Asked
+from rtstone.measure.planner import build_plan
+from rtstone.measure.request import Request
 from rtstone.store.index import find, latest
 from rtstone.store.rundir import load
 from rtstone.wire import records
@@ -320,8 +320,7 @@ def test_one_case_alone_is_measured_without_an_end(cli: Cli, asked: list[str], w
 def test_time_0_lifts_the_limit_of_a_publications_suite(cli: Cli) -> None:
     """There it has meant so since before; none of its cases lacks an end of its own."""
     with Interrupt() as interrupt:
-        wish = RunRequest(["golatowski"], "local", Asked(time="0"), [])
-        _, plan = build_plan(wish, interrupt)
+        _, plan = build_plan(Request(names=["golatowski"], time="0"), interrupt)
     assert len(plan.cases) > 1
     assert not plan.endless
 

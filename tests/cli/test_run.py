@@ -346,7 +346,7 @@ def test_a_case_that_tells_of_none_has_a_patience_of_its_own(
 ) -> None:
     fake(at=1, fate="hang", quiet=True)
     monkeypatch.setattr(agent_session, "PATIENCE_S", 0.2)
-    monkeypatch.setattr(agent_session, "UNTOLD_S", 1.0)
+    monkeypatch.setattr(agent_session, "SILENT_S", 1.0)
     monkeypatch.setattr(agent_session, "POLL_S", 0.02)
     begin = time.monotonic()
     done = cli("run", "null", "--json")
@@ -572,7 +572,7 @@ def hook(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, number: signal.
 @pytest.mark.parametrize(
     ("owner", "name", "complete"),
     [
-        ("rtstone.measure.request", "catalogue", None),
+        ("rtstone.measure.planner", "catalogue", None),
         ("rtstone.measure.start", "RunDirectory", 0),
         ("rtstone.measure.execution.Assembly", "__init__", 0),
         ("rtstone.measure.listener.Listener", "case_started", 0),

@@ -11,7 +11,8 @@ import pytest
 from rtstone.interrupt import Interrupt
 from rtstone.measure.capabilities import merge_catalogues
 from rtstone.measure.catalogue import catalogue
-from rtstone.measure.suite import Asked, expand, select, shipped
+from rtstone.measure.request import Request
+from rtstone.measure.suite import expand, select, shipped
 from rtstone.resources import BUILT
 from rtstone.store.index import find as find_run
 from rtstone.targets import find, sim
@@ -204,7 +205,7 @@ def test_every_suite_can_be_expanded(name: str) -> None:
         offered = catalogue(find("sim"), interrupt)
         known = merge_catalogues(offered, catalogue(find("local"), interrupt))
     wanted = select([name], known.benches)
-    expanded = expand(wanted, Asked(), offered, known)
+    expanded = expand(wanted, Request(), offered, known)
     named = {case.bench for case in [*expanded.cases, *expanded.derived]}
     there = {want.bench for want in wanted} & set(offered.benches)
     there -= {c.bench for c in expanded.absent if c.reason.startswith("no load")} - named

@@ -6,7 +6,8 @@ import pytest
 
 from rtstone.interrupt import Interrupt
 from rtstone.measure.catalogue import catalogue
-from rtstone.measure.suite import Asked, expand, select, shipped
+from rtstone.measure.request import Request
+from rtstone.measure.suite import expand, select, shipped
 from rtstone.targets import find
 from rtstone.wire.parameters import Catalogue
 
@@ -21,13 +22,13 @@ def offered() -> Catalogue:
 
 @pytest.mark.parametrize("name", sorted(shipped()))
 def test_it_can_be_expanded(name: str, offered: Catalogue) -> None:
-    expanded = expand(select([name], offered.benches), Asked(), offered)
+    expanded = expand(select([name], offered.benches), Request(), offered)
     assert expanded.cases
     assert (expanded.scale_s is not None) == (name in SCALED)
 
 
 def test_full_holds_every_bench(offered: Catalogue) -> None:
-    expanded = expand(select(["full"], offered.benches), Asked(), offered)
+    expanded = expand(select(["full"], offered.benches), Request(), offered)
     named = {case.bench for case in [*expanded.cases, *expanded.derived]}
     assert set(offered.benches) - named == set()
 

@@ -129,9 +129,7 @@ def _replaced(draw: st.DrawFn, value: Any, of: inspect.Type, key: str) -> Any:
     return [*value[:place], found, *value[place + 1 :]]
 
 
-def _members(  # the same
-    value: Any, of: inspect.Type
-) -> dict[Any, inspect.Type]:
+def _members(value: Any, of: inspect.Type) -> dict[Any, inspect.Type]:
     match of:
         case inspect.Metadata():
             return _members(value, of.type)

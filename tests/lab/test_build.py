@@ -121,8 +121,8 @@ def test_a_built_kernel_is_a_target(place: Place, cli: Cli) -> None:
     assert "qemu:own/mine" in cli("list", "targets").out.replace("\n", "")
     target = Qemu("own/mine+seed=2+append=nosmt")
     assert target.kernel == kernel
-    assert qemu._built(kernel)["kernel_options"] == "CONFIG_HZ_1000=y"
-    assert qemu._built(None) == {}
+    assert qemu._build(kernel)["kernel_options"] == "CONFIG_HZ_1000=y"
+    assert qemu._build(None) == {}
     assert place.builds() == ["arm64 aarch64-linux-gnu- aarch64-linux-gnu-gcc"]
 
 

@@ -33,7 +33,7 @@ class Box(Target):
         if self._made.get("away"):
             raise TargetError(f"{self.name} does not answer")
 
-    def others(self) -> list[str] | None:
+    def other_users(self) -> list[str] | None:
         return self._others
 
     def start(self, options: Options) -> Link:

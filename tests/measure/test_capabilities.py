@@ -9,7 +9,8 @@ import pytest
 from rtstone.documents.plan import UnsupportedCase
 from rtstone.errors import UsageError
 from rtstone.measure.capabilities import merge_catalogues
-from rtstone.measure.suite import Asked, Expanded, Wanted, expand
+from rtstone.measure.request import Request
+from rtstone.measure.suite import Expanded, Wanted, expand
 from rtstone.results.derived import DERIVED
 from rtstone.wire.parameters import Catalogue
 from rtstone.wire.records import Bench, Load, Param
@@ -53,7 +54,7 @@ HERE = Catalogue(
 
 
 def expanded(*wanted: Wanted, **asked: Any) -> Expanded:
-    return expand(list(wanted), Asked(**asked), HERE, merge_catalogues(HERE, THERE))
+    return expand(list(wanted), Request(**asked), HERE, merge_catalogues(HERE, THERE))
 
 
 def reasons(found: Expanded) -> list[tuple[dict[str, Any], str, str]]:

@@ -8,7 +8,8 @@ import pytest
 from rtstone.documents.plan import Case
 from rtstone.documents.run import Value
 from rtstone.errors import UsageError
-from rtstone.measure.suite import Asked, Expanded, Wanted, expand, load, select, shipped
+from rtstone.measure.request import Request
+from rtstone.measure.suite import Expanded, Wanted, expand, load, select, shipped
 from rtstone.wire.parameters import Catalogue
 from rtstone.wire.records import Bench, Load, Param
 
@@ -19,7 +20,7 @@ LOADS = {
 
 
 def expanded(wanted: list[Wanted], *benches: Bench, **asked: Any) -> Expanded:
-    return expand(wanted, Asked(**asked), Catalogue({b.id: b for b in benches}, LOADS))
+    return expand(wanted, Request(**asked), Catalogue({b.id: b for b in benches}, LOADS))
 
 
 def cases_of(wanted: list[Wanted], *benches: Bench, **asked: Any) -> list[Case]:

@@ -10,7 +10,8 @@ import pytest
 from rtstone.documents.plan import Case, Plan
 from rtstone.documents.run import Result
 from rtstone.errors import UsageError
-from rtstone.measure.suite import Asked, Wanted, expand
+from rtstone.measure.request import Request
+from rtstone.measure.suite import Wanted, expand
 from rtstone.results import derived
 from rtstone.results.derived import DERIVED
 from rtstone.wire.parameters import Catalogue
@@ -190,7 +191,7 @@ def offered() -> Catalogue:
 
 def test_a_number_brings_its_components_once() -> None:
     asked = [Wanted("rheal.sum_time", {}), Wanted("rheal.rate", {}), Wanted("rheal.rate", {})]
-    expanded = expand(asked, Asked(), offered())
+    expanded = expand(asked, Request(), offered())
     assert len(expanded.cases) == 2 * 5 + 2 * 2
     assert [(c.id, c.bench, c.params) for c in expanded.derived] == [
         (15, "rheal.sum_time", {}), (16, "rheal.rate", {}),
@@ -199,12 +200,12 @@ def test_a_number_brings_its_components_once() -> None:
 
 def test_a_case_that_is_named_beside_a_number_is_the_same_one() -> None:
     asked = [Wanted("rheal.db", {}), Wanted("rheal.sum_time", {})]
-    assert len(expand(asked, Asked(), offered()).cases) == 2 * 5 + 2 * 2
+    assert len(expand(asked, Request(), offered()).cases) == 2 * 5 + 2 * 2
 
 
 def test_weights_are_parameters_of_the_number() -> None:
     asked = [Wanted("rheal.mean_rate", {"weight_il": 3}), Wanted("rheal.sum_time", {})]
-    expanded = expand(asked, Asked(params={"weight_ts": "7"}), offered())
+    expanded = expand(asked, Request(params={"weight_ts": "7"}), offered())
     assert [c.params for c in expanded.derived] == [{"weight_il": 3, "weight_ts": 7}, {}]
 
 
@@ -214,7 +215,7 @@ def test_weights_are_parameters_of_the_number() -> None:
 )
 def test_a_wrong_weight_is_refused(params: dict[str, object], told: str) -> None:
     with pytest.raises(UsageError, match=told):
-        expand([Wanted("rheal.mean_rate", params)], Asked(), offered())
+        expand([Wanted("rheal.mean_rate", params)], Request(), offered())
 
 
 def test_a_reason_of_several_components_is_told_once(plan: Plan) -> None:

@@ -15,6 +15,7 @@ from rtstone.errors import UsageError
 from rtstone.interrupt import Interrupt
 from rtstone.measure import suite
 from rtstone.measure.catalogue import catalogue
+from rtstone.measure.request import Request
 from rtstone.stats import published
 from rtstone.stats.published import layout
 from rtstone.stats.published.layout import Here
@@ -133,7 +134,7 @@ def _wanted(source: str) -> Iterator[tuple[str, Here]]:
 @pytest.mark.parametrize("source", SOURCES)
 def test_the_suite_runs_what_the_layout_looks_for(source: str, here: Catalogue) -> None:
     wanted = suite.select(layout.layout(source).suites, here.benches)
-    expanded = suite.expand(wanted, suite.Asked(), here)
+    expanded = suite.expand(wanted, Request(), here)
     cases = [(c.bench, c.load, c.params) for c in [*expanded.cases, *expanded.derived]]
     derived = {case.bench for case in expanded.derived}  # with parameters of others
     for place, one in _wanted(source):

@@ -13,9 +13,9 @@ import pytest
 from rtstone.cpus import cpu_set
 from rtstone.documents.capacity import Kind, kinds, largest, places, recorded
 from rtstone.interrupt import Interrupt
-from rtstone.measure.request import RunRequest, build_plan
+from rtstone.measure.planner import build_plan
+from rtstone.measure.request import Request
 from rtstone.measure.start import measured_cpus
-from rtstone.measure.suite import Asked
 from rtstone.system import checks, tune
 from rtstone.system.facts import CPU
 from rtstone.system.probes import Probe
@@ -176,7 +176,7 @@ def test_the_host_keeps_off_the_cpu_that_the_agent_will_choose(
     plant(tmp_path, BIG_LITTLE)
     monkeypatch.setattr(Local, "examine", lambda _: nullcontext(system(tmp_path)))
     monkeypatch.setattr(Local, "cpus", lambda _: frozenset(range(8)))
-    target, plan = build_plan(RunRequest(["null"], "local", Asked(), []), Interrupt())
+    target, plan = build_plan(Request(names=["null"]), Interrupt())
     assert measured_cpus(plan, target) == frozenset({3})
 
 

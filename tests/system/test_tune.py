@@ -21,7 +21,7 @@ from rtstone.system.facts import CPU, System
 from rtstone.system.files import Below
 from rtstone.system.journal import FOLDER, NAME, Journal
 from rtstone.system.settings import SETTINGS
-from rtstone.system.tune import Told
+from rtstone.system.tune import Entry
 from tests.system.trees import (
     BOOT,
     HALF,
@@ -63,7 +63,7 @@ def kernel_of(root: Path, **more: Any) -> System:
     return system(root, files=Kernel(root, **more))
 
 
-def outcomes(told: list[Told]) -> dict[str, str]:
+def outcomes(told: list[Entry]) -> dict[str, str]:
     return {one.path or one.setting: one.outcome for one in told}
 
 
@@ -471,7 +471,7 @@ def test_a_write_that_changes_nothing_is_no_success(tree: Path) -> None:
 def test_what_the_kernel_makes_of_a_value_is_ours(tree: Path) -> None:
     before = snapshot(tree)
     assert apply(tree, "statistics", kernel=Kernel(tree, bent={STAT: "7\n"})) == {STAT: "adjusted"}
-    assert outcomes(tune.status(system(tree)).told) == {STAT: "holds"}
+    assert outcomes(tune.status(system(tree)).entries) == {STAT: "holds"}
     assert restore(tree) == {STAT: "restored"}
     assert snapshot(tree) == before
 
@@ -558,7 +558,7 @@ def test_a_foreign_change_is_left_unless_forced(tree: Path) -> None:
     before = snapshot(tree)
     apply(tree)
     plant(tree, {STAT: "60\n"})
-    assert outcomes(tune.status(system(tree)).told)[STAT] == "lost"
+    assert outcomes(tune.status(system(tree)).entries)[STAT] == "lost"
     assert tune.state(system(tree))["tune.lost"] == "statistics"
     told = {one.path: one for one in tune.restore(kernel_of(tree))}
     assert told[STAT].outcome == "left"
@@ -604,7 +604,7 @@ def test_another_boot_has_put_the_values_back(tree: Path) -> None:
     apply(tree, "statistics")
     plant(tree, {BOOT: "another\n", STAT: "10\n"})
     assert tune.state(system(tree)) == {"tune": "none"}
-    assert tune.status(system(tree)).told == []
+    assert tune.status(system(tree)).entries == []
     (told,) = tune.restore(kernel_of(tree))
     assert told.outcome == "gone"
     assert "rebooted since" in told.reason
@@ -698,7 +698,7 @@ def test_restore_moves_out_who_is_still_in_the_partition(tree: Path) -> None:
 def test_a_partition_that_was_taken_apart_does_not_hold(tree: Path) -> None:
     apply(tree, "cpuset")
     plant(tree, {f"{PARTITION}/cpuset.cpus.partition": "isolated invalid (hotplug)\n"})
-    assert outcomes(tune.status(system(tree)).told)[PARTITION] == "lost"
+    assert outcomes(tune.status(system(tree)).entries)[PARTITION] == "lost"
     with tune.entered(system(tree)) as inside:
         assert not inside
 

@@ -159,7 +159,7 @@ def test_a_place_that_another_holds(shelf: Places, cli: Cli) -> None:
             "rtstone: place 'pi4' is held by here/eve; wait until it is released, or ask for: "
             "labgrid-client -p pi4 allow here/me"
         )
-        assert find("labgrid:pi4").others() == ["here/eve, who holds place 'pi4'"]
+        assert find("labgrid:pi4").other_users() == ["here/eve, who holds place 'pi4'"]
         assert len(shelf.events()) == before
     finally:
         shelf.client("-p", "pi4", "release", user="eve")
@@ -185,7 +185,7 @@ def test_a_place_that_was_held_for_us_is_kept(shelf: Places) -> None:
     shelf.client("-p", "pi4", "acquire")
     target = find("labgrid:pi4")
     before = len(shelf.events())
-    assert target.others() == []
+    assert target.other_users() == []
     assert target.cpus()
     shelf.client("-p", "pi4", "release")
     assert soon(lambda: shelf.events()[before:] == [f"pi4: {RELEASED}", f"pi4: {ACQUIRED}"], 10)

@@ -249,8 +249,8 @@ def test_apply_and_restore_from_either_side(far: ShellFiles, root: Path) -> None
         assert snapshot(root) != before
         for one in (far, near.files):
             status = tune.status(system(root, files=one))
-            assert {one.outcome for one in status.told} == {"holds"}
-            assert len(status.told) == len(told)
+            assert {one.outcome for one in status.entries} == {"holds"}
+            assert len(status.entries) == len(told)
         told = tune.restore(system(root, files=restoring))
         assert {one.outcome for one in told} == {"restored"}
         assert snapshot(root) == before

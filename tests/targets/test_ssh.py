@@ -190,12 +190,12 @@ def test_options_reach_the_agent(there: Board) -> None:
 @NEEDED
 def test_others_are_seen(there: Board) -> None:
     target = find("ssh:board")
-    assert target.others() == []
+    assert target.other_users() == []
     there.plant("dev/shm/rtstone-99999.lock")  # of no process
     there.plant("dev/shm/rtstone-x.lock")
     with find("ssh:board").start(Options()) as link:
         link.send(framed(1, "progress 0"))
-        while not (told := target.others()):
+        while not (told := target.other_users()):
             pass
         link.send(framed(2, "bye"))
         lines(link)
@@ -246,7 +246,7 @@ def test_the_socket_has_a_short_path_wherever_temporary_files_are(
     for name in ("TMPDIR", "XDG_RUNTIME_DIR"):
         monkeypatch.setenv(name, str(long))
     monkeypatch.setattr("tempfile.tempdir", str(long))
-    assert find("ssh:board").others() == []
+    assert find("ssh:board").other_users() == []
 
 
 @NEEDED
@@ -560,7 +560,7 @@ def test_odd_answers_are_a_fault_of_the_target(
     assert target.cpus()  # it is reached, and what it is known
     monkeypatch.setattr(ssh_connection.Connection, "script", lambda *_, **__: odd)
     with pytest.raises(TargetError, match="odd answer of board"):
-        target.others()
+        target.other_users()
     with pytest.raises(TargetError, match="the agent cannot be run on board"):
         target.start(Options())
 

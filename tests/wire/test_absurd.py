@@ -25,8 +25,8 @@ pytestmark = pytest.mark.machine
 RUN = ("run", "null", "dk.periodic", "sched.yield", "-p", "samples=200")
 # No time passes: what does not come at once never comes.
 QUICKLY = {
-    "PATIENCE_S": 0.5, "UNTOLD_S": 0.5, "HEARTBEAT_MS": 100, "NUDGE_S": 0.02, "DAMAGED_S": 0.01,
-    "AGAINS": 2,
+    "PATIENCE_S": 0.5, "SILENT_S": 0.5, "HEARTBEAT_MS": 100, "NUDGE_S": 0.02, "DAMAGED_S": 0.01,
+    "REPEATS": 2,
 }  # fmt: skip
 STATUSES = {0, 1, 2, 3, 4}
 REAL = local._Agent

@@ -6,7 +6,6 @@ outbox/ID.json    where to, which run; ID is a hash of both
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from rtstone.errors import StoreError, UsageError
+from rtstone.files import directory
 from rtstone.folders import results
 from rtstone.server.client.address import Address
 from rtstone.server.client.http import Refused, Server, Unreachable
@@ -52,11 +52,8 @@ def queue(to: Address, run: Path) -> None:
     note = Note(to.url, str(run.absolute()), time())
     try:
         _folder().mkdir(parents=True, exist_ok=True, mode=0o700)
-        place = os.open(_folder(), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
+        with directory(_folder(), links=True) as place:
             atomic.replace(place, _name(note), msgspec.json.encode(note))
-        finally:
-            os.close(place)
     except OSError as error:
         raise StoreError(
             f"the run cannot be queued, {_folder()}: {error.strerror}; make room there"

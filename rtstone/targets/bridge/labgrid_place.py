@@ -1,12 +1,12 @@
 """Hold a place of labgrid for rtstone, in the Python that labgrid is installed in.
 
-    labgrid_place.py look|hold WISH
+    labgrid_place.py look|hold OPTIONS
 
 rtstone runs this file by its path and is not imported here; it lies in a directory of its own, as
-what lies beside it would be found by ``import``.  WISH is a JSON object: ``place``, and ``env``,
+what lies beside it would be found by ``import``.  OPTIONS is a JSON object: ``place``, and ``env``,
 ``state`` and ``driver`` or null.
 
-Answers are JSON objects on standard output, one a line.  ``look`` tells of the place.  ``hold``
+Answers are JSON objects on standard output, one a line.  ``look`` describes the place.  ``hold``
 acquires it, brings it to its state, and says how its driver is reached: a control socket of ssh, or
 a pseudo terminal that carries the bytes of the console.  It lets go of everything, the place last,
 when its input ends, however the other side came to its end; ``lost`` says why if it had to let go
@@ -47,21 +47,21 @@ class Refused(Exception):  # noqa: N818  no fault of this program
 class Place:
     """A place, as a coordinator knows it."""
 
-    def __init__(self, wish: dict[str, Any]) -> None:
+    def __init__(self, options: dict[str, Any]) -> None:
         from labgrid import Environment
         from labgrid.remote.client import ServerError, find_role_by_place, start_session
 
-        self.name: str = wish["place"]
+        self.name: str = options["place"]
         self.env = self.role = None
-        self.made: Any = None  # labgrid's target for it
+        self.board: Any = None  # labgrid's target for it
         self.acquired = False  # by this program, which has to release it
-        if wish["env"]:
-            self.env = Environment(wish["env"])
+        if options["env"]:
+            self.env = Environment(options["env"])
             self.role = find_role_by_place(self.env.config.get_targets(), self.name)
             if self.role is None:
                 raise Refused(
-                    f"no target with RemotePlace '{self.name}' in {wish['env']}; add one, or name "
-                    "another file by +env=FILE or LG_ENV"
+                    f"no target with RemotePlace '{self.name}' in {options['env']}; add one, or "
+                    "name another file by +env=FILE or LG_ENV"
                 )
         self.address = os.environ.get("LG_COORDINATOR", "127.0.0.1:20408")
         if self.env:
@@ -74,7 +74,9 @@ class Place:
                 "by LG_COORDINATOR"
             ) from error
         self.me = f"{self.session.gethostname()}/{self.session.getuser()}"
-        names = {alias: name for name, one in self.session.places.items() for alias in one.aliases}
+        names = {
+            alias: name for name, place in self.session.places.items() for alias in place.aliases
+        }
         self.name = names.get(self.name, self.name)
         if self.name not in self.session.places:
             listed = ", ".join(sorted(self.session.places)) or "none"
@@ -83,14 +85,14 @@ class Place:
             )
 
     @property
-    def known(self) -> Any:
-        """Return what the coordinator tells of it now, None if it was deleted."""
+    def entry(self) -> Any:
+        """Return what the coordinator says of it now, None if it was deleted."""
         return self.session.places.get(self.name)
 
     @property
     def mine(self) -> bool:
         """Whether this user of this machine may use it."""
-        place = self.known
+        place = self.entry
         return bool(place and place.acquired and self.me in {place.acquired, *place.allowed})
 
     def look(self) -> dict[str, Any]:
@@ -100,9 +102,9 @@ class Place:
             for exporter, groups in self.session.resources.items()
             for group, resources in groups.items()
             for name, resource in resources.items()
-            if resource.data and self.known.hasmatch((exporter, group, resource.cls, name))
+            if resource.data and self.entry.hasmatch((exporter, group, resource.cls, name))
         }
-        holder = None if self.mine else self.known.acquired or None
+        holder = None if self.mine else self.entry.acquired or None
         return {"place": self.name, "holder": holder, "exporter": ", ".join(sorted(exporters))}
 
     def acquire(self) -> None:
@@ -110,7 +112,7 @@ class Place:
         from labgrid.remote.generated import labgrid_coordinator_pb2 as messages
 
         refused = ""
-        if not self.known.acquired:
+        if not self.entry.acquired:
             self.acquired = True  # before it is: this program may be ended at any time
             try:
                 request = messages.AcquirePlaceRequest(placename=self.name)
@@ -120,10 +122,10 @@ class Place:
             self._run(self.session.sync_with_coordinator())
         if self.mine:
             return
-        if refused and not self.known.acquired:
+        if refused and not self.entry.acquired:
             raise Refused(f"place '{self.name}' cannot be acquired{refused}")
         raise Refused(
-            f"place '{self.name}' is held by {self.known.acquired}; wait until it is released, or "
+            f"place '{self.name}' is held by {self.entry.acquired}; wait until it is released, or "
             f"ask for: labgrid-client -p {self.name} allow {self.me}"
         )
 
@@ -154,11 +156,11 @@ class Place:
         manager = RemotePlaceManager.get()
         manager.session, manager.loop = self.session, self.session.loop
         if self.env:
-            self.made = self.env.get_target(self.role)
+            self.board = self.env.get_target(self.role)
         else:
-            self.made = Target(self.name)
-            RemotePlace(self.made, name=self.name)
-        return self.made
+            self.board = Target(self.name)
+            RemotePlace(self.board, name=self.name)
+        return self.board
 
     def bring_to(self, state: str | None) -> None:
         """Bring it to a state, by default to a shell if it was acquired just now.
@@ -167,7 +169,7 @@ class Place:
         """
         from labgrid.strategy import Strategy
 
-        strategies = [one for one in self.made.drivers if isinstance(one, Strategy)]
+        strategies = [driver for driver in self.board.drivers if isinstance(driver, Strategy)]
         if not strategies and state:
             raise Refused(
                 f"place '{self.name}' has no strategy that leads to state '{state}'; name a file "
@@ -177,7 +179,7 @@ class Place:
             return
         state = state or "shell"
         try:
-            self.made.get_strategy().transition(state)
+            self.board.get_strategy().transition(state)
         except Exception as error:
             raise Refused(
                 f"place '{self.name}' was not brought to state '{state}'{said(error)}"
@@ -193,8 +195,8 @@ class Place:
         self._run(asyncio.sleep(0.01))
         if self.session.stopping.is_set():
             raise Refused(f"the coordinator at {self.address} was lost")
-        holder = self.known.acquired if self.known else None
-        if self.known and not holder and not self.acquired:
+        holder = self.entry.acquired if self.entry else None
+        if self.entry and not holder and not self.acquired:
             self.acquire()  # who held it before us has no more use for it
         elif not self.mine:
             raise Refused(
@@ -287,13 +289,13 @@ class Console:
         from pexpect import TIMEOUT
 
         try:
-            more = self._driver.read(size=PIECE, timeout=READ_S)
+            data = self._driver.read(size=PIECE, timeout=READ_S)
         except TIMEOUT:
             return False
-        left = more or b""
+        left = data or b""
         while left:
             left = left[os.write(self._host, left) :]
-        return bool(more)
+        return bool(data)
 
     def _down(self) -> bool:
         """Carry what is said to the board."""
@@ -310,7 +312,7 @@ class Console:
 
 def driver_of(target: Any, kind: Any, usual: Any, resource: Any) -> Any:
     """Return the target's driver of that kind; if it has none, the usual one for its resource."""
-    if any(isinstance(one, kind) for one in target.drivers):
+    if any(isinstance(driver, kind) for driver in target.drivers):
         return target.get_driver(kind, activate=False)
     try:
         target.get_resource(resource)
@@ -324,30 +326,30 @@ def driver_of(target: Any, kind: Any, usual: Any, resource: Any) -> Any:
 
 def said(error: BaseException) -> str:
     """Return what an error says, and what others said to whoever raised it."""
-    told: list[str] = []
+    texts: list[str] = []
     seen = error
     while True:
         details, printed = getattr(seen, "details", None), getattr(seen, "stdout", None)
         words = [details()] if callable(details) else printed or [seen or type(seen).__name__]
-        told.append(
+        texts.append(
             " ".join(w.decode(errors="replace") if type(w) is bytes else str(w) for w in words)
         )
         if seen.__cause__ is None:
-            return f"; labgrid said: {' '.join(' '.join(told).split())[:WORDS]}"
+            return f"; labgrid said: {' '.join(' '.join(texts).split())[:WORDS]}"
         seen = seen.__cause__
 
 
-def hold(wish: dict[str, Any], answer: Any) -> None:
+def hold(options: dict[str, Any], answer: Any) -> None:
     """Hold a place until the other side, or the place, has gone."""
-    place = Place(wish)
+    place = Place(options)
     driver: Login | Console | None = None
     try:
         place.acquire()
         place.watch()
         target = place.target()
-        place.bring_to(wish["state"])
+        place.bring_to(options["state"])
         place.watch()
-        driver = Login(target) if wish["driver"] == "ssh" else Console(target)
+        driver = Login(target) if options["driver"] == "ssh" else Console(target)
         answer({**place.look(), **driver.ready()})
         driver.serve(place)
     except Exception as error:
@@ -356,7 +358,7 @@ def hold(wish: dict[str, Any], answer: Any) -> None:
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         try:
-            leave(driver, place.made)
+            leave(driver, place.board)
         finally:
             place.release()
 
@@ -403,20 +405,20 @@ def end_with(file: int) -> None:
     threading.Thread(target=wait, daemon=True).start()
 
 
-def main(task: str, wish: str) -> None:
+def main(task: str, options: str) -> None:
     """Do the task.  Neither labgrid nor what it starts gets hold of our input and output."""
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, end)
-    words, asked = os.dup(1), os.dup(0)
+    words, requests = os.dup(1), os.dup(0)
     os.dup2(2, 1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
-    end_with(asked)
+    end_with(requests)
 
-    def answer(told: dict[str, Any]) -> None:
+    def answer(members: dict[str, Any]) -> None:
         with suppress(OSError):  # nobody hears it
-            os.write(words, json.dumps(told).encode() + b"\n")
+            os.write(words, json.dumps(members).encode() + b"\n")
 
     try:
         try:
@@ -424,9 +426,9 @@ def main(task: str, wish: str) -> None:
         except ImportError as error:
             raise Refused(f"{sys.executable} has no labgrid ({error})") from error
         if task == "look":
-            answer(Place(json.loads(wish)).look())
+            answer(Place(json.loads(options)).look())
         else:
-            hold(json.loads(wish), answer)
+            hold(json.loads(options), answer)
     except Exception as error:
         answer({"error": text(error)})
 
