@@ -125,6 +125,11 @@ def relative_change(ratio: float) -> str:
     return f"{percent:+.1f}%" if not percent or abs(percent) >= 0.05 else f"{percent:+.1g}%"
 
 
+def change_size(ratio: float | None, distance: float | None, unit: str) -> str:
+    """Return a change as the ratio that it is, or as a difference if there is no ratio."""
+    return difference(distance or 0.0, unit) if ratio is None else relative_change(ratio)
+
+
 def difference(value: float, unit: str) -> str:
     """Return a difference with its sign: ``+1.20 µs``; of two shares in %, ``+12.5 points``."""
     if unit == "%":

@@ -82,6 +82,7 @@ def command(
 def _trend(
     benches: tuple[str, ...], metrics: tuple[Metric, ...], by: By, target: str | None
 ) -> Trend:
+    from rtstone.documents.case_key import is_named
     from rtstone.stats.trend.trend import TrendRequest, trend
     from rtstone.store.history import Wanted, history
 
@@ -94,10 +95,7 @@ def _trend(
         for entry in pick(stored, RunFilter(bench=bench, target=target))
     }
 
-    def named(bench: str) -> bool:
-        return bench in benches or bench.partition(".")[0] in benches
-
-    read = Wanted(wanted, named)
+    read = Wanted(wanted, lambda bench: is_named(bench, benches))
     with working("following the runs") as line, history(read, line.steps) as found:
         for why in found.damaged:
             click.echo(f"left out: {why}", err=True)

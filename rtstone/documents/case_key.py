@@ -88,6 +88,16 @@ def measured_apart(results: Iterable[tuple[Hashable, Result]]) -> dict[str, set[
     return varied
 
 
+def family(bench: str) -> str:
+    """Return the family of a bench: what comes before the dot of its id."""
+    return bench.partition(".")[0]
+
+
+def is_named(bench: str, names: Collection[str]) -> bool:
+    """Return whether one of these names is the bench's id or its family."""
+    return bench in names or family(bench) in names
+
+
 def may_be(params: Mapping[str, Value], wanted: Mapping[str, Value]) -> bool:
     """Return whether a case can have these values; an unsupported one may lack parameters."""
     return all(params.get(name, value) == value for name, value in wanted.items())

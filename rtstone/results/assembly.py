@@ -25,7 +25,6 @@ from rtstone.results.received import Received
 from rtstone.results.series import series_result
 from rtstone.results.slope import slopes
 from rtstone.results.ticks import Scale
-from rtstone.wire import records as wire
 from rtstone.wire.reader import Defect
 
 _STATUS: dict[str, Status] = {"ok": "ok", "unsupported": "unsupported", "failed": "failed"}
@@ -92,23 +91,19 @@ class Assembly:
         """Return the round to run after one that has ended, None if none."""
         if self._plan.until is None:
             return None
+        from rtstone.results.rounds import sampled, standing
+
         case = self.case_of(wire_id)
         rounds = self._rounds(case, self._costs())
-        return None if self._over(rounds) else self._next_round(case, rounds)
+        if any(result.status != "ok" for result in rounds[-1]) or not sampled(rounds):
+            return None
+        over = standing(self._plan.until, rounds).ended is not None
+        return None if over else self._next_round(case, rounds)
 
     def case_of(self, wire_id: int) -> Case:
         """Return the case that a wire id belongs to."""
         number = self._plan.case_of(wire_id)
         return next(case for case in self._plan.cases if case.id == number)
-
-    def _over(self, rounds: list[list[Result]]) -> bool:
-        from rtstone.results.rounds import sampled, standing
-
-        until = self._plan.until
-        assert until is not None
-        if any(result.status != "ok" for result in rounds[-1]) or not sampled(rounds):
-            return True
-        return standing(until, rounds).ended is not None
 
     def _next_round(self, case: Case, rounds: list[list[Result]]) -> Case:
         if not rounds:
@@ -175,8 +170,7 @@ class Assembly:
         )
         before = self._before.get(case.id, [])
         if not ran and not before:
-            one = self._due_id(case)
-            ran = [one]
+            ran = [self._due_id(case)]
         return before + [
             self._measured(structs.replace(case, id=wire_id), costs.get(wire_id), unstarted)
             for wire_id in ran
@@ -195,21 +189,22 @@ class Assembly:
         )  # fmt: skip
         if self.received.clock is None:  # what the numbers count is not known
             return [blank]
-        return [self._series(blank, result) for result in seen.results] or [blank]
+        # The result of a series is made once: each round asks for all before it.
+        results = []
+        for raw in seen.results:
+            own = blank
+            if not raw.n and blank.status == "ok" and self._interrupted(blank.case):
+                own = structs.replace(blank, status="incomplete", reason=INTERRUPTED)
+            inputs = (own, raw, self._scale, self._conditions())
+            cached = self._made.get((blank.case, raw.series))
+            if cached is None or cached[0] != inputs:
+                cached = self._made[blank.case, raw.series] = inputs, series_result(*inputs)
+            results.append(cached[1])
+        return results or [blank]
 
     def _interrupted(self, wire_id: int) -> bool:
         end = self.received.cases[wire_id].end
         return end is not None and (end.status, end.reason) == ("failed", STOPPED)
-
-    def _series(self, blank: Result, raw: wire.Result) -> Result:
-        """Return the result of a series, which is made once: each round asks for all before it."""
-        if not raw.n and blank.status == "ok" and self._interrupted(blank.case):
-            blank = structs.replace(blank, status="incomplete", reason=INTERRUPTED)
-        inputs = (blank, raw, self._scale, self._conditions())
-        cached = self._made.get((blank.case, raw.series))
-        if cached is None or cached[0] != inputs:
-            cached = self._made[blank.case, raw.series] = inputs, series_result(*inputs)
-        return cached[1]
 
     def _status(
         self, case: Case, damage: Defect | None, unstarted: str
@@ -217,9 +212,9 @@ class Assembly:
         end = self.received.cases[case.id].end
         if end and end.status != "ok" and end.reason not in {None, STOPPED}:
             return _STATUS.get(end.status, "failed"), end.reason  # the agent's, whatever was lost
-        if why := self._incomplete(case, damage, unstarted):
+        why = self._incomplete(case, damage, unstarted)
+        if why or end is None:
             return "incomplete", why
-        assert end is not None
         if self._interrupted(case.id):
             return "ok", None  # with fewer samples, if it was not done anyway
         return _STATUS.get(end.status, "failed"), end.reason

@@ -184,17 +184,7 @@ def _matrix(blank: Result, _: Plan, measured: list[Result]) -> list[Result]:
         ]
         for by_load in rows.values()
     ]
-    names = _row_names([next(iter(row.values())) for row in rows.values()])
-    table = TextTable(
-        "mean / maximum by load",
-        ["bench", *loads],
-        [[name, *row] for name, row in zip(names, cells, strict=True)],
-    )
-    return [structs.replace(blank, tables=[table])]
-
-
-def _row_names(cases: list[Result]) -> list[str]:
-    """Name each case by some parameters, and by those in which it differs from others so named."""
+    cases = [next(iter(row.values())) for row in rows.values()]
 
     def named(r: Result, names: Collection[str]) -> str:
         params = (f"{name}={value}" for name, value in r.params.items() if name in names)
@@ -204,10 +194,16 @@ def _row_names(cases: list[Result]) -> list[str]:
     several = differing(
         (group, without(r.params, ANOTHER_RUN)) for group, r in zip(groups, cases, strict=True)
     )
-    return [
+    names = [
         named(r, _TELLING.union(name for name in r.params if (group, name) in several))
         for group, r in zip(groups, cases, strict=True)
     ]
+    table = TextTable(
+        "mean / maximum by load",
+        ["bench", *loads],
+        [[name, *row] for name, row in zip(names, cells, strict=True)],
+    )
+    return [structs.replace(blank, tables=[table])]
 
 
 # ---- the rest -----------------------------------------------------------------------------------

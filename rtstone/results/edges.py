@@ -28,31 +28,33 @@ def edged(result: Result, samples: Result | Distribution | None = None) -> list[
     known.
     """
     samples = result if samples is None else samples
-    buckets = (
-        _of_tool(result, samples)
-        if result.grid is None
-        else _of_recorder(result, result.grid, samples)
-    )
+    if result.grid is None:
+        width = bucket_ns([result])  # of another tool, whose values are lower edges
+        if width <= 0 or any(b - a < width for (a, _), (b, _) in pairwise(samples.histogram)):
+            return None
+        buckets = [Bucket(value, value + width, count) for value, count in samples.histogram]
+    else:
+        grid, buckets = result.grid, []
+        whole = result.unit == INSTRUCTIONS
+        net = Net(grid.overhead, grid.per_tick, result.batch, whole=whole)
+        for value, count in samples.histogram:
+            gross = value * net.batch + net.gross(grid.overhead)
+            ticks = gross / grid.per_tick
+            if not isfinite(ticks) or ticks < -0.5:
+                return None
+            ends = (_rounded if whole else _single)(gross, grid)
+            # Values are rounded where instructions are counted; edges are not.
+            low, high = (
+                round((end * net.per_tick - net.gross(net.overhead)) / net.batch, 4)
+                if whole
+                else net.exactly(end)
+                for end in ends
+            )
+            buckets.append(Bucket(low, high, count))
     beyond = samples.n - sum(count for _, count in samples.histogram)
-    if buckets is None or not beyond:
+    if not beyond:
         return buckets
     return [*buckets, Bucket(buckets[-1].high, inf, beyond)] if buckets else None
-
-
-def _of_recorder(result: Result, grid: Grid, samples: Result | Distribution) -> list[Bucket] | None:
-    """Return the buckets that values lie in, by way of the recorder's ticks."""
-    whole = result.unit == INSTRUCTIONS
-    net = Net(grid.overhead, grid.per_tick, result.batch, whole=whole)
-    buckets = []
-    for value, count in samples.histogram:
-        gross = value * net.batch + net.gross(grid.overhead)
-        ticks = gross / grid.per_tick
-        if not isfinite(ticks) or ticks < -0.5:
-            return None
-        first, end = (_rounded if whole else _single)(gross, grid)
-        low, high = (_edge(at, net) if whole else net.exactly(at) for at in (first, end))
-        buckets.append(Bucket(low, high, count))
-    return buckets
 
 
 def _single(gross: float, grid: Grid) -> tuple[int, int]:
@@ -79,24 +81,6 @@ def _rounded(gross: float, grid: Grid) -> tuple[int, int]:
 
 
 _MOST = 4096  # buckets of one value
-
-
-def _edge(ticks: int, net: Net) -> float:
-    """Return the net value of an edge where values are rounded, which edges are not.
-
-    A clock that counts instructions advances by whole ones, whatever its ticks.
-    """
-    return round((ticks * net.per_tick - net.gross(net.overhead)) / net.batch, 4)
-
-
-def _of_tool(result: Result, samples: Result | Distribution) -> list[Bucket] | None:
-    """Return the buckets of another tool, whose values are lower edges."""
-    width = bucket_ns([result])
-    if width <= 0:
-        return None
-    if any(b - a < width for (a, _), (b, _) in pairwise(samples.histogram)):
-        return None
-    return [Bucket(value, value + width, count) for value, count in samples.histogram]
 
 
 def whole_line(buckets: list[Bucket]) -> list[Bucket]:

@@ -88,14 +88,12 @@ def _lasting(values: Mapping[str, Value]) -> dict[str, Value]:
 def difference(then: Identity, now: Identity) -> str | None:
     """Return a description of the differences, None if there are none."""
     names = [name for name in {**then, **now} if then.get(name) != now.get(name)]
-    texts = [_told(name, then.get(name), now.get(name)) for name in names[:_NAMED]]
+    texts = []
+    for name in names[:_NAMED]:
+        old, new = _apart(_text(then.get(name)), _text(now.get(name)))
+        texts.append(f"{_WORDS.get(name, name)} was {old}, is {new}")
     rest = [f"and {len(names) - _NAMED} more"] if len(names) > _NAMED else []
     return "; ".join(texts + rest) or None
-
-
-def _told(name: str, then: Value, now: Value) -> str:
-    old, new = _apart(_text(then), _text(now))
-    return f"{_WORDS.get(name, name)} was {old}, is {new}"
 
 
 def _apart(then: str, now: str) -> tuple[str, str]:

@@ -71,45 +71,17 @@ def confidence_interval(
     if whole.n < _SHORT and lasting(statistic, results):
         return None
     if statistic == "mean":
-        return _mean_ends(whole, results, level)
-    return _percentile_ends(statistic, whole, results, level)
-
-
-def lasting(statistic: str, results: Sequence[Result]) -> bool:
-    """Return whether samples of a result depend on each other for longer than it shows."""
-    return any(factor(statistic, result).lasting for result in results if result.n)
-
-
-def independent(statistic: str, results: Sequence[Result]) -> bool:
-    """Return whether the correlation of samples is unknown for some of the results."""
-    return any(_counts(statistic, result) is None for result in results)
-
-
-def _mean_ends(
-    whole: Distribution, results: Sequence[Result], level: float
-) -> tuple[float, float] | None:
-    if whole.mean is None:
-        return None
-    parts = []
-    for result in results:
-        variance = _mean_variance(result)
-        if variance is None or result.mean is None:
+        if whole.mean is None:
             return None
-        parts.append(Part(result.n, result.mean, variance))
-    variance = combined(parts)
-    half = t_quantile(level, variance.freedom) * sqrt(variance.value)
-    return round(whole.mean - half, 4), round(whole.mean + half, 4)
-
-
-def _mean_variance(result: Result) -> Variance | None:
-    if (batches := _usable(result)) is not None:
-        return autocorrelated_variance(batches.n, batches.mean)
-    return None if result.sd is None else Variance(result.sd**2 / result.n, max(result.n - 1, 1))
-
-
-def _percentile_ends(
-    statistic: str, whole: Distribution, results: Sequence[Result], level: float
-) -> tuple[float, float] | None:
+        parts = []
+        for result in results:
+            variance = _mean_variance(result)
+            if variance is None or result.mean is None:
+                return None
+            parts.append(Part(result.n, result.mean, variance))
+        variance = combined(parts)
+        half = t_quantile(level, variance.freedom) * sqrt(variance.value)
+        return round(whole.mean - half, 4), round(whole.mean + half, 4)
     q = PERCENTILES[statistic] / WHOLE
     value = getattr(whole, statistic)
     if value is None:
@@ -123,6 +95,22 @@ def _percentile_ends(
     ordered = Ordered(whole.histogram, sum(result.overflow for result in results), whole.max)
     least, most = ordered.at(round(low)), ordered.at(round(high))
     return None if least is None or most is None else (least, most)
+
+
+def lasting(statistic: str, results: Sequence[Result]) -> bool:
+    """Return whether samples of a result depend on each other for longer than it shows."""
+    return any(factor(statistic, result).lasting for result in results if result.n)
+
+
+def independent(statistic: str, results: Sequence[Result]) -> bool:
+    """Return whether the correlation of samples is unknown for some of the results."""
+    return any(_counts(statistic, result) is None for result in results)
+
+
+def _mean_variance(result: Result) -> Variance | None:
+    if (batches := _usable(result)) is not None:
+        return autocorrelated_variance(batches.n, batches.mean)
+    return None if result.sd is None else Variance(result.sd**2 / result.n, max(result.n - 1, 1))
 
 
 def _ordered(result: Result) -> Ordered:

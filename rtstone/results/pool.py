@@ -37,7 +37,9 @@ def pooled(results: Sequence[Result]) -> Distribution:
     values = percentiles(histogram, n, overflow, top)
     if batched:  # the extremes of means are not those of operations
         values |= dict.fromkeys(EXTREME)
-    mean = _mean(results, n)
+    mean = None
+    if n and not any(result.mean is None for result in results if result.n):
+        mean = round(sum(r.n * r.mean for r in results if r.mean is not None) / n, 4)
     return Distribution(
         n=n, min=min(lows, default=None), max=top, mean=mean, sd=_sd(results, n, mean),
         histogram=histogram, **values,
@@ -74,12 +76,6 @@ def percentile(samples: Result | Distribution, share: Fraction, has_top: bool) -
     within = sum(count for _, count in samples.histogram)
     top = samples.max if has_top else None
     return Ordered(samples.histogram, samples.n - within, top).at(ceil(share * samples.n))
-
-
-def _mean(results: Sequence[Result], n: int) -> float | None:
-    if not n or any(result.mean is None for result in results if result.n):
-        return None
-    return round(sum(r.n * r.mean for r in results if r.mean is not None) / n, 4)
 
 
 def _sd(results: Sequence[Result], n: int, mean: float | None) -> float | None:

@@ -113,7 +113,9 @@ class Received:
                 self.cases[id].params = params
                 self._at(seq, id, "start")
             case wire.Result() as result:
-                self._take_result(result)
+                results = self.cases[result.id].results
+                results[:] = [earlier for earlier in results if earlier.series != result.series]
+                self._keep("results", results, result, SERIES)
                 self._at(seq, result.id, "mid")
             case (
                 wire.Progress(id) | wire.Raw(id) | wire.Event(id) | wire.Snapshot(id)
@@ -125,12 +127,6 @@ class Received:
                 self._at(seq, id, "end")
                 if id in self._since and not self.reader.lacks(self._since[id], seq):
                     self._whole.add(id)
-
-    def _take_result(self, result: wire.Result) -> None:
-        """Keep the result of a series; one that is sent again replaces the one before."""
-        results = self.cases[result.id].results
-        results[:] = [earlier for earlier in results if earlier.series != result.series]
-        self._keep("results", results, result, SERIES)
 
     def _keep(self, kind: str, records: list[_T], record: _T, most: int) -> None:
         """Add a record, or only count it if there are too many."""

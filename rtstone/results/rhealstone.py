@@ -51,10 +51,6 @@ class Unit(NamedTuple):
     second: float
 
 
-def _unit(clock: str) -> Unit:
-    return Unit("us", 1e-3, "1/s", 1e9) if clock == "ns" else Unit(clock, 1, f"1/{clock}", 1)
-
-
 # ---- the formulas -------------------------------------------------------------------------------
 
 
@@ -206,15 +202,6 @@ def _lack(result: Result | None) -> str | None:
     return None if result.mean > 0 else "mean not above 0"
 
 
-def _lacking(lacks: Mapping[str, str | None]) -> str:
-    """List the missing components, grouped by reason."""
-    reasons = dict.fromkeys(why for why in lacks.values() if why)
-    return "; ".join(
-        f"n.e.: {', '.join(COMPONENTS[name] for name in lacks if lacks[name] == why)}, {why}"
-        for why in reasons
-    )
-
-
 def _table(lacks: dict[str, str | None], components: _Set, unit: Unit) -> TextTable:
     rows = []
     for name, title in COMPONENTS.items():
@@ -240,7 +227,8 @@ def _combined(number: Number, blank: Result, components: _Set) -> Result:
         for name, result in components.results.items()
         if result and lacks[name] is None and result.mean is not None
     }
-    unit = _unit(next((r.unit for r in components.results.values() if r and r.n), "ns"))
+    clock = next((r.unit for r in components.results.values() if r and r.n), "ns")
+    unit = Unit("us", 1e-3, "1/s", 1e9) if clock == "ns" else Unit(clock, 1, f"1/{clock}", 1)
     count = Figure(value=len(times), unit=f"of {len(COMPONENTS)}")
     figures = number.compute(times, weights, unit) if times else {}
     result = structs.replace(
@@ -251,7 +239,11 @@ def _combined(number: Number, blank: Result, components: _Set) -> Result:
         figures=figures | {"components": count},
         flags=["derived"] + ([PARTIAL] if len(times) < len(COMPONENTS) else []),
     )
-    lacking = _lacking(lacks)
+    reasons = dict.fromkeys(why for why in lacks.values() if why)
+    lacking = "; ".join(
+        f"n.e.: {', '.join(COMPONENTS[name] for name in lacks if lacks[name] == why)}, {why}"
+        for why in reasons
+    )
     if lacking or number is NUMBERS[0]:
         result = structs.replace(
             result, tables=[_table(lacks, components, unit)], reason=lacking or None

@@ -6,7 +6,7 @@ A case has rounds if `--until` asks for them, or if it was interrupted and goes 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, pairwise
 from math import ceil, inf, nextafter
 from typing import Any, Literal, NamedTuple, cast
@@ -26,7 +26,6 @@ from rtstone.documents.run import (
     StopCriterion,
     Trace,
     Value,
-    Worst,
 )
 from rtstone.results import flags
 from rtstone.results.estimates import Estimate, estimate
@@ -162,6 +161,17 @@ def _merged(
     first = parts[0]
     whole = pooled(parts)
     members: dict[str, Any] = {n: getattr(whole, n) for n in Distribution.__struct_fields__}
+    worst = [
+        structs.replace(w, index=w.index + before, at_s=round(w.at_s + begin, 9))
+        for part, before, begin in _placed(parts)
+        for w in part.worst
+    ]
+    evidence = [part.evidence for part in parts]
+    keys = dict.fromkeys(name for part in evidence for name in part)
+    rates: dict[str, list[Rate]] = defaultdict(list)
+    for results in rounds:
+        for rate in results[0].load_rates:
+            rates[rate.component].append(rate)
     result = Result(  # not one of the rounds with other members: what is not merged is not there
         **members,
         case=first.case,
@@ -172,13 +182,13 @@ def _merged(
         status=first.status,
         unit=first.unit,
         batch=max(part.batch for part in parts),
-        load_rates=_rates(rounds),
+        load_rates=[_rate(part_rates) for part_rates in rates.values()],
         warmup=sum(part.warmup for part in parts),
         raw_min=min((p.raw_min for p in parts if p.raw_min is not None), default=None),
         raw_max=max((p.raw_max for p in parts if p.raw_max is not None), default=None),
         grid=first.grid if len({(part.grid, part.batch) for part in parts}) == 1 else None,
         ci95={name: _interval(estimate(parts, name)) for name in first.ci95},
-        worst=_worst(parts),
+        worst=sorted(worst, key=lambda w: -w.value)[:WORST],
         negative=sum(part.negative for part in parts),
         overflow=sum(part.overflow for part in parts),
         missed=_sum([part.missed for part in parts]),
@@ -188,10 +198,12 @@ def _merged(
         batches=_batches(parts, whole),
         figures=_figures(parts),
         tables=[*_tables(parts), *_differing(parts)],
-        evidence=_evidence([part.evidence for part in parts]),
+        evidence={
+            name: _merged_evidence(name, [part.get(name) for part in evidence]) for name in keys
+        },
         ended=ended,
         until=None if until is None else _reached(until, parts),
-        flags=_flags(parts) if until is None else _flags_until(parts, ended),
+        flags=_flags(parts, until, ended),
     )
     if lacking is None:
         return result
@@ -265,15 +277,6 @@ def _placed(parts: Sequence[Result]) -> Iterator[tuple[Result, int, float]]:
         samples, begin = samples + part.n, begin + _section_s(part)
 
 
-def _worst(parts: Sequence[Result]) -> list[Worst]:
-    worst = [
-        structs.replace(w, index=w.index + before, at_s=round(w.at_s + begin, 9))
-        for part, before, begin in _placed(parts)
-        for w in part.worst
-    ]
-    return sorted(worst, key=lambda w: -w.value)[:WORST]
-
-
 def _trace(parts: Sequence[Result]) -> Trace | None:
     """Merge the windows of all rounds until they are few enough and equally wide."""
     traces = [(part.trace, begin) for part, _, begin in _placed(parts) if part.trace]
@@ -311,16 +314,14 @@ def _blocks(parts: Sequence[Result]) -> Blocks | None:
         return None
     size = max(block.samples for block in blocks)
     while True:
-        tops = [top for block in blocks for top in _joined(block, size)]
+        tops = []
+        for block in blocks:
+            each = size // block.samples
+            whole = len(block.max) // each * each
+            tops += [max(block.max[k : k + each]) for k in range(0, whole, each)]
         if len(tops) <= BLOCKS:
             return Blocks(samples=size, max=tops)
         size *= 2
-
-
-def _joined(blocks: Blocks, size: int) -> list[float]:
-    each = size // blocks.samples
-    whole = len(blocks.max) // each * each
-    return [max(blocks.max[k : k + each]) for k in range(0, whole, each)]
 
 
 def _batches(parts: Sequence[Result], whole: Distribution) -> Batches | None:
@@ -397,22 +398,21 @@ def _spread(total: int, weights: Sequence[int]) -> list[int]:
     return [b - a for a, b in pairwise([0, *upto])]
 
 
-# ---- what is counted, and what is told ----------------------------------------------------------
+# ---- what is counted, and what is reported ------------------------------------------------------
 
 
 def _corrected(parts: Sequence[Result]) -> Distribution | None:
     """Return the omitted distribution, None if no activation was omitted in any round."""
     if all(part.corrected is None for part in parts):
         return None
-    return pooled([_with_omitted(part) for part in parts])
-
-
-def _with_omitted(part: Result) -> Result:
-    if (whole := part.corrected) is None:
-        return part
-    members: dict[str, Any] = {n: getattr(whole, n) for n in Distribution.__struct_fields__}
-    overflow = whole.n - sum(count for _, count in whole.histogram)
-    return structs.replace(part, **members, overflow=overflow)
+    complete = []
+    for part in parts:
+        if (whole := part.corrected) is not None:
+            members: dict[str, Any] = {n: getattr(whole, n) for n in Distribution.__struct_fields__}
+            overflow = whole.n - sum(count for _, count in whole.histogram)
+            part = structs.replace(part, **members, overflow=overflow)  # noqa: PLW2901
+        complete.append(part)
+    return pooled(complete)
 
 
 def _sum(counts: Sequence[int | None]) -> int | None:
@@ -427,12 +427,7 @@ _SUMMED = {"section_ns", "cpu_ns", "minflt", "majflt", "nvcsw", "nivcsw", "migra
 _LARGEST = {"others", "stack_bytes", "heap_bytes", "tasks"}
 
 
-def _evidence(parts: Sequence[Mapping[str, Value]]) -> dict[str, Value]:
-    names = dict.fromkeys(name for part in parts for name in part)
-    return {name: _one(name, [part.get(name) for part in parts]) for name in names}
-
-
-def _one(name: str, values: list[Value]) -> Value:
+def _merged_evidence(name: str, values: list[Value]) -> Value:
     """Return the common value of all rounds, None if unknown in one; list other differences."""
     numbers = [value for value in values if isinstance(value, int | float)]
     if name in _SUMMED | _LARGEST:
@@ -440,15 +435,6 @@ def _one(name: str, values: list[Value]) -> Value:
             return None
         return sum(numbers) if name in _SUMMED else max(numbers)
     return values[0] if all(value == values[0] for value in values) else cast(Value, list(values))
-
-
-def _rates(rounds: Rounds) -> list[Rate]:
-    """Return what the load did in all rounds, each weighted by how long it was looked at."""
-    found: dict[str, list[Rate]] = defaultdict(list)
-    for results in rounds:
-        for rate in results[0].load_rates:
-            found[rate.component].append(rate)
-    return [_rate(rates) for rates in found.values()]
 
 
 def _rate(rates: list[Rate]) -> Rate:
@@ -483,15 +469,17 @@ def _differing(parts: Sequence[Result]) -> list[TextTable]:
     names = dict.fromkeys(name for part in parts for name in part.figures if name not in same)
     if not names:
         return []
-    rows = [[name, *(_told(part.figures.get(name)) for part in parts)] for name in names]
+    rows = []
+    for name in names:
+        figures = [part.figures.get(name) for part in parts]
+        texts = [
+            "-" if figure is None or figure.value is None
+            else f"{figure.value:.6g} {figure.unit}".rstrip()
+            for figure in figures
+        ]  # fmt: skip
+        rows.append([name, *texts])
     heads = [f"round {number}" for number in range(1, len(parts) + 1)]
     return [TextTable("figures that differ between the rounds", ["figure", *heads], rows)]
-
-
-def _told(figure: Figure | None) -> str:
-    if figure is None or figure.value is None:
-        return "-"
-    return f"{figure.value:.6g} {figure.unit}".rstrip()
 
 
 def _tables(parts: Sequence[Result]) -> list[TextTable]:
@@ -508,21 +496,13 @@ def _tables(parts: Sequence[Result]) -> list[TextTable]:
 _OF_THE_END = {"cut_short", INTERRUPTED}  # flags that say how a round ended
 
 
-def _flags(parts: Sequence[Result]) -> list[str]:
-    """Return the flags of any round, and how the last one ended."""
+def _flags(parts: Sequence[Result], until: Until | None, ended: str | None) -> list[str]:
+    """Return the flags of any round, and how the case ended: the last round, or by ``until``."""
     names = {name for part in parts for name in part.flags} - _OF_THE_END
-    return _in_order(names | (_OF_THE_END & set(parts[-1].flags)))
-
-
-def _flags_until(parts: Sequence[Result], ended: str | None) -> list[str]:
-    """Return the flags of any round, and how the case ended: not what ended a round of it."""
-    names: set[str] = {name for part in parts for name in part.flags} - _OF_THE_END
-    if ended in {"time", "rounds"}:
+    if until is None:
+        names |= _OF_THE_END & set(parts[-1].flags)
+    elif ended in {"time", "rounds"}:
         names.add("wide")
-    if ended == STOPPED:
+    elif ended == STOPPED:
         names.add(INTERRUPTED)
-    return _in_order(names)
-
-
-def _in_order(names: Collection[str]) -> list[str]:
     return [flag.name for flag in flags.FLAGS if flag.name in names]

@@ -91,7 +91,7 @@ class _Log:
     def _take(self, body: wire.Body) -> None:
         if isinstance(body, wire.Clock):
             self._clock = body
-        elif not isinstance(body, wire.OfACase) or not self._asked(body.id):
+        elif not isinstance(body, wire.OfACase) or self._plan.case_of(body.id) != self._result.case:
             return
         elif isinstance(body, wire.Raw) and body.series == self._result.series:
             self._ticks.setdefault(body.id, {})[body.at] = body.v
@@ -100,9 +100,6 @@ class _Log:
             self._nets[body.id] = scale.net(body.hz, body.overhead, body.batch)
         elif isinstance(body, wire.End) and body.status == "ok":
             self._whole.add(body.id)
-
-    def _asked(self, wire_id: int) -> bool:
-        return self._plan.case_of(wire_id) == self._result.case
 
 
 def _net(net: Net, ticks: Mapping[int, Sequence[int]]) -> Array:

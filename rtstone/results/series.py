@@ -50,7 +50,15 @@ def series_result(
         raw_min=_raw(raw.min, net),
         raw_max=_raw(raw.max, net),
         grid=Grid(bits=raw.bits, per_tick=net.per_tick, overhead=net.overhead),
-        batches=raw.batches and _batches(raw.batches, net),
+        batches=raw.batches
+        and Batches(
+            n=[row[0] for row in raw.batches.rows],
+            mean=[net.mean(row[1], row[0]) for row in raw.batches.rows],
+            above={
+                name: [row[place] for row in raw.batches.rows]
+                for place, name in enumerate(LINES[: len(raw.batches.lines)], 2)
+            },
+        ),
         negative=raw.negative,
         overflow=raw.overflow,
         missed=raw.missed,
@@ -76,33 +84,17 @@ def _distribution(histogram: Histogram, net: Net) -> Distribution:
     if net.batch > 1:  # the extremes of means are not those of operations
         percentiles |= dict.fromkeys(EXTREME)
     sd = spread(histogram)
+    counts: dict[float, int] = defaultdict(int)
+    for value, count in histogram.points():
+        counts[net.exactly(value)] += count
     return Distribution(
         n=histogram.n,
         min=net.value(histogram.min),
         mean=net.mean(histogram.sum, histogram.n) if histogram.n else None,
         sd=None if sd is None else round(sd * net.per_tick / net.batch, 4),
         max=net.value(histogram.max) if net.batch == 1 else None,
-        histogram=_points(histogram, net),
+        histogram=list(counts.items()),
         **percentiles,
-    )
-
-
-def _points(histogram: Histogram, net: Net) -> list[tuple[float, int]]:
-    """Net value and count; several readings may stand for one value."""
-    counts: dict[float, int] = defaultdict(int)
-    for value, count in histogram.points():
-        counts[net.exactly(value)] += count
-    return list(counts.items())
-
-
-def _batches(batches: wire.Batches, net: Net) -> Batches:
-    return Batches(
-        n=[row[0] for row in batches.rows],
-        mean=[net.mean(row[1], row[0]) for row in batches.rows],
-        above={
-            name: [row[place] for row in batches.rows]
-            for place, name in enumerate(LINES[: len(batches.lines)], 2)
-        },
     )
 
 

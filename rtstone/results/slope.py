@@ -57,7 +57,7 @@ def growth(points: Sequence[Point]) -> tuple[Growth, Line | None]:
 
     A logarithm over a wide range is so far from a line that the interval of its slope may hold 0.
     """
-    straight, steps = fit(points), _doublings(points)
+    straight, steps = fit(points), [(log2(max(x, 1.0)), y) for x, y in points]
     curve, sure = fit(steps), fit(steps, _DOUBLING)
     assert straight is not None
     if curve is None or sure is None or sure.flat or straight.rest <= curve.rest:
@@ -65,26 +65,21 @@ def growth(points: Sequence[Point]) -> tuple[Growth, Line | None]:
     return "logarithmic", curve
 
 
-def _doublings(points: Sequence[Point]) -> list[Point]:
-    """Return the points over log2 x; none and one are the same: a search has nothing to halve."""
-    return [(log2(max(x, 1.0)), y) for x, y in points]
-
-
 def slopes(plan: Plan, results: list[Result]) -> list[Slope]:
     """Return the slope of each series of results over the parameter that its bench names."""
     groups: dict[CaseKey, list[Result]] = defaultdict(list)
     for result in results:
         over = plan.benches[result.bench].slope_over
-        if over and result.status == "ok" and result.min is not None and _number(result, over):
+        if (
+            over
+            and result.status == "ok"
+            and result.min is not None
+            and type(result.params.get(over)) in (int, float)
+        ):
             key = case_key(result.bench, result.params, result.series, result.load, ignoring={over})
             groups[key].append(result)
     fitted = (_slope(plan, group) for group in groups.values())
     return [slope for slope in fitted if slope]
-
-
-def _number(result: Result, param: str) -> bool:
-    """Return whether a parameter is a number, whatever the table of its bench says."""
-    return type(result.params.get(param)) in (int, float)
 
 
 def _slope(plan: Plan, group: list[Result]) -> Slope | None:

@@ -65,12 +65,10 @@ class Scale(NamedTuple):
 
     def net(self, hz: int, overhead: int = 0, batch: int = 1) -> Net:
         """Return the conversion of ticks of ``hz``; ``overhead`` ticks of each are the clock's."""
-        return Net(overhead, self._per_tick(hz), batch, whole=self.instructions_per_s > 0)
-
-    def _per_tick(self, hz: int) -> float:
+        per_tick = 1e9 / hz if self.unit == "ns" else 1.0
         if self.instructions_per_s:
-            return self.instructions_per_s / hz
-        return 1e9 / hz if self.unit == "ns" else 1.0
+            per_tick = self.instructions_per_s / hz
+        return Net(overhead, per_tick, batch, whole=self.instructions_per_s > 0)
 
     def figure(self, value: float | None, unit: str) -> Figure:
         """Return a figure of the agent; times become instructions where those are counted."""

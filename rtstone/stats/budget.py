@@ -166,6 +166,9 @@ def _entry(case: object, where: str) -> Entry:
         raise UsageError(f'no limits, in {where}; add one such as p99 = "50us" or missed = 0')
     if "exceedance_per_hour" in case and "bound" not in case:
         raise UsageError(f"exceedance_per_hour without a bound, in {where}; add bound")
+    samples = case.get("predicted_for_n")
+    if samples is not None and samples < 1:
+        raise UsageError(f"bad predicted_for_n '{samples}', in {where}; write a number of samples")
     return Entry(
         bench=case["bench"],
         params=case.get("params", {}),
@@ -175,14 +178,8 @@ def _entry(case: object, where: str) -> Entry:
         accept=frozenset(_flag(name, where) for name in _texts(case, "accept", where)),
         exceedance_per_hour=_rate(case.get("exceedance_per_hour"), where),
         where=where,
-        predicted_for_n=_samples(case.get("predicted_for_n"), where),
+        predicted_for_n=samples,
     )
-
-
-def _samples(samples: int | None, where: str) -> int | None:
-    if samples is not None and samples < 1:
-        raise UsageError(f"bad predicted_for_n '{samples}', in {where}; write a number of samples")
-    return samples
 
 
 def _texts(case: dict[str, Any], key: str, where: object) -> list[str]:
@@ -239,11 +236,6 @@ def _limit(name: str, item: object, where: str, *, figure: bool) -> Limit:
         raise _bad(name, text, where, figure=figure)
     if not math.isfinite((limit.value or 0.0) + (limit.factor or 0.0)):
         raise UsageError(f"the limit '{text:.40}' of {name} is not finite, in {where}")
-    return _checked(limit, where)
-
-
-def _checked(limit: Limit, where: str) -> Limit:
-    """Return the limit.  Raises UsageError if its statistic cannot have a limit of that kind."""
     name = limit.statistic
     if limit.figure:
         return limit

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from rtstone.documents.breakdown import breakdown
@@ -62,18 +62,14 @@ def cases(run: Run) -> list[Case]:
     tables = {table.id: table for table in run.benches}
     cases_: dict[CaseKey, Case] = {}
     for result in run.results:
-        params = _params(result, tables.get(result.bench))
+        table = tables.get(result.bench)
+        params: dict[str, Value] = dict(result.params)
+        if table is not None and result.status != "unsupported":
+            params = {**{param.name: param.default for param in table.params}, **params}
         key = case_key(result.bench, params, result.series, result.load)
         case = Case(result.bench, params, result.series, result.load, [])
         cases_.setdefault(key, case).results.append(result)
     return list(cases_.values())
-
-
-def _params(result: Result, table: Bench | None) -> dict[str, Value]:
-    """Return all parameters, defaults included; of an unsupported result only those recorded."""
-    if result.status == "unsupported" or table is None:
-        return dict(result.params)
-    return {param.name: param.default for param in table.params} | result.params
 
 
 def label(case: Case, table: Bench | None, alternatives: Iterable[Case]) -> str:
@@ -84,13 +80,12 @@ def label(case: Case, table: Bench | None, alternatives: Iterable[Case]) -> str:
         for name, value in case.params.items()
         if any(name in other.params and other.params[name] != value for other in rest)
     ]
-    words = [f"{name}={_written(table, name, case.params[name])}" for name in telling]
+    words = []
+    for name in telling:
+        param = table.param(name) if table else None
+        value = case.params[name]
+        words.append(f"{name}={quantity(param, value) if param else value}")
     return " ".join([*words, *([case.series] if case.series else [])])
-
-
-def _written(table: Bench | None, name: str, value: Value) -> str:
-    param = table.param(name) if table else None
-    return quantity(param, value) if param else str(value)
 
 
 class Matcher:
@@ -109,18 +104,49 @@ class Matcher:
             raise unknown("bench", entry.bench, benches, f"of this run, in {entry.where}")
         wanted = {bench: self._wanted(entry, bench) for bench in named}
         if all(params is None for params in wanted.values()):
-            self._unknown_params(entry, named)
+            names = {param.name for bench in named for param in self.tables[bench].params}
+            name = next(
+                (name for name in entry.params if name not in names), next(iter(entry.params))
+            )
+            raise unknown("parameter", name, names, f"in {entry.where}")
         matching = [
             case
             for case in self.cases
-            if (params := wanted.get(case.bench)) is not None and _has(case, params)
+            if (params := wanted.get(case.bench)) is not None
+            and all(
+                name not in case.params
+                or case.params[name] in accepted
+                or str(case.params[name]) in accepted
+                for name, accepted in params.items()
+            )
         ]
         if not matching:
+            labels = [
+                label(case, self.tables.get(case.bench), self.cases) or "its defaults"
+                for case in self.cases
+                if case.bench in named
+            ]
             raise UsageError(
                 f"no result of {entry.bench} has the parameters that are named, in {entry.where}; "
-                f"there are: {self._list(named)}"
+                f"there are: {', '.join(dict.fromkeys(labels))}"
             )
-        return self._of_series(entry, self._under_loads(entry, matching))
+        loads = {case.load for case in matching}
+        for pattern in entry.loads:
+            if not any(fits(load, pattern) for load in loads):
+                raise UsageError(
+                    f"no result under load '{pattern}', in {entry.where}; {nearest(pattern, loads)}"
+                )
+        patterns = entry.loads or ["*"]
+        matching = [case for case in matching if any(fits(case.load, p) for p in patterns)]
+        series = entry.series
+        if series is None:
+            return matching
+        own = [case for case in matching if fits(case.series, series)]
+        # A case that failed may be of any series.
+        lost = [case for case in matching if not case.n and not case.series and case.status]
+        if not own and not lost:
+            raise unknown("series", series, {case.series for case in matching}, f"in {entry.where}")
+        return [case for case in matching if case in own or case in lost]
 
     def _wanted(self, entry: Entry, bench: str) -> dict[str, list[Value]] | None:
         """Return the accepted values of each parameter, None if the bench has no such parameter.
@@ -139,50 +165,6 @@ class Matcher:
             else values(table, name, text, entry.where)
             for name, text in entry.params.items()
         }
-
-    def _unknown_params(self, entry: Entry, named: Sequence[str]) -> None:
-        params = {param.name for bench in named for param in self.tables[bench].params}
-        name = next((name for name in entry.params if name not in params), next(iter(entry.params)))
-        raise unknown("parameter", name, params, f"in {entry.where}")
-
-    def _under_loads(self, entry: Entry, cases: list[Case]) -> list[Case]:
-        loads = {case.load for case in cases}
-        for pattern in entry.loads:
-            if not any(fits(load, pattern) for load in loads):
-                raise UsageError(
-                    f"no result under load '{pattern}', in {entry.where}; {nearest(pattern, loads)}"
-                )
-        wanted = entry.loads or ["*"]
-        return [case for case in cases if any(fits(case.load, pattern) for pattern in wanted)]
-
-    def _of_series(self, entry: Entry, cases: list[Case]) -> list[Case]:
-        """Return the cases of a series, and failed cases, which may be of any series."""
-        wanted = entry.series
-        if wanted is None:
-            return cases
-        matching = [case for case in cases if fits(case.series, wanted)]
-        lost = [case for case in cases if not case.n and not case.series and case.status]
-        if not matching and not lost:
-            raise unknown("series", wanted, {case.series for case in cases}, f"in {entry.where}")
-        return [case for case in cases if case in matching or case in lost]
-
-    def _list(self, benches: Sequence[str]) -> str:
-        labels = [
-            label(case, self.tables.get(case.bench), self.cases) or "its defaults"
-            for case in self.cases
-            if case.bench in benches
-        ]
-        return ", ".join(dict.fromkeys(labels))
-
-
-def _has(case: Case, wanted: Mapping[str, Sequence[Value]]) -> bool:
-    """Return whether a case can have these values; an unsupported one may lack parameters."""
-    return all(
-        name not in case.params
-        or case.params[name] in accepted
-        or str(case.params[name]) in accepted
-        for name, accepted in wanted.items()
-    )
 
 
 def figure(case: Case | None, name: str) -> tuple[float, str] | None:

@@ -99,10 +99,13 @@ def draft(runs: Sequence[Run], margin: float) -> Draft:
         raise UsageError(f"not runs of one system: {why}; draft a budget from runs that are")
     run, first_cases = runs[0], cases(runs[0])
     baselines = [Baseline(run, [other]) for other in runs[1:]]
-    drafts = [
-        _unlimited(case, [case, *(c for o in baselines for c in o.cases(case))], len(runs))
-        for case in first_cases
-    ]
+    drafts = []
+    for case in first_cases:
+        same = [case, *(c for baseline in baselines for c in baseline.cases(case))]
+        lack = next((other.status for other in same if other.status), None)
+        if lack is None and len(same) < len(runs):
+            lack = f"in {len(same)} of {len(runs)} runs only"
+        drafts.append(DraftedCase(case, same, lack))
     drafter = _Drafter(runs, drafts, margin)
     drafted = [drafter.limited(case) for case in drafts]
     if not any(case.limited for case in drafted):
@@ -116,14 +119,6 @@ def draft(runs: Sequence[Run], margin: float) -> Draft:
         cases=drafted,
         slopes=[drafter.slope(slopes, first_cases) for slopes in every if len(slopes) == len(runs)],
     )
-
-
-def _unlimited(case: Case, runs: list[Case], number: int) -> DraftedCase:
-    """Return a case before its limits are computed, with the reason if it can have none."""
-    lack = next((run.status for run in runs if run.status), None)
-    if lack is None and len(runs) < number:
-        lack = f"in {len(runs)} of {number} runs only"
-    return DraftedCase(case, runs, lack)
 
 
 class _Drafter:

@@ -48,7 +48,12 @@ def evaluate_runs(named: Sequence[Run | Sequence[Run]], past: Past | None = None
 
     Several runs of one system are given as a list.  ``past``: as for a comparison.
     """
-    comparison, behind, why = _side_by_side(named, past)
+    comparison, behind, why = None, list[list[list[Result]]](), ""
+    if len(named) > 1:
+        try:
+            comparison, behind = compare_with_results(named, past=past)
+        except UsageError as error:
+            why = str(error)
     runs = [run for column in named for run in ([column] if isinstance(column, Run) else column)]
     return Evaluation([evaluate_run(run) for run in runs], comparison, behind, why)
 
@@ -66,15 +71,3 @@ def _worst_cases(run: Run, notable: Standouts) -> dict[int, WorstCase]:
         for place, result in enumerate(run.results)
         if place in wanted and result.max is not None
     }
-
-
-def _side_by_side(
-    named: Sequence[Run | Sequence[Run]], past: Past | None
-) -> tuple[Comparison | None, list[list[list[Result]]], str]:
-    """Return the comparison of several runs, or why there is none; of one run neither."""
-    if len(named) < 2:
-        return None, [], ""
-    try:
-        return *compare_with_results(named, past=past), ""
-    except UsageError as error:
-        return None, [], str(error)

@@ -30,7 +30,7 @@ def exceeded(run: Run, gate: Gate) -> list[Exceeded]:
             worst[_key(check)] = min(before, check, key=_margin)
     by_key = {_key(case): case for case in cases(run)}
     return [
-        Exceeded(check, _largest(by_key[key]))
+        Exceeded(check, max(by_key[key].results, key=lambda result: result.max or 0.0))
         for key, check in sorted(worst.items(), key=lambda item: _margin(item[1]))
     ]
 
@@ -42,8 +42,3 @@ def _key(case: Check | Case) -> CaseKey:
 def _margin(check: Check) -> float:
     """Return what remains of a limit, negative if it is exceeded; a limit of 0 by any distance."""
     return -math.inf if check.margin is None else check.margin
-
-
-def _largest(case: Case) -> Result:
-    """Return the result with the largest sample of a case that was run several times."""
-    return max(case.results, key=lambda result: result.max or 0.0)

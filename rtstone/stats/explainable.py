@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from rtstone.documents.case_key import family, is_named
 from rtstone.documents.imported import tool
 from rtstone.documents.run import NO_REASON, Result, Run
 from rtstone.errors import UsageError, nearest, unknown
@@ -35,12 +36,19 @@ def choose(run: Run, bench: str | None = None, series: str | None = None) -> Cho
     the result whose maximum is the largest multiple of its median.  Raises UsageError.
     """
     _demand_explainable(run)
-    results = run.results if bench is None else _named(run, bench)
+    results = run.results
+    if bench is not None:
+        results = [r for r in results if is_named(r.bench, {bench})]
+        if not results:
+            raise unknown("bench", bench, {r.bench for r in run.results}, "of this run")
     if series is not None:
-        results = _of_series(results, series)
+        of_bench, results = results, [r for r in results if r.series == series]
+        if not results:
+            every = {r.series for r in of_bench if r.series}
+            raise unknown("series", series, every, "in --series")
     sampled = [result for result in results if _has_samples(result)]
     if not sampled:
-        raise UsageError(f"no single samples {_of(run, bench)}; {_reason(results)}")
+        raise UsageError(f"no single samples {_origin(run, bench)}; {_reason(results)}")
     if bench is not None:
         return _worst(sampled)
     latest = [run.results[place] for place in standouts(run).wakeups]
@@ -55,39 +63,19 @@ def explainable(run: Run, result: Result) -> None:
     """Raise UsageError, with the reason, if nobody can explain a sample of a result."""
     _demand_explainable(run)
     if not _has_samples(result):
-        raise UsageError(f"no single samples {_of(run, result.bench)}; {_reason([result])}")
+        raise UsageError(f"no single samples {_origin(run, result.bench)}; {_reason([result])}")
 
 
 def _demand_explainable(run: Run) -> None:
-    if why := _unexplainable(run):
-        raise UsageError(f"samples of run {run.run_id} cannot be explained: {why}")
-
-
-def _unexplainable(run: Run) -> str | None:
-    """Return why nobody can know where its samples' time went, None if that may be known."""
+    """Raise UsageError if nobody can know where the time of its samples went."""
+    why = None
+    port = run.agent.port if run.agent else None
     if (name := tool(run)) is not None:
-        return f"{name} took them, not rtstone; measure with `rtstone run`"
-    if run.target.name.partition(":")[0] == _SIMULATED or (
-        run.agent and run.agent.port == _SIMULATED
-    ):
-        return "no system ran, all times are those of its model (docs/sim.md)"
-    return None
-
-
-def _named(run: Run, bench: str) -> list[Result]:
-    """Return the results of a bench or a family.  Raises UsageError."""
-    results = [r for r in run.results if bench in {r.bench, r.bench.partition(".")[0]}]
-    if not results:
-        raise unknown("bench", bench, {r.bench for r in run.results}, "of this run")
-    return results
-
-
-def _of_series(results: Sequence[Result], series: str) -> list[Result]:
-    """Return the results of a series.  Raises UsageError."""
-    matching = [r for r in results if r.series == series]
-    if not matching:
-        raise unknown("series", series, {r.series for r in results if r.series}, "in --series")
-    return matching
+        why = f"{name} took them, not rtstone; measure with `rtstone run`"
+    elif _SIMULATED in (run.target.name.partition(":")[0], port):
+        why = "no system ran, all times are those of its model (docs/sim.md)"
+    if why:
+        raise UsageError(f"samples of run {run.run_id} cannot be explained: {why}")
 
 
 def _has_samples(result: Result) -> bool:
@@ -96,7 +84,7 @@ def _has_samples(result: Result) -> bool:
     return result.n > 0 and result.max is not None and ours
 
 
-def _of(run: Run, bench: str | None) -> str:
+def _origin(run: Run, bench: str | None) -> str:
     return f"of {bench}, in run {run.run_id}" if bench else f"in run {run.run_id}"
 
 
@@ -118,7 +106,7 @@ def _worst(results: Sequence[Result]) -> Choice:
 
 def _multiple(result: Result) -> tuple[bool, float, float]:
     """Return how many times the median the maximum is; last are benches of the clock itself."""
-    tells, most = result.bench.partition(".")[0] not in INSTRUMENT, result.max or 0.0
+    tells, most = family(result.bench) not in INSTRUMENT, result.max or 0.0
     return tells, most / result.p50 if result.p50 and result.p50 > 0 else 0.0, most
 
 

@@ -29,7 +29,7 @@ from rtstone.results.pool import pooled
 from rtstone.stats.comparison import systems
 from rtstone.stats.comparison.conditions import unit as unit_of
 from rtstone.stats.published import layout
-from rtstone.stats.published.layout import Here, Layout, Show
+from rtstone.stats.published.layout import Here, Show
 from rtstone.units import CLOCK, count
 from rtstone.wire import parameters as benches
 from rtstone.wire.records import Bench
@@ -88,22 +88,19 @@ def reproduce(source: str, runs: Sequence[Run]) -> Reproduced:
         builder = _Table(source, table, todays)
         tables.append(builder.document())
         results |= {(number, *place): results_ for place, results_ in builder.results.items()}
-    return Reproduced(_document(source, laid, todays, tables), results)
-
-
-def _document(
-    source: str, laid: Layout, todays: Sequence[_Today], tables: list[Table]
-) -> Reproduction:
-    return Reproduction(
-        source=source,
-        title=laid.title,
-        publication=layout.publication(source),
-        platform=layout.platform(source),
-        printed=laid.printed,
-        suites=laid.suites,
-        columns=[today.column for today in todays],
-        tables=tables,
-        notes=laid.notes,
+    return Reproduced(
+        Reproduction(
+            source=source,
+            title=laid.title,
+            publication=layout.publication(source),
+            platform=layout.platform(source),
+            printed=laid.printed,
+            suites=laid.suites,
+            columns=[today.column for today in todays],
+            tables=tables,
+            notes=laid.notes,
+        ),
+        results,
     )
 
 
@@ -183,7 +180,18 @@ class _Table:
         self._footnotes: list[str] = []
         self.results: dict[tuple[int, int], list[Result]] = {}
         self._sources = [*self._published(), *self._of_today()]
-        self._common = self._in_all()
+        remarks = [
+            _remarks_of(record)
+            for item in self._table.item
+            for source in self._sources
+            for record in self._records(item, source)
+            if record.value is not None
+        ]
+        self._common = [
+            text
+            for text in (remarks[0] if remarks else [])
+            if all(text in each for each in remarks)
+        ]
 
     def _published(self) -> Iterator[_Source]:
         for axis in self._table.columns(self._source):
@@ -196,21 +204,6 @@ class _Table:
                 kind: Kind = today.column.kind
                 system = System(label=label, kind=kind, column=place)
                 yield _Source(system, None, today, axis.here.within(self._table.here))
-
-    def _in_all(self) -> list[str]:
-        """Return the remarks that all printed numbers share."""
-        remarks = [
-            _remarks_of(record)
-            for item in self._table.item
-            for source in self._sources
-            for record in self._records(item, source)
-            if record.value is not None
-        ]
-        return [
-            text
-            for text in (remarks[0] if remarks else [])
-            if all(text in each for each in remarks)
-        ]
 
     def _records(self, item: layout.Item, source: _Source) -> list[Printed]:
         if item.printed is None or source.printed is None:
@@ -308,21 +301,10 @@ def _picked(wanted: Here, today: _Today) -> list[Result]:
     fitting = [result for result in today.results if _fits(result, wanted, params)]
     if not wanted.load:
         return fitting
-    label = _nearest_label([result.load for result in fitting], wanted.load)
+    # Samples under loads with different options are never pooled: that without any comes first.
+    labels = [result.load for result in fitting]
+    label = wanted.load if wanted.load in labels else next(iter(labels), None)
     return [result for result in fitting if result.load == label]
-
-
-def _same_load(label: str, wanted: str) -> bool:
-    """Return whether it is that load, with any options: ``driver:device=/dev/sdb``."""
-    return load_name(label) == wanted
-
-
-def _nearest_label(labels: Sequence[str], wanted: str) -> str | None:
-    """Return the load without options if there is one, else the first with options.
-
-    Samples under loads with different options are never pooled.
-    """
-    return wanted if wanted in labels else next(iter(labels), None)
 
 
 def _base(table: Bench, name: str, setting: str | bool) -> Value:
@@ -337,7 +319,7 @@ def _base(table: Bench, name: str, setting: str | bool) -> Value:
 def _fits(result: Result, wanted: Here, params: dict[str, Value]) -> bool:
     if result.bench != wanted.bench:
         return False
-    if wanted.load and not _same_load(result.load, wanted.load):
+    if wanted.load and load_name(result.load) != wanted.load:  # with any options
         return False
     if wanted.series is not None and result.series != wanted.series and result.status == "ok":
         return False
@@ -356,7 +338,8 @@ def _found(wanted: Here, results: Sequence[Result], today: _Today, unit: str | N
         return Found(status=status, reason=why, bench=wanted.bench)
     telling = [result for result in results if _tells(result)]
     values = [_shown(show, telling, today, unit) for show in wanted.show] if telling else []
-    if values and not any(_measures(show) for show in wanted.show):  # only how it was run
+    measured = any(isinstance(show, str) or show.figure for show in wanted.show)
+    if values and not measured:  # only how it was run
         return Found(status="ok", values=values)
     worst = max(results, key=lambda result: GRAVITY.index(result.status))
     misses = [result.missed for result in telling if result.missed is not None]
@@ -375,10 +358,6 @@ def _found(wanted: Here, results: Sequence[Result], today: _Today, unit: str | N
     )
 
 
-def _measures(show: str | Show) -> bool:
-    return isinstance(show, str) or bool(show.figure)
-
-
 def _nothing(wanted: Here, today: _Today) -> tuple[Literal["unsupported", "not run"], str]:
     """Return status and reason of a place without results: other series, or not run."""
     results = _picked(structs.replace(wanted, series=None), today) if wanted.series else []
@@ -386,7 +365,10 @@ def _nothing(wanted: Here, today: _Today) -> tuple[Literal["unsupported", "not r
         return "unsupported", why
     if series := dict.fromkeys(result.series for result in results):
         return "unsupported", f"its {wanted.bench} has {', '.join(series)} and no other series"
-    return "not run", _not_run(wanted, today)
+    label = f", series {wanted.series}" if wanted.series else ""
+    under = f" under load {wanted.load}" if wanted.load else ""
+    runs = f"no run of this system ({', '.join(today.column.runs)})"
+    return "not run", f"{runs} has {wanted.bench}{label} with these parameters{under}"
 
 
 def _left_out(series: str | None, results: Sequence[Result]) -> str | None:
@@ -397,43 +379,35 @@ def _left_out(series: str | None, results: Sequence[Result]) -> str | None:
     return f"{row['what']}: {row['why']}" if row else None
 
 
-def _not_run(wanted: Here, today: _Today) -> str:
-    series = f", series {wanted.series}" if wanted.series else ""
-    under = f" under load {wanted.load}" if wanted.load else ""
-    runs = f"no run of this system ({', '.join(today.column.runs)})"
-    return f"{runs} has {wanted.bench}{series} with these parameters{under}"
-
-
 def _shown(show: str | Show, results: Sequence[Result], today: _Today, unit: str | None) -> Shown:
     if isinstance(show, str):
-        return _statistic(show, [result for result in results if result.n], unit)
+        results = [result for result in results if result.n]
+        units = {result.unit for result in results}
+        if len(units) != 1:
+            return Shown(value=None)
+        value = getattr(pooled([whole(result) for result in results]), show)
+        return _converted([value], units.pop(), unit)
     if show.figure:
-        return _figure(show.figure, results, unit)
+        figures: list[Figure] = []
+        for result in results:
+            candidates = (result.figures[name] for name in show.figure if name in result.figures)
+            figures += [figure for figure in candidates if figure.value is not None][:1]
+        if len({figure.unit for figure in figures}) != 1:
+            return Shown(value=None)
+        return _converted([figure.value for figure in figures], figures[0].unit, unit)
     if show.table is not None:
         return Shown(value=_field(show, results))
     if show.param is not None:
-        return Shown(value=_params(show.param, results, today))
+        tables = [
+            b for run in today.runs for b in run.benches if results and b.id == results[0].bench
+        ]
+        param = tables[0].param(show.param) if tables else None
+        values = dict.fromkeys(result.params.get(show.param) for result in results)
+        texts = [benches.quantity(param, value) for value in values if param and value is not None]
+        return Shown(value=", ".join(texts) or None)
     if show.part is not None:
         return Shown(value=_rates(show.part, results))
     return Shown(value=_fact(show.fact, today.runs[0]))
-
-
-def _statistic(name: str, results: Sequence[Result], unit: str | None) -> Shown:
-    units = {result.unit for result in results}
-    if len(units) != 1:
-        return Shown(value=None)
-    value = getattr(pooled([whole(result) for result in results]), name)
-    return _converted([value], units.pop(), unit)
-
-
-def _figure(names: Sequence[str], results: Sequence[Result], unit: str | None) -> Shown:
-    figures: list[Figure] = []
-    for result in results:
-        candidates = (result.figures[name] for name in names if name in result.figures)
-        figures += [figure for figure in candidates if figure.value is not None][:1]
-    if len({figure.unit for figure in figures}) != 1:
-        return Shown(value=None)
-    return _converted([figure.value for figure in figures], figures[0].unit, unit)
 
 
 def _converted(values: Sequence[float | None], unit: str, wanted: str | None) -> Shown:
@@ -463,14 +437,6 @@ def _field(show: Show, results: Iterable[Result]) -> str | None:
     missing = [name for name in show.all if name not in confirmed]
     counted = f"{len(show.all) - len(missing)} of {len(show.all)} options"
     return f"{counted}; not {', '.join(missing)}" if missing else counted
-
-
-def _params(name: str, results: Sequence[Result], today: _Today) -> str | None:
-    tables = [b for run in today.runs for b in run.benches if results and b.id == results[0].bench]
-    param = tables[0].param(name) if tables else None
-    values = dict.fromkeys(result.params.get(name) for result in results)
-    texts = [benches.quantity(param, value) for value in values if param and value is not None]
-    return ", ".join(texts) or None
 
 
 def _rates(part: str, results: Sequence[Result]) -> str | None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from statistics import median
 from typing import NamedTuple
 
+from rtstone.documents.case_key import family
 from rtstone.documents.run import Result, Run, Slope
 from rtstone.results.flags import spoilt, unfit
 
@@ -61,10 +62,13 @@ def standouts(run: Run) -> Standouts:
     fitted, growing = _growth(run.slopes)
     begun = [(place, r) for place, r in results if not r.not_begun]
     missing = {status: [place for place, r in begun if r.status == status] for status in MISSING}
+    # One that was measured as it should be comes first, but bad conditions void only what is good.
+    proofs = [p for p in wakeups if unfit((r := run.results[p]).flags, r.n, r.missed)]
+    sound = [place for place in proofs if not spoilt(run.results[place].flags)]
     return Standouts(
         periodic=periodic,
         wakeups=wakeups,
-        unfit=_unfit(run, wakeups),
+        unfit=largest(run, sound or proofs, lambda r: r.missed),
         worst_wakeup=largest(run, wakeups, lambda r: r.max),
         delays=_delays(run),
         spreads=_spreads(run),
@@ -72,16 +76,6 @@ def standouts(run: Run) -> Standouts:
         growing=growing,
         missing={status: places_ for status, places_ in missing.items() if places_},
     )
-
-
-def _unfit(run: Run, wakeups: Sequence[int]) -> int | None:
-    """Return the wake-up that missed most activations, None if none proves anything by it.
-
-    One that was measured as it should be comes first, but bad conditions void only what is good.
-    """
-    proofs = [p for p in wakeups if unfit((r := run.results[p]).flags, r.n, r.missed)]
-    sound = [place for place in proofs if not spoilt(run.results[place].flags)]
-    return largest(run, sound or proofs, lambda r: r.missed)
 
 
 def largest(run: Run, places: Iterable[int], value: Callable[[Result], float | None]) -> int | None:
@@ -94,7 +88,7 @@ def _judged(run: Run, value: Callable[[Result], float | None]) -> Iterator[tuple
     """Yield the results that tell of the system, with their values."""
     for place, r in enumerate(run.results):
         judgeable = value(r)
-        tells = r.bench not in INTERVALS and r.bench.partition(".")[0] not in INSTRUMENT
+        tells = r.bench not in INTERVALS and family(r.bench) not in INSTRUMENT
         if judgeable is not None and tells:
             yield place, judgeable
 
@@ -149,14 +143,14 @@ def _spreads(run: Run) -> list[Excess]:
 
 def _growth(slopes: Sequence[Slope]) -> tuple[list[int], list[Excess]]:
     """Return the slopes over a number of tasks, and those that rise, steepest first."""
-    fitted = [place for place, s in enumerate(slopes) if s.points and _per(s) not in WORK]
+    fitted = [
+        place
+        for place, s in enumerate(slopes)
+        if s.points and (s.unit.partition(" per ")[2] or s.over) not in WORK
+    ]
     growing = [p for p in fitted if not slopes[p].constant and slopes[p].slope > 0]
     grown = [Excess(p, slopes[p].slope, 1 + _relative(slopes[p])) for p in growing]
     return fitted, _foremost(grown)
-
-
-def _per(slope: Slope) -> str:
-    return slope.unit.partition(" per ")[2] or slope.over
 
 
 def _relative(slope: Slope) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from rtstone.documents.case_key import family
 from rtstone.documents.plan import NONE
 from rtstone.documents.run import LOCAL, Result, Run
 from rtstone.report.parts import words
@@ -77,7 +78,7 @@ class Subject(NamedTuple):
     @property
     def family(self) -> str:
         """The family of the bench."""
-        return self.result.bench.partition(".")[0]
+        return family(self.result.bench)
 
     @property
     def circumstances(self) -> str:
@@ -194,7 +195,7 @@ def growth_with_tasks(seen: Evidence) -> Iterable[Finding]:
         text = f"{told.interval}, load {slopes[steepest].load}"
         if len(growing) > 1:
             text += f"; {len(growing)} of {len(found.fitted)} such slopes rise"
-        yield Finding("note", head, text, GROWTH, slopes[steepest].bench.partition(".")[0], times)
+        yield Finding("note", head, text, GROWTH, family(slopes[steepest].bench), times)
     elif found.fitted:
         over = ", ".join(dict.fromkeys(slopes[place].over for place in found.fitted))
         text = f"{counted(len(found.fitted), 'slope')} over {over}, none rises by 10% or more"

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from rtstone.documents.trend import Change, Place, Series, Switch, Trend
 from rtstone.report.parts.words import Named, telling, usual
 from rtstone.summary import LABELS
-from rtstone.units import count, counted, difference, quantity, relative_change
+from rtstone.units import change_size, count, counted, quantity, relative_change
 
 _HEIGHT = 9
 _NARROWEST = 20
@@ -97,12 +97,10 @@ def change(series: Series, shift: Change, number: int) -> str:
 
 def _size(series: Series, shift: Change) -> str:
     effect = shift.effect
-    if effect.ratio is not None:
-        text = relative_change(effect.ratio)
-        if effect.ci95 and not series.exact:
-            text += f" ({' to '.join(map(relative_change, effect.ci95))})"
-        return text
-    return difference(effect.difference or 0.0, series.unit)
+    size = change_size(effect.ratio, effect.difference, series.unit)
+    if effect.ratio is not None and effect.ci95 and not series.exact:
+        size += f" ({' to '.join(map(relative_change, effect.ci95))})"
+    return size
 
 
 def switch(difference: Switch) -> str:

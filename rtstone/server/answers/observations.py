@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from rtstone.documents.case_key import is_named
 from rtstone.documents.run import Run
 from rtstone.documents.server import Observed, ObservedRun
 from rtstone.errors import UsageError
@@ -55,14 +56,10 @@ def _lines(
 
 def _of(run: Run, benches: Sequence[str]) -> Run:
     """Return a run with what a trend reads of these benches."""
-    kept = [one if _wanted(one.bench, benches) else None for one in run.results]
+    kept = [one if is_named(one.bench, benches) else None for one in run.results]
     results = [one for one in kept if one is not None]
     names = {one.bench for one in results}
     return msgspec.structs.replace(
         run, results=results, slopes=[], notes=[], command=[],
         benches=[table for table in run.benches if table.id in names],
     )  # fmt: skip
-
-
-def _wanted(bench: str, benches: Sequence[str]) -> bool:
-    return bench in benches or bench.partition(".")[0] in benches

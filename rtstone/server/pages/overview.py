@@ -15,7 +15,7 @@ from rtstone.server.access import require
 from rtstone.server.pages import queries
 from rtstone.server.pages.site import document, page, project_of, site, wants_json
 from rtstone.summary import LABELS as _NAMES
-from rtstone.units import counted, difference, quantity, relative_change
+from rtstone.units import change_size, counted, quantity
 
 _MARKS = {"bad": "✗", "note": "!", "good": "✓", "info": "·"}
 _NAMED = 4  # targets that the first sentence names
@@ -156,10 +156,7 @@ def value(number: float | None, unit: str) -> str:
 
 def size(one: Seen) -> str:
     """Return how much a level changed."""
-    ratio = _ratio(one)
-    if ratio is not None:
-        return relative_change(ratio)
-    return difference((one.after or 0.0) - (one.before or 0.0), one.unit)
+    return change_size(_ratio(one), (one.after or 0.0) - (one.before or 0.0), one.unit)
 
 
 def _target(project: str, one: TargetState) -> dict[str, Any]:

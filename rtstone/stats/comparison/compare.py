@@ -69,7 +69,11 @@ def compare_with_results(
 ) -> tuple[Comparison, list[list[list[Result]]]]:
     """Return the comparison, and the results behind each row by column.  Raises UsageError."""
     runs = [run for column in named for run in ([column] if isinstance(column, Run) else column)]
-    _check([*runs, *floor])
+    ids = [run.run_id for run in (*runs, *floor)]
+    if len(ids) < 2:
+        raise UsageError("one run has nothing to compare with; name two or more")
+    if twice := next((name for place, name in enumerate(ids) if name in ids[:place]), None):
+        raise UsageError(f"run named twice, {twice}; name two that differ")
     columns = systems(named)
     if len(columns) == 1:
         raise UsageError(_alone(columns[0]))
@@ -115,14 +119,6 @@ def _apart(table: _Table, apart: Sequence[System]) -> str:
     )
 
 
-def _check(runs: Sequence[Run]) -> None:
-    if len(runs) < 2:
-        raise UsageError("one run has nothing to compare with; name two or more")
-    for place, run in enumerate(runs):
-        if run.run_id in (other.run_id for other in runs[:place]):
-            raise UsageError(f"run named twice, {run.run_id}; name two that differ")
-
-
 def _alone(system: System) -> str:
     runs = len(system.runs)
     if session(system.runs):
@@ -153,13 +149,6 @@ def _remarks(columns: Sequence[System]) -> list[str]:
 # ---- rows ---------------------------------------------------------------------------------------
 
 
-def _with_all_params(bench: Bench, other: Bench) -> Bench:
-    """Return the bench with the parameters that only another system's table of it has."""
-    names = {param.name for param in bench.params}
-    added = [param for param in other.params if param.name not in names]
-    return structs.replace(bench, params=[*bench.params, *added]) if added else bench
-
-
 class _Table:
     """Builds the rows, and the differences in parameters between results of one row."""
 
@@ -168,7 +157,12 @@ class _Table:
         runs = [run for system in columns for run in system.runs]
         self.benches: dict[str, Bench] = {}
         for bench in (bench for run in runs for bench in run.benches):
-            self.benches[bench.id] = _with_all_params(self.benches.get(bench.id, bench), bench)
+            # With the parameters that only another system's table of it has.
+            table = self.benches.setdefault(bench.id, bench)
+            names = {param.name for param in table.params}
+            added = [param for param in bench.params if param.name not in names]
+            if added:
+                self.benches[bench.id] = structs.replace(table, params=[*table.params, *added])
         places = [
             _Place(column, number, result)
             for column, system in enumerate(columns)
@@ -187,7 +181,13 @@ class _Table:
             self._cover(place)
         self.order = list(dict.fromkeys(place.result.bench for place in places))
         self.differences = self._differences()
-        self._order = self._sorted(places)
+        loads = list(dict.fromkeys(place.result.load for place in places))
+        cases = list(dict.fromkeys(key[:4] for key in self._rows))
+
+        def rank(key: _Key) -> tuple[int, int, int]:
+            return self.order.index(key.bench), cases.index(key[:4]), loads.index(key.load)
+
+        self._order = sorted(self._rows, key=rank)
         self.rows = [self._row(key) for key in self._order]
 
     def contents(self, floor: Sequence[Run]) -> list[Content]:
@@ -197,16 +197,13 @@ class _Table:
             for result in run.results:
                 for key in self._keys(result):
                     beside[key][number].append(result)
-        return [
-            Content(row, self._by_run(key), [beside[key][n] for n in range(len(floor))])
-            for key, row in zip(self._order, self.rows, strict=True)
-        ]
-
-    def _by_run(self, key: _Key) -> list[list[list[Result]]]:
-        results: list[list[list[Result]]] = [[[] for _ in system.runs] for system in self._systems]
-        for place in self._rows[key]:
-            results[place.column][place.run].append(place.result)
-        return results
+        contents = []
+        for key, row in zip(self._order, self.rows, strict=True):
+            columns: list[list[list[Result]]] = [[[] for _ in s.runs] for s in self._systems]
+            for place in self._rows[key]:
+                columns[place.column][place.run].append(place.result)
+            contents.append(Content(row, columns, [beside[key][n] for n in range(len(floor))]))
+        return contents
 
     def _keys(self, result: Result) -> Iterator[_Key]:
         """Yield the key of a result's row; without samples, one for each figure."""
@@ -254,16 +251,6 @@ class _Table:
         bare = _Key(result.bench, tuple(params.items()), "", None, result.load, result.unit)
         for key in covered or [bare]:
             self._rows[key].append(place)
-
-    def _sorted(self, places: Sequence[_Place]) -> list[_Key]:
-        """Return the keys sorted by bench, case and load, each in order of first occurrence."""
-        loads = list(dict.fromkeys(place.result.load for place in places))
-        cases = list(dict.fromkeys(key[:4] for key in self._rows))
-
-        def rank(key: _Key) -> tuple[int, int, int]:
-            return self.order.index(key.bench), cases.index(key[:4]), loads.index(key.load)
-
-        return sorted(self._rows, key=rank)
 
     def _row(self, key: _Key) -> Row:
         cells: list[Cell | None] = []
@@ -333,8 +320,13 @@ def _cell(key: _Key, system: System, places: Sequence[_Place]) -> Cell:
     results = [place.result for place in places]
     missing = len(system.runs) - len({place.run for place in places})
     status = max((result.status for result in results), key=GRAVITY.index)
-    reasons = dict.fromkeys(_reason(system, place) for place in places)
-    texts = [reason for reason in reasons if reason]
+    texts = []
+    for place in places:
+        if place.result.status != "ok":
+            why = place.result.reason or NO_REASON
+            named_run = len(system.runs) > 1 and place.result.status != "unsupported"
+            texts.append(f"{system.run_label(place.run)}: {why}" if named_run else why)
+    texts = list(dict.fromkeys(texts))
     if missing:
         status = max(status, "incomplete", key=GRAVITY.index)
         texts.append(f"not part of {missing} of {len(system.runs)} runs")
@@ -343,16 +335,18 @@ def _cell(key: _Key, system: System, places: Sequence[_Place]) -> Cell:
         reason="; ".join(texts) or None,
         flags=list(dict.fromkeys(flag for result in results for flag in result.flags)),
     )
-    return _with_figure(cell, key.figure, results) if key.figure else _with_samples(cell, results)
-
-
-def _reason(system: System, place: _Place) -> str | None:
-    if place.result.status == "ok":
-        return None
-    why = place.result.reason or NO_REASON
-    if len(system.runs) == 1 or place.result.status == "unsupported":
-        return why
-    return f"{system.run_label(place.run)}: {why}"
+    values = [r.figures[key.figure].value for r in results if key.figure in r.figures]
+    measured = [v for v in values if v is not None]
+    return (
+        structs.replace(
+            cell,
+            runs=len(measured),
+            min=min(measured, default=None),
+            max=max(measured, default=None),
+        )
+        if key.figure
+        else _with_samples(cell, results)
+    )
 
 
 def _with_samples(cell: Cell, results: Sequence[Result]) -> Cell:
@@ -371,12 +365,4 @@ def _with_samples(cell: Cell, results: Sequence[Result]) -> Cell:
         batched=any(result.batch > 1 for result in counted),
         section_s=section_s(counted),
         bucket_ns=bucket_ns(counted),
-    )
-
-
-def _with_figure(cell: Cell, name: str, results: Sequence[Result]) -> Cell:
-    values = [r.figures[name].value for r in results if name in r.figures]
-    measured = [v for v in values if v is not None]
-    return structs.replace(
-        cell, runs=len(measured), min=min(measured, default=None), max=max(measured, default=None)
     )

@@ -121,10 +121,21 @@ def judge(sides: Sides, alpha: float, better: int) -> Judged:
     ``better``: +1 if larger is better, -1 if smaller is.  Each side has at least one value.
     """
     if all(sides.exact):
-        return _exact(sides, better)
+        centre = fmean(present(sides.other)) - fmean(present(sides.first))
+        verdict = _side(centre, better) if centre else "no difference"
+        runs = len(present(sides.first)) + len(present(sides.other))
+        return Judged(centre, (centre, centre), 0.0, verdict, "exact", runs)
     estimate = _over_runs(sides)
     if estimate is None:
-        return _unknown(sides, alpha, better)
+        centre = fmean(present(sides.other)) - fmean(present(sides.first))
+        interval = sides.within(1 - alpha) if sides.within else None
+        floor = _unknown_floor(sides)
+        judged = Judged(centre, interval, None, "inconclusive", "single", 2)
+        if interval is None:
+            return judged._replace(reason="too few independent samples for an interval")
+        if _beyond(interval, floor):
+            return judged._replace(verdict=_side(centre, better))
+        return judged._replace(reason=NO_FLOOR)
     half = t_quantile(1 - alpha, estimate.df) * estimate.se
     interval = (estimate.centre - half, estimate.centre + half)
     if estimate.basis == "single":
@@ -141,7 +152,11 @@ def judge(sides: Sides, alpha: float, better: int) -> Judged:
     if verdict in ("better", "worse") and (few or alone) and not _beyond(interval, state):
         if not few:
             return judged._replace(verdict="inconclusive", reason="within what a moment may lose")
-        return _short_of_runs(judged, few)
+        if judged.basis == "single":
+            why = f"it takes {counted(few, 'more run')} to know the noise floor"
+            return judged._replace(verdict="inconclusive", reason=why)
+        factor = 1 + few / judged.runs
+        return judged._replace(verdict="inconclusive", more=factor, reason=_wanted(judged, factor))
     return judged if verdict != "inconclusive" else _lacking(sides, judged, estimate, alpha)
 
 
@@ -228,27 +243,6 @@ def _widened(sides: Sides, estimate: _Estimate, interval: Interval, alpha: float
 # ---- verdicts -----------------------------------------------------------------------------------
 
 
-def _exact(sides: Sides, better: int) -> Judged:
-    """Judge numbers that the systems repeat exactly."""
-    centre = fmean(present(sides.other)) - fmean(present(sides.first))
-    verdict = _side(centre, better) if centre else "no difference"
-    runs = len(present(sides.first)) + len(present(sides.other))
-    return Judged(centre, (centre, centre), 0.0, verdict, "exact", runs)
-
-
-def _unknown(sides: Sides, alpha: float, better: int) -> Judged:
-    """Judge single runs when the scatter of runs is unknown."""
-    centre = fmean(present(sides.other)) - fmean(present(sides.first))
-    interval = sides.within(1 - alpha) if sides.within else None
-    floor = _unknown_floor(sides)
-    judged = Judged(centre, interval, None, "inconclusive", "single", 2)
-    if interval is None:
-        return judged._replace(reason="too few independent samples for an interval")
-    if _beyond(interval, floor):
-        return judged._replace(verdict=_side(centre, better))
-    return judged._replace(reason=NO_FLOOR)
-
-
 def _unknown_floor(sides: Sides) -> float:
     chance = sides.tail and not sides.counted
     return inf if chance or not sides.ratio else log1p(UNKNOWN)
@@ -287,14 +281,6 @@ def _few(estimate: _Estimate, alpha: float) -> int:
     """
     whole = alpha / (1 - KEPT)  # nothing kept back, as this probability is exact
     return max(0, ceil(log(2 / whole, 2)) - estimate.witnesses)
-
-
-def _short_of_runs(judged: Judged, few: int) -> Judged:
-    if judged.basis == "single":
-        why = f"it takes {counted(few, 'more run')} to know the noise floor"
-        return judged._replace(verdict="inconclusive", reason=why)
-    factor = 1 + few / judged.runs
-    return judged._replace(verdict="inconclusive", more=factor, reason=_wanted(judged, factor))
 
 
 def _lacking(sides: Sides, judged: Judged, estimate: _Estimate, alpha: float) -> Judged:

@@ -60,7 +60,9 @@ class Judge:
     def _cases(self, number: int, content: Content) -> Iterator[JudgedCase]:
         row = content.row
         better = direction(row.figure, row.unit)
-        measured = [(n, cell) for n, cell in enumerate(row.cells) if cell and _measured(cell)]
+        measured = [
+            (n, cell) for n, cell in enumerate(row.cells) if cell and bool(cell.n or cell.runs)
+        ]
         if better is None or not measured:
             return
         (base, first), *rest = measured  # the first that measured it
@@ -152,7 +154,8 @@ class Judge:
         runs = self._systems[0].runs
         for system in self._systems[1:]:
             names = self._systems[0].label, system.label
-            if len(runs) > 1 and len(system.runs) > 1 and _apart(runs, system.runs):
+            a, b = (sorted((r.created, r.run_id) for r in side) for side in (runs, system.runs))
+            if len(a) > 1 and len(b) > 1 and (a[-1] < b[0] or b[-1] < a[0]):
                 yield (
                     f"all runs of {names[0]} were taken before or after those of {names[1]}: a "
                     "drift of the machine looks like a difference; `rtstone compare --run` takes "
@@ -174,10 +177,6 @@ def side(system: System, runs: Runs, label: str, why: str | None = None) -> Side
     return Side(_usable(runs), tick(first), counted(first), repeats, lack)
 
 
-def _measured(cell: Cell) -> bool:
-    return bool(cell.n or cell.runs)
-
-
 def _usable(runs: Runs) -> Runs:
     return [
         [r for r in results if r.status == "ok" and (r.n or r.figures or r.missed)]
@@ -192,12 +191,6 @@ def tick(run: Run) -> float:
     if counted(run):
         return 0.0
     return max(1e9 / run.clock.hz, run.clock.resolution_ns)
-
-
-def _apart(first: Sequence[Run], other: Sequence[Run]) -> bool:
-    """Return whether all runs of one were taken before all of the other."""
-    a, b = (sorted((run.created, run.run_id) for run in runs) for runs in (first, other))
-    return a[-1] < b[0] or b[-1] < a[0]
 
 
 def _span(runs: Sequence[Run]) -> float:

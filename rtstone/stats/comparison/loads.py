@@ -58,13 +58,9 @@ def compare_loads(run: Run) -> LoadMatrix | None:
     several = [value for value in cases.values() if len(value) > 1]
     if not several:
         return None
-    loads = _order(load for by_load in several for load in by_load)
+    names = dict.fromkeys(load for by_load in several for load in by_load)
+    loads = sorted(names, key=lambda load: load != NONE)  # none first, else as they occur
     return LoadMatrix(loads, _judged(run, [_case(run, by_load, loads) for by_load in several]))
-
-
-def _order(loads: Iterable[str]) -> list[str]:
-    """Return loads in order of occurrence, with load none first."""
-    return sorted(dict.fromkeys(loads), key=lambda load: load != NONE)
 
 
 def _case(run: Run, by_load: dict[str, list[int]], loads: list[str]) -> LoadCase:
@@ -103,12 +99,12 @@ def _judged(run: Run, cases: list[LoadCase]) -> list[LoadCase]:
         ]
     effects, _ = verdicts.judged(pairs)
     return [
-        case._replace(cells=[cell and _told(cell, effects[row]) for cell in case.cells])
+        case._replace(cells=[cell and _with_effect(cell, effects[row]) for cell in case.cells])
         for row, case in enumerate(cases)
     ]
 
 
-def _told(cell: LoadCell, effects: Iterable[Effect]) -> LoadCell:
+def _with_effect(cell: LoadCell, effects: Iterable[Effect]) -> LoadCell:
     """Return a cell with its conclusive effect: of missed activations, the tail, the median."""
     own = [effect for effect in effects if effect.column == cell.load]
 

@@ -33,15 +33,14 @@ def scatter(systems: Sequence[System], past: Past) -> list[Run]:
     for number, run in enumerate(past(first)):
         if len(alike) == MOST or number == _READ:
             break
-        if run.created < begin and run.run_id not in compared and _alike(run, first):
+        if (
+            run.created < begin
+            and run.run_id not in compared
+            and (
+                identity(run) == identity(first)
+                and mixed([first, run]) is None
+                and not differences([run], [first])
+            )
+        ):
             alike.append(run)
     return alike[::-1] if len(alike) > 1 else []
-
-
-def _alike(run: Run, first: Run) -> bool:
-    """Return whether a run is of the same target under the same conditions, as far as known."""
-    return (
-        identity(run) == identity(first)
-        and mixed([first, run]) is None
-        and not differences([run], [first])
-    )

@@ -63,10 +63,14 @@ class System(NamedTuple):
 def systems(named: Sequence[Run | Sequence[Run]]) -> list[System]:
     """Return the systems in the order of their names; each list is one system."""
     single = [run for run in named if isinstance(run, Run)]
-    if len(single) == len(named):
-        groups = [side for side in _sides(single) if side] or _seeds(single)
-    else:
+    if len(single) < len(named):
         groups = [[runs] if isinstance(runs, Run) else list(runs) for runs in named]
+    elif session(single):
+        ordered = sorted(in_pairs(single), key=lambda run: run.run_id)
+        sides = [[r for r in ordered if r.turn and r.turn.side == side] for side in "AB"]
+        groups = [side for side in sides if side] or _by_seed(single)
+    else:
+        groups = _by_seed(single)
     return [System(*pair) for pair in zip(_labels(groups), groups, strict=True)]
 
 
@@ -84,43 +88,30 @@ def in_pairs(runs: Sequence[Run]) -> list[Run]:
     return [run for run in measured if run.turn and run.turn.pair in both]
 
 
-def _sides(runs: Sequence[Run]) -> list[list[Run]]:
-    """Return the runs of a session by side, in order; empty if they are not of one session."""
-    if not session(runs):
-        return []
-    ordered = sorted(in_pairs(runs), key=lambda run: run.run_id)
-    return [[r for r in ordered if r.turn and r.turn.side == side] for side in "AB"]
+def _by_seed(runs: Sequence[Run]) -> list[list[Run]]:
+    """Return the runs in groups that differ only in their seeds, each of which occurs once."""
 
+    def identity(run: Run) -> tuple[object, ...]:
+        detail = {name: v for name, v in run.target.detail.items() if name != SEED}
+        target = None if SYSTEM in detail else run.target.name  # it may hold the seed
+        return target, detail, run.agent, run.clock and run.clock.unit
 
-def _seeds(runs: Sequence[Run]) -> list[list[Run]]:
     groups: list[list[Run]] = []
     for run in runs:
-        home = next((group for group in groups if _joins(run, group)), None)
-        if home is None:
-            groups.append([run])
+        for group in groups:
+            seeds = [_seed(other) for other in group]
+            new = None not in (_seed(run), *seeds) and _seed(run) not in seeds
+            if new and identity(run) == identity(group[0]):
+                group.append(run)
+                break
         else:
-            home.append(run)
+            groups.append([run])
     return groups
 
 
 def _seed(run: Run) -> int | None:
     seed = run.target.detail.get(SEED)
     return seed if isinstance(seed, int) and not isinstance(seed, bool) else None
-
-
-def _joins(run: Run, group: Sequence[Run]) -> bool:
-    """Return whether a run differs from each of a group only in the seed, and has a new one."""
-    first, seeds = group[0], [_seed(other) for other in group]
-    return None not in (_seed(run), *seeds) and _seed(run) not in seeds and _same(run, first)
-
-
-def _same(first: Run, other: Run) -> bool:
-    def identity(run: Run) -> tuple[object, ...]:
-        detail = {name: v for name, v in run.target.detail.items() if name != SEED}
-        target = None if SYSTEM in detail else run.target.name  # it may hold the seed
-        return target, detail, run.agent, run.clock and run.clock.unit
-
-    return identity(first) == identity(other)
 
 
 def _labels(groups: Sequence[Sequence[Run]]) -> list[str]:

@@ -102,12 +102,11 @@ def judged(
 
     ``pairs``: number, index among the runs of a side, and run ids of each pair.
     """
-    effects_ = [effect for case in cases for effect in _effects(case)]
-    effects_ = _enveloped(effects_)
-    tried = sum(bool(e.sides and not all(e.sides.exact)) for e in effects_)
+    unjudged = _enveloped([effect for case in cases for effect in _effects(case)])
+    tried = sum(bool(e.sides and not all(e.sides.exact)) for e in unjudged)
     alpha = (1 - KEPT) * LEVEL / max(tried, 1)
     effects: dict[int, list[Effect]] = {case.row: [] for case in cases}
-    for effect in effects_:
+    for effect in unjudged:
         effects[effect.case.row].append(_judged(effect, alpha))
     rules = Rules(
         level=LEVEL,
@@ -115,8 +114,8 @@ def judged(
         correction=CORRECTION,
         margin=MARGIN,
         floor="",
-        tally=tally(e.verdict for value in effects.values() for e in value),
-        pairs=[_alone(pair, effects_, alpha) for pair in pairs],
+        tally=tally(e.verdict for row in effects.values() for e in row),
+        pairs=[_pair(pair, unjudged, alpha) for pair in pairs],
     )
     return effects, rules
 
@@ -145,63 +144,60 @@ def tally(verdicts: Iterable[Verdict]) -> Tally:
     )
 
 
-def _alone(
-    pair: tuple[int, int, tuple[str, str]], effects: Sequence[_Effect], alpha: float
-) -> Pair:
+def _pair(pair: tuple[int, int, tuple[str, str]], effects: Sequence[_Effect], alpha: float) -> Pair:
     """Return the verdicts of one pair alone, with the noise of all the others."""
     number, here, ids = pair
-    alone = _enveloped([e for e in (_one(effect, here) for effect in effects) if e])
-    verdicts = [judge(e.sides, alpha, e.better).verdict for e in alone if e.sides]
+    single = []
+    for effect in effects:
+        sides, case = effect.sides, effect.case
+        if sides is None or not sides.paired:
+            continue
+        first, other = sides.first[here], sides.other[here]
+        if first is None or other is None:
+            continue
+        rest = [
+            present([value for place, value in enumerate(values) if place != here])
+            for values in (sides.first, sides.other)
+        ]
+        own = [side.runs[here] for side in (case.first, case.other)]
+        sides = sides._replace(
+            first=[first], other=[other], paired=False, noise=_scatter(rest),
+            within=_of_stalls(own) if sides.losses else None,
+        )  # fmt: skip
+        single.append(effect._replace(sides=sides))
+    verdicts = [judge(e.sides, alpha, e.better).verdict for e in _enveloped(single) if e.sides]
     return Pair(number=number, runs=ids, tally=tally(verdicts))
-
-
-def _one(effect: _Effect, here: int) -> _Effect | None:
-    """Return the effect of a single pair, None if the pair lacks a side."""
-    sides = effect.sides
-    if sides is None or not sides.paired:
-        return None
-    first, other = sides.first[here], sides.other[here]
-    if first is None or other is None:
-        return None
-    rest = [
-        present([value for place, value in enumerate(values) if place != here])
-        for values in (sides.first, sides.other)
-    ]
-    case = effect.case
-    own = [side.runs[here] for side in (case.first, case.other)]
-    single = sides._replace(
-        first=[first], other=[other], paired=False, noise=_scatter(rest),
-        within=_of_stalls(own) if sides.losses else None,
-    )  # fmt: skip
-    return effect._replace(sides=single)
 
 
 # ---- what there is to judge ---------------------------------------------------------------------
 
 
 def _effects(case: JudgedCase) -> list[_Effect]:
-    """Return the effects of a case: median and tail, or the value of a figure."""
+    """Return the effects of a case: median and tail, or the value of a figure.
+
+    A figure needs several runs, or numbers that repeat exactly.  Only such numbers have a maximum
+    that is more than chance, and none if a sample is a mean of several operations.
+    """
+    name = case.figure
     if why := case.first.why or case.other.why:
-        return [_Effect(case, "median", VALUE if case.figure else MEDIAN, None, 0, why)]
-    if case.figure is not None:
-        return _figure(case, case.figure)
+        return [_Effect(case, "median", VALUE if name else MEDIAN, None, 0, why)]
+    if name is not None:
+
+        def value(results: Sequence[Result]) -> float | None:
+            return next((r.figures[name].value for r in results if name in r.figures), None)
+
+        sides = _sides(case, value, "median", VALUE)
+        return [_Effect(case, "median", VALUE, sides, 0)] if sides else []
     effects = [_part(case, "median", (MEDIAN,)), _part(case, "tail", TAILS)]
     if case.first.counted and case.other.counted and not case.noise:
-        effects += _maximum(case)
+        runs = [results for side in (case.first, case.other) for results in side.runs if results]
+        largest = partial(_value, MAXIMUM)
+        sides = (
+            _sides(case, largest, "maximum", MAXIMUM) if None not in map(largest, runs) else None
+        )
+        if sides:
+            effects.append(_Effect(case, "maximum", MAXIMUM, sides, 0, value=largest))
     return [*effects, *_losses(case)]
-
-
-def _maximum(case: JudgedCase) -> list[_Effect]:
-    """Return the effect of the maximum; none if a sample is a mean of several operations.
-
-    Only numbers that repeat exactly have a maximum that is more than chance.
-    """
-    runs = [results for side in (case.first, case.other) for results in side.runs if results]
-    if any(_value(MAXIMUM, results) is None for results in runs):
-        return []
-    value = partial(_value, MAXIMUM)
-    sides = _sides(case, value, "maximum", MAXIMUM)
-    return [_Effect(case, "maximum", MAXIMUM, sides, 0, value=value)] if sides else []
 
 
 def _losses(case: JudgedCase) -> list[_Effect]:
@@ -270,17 +266,6 @@ def _in_percent(losses: Missed, level: float, size: float) -> tuple[float, float
     return 100 * losses.rate, 100 * low, 100 * high
 
 
-def _figure(case: JudgedCase, name: str) -> list[_Effect]:
-    """Return the effect of a figure; it needs several runs, or numbers that repeat exactly."""
-
-    def value(results: Sequence[Result]) -> float | None:
-        values = [r.figures[name].value for r in results if name in r.figures]
-        return values[0] if values else None
-
-    sides = _sides(case, value, "median", VALUE)
-    return [_Effect(case, "median", VALUE, sides, 0)] if sides else []
-
-
 def _part(case: JudgedCase, part: Part, statistics: Sequence[str]) -> _Effect:
     """Return the effect in the first of the statistics that every run has."""
     runs = [results for side in (case.first, case.other) for results in side.runs if results]
@@ -317,8 +302,8 @@ def _part(case: JudgedCase, part: Part, statistics: Sequence[str]) -> _Effect:
 def _value(statistic: str, results: Sequence[Result]) -> float | None:
     """Return the value of a run, missed activations included; pooled if it ran the case often."""
     complete = [whole(result) for result in results]
-    of = complete[0] if len(complete) == 1 else pooled(complete)
-    value: float | None = getattr(of, statistic)
+    samples = complete[0] if len(complete) == 1 else pooled(complete)
+    value: float | None = getattr(samples, statistic)
     return value
 
 
@@ -347,20 +332,27 @@ def _sides(
     if not present(first) or not present(other):
         return None
     exact = _exact(case, statistic)
-    if (
-        case.figure is not None
-        and not all(exact)
-        and min(len(present(first)), len(present(other))) < 2
-    ):
+    values = [*present(first), *present(other)]
+    counts = case.first.counted and case.other.counted
+    single = min(len(present(first)), len(present(other))) < 2
+    if case.figure is not None and not all(exact) and single:
         return None
     ratio = scale([*first, *other, *noise])
-    resolution = _resolution(case, [*present(first), *present(other)], ratio)
+    resolution = 0.0  # the distance of neighbouring values: a tick of the clock, or a bucket
+    if case.figure is None and not counts:
+        ticks = [
+            side.tick / max(r.batch for r in results)
+            for side in (case.first, case.other)
+            for results in side.runs
+            if results
+        ]
+        resolution = _step(max(ticks), values, ratio)
     if ratio:
         first, other, noise = map(_logarithms, (first, other, noise))
     return Sides(
         first, other, ratio, case.paired, part != "median", exact, resolution,
         _scatter([present(noise)]), _within(case, statistic, ratio, observed=observed),
-        counted=case.first.counted and case.other.counted,
+        counted=counts,
     )  # fmt: skip
 
 
@@ -388,18 +380,16 @@ def _exact(case: JudgedCase, statistic: str) -> tuple[bool, bool]:
         return True, True
     if statistic != VALUE and _histogram(first) == _histogram(other):
         return True, True
-    return _settled(first), _settled(other)
+    settled = []
+    for side in (first, other):
+        extremes = {value for results in side.runs for r in results for value in (r.min, r.max)}
+        settled.append(side.repeats or (len(extremes) == 1 and None not in extremes))
+    return settled[0], settled[1]
 
 
 def _several(case: JudgedCase) -> bool:
     """Return whether a side has several runs of the case."""
     return any(sum(map(bool, side.runs)) > 1 for side in (case.first, case.other))
-
-
-def _settled(side: Side) -> bool:
-    results = [result for results in side.runs for result in results]
-    values = {value for r in results for value in (r.min, r.max)}
-    return side.repeats or (len(values) == 1 and None not in values)
 
 
 def _histogram(side: Side) -> Counter[float | str]:
@@ -411,20 +401,6 @@ def _histogram(side: Side) -> Counter[float | str]:
                 counts[value] += count
             counts[MISSED] += result.missed or 0
     return counts
-
-
-def _resolution(case: JudgedCase, values: Sequence[float], ratio: bool) -> float:
-    """Return the distance of neighbouring values: a tick of the clock, or a bucket."""
-    ticks = [
-        side.tick / max(r.batch for r in results)
-        for side in (case.first, case.other)
-        for results in side.runs
-        if results
-    ]
-    tick = max(ticks)
-    if case.figure is not None or (case.first.counted and case.other.counted):
-        return 0.0
-    return _step(tick, values, ratio)
 
 
 def _step(tick: float, values: Sequence[float], ratio: bool) -> float:
@@ -454,18 +430,21 @@ def _within(
     def interval(level: float) -> Interval | None:
         from rtstone.results.estimates import estimate, estimate_whole
 
-        of = estimate if observed else estimate_whole
-        found = [of(results, statistic, level) for results in sets]
-        first, other = found
+        first, other = (
+            (estimate if observed else estimate_whole)(results, statistic, level)
+            for results in sets
+        )
         if first is None or other is None:
-            unsure = [r for of, rs in zip(found, sets, strict=True) if of is None for r in rs]
-            return (-inf, inf) if lossy and any(r.missed for r in unsure) else None
+            unsure = [(sets[0], first), (sets[1], other)]
+            lost = any(r.missed for results, side in unsure if side is None for r in results)
+            return (-inf, inf) if lossy and lost else None
         return _mover(first[:3], other[:3], ratio)
 
     return interval
 
 
 def _shorter(sets: Sequence[Sequence[Result]], case: JudgedCase) -> bool:
+    """Return whether runs are shorter than those that show the noise, or if there are none."""
     sizes = [sum(r.n for r in results) for results in case.noise if results]
     least = min(sum(r.n for r in results) for results in sets)
     return not sizes or least < _FEWER * min(sizes)
@@ -495,36 +474,47 @@ def _mover(
 
 
 def _judged(effect: _Effect, alpha: float) -> Effect:
+    values = None
+    if effect.value is not None:  # of all runs of a column together
+        first, other = (
+            effect.value([r for results in side.runs for r in results])
+            for side in (effect.case.first, effect.case.other)
+        )
+        values = first, other
     judged = Effect(
         part=effect.part, statistic=effect.statistic, column=effect.case.column,
         against=effect.case.against,
-        verdict="inconclusive", reason=effect.reason, missing=effect.missing,
-        values=_together(effect),
+        verdict="inconclusive", reason=effect.reason, missing=effect.missing, values=values,
     )  # fmt: skip
     if effect.sides is None:
         return judged
-    return _told(judged, effect.sides, alpha, effect.better, effect.samples)
+    return _with_verdict(judged, effect.sides, alpha, effect.better, effect.samples)
 
 
-def _together(effect: _Effect) -> tuple[float | None, float | None] | None:
-    """Return the values of both columns, of all their runs together."""
-    if effect.value is None:
-        return None
-    first, other = (
-        [r for results in side.runs for r in results]
-        for side in (effect.case.first, effect.case.other)
-    )
-    return effect.value(first), effect.value(other)
-
-
-def _told(effect: Effect, sides: Sides, alpha: float, better: int, samples: int) -> Effect:
+def _with_verdict(effect: Effect, sides: Sides, alpha: float, better: int, samples: int) -> Effect:
     judged = judge(sides, alpha, better)
     missing = None if judged.more is None else round(samples * (judged.more - 1)) or None
     effect = structs.replace(
         effect, verdict=judged.verdict, missing=missing, reason=judged.reason, basis=judged.basis,
         runs=judged.runs,
     )  # fmt: skip
-    return (_ratio if sides.ratio else _difference)(effect, judged)
+    if sides.ratio:
+        return _ratio(effect, judged)
+    return structs.replace(effect, difference=judged.centre, difference_ci95=judged.interval)
+
+
+def _ratio(effect: Effect, judged: Judged) -> Effect:
+    """Return an effect with its ratio, interval and floor, from logarithms."""
+    ends = None
+    # With two or three runs an interval may exceed all floats, and then says nothing.
+    if judged.interval and max(map(abs, judged.interval)) < _MOST:
+        ends = exp(judged.interval[0]), exp(judged.interval[1])
+    floor = None if judged.floor is None or judged.floor > _MOST else expm1(judged.floor)
+    within = None
+    if judged.verdict == "inconclusive" and ends and floor is not None and ends[0] < 1 < ends[1]:
+        most = max(1 - ends[0], ends[1] - 1)
+        within = most if most <= WIDEST else None
+    return structs.replace(effect, ratio=exp(judged.centre), ci95=ends, floor=floor, within=within)
 
 
 def judged_alone(
@@ -544,21 +534,4 @@ def judged_alone(
         a, b, ratio, tail=effect.part != "median", exact=(exact, exact), resolution=step,
         counted=exact,
     )  # fmt: skip
-    return _told(effect, sides, (1 - KEPT) * LEVEL, better, 0)
-
-
-def _ratio(effect: Effect, judged: Judged) -> Effect:
-    ends = None
-    # With two or three runs an interval may exceed all floats, and then says nothing.
-    if judged.interval and max(map(abs, judged.interval)) < _MOST:
-        ends = exp(judged.interval[0]), exp(judged.interval[1])
-    floor = None if judged.floor is None or judged.floor > _MOST else expm1(judged.floor)
-    within = None
-    if judged.verdict == "inconclusive" and ends and floor is not None and ends[0] < 1 < ends[1]:
-        most = max(1 - ends[0], ends[1] - 1)
-        within = most if most <= WIDEST else None
-    return structs.replace(effect, ratio=exp(judged.centre), ci95=ends, floor=floor, within=within)
-
-
-def _difference(effect: Effect, judged: Judged) -> Effect:
-    return structs.replace(effect, difference=judged.centre, difference_ci95=judged.interval)
+    return _with_verdict(effect, sides, (1 - KEPT) * LEVEL, better, 0)

@@ -184,18 +184,17 @@ def read(source: str, path: Path) -> Layout:
     except msgspec.ValidationError as error:
         raise UsageError(f"not a layout, {path}: {error}") from error
     for table in layout_.table:
-        for name in _statistics(table):
+        heres = [
+            table.here,
+            *(a.here for a in table.variant),
+            *(i.here for i in table.item if i.here),
+        ]
+        for name in (show for here in heres for show in here.show if isinstance(show, str)):
             if name not in NAMES:
                 raise unknown("statistic", name, NAMES, f"in {path}, {table.title}")
         for place in _unexplained(source, table):
             raise UsageError(f"a place that is not explained, {path}: {table.title}, {place}")
     return layout_
-
-
-def _statistics(table: Table) -> Iterator[str]:
-    """Yield the names of the statistics that a table shows."""
-    heres = [table.here, *(a.here for a in table.variant), *(i.here for i in table.item if i.here)]
-    return (show for here in heres for show in here.show if isinstance(show, str))
 
 
 def _unexplained(source: str, table: Table) -> Iterator[str]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import structs
 
 from rtstone.documents.check import Check, Gate, Verdict, overall
-from rtstone.documents.comparison import Comparison, Effect, Row
+from rtstone.documents.comparison import Effect, Row
 from rtstone.documents.run import NO_REASON, Run
 from rtstone.errors import UsageError
 from rtstone.stats.comparison.compare import compare
@@ -21,7 +21,7 @@ from rtstone.stats.comparison.effects import LOST, UNKNOWN
 from rtstone.stats.comparison.verdicts import MISSED
 from rtstone.stats.trend.differences import differences
 from rtstone.stats.trend.trend_gate import case_labels
-from rtstone.units import difference, quantity, relative_change
+from rtstone.units import change_size, quantity
 
 LEAST = 3  # earlier runs, where runs do not repeat exactly: fewer do not show how they scatter
 
@@ -42,22 +42,17 @@ def gate(run: Run, before: Sequence[Run], source: str) -> Gate:
         for row in rows
         for check in _checks(row, label(row.bench, row.params), enough=enough, n=len(before))
     ]
+    remarks = []
+    for switch in differences(before, [run]):
+        words = [*(f"+ {word}" for word in switch.come), *(f"- {word}" for word in switch.gone)]
+        text = "  ".join(words) or f"{switch.before or 'none'} -> {switch.after or 'none'}"
+        remarks.append(f"differs from the earlier runs: {switch.aspect}: {text}")
     return Gate(
         run_id=run.run_id, target=run.target.name, created=run.created, budget="",
         title=f"Not worse than {len(before)} runs of {source}", policy="inconclusive",
         baselines=[earlier.run_id for earlier in before], verdict=overall(checks, "inconclusive"),
-        remarks=_remarks(comparison, run, before), checks=checks, name=run.name,
+        remarks=[*remarks, *comparison.remarks], checks=checks, name=run.name,
     )  # fmt: skip
-
-
-def _remarks(comparison: Comparison, run: Run, before: Sequence[Run]) -> list[str]:
-    """Return what to know, first which conditions differ from those of the earlier runs."""
-    remarks = []
-    for switch in differences(before, [run]):
-        words = [*(f"+ {word}" for word in switch.come), *(f"- {word}" for word in switch.gone)]
-        change = "  ".join(words) or f"{switch.before or 'none'} -> {switch.after or 'none'}"
-        remarks.append(f"differs from the earlier runs: {switch.aspect}: {change}")
-    return [*remarks, *comparison.remarks]
 
 
 def _checks(row: Row, label: str, *, enough: bool, n: int) -> Iterator[Check]:
@@ -80,8 +75,11 @@ def _checks(row: Row, label: str, *, enough: bool, n: int) -> Iterator[Check]:
         blank = missed if effect.part == "missed" else structs.replace(bare, what=effect.statistic)
         value = effect.values[1] if effect.values else None
         verdict, reason = _judged(effect, blank.unit, enough=enough, n=n)
-        if verdict == "passed" and lost and effect.basis is None and _far(effect):
-            earlier = quantity((effect.values or (None,))[0], blank.unit)
+        first, other = effect.values or (None, None)
+        # What was not judged may be further off than any unknown noise.
+        unjudged = verdict == "passed" and lost and effect.basis is None
+        if unjudged and first is not None and other is not None and other > (1 + UNKNOWN) * first:
+            earlier = quantity(first, blank.unit)
             verdict = "inconclusive"
             reason = f"{effect.reason}, and the earlier runs had {earlier}"
         yield structs.replace(blank, verdict=verdict, reason=reason, observed=value)
@@ -90,12 +88,13 @@ def _checks(row: Row, label: str, *, enough: bool, n: int) -> Iterator[Check]:
 
 
 def _judged(effect: Effect, unit: str, *, enough: bool, n: int) -> tuple[Verdict, str | None]:
-    size = _size(effect, unit)
+    size = change_size(effect.ratio, effect.difference, unit)
     if effect.verdict == "worse":
         return "failed", f"{size} against the earlier runs"
     if not enough:
         return "inconclusive", f"earlier runs: {n}; it takes {LEAST} to know how runs scatter"
-    if effect.verdict == "inconclusive" and (_differs(effect) or _lost(effect)):
+    lost = effect.part == "missed" and (effect.difference or 0.0) > LOST  # in too few stalls
+    if effect.verdict == "inconclusive" and (lost or _differs(effect)):
         return "inconclusive", f"{size} against the earlier runs: {effect.reason}"
     return "passed", None
 
@@ -106,20 +105,3 @@ def _differs(effect: Effect) -> bool:
         return not effect.ci95[0] <= 1 <= effect.ci95[1]
     ends = effect.difference_ci95
     return ends is not None and not ends[0] <= 0 <= ends[1]
-
-
-def _far(effect: Effect) -> bool:
-    """Return whether a value that was not judged is further off than any unknown noise."""
-    first, other = effect.values or (None, None)
-    return first is not None and other is not None and other > (1 + UNKNOWN) * first
-
-
-def _lost(effect: Effect) -> bool:
-    """Return whether more activations were missed than may pass unproven, in too few stalls."""
-    return effect.part == "missed" and (effect.difference or 0.0) > LOST
-
-
-def _size(effect: Effect, unit: str) -> str:
-    if effect.ratio is None:
-        return difference(effect.difference or 0.0, unit)
-    return relative_change(effect.ratio)

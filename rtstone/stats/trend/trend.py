@@ -82,7 +82,11 @@ def trend(observations: Sequence[Observation], request: TrendRequest, full: Full
 
 def follow(through: Sequence[Line], request: TrendRequest, full: Full) -> Trend:
     """Return the series of these lines, and their changes."""
-    followed = [series for line in through for series in _of_line(line, request, full)]
+    followed = []
+    for line in through:
+        merged: Merged = {}  # the metrics of a line share most merged histograms
+        for metric in request.metrics or usual(line):
+            followed.append(_series(line, metric, request, full, merged))
     observations = (observation for line in through for run in line.runs for observation in run)
     tables = {
         observation.table.id: observation.table for observation in observations if observation.table
@@ -100,13 +104,6 @@ def follow(through: Sequence[Line], request: TrendRequest, full: Full) -> Trend:
 def better(series: Series) -> int | None:
     """Return which direction is better, None if neither is."""
     return SMALLER if series.metric == "missed" else direction(None, series.unit)
-
-
-def _of_line(line: Line, request: TrendRequest, full: Full) -> Iterator[Series]:
-    """Yield the series of each metric, which share most merged histograms."""
-    merged: Merged = {}
-    for metric in request.metrics or usual(line):
-        yield _series(line, metric, request, full, merged)
 
 
 def _series(

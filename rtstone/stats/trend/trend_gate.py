@@ -8,7 +8,7 @@ says how large a one: stats/trend/joint.py.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import exp, expm1, log
 
 import numpy as np
@@ -55,7 +55,16 @@ def gate(run: Run, observations: Sequence[Observation], last: int, full: Full) -
     trend = follow(own, TrendRequest(level=level), full)
     several = iter(trend.series)
     pairs = [(line, next(several)) for line in own for _ in usual(line)]
-    checks = [check for line in own for check in _unmeasured(line)]
+    checks = [
+        Check(
+            bench=r.bench, params=line.params, series=r.series, load=r.load, what="trend",
+            limit="no change for the worse", verdict="not measured",
+            reason=f"{r.status}: {r.reason or NO_REASON}", flags=r.flags,
+        )
+        for line in own
+        for r in (observation.result for observation in line.runs[-1])
+        if r.status != "ok"
+    ]  # fmt: skip
     checks += _checks([(line, series) for line, series in pairs if series.runs], run, last)
     labels = case_labels(((line.key.case.bench, line.params) for line in own), trend.benches)
     checks = [structs.replace(check, label=labels(check.bench, check.params)) for check in checks]
@@ -83,24 +92,25 @@ def case_labels(
     return label
 
 
-def _unmeasured(line: Line) -> Iterator[Check]:
-    """Yield the check of a case that the run has no valid result of."""
-    for observation in line.runs[-1]:
-        r = observation.result
-        if r.status != "ok":
-            yield Check(
-                bench=r.bench, params=line.params, series=r.series, load=r.load, what="trend",
-                limit="no change for the worse", verdict="not measured",
-                reason=f"{r.status}: {r.reason or NO_REASON}", flags=r.flags,
-            )  # fmt: skip
-
-
 def _checks(pairs: Sequence[tuple[Line, Series]], run: Run, last: int) -> list[Check]:
     """Return the check of each series, which are judged together."""
     missing = [series for _, series in pairs if series.places[-1].label != run.run_id]
     recent = [_Recent(line, series, last) for line, series in pairs if series not in missing]
-    judged = zip(recent, _together(recent, last), strict=True)
-    checks = [_check(recent_.series, last, *judgement) for recent_, judgement in judged]
+    # Those that have the same runs are tested together; each test has its part of the level.
+    judged = [_alone(history.series, len(history.runs), last) for history in recent]
+    groups: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for number, history in enumerate(recent):
+        if judged[number] is None:
+            groups[history.runs].append(number)
+    for numbers in groups.values():
+        joint = Joint([recent[n].history for n in numbers], last, LEVEL / len(groups))
+        for place, number in enumerate(numbers):
+            judged[number] = _jointly(recent[number], joint, place)
+    checks = [
+        _check(history.series, last, *judgement)
+        for history, judgement in zip(recent, judged, strict=True)
+        if judgement is not None
+    ]
     valid = {id(line): line.runs[-1][0].result.status == "ok" for line, _ in pairs}
     for line, series in pairs:
         if series in missing and valid[id(line)]:
@@ -182,23 +192,6 @@ class _Recent:
         ))  # fmt: skip
 
 
-def _together(several: Sequence[_Recent], last: int) -> list[Judgement]:
-    """Return the judgement of each series; those that have the same runs are tested together.
-
-    Each test has its part of the level.
-    """
-    judged = [_alone(recent.series, len(recent.runs), last) for recent in several]
-    groups: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    for number, recent in enumerate(several):
-        if judged[number] is None:
-            groups[recent.runs].append(number)
-    for numbers in groups.values():
-        joint = Joint([several[n].history for n in numbers], last, LEVEL / len(groups))
-        for place, number in enumerate(numbers):
-            judged[number] = _jointly(several[number], joint, place)
-    return [recent for recent in judged if recent is not None]
-
-
 def _alone(series: Series, runs: int, last: int) -> Judgement | None:
     """Return the judgement of a series that needs no test, or allows none; None of others."""
     if better(series) is None:
@@ -241,14 +234,11 @@ def _jointly(recent: _Recent, joint: Joint, place: int) -> Judgement:
     if not joint.reachable:
         why = f"no change can be told from chance with {seen} runs"
     else:
-        why = f"{seen} runs scatter too much to show a change of {_coarsest(recent)}"
+        share = recent.share(recent.coarsest)
+        size = "its own size" if share is None else f"{100 * share:.3g}%"
+        why = f"{seen} runs scatter too much to show a change of {size}"
     needs = f"it takes about {runs}" if runs else f"nor would {MOST_RUNS}: take longer ones"
     return "inconclusive", f"{why}; {needs}", least
-
-
-def _coarsest(recent: _Recent) -> str:
-    share = recent.share(recent.coarsest)
-    return "its own size" if share is None else f"{100 * share:.3g}%"
 
 
 def _words(change: Change) -> str:

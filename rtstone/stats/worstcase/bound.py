@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from math import ceil, log, log2
 from typing import NamedTuple
@@ -62,17 +62,6 @@ class _Tail(NamedTuple):
     @property
     def n(self) -> int:
         return self.excesses.n
-
-
-def _intervals(results: Sequence[Result]) -> Bins:
-    """Return all samples as intervals: a bucket (1/128 wide) or a step of the clock."""
-    counts: dict[float, int] = {}
-    for result in results:
-        for value, count in result.histogram:
-            counts[value] = counts.get(value, 0) + count
-    values = np.array(sorted(counts))
-    half = np.maximum(np.abs(values) / 256, _step(results) / 2)
-    return _around(values, half, np.array([float(counts[value]) for value in values.tolist()]))
 
 
 def _step(results: Sequence[Result]) -> float:
@@ -164,18 +153,6 @@ def _largest(bins: Bins, top: int) -> Floats:
     return np.repeat(middle[::-1], count)[: top + 1]
 
 
-def _no_gap(apart: int, top: float, below: float) -> Check:
-    if not apart:
-        detail = f"the {_TOP} largest are as large as the others lead one to expect"
-        return Check(name="no gap", passed=True, detail=detail)
-    which = "the largest sample stands" if apart == 1 else f"the {apart} largest stand"
-    detail = (
-        f"{which} apart (up to {top / 1e3:.4g} us, the others below {below / 1e3:.4g} us): "
-        "something rare, seen too seldom to estimate its worst case"
-    )
-    return Check(name="no gap", passed=False, detail=detail)
-
-
 # ---- the estimate --------------------------------------------------------------------------------
 
 
@@ -188,38 +165,44 @@ class Estimate:
         self._exceedance = exceedance
         self._checks = checks
         self._more_s: list[float | None] = []
-        self._samples = _intervals(results)
+        counts: dict[float, int] = {}
+        for result in results:
+            for value, count in result.histogram:
+                counts[value] = counts.get(value, 0) + count
+        values = np.array(sorted(counts))
+        half = np.maximum(np.abs(values) / 256, _step(results) / 2)
+        self._samples = _around(
+            values, half, np.array([float(counts[value]) for value in values.tolist()])
+        )
         self._blocks = joined(results)
         self._n = self._samples.n
         self._measured = section_s(results) or 0.0
 
     def outcome(self) -> WorstCase:
         """Return the document."""
-        self._add(stationarity(self._results, self._blocks), None)
+        self._checks.append(check := stationarity(self._results, self._blocks))
+        if not check.passed:
+            self._more_s.append(None)
         tails = self._tails()
         why = self._clustered(tails) if tails else _COARSE
         limit = self._by_maxima(why) if why else self._by_peaks(tails)
-        if limit is None:
-            return self._none()
-        self._shape(limit)
-        if not all(check.passed for check in self._checks):
-            return self._none()
-        return document(
-            self._results, self._exceedance, self._checks,
-            bound=limit.level, method="block maxima" if why else "pot",
-        )  # fmt: skip
-
-    def _add(self, check: Check, more_s: float | None) -> None:
-        """Add a check, and how much longer to measure if it failed."""
-        self._checks.append(check)
-        if not check.passed:
-            self._more_s.append(more_s)
-
-    def _none(self) -> WorstCase:
+        if limit is not None:
+            self._shape(limit)
+            if all(check.passed for check in self._checks):
+                return document(
+                    self._results, self._exceedance, self._checks,
+                    bound=limit.level, method="block maxima" if why else "pot",
+                )  # fmt: skip
         durations = [duration for duration in self._more_s if duration is not None]
         hopeless = len(durations) < len(self._more_s)
         more_s = None if hopeless else max(durations)
         return document(self._results, self._exceedance, self._checks, more_s=more_s)
+
+    def _check(self, name: str, passed: bool, detail: str, more_s: float | None = None) -> None:
+        """Add a check, and how much longer to measure if it failed."""
+        self._checks.append(Check(name=name, passed=passed, detail=detail))
+        if not passed:
+            self._more_s.append(more_s)
 
     # ---- thresholds ----------------------------------------------------------------------------
 
@@ -232,13 +215,6 @@ class Estimate:
         tails = [_tail(self._samples, k) for k in wanted]
         fitted = [tail for tail in tails if tail]
         return fitted if len(fitted) == len(tails) else []
-
-    def _chosen(self, tails: list[_Tail]) -> int | None:
-        """Return the index of the lowest threshold not rejected at 10%, nor any higher at 1%."""
-        for place, tail in enumerate(tails[:-1]):
-            if _fits(tail) and all(_fits(tail, at=1) for tail in tails[place:-1]):
-                return place
-        return None
 
     def _clustered(self, tails: list[_Tail]) -> str | None:
         """Return in words that large samples come in clusters, None if they come alone."""
@@ -253,40 +229,47 @@ class Estimate:
     # ---- peaks over threshold ------------------------------------------------------------------
 
     def _by_peaks(self, tails: list[_Tail]) -> Limit | None:
-        detail = "large samples come one by one, not in clusters"
-        self._add(Check(name="independence", passed=True, detail=detail), None)
-        place = self._chosen(tails)
-        self._add(_goodness_of_peaks(tails[:-1], place), 3 * self._measured)
-        self._gap_of_peaks(tails[-2 if place is None else place])
-        if place is None:
-            return None
-        tail = tails[place]
-        self._add(self._stable_peaks(tail, tails[place + 1]), 3 * self._measured)
-        self._add(self._agreeing(tail), None)
-        return _farthest(self._limit_of_peaks(tail) for tail in tails[place:-1] if _fits(tail))
-
-    def _limit_of_peaks(self, tail: _Tail) -> Limit:
-        per_hour = tail.n / self._measured * _HOUR_S
-        limit = excess_limit(tail.excesses.coarse(_BINS), per_hour / self._exceedance, _DEVIANCE)
-        return limit._replace(level=tail.threshold + limit.level)
-
-    def _gap_of_peaks(self, tail: _Tail) -> None:
+        """Estimate from the lowest threshold not rejected at 10%, nor any higher at 1%, and up."""
+        self._check("independence", True, "large samples come one by one, not in clusters")
+        *usable, _ = tails
+        sound = (
+            place
+            for place, tail in enumerate(usable)
+            if _fits(tail) and all(_fits(higher, at=1) for higher in usable[place:])
+        )
+        place = next(sound, None)
+        tail = usable[-1 if place is None else place]
+        detail = (
+            f"the samples follow no single law above any threshold, up to that of the largest "
+            f"{tail.n}: the largest have another cause than the others"
+            if place is None
+            else f"the {tail.n} samples above {tail.threshold / 1e3:.4g} us follow a generalised "
+            f"Pareto distribution of shape {tail.fit.shape:.2f}"
+        )
+        self._check("goodness of fit", place is not None, detail, 3 * self._measured)
         rest = _censored(tail.excesses, _TOP)
         fit = fit_excesses(rest.coarse(_BINS), least_shape=0.0)
         largest = _largest(tail.excesses, _TOP)
         apart = _apart(np.exp(-depth(largest, fit.log_scale, fit.shape)))
-        more_s = self._until(EXCESSES[-1], apart)
-        top, below = (float(largest[at]) + tail.threshold for at in (0, apart))
-        self._add(_no_gap(apart, top, below), more_s)
-
-    def _stable_peaks(self, tail: _Tail, above: _Tail) -> Check:
-        """Check the shape above the next threshold; variances of nested samples subtract."""
+        self._no_gap(apart, largest + tail.threshold, EXCESSES[-1])
+        if place is None:
+            return None
+        above = tails[place + 1]
+        # Variances of nested samples subtract.
         unit = max(1 + tail.fit.shape, 0.2) * (1 / above.n - 1 / tail.n) ** 0.5
         moved = (above.fit.shape - tail.fit.shape) / unit
         detail = f"shape {tail.fit.shape:.2f}, and {above.fit.shape:.2f} above a higher threshold"
-        return Check(name="stability", passed=abs(moved) < EXTREME, detail=detail)
+        self._check("stability", abs(moved) < EXTREME, detail, 3 * self._measured)
+        self._agreeing(tail)
+        limits = []
+        for tail in usable[place:]:
+            if _fits(tail):
+                rarer = tail.n / self._measured * _HOUR_S / self._exceedance
+                limit = excess_limit(tail.excesses.coarse(_BINS), rarer, _DEVIANCE)
+                limits.append(limit._replace(level=tail.threshold + limit.level))
+        return _farthest(limits)
 
-    def _agreeing(self, tail: _Tail) -> Check:
+    def _agreeing(self, tail: _Tail) -> None:
         """Check that block maxima are as the peaks predict."""
         each = tail.n * self._blocks.samples / self._n
         times = 1 << max(0, ceil(log2(4 / each)))  # so that hardly any is below the threshold
@@ -298,7 +281,7 @@ class Estimate:
         passed = anderson_darling(shares) <= GIVEN_1
         are = "are" if passed else "are not"
         detail = f"the maxima of {len(blocks.max)} blocks {are} as the samples above predict"
-        return Check(name="agreement", passed=passed, detail=detail)
+        self._check("agreement", passed, detail)
 
     # ---- block maxima --------------------------------------------------------------------------
 
@@ -312,62 +295,67 @@ class Estimate:
             failed = _trouble(blocks, bins, fit)
             if failed is None:
                 if not limits:
-                    self._good_maxima(why, blocks, bins, fit)
-                per_hour = len(blocks.max) / self._measured * _HOUR_S
-                times_rarer = per_hour / self._exceedance
-                limits.append(maxima_limit(bins.coarse(_FEWER), times_rarer, _DEVIANCE))
+                    self._check_maxima(why, blocks, bins, fit)
+                rarer = len(blocks.max) / self._measured * _HOUR_S / self._exceedance
+                limits.append(maxima_limit(bins.coarse(_FEWER), rarer, _DEVIANCE))
             else:
                 trouble = failed
             blocks = merged(blocks, 2)
         if limits:
             return _farthest(limits)
         detail = f"{why}; the maxima of few large blocks {trouble.detail}"
-        self._add(Check(name=trouble.name, passed=False, detail=detail), 3 * self._measured)
+        self._check(trouble.name, False, detail, 3 * self._measured)
         return None
 
-    def _good_maxima(self, why: str, blocks: Blocks, bins: Bins, fit: Fit) -> None:
+    def _check_maxima(self, why: str, blocks: Blocks, bins: Bins, fit: Fit) -> None:
         """Add the checks of a fit that was not rejected."""
         detail = f"{why}; the maxima of blocks of {blocks.samples} samples come one by one"
-        self._add(Check(name="independence", passed=True, detail=detail), None)
+        self._check("independence", True, detail)
         detail = (
             f"{len(blocks.max)} maxima follow a generalised extreme-value distribution of shape "
             f"{fit.shape:.2f}"
         )
-        self._add(Check(name="goodness of fit", passed=True, detail=detail), None)
-        self._gap_of_maxima(bins)
-        self._add(self._stable_maxima(blocks, fit), 3 * self._measured)
-
-    def _gap_of_maxima(self, bins: Bins) -> None:
+        self._check("goodness of fit", True, detail)
         top = min(_TOP, bins.n // 8)
-        fit = fit_maxima(_censored(bins, top).coarse(_FEWER), least_shape=0.0)
+        rest = fit_maxima(_censored(bins, top).coarse(_FEWER), least_shape=0.0)
         largest = _largest(bins, top)
-        deep = depth(largest - fit.location, fit.log_scale, fit.shape)
-        apart = _apart(-np.expm1(-np.exp(-deep)))
-        more_s = self._until(LEAST_BLOCKS, apart)
-        self._add(_no_gap(apart, float(largest[0]), float(largest[apart])), more_s)
-
-    def _stable_maxima(self, blocks: Blocks, fit: Fit) -> Check:
-        """Check that pairs and quadruples of blocks have the maxima that the fit predicts."""
+        deep = depth(largest - rest.location, rest.log_scale, rest.shape)
+        self._no_gap(_apart(-np.expm1(-np.exp(-deep))), largest, LEAST_BLOCKS)
         squares = []
-        for times in (2, 4):
+        for times in (2, 4):  # blocks together
             larger = _maxima(merged(blocks, times), _step(self._results))
-            squares.append(anderson_darling(gev_pit(larger, _of_larger(fit, times))))
+            step = float(return_level(log(times), fit.log_scale, fit.shape))
+            log_scale = fit.log_scale + fit.shape * log(times)
+            predicted = fit._replace(location=fit.location + step, log_scale=log_scale)
+            squares.append(anderson_darling(gev_pit(larger, predicted)))
         passed = max(squares) <= GIVEN_1
         are = "are" if passed else "are not"
         detail = f"the maxima of pairs and quadruples of blocks {are} as the fit predicts"
-        return Check(name="stability", passed=passed, detail=detail)
+        self._check("stability", passed, detail, 3 * self._measured)
 
-    def _until(self, needed: int, seen: int) -> float | None:
-        """Return how much longer to measure until something rare is seen often enough to fit."""
-        return self._measured * (_AMPLE * needed / seen - 1) if seen else None
+    def _no_gap(self, apart: int, largest: Floats, needed: int) -> None:
+        """Check that none of the largest stand apart.
+
+        If some do, it takes longer until they are seen often enough to be fitted: ``needed`` times.
+        """
+        if not apart:
+            detail = f"the {_TOP} largest are as large as the others lead one to expect"
+            self._check("no gap", True, detail)
+            return
+        top, below = (float(largest[at]) / 1e3 for at in (0, apart))
+        which = "the largest sample stands" if apart == 1 else f"the {apart} largest stand"
+        detail = (
+            f"{which} apart (up to {top:.4g} us, the others below {below:.4g} us): "
+            "something rare, seen too seldom to estimate its worst case"
+        )
+        self._check("no gap", False, detail, self._measured * (_AMPLE * needed / apart - 1))
 
     # ---- the shape -----------------------------------------------------------------------------
 
     def _shape(self, limit: Limit) -> None:
         """Check that the variance is finite; a heavier tail has no useful worst case."""
         if limit.shape < SHAPE and np.isfinite(limit.level):
-            detail = f"the shape is below {limit.shape:.2f}"
-            self._add(Check(name="shape", passed=True, detail=detail), None)
+            self._check("shape", True, f"the shape is below {limit.shape:.2f}")
             return
         detail = (
             f"the tail may be so heavy that single samples decide everything (shape "
@@ -377,7 +365,7 @@ class Estimate:
         if limit.likely < SHAPE and limit.shape < np.inf:  # the uncertainty falls as 1/sqrt(n)
             wider = (limit.shape - limit.likely) / (SHAPE - limit.likely)
             more_s = self._measured * (wider**2 - 1)
-        self._add(Check(name="shape", passed=False, detail=detail), more_s)
+        self._check("shape", False, detail, more_s)
 
 
 def _fits(tail: _Tail, at: int = 0) -> bool:
@@ -385,7 +373,7 @@ def _fits(tail: _Tail, at: int = 0) -> bool:
     return tail.square < critical(PARETO, tail.fit.shape)[at]
 
 
-def _farthest(limits: Iterable[Limit]) -> Limit:
+def _farthest(limits: Sequence[Limit]) -> Limit:
     """Return the limit with the highest level.
 
     A few samples of a heavier kind hide below a low threshold: all samples above it follow one law,
@@ -405,26 +393,3 @@ def _trouble(blocks: Blocks, bins: Bins, fit: Fit) -> Check | None:
     if anderson_darling(gev_pit(bins, fit)) > critical(MAXIMA, fit.shape)[0]:
         return Check(name="goodness of fit", passed=False, detail="follow no single law")
     return None
-
-
-def _of_larger(fit: Fit, times: float) -> Fit:
-    """Return the distribution of the largest of ``times`` maxima."""
-    step = float(return_level(log(times), fit.log_scale, fit.shape))
-    return fit._replace(
-        location=fit.location + step, log_scale=fit.log_scale + fit.shape * log(times)
-    )
-
-
-def _goodness_of_peaks(tails: list[_Tail], place: int | None) -> Check:
-    if place is None:
-        detail = (
-            f"the samples follow no single law above any threshold, up to that of the largest "
-            f"{tails[-1].n}: the largest have another cause than the others"
-        )
-        return Check(name="goodness of fit", passed=False, detail=detail)
-    tail = tails[place]
-    detail = (
-        f"the {tail.n} samples above {tail.threshold / 1e3:.4g} us follow a generalised Pareto "
-        f"distribution of shape {tail.fit.shape:.2f}"
-    )
-    return Check(name="goodness of fit", passed=True, detail=detail)

@@ -49,7 +49,11 @@ def _recorded(results: Sequence[Result]) -> list[Check]:
     """Return the checks of what was recorded; only those that failed, if any did."""
     if why := next((why for result in results if (why := _unusable(result))), None):
         return [Check(name="samples", passed=False, detail=why)]
-    checks = [_samples(results), _duration(results)]
+    measured = section_s(results) or 0.0
+    words = f"measured for {measured:.3g} s"
+    if measured < LEAST_S:
+        words += f"; events that happen once a minute cannot be seen in under {LEAST_S} s"
+    checks = [_samples(results), Check(name="duration", passed=measured >= LEAST_S, detail=words)]
     return [check for check in checks if not check.passed] or checks
 
 
@@ -88,14 +92,6 @@ def _samples(results: Sequence[Result]) -> Check:
         words += f"; {need:.0f} in {LEAST_BLOCKS} are needed"
         return Check(name="samples", passed=False, detail=words)
     return Check(name="samples", passed=True, detail=words)
-
-
-def _duration(results: Sequence[Result]) -> Check:
-    measured = section_s(results) or 0.0
-    words = f"measured for {measured:.3g} s"
-    if measured < LEAST_S:
-        words += f"; events that happen once a minute cannot be seen in under {LEAST_S} s"
-    return Check(name="duration", passed=measured >= LEAST_S, detail=words)
 
 
 def _longer(results: Sequence[Result]) -> float | None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from rtstone.documents.case_key import GUARANTEED, CaseKey, case_key, without
 from rtstone.documents.run import Result, Run, Value, as_text
-from rtstone.documents.worstcase import Estimated, Guarantee, Tested, WorstCases
+from rtstone.documents.worstcase import Estimated, Guarantee, Nature, Tested, WorstCases
 from rtstone.errors import UsageError, unknown
 from rtstone.results.flags import BY_NAME
 from rtstone.results.pool import section_s
@@ -19,7 +19,6 @@ from rtstone.stats.comparison.conditions import circumstances, differing, nature
 from rtstone.stats.comparison.systems import System
 from rtstone.stats.worstcase.extremes import PER_HOUR, worst_case
 from rtstone.stats.worstcase.outcome import CONFIDENCE
-from rtstone.wire.records import Loaded
 
 # The benches of the statement: from a device's request, here a timer's, to the application.
 REQUEST = ("dk.periodic", "int.latency.user")
@@ -49,6 +48,19 @@ _COMPARED = {
 # Flags of results whose task lacked what the statement requires of an application, beside those
 # that allow no bound.
 _DISQUALIFIED = ("no_mlock", "shared_cpu", "no_spare_cpu")
+
+# Objections that no number can overcome, by what was measured.
+_AGAINST: dict[Nature, list[str]] = {
+    "machine": [],
+    "emulated": [
+        "an emulated machine was measured: it shows what a system does, not how long that takes on "
+        "hardware"
+    ],
+    "model": [
+        "a model was measured: its worst case is what it was given, not that of the system it is "
+        "made after"
+    ],
+}
 
 EXCLUDED = [
     "time that is spent inside drivers of third parties, and in firmware (SMI)",
@@ -90,8 +102,20 @@ def guarantee(runs: Sequence[Run], bench: str | None = None) -> Guarantee:
     groups = list(_cases(runs, bench).values())
     cases = [_estimated(group) for group in groups]
     first = runs[0]
-    reasons = [*_against(first), *_lacking(groups), *_without_bound(cases)]
+    flags = {flag for group in groups for result in group for flag in result.flags}
+    lacking: dict[str, list[str]] = defaultdict(list)
+    for case in cases:
+        if case.worst_case.reason:
+            lacking[case.worst_case.reason].append(f"{case.bench} under load {case.load}")
+    reasons = [
+        *_AGAINST[nature(first)],
+        *[BY_NAME[name].cause for name in _DISQUALIFIED if name in flags],
+        *(f"{', '.join(dict.fromkeys(names))}: {why}" for why, names in lacking.items()),
+    ]
     bounds = [case.worst_case.bound for case in cases if case.worst_case.bound is not None]
+    realtime = str(first.conditions.get("kernel.realtime")) == "1"
+    named = "PREEMPT_RT" in str(first.conditions.get("kernel.version"))
+    by_softirq = (realtime or named) and any(case.bench == "int.latency.user" for case in cases)
     return Guarantee(
         verdict="inconclusive" if reasons else "bound",
         reasons=reasons,
@@ -113,7 +137,7 @@ def guarantee(runs: Sequence[Run], bench: str | None = None) -> Guarantee:
         cases=cases,
         excluded=EXCLUDED,
         violation=VIOLATION,
-        unproven=[*UNPROVEN, *([TIMERFD] if _timerfd_by_softirq(first, cases) else [])],
+        unproven=[*UNPROVEN, *([TIMERFD] if by_softirq else [])],
     )
 
 
@@ -130,7 +154,10 @@ def _alike(runs: Sequence[Run]) -> None:
     for name in ("target", *_KERNEL, *_HARDWARE, "drivers", "modules"):
         if name in _COMPARED:
             continue
-        values = [(run.run_id, _told(run, name)) for run in runs]
+        values = []
+        for run in runs:
+            value = run.target.name if name == "target" else run.conditions.get(name)
+            values.append((run.run_id, None if value is None else str(value)))
         if difference := differing(name, "care", values):
             differences.append(difference)
     if differences:
@@ -142,11 +169,6 @@ def _alike(runs: Sequence[Run]) -> None:
             f"the runs are not of one system, they differ in {'; '.join(parts)}; name runs that "
             "differ in nothing but the load"
         )
-
-
-def _told(run: Run, name: str) -> str | None:
-    value = run.target.name if name == "target" else run.conditions.get(name)
-    return None if value is None else str(value)
 
 
 # ---- cases --------------------------------------------------------------------------------------
@@ -186,44 +208,6 @@ def _estimated(results: Sequence[Result]) -> Estimated:
         missed=sum(missed) if missed else None,
         worst_case=worst_case(results),
     )
-
-
-# ---- what stands against it ---------------------------------------------------------------------
-
-
-def _against(run: Run) -> list[str]:
-    """Return objections that no number can overcome."""
-    return {
-        "machine": [],
-        "emulated": [
-            "an emulated machine was measured: it shows what a system does, not how long that "
-            "takes on hardware"
-        ],
-        "model": [
-            "a model was measured: its worst case is what it was given, not that of the system it "
-            "is made after"
-        ],
-    }[nature(run)]
-
-
-def _timerfd_by_softirq(run: Run, cases: Iterable[Estimated]) -> bool:
-    """Return whether a case waits for a timerfd on a kernel that serves it in a softirq."""
-    realtime = str(run.conditions.get("kernel.realtime")) == "1"
-    named = "PREEMPT_RT" in str(run.conditions.get("kernel.version"))
-    return (realtime or named) and any(case.bench == "int.latency.user" for case in cases)
-
-
-def _lacking(groups: Iterable[Sequence[Result]]) -> list[str]:
-    flags = {flag for group in groups for result in group for flag in result.flags}
-    return [BY_NAME[name].cause for name in _DISQUALIFIED if name in flags]
-
-
-def _without_bound(cases: Sequence[Estimated]) -> list[str]:
-    cases_of: dict[str, list[str]] = defaultdict(list)
-    for case in cases:
-        if case.worst_case.reason:
-            cases_of[case.worst_case.reason].append(f"{case.bench} under load {case.load}")
-    return [f"{', '.join(dict.fromkeys(names))}: {why}" for why, names in cases_of.items()]
 
 
 # ---- what it is about ---------------------------------------------------------------------------
@@ -271,15 +255,16 @@ def _tested(runs: Sequence[Run], groups: Iterable[Sequence[Result]]) -> list[Tes
         for result in group:
             under[result.load].append(result)
     started = {loaded.load: loaded for run in runs for loaded in run.loads}
-    return [_load(name, started.get(name), results) for name, results in under.items()]
-
-
-def _load(name: str, started: Loaded | None, results: Sequence[Result]) -> Tested:
-    measured = section_s(results)
-    return Tested(
-        load=name,
-        settings=dict(started.params) if started else {},
-        parts=[part.name for part in started.components] if started else [],
-        hours=None if measured is None else round(measured / 3600, 6),
-        n=sum(result.n for result in results),
-    )
+    tested = []
+    for name, results in under.items():
+        measured, load = section_s(results), started.get(name)
+        tested.append(
+            Tested(
+                load=name,
+                settings=dict(load.params) if load else {},
+                parts=[part.name for part in load.components] if load else [],
+                hours=None if measured is None else round(measured / 3600, 6),
+                n=sum(result.n for result in results),
+            )
+        )
+    return tested

@@ -97,7 +97,7 @@ def _total(terms: Floats, bins: Bins) -> Floats:
 
 def fit_excesses(bins: Bins, least_shape: float = -2.0) -> Fit:
     """Return the most likely generalised Pareto distribution; excesses start at 0."""
-    middle = float(np.log(_median(bins) / np.log(2)))
+    middle = float(np.log(max(_quantile(bins, 0.5), 1e-12) / np.log(2)))
 
     def likelihood(log_scale: Floats, shape: Floats) -> Floats:
         return excess_likelihood(bins, log_scale, shape)
@@ -132,10 +132,6 @@ def _search_from(
         return best, value
     best, value = _search(lambda *free: likelihood(*free, np.array(least)), centre[:-1], reach[:-1])
     return [*best, least], value
-
-
-def _median(bins: Bins) -> float:
-    return max(_quantile(bins, 0.5), 1e-12)
 
 
 def _quantile(bins: Bins, share: float) -> float:
