@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import structs
@@ -230,15 +230,12 @@ def _rhealstone(number: rhealstone.Number) -> Derived:
     )
 
 
-def _derived(entries: Iterable[Derived]) -> dict[str, Derived]:
-    return {entry.bench.id: entry for entry in entries}
-
-
 # Something must run for the clock and the conditions to be known.
 _ALONE: list[tuple[str, Mapping[str, object]]] = [("null", {})]
 
-DERIVED = _derived(
-    [
+DERIVED = {
+    entry.bench.id: entry
+    for entry in [
         Derived(
             Bench(
                 "ctx.sync",
@@ -287,4 +284,4 @@ DERIVED = _derived(
         ),
         *map(_rhealstone, rhealstone.NUMBERS),
     ]
-)
+}

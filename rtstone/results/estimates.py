@@ -1,6 +1,6 @@
 """Estimates with confidence intervals that allow for correlated samples.
 
-Each result's batches tell how far its samples are from independent ones; several results are runs
+Each result's batches show how far its samples are from independent ones; several results are runs
 of one case, taken as one set of samples, and what they differ by counts.  docs/estimates.md.
 """
 

@@ -1,7 +1,7 @@
 """The identity of the system that a run measures; a run is resumed only on the same system.
 
-The target tells of itself before it starts (its model, kernel, emulator, agent, and how the place
-is tuned), the agent and the system that it runs on by the first records.  Everything they tell
+The target describes itself before it starts (its model, kernel, emulator, agent, and how the place
+is tuned), the agent and the system that it runs on by the first records.  Everything they say
 belongs to the identity but what changes of itself: so a machine that was started anew in between is
 the same if it came up the same.
 """
@@ -24,7 +24,7 @@ CHANGING = frozenset({
     "tune.since",
 })  # fmt: skip
 
-# What a person calls what is told by these names; others are told as they are.
+# What a person calls what has these names; others are shown as they are.
 _WORDS = {
     "agent_sha256": "the agent's program",
     "emulator_sha256": "the emulator's program",
@@ -102,12 +102,9 @@ def _apart(then: str, now: str) -> tuple[str, str]:
         words, new_words = then.split(), now.split()
         then = " ".join(word for word in words if word not in new_words)
         now = " ".join(word for word in new_words if word not in words)
-    old, new = (_cut(_HASH.sub(lambda match: match[0][:12], text)) for text in (then, now))
+    old, new = (_HASH.sub(lambda match: match[0][:12], text) for text in (then, now))
+    old, new = (t if len(t) <= _LETTERS else f"{t[:_LETTERS]}…" for t in (old, new))
     return old or "without", new or "without"
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _LETTERS else f"{text[:_LETTERS]}…"
 
 
 def _text(value: Value) -> str:

@@ -89,7 +89,9 @@ def confidence_interval(
     parts = []
     for result in results:
         variance = _share_variance(statistic, q, result)
-        share = q if len(results) == 1 else _ordered(result).share(value)
+        share = q
+        if len(results) > 1:
+            share = Ordered(result.histogram, result.overflow, result.max).share(value)
         parts.append(Part(result.n, share, variance))
     low, high = ranks(whole.n, q, combined(parts), level)
     ordered = Ordered(whole.histogram, sum(result.overflow for result in results), whole.max)
@@ -111,10 +113,6 @@ def _mean_variance(result: Result) -> Variance | None:
     if (batches := _usable(result)) is not None:
         return autocorrelated_variance(batches.n, batches.mean)
     return None if result.sd is None else Variance(result.sd**2 / result.n, max(result.n - 1, 1))
-
-
-def _ordered(result: Result) -> Ordered:
-    return Ordered(result.histogram, result.overflow, result.max)
 
 
 def _share_variance(statistic: str, q: float, result: Result) -> Variance:

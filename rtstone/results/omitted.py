@@ -2,7 +2,7 @@
 
 An activation that came late by several periods hid those that were due meanwhile, each of which
 would have been a period less late than the one before.  So a late sample and what it hid are one
-event, a stall: the histogram of what was seen tells how many stalls there were and how long, and
+event, a stall: the histogram of what was seen shows how many stalls there were and how long, and
 the trace whether they came in bursts.  docs/estimates.md says how well that works.
 """
 
@@ -199,7 +199,7 @@ def interval(
 ) -> tuple[float, float] | None:
     """Return the interval of a statistic of these pooled results, some with omitted activations.
 
-    None where there are less than ``fewest`` stalls to know it from, or where they cannot be told.
+    None where there are less than ``fewest`` stalls to know it from, or where they are unknown.
     Raises KeyError for a statistic that is none.
     """
     parts = [events(result) if result.missed else _alone(result) for result in results]
@@ -233,7 +233,7 @@ def _weight(part: Events) -> float:
     """Return how many activations the stall (or burst) has that one of them is in, on average.
 
     The tail above a percentile has to have room for several of these as a whole: else stalls that
-    are but a little longer, and seldom, would move it by far more than the others tell.
+    are but a little longer, and seldom, would move it by far more than the others show.
     """
     stalls = part.sizes > 1
     counts, sizes = part.counts[stalls], part.sizes[stalls]
@@ -269,7 +269,7 @@ def _alone(result: Result) -> Events | None:
 def _moments(statistic: str, part: Events, line: float) -> _Moments:
     """Of the share above a line that is the statistic, or of the mean.
 
-    What depends on what came before counts as fewer and larger events: samples as the batches tell,
+    What depends on what came before counts as fewer and larger events: samples as the batches show,
     stalls as the trace does.
     """
     import numpy as np
@@ -357,7 +357,7 @@ class Missed(NamedTuple):
 def missed(results: Sequence[Result]) -> Missed | None:
     """Return the omissions of a case, None if they were not counted.
 
-    Where it cannot be told from what was seen how the omitted belong together, they are one stall.
+    Where what was seen does not show how the omitted belong together, they are one stall.
     """
     counts = [result.missed for result in results if result.missed is not None]
     due = sum(result.n + (result.missed or 0) for result in results)

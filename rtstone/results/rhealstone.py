@@ -162,14 +162,22 @@ def _sets(measured: list[Result]) -> Iterator[_Set]:
             form, config = result.params.get("form", FORMS[0]), result.params.get("config")
             cases = groups.setdefault((result.load, form, config), {}).setdefault(name, {})
             cases.setdefault(case_key(result.bench, result.params), []).append(result)
-    for circumstances, by_component in groups.items():
+    for (load, form, config), by_component in groups.items():
         repeatable = {
             name: next(iter(by_component[name].values())) for name in by_component if name != "db"
         }
         for turn in range(max(map(len, repeatable.values()), default=1)):
             chosen = {name: _at(repeatable[name], turn) for name in repeatable}
             for repeated in by_component.get("db", {None: []}).values():
-                yield _set(circumstances, chosen | {"db": _at(repeated, turn)})
+                last = _at(repeated, turn)
+                own: Mapping[str, Value] = (
+                    last.params if last else {"variant": "rtems", "lock": "inherit"}
+                )
+                params: dict[str, Value] = {"form": form}
+                params |= {name: own[name] for name in ("variant", "lock") if name in own}
+                params |= {} if config is None else {"config": config}
+                results = chosen | {"db": last}
+                yield _Set(load, params, {name: results.get(name) for name in COMPONENTS})
 
 
 _Circumstances = tuple[str, Value, Value]  # load, form, configuration
@@ -179,16 +187,6 @@ _Cases = dict[CaseKey | None, list[Result]]  # by parameters: the results of eac
 def _at(repeated: list[Result], turn: int) -> Result | None:
     """Return the result of that repetition, or the last one there is."""
     return repeated[min(turn, len(repeated) - 1)] if repeated else None
-
-
-def _set(circumstances: _Circumstances, chosen: dict[str, Result | None]) -> _Set:
-    load, form, config = circumstances
-    last = chosen["db"]
-    own: Mapping[str, Value] = last.params if last else {"variant": "rtems", "lock": "inherit"}
-    params: dict[str, Value] = {"form": form}
-    params |= {name: own[name] for name in ("variant", "lock") if name in own}
-    params |= {} if config is None else {"config": config}
-    return _Set(load, params, {name: chosen.get(name) for name in COMPONENTS})
 
 
 def _lack(result: Result | None) -> str | None:

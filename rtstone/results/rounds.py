@@ -172,6 +172,7 @@ def _merged(
     for results in rounds:
         for rate in results[0].load_rates:
             rates[rate.component].append(rate)
+    estimates = {name: estimate(parts, name) for name in first.ci95}
     result = Result(  # not one of the rounds with other members: what is not merged is not there
         **members,
         case=first.case,
@@ -187,7 +188,7 @@ def _merged(
         raw_min=min((p.raw_min for p in parts if p.raw_min is not None), default=None),
         raw_max=max((p.raw_max for p in parts if p.raw_max is not None), default=None),
         grid=first.grid if len({(part.grid, part.batch) for part in parts}) == 1 else None,
-        ci95={name: _interval(estimate(parts, name)) for name in first.ci95},
+        ci95={name: e and (e.low, e.high) for name, e in estimates.items()},
         worst=sorted(worst, key=lambda w: -w.value)[:WORST],
         negative=sum(part.negative for part in parts),
         overflow=sum(part.overflow for part in parts),
@@ -242,28 +243,22 @@ def _measured_s(rounds: Rounds) -> float:
 
 
 def _reached(until: Until, parts: list[Result]) -> StopCriterion:
-    rounds = [
-        Round(
-            n=part.n,
-            warmup=part.warmup,
-            section_s=_section_s(part) or None,
-            ended=part.ended,
-            width=_rounded(width(estimate(parts[:number], until.statistic))),
+    rounds = []
+    for number, part in enumerate(parts, 1):
+        share = width(estimate(parts[:number], until.statistic))
+        rounds.append(
+            Round(
+                n=part.n,
+                warmup=part.warmup,
+                section_s=_section_s(part) or None,
+                ended=part.ended,
+                width=None if share is None else round(share, 6),
+            )
         )
-        for number, part in enumerate(parts, 1)
-    ]
     return StopCriterion(
         statistic=until.statistic, asked=until.share, width=rounds[-1].width,
         time_s=until.time_s, rounds=rounds,
     )  # fmt: skip
-
-
-def _rounded(share: float | None) -> float | None:
-    return None if share is None else round(share, 6)
-
-
-def _interval(estimate_: Estimate | None) -> tuple[float, float] | None:
-    return estimate_ and (estimate_.low, estimate_.high)
 
 
 # ---- what lies in time: each round begins where the one before ended ----------------------------

@@ -166,6 +166,15 @@ def _entry(case: object, where: str) -> Entry:
         raise UsageError(f'no limits, in {where}; add one such as p99 = "50us" or missed = 0')
     if "exceedance_per_hour" in case and "bound" not in case:
         raise UsageError(f"exceedance_per_hour without a bound, in {where}; add bound")
+    loads = _texts(case, "loads", where)
+    accept = _texts(case, "accept", where)
+    for name in accept:
+        if name not in BY_NAME:
+            raise unknown("flag", name, BY_NAME, f"in accept of {where}")
+    rate = case.get("exceedance_per_hour")
+    is_number = isinstance(rate, int | Decimal) and 0 < float(rate) < math.inf
+    if rate is not None and not is_number:
+        raise UsageError(f"bad exceedance_per_hour '{rate}', in {where}; write one such as 1e-3")
     samples = case.get("predicted_for_n")
     if samples is not None and samples < 1:
         raise UsageError(f"bad predicted_for_n '{samples}', in {where}; write a number of samples")
@@ -173,10 +182,10 @@ def _entry(case: object, where: str) -> Entry:
         bench=case["bench"],
         params=case.get("params", {}),
         series=case.get("series"),
-        loads=_texts(case, "loads", where),
+        loads=loads,
         limits=limits,
-        accept=frozenset(_flag(name, where) for name in _texts(case, "accept", where)),
-        exceedance_per_hour=_rate(case.get("exceedance_per_hour"), where),
+        accept=frozenset(accept),
+        exceedance_per_hour=None if rate is None else float(rate),
         where=where,
         predicted_for_n=samples,
     )
@@ -187,20 +196,6 @@ def _texts(case: dict[str, Any], key: str, where: object) -> list[str]:
     if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
         raise UsageError(f"an item of '{key}' is not text, in {where}")
     return items
-
-
-def _flag(name: str, where: str) -> str:
-    if name not in BY_NAME:
-        raise unknown("flag", name, BY_NAME, f"in accept of {where}")
-    return name
-
-
-def _rate(rate: object, where: str) -> float | None:
-    if rate is None:
-        return None
-    if not isinstance(rate, int | Decimal) or not 0 < float(rate) < math.inf:
-        raise UsageError(f"bad exceedance_per_hour '{rate}', in {where}; write one such as 1e-3")
-    return float(rate)
 
 
 def _limits(name: str, texts: object, where: str, *, figure: bool = False) -> list[Limit]:

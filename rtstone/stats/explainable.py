@@ -106,8 +106,8 @@ def _worst(results: Sequence[Result]) -> Choice:
 
 def _multiple(result: Result) -> tuple[bool, float, float]:
     """Return how many times the median the maximum is; last are benches of the clock itself."""
-    tells, most = family(result.bench) not in INSTRUMENT, result.max or 0.0
-    return tells, most / result.p50 if result.p50 and result.p50 > 0 else 0.0, most
+    of_system, most = family(result.bench) not in INSTRUMENT, result.max or 0.0
+    return of_system, most / result.p50 if result.p50 and result.p50 > 0 else 0.0, most
 
 
 def sample_of(result: Result, text: str, option: str) -> str:

@@ -15,7 +15,6 @@ from rtstone.documents.reproduction import (
     Column,
     Found,
     Item,
-    Kind,
     Printed,
     Reproduction,
     Shown,
@@ -179,7 +178,15 @@ class _Table:
         self._todays = todays
         self._footnotes: list[str] = []
         self.results: dict[tuple[int, int], list[Result]] = {}
-        self._sources = [*self._published(), *self._of_today()]
+        self._sources = [
+            _Source(System(label=axis.label, kind="printed"), axis.printed)
+            for axis in table.columns(source)
+        ]
+        for place, today in enumerate(todays):
+            for axis in _variants(table, today):
+                label = ", ".join(filter(None, (today.column.label, axis.label)))
+                system = System(label=label, kind=today.column.kind, column=place)
+                self._sources.append(_Source(system, None, today, axis.here.within(table.here)))
         remarks = [
             _remarks_of(record)
             for item in self._table.item
@@ -192,18 +199,6 @@ class _Table:
             for text in (remarks[0] if remarks else [])
             if all(text in each for each in remarks)
         ]
-
-    def _published(self) -> Iterator[_Source]:
-        for axis in self._table.columns(self._source):
-            yield _Source(System(label=axis.label, kind="printed"), axis.printed)
-
-    def _of_today(self) -> Iterator[_Source]:
-        for place, today in enumerate(self._todays):
-            for axis in _variants(self._table, today):
-                label = ", ".join(filter(None, (today.column.label, axis.label)))
-                kind: Kind = today.column.kind
-                system = System(label=label, kind=kind, column=place)
-                yield _Source(system, None, today, axis.here.within(self._table.here))
 
     def _records(self, item: layout.Item, source: _Source) -> list[Printed]:
         if item.printed is None or source.printed is None:
@@ -261,9 +256,9 @@ class _Table:
             return Cell(notes=[self._note(f"not here: {item.lacks or self._table.lacks}")])
         wanted = item.here.within(source.here)
         results = _picked(wanted, today)
-        shown = _found(wanted, results, today, unit)
+        shown = _found_here(wanted, results, today, unit)
         if shown.values:
-            self.results[place] = [result for result in results if _tells(result)]
+            self.results[place] = [result for result in results if _has_values(result)]
         notes = []
         if shown.load and wanted.load and shown.load != wanted.load:
             notes.append(self._note(f"{today.column.label}: under load {shown.load}"))
@@ -326,17 +321,17 @@ def _fits(result: Result, wanted: Here, params: dict[str, Value]) -> bool:
     return may_be(result.params, params)
 
 
-def _tells(result: Result) -> bool:
+def _has_values(result: Result) -> bool:
     return bool(result.n or result.missed or result.figures or result.tables)
 
 
-def _found(wanted: Here, results: Sequence[Result], today: _Today, unit: str | None) -> Found:
+def _found_here(wanted: Here, results: Sequence[Result], today: _Today, unit: str | None) -> Found:
     if not wanted.bench:  # facts of the system itself
         return Found(status="ok", values=[_shown(show, [], today, unit) for show in wanted.show])
     if not results:
         status, why = _nothing(wanted, today)
         return Found(status=status, reason=why, bench=wanted.bench)
-    telling = [result for result in results if _tells(result)]
+    telling = [result for result in results if _has_values(result)]
     values = [_shown(show, telling, today, unit) for show in wanted.show] if telling else []
     measured = any(isinstance(show, str) or show.figure for show in wanted.show)
     if values and not measured:  # only how it was run
@@ -361,22 +356,17 @@ def _found(wanted: Here, results: Sequence[Result], today: _Today, unit: str | N
 def _nothing(wanted: Here, today: _Today) -> tuple[Literal["unsupported", "not run"], str]:
     """Return status and reason of a place without results: other series, or not run."""
     results = _picked(structs.replace(wanted, series=None), today) if wanted.series else []
-    if why := _left_out(wanted.series, results):
-        return "unsupported", why
+    # As the bench says itself.
+    tables = (t for result in results for t in result.tables if t.title == "left out")
+    rows = (dict(zip(table.columns, row, strict=True)) for table in tables for row in table.rows)
+    if row := next((row for row in rows if row.get("series") == wanted.series), None):
+        return "unsupported", f"{row['what']}: {row['why']}"
     if series := dict.fromkeys(result.series for result in results):
         return "unsupported", f"its {wanted.bench} has {', '.join(series)} and no other series"
     label = f", series {wanted.series}" if wanted.series else ""
     under = f" under load {wanted.load}" if wanted.load else ""
     runs = f"no run of this system ({', '.join(today.column.runs)})"
     return "not run", f"{runs} has {wanted.bench}{label} with these parameters{under}"
-
-
-def _left_out(series: str | None, results: Sequence[Result]) -> str | None:
-    """Return why a bench left a series out, as it says itself."""
-    tables = (t for result in results for t in result.tables if t.title == "left out")
-    rows = (dict(zip(table.columns, row, strict=True)) for table in tables for row in table.rows)
-    row = next((row for row in rows if row.get("series") == series), None)
-    return f"{row['what']}: {row['why']}" if row else None
 
 
 def _shown(show: str | Show, results: Sequence[Result], today: _Today, unit: str | None) -> Shown:
@@ -407,7 +397,11 @@ def _shown(show: str | Show, results: Sequence[Result], today: _Today, unit: str
         return Shown(value=", ".join(texts) or None)
     if show.part is not None:
         return Shown(value=_rates(show.part, results))
-    return Shown(value=_fact(show.fact, today.runs[0]))
+    run = today.runs[0]
+    facts = {**run.conditions, "agent.os": run.agent.os if run.agent else None}
+    values_ = (facts.get(name) for name in show.fact)
+    fact = next((value for value in values_ if value not in (None, "", [])), None)
+    return Shown(value=None if fact is None else str(fact))
 
 
 def _converted(values: Sequence[float | None], unit: str, wanted: str | None) -> Shown:
@@ -452,11 +446,3 @@ def _rates(part: str, results: Sequence[Result]) -> str | None:
 
 def _digits(value: float) -> str:
     return f"{value:.3g}" if value < 999.5 else str(round(value))
-
-
-def _fact(names: Sequence[str], run: Run) -> str | None:
-    """Return the first known condition; ``agent.os`` is the system as named by the agent."""
-    facts = {**run.conditions, "agent.os": run.agent.os if run.agent else None}
-    values = (facts.get(name) for name in names)
-    fact = next((value for value in values if value not in (None, "", [])), None)
-    return None if fact is None else str(fact)

@@ -20,7 +20,7 @@ LEAST_EXCESS = {"ns": 10e3, "instructions": 1e3}  # never called far, by unit: a
 USUAL_EXCESS = {"ns": 100e3}  # where there are fewer peers: an interrupt and what it wakes
 # Periodic, but its values are periods, not lateness.
 INTERVALS = {"dk.latencytest"}
-# Families whose values tell of the measuring, or of the speed of the processor.
+# Families whose values are about the measuring, or the speed of the processor.
 INSTRUMENT = {"null", "clk", "hart"}
 MISSING = ("failed", "incomplete", "unsupported")  # statuses, gravest first
 
@@ -85,11 +85,11 @@ def largest(run: Run, places: Iterable[int], value: Callable[[Result], float | N
 
 
 def _judged(run: Run, value: Callable[[Result], float | None]) -> Iterator[tuple[int, float]]:
-    """Yield the results that tell of the system, with their values."""
+    """Yield the results that are about the system, with their values."""
     for place, r in enumerate(run.results):
         judgeable = value(r)
-        tells = r.bench not in INTERVALS and family(r.bench) not in INSTRUMENT
-        if judgeable is not None and tells:
+        of_system = r.bench not in INTERVALS and family(r.bench) not in INSTRUMENT
+        if judgeable is not None and of_system:
             yield place, judgeable
 
 
@@ -149,12 +149,12 @@ def _growth(slopes: Sequence[Slope]) -> tuple[list[int], list[Excess]]:
         if s.points and (s.unit.partition(" per ")[2] or s.over) not in WORK
     ]
     growing = [p for p in fitted if not slopes[p].constant and slopes[p].slope > 0]
-    grown = [Excess(p, slopes[p].slope, 1 + _relative(slopes[p])) for p in growing]
+    grown = []
+    for place in growing:
+        # The growth over the parameter's range, relative to the smallest value.
+        slope = slopes[place]
+        least = min(y for _, y in slope.points)
+        reach = max(x for x, _ in slope.points) - min(x for x, _ in slope.points)
+        relative = slope.slope * reach / max(abs(least), 1e-9)
+        grown.append(Excess(place, slope.slope, 1 + relative))
     return fitted, _foremost(grown)
-
-
-def _relative(slope: Slope) -> float:
-    """Return the growth over the parameter's range, relative to the smallest value."""
-    least = min(y for _, y in slope.points)
-    reach = max(x for x, _ in slope.points) - min(x for x, _ in slope.points)
-    return slope.slope * reach / max(abs(least), 1e-9)

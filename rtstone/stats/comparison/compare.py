@@ -72,11 +72,18 @@ def compare_with_results(
     ids = [run.run_id for run in (*runs, *floor)]
     if len(ids) < 2:
         raise UsageError("one run has nothing to compare with; name two or more")
-    if twice := next((name for place, name in enumerate(ids) if name in ids[:place]), None):
-        raise UsageError(f"run named twice, {twice}; name two that differ")
+    for place, name in enumerate(ids):
+        if name in ids[:place]:
+            raise UsageError(f"run named twice, {name}; name two that differ")
     columns = systems(named)
     if len(columns) == 1:
-        raise UsageError(_alone(columns[0]))
+        label, runs = columns[0]
+        if interleaved := session(runs):
+            raise UsageError(f"no pair of runs in the session, {interleaved}; measure it again")
+        raise UsageError(
+            f"only one system, {label}, in {len(runs)} runs that differ in the seed; "
+            "name a run of another"
+        )
     if why := incompatibility(columns):
         raise UsageError(why)
     for system in columns:
@@ -92,12 +99,20 @@ def compare_with_results(
     contents = table.contents(floor or stored)
     effects, rules = Judge(columns, floor, stored).verdicts(contents)
     behind = [[list(chain(*runs)) for runs in content.columns] for content in contents]
+    remarks = []
+    if loose := [system.label for system in columns if free(system.first)]:
+        remarks.append(
+            f"{', '.join(loose)}: the emulator ran freely (icount off), so these are times of the "
+            "host, which never repeat; not comparable"
+        )
+    for system in columns:
+        remarks += [f"{system.label} is incomplete: {why}" for why in system.column().reasons]
     comparison = Comparison(
         columns=[system.column() for system in columns],
         units=list(dict.fromkeys(text for run in runs if (text := unit(run)))),
         equal=equal,
         differences=differences + table.differences,
-        remarks=_remarks(columns),
+        remarks=remarks,
         rows=[structs.replace(r, effects=effects.get(n, [])) for n, r in enumerate(table.rows)],
         rules=rules,
         benches=[bench for bench in table.benches.values() if bench.id in table.order],
@@ -119,31 +134,8 @@ def _apart(table: _Table, apart: Sequence[System]) -> str:
     )
 
 
-def _alone(system: System) -> str:
-    runs = len(system.runs)
-    if session(system.runs):
-        return f"no pair of runs in the session, {session(system.runs)}; measure it again"
-    return (
-        f"only one system, {system.label}, in {runs} runs that differ in the seed; "
-        "name a run of another"
-    )
-
-
 def _list(columns: Iterable[System]) -> str:
     return ", ".join(system.label for system in columns)
-
-
-def _remarks(columns: Sequence[System]) -> list[str]:
-    remarks = []
-    if loose := [system.label for system in columns if free(system.first)]:
-        remarks.append(
-            f"{', '.join(loose)}: the emulator ran freely (icount off), so these are times of the "
-            "host, which never repeat; not comparable"
-        )
-    for system in columns:
-        for reason in system.column().reasons:
-            remarks.append(f"{system.label} is incomplete: {reason}")
-    return remarks
 
 
 # ---- rows ---------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from rtstone.documents import capacity
@@ -139,14 +139,18 @@ def differences(before: Sequence[Run], after: Sequence[Run]) -> list[Switch]:
         for aspect in (*_TELLING, *further)
         if (switch := _switch(aspect, before, after)) is not None
     ]
-    return list(_once(sorted(switches, key=lambda switch: not switch.stays)))
+    # Each once: two sources may report one.
+    once: dict[tuple[str, str | None, str | None], Switch] = {}
+    for switch in sorted(switches, key=lambda switch: not switch.stays):
+        once.setdefault((switch.aspect, switch.before, switch.after), switch)
+    return list(once.values())
 
 
-_Told = str | tuple[str, ...] | None  # a value; of an aspect of words, the words
+_Reading = str | tuple[str, ...] | None  # a value; of an aspect of words, the words
 
 
 def _switch(aspect: _Aspect, before: Sequence[Run], after: Sequence[Run]) -> Switch | None:
-    former, latter = ([_told(aspect, run) for run in side] for side in (before, after))
+    former, latter = ([_reading(aspect, run) for run in side] for side in (before, after))
     if any(set(side) == {None} for side in (former, latter)):
         return None
     stays = set(former).isdisjoint(latter)
@@ -159,7 +163,7 @@ def _switch(aspect: _Aspect, before: Sequence[Run], after: Sequence[Run]) -> Swi
     return None
 
 
-def _between(aspect: _Aspect, former: _Told, latter: _Told, *, stays: bool) -> Switch:
+def _between(aspect: _Aspect, former: _Reading, latter: _Reading, *, stays: bool) -> Switch:
     if not aspect.words:
         before, after = (str(value or "unknown") for value in (former, latter))
         return Switch(aspect=aspect.name, before=before, after=after, stays=stays)
@@ -170,7 +174,7 @@ def _between(aspect: _Aspect, former: _Told, latter: _Told, *, stays: bool) -> S
     )  # fmt: skip
 
 
-def _told(aspect: _Aspect, run: Run) -> _Told:
+def _reading(aspect: _Aspect, run: Run) -> _Reading:
     value = aspect.read(run)
     if value in _UNKNOWN:
         return None
@@ -179,12 +183,3 @@ def _told(aspect: _Aspect, run: Run) -> _Told:
     if aspect.words:
         return tuple(str(value).split())
     return ("yes" if value else "no") if isinstance(value, bool) else str(value)
-
-
-def _once(switches: Sequence[Switch]) -> Iterator[Switch]:
-    """Yield each difference once: two sources may tell of one."""
-    seen = set()
-    for switch in switches:
-        if (key := (switch.aspect, switch.before, switch.after)) not in seen:
-            seen.add(key)
-            yield switch

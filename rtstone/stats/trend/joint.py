@@ -155,18 +155,18 @@ class Joint:
         for side in (after, ~after):
             level[side] -= level[side].mean()
 
-        def found(rise: float) -> bool:
+        def is_found(rise: float) -> bool:
             risen = _Series(history._replace(values=level + rise * after), self._most)
             return self._judged(number, risen).finding is Finding.WORSE
 
         scatter = float(np.abs(level).max())
         high = max(_HIGHEST, 100 * scatter)
-        if not self.reachable or not found(high):
+        if not self.reachable or not is_found(high):
             return None
         low = max(history.step, scatter / 100, high * 1e-6)
         for _ in range(_STEPS):
             middle = sqrt(low * high)
-            low, high = (low, middle) if found(middle) else (middle, high)
+            low, high = (low, middle) if is_found(middle) else (middle, high)
         return high
 
     def runs_for(self, number: int, rise: float) -> int | None:
@@ -245,13 +245,13 @@ def _orders(runs: int, most: int, level: float) -> Orders:
     """Return orders, of each its last runs from the end; the first is that of the runs."""
     own = np.arange(runs - 1, runs - 1 - most, -1)
     if orders(runs, most) <= _ALL:
-        return np.array([own, *_others(runs, most, own)])
+        return np.array([own, *_other_orders(runs, most, own)])
     drawn = max(_DRAWN, ceil(_TIMES / level) - 1)
     keys = np.random.default_rng(_SEED).random((drawn, runs))
     return np.concatenate([own[None, :], np.argsort(keys, axis=1)[:, :most]])
 
 
-def _others(runs: int, most: int, own: NDArray[np.int_]) -> Iterator[tuple[int, ...]]:
+def _other_orders(runs: int, most: int, own: NDArray[np.int_]) -> Iterator[tuple[int, ...]]:
     """Yield every order but that of the runs, once for all orders of its last SHORTEST."""
     same = frozenset(own[:SHORTEST].tolist()), tuple(own[SHORTEST:].tolist())
     for last in combinations(range(runs), SHORTEST):

@@ -1,7 +1,7 @@
 """Runs that are like the runs beside them: by how much levels wander without a change.
 
 Of runs that are correlated, as on a machine whose other programs come and go, the means of
-neighbouring ones lie further apart than their scatter tells.  The correlation of neighbours is
+neighbouring ones lie further apart than their scatter explains.  The correlation of neighbours is
 taken for that of an autoregressive process of first order: runs at a distance of k have its k-th
 power.
 """
@@ -67,7 +67,7 @@ def at_most(correlated: float, runs: int) -> float:
 
 
 def widening(correlated: float, before: int, after: int) -> float:
-    """Return how many times as far the means of so many runs lie apart as their scatter tells."""
+    """Return how many times as far means of so many runs lie apart as their scatter explains."""
     r = np.array([correlated])
     parts = [float(_of_mean(r, n)[0]) for n in (before, after)]
     sums = [(1 - correlated**n) / (1 - correlated) for n in (before, after)]

@@ -103,7 +103,7 @@ def _defaults(observations: Sequence[Observation]) -> dict[str, dict[str, Value]
 
 
 def identity(run: Run) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """Return the name of a target, and what tells it from others of that name.
+    """Return the name of a target, and what distinguishes it from others.
 
     The kernel does not, nor its command line: a trend is to show what these change.
     """

@@ -79,7 +79,7 @@ def gate(run: Run, observations: Sequence[Observation], last: int, full: Full) -
 def case_labels(
     cases: Iterable[tuple[str, Mapping[str, Value]]], tables: Sequence[Bench]
 ) -> Callable[[str, Mapping[str, Value]], str]:
-    """Return what tells a case, by bench and parameters, from others of its bench."""
+    """Return a function that labels a case by what distinguishes it from others of its bench."""
     telling = differing(cases)
     by_id = {table.id: table for table in tables}
 
