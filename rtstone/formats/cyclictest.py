@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol, TypeGuard
 from msgspec import structs
 
 from rtstone.documents.run import Result, Value
-from rtstone.formats.source import Source
+from rtstone.formats.source import ONE_FILE, Source
 from rtstone.units import count, seconds
 from rtstone.wire.records import Bench, Param
 
@@ -24,9 +24,8 @@ BENCH = Bench(
 
 MOST_THREADS = 4096
 
-# Lines that it prints before its results.
-DMA = re.compile(r"# /dev/cpu_dma_latency set to (\d+)us")
-POLICY = re.compile(r"policy: (\w+)(?:/\w+)?: loadavg:")
+_DMA = re.compile(r"# /dev/cpu_dma_latency set to (\d+)us")
+_POLICY = re.compile(r"policy: (\w+)(?:/\w+)?: loadavg:")
 
 # Short options that take an argument, and the long options that matter here.
 _WITH = "bcDdFhHilop"
@@ -108,24 +107,42 @@ def options(command: str) -> Options:
             takes = letter in _WITH or letter == "policy"
             options[letter] = value if equals else _next(words) if takes else True
         elif word.startswith("-"):
-            _cluster(word[1:], words, options)
+            for place, letter in enumerate(word[1:], 2):  # several in one word, as in -Smp90
+                if letter in _WITH:
+                    options[letter] = word[place:] or _next(words)
+                    break
+                options[letter] = True
+                if letter in "atA":  # its argument is optional
+                    break
     return Options(options)
-
-
-def _cluster(letters: str, words: list[str], options: dict[str, str | bool]) -> None:
-    """Parse short options in one word, as in -Smp90."""
-    for place, letter in enumerate(letters):
-        rest = letters[place + 1 :]
-        if letter in _WITH:
-            options[letter] = rest or _next(words)
-            return
-        options[letter] = True
-        if letter in "atA":  # its argument is optional
-            return
 
 
 def _next(words: list[str]) -> str | bool:
     return words.pop(0) if words and not words[0].startswith("-") else True
+
+
+class Preamble:
+    """What cyclictest prints before its results, and so of all threads."""
+
+    def __init__(self) -> None:
+        self.policy: str | None = None
+        self.conditions: dict[str, Value] = {}
+
+    def take(self, line: str) -> bool:
+        """Take a line, and return whether it is one of these."""
+        if policy := _POLICY.search(line):
+            self.policy = policy[1]
+        elif dma := _DMA.match(line):
+            self.conditions["cpu_dma_latency"] = f"held at {dma[1]} us"
+        else:
+            return False
+        return True
+
+    def evidence(self, prio: int, section_ns: int, smi: int | None) -> dict[str, Value]:
+        """Return the evidence of a thread; ``smi``: SMIs on its CPU, if they were counted."""
+        sched = self.policy if prio else "other"
+        evidence: dict[str, Value] = {"prio": prio, "section_ns": section_ns, "sched": sched}
+        return evidence | ({} if smi is None else {"smi": smi})
 
 
 class Status(Protocol):
@@ -146,9 +163,7 @@ def check_same_run(source: Source, line: int, before: Status, status: Status) ->
         difference = f"thread id {status.task} after {before.task}"
         if status.task == before.task:
             difference = f"{status.cycles} cycles after {before.cycles}"
-        source.refuse(
-            f"a second run begins here ({difference})", line, "import one run's file at a time"
-        )
+        source.refuse(f"a second run begins here ({difference})", line, ONE_FILE)
 
 
 def timing(options: Options | None, thread: int, cycles: int) -> dict[str, Value]:

@@ -59,28 +59,20 @@ class _Lines:
         self.status: dict[int, _Status] = {}
         self.threads: dict[int, _Thread] = {}
         self.units: set[int] = set()
-        self.policy: str | None = None
-        self.conditions: dict[str, Value] = {}
+        self.preamble = cyclictest.Preamble()
         self.notes: list[str] = []
         for number, line in source.lines():
-            self._take(number, line)
+            if match := _SAMPLE.fullmatch(line):
+                self._sample(number, *match.groups())
+            elif match := _STATUS.search(line):
+                self._status(number, match)
+            elif line.startswith("# Break "):
+                self.notes.append(line.removeprefix("# "))
+            elif not self.preamble.take(line) and re.match(r" *[0-9]+:|.*\bT: *[0-9]", line):
+                source.refuse_line(line, number, "line of cyclictest")
         source.check_end()
         if len(self.units) > 1:
             source.refuse("some lines are in µs and some in ns", do="import one run's file")
-
-    def _take(self, number: int, line: str) -> None:
-        if match := _SAMPLE.fullmatch(line):
-            self._sample(number, *match.groups())
-        elif match := _STATUS.search(line):
-            self._status(number, match)
-        elif match := cyclictest.POLICY.search(line):
-            self.policy = match[1]
-        elif match := cyclictest.DMA.match(line):
-            self.conditions["cpu_dma_latency"] = f"held at {match[1]} us"
-        elif line.startswith("# Break "):
-            self.notes.append(line.removeprefix("# "))
-        elif re.match(r" *[0-9]+:|.*\bT: *[0-9]", line):
-            self.source.refuse(f"'{line.strip()[:40]}' is no whole line of cyclictest", number)
 
     def _sample(self, number: int, thread: str, cycle: str, text: str) -> None:
         own = self.threads.setdefault(self._thread(number, thread), _Thread())
@@ -122,22 +114,18 @@ class _Lines:
         return cyclictest.flags(None, *([] if self.units else ["unit_assumed"]))
 
     def parameters(self, thread: int) -> tuple[dict[str, Value], dict[str, Value]]:
-        """Return the parameters and the evidence that the status of a thread tells."""
+        """Return the parameters of a thread and its evidence, as its status has them."""
         status = self.status.get(thread)
         if status is None:
             return {}, {}
-        evidence: dict[str, Value] = {
-            "prio": status.prio, "section_ns": status.cycles * status.interval_us * 1000,
-            "sched": self.policy if status.prio else "other",
-        }  # fmt: skip
-        if status.smi is not None:
-            evidence["smi"] = status.smi
-        return {"interval": status.interval_us * 1000}, evidence
+        period_ns = status.interval_us * 1000
+        evidence = self.preamble.evidence(status.prio, status.cycles * period_ns, status.smi)
+        return {"interval": period_ns}, evidence
 
     def reading(self, results: list[Result]) -> Reading:
         return Reading(
             tool="cyclictest", results=cyclictest.lasting(results), benches=[cyclictest.BENCH],
-            notes=self.notes, conditions=self.conditions,
+            notes=self.notes, conditions=self.preamble.conditions,
         )  # fmt: skip
 
 
@@ -148,11 +136,9 @@ def read_statistics(source: Source) -> Reading:
         source.cut(f"the status of threads {', '.join(map(str, sorted(lines.status)))} only")
     results = []
     for thread, status in sorted(lines.status.items()):
-        sampled = status.cycles > 0
         series = Series(
             name=f"thread {thread}", n=status.cycles, counts={}, unit_ns=lines.unit,
-            min=status.min if sampled else None, max=status.max if sampled else None,
-            mean=status.mean if sampled else None, mean_within=(1, 0), line=status.line,
+            min=status.min, max=status.max, mean=status.mean, mean_within=(1, 0), line=status.line,
         )  # fmt: skip
         params, evidence = lines.parameters(thread)
         results.append(

@@ -17,9 +17,10 @@ from rtstone.documents.imported import tool
 from rtstone.documents.run import Result, Run, Value
 from rtstone.formats import rows
 from rtstone.formats.cyclictest import BENCH
-from rtstone.formats.cyclictest_json import OF_RTSTONE, moment
+from rtstone.formats.cyclictest_json import OF_RTSTONE
 from rtstone.formats.reading import NS, US
 from rtstone.formats.registry import Written, refused
+from rtstone.formats.rt_tests_document import moment
 
 WAKE_UPS = (BENCH.id, "dk.periodic")
 _VERSION = f"2.10 {OF_RTSTONE} {__version__})"
@@ -41,11 +42,20 @@ def write(run: Run) -> Written:
         threads[str(number)], missing = _thread(result, US if whole else NS)
         lost.append(_name(number, result))
         lost += [f"thread {number}: {loss}" for loss in missing]
+    name, _, version = (tool(run) or "").partition(" ")
+    measured = str(run.conditions.get("tool.measured", run.created))
+    try:
+        start = datetime.fromisoformat(measured)
+        times = {"start_time": moment(start)}
+        if run.duration_s is not None:
+            times["end_time"] = moment(start + timedelta(seconds=run.duration_s))
+    except (ValueError, OverflowError):
+        times = {"start_time": measured}
     document = {
         "file_version": 1,
         "cmdline:": _text(run.conditions, "tool.command") or " ".join(run.command),
-        "rt_test_version:": _version(run),
-        **_times(run),
+        "rt_test_version:": version if name == BENCH.id and version else _VERSION,
+        **times,
         "return_code": 0,
         "sysinfo": {
             "sysname": _text(run.conditions, "kernel.name"),
@@ -76,13 +86,7 @@ def _whole_us(result: Result) -> bool:
 def _thread(result: Result, unit: int) -> tuple[Mapping[str, Any], list[str]]:
     """Return a thread, and what is lost of its samples."""
     lost = []
-    counts: Counter[int] = Counter()
-    below = 0
-    for value, count in _exact_ends(result):
-        if value < 0:
-            below += count
-        else:
-            counts[round(value / unit)] += count
+    counts, below = rows.whole_counts(_exact_ends(result), lambda value: round(value / unit))
     if below:
         lost.append(f"{below} negative samples")
     if unit == NS and any(value % 1 for value, _ in result.histogram):
@@ -113,28 +117,10 @@ def _exact_ends(result: Result) -> list[tuple[float, int]]:
     return [(value, count) for value, count in points if count]
 
 
-def _version(run: Run) -> str:
-    """Return the version of the cyclictest that took the samples, else one that names rtstone."""
-    name, _, version = (tool(run) or "").partition(" ")
-    return version if name == BENCH.id and version else _VERSION
-
-
 def _left(run: Run, exported: list[Result]) -> list[str]:
     counts = Counter(r.bench for r in run.results if r not in exported)
     lost = ["percentiles, evidence, flags, traces, worst samples and most conditions"]
     return lost + [f"{count} results of {bench}" for bench, count in counts.items()]
-
-
-def _times(run: Run) -> dict[str, str]:
-    """Return when the run began and ended, as far as that is known."""
-    measured = str(run.conditions.get("tool.measured", run.created))
-    try:
-        start = datetime.fromisoformat(measured)
-        lengths = {} if run.duration_s is None else {"end_time": run.duration_s}
-        ends = {name: moment(start + timedelta(seconds=s)) for name, s in lengths.items()}
-    except (ValueError, OverflowError):
-        return {"start_time": measured}
-    return {"start_time": moment(start), **ends}
 
 
 def _text(conditions: Mapping[str, Value], name: str) -> str:
@@ -175,15 +161,8 @@ def write_histogram(run: Run) -> Written:
 
 
 def _column(result: Result) -> tuple[_Column, list[str]]:
-    counts: Counter[int] = Counter()
-    below, over = 0, result.overflow
-    for value, count in _exact_ends(result):
-        if value < 0:
-            below += count
-        elif value < _TOP * US:
-            counts[int(value // US)] += count
-        else:
-            over += count
+    counts, below = rows.whole_counts(_exact_ends(result), lambda value: int(value // US))
+    over = result.overflow + sum(counts.pop(us) for us in list(counts) if us >= _TOP)
     lost = []
     if below:
         lost.append(f"{below} negative samples")

@@ -11,7 +11,7 @@ from typing import NamedTuple, Never
 from rtstone.documents.run import Value
 from rtstone.formats import cyclictest
 from rtstone.formats.reading import Reading, Series, result
-from rtstone.formats.source import Source
+from rtstone.formats.source import ONE_FILE, Source
 
 _START = "# Histogram"
 _OVERFLOW_AT = "# Histogram Overflow at cycle number:"
@@ -42,41 +42,34 @@ class _Text:
         self.summary: dict[str, tuple[int, list[int]]] = {}  # line, values
         self.listed: dict[int, int] = {}  # thread: length of its overflow list
         self.live: dict[int, _Live] = {}
-        self.conditions: dict[str, Value] = {}
-        self.policy: str | None = None
+        self.preamble = cyclictest.Preamble()
         self.smi: list[int] = []
         self.notes: list[str] = []
         begun = False
         for number, line in source.lines():
             if line.strip() == _START:
                 if begun:
-                    source.refuse("a second histogram", number, "import one run's file at a time")
+                    source.refuse("a second histogram", number, ONE_FILE)
                 begun = True
             elif begun:
                 self._take(number, line)
-            else:
-                self._before(number, line)
-
-    def _before(self, number: int, line: str) -> None:
-        """Parse a line printed while it ran."""
-        if match := _LIVE.search(line):
-            thread, task, prio, interval, cycles = (
-                self.source.number(text, number) for text in match.groups()
-            )
-            status = _Live(task, interval, prio, cycles)
-            before = self.live.get(thread, status)
-            cyclictest.check_same_run(self.source, number, before, status)
-            self.live[thread] = status
-        elif match := cyclictest.DMA.match(line):
-            self.conditions["cpu_dma_latency"] = f"held at {match[1]} us"
-        elif match := cyclictest.POLICY.search(line):
-            self.policy = match[1]
+            elif not self.preamble.take(line) and (match := _LIVE.search(line)):
+                thread, task, prio, interval, cycles = (
+                    source.number(text, number) for text in match.groups()
+                )
+                status = _Live(task, interval, prio, cycles)
+                cyclictest.check_same_run(source, number, self.live.get(thread, status), status)
+                self.live[thread] = status
 
     def _take(self, number: int, line: str) -> None:
         if line.startswith((_OVERFLOW_AT, _IDS)) or not line.strip():
             return
         if line.startswith("# Thread "):
-            self._thread(number, line)
+            head, _, rest = line.removeprefix("# Thread ").partition(":")
+            further = _OTHERS.search(rest)
+            unlisted = self.source.number(further[1], number) if further else 0
+            listed = self._numbers(number, _OTHERS.sub("", rest))
+            self.listed[self.source.number(head.strip(), number)] = len(listed) + unlisted
         elif line.startswith("# SMIs:"):
             self.smi = self._numbers(number, line.partition(":")[2])
         elif name := next((n for n, head in _SUMMARY.items() if line.startswith(head)), None):
@@ -88,24 +81,16 @@ class _Text:
         elif line.startswith("#"):
             self.source.refuse(f"unknown line '{line[:40]}'", number)
         else:
-            self._row(number, line)
-
-    def _row(self, number: int, line: str) -> None:
-        value, *counts = self._numbers(number, line)
-        if self.summary:
-            self.source.refuse("a bucket below the summary", number)
-        if self.rows and value <= self.rows[-1][1]:
-            self.source.refuse(f"bucket {value} is not above the one before", number)
-        if not counts or len(counts) != len(self.rows[0][2] if self.rows else counts):
-            self.source.refuse(f"{len(counts)} counts, not as many as the bucket before", number)
-        self.rows.append((number, value, counts))
-
-    def _thread(self, number: int, line: str) -> None:
-        head, _, rest = line.removeprefix("# Thread ").partition(":")
-        further = _OTHERS.search(rest)
-        unlisted = self.source.number(further[1], number) if further else 0
-        listed = self._numbers(number, _OTHERS.sub("", rest))
-        self.listed[self.source.number(head.strip(), number)] = len(listed) + unlisted
+            value, *counts = self._numbers(number, line)
+            if self.summary:
+                self.source.refuse("a bucket below the summary", number)
+            if self.rows and value <= self.rows[-1][1]:
+                self.source.refuse(f"bucket {value} is not above the one before", number)
+            if not counts or len(counts) != len(self.rows[0][2] if self.rows else counts):
+                self.source.refuse(
+                    f"{len(counts)} counts, not as many as the bucket before", number
+                )
+            self.rows.append((number, value, counts))
 
     def _numbers(self, number: int, text: str) -> list[int]:
         return [self.source.number(word, number) for word in text.split()]
@@ -120,25 +105,21 @@ def read(source: Source) -> Reading:
     for thread in range(threads):
         series = _series(source, text, thread)
         live = text.live.get(thread)
-        evidence: dict[str, Value] = {}
-        if live:
-            evidence |= {
-                "prio": live.prio, "section_ns": series.n * live.interval_us * 1000,
-                "sched": text.policy if live.prio else "other",
-            }  # fmt: skip
-        if thread < len(text.smi):
-            evidence["smi"] = text.smi[thread]
+        smi = text.smi[thread] if thread < len(text.smi) else None
+        period_ns = live.interval_us * 1000 if live else None
+        evidence: dict[str, Value] = {} if smi is None else {"smi": smi}
+        if live and period_ns is not None:
+            evidence = text.preamble.evidence(live.prio, series.n * period_ns, smi)
         results.append(
             result(
-                source, cyclictest.BENCH.id, series, evidence=evidence,
+                source, cyclictest.BENCH.id, series, evidence=evidence, period_ns=period_ns,
                 flags=cyclictest.flags(None, "unit_assumed"),
-                params={"interval": live.interval_us * 1000} if live else {},
-                period_ns=live.interval_us * 1000 if live else None,
+                params={} if period_ns is None else {"interval": period_ns},
             )
         )  # fmt: skip
     return Reading(
         tool="cyclictest", results=cyclictest.lasting(results), benches=[cyclictest.BENCH],
-        notes=text.notes, conditions=text.conditions,
+        notes=text.notes, conditions=text.preamble.conditions,
     )  # fmt: skip
 
 
@@ -158,14 +139,7 @@ def _threads(source: Source, text: _Text) -> int:
             source.refuse(f"{len(counts)} counts, but {threads} threads", number)
         if sums and sum(counts[:-1]) != counts[-1]:
             source.refuse(f"bucket {value}: the threads do not add up to {counts[-1]}", number)
-    _check_summary(source, text, threads)
-    if sorted(text.listed) != list(range(threads)):
-        source.cut(f"'# Thread' lines for {len(text.listed)} of {threads} threads")
-    return threads
-
-
-def _check_summary(source: Source, text: _Text, threads: int) -> None:
-    """Check the summary lines; with -H some have another column: the sum or the maximum."""
+    # With -H some lines have another column: the sum or the maximum.
     for name, (number, values) in text.summary.items():
         several = name in {"total", "max", "over"} and len(values) == threads + 1
         if len(values) != threads and not several:
@@ -173,6 +147,9 @@ def _check_summary(source: Source, text: _Text, threads: int) -> None:
         own = values[:threads]
         if several and values[-1] != (max(own) if name == "max" else sum(own)):
             source.refuse(f"the threads do not make {values[-1]}", number)
+    if sorted(text.listed) != list(range(threads)):
+        source.cut(f"'# Thread' lines for {len(text.listed)} of {threads} threads")
+    return threads
 
 
 def _series(source: Source, text: _Text, thread: int) -> Series:
@@ -185,11 +162,10 @@ def _series(source: Source, text: _Text, thread: int) -> Series:
         _unlike(source, text, "total", thread, f"{within} samples in the buckets")
     if text.listed[thread] != over:
         _unlike(source, text, "over", thread, f"{text.listed[thread]} in the list of cycles")
-    sampled = within + over > 0
     return Series(
         name=f"thread {thread}", n=within + over, counts=counts, overflow=over,
-        min=summary("min") if sampled else None, max=summary("max") if sampled else None,
-        mean=summary("avg") if sampled else None, mean_within=(1, 0), line=text.summary["min"][0],
+        min=summary("min"), max=summary("max"), mean=summary("avg"), mean_within=(1, 0),
+        line=text.summary["min"][0],
     )  # fmt: skip
 
 

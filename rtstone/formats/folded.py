@@ -19,9 +19,6 @@ def folded(explanation: Explanation) -> bytes:
     """
     costs: Counter[str] = Counter()
     for stack in explanation.way.stacks:
-        costs[";".join(map(_name, stack.frames))] += round(stack.cost)
+        names = [_NUMBER.sub("_", frame.replace(";", ":").strip()) or "?" for frame in stack.frames]
+        costs[";".join(names)] += round(stack.cost)
     return "".join(f"{frames} {cost}\n" for frames, cost in sorted(costs.items()) if cost).encode()
-
-
-def _name(frame: str) -> str:
-    return _NUMBER.sub("_", frame.replace(";", ":").strip()) or "?"

@@ -7,7 +7,6 @@ for Java, C and Python.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import msgspec
@@ -54,7 +53,7 @@ class _Head(msgspec.Struct):
                 source.refuse(f"values in {match[1]}", number, do)
             self.unit_ns = 1
         elif _LIKE.match(line):
-            source.refuse(f"'{line[:40]}' is no whole comment of an HdrHistogram log", number)
+            source.refuse_line(line, number, "comment of an HdrHistogram log")
         else:
             self.notes.append(line.strip("#[] "))
 
@@ -77,23 +76,20 @@ def read(source: Source) -> Reading:
         elif line.startswith("#"):
             head.add(source, line, number)
         elif line.strip() and not line.startswith(_LEGEND):
-            source.refuse(f"'{line.strip()[:40]}' is no whole line of an HdrHistogram log", number)
+            source.refuse_line(line, number, "line of an HdrHistogram log")
     source.check_end()
     if not tags:
         source.cut("no interval")
     if head.unit_ns is None:
         source.refuse("the log does not say the unit of its values", do="say it: --unit ns, or us")
     exact = fitting == {1}
+    begin_s = head.times.get("StartTime")
+    if begin_s is None and "BaseTime" in head.times:
+        begin_s = head.times["BaseTime"] + min(tag.spans[0][0] for tag in tags.values())
+    # Without either, its times are not of a calendar.
+    measured = datetime.fromtimestamp(begin_s, UTC).isoformat() if begin_s else None
     return Reading(
         tool=f"hdrhistogram {head.version}".strip(), benches=[BENCH],
-        measured=_measured(head.times, tags), notes=[note for note in head.notes if note],
+        measured=measured, notes=[note for note in head.notes if note],
         results=[tag_result(source, name, tag, head.unit_ns, exact) for name, tag in tags.items()],
     )  # fmt: skip
-
-
-def _measured(times: Mapping[str, float], tags: Mapping[str, Tag]) -> str | None:
-    """Return when the log began; None if its times are not of a calendar."""
-    begin_s = times.get("StartTime")
-    if begin_s is None and "BaseTime" in times:
-        begin_s = times["BaseTime"] + min(tag.spans[0][0] for tag in tags.values())
-    return datetime.fromtimestamp(begin_s, UTC).isoformat() if begin_s else None

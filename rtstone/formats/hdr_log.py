@@ -11,7 +11,6 @@ import re
 import struct
 import zlib
 from collections import Counter
-from collections.abc import Iterable
 from datetime import datetime
 
 from rtstone.documents.run import Result, Run
@@ -62,13 +61,7 @@ def tag(result: Result) -> str:
 def _line(result: Result) -> tuple[str, list[str]]:
     """Return the line of a result, and what is lost of its samples."""
     lost = []
-    counts: Counter[int] = Counter()
-    below = 0
-    for value, count in result.histogram:
-        if value < 0:
-            below += count
-        else:
-            counts[round(value)] += count
+    counts, below = rows.whole_counts(result.histogram, round)
     if below:
         lost.append(f"{below} negative samples")
     beyond = result.n - sum(count for _, count in result.histogram)
@@ -84,28 +77,18 @@ def encoded(counts: Counter[int]) -> bytes:
     """Return a compressed V2 histogram of non-negative whole values."""
     places: Counter[int] = Counter()
     for value, count in counts.items():
-        places[_place(value)] += count
-    payload = b"".join(map(_zigzag, _runs(places)))
+        shift = max(value.bit_length() - _HALF_BITS - 1, 0)
+        places[(shift << _HALF_BITS) + (value >> shift)] += count
+    payload, last = b"", -1
+    for place, count in sorted(places.items()):
+        if empty := place - last - 1:
+            payload += _zigzag(-empty)
+        payload += _zigzag(count)
+        last = place
     highest = max(2 << _HALF_BITS, *(counts or [0]))
     head = _HEAD.pack(_COOKIE, len(payload), 0, _DIGITS, 1, min(highest, _MOST), 1.0)
     packed = zlib.compress(head + payload)
     return struct.pack(">ii", _COMPRESSED, len(packed)) + packed
-
-
-def _place(value: int) -> int:
-    """Return the index of a value's bucket."""
-    shift = max(value.bit_length() - _HALF_BITS - 1, 0)
-    return (shift << _HALF_BITS) + (value >> shift)
-
-
-def _runs(places: Counter[int]) -> Iterable[int]:
-    """Yield the counts in order, runs of empty buckets as negative numbers."""
-    last = -1
-    for place, count in sorted(places.items()):
-        if place - last - 1:
-            yield -(place - last - 1)
-        yield count
-        last = place
 
 
 def _zigzag(number: int) -> bytes:

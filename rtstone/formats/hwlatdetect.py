@@ -14,7 +14,7 @@ from rtstone.cpus import cpu_set
 from rtstone.documents.run import Value
 from rtstone.errors import UsageError
 from rtstone.formats.reading import Reading, Series, result
-from rtstone.formats.source import Source
+from rtstone.formats.source import ONE_FILE, Source
 from rtstone.wire.records import Bench, Param
 
 _BENCH = Bench(
@@ -55,16 +55,16 @@ def read(source: Source) -> Reading:
             moment = int(second), nanosecond
             if moment < last:
                 source.refuse(f"a sample of {second}.{nanosecond} s after a later one", number,
-                              "import one run's file at a time")  # fmt: skip
+                              ONE_FILE)  # fmt: skip
             last = moment
             gaps.append(max(int(inner), int(outer)))
         elif line.startswith("ts:"):
-            source.refuse(f"'{line.strip()[:40]}' is no whole sample", number)
+            source.refuse_line(line, number, "sample")
         stopped = stopped or line.strip() == _STOPPED
         for name, pattern in _MEMBERS.items():
             if member := pattern.fullmatch(line):
                 if name in members:
-                    source.refuse("a second report", number, "import one run's file at a time")
+                    source.refuse("a second report", number, ONE_FILE)
                 members[name] = number, member[1]
     source.check_end()
     if members:

@@ -78,11 +78,9 @@ def _result(source: Source, name: str, thread: _Thread, unit_ns: int) -> Result:
     within = sum(counts.values())
     if thread.count < within:
         source.refuse(f"{name}: count {thread.count}, but {within} samples in the histogram")
-    sampled = thread.count > 0
     series = Series(
         name=name, n=thread.count, counts=counts, overflow=thread.count - within, unit_ns=unit_ns,
-        min=thread.min if sampled else None, max=thread.max if sampled else None,
-        mean=thread.avg if sampled else None,
+        min=thread.min, max=thread.max, mean=thread.avg,
     )  # fmt: skip
     return result(source, BENCH.id, series, flags=["omission"])
 

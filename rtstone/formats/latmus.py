@@ -6,14 +6,15 @@ A last cell with a ``+`` also holds all that is longer.  After libevl's source o
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from datetime import datetime
 
 from rtstone.documents.run import Value
-from rtstone.formats.reading import NS, Reading, Series
-from rtstone.formats.source import Source
-from rtstone.formats.timer_latency import CELL_NS, EARLY, timer_bench, timer_result
+from rtstone.formats.reading import NS, Reading, Series, clock_s
+from rtstone.formats.source import ONE_FILE, Source
+from rtstone.formats.timer_latency import CELL_NS, EARLY, timer_bench, timer_result, us_as_ns
 
-_MICROSECONDS = r"(-?[0-9]{1,12})\.([0-9]{3})"
+_MICROSECONDS = r"(-?[0-9]{1,12}\.[0-9]{3})"
 _MEMBERS = {
     "date": re.compile(r"# test started on: (.+)"),
     "kernel": re.compile(r"# Linux version (\S+).*"),
@@ -42,7 +43,7 @@ def read(source: Source) -> Reading:
     for number, line in source.lines():
         name = next((name for name, p in _MEMBERS.items() if p.fullmatch(line.rstrip())), None)
         if name in members:
-            source.refuse(f"a second {name}", number, "import one run's file at a time")
+            source.refuse(f"a second {name}", number, ONE_FILE)
         if name is not None and (match := _MEMBERS[name].fullmatch(line.rstrip())):
             members[name] = match.groups()
         elif match := _CELL.fullmatch(line):
@@ -62,7 +63,7 @@ def read(source: Source) -> Reading:
 def _reading(
     source: Source, members: dict[str, tuple[str, ...]], cells: list[tuple[int, int]], beyond: bool
 ) -> Reading:
-    low, mean, high = (_ns(*members[name]) for name in ("minimum", "mean", "maximum"))
+    low, mean, high = (us_as_ns(members[name][0]) for name in ("minimum", "mean", "maximum"))
     counts = {cell * CELL_NS: count for cell, count in cells if count}
     n, numbers = int(members["sample count"][0]), {k: m[0] for k, m in members.items()}
     if sum(counts.values()) != n:
@@ -70,9 +71,8 @@ def _reading(
     if beyond and high < (cells[-1][0] + 1) * CELL_NS:
         source.refuse(f"the maximum {high} ns is not beyond the last cell, {cells[-1][0]}+")
     over = counts.pop(max(counts), 0) if beyond and counts else 0
-    hours, minutes, seconds = map(int, members["duration"])
     evidence: dict[str, Value] = {}
-    if span := (hours * 60 + minutes) * 60 + seconds:
+    if span := clock_s(*members["duration"]):
         evidence["section_ns"] = span * 10**9
     if "cpu" in numbers:
         evidence |= {"cpus": [int(numbers["cpu"])]}
@@ -82,10 +82,13 @@ def _reading(
     series = Series(name="", n=n, counts=counts, overflow=over, unit_ns=NS, width=CELL_NS,
                     min=low, mean=mean, max=high, mean_within=(1, 1))  # fmt: skip
     period_ns = int(numbers["period"]) * 1000
+    measured = numbers.get("date")
+    with suppress(ValueError):  # else it stays as it is
+        measured = datetime.strptime(measured or "", "%a %b %d %H:%M:%S %Y").isoformat()
     switches = numbers.get("switches")
     return Reading(
         tool=f"latmus {numbers.get('version', '')}".strip(), benches=[bench],
-        measured=_iso(numbers.get("date")), duration_s=span or None,
+        measured=measured, duration_s=span or None,
         conditions={"kernel.release": numbers["kernel"]} if "kernel" in numbers else {},
         results=[
             timer_result(source, bench, series, evidence=evidence, period_ns=period_ns,
@@ -94,15 +97,3 @@ def _reading(
         notes=[EARLY] * (low < 0)
         + ([f"{switches} switches to in-band mode: not reliable"] if switches else []),
     )  # fmt: skip
-
-
-def _ns(whole: str, part: str) -> int:
-    """Return a time in us with three decimals as ns."""
-    return int(f"{whole}{part}")
-
-
-def _iso(text: str | None) -> str | None:
-    try:
-        return datetime.strptime(text or "", "%a %b %d %H:%M:%S %Y").isoformat()
-    except ValueError:
-        return text

@@ -7,10 +7,11 @@ median of its own repetitions, net of its own overhead.
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from rtstone.documents.run import Figure, Result, Value
-from rtstone.formats.reading import LOAD, Reading
-from rtstone.formats.source import Source
+from rtstone.formats.reading import Reading, figures_result
+from rtstone.formats.source import ONE_FILE, Source
 from rtstone.wire.records import Bench, Param
 
 CALL = Bench(
@@ -53,7 +54,9 @@ def read(source: Source) -> Reading:
     source.check_end()
     if not results:
         source.cut("no figure")
-    _check_once(source, results)
+    cases = Counter(f"{result.bench} {result.params}" for result in results)
+    if twice := next((case for case, n in cases.items() if n > 1), None):
+        source.refuse(f"{twice} is there twice", do=ONE_FILE)
     benches = {SWITCH.id: SWITCH, CALL.id: CALL}
     return Reading(
         tool="lmbench", results=results,
@@ -64,20 +67,9 @@ def read(source: Source) -> Reading:
 def _result(
     bench: Bench, params: dict[str, Value], text: str, evidence: dict[str, Value]
 ) -> Result:
-    return Result(
-        case=1, bench=bench.id, params=params, load=LOAD, status="ok", evidence=evidence,
-        figures={"time": Figure(value=_ns(text), unit="ns")}, flags=["imported", "statistics_only"],
-    )  # fmt: skip
+    figures = {"time": Figure(value=_ns(text), unit="ns")}
+    return figures_result(bench, params, figures, evidence=evidence)
 
 
 def _ns(microseconds: str) -> float:
     return round(float(microseconds) * 1000, 4)
-
-
-def _check_once(source: Source, results: list[Result]) -> None:
-    cases: set[str] = set()
-    for result in results:
-        case = f"{result.bench} {result.params}"
-        if case in cases:
-            source.refuse(f"{case} is there twice", do="import one run's file at a time")
-        cases.add(case)

@@ -6,7 +6,7 @@ edge of its bucket, or where that is not known the bucket's middle.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from math import isinf
 
@@ -36,11 +36,24 @@ def write(run: Run) -> Written:
     for unit in dict.fromkeys(result.unit for result in measured):
         lines += _of_unit(run, unit, [result for result in measured if result.unit == unit])
     for name, (text, member) in _COUNTS.items():
-        values = [(result, value) for result in measured if (value := member(result)) is not None]
-        lines += _family(f"rtstone_{name}_samples", "gauge", text, "samples") if values else []
-        lines += [f"rtstone_{name}_samples{_labels(run, r)} {value}" for r, value in values]
-    lines += _figures(run, figures)
-    return Written("\n".join([*lines, "# EOF", ""]).encode(), _lost(run, measured))
+        counts = [(result, value) for result in measured if (value := member(result)) is not None]
+        lines += _family(f"rtstone_{name}_samples", "gauge", text, "samples") if counts else []
+        lines += [f"rtstone_{name}_samples{_labels(run, r)} {value}" for r, value in counts]
+    values = [(r, name, f) for r in figures for name, f in r.figures.items() if f.value is not None]
+    if values:
+        lines += ["# TYPE rtstone_figure gauge", "# HELP rtstone_figure Single figures of a case."]
+    lines += [
+        f"rtstone_figure{_labels(run, result, figure=name, unit=figure.unit)} {figure.value}"
+        for result, name, figure in values
+    ]
+    lost = ["percentiles, conditions, evidence, flags, traces and worst samples"]
+    if blank := sum(not r.n and not r.figures for r in run.results):
+        lost.append(f"{blank} results without samples or figures")
+    if any(result.corrected for result in measured):
+        lost.append("distributions corrected for omitted activations")
+    if any(result.negative for result in measured):
+        lost.append("sums of results with negative samples")
+    return Written("\n".join([*lines, "# EOF", ""]).encode(), lost)
 
 
 def _of_unit(run: Run, unit: str, results: list[Result]) -> Iterator[str]:
@@ -78,25 +91,11 @@ def _histogram(run: Run, result: Result, name: str, size: Decimal) -> Iterator[s
         yield f"{name}_sum{_labels(run, result)} {_plain(total)}"
 
 
-def _figures(run: Run, results: Iterable[Result]) -> list[str]:
-    lines = [
-        f"rtstone_figure{_labels(run, result, figure=name, unit=figure.unit)} {figure.value}"
-        for result in results
-        for name, figure in result.figures.items()
-        if figure.value is not None
-    ]
-    head = ["# TYPE rtstone_figure gauge", "# HELP rtstone_figure Single figures of a case."]
-    return head + lines if lines else []
-
-
 def _labels(run: Run, result: Result, **labels: str) -> str:
     named = {"params": rows.params(result.params), **rows.key(run, result)._asdict(), **labels}
-    pairs = [f'{name}="{_escaped(str(value))}"' for name, value in named.items() if value != ""]
+    escapes = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
+    pairs = [f'{k}="{str(value).translate(escapes)}"' for k, value in named.items() if value != ""]
     return "{" + ",".join(pairs) + "}"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
 def _number(value: float, size: Decimal) -> str:
@@ -108,15 +107,3 @@ def _plain(value: Decimal) -> str:
     text = f"{value:f}"
     text = text.rstrip("0").rstrip(".") if "." in text else text
     return f"{text}.0" if "." not in text else text
-
-
-def _lost(run: Run, measured: list[Result]) -> list[str]:
-    lost = ["percentiles, conditions, evidence, flags, traces and worst samples"]
-    blank = len([r for r in run.results if not r.n and not r.figures])
-    if blank:
-        lost.append(f"{blank} results without samples or figures")
-    if any(result.corrected for result in measured):
-        lost.append("distributions corrected for omitted activations")
-    if any(result.negative for result in measured):
-        lost.append("sums of results with negative samples")
-    return lost

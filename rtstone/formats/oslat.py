@@ -11,8 +11,9 @@ import re
 import msgspec
 
 from rtstone.documents.run import Result, Value
-from rtstone.formats import cyclictest_json, json_text
+from rtstone.formats import json_text
 from rtstone.formats.reading import Reading, Series, result
+from rtstone.formats.rt_tests_document import Document, read_document
 from rtstone.formats.source import Source
 from rtstone.wire.records import Bench
 
@@ -34,34 +35,20 @@ class _Thread(msgspec.Struct):
     histogram: dict[str, int]
 
 
-class _File(msgspec.Struct):
-    file_version: int
-    num_threads: int
+class _File(Document, kw_only=True):
     thread: dict[str, _Thread]
-    command: str = msgspec.field(default="", name="cmdline")
-    tests: str | None = msgspec.field(default=None, name="rt_test_version")
-    start_time: str | None = None
-    return_code: int | None = None
-    sysinfo: cyclictest_json.System = msgspec.field(default_factory=cyclictest_json.System)
 
 
 def read(source: Source) -> Reading:
     """Return the distributions of the CPUs.  Raises UsageError."""
-    file, notes = cyclictest_json.convert(source, _File, "oslat")
-    cyclictest_json.check(source, file)
-    notes += [f"oslat ended with status {file.return_code}"] if file.return_code else []
-    return Reading(
-        tool=f"oslat {file.tests}" if file.tests else "oslat",
-        command=file.command or None, measured=cyclictest_json.iso_time(file.start_time),
-        results=[_result(source, file, str(number)) for number in range(file.num_threads)],
-        benches=[_BENCH], conditions=file.sysinfo.conditions(),
-        notes=notes,
-        duration_s=max(thread.duration for thread in file.thread.values()),  # checked by _result
-    )  # fmt: skip
+    file, notes = read_document(source, _File, _BENCH.id)
+    results = [_result(source, file, str(number)) for number in range(file.num_threads)]
+    duration_s = max(thread.duration for thread in file.thread.values())
+    return file.reading(_BENCH, results, notes, duration_s)
 
 
 def _result(source: Source, file: _File, number: str) -> Result:
-    thread, prio = file.thread[number], _PRIO.search(file.command)
+    thread, prio = file.thread[number], _PRIO.search(file.command or "")
     name = f"cpu {thread.cpu}"
     if not 0 <= thread.duration < LONGEST_S:
         source.refuse(f"{name}: duration {thread.duration}")
@@ -76,6 +63,6 @@ def _result(source: Source, file: _File, number: str) -> Result:
     }  # fmt: skip
     series = Series(
         name=name, n=n, counts=counts, overflow=over, min=least,
-        max=thread.max if n else None, mean=thread.avg if n else None, mean_within=(1, 1),
+        max=thread.max, mean=thread.avg, mean_within=(1, 1),
     )  # fmt: skip
     return result(source, _BENCH.id, series, evidence=evidence, gaps=True)

@@ -17,7 +17,7 @@ import msgspec
 from rtstone import printable
 from rtstone.documents.imported import FILE, PLACE, TOOL
 from rtstone.documents.plan import Case, Plan, run_id
-from rtstone.documents.run import Result, Run, Target, Value
+from rtstone.documents.run import Figure, Result, Run, Target, Value
 from rtstone.formats.source import HIGHEST, Source
 from rtstone.results.pool import percentiles
 from rtstone.wire.records import Bench
@@ -87,30 +87,58 @@ def result(
 ) -> Result:
     """Return the result of a series.  Raises UsageError if the series contradicts itself.
 
+    What a tool prints as minimum, mean and maximum of no samples is left out.
     ``period_ns``: samples are the lateness of a task that sleeps until absolute times this far
     apart.  ``gaps``: samples are disturbances, so that none is a result; elsewhere it is a task
     that never ran.
     """
+    if not series.n:
+        series = msgspec.structs.replace(series, min=None, mean=None, max=None)
     _check(source, series)
-    ns = series.unit_ns
+    ns, total = series.unit_ns, _sum(series)
+    complete = bool(series.counts) and not series.overflow and not series.uncounted
+    exact = complete and series.width == 1 and not series.approximate
+    mean, sd = series.mean, None
+    if exact:  # a printed mean is rounded
+        mean = total / series.n if series.n else None
+    if complete and series.n > 1:
+        squares = sum(n * (value - total / series.n) ** 2 for value, n in series.counts.items())
+        sd = sqrt(squares / (series.n - 1))
+    occasions = {
+        "buckets": bool(series.counts) and series.width * ns > NS,
+        "beyond": series.overflow > 0 or series.uncounted,
+        "statistics_only": not series.counts and not series.overflow,
+    }
     points = [(float(value * ns), count) for value, count in sorted(series.counts.items()) if count]
-    counted = bool(points) and not series.uncounted
     missed = missed_activations(series, period_ns)
-    holding = [flag for flag, holds in _occasions(series).items() if holds]
     if missed == 0:  # nothing is hidden by a late wake-up
         flags = [flag for flag in flags if flag != "omission"]
     bare = Result(
         case=1, bench=bench, params=dict(params or {}), load=load, series=series.name, status="ok",
         n=series.n, overflow=series.overflow, histogram=points,
-        min=_ns(series.min, ns), mean=_ns(_mean(series), ns), max=_ns(series.max, ns),
-        sd=_ns(_sd(series), ns), ci95={"p50": None, "p99": None},
-        missed=missed, flags=["imported", *holding, *flags],
+        min=_ns(series.min, ns), mean=_ns(mean, ns), max=_ns(series.max, ns),
+        sd=_ns(sd, ns), ci95={"p50": None, "p99": None},
+        missed=missed,
+        flags=["imported", *(flag for flag, holds in occasions.items() if holds), *flags],
         evidence={"bucket_ns": series.width * ns if points else None, **(evidence or {})},
     )  # fmt: skip
     if not (series.n or gaps):
         members |= {"status": "incomplete", "reason": "no sample: the task never ran"}
-    quantiles = percentiles(points, series.n, series.overflow, None) if counted else {}
+    quantiles: dict[str, float | None] = {}
+    if points and not series.uncounted:
+        quantiles = percentiles(points, series.n, series.overflow, None)
     return msgspec.structs.replace(bare, **quantiles, **members)
+
+
+def figures_result(
+    bench: Bench, params: Mapping[str, Value], figures: dict[str, Figure], **members: Any
+) -> Result:
+    """Return a result of figures alone, as tools print that count no samples."""
+    bare = Result(
+        case=1, bench=bench.id, params=dict(params), load=LOAD, status="ok", figures=figures,
+        flags=["imported", "statistics_only"],
+    )  # fmt: skip
+    return msgspec.structs.replace(bare, **members)
 
 
 def missed_activations(series: Series, period_ns: int | None) -> int | None:
@@ -134,36 +162,12 @@ def missed_activations(series: Series, period_ns: int | None) -> int | None:
     return least if least == most else None
 
 
-def _occasions(series: Series) -> dict[str, bool]:
-    return {
-        "buckets": bool(series.counts) and series.width * series.unit_ns > NS,
-        "beyond": series.overflow > 0 or series.uncounted,
-        "statistics_only": not series.counts and not series.overflow,
-    }
-
-
 def _ns(value: float | None, ns: int) -> float | None:
     return None if value is None else round(value * ns, 4)
 
 
-def _mean(series: Series) -> float | None:
-    """Return the mean: from the histogram if that is exact, as the printed mean is rounded."""
-    whole = series.counts and not series.overflow and not series.uncounted and series.width == 1
-    whole = whole and not series.approximate
-    return _sum(series) / series.n if whole else series.mean
-
-
 def _sum(series: Series) -> int:
     return sum(value * count for value, count in series.counts.items())
-
-
-def _sd(series: Series) -> float | None:
-    """Return the standard deviation of the histogram, None if it lacks samples."""
-    if series.n < 2 or not series.counts or series.overflow or series.uncounted:
-        return None
-    mean = _sum(series) / series.n
-    squares = sum(count * (value - mean) ** 2 for value, count in series.counts.items())
-    return sqrt(squares / (series.n - 1))
 
 
 def _check(source: Source, series: Series) -> None:
@@ -225,6 +229,14 @@ def _mean_wrong(series: Series) -> str | None:
     return None
 
 
+def clock_s(*parts: str) -> int:
+    """Return a time on a clock in s: days, hours, minutes, seconds, or the last of these."""
+    total = 0
+    for part, factor in zip(parts, (1, 24, 60, 60)[-len(parts) :], strict=True):
+        total = total * factor + int(part)
+    return total
+
+
 def step(values: Sequence[int]) -> int:
     """Return the largest bucket width that these edges allow, for tools that do not state it."""
     return gcd(*values) or 1
@@ -248,16 +260,18 @@ def document(reading: Reading, source: Source, form: str, command: list[str]) ->
             "sha256": hashlib.sha256(source.data).hexdigest(),
         },
     )  # fmt: skip
+    # Series with equal bench and parameters are one case.
+    own = {(result.bench, str(result.params)): result.params for result in reading.results}
+    numbers = {key: number for number, key in enumerate(own, 1)}
     plan = Plan(
         run_id=run_id(now, name), created=created.isoformat(timespec="seconds"),
         command=command, suite=None, target=target, keep_idle=False,
         cases=[
-            Case(number, bench, dict(params))
-            for number, (bench, params) in enumerate(_cases(reading.results), 1)
+            Case(numbers[bench, text], bench, dict(params))
+            for (bench, text), params in own.items()
         ],
         benches={bench.id: bench for bench in reading.benches},
     )  # fmt: skip
-    numbers = {(case.bench, str(case.params)): case.id for case in plan.cases}
     origin = {"tool.command": reading.command, "tool.measured": measured}
     conditions = {k: v for k, v in (reading.conditions | origin).items() if v is not None}
     run = Run(
@@ -288,9 +302,3 @@ def _moment(measured: str | None, now: datetime) -> tuple[datetime | None, list[
     if moment.year < 1990 or moment > now + timedelta(days=1):
         return None, [f"dated by its import: the file says {moment:%Y-%m-%d}"]
     return moment, [] if zoned else ["the time in the file has no zone; it is taken as UTC"]
-
-
-def _cases(results: Sequence[Result]) -> list[tuple[str, Mapping[str, Value]]]:
-    """Return the cases: series with equal bench and parameters are one."""
-    cases = {(result.bench, str(result.params)): result.params for result in results}
-    return [(bench, params) for (bench, _), params in cases.items()]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from rtstone.documents.run import Distribution, Result, Run, Value
@@ -148,6 +149,20 @@ def unguarded(cell: str) -> str:
     """Return the text of a cell that may have been guarded."""
     guards = cell.startswith("'") and cell.lstrip("'").startswith(_FORMULAS)
     return cell[1:] if guards else cell
+
+
+def whole_counts(
+    points: Iterable[tuple[float, int]], number: Callable[[float], int]
+) -> tuple[Counter[int], int]:
+    """Return the counts of samples by whole number, and how many samples are negative."""
+    counts: Counter[int] = Counter()
+    negative = 0
+    for value, count in points:
+        if value < 0:
+            negative += count
+        else:
+            counts[number(value)] += count
+    return counts, negative
 
 
 def lost(run: Run, *further: str) -> list[str]:

@@ -71,14 +71,14 @@ def results(
     """
     rows: list[Result] = []
     for number, thread in enumerate(threads):
-        sampled, line = thread.n > 0, lines[number] if lines else None
+        line = lines[number] if lines else None
         name = f"pair {number}" if tool in PAIRS else f"thread {number}"
-        if sampled != (thread.mean is not None):
+        if (thread.n > 0) != (thread.mean is not None):
             source.refuse(f"{name}: {thread.n} samples, but their mean is {thread.mean}", line)
         series = Series(
             name=name, n=thread.n, counts={}, unit_ns=unit_ns,
-            min=thread.min if sampled and tool != "cyclicdeadline" else None,
-            max=thread.max if sampled else None, mean=thread.mean, mean_within=within, line=line,
+            min=None if tool == "cyclicdeadline" else thread.min, max=thread.max, mean=thread.mean,
+            mean_within=within, line=line,
         )  # fmt: skip
         if series.min is None and thread.mean is not None and thread.mean > thread.max + 1:
             source.refuse(f"{name}: the mean {series.mean} is above the maximum", line)

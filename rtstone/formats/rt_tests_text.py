@@ -10,10 +10,10 @@ import re
 from typing import NamedTuple
 
 from rtstone.formats import cyclictest
-from rtstone.formats.cyclictest_json import tool
 from rtstone.formats.reading import US, Reading
 from rtstone.formats.rt_tests import BENCHES, MINIMUM, PAIRS, Status, results
-from rtstone.formats.source import Source
+from rtstone.formats.rt_tests_document import tool
+from rtstone.formats.source import ONE_FILE, Source
 
 _CURSOR = re.compile(r"\x1b\[\d*[A-Z]")  # moves it back before a status is printed again
 _N, _Z = "([0-9]{1,15})", " *(-?[0-9]{1,15})"
@@ -48,7 +48,7 @@ def read(source: Source) -> Reading:
         if match := _HEAD.fullmatch(line):
             number, task, prio, cpu, interval, timeout, cycles = match.groups()
             if int(number) // 2 in seen and text == line and int(number) == 0:
-                source.refuse("a second run begins here", at, "import one run's file at a time")
+                source.refuse("a second run begins here", at, ONE_FILE)
             own = _Seen(at, int(task), int(cycles), Status(
                 int(cycles), 0, None, 0, int(interval), int(cpu), int(prio)))  # fmt: skip
             cyclictest.check_same_run(source, at, seen.get(int(number) // 2, own), own)
@@ -69,7 +69,7 @@ def read(source: Source) -> Reading:
             ready.add(int(number))
             tools.add("signaltest" if prio else "cyclicdeadline")
         elif _LIKE.match(line):
-            source.refuse(f"'{line.strip()[:40]}' is no whole line of rt-tests", at)
+            source.refuse_line(line, at, "line of rt-tests")
     if line:
         source.check_end()
     return _reading(source, seen, ready, tools)

@@ -11,7 +11,7 @@ import re
 from rtstone.documents.run import Result, Value
 from rtstone.formats.reading import Reading
 from rtstone.formats.rtems_samples import BENCH, STATISTICS, Measurement, measured
-from rtstone.formats.source import Source
+from rtstone.formats.source import ONE_OUTPUT, Source
 
 _FIELD = re.compile(r"M:(B|V|L|N|S|MI|P1|Q1|Q2|Q3|P99|MX|MAD|D|E):(.{1,400})")
 _LIKE = re.compile(r"M:[A-Z0-9]{1,3}(?::|$)")
@@ -22,7 +22,7 @@ _SUITE = re.compile(r"A:(\S.*)|Z:(\S.*?):C:[0-9]+:N:[0-9]+:F:[0-9]+:D:[0-9.]+")
 _CASE = re.compile(r"B:(\S.*)|E:(\S.*?):N:[0-9]+:F:([0-9]+):D:[0-9.]+")
 _SYSTEM = re.compile(r"S:(Version|BSP):(.{1,200})")
 _NAMES = {"Version": "kernel.release", "BSP": "rtems.bsp"}
-_SINGLE = "import one run's output at a time"
+_SINGLE = ONE_OUTPUT
 
 
 def read(source: Source) -> Reading:
@@ -62,7 +62,7 @@ class _Log:
         if match := _FIELD.fullmatch(line):
             self._field(match[1], match[2], number)
         elif _LIKE.match(line):
-            self._source.refuse(f"'{line[:40]}' is no whole line of a measurement", number)
+            self._source.refuse_line(line, number, "line of a measurement")
         elif match := _SUITE.fullmatch(line):
             self.suite = match[1]
         elif match := _CASE.fullmatch(line):

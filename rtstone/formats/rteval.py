@@ -47,12 +47,15 @@ def read(source: Source) -> Reading:
     tests = _tests(source, root)
     results = [core for test in tests for core in _results(source, file, test)]
     version = root.get("version")
+    parts = [root.findtext(f"run_info/{part}") for part in ("date", "time")]
+    moment = "T".join(text.strip() for text in parts if text)  # of its machine's clock
+    stopped = [report for test in tests for report in test.element.findall("abort_report")[:1]]
     return Reading(
         tool=f"rteval {version}" if version else "rteval",
         command=tests[0].element.get("command_line"), results=results,
         benches=[cyclictest.BENCH], conditions=_conditions(root),
-        notes=[note for test in tests for note in _notes(test.element)],
-        duration_s=_duration(source, root), measured=_moment(root),
+        notes=[f"rteval stopped: {report.get('reason', 'no reason told')}" for report in stopped],
+        duration_s=_duration(source, root), measured=moment if all(parts) else None,
     )  # fmt: skip
 
 
@@ -99,7 +102,11 @@ def _file(source: Source) -> _File:
     if b"<!DOCTYPE" in source.data or b"<!ENTITY" in source.data:
         source.refuse("a document type, which rteval never writes")
     try:
-        file = _collected(source)
+        collector = _Collector(source, ElementTree.TreeBuilder())
+        parser = ElementTree.XMLParser(target=collector)
+        for at in range(0, len(source.data), _PIECE):
+            parser.feed(source.data[at : at + _PIECE])
+        file = _File(parser.close(), collector.counts)
     except ElementTree.ParseError as error:
         line, _ = error.position
         if "no element found" in str(error) or "unclosed" in str(error):
@@ -110,16 +117,6 @@ def _file(source: Source) -> _File:
     if file.root.tag != "rteval":
         source.refuse(f"<{file.root.tag[:40]}> in place of <rteval>")
     return file
-
-
-def _collected(source: Source) -> _File:
-    from xml.etree import ElementTree
-
-    collector = _Collector(source, ElementTree.TreeBuilder())
-    parser = ElementTree.XMLParser(target=collector)
-    for at in range(0, len(source.data), _PIECE):
-        parser.feed(source.data[at : at + _PIECE])
-    return _File(parser.close(), collector.counts)
 
 
 class _Collector:
@@ -173,12 +170,6 @@ class _Collector:
         counts[value] = self._source.number(bucket.get("value", ""), 1, f"{name}: count")
 
 
-def _moment(root: Element) -> str | None:
-    """Return when it began, in the time of its machine."""
-    texts = [root.findtext(f"run_info/{part}") for part in ("date", "time")]
-    return "T".join(text.strip() for text in texts if text) if all(texts) else None
-
-
 def _duration(source: Source, root: Element) -> float | None:
     info = root.find("run_info")
     if info is None:
@@ -197,11 +188,16 @@ def _result(
     name = f"cpu {cpu}"
     counts = _buckets(file, core)
     n = _statistic(source, core, "samples", name)
-    low = _statistic(source, core, "minimum", name) if n else None
-    high = _statistic(source, core, "maximum", name) if n else None
-    beyond = bool(counts) and high is not None and high > max(counts)
+    low = _statistic(source, core, "minimum", name)
+    high = _statistic(source, core, "maximum", name)
+    text = core.findtext("statistics/mean")
+    try:
+        mean = None if text is None else float(text)
+    except ValueError:
+        source.refuse(f"{name}: mean '{(text or '')[:40]}' is no number")
+    beyond = bool(counts) and high > max(counts)
     series = Series(
-        name=name, n=n, counts=counts, min=low, max=high, mean=_mean(source, core, name),
+        name=name, n=n, counts=counts, min=low, max=high, mean=mean,
         mean_within=(0.005, 0.005), uncounted=beyond,
     )  # fmt: skip
     evidence = options.evidence() | {"cpus": [cpu]}
@@ -225,16 +221,6 @@ def _statistic(source: Source, core: Element, tag: str, name: str) -> int:
     return source.number(text.strip(), 1, f"{name}: {tag}")
 
 
-def _mean(source: Source, core: Element, name: str) -> float | None:
-    text = core.findtext("statistics/mean")
-    if text is None:
-        return None
-    try:
-        return float(text)
-    except ValueError:
-        source.refuse(f"{name}: mean '{text[:40]}' is no number")
-
-
 def _check_system(source: Source, file: _File, test: Element, results: list[Result]) -> None:
     """Check that the cores add up to the system as a whole."""
     system = test.find("system")
@@ -248,11 +234,6 @@ def _check_system(source: Source, file: _File, test: Element, results: list[Resu
         counts.update(dict(core.histogram))
     if counts != {1e3 * v: n for v, n in _buckets(file, system).items()}:
         source.refuse("the histograms of the cores do not add up to that of the system")
-
-
-def _notes(test: Element) -> list[str]:
-    stopped = test.find("abort_report")
-    return [] if stopped is None else [f"rteval stopped: {stopped.get('reason', 'no reason told')}"]
 
 
 def _conditions(root: Element) -> dict[str, Value]:

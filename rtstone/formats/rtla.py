@@ -7,12 +7,11 @@ assumed to be the largest that the indexes allow.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from rtstone.documents.run import Result, Value
-from rtstone.formats.reading import NS, US, Reading, Series, result, step
-from rtstone.formats.source import Source
+from rtstone.formats.reading import NS, US, Reading, Series, clock_s, result, step
+from rtstone.formats.source import ONE_FILE, Source
 from rtstone.wire.records import Bench
 
 _TITLE = re.compile(r"# RTLA (timerlat|osnoise) histogram")
@@ -21,6 +20,7 @@ _DURATION = re.compile(r"# Duration: +([0-9]{1,6}) +([0-9]{1,2}):([0-9]{2}):([0-
 _COLUMN = re.compile(r"(IRQ|Thr|Usr|CPU)-([0-9]{3,6})")
 MISSED = "events missed"
 _SUMMARY = ("over", "count", "min", "avg", "max")
+_OPTIONAL = ("min", "avg", "max")  # a CPU without samples has none
 _ALL = "ALL:"
 _UNSET = str((1 << 64) - 1)  # the minimum of none, as older versions print it
 # What newer versions print for osnoise without a sample within the histogram, whatever the columns.
@@ -70,12 +70,18 @@ class _Text:
             source.refuse("no '# RTLA timerlat histogram' or '# RTLA osnoise histogram'")
         self.tool = self._match(_TITLE, "more than the title of a histogram")[1]
         self.unit_ns = {"ns": NS, "us": US}[self._match(_UNIT, "no '# Time unit'")[1]]
-        spans = [int(text) for text in self._match(_DURATION, "no '# Duration'").groups()]
-        self.duration_s = ((spans[0] * 24 + spans[1]) * 60 + spans[2]) * 60 + spans[3]
+        self.duration_s = clock_s(*self._match(_DURATION, "no '# Duration'").groups())
         self.columns = self._columns()
         self.rows: list[tuple[int, int, list[int]]] = []  # line, value, counts
         while (row := self._peek())[1][:1].isdigit():
-            self._row(*row)
+            number, line = row
+            value, *counts = [source.number(word, number) for word in line.split()]
+            if len(counts) != len(self.columns):
+                source.refuse(f"{len(counts)} counts for {len(self.columns)} columns", number)
+            if self.rows and value <= self.rows[-1][1]:
+                source.refuse(f"bucket {value} is not above the one before", number)
+            self.rows.append((number, value, counts))
+            self._at += 1
         self._none_within()
         self.summary = {"over": self._summary("over", len(self.columns))}
         self.summed = self._at < len(self.lines) and self.lines[self._at][1].startswith("count:")
@@ -109,15 +115,6 @@ class _Text:
         self._at += 1
         return columns
 
-    def _row(self, number: int, line: str) -> None:
-        value, *counts = [self.source.number(word, number) for word in line.split()]
-        if len(counts) != len(self.columns):
-            self.source.refuse(f"{len(counts)} counts for {len(self.columns)} columns", number)
-        if self.rows and value <= self.rows[-1][1]:
-            self.source.refuse(f"bucket {value} is not above the one before", number)
-        self.rows.append((number, value, counts))
-        self._at += 1
-
     def _none_within(self) -> None:
         """Bring zeros that stand for no sample into the form of a summary without columns."""
         number = self._peek()[0]
@@ -141,16 +138,17 @@ class _Text:
         if len(words) != width:
             self.source.refuse(f"{len(words)} numbers for {width} columns", number)
         self._at += 1
-        return number, [self._value(word, name, number) for word in words]
-
-    def _value(self, word: str, name: str, number: int) -> float | None:
-        if (word == "-" and name in {"min", "avg", "max"}) or (word == _UNSET and name == "min"):
-            return None
-        whole, point, part = word.partition(".")
-        if name != "avg" or not point:
-            return self.source.number(word, number, name)
-        self.source.number(part, number, name)
-        return float(f"{self.source.number(whole, number, name)}.{part}")
+        values: list[float | None] = []
+        for word in words:
+            whole, point, part = word.partition(".")
+            if (word == "-" and name in _OPTIONAL) or (word == _UNSET and name == "min"):
+                values.append(None)
+            elif name != "avg" or not point:
+                values.append(self.source.number(word, number, name))
+            else:
+                self.source.number(part, number, name)
+                values.append(float(f"{self.source.number(whole, number, name)}.{part}"))
+        return number, values
 
     def _all(self) -> list[tuple[int, str]]:
         """Check the summary of all CPUs, if there is one, and return the lines that follow."""
@@ -159,26 +157,21 @@ class _Text:
             self._at += 1
             kinds = line.removeprefix(_ALL).split()
             for name in ("count", "min", "avg", "max"):
-                self._check_all(name, kinds, *self._summary(name, len(kinds)))
+                number, values = self._summary(name, len(kinds))
+                for kind, value in zip(kinds, values, strict=True):
+                    cells = zip(self.columns, self.summary[name][1], strict=True)
+                    own = [
+                        cell for column, cell in cells if column.kind == kind and cell is not None
+                    ]
+                    folded = {"count": sum(own), "min": min(own), "max": max(own)} if own else {}
+                    if value != folded.get(name, value):  # not of an average
+                        reason = f"{name} {value} of {kind} is not that of the CPUs"
+                        self.source.refuse(reason, number)
         rest = self.lines[self._at :]
         for number, line in rest:
             if _TITLE.match(line):
-                self.source.refuse("a second histogram", number, "import one run's file at a time")
+                self.source.refuse("a second histogram", number, ONE_FILE)
         return rest
-
-    def _check_all(
-        self, name: str, kinds: Sequence[str], number: int, values: list[float | None]
-    ) -> None:
-        """Check a summary line against the CPUs, unless it is the average."""
-        for kind, value in zip(kinds, values, strict=True):
-            own = [
-                number
-                for column, number in zip(self.columns, self.summary[name][1], strict=True)
-                if column.kind == kind and number is not None
-            ]
-            folded = {"count": sum(own), "min": min(own), "max": max(own)} if own else {}
-            if value != folded.get(name, value):
-                self.source.refuse(f"{name} {value} of {kind} is not that of the CPUs", number)
 
 
 def read(source: Source) -> Reading:
@@ -192,7 +185,12 @@ def read(source: Source) -> Reading:
     lost = any(MISSED in line for line in text.rest)
     results = [_result(source, text, place, lost) for place in order]
     if not results:
-        results, kinds = [_nothing(source, text)], {_OF_TOOL[text.tool]: None}
+        # rtla leaves out CPUs without samples.
+        kind = _OF_TOOL[text.tool]
+        evidence: dict[str, Value] = {"section_ns": text.duration_s * 10**9 or None}
+        series = Series(name="", n=0, counts={}, line=text.lines[-1][0])
+        results = [result(source, KINDS[kind].id, series, evidence=evidence, gaps=kind == "CPU")]
+        kinds = {kind: None}
     notes = [] if text.summed or not text.columns else [
         "no summary (rtla's --no-summary, or cut after the histogram): minimum, mean and maximum "
         "are not told"
@@ -201,14 +199,6 @@ def read(source: Source) -> Reading:
         tool=f"rtla {text.tool}", results=results, benches=[KINDS[kind] for kind in kinds],
         notes=[*notes, *text.rest[:MOST]], duration_s=text.duration_s,
     )  # fmt: skip
-
-
-def _nothing(source: Source, text: _Text) -> Result:
-    """Return the result of a file without a CPU: rtla leaves out those without samples."""
-    kind = _OF_TOOL[text.tool]
-    evidence: dict[str, Value] = {"section_ns": text.duration_s * 10**9 or None}
-    series = Series(name="", n=0, counts={}, line=text.lines[-1][0])
-    return result(source, KINDS[kind].id, series, evidence=evidence, gaps=kind == "CPU")
 
 
 def _result(source: Source, text: _Text, place: int, lost: bool) -> Result:
@@ -228,9 +218,8 @@ def _result(source: Source, text: _Text, place: int, lost: bool) -> Result:
     series = Series(
         name=f"cpu {cpu}", n=n, overflow=over, counts=counts, unit_ns=text.unit_ns,
         width=step([value for _, value, _ in text.rows]) if text.rows else 1,
-        min=int(low) if n and low is not None else None,
-        max=int(high) if n and high is not None else None,
-        mean=statistic("avg") if n else None, mean_within=(0.005 if noise else 1, 0.005),
+        min=None if low is None else int(low), max=None if high is None else int(high),
+        mean=statistic("avg"), mean_within=(0.005 if noise else 1, 0.005),
         line=text.summary["count" if text.summed else "over"][0],
     )  # fmt: skip
     evidence: dict[str, Value] = {"cpus": [cpu]}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from rtstone.documents.run import Figure, Result
-from rtstone.formats.reading import LOAD, Reading
+from rtstone.formats.reading import Reading, figures_result
 from rtstone.formats.rtla import MISSED, MOST
 from rtstone.formats.rtla_screen import SPAN, last_screen
 from rtstone.formats.source import Source
@@ -48,14 +48,14 @@ def read(source: Source) -> Reading:
             if cpu in results:
                 source.refuse(f"CPU {cpu} is there twice", number)
             figures = _figures(source, number, match[3].split(), causes)
-            results[cpu] = Result(
-                case=1, bench=bench.id, params={}, load=LOAD, series=f"cpu {cpu}", status="ok",
-                figures={"periods": Figure(value=int(match[2]), unit=""), **figures},
+            results[cpu] = figures_result(
+                bench, {}, {"periods": Figure(value=int(match[2]), unit=""), **figures},
+                series=f"cpu {cpu}",
                 flags=["imported", "statistics_only", *(["samples_lost"] if lost else [])],
                 evidence={"cpus": [cpu], "section_ns": int(figures["runtime"].value or 0)},
             )  # fmt: skip
         elif _LIKE_ROW.match(line):
-            source.refuse(f"'{line.strip()[:40]}' is no whole row", number)
+            source.refuse_line(line, number, "row")
     if not results:
         source.cut("no CPU")
     return Reading(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from rtstone.formats.reading import clock_s
 from rtstone.formats.source import Source
 
 SPAN = r"([0-9]{1,6}) ([0-9]{2}):([0-9]{2}):([0-9]{2})"  # days, hours, minutes, seconds
@@ -24,8 +25,7 @@ class Screen(NamedTuple):
     @property
     def duration_s(self) -> int:
         """For how long it had measured."""
-        days, hours, minutes, seconds = map(int, self.head.groups()[:4])
-        return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+        return clock_s(*self.head.groups()[:4])
 
     def rest(self, *rows: re.Pattern[str]) -> list[str]:
         """Return the lines that are no such rows, headings or rules."""

@@ -48,7 +48,7 @@ def read(source: Source) -> Reading:
             if n // 10 ** int(match[2]) != int(match[1]):
                 source.refuse(f"the CPUs have {n} samples, all have {match[1]}e{match[2]}", number)
         elif _LIKE_ROW.match(line):
-            source.refuse(f"'{line.strip()[:40]}' is no whole row", number)
+            source.refuse_line(line, number, "row")
     if not rows:
         source.cut("no CPU")
     if len({(row.cpu, row.kind) for row in rows}) != len(rows):

@@ -52,7 +52,12 @@ def read(source: Source) -> Reading:
         source.refuse("samples have no unit", do="say it: --unit ns, us, ms or s")
     if (meaning.due is None) != (meaning.at is None) or (meaning.due and meaning.column):
         source.refuse("the columns do not fit", do="give --column, or --due and --at")
-    cells = _cells(source)
+    if source.data.startswith(_NUMPY):
+        cells = from_array(source, _array(source))
+    elif source.data.startswith(_PARQUET):
+        cells = _parquet(source)
+    else:
+        cells = columns(source)
     names = [meaning.due, meaning.at] if meaning.due and meaning.at else [meaning.column]
     numbers = [cells.column(source, name) for name in names]
     return judged(source, [ticks(source, own, cells.lines) for own in numbers])
@@ -68,7 +73,11 @@ def judged(source: Source, numbers: list[list[int]]) -> Reading:
     samples = np.array(values, np.int64)
     times, note = None, ""
     if due:
-        times = _scheduled(source, due[0], samples, period)
+        start = due[0][0]
+        if not 0 <= max(due[0]) - start < LARGEST or min(due[0]) < start:
+            source.refuse("what was due is not in the order of time, or 26 days apart")
+        moments = np.array([moment - start for moment in due[0]], np.int64)
+        times = Times(moments + samples, _gaps(source, moments, period), period)
     elif period:
         times, note = _periodic(samples, period)
     if times and int(times.hidden.sum()) > MOST_OMITTED:
@@ -110,15 +119,6 @@ def read_histogram(source: Source) -> Reading:
 
 
 # ---- numbers ------------------------------------------------------------------------------------
-
-
-def _cells(source: Source) -> Cells:
-    """Return the columns of a file of any of the kinds that hold samples."""
-    if source.data.startswith(_NUMPY):
-        return from_array(source, _array(source))
-    if source.data.startswith(_PARQUET):
-        return _parquet(source)
-    return columns(source)
 
 
 def _array(source: Source) -> NDArray[Any]:
@@ -230,20 +230,22 @@ def _check(source: Source, values: list[int]) -> None:
 # ---- activations --------------------------------------------------------------------------------
 
 
-def _scheduled(source: Source, due: list[int], late: Ticks, period: int | None) -> Times:
-    """Return the times of activations of which is known when they were due."""
-    start = due[0]
-    if not 0 <= max(due) - start < LARGEST or min(due) < start:
-        source.refuse("what was due is not in the order of time, or 26 days apart")
-    moments = np.array([moment - start for moment in due], np.int64)
-    return Times(moments + late, _gaps(source, moments, period), period)
-
-
 def _periodic(late: Ticks, period: int) -> tuple[Times | None, str]:
-    """Return the times of activations of which only the lateness is known, if it says them."""
-    hidden, note = _hidden(late, period)
-    if hidden is None:
-        return None, note
+    """Return the times of activations of which only the lateness is known, if it says them; a note.
+
+    A loop that goes on with the next activation to come hides those meanwhile; one that catches up
+    shows each of them, a period less late than the one before.
+    """
+    hidden, note = late // period, ""
+    behind = np.flatnonzero(hidden[:-1] >= 2)  # by less, the next may be late for itself
+    if len(behind) == 0:
+        behind = np.flatnonzero(hidden[:-1])
+    caught = late[behind + 1] >= late[behind] - period
+    if caught.any() and not caught.all():
+        return None, f"which activations were left out is not to be seen; {_LATE}"
+    if caught.any():
+        hidden = np.zeros_like(hidden)
+        note = "the loop catches up: activations ran late, none was left out"
     number = np.arange(len(late)) + np.cumsum(hidden) - hidden
     return Times(number * period + late, hidden, period), note
 
@@ -265,21 +267,3 @@ def _gaps(source: Source, due: Ticks, period: int | None) -> Ticks:
                       "apart, no whole periods", do="check --period and --unit")  # fmt: skip
     hidden[:-1] = whole - 1
     return hidden
-
-
-def _hidden(late: Ticks, period: int) -> tuple[Ticks | None, str]:
-    """Return how many activations each late sample hid, None if that is not to be seen; a note.
-
-    A loop that goes on with the next activation to come hides those meanwhile; one that catches up
-    shows each of them, a period less late than the one before.
-    """
-    hidden = late // period
-    behind = np.flatnonzero(hidden[:-1] >= 2)  # by less, the next may be late for itself
-    if len(behind) == 0:
-        behind = np.flatnonzero(hidden[:-1])
-    caught = late[behind + 1] >= late[behind] - period
-    if not caught.any():
-        return hidden, ""
-    if caught.all():
-        return np.zeros_like(hidden), "the loop catches up: activations ran late, none was left out"
-    return None, f"which activations were left out is not to be seen; {_LATE}"

@@ -51,14 +51,13 @@ def read(source: Source) -> Reading:
         names[result.bench] |= set(result.params)
     benches = [
         Bench(bench, "Samples that rtstone exported", "rtstone", "See the run that they are of.",
-              params=[_param(name) for name in sorted(params)])
+              params=[
+                  Param(name, "duration", "ns") if name == "period" else Param(name, "text")
+                  for name in sorted(params)
+              ])
         for bench, params in names.items()
     ]  # fmt: skip
     return Reading(tool="rtstone export", results=results, benches=benches)
-
-
-def _param(name: str) -> Param:
-    return Param(name, "duration", "ns") if name == "period" else Param(name, "text")
 
 
 def _add(source: Source, line: int, row: dict[str, str], rows: dict[_Key, list[str]]) -> None:

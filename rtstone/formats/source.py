@@ -25,6 +25,7 @@ _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _INTERRUPT = re.compile(rb"^\^C(?=.)", re.MULTILINE)  # shown before the line that follows
 
 _WHOLE = "import the file as the tool wrote it"
+ONE_FILE, ONE_OUTPUT = "import one run's file at a time", "import one run's output at a time"
 
 
 class Meaning(NamedTuple):
@@ -96,6 +97,10 @@ class Source(NamedTuple):
         """Refuse a truncated file."""
         self.refuse(f"the file is cut short, {reason}", line, "import all of it")
 
+    def refuse_line(self, text: str, line: int, kind: str) -> Never:
+        """Refuse a damaged line; ``kind``: what it begins as."""
+        self.refuse(f"'{text.strip()[:40]}' is no whole {kind}", line)
+
     def refuse(self, reason: str, line: int | None = None, do: str = _WHOLE) -> Never:
         """Raise UsageError: what is wrong, where, what to do."""
         place = self.name if line is None else f"{self.name} line {line + self.before}"
@@ -115,13 +120,21 @@ def read(name: str) -> Source:
 
 
 def _bounded(name: str, data: bytes) -> Source:
+    """Return unpacked data, a text in UTF-8 and as its tool wrote it.  Refuses too much of them."""
     _check_size(name, data)
     try:
         data = unpacked(data, LARGEST + 1)
     except ValueError as error:
         raise UsageError(f"cannot unpack {name}: {error}; unpack it by hand") from error
     _check_size(name, data)
-    source = _plain(name, data)
+    if data[:2] in _UTF16:
+        with suppress(UnicodeDecodeError):
+            data = data.decode("utf-16").encode()
+    data = data.removeprefix(codecs.BOM_UTF8)
+    source = Source(name, data)
+    if b"\0" not in data and len(data) <= LONGEST:  # a text: without what it got on its way
+        text = pasted.plain(data)
+        source = Source(name, _INTERRUPT.sub(b"", text.data), text.command, text.before)
     if not source.data.strip():
         source.refuse("nothing in the file")
     return source
@@ -132,15 +145,3 @@ def _check_size(name: str, data: bytes) -> None:
         Source(name, data).refuse(
             f"more than {LARGEST >> 20} MiB", do="import a histogram in place of samples"
         )
-
-
-def _plain(name: str, data: bytes) -> Source:
-    """Return a text in UTF-8, without what it got on its way; other data unchanged."""
-    if data[:2] in _UTF16:
-        with suppress(UnicodeDecodeError):
-            data = data.decode("utf-16").encode()
-    data = data.removeprefix(codecs.BOM_UTF8)
-    if b"\0" in data or len(data) > LONGEST:
-        return Source(name, data)
-    text = pasted.plain(data)
-    return Source(name, _INTERRUPT.sub(b"", text.data), text.command, text.before)

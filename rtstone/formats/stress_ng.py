@@ -8,9 +8,11 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from rtstone.documents.run import Figure, Result
+import msgspec
+
+from rtstone.documents.run import Figure
 from rtstone.formats.reading import NS, Reading, Series, result
-from rtstone.formats.source import Source
+from rtstone.formats.source import ONE_FILE, Source
 from rtstone.summary import PERCENTILES, least_n
 from rtstone.wire.records import Bench, Param, TextTable
 
@@ -81,12 +83,17 @@ def read(source: Source) -> Reading:
             )
         ],
     )  # fmt: skip
+    quantiles = {  # as far as n allows
+        name: float(printed.shares[share])
+        for share, name in _NAMES.items()
+        if n >= least_n(name) and share in printed.shares
+    }
     notes = []
     if printed.needed:
         notes.append(f"stress-ng kept {n} of {printed.needed} samples; give it --cyclic-samples")
     return Reading(
         tool="stress-ng", benches=[BENCH], notes=notes, duration_s=duration_s,
-        results=[_with_statistics(bare, printed, n)],
+        results=[msgspec.structs.replace(bare, sd=float(printed.ends[3]), **quantiles)],
     )  # fmt: skip
 
 
@@ -94,7 +101,7 @@ def _printed(source: Source, lines: list[tuple[int, str]]) -> _Printed:
     def single(pattern: re.Pattern[str], words: str) -> tuple[int, re.Match[str]]:
         matches = [(n, m) for n, text in lines if (m := pattern.fullmatch(text.rstrip()))]
         if len(matches) > 1:
-            source.refuse(f"'{words}' again", matches[1][0], "import one run's file at a time")
+            source.refuse(f"'{words}' again", matches[1][0], ONE_FILE)
         if not matches:
             source.cut(f"no '{words}'")
         return matches[0]
@@ -151,36 +158,17 @@ def _series(source: Source, printed: _Printed, n: int) -> Series:
         source.refuse("a percentile is not between the minimum and the maximum", printed.line)
     if printed.dist and (over < 0 or (over and printed.dist[1] >= printed.dist[2])):
         source.refuse(f"the distribution does not add up to {n} samples", printed.line)
-    _check_shares(source, printed, n)
-    return Series(
-        name="", n=n, counts=printed.counts, overflow=over, unit_ns=NS,
-        width=printed.dist[0] if printed.dist else 1,
-        min=source.number(printed.ends[1], printed.line, "minimum"),
-        max=source.number(printed.ends[2], printed.line, "maximum"),
-        mean=float(printed.mean[1]), line=printed.line,
-    )  # fmt: skip
-
-
-def _check_shares(source: Source, printed: _Printed, n: int) -> None:
-    """Check each percentile against the distribution: it is the sample of its rank."""
-    if not printed.dist:
-        return
-    width, buckets, _ = printed.dist
-    for share, value in printed.shares.items():
-        rank = int(n * float(share) / 100)
+    width, buckets, _ = printed.dist or (1, 0, 0)
+    for share, value in printed.shares.items() if printed.dist else ():
+        rank = int(n * float(share) / 100)  # of the sample that it is
         below = sum(count for edge, count in printed.counts.items() if edge + width <= value)
         upto = sum(count for edge, count in printed.counts.items() if edge <= value)
         if below > rank + 1 or (value < buckets * width and upto < rank):
             source.refuse(f"the distribution has no {share}% at {value} ns", printed.line)
-
-
-def _with_statistics(bare: Result, printed: _Printed, n: int) -> Result:
-    """Return the result with the tool's own percentiles, those that n allows."""
-    import msgspec
-
-    quantiles = {
-        name: float(printed.shares[share])
-        for share, name in _NAMES.items()
-        if n >= least_n(name) and share in printed.shares
-    }
-    return msgspec.structs.replace(bare, sd=float(printed.ends[3]), **quantiles)
+    return Series(
+        name="", n=n, counts=printed.counts, overflow=over, unit_ns=NS,
+        width=width,
+        min=source.number(printed.ends[1], printed.line, "minimum"),
+        max=source.number(printed.ends[2], printed.line, "maximum"),
+        mean=float(printed.mean[1]), line=printed.line,
+    )  # fmt: skip

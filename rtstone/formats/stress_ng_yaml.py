@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from rtstone.documents.run import Figure, Result, Value
-from rtstone.formats.reading import LOAD, Reading
-from rtstone.formats.source import Source
+from rtstone.documents.run import Figure, Value
+from rtstone.formats.reading import Reading, figures_result
+from rtstone.formats.source import ONE_FILE, Source
 from rtstone.wire.records import Bench, Param
 
 BENCH = Bench(
@@ -56,7 +56,11 @@ def read(source: Source) -> Reading:
                 source.refuse(f"'{line.name}: {line.text[:40]}' begins no stressor", line.number)
             own = stressors[line.text] = {}
         elif line.section == "metrics" and own is not None and _NUMBER.fullmatch(line.text):
-            own[line.name.replace("-", " ")] = Figure(value=float(line.text), unit=_unit(line.name))
+            words = [word for word in re.split(r"\W+", line.name) if word in _UNITS]
+            unit = _UNITS[words[-1]] if words else ""  # by the last word that has one
+            if line.name.startswith("bogo-ops"):
+                unit = "/s" if "second" in words else "ops"
+            own[line.name.replace("-", " ")] = Figure(value=float(line.text), unit=unit)
     if not stressors or not all(stressors.values()):
         source.refuse("no metrics of a stressor", do="run stress-ng with --metrics --yaml FILE")
     conditions: dict[str, Value] = {
@@ -66,7 +70,10 @@ def read(source: Source) -> Reading:
     return Reading(
         tool=f"stress-ng {system.get('stress-ng-version', '')}".strip(), benches=[BENCH],
         conditions=conditions, measured=" ".join(measured) or None,
-        results=[_result(name, figures) for name, figures in stressors.items()],
+        results=[
+            figures_result(BENCH, {"stressor": name}, figures)
+            for name, figures in stressors.items()
+        ],
     )  # fmt: skip
 
 
@@ -75,7 +82,7 @@ def _lines(source: Source) -> Iterator[_Line]:
     section, ended = "", False
     for number, line in source.lines():
         if ended and line.strip():
-            source.refuse("a second document", number, "import one run's file at a time")
+            source.refuse("a second document", number, ONE_FILE)
         ended = ended or line.rstrip() == "..."
         if match := _SECTION.fullmatch(line):
             section = match[1]
@@ -84,18 +91,3 @@ def _lines(source: Source) -> Iterator[_Line]:
     source.check_end()
     if not ended:
         source.cut("no '...'")
-
-
-def _unit(name: str) -> str:
-    """By the last word of a name that has one."""
-    words = [word for word in re.split(r"\W+", name) if word in _UNITS]
-    if name.startswith("bogo-ops"):
-        return "/s" if "second" in words else "ops"
-    return _UNITS[words[-1]] if words else ""
-
-
-def _result(stressor: str, figures: dict[str, Figure]) -> Result:
-    return Result(
-        case=1, bench=BENCH.id, params={"stressor": stressor}, load=LOAD, status="ok",
-        figures=figures, flags=["imported", "statistics_only"],
-    )  # fmt: skip

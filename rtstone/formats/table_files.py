@@ -77,7 +77,8 @@ def parquet(run: Run) -> Written:
         if name in params:
             kind, column = _typed(arrow, column)
         columns.append(arrow.array(column, kind))
-        fields.append(arrow.field(name, kind, metadata=_unit(units, name)))
+        metadata = {"unit": units[name]} if name in units else None
+        fields.append(arrow.field(name, kind, metadata=metadata))
     out = io.BytesIO()
     tables.write_table(arrow.table(columns, schema=arrow.schema(fields)), out)
     return Written(out.getvalue(), rows.lost(run, "statistics, figures"))
@@ -92,10 +93,6 @@ def _typed(arrow: Any, column: list[Value]) -> tuple[Any, list[Any]]:
     if types and types <= {int, float}:
         return arrow.float64(), column
     return arrow.string(), [None if value is None else rows.text(value) for value in column]
-
-
-def _unit(units: dict[str, str], name: str) -> dict[str, str] | None:
-    return {"unit": units[name]} if name in units else None
 
 
 def _parameters(run: Run) -> list[str]:

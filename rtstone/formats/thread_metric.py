@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from rtstone.documents.run import Figure, Result
-from rtstone.formats.reading import LOAD, Reading
+from rtstone.formats.reading import Reading, figures_result
 from rtstone.formats.source import Source
 from rtstone.wire.records import Bench, Param
 
@@ -54,7 +54,7 @@ def read(source: Source) -> Reading:
             tests.setdefault(head[1], []).append(period)
             head = None
         elif _LIKE.match(line):
-            source.refuse(f"'{line.strip()[:40]}' is no whole line of Thread-Metric", number)
+            source.refuse_line(line, number, "line of Thread-Metric")
         elif head is not None and (match := _ERROR.fullmatch(line)):
             errors.setdefault(head[1], match[1])
     source.check_end()
@@ -82,11 +82,9 @@ def _result(source: Source, test: str, periods: list[_Period], error: str | None
     rates = {
         "rate": sum(counts) / len(counts), "least rate": min(counts), "largest rate": max(counts),
     }  # fmt: skip
-    return Result(
-        case=1, bench=BENCH.id, params={"test": test}, load=LOAD,
+    figures = {name: Figure(value=round(n / length, 4), unit="/s") for name, n in rates.items()}
+    return figures_result(
+        BENCH, {"test": test}, figures | {"periods": Figure(value=len(counts), unit="")},
         status="failed" if error else "ok", reason=error,
-        figures={name: Figure(value=round(n / length, 4), unit="/s") for name, n in rates.items()}
-        | {"periods": Figure(value=len(counts), unit="")},
-        flags=["imported", "statistics_only"],
         evidence={"section_ns": length * len(counts) * 10**9},
     )  # fmt: skip

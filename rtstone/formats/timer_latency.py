@@ -26,6 +26,11 @@ _CONTEXTS = {
 }  # fmt: skip
 
 
+def us_as_ns(text: str) -> int:
+    """Return a time in us, printed with three decimals, in ns."""
+    return int(text.replace(".", ""))
+
+
 def timer_bench(context: str, tool: str) -> Bench:
     """Return the bench of a context of these tools."""
     noun = _CONTEXTS.get(context, context)

@@ -10,9 +10,16 @@ import re
 from typing import NamedTuple
 
 from rtstone.documents.run import Value
-from rtstone.formats.reading import NS, Reading, Series
+from rtstone.formats.reading import NS, Reading, Series, clock_s
 from rtstone.formats.source import Source
-from rtstone.formats.timer_latency import CELL_NS, EARLY, XENOMAI, timer_bench, timer_result
+from rtstone.formats.timer_latency import (
+    CELL_NS,
+    EARLY,
+    XENOMAI,
+    timer_bench,
+    timer_result,
+    us_as_ns,
+)
 
 _T, _N = r" *(-?[0-9]{1,12}\.[0-9]{3})", r" *([0-9]{1,12})"
 _HMS = r"([0-9]{2,6}):([0-9]{2}):([0-9]{2})"
@@ -55,7 +62,7 @@ def read(source: Source) -> Reading:
                 source.refuse("a second run begins here", number, _ONE_RUN)
             head = match
         elif match := _RTD.fullmatch(line):
-            low, mean, high, best, worst = (_ns(match[n]) for n in (1, 2, 3, 6, 7))
+            low, mean, high, best, worst = (us_as_ns(match[n]) for n in (1, 2, 3, 6, 7))
             total = _Total(best, mean, worst, int(match[4]), int(match[5]))
             if not best <= low <= mean <= high <= worst:
                 source.refuse("minimum, mean and maximum are not in this order", number)
@@ -63,15 +70,15 @@ def read(source: Source) -> Reading:
                 source.refuse("a second run begins here", number, _ONE_RUN)
             seconds.append(total)
         elif match := _RTS.fullmatch(line):
-            low, mean, high = (_ns(match[n]) for n in (1, 2, 3))
-            span = (int(match[6]) * 60 + int(match[7])) * 60 + int(match[8])
+            low, mean, high = (us_as_ns(match[n]) for n in (1, 2, 3))
+            span = clock_s(*match.groups()[5:])
             end = _Total(low, mean, high, int(match[4]), int(match[5])), span
             if seconds and not end[0].follows(seconds[-1]):
                 source.refuse("the total is not that of the lines before it", number, _ONE_RUN)
         elif match := _HSD.fullmatch(line):
             cells[int(match[1]) * CELL_NS] = int(match[2])
         elif _LIKE.match(line):
-            source.refuse(f"'{line[:40]}' is no whole line of latency or latmus", number)
+            source.refuse_line(line, number, "line of latency or latmus")
     source.check_end()
     if head is None or not seconds:
         source.cut("no RTT or RTD line; run it without -q and -l 0")
@@ -113,8 +120,3 @@ def _reading(
     row = timer_result(source, bench, series, evidence=evidence, period_ns=period_ns,
                        overruns=total.overruns, lost=lost)  # fmt: skip
     return Reading(tool=tool, benches=[bench], results=[row], notes=notes, duration_s=span or None)
-
-
-def _ns(text: str) -> int:
-    """Return a time in us with three decimals as ns."""
-    return int(text.replace(".", ""))

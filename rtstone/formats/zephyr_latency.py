@@ -13,8 +13,8 @@ import re
 from typing import NamedTuple
 
 from rtstone.documents.run import Figure, Result, Value
-from rtstone.formats.reading import LOAD, Reading
-from rtstone.formats.source import Source
+from rtstone.formats.reading import Reading, figures_result
+from rtstone.formats.source import ONE_OUTPUT, Source
 from rtstone.wire.records import Bench, Param
 
 BENCH = Bench(
@@ -60,7 +60,7 @@ def read(source: Source) -> Reading:
         elif match := _LINE.fullmatch(line):
             _add(source, number, results, _Row(match[1], match[2], match[3], match[4] or ""))
         elif _LIKE.match(line):
-            source.refuse(f"'{line.strip()[:40]}' is no whole line of latency_measure", number)
+            source.refuse_line(line, number, "line of latency_measure")
     if not end:
         source.cut("no 'PROJECT EXECUTION SUCCESSFUL'")
     return _reading(source, results, version, ["the benchmark failed"] if end == "FAILED" else [])
@@ -92,7 +92,7 @@ def _add(source: Source, line: int, results: dict[str, Result], row: _Row) -> No
     remark = row.remark.strip()
     if not name or name in results:
         source.refuse(f"'{name[:40]}' is there twice, or has no name", line,
-                      "import one run's output at a time")  # fmt: skip
+                      ONE_OUTPUT)  # fmt: skip
     failed = row.cycles is None or row.ns is None
     cycles, ns = (
         None if failed else source.number((text or "").strip(), line, "number")
@@ -100,12 +100,10 @@ def _add(source: Source, line: int, results: dict[str, Result], row: _Row) -> No
     )
     description = description or remark
     evidence: dict[str, Value] = {"description": description} if description else {}
-    results[name] = Result(
-        case=1, bench=BENCH.id, params={"metric": name}, load=LOAD, evidence=evidence,
-        status="failed" if failed else "ok",
+    figures = {"time": Figure(value=ns, unit="ns"), "cycles": Figure(value=cycles, unit="")}
+    results[name] = figures_result(
+        BENCH, {"metric": name}, figures, evidence=evidence, status="failed" if failed else "ok",
         reason=(remark or "the benchmark could not measure it") if failed else None,
-        figures={"time": Figure(value=ns, unit="ns"), "cycles": Figure(value=cycles, unit="")},
-        flags=["imported", "statistics_only"],
     )  # fmt: skip
 
 

@@ -56,7 +56,7 @@ def read(source: Source) -> Reading:
                 source.refuse(f"bucket {value} in place of {len(rows)}", number)
             rows.append((value, irq, thread))
         elif match is None and _LIKE.match(line):
-            source.refuse(f"'{line.strip()[:40]}' is no whole line of zyclictest", number)
+            source.refuse_line(line, number, "line of zyclictest")
     source.check_end()
     for name in ("minimum", "mean", "maximum", "overflow"):
         if name not in members:
@@ -95,10 +95,9 @@ def _result(
     if "interval" in members:
         params["interval"] = int(members["interval"][0]) * 1000
         evidence["section_ns"] = n * int(members["interval"][0]) * 1000
-    within = n > over
     series = Series(
         name="", n=n, counts=counts, overflow=over if drawn else 0,
-        min=low if within else None, max=high if n else None,
-        mean=mean if n and not over else None, mean_within=(0.5, 0.5),
+        min=low if n > over else None, max=high,
+        mean=None if over else mean, mean_within=(0.5, 0.5),
     )  # fmt: skip
     return result(source, _BENCHES[place].id, series, params=params, evidence=evidence)
