@@ -176,7 +176,8 @@ class Measured:
     def accept(self, *flags: str) -> Measured:
         """Return the same measurement, trusted despite these flags (``no_rt``, say)."""
         for flag in flags:
-            _check_flag(flag)
+            if flag not in FLAGS:
+                raise unknown("flag", flag, FLAGS)
         return Measured(self.run, self.path, self.results, self._accepted.union(flags))
 
     @property
@@ -402,7 +403,7 @@ def run(
             raise KeyboardInterrupt from None
     if interrupt.requested and not (error is None and document.until_stopped):
         raise KeyboardInterrupt
-    results = _asked_for(document, bench)
+    results = [r for r in document.results if document.suite or r.bench == bench]
     several = len({result.case for result in results}) > 1
     invalid = not results or any(result.status != "ok" for result in results)
     if (error and not isinstance(error, Inconclusive)) or (invalid and not several):
@@ -410,13 +411,6 @@ def run(
     measured = Measured(document, directory.path, results, frozenset())
     HISTORY.add(measured)
     return measured
-
-
-def _asked_for(document: Run, name: str) -> list[Result]:
-    """Return the results of a bench, or all of a suite."""
-    if document.suite:
-        return list(document.results)
-    return [result for result in document.results if result.bench == name]
 
 
 def judge(
@@ -477,7 +471,13 @@ def compare(first: Stored | Sequence[Stored], *further: Stored | Sequence[Stored
     Several runs of one system are given as a sequence.  Raises UsageError for runs that cannot be
     compared.
     """
-    return compare_runs([_grouped(stored) for stored in (first, *further)], past=before)
+    groups = [
+        _document(group)
+        if isinstance(group, Run | Measured | str | Path)
+        else [_document(run) for run in group]
+        for group in (first, *further)
+    ]
+    return compare_runs(groups, past=before)
 
 
 def check(run: Stored, budget: str | Path, baseline: Sequence[Stored] = ()) -> Gate:
@@ -496,12 +496,6 @@ def _document(stored: Stored) -> Run:
     if isinstance(stored, Measured):
         return stored.run
     return stored if isinstance(stored, Run) else load(stored).run
-
-
-def _grouped(stored: Stored | Sequence[Stored]) -> Run | list[Run]:
-    if isinstance(stored, Run | Measured | str | Path):
-        return _document(stored)
-    return [_document(run) for run in stored]
 
 
 def _invalid(results: Sequence[Result], error: Exception | None) -> Exception:
@@ -526,11 +520,6 @@ def _share(q: float) -> Fraction:
 def _too_few(name: str, needed: int, n: int) -> str:
     least = f"{name} needs n >= {count(needed)}, there are {count(n)}"
     return f"{least}; give a longer time= or more samples="
-
-
-def _check_flag(name: str) -> None:
-    if name not in FLAGS:
-        raise unknown("flag", name, FLAGS)
 
 
 def _written(value: object) -> str | None:

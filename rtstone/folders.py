@@ -18,19 +18,13 @@ def folder(variable: str, usual: str) -> Path | None:
     """
     if (named := Path(os.environ.get(variable, ""))).is_absolute():  # others do not count
         return named
-    own = _home()
-    return None if own is None else own / usual
-
-
-def _home() -> Path | None:
-    """Return the directory that HOME names, else the entry in passwd; a relative one is none."""
-    if (named := Path(os.environ.get("HOME", ""))).is_absolute():
-        return named
-    try:
-        entry = Path(pwd.getpwuid(os.getuid()).pw_dir)
-    except KeyError:
-        return None
-    return entry if entry.is_absolute() else None
+    home = Path(os.environ.get("HOME", ""))
+    if not home.is_absolute():
+        try:
+            home = Path(pwd.getpwuid(os.getuid()).pw_dir)
+        except KeyError:
+            return None
+    return home / usual if home.is_absolute() else None
 
 
 def needed(variable: str, usual: str, noun: str, name: str) -> Path:

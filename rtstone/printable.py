@@ -84,16 +84,11 @@ def every(value: Any) -> Any:
         case list() | tuple():
             return [every(item) for item in value]
         case dict():
-            return _members(value)
+            members: dict[Any, Any] = {}
+            for key, item in value.items():
+                name = every(key)
+                while name in members:  # names that became equal are kept
+                    name += "?"
+                members[name] = every(item)
+            return members
     return value
-
-
-def _members(value: dict[Any, Any]) -> dict[Any, Any]:
-    """Return the members with printable names, keeping those whose names became equal."""
-    members: dict[Any, Any] = {}
-    for key, item in value.items():
-        name = every(key)
-        while name in members:
-            name += "?"
-        members[name] = every(item)
-    return members

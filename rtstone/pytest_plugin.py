@@ -167,7 +167,9 @@ def _skipping(item: pytest.Item) -> Generator[None, Any, Any]:
     try:
         return (yield)
     except Exception as error:
-        if item.config.getoption("--rtstone-unfit") == "skip" and _unfit(error):
+        errors = sys.modules.get("rtstone.errors")
+        unfit = errors is not None and isinstance(error, errors.Unfit)
+        if unfit and item.config.getoption("--rtstone-unfit") == "skip":
             pytest.skip(str(error))
         raise
 
@@ -248,12 +250,6 @@ def pytest_terminal_summary(
     for where in dict.fromkeys(where for output in outputs for where in output["all"]):
         if where not in used:
             terminalreporter.write_line(f"rtstone: nothing was measured for {where}", yellow=True)
-
-
-def _unfit(error: Exception) -> bool:
-    """Return whether an error says that the target is unfit."""
-    errors = sys.modules.get("rtstone.errors")
-    return errors is not None and isinstance(error, errors.Unfit)
 
 
 def _total() -> int:

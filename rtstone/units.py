@@ -277,20 +277,18 @@ class Quantity(float):
             return NotImplemented  # type: ignore[no-any-return]
         if not isinstance(other, Quantity):
             if abs(other) > _NOTHING and not math.isinf(other):
-                raise TypeError(_bare(self, other))
+                write = f"Quantity({other:g}, {self.unit!r})"
+                if self.unit == "ns":
+                    write = f"us({other:g}), ms({other:g})"
+                raise TypeError(
+                    f"{self} and the bare number {other:g} cannot be compared; compare with {write}"
+                )
         elif other.unit != self.unit:
             raise UsageError(
                 f"{self.unit} and {other.unit} cannot be compared: {self} and {other}; "
                 "write a limit of the same kind"
             )
         return holds(float(self), float(other))
-
-
-def _bare(value: Quantity, number: float) -> str:
-    """Return what is wrong with comparing a quantity with a number, and what to write."""
-    examples = {"ns": f"us({number:g}), ms({number:g})"}
-    write = examples.get(value.unit, f"Quantity({number:g}, {value.unit!r})")
-    return f"{value} and the bare number {number:g} cannot be compared; compare with {write}"
 
 
 def ns(value: float) -> Quantity:

@@ -114,7 +114,10 @@ def build(
         own = f"{OWN}/{name or _name_of(tree.version, options)}"
         return _build(_Job(own, tree, BOARDS[board], recipe, base, options), say)
     except OSError as error:
-        raise _disk_error(error) from error
+        place = error.filename or kernels.cache()
+        if error.errno == errno.ENOSPC:
+            raise _full(place) from error
+        raise TargetError(f"the lab's folder, {place}: {error.strerror}") from error
 
 
 def _check_headers(recipe: Recipe) -> None:
@@ -138,13 +141,6 @@ def _name_of(version: str, options: Sequence[Option]) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", "-".join(words))[:40]
 
 
-def _disk_error(error: OSError) -> TargetError:
-    place = error.filename or kernels.cache()
-    if error.errno == errno.ENOSPC:
-        return _full(place)
-    return TargetError(f"the lab's folder, {place}: {error.strerror}")
-
-
 def _full(place: object) -> TargetError:
     return TargetError(f"the disk of {place} is full: make room, and run the same command again")
 
@@ -152,7 +148,10 @@ def _full(place: object) -> TargetError:
 def _build(job: _Job, say: Say) -> Kernel:
     """Build a kernel, unless the same one is there."""
     arch = job.board.arch
-    compiler = _first_line([f"{job.recipe.cross}gcc", "--version"])
+    version = subprocess.run(
+        [f"{job.recipe.cross}gcc", "--version"], capture_output=True, text=True, check=False
+    )
+    compiler = version.stdout.partition("\n")[0]
     made_of = (job.origin, sources.fingerprint(job.source.tree), compiler, EPOCH)
     key = sha256("\n".join(made_of).encode()).hexdigest()
     existing = next(
@@ -169,7 +168,10 @@ def _build(job: _Job, say: Say) -> Kernel:
             "sources; give another --name, or `rtstone lab remove "
             f"{kernels.PREFIX[arch]}{job.name}`"
         )
-    with _objects(job.origin) as place:
+    place = objects(job.origin)
+    place.mkdir(mode=0o700, exist_ok=True)
+    sources.check_room(place, ROOM)
+    with locked(place):  # no other build has it meanwhile
         config = _configure(job, place, say)
         say(f"building {job.name}: Linux {job.source.version} for {job.board.name}")
         _make(job, place, job.recipe.goal)
@@ -177,21 +179,6 @@ def _build(job: _Job, say: Say) -> Kernel:
         if kernel.arch != arch:
             raise TargetError(f"{kernel.image} is for {kernel.arch}, not for {arch}")
         return _store(job, kernel, config, compiler, key)
-
-
-def _first_line(command: list[str]) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return done.stdout.partition("\n")[0]
-
-
-@contextmanager
-def _objects(origin: str) -> Iterator[Path]:
-    """Provide the folder of a kernel's objects, which no other build then has."""
-    place = objects(origin)
-    place.mkdir(mode=0o700, exist_ok=True)
-    sources.check_room(place, ROOM)
-    with locked(place):
-        yield place
 
 
 def objects(origin: str) -> Path:
@@ -256,8 +243,13 @@ def _make(job: _Job, place: Path, *words: str) -> None:
     log = place / LOG
     with log.open("wb") as out:
         status = _run(command, out.fileno())
-    if status:
-        raise _failure(log)
+    if not status:
+        return
+    lines = log.read_text("utf-8", "replace").splitlines()
+    said = next((line for line in lines if _WRONG.search(line)), (lines or ["nothing"])[-1])
+    if "No space left" in said:
+        raise _full(place)
+    raise TargetError(f"the kernel's `make` failed and said: {said.strip()}; all of it: {log}")
 
 
 def _run(command: list[str], out: int) -> int:
@@ -281,21 +273,15 @@ def _run(command: list[str], out: int) -> int:
     raise KeyboardInterrupt
 
 
-def _failure(log: Path) -> TargetError:
-    """Return the error of a failed build."""
-    lines = log.read_text("utf-8", "replace").splitlines()
-    said = next((line for line in lines if _WRONG.search(line)), (lines or ["nothing"])[-1])
-    if "No space left" in said:
-        return _full(log.parent)
-    return TargetError(f"the kernel's `make` failed and said: {said.strip()}; all of it: {log}")
-
-
 # ---- the finished kernel -----------------------------------------------------------------------
 
 
 def _store(job: _Job, kernel: Kernel, config: str, compiler: str, key: str) -> Kernel:
     """Move a kernel to its place among the lab's."""
     values = kconfig.values(config)
+    models: tuple[str, ...] = ()
+    if "CONFIG_PREEMPT_DYNAMIC" in values:
+        models = kernels.LAZY if "CONFIG_ARCH_HAS_PREEMPT_LAZY" in values else kernels.DYNAMIC
     built = Built(
         board=job.board.name,
         source=job.source.name,
@@ -303,7 +289,7 @@ def _store(job: _Job, kernel: Kernel, config: str, compiler: str, key: str) -> K
         compiler=compiler,
         origin=job.origin,
         key=key,
-        preempt=_models(values),
+        preempt=models,
         disk=all(values.get(name) == kconfig.YES for name in DISK),
     )
     place = kernels.folder(job.name, kernel.arch)
@@ -317,17 +303,8 @@ def _store(job: _Job, kernel: Kernel, config: str, compiler: str, key: str) -> K
             job.name, kernel.arch, kernel.release, None, kernel.image.name, (), files, built
         )
         (new / NOTE).write_bytes(msgspec.json.format(msgspec.json.encode(note)) + b"\n")
-        if place.exists():
-            place.rename(Path(work) / "old")  # deleted with the temporary folder
-        new.rename(place)
+        kernels.put(new, place)
     return kernels.find(job.name, kernel.arch)
 
 
 DISK = ("CONFIG_BLK_DEV_RAM", "CONFIG_EXT4_FS")  # what the RAM disk of the loads needs
-
-
-def _models(values: dict[str, str]) -> tuple[str, ...]:
-    """Return the preemption models that a kernel can be started with."""
-    if "CONFIG_PREEMPT_DYNAMIC" not in values:
-        return ()
-    return kernels.LAZY if "CONFIG_ARCH_HAS_PREEMPT_LAZY" in values else kernels.DYNAMIC

@@ -67,7 +67,20 @@ def fetch(name: str, arch: str, say: Say = print) -> Kernel:
             return kernel
     archives = _archives(name, _package(name).codename)
     with _workshop() as work:
-        return _fetch(name, arch, archives, work, say)
+        options = _private_root(work, DEBIAN_ARCH[arch], archives)
+        say(f"{name} for {arch}: reading the lists of packages")
+        _run(["apt-get", *options, "-q", "update"])
+        package = _chosen(name, arch, options)
+        say(f"{name} for {arch}: fetching {package}")
+        parts = parts_of(_run(["apt-cache", *options, "depends", package])) or [package]
+        (work / "download").mkdir()
+        _run(["apt-get", *options, "-q", "download", *parts], cwd=work / "download")
+        files = sorted((work / "download").glob("*.deb"))
+        if len(files) != len(parts):
+            raise TargetError(f"apt brought {len(files)} files for {package}, not {len(parts)}")
+        version = _run(["dpkg-deb", "--field", str(files[0]), "Version"]).strip()
+        (work / "new").mkdir()
+        return _store(unpack(files, work / "new", name, arch, f"{package} {version}"), work)
 
 
 @contextmanager
@@ -84,24 +97,6 @@ def _workshop() -> Iterator[Path]:
 
 def _package(name: str) -> Package:
     return PACKAGES.get(name.partition(EXACT)[0]) or HYPERVISORS[name]
-
-
-def _fetch(name: str, arch: str, sources: list[Source], work: Path, say: Say) -> Kernel:
-    options = _private_root(work, DEBIAN_ARCH[arch], sources)
-    say(f"{name} for {arch}: reading the lists of packages")
-    _run(["apt-get", *options, "-q", "update"])
-    package = _chosen(name, arch, options)
-    say(f"{name} for {arch}: fetching {package}")
-    parts = parts_of(_run(["apt-cache", *options, "depends", package])) or [package]
-    (work / "download").mkdir()
-    _run(["apt-get", *options, "-q", "download", *parts], cwd=work / "download")
-    files = sorted((work / "download").glob("*.deb"))
-    if len(files) != len(parts):
-        raise TargetError(f"apt brought {len(files)} files for {package}, not {len(parts)}")
-    version = _run(["dpkg-deb", "--field", str(files[0]), "Version"]).strip()
-    new = work / "new"
-    new.mkdir()
-    return _store(unpack(files, new, name, arch, f"{package} {version}"), work)
 
 
 def _chosen(name: str, arch: str, options: list[str]) -> str:
@@ -143,10 +138,8 @@ def _store(note: Note, work: Path) -> Kernel:
     new = work / "new"
     (new / NOTE).write_bytes(msgspec.json.format(msgspec.json.encode(note)) + b"\n")
     place = kernels.folder(note.name, note.arch)
-    if place.exists():
-        older = kernels.aside(note)
-        place.rename(older if older and not older.exists() else work / "old")
-    new.rename(place)
+    older = kernels.aside(note)
+    kernels.put(new, place, None if older and older.exists() else older)
     return kernels.find(note.name, note.arch)
 
 
@@ -245,20 +238,10 @@ def packaging(source: str, codename: str, work: Path) -> tuple[Path, str]:
 
 
 def _archives(name: str, codename: str) -> list[Source]:
-    """Return the archives of a Debian release for a package.  Raises TargetError."""
-    _check_distribution(name)
-    targets = _run(["apt-get", "indextargets", "--format", FORMAT, "Created-By: Packages"])
-    archives = sources(targets, codename)
-    if not archives:
-        raise TargetError(
-            "apt knows of no archive of Debian: `apt-get update` as root reads the lists of those "
-            f"in /etc/apt; or {OTHERWISE}"
-        )
-    return archives
+    """Return the archives of a Debian release for a package.
 
-
-def _check_distribution(name: str) -> None:
-    """Raise TargetError if this is not Debian, whose archives apt would know and verify."""
+    Raises TargetError if this is not Debian, whose archives apt would know and verify.
+    """
     try:
         text = OS_RELEASE.read_text()
     except OSError:
@@ -268,6 +251,14 @@ def _check_distribution(name: str) -> None:
     missing = [tool for tool in ("apt-get", "apt-cache", "dpkg-deb") if not shutil.which(tool)]
     if missing:
         raise TargetError(f"{missing[0]} is not installed, which fetches {name}; {OTHERWISE}")
+    targets = _run(["apt-get", "indextargets", "--format", FORMAT, "Created-By: Packages"])
+    archives = sources(targets, codename)
+    if not archives:
+        raise TargetError(
+            "apt knows of no archive of Debian: `apt-get update` as root reads the lists of those "
+            f"in /etc/apt; or {OTHERWISE}"
+        )
+    return archives
 
 
 # ---- apt ---------------------------------------------------------------------------------------
@@ -384,7 +375,18 @@ def unpack(archives: Sequence[Path], place: Path, name: str, arch: str, package:
     """Extract image and modules from a kernel's packages, and return their description."""
     contents = _Contents(place)
     for archive in archives:
-        _read(archive, contents)
+        with (
+            subprocess.Popen(
+                ["dpkg-deb", "--fsys-tarfile", str(archive)], stdout=subprocess.PIPE
+            ) as unpacker,
+            tarfile.open(fileobj=unpacker.stdout, mode="r|") as tar,
+        ):
+            for member in tar:
+                content = tar.extractfile(member) if member.isreg() else None
+                if content is not None:
+                    contents.take(Path(member.name), content)
+        if unpacker.returncode:
+            raise TargetError(f"{archive.name} cannot be unpacked: dpkg-deb ended with an error")
     available = {*contents.modules, *contents.builtin, *FORMER}
     wanted = () if name in HYPERVISORS else MODULES
     missing = [module for module in wanted if module not in available]
@@ -395,22 +397,6 @@ def unpack(archives: Sequence[Path], place: Path, name: str, arch: str, package:
     order = tuple(f"{module}.ko" for module in MODULES if module in contents.modules)
     release = contents.image.removeprefix("vmlinuz-")
     return Note(name, arch, release, package, contents.image, order, contents.hashes)
-
-
-def _read(archive: Path, contents: _Contents) -> None:
-    """Take what is needed of a package."""
-    with (
-        subprocess.Popen(
-            ["dpkg-deb", "--fsys-tarfile", str(archive)], stdout=subprocess.PIPE
-        ) as unpacker,
-        tarfile.open(fileobj=unpacker.stdout, mode="r|") as tar,
-    ):
-        for member in tar:
-            content = tar.extractfile(member) if member.isreg() else None
-            if content is not None:
-                contents.take(Path(member.name), content)
-    if unpacker.returncode:
-        raise TargetError(f"{archive.name} cannot be unpacked: dpkg-deb ended with an error")
 
 
 def _keep(content: IO[bytes], path: Path, packed: bool = False) -> str:

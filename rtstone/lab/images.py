@@ -98,9 +98,9 @@ def mke2fs() -> str | None:
 
 
 def disk() -> bytes:
-    """Return an empty ext4 of `DISK` bytes as offset and bytes of each non-zero block.
+    """Return an empty ext4 of `DISK` bytes: of each non-zero block its offset and its bytes.
 
-    Raises TargetError if it cannot be made.
+    Offsets have 8 bytes, little-endian.  Raises TargetError if it cannot be made.
     """
     if not (tool := mke2fs()):
         raise TargetError("mke2fs is not installed; `apt-get install e2fsprogs` brings it")
@@ -115,15 +115,10 @@ def disk() -> bytes:
         )  # fmt: skip
         if done.returncode:
             raise TargetError(f"mke2fs failed and said: {done.stderr.strip()}")
-        return _blocks(image)
-
-
-def _blocks(image: Path) -> bytes:
-    """Return offset (8 bytes, little-endian) and bytes of each non-zero block of a file."""
-    blocks = bytearray()
-    with image.open("rb") as file:
-        for at in range(0, DISK, BLOCK):
-            block = file.read(BLOCK)
-            if block != ZEROS:
-                blocks += at.to_bytes(8, "little") + block
-    return bytes(blocks)
+        blocks = bytearray()
+        with image.open("rb") as file:
+            for at in range(0, DISK, BLOCK):
+                block = file.read(BLOCK)
+                if block != ZEROS:
+                    blocks += at.to_bytes(8, "little") + block
+        return bytes(blocks)

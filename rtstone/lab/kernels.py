@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -20,6 +20,8 @@ from rtstone.errors import TargetError, UsageError
 from rtstone.files import content
 from rtstone.folders import needed
 from rtstone.resources import architectures, digest
+
+_T = TypeVar("_T")
 
 PREFIX = {
     "aarch64": "",
@@ -149,6 +151,24 @@ def private(part: str) -> Path:
     return place
 
 
+def put(new: Path, place: Path, aside: Path | None = None) -> None:
+    """Move a folder to its place, and one that is there `aside`, by default beside the new one.
+
+    The new one lies in a temporary folder, with which the old one is then deleted.
+    """
+    if place.exists():
+        place.rename(aside or new.parent / "old")
+    new.rename(place)
+
+
+def noted(file: Path, kind: type[_T]) -> _T | None:
+    """Return what is noted in a file of the cache, None if it cannot be read."""
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=kind)
+    except (OSError, msgspec.MsgspecError):
+        return None
+
+
 def folder(name: str, arch: str) -> Path:
     """Return the directory of a kernel."""
     return cache() / f"{name}-{arch}"
@@ -186,13 +206,8 @@ def stored() -> list[Note]:
 
 def _noted(folders: str) -> list[Note]:
     """Return what is noted in those folders of the cache."""
-    notes = []
-    for file in sorted(cache().glob(f"{folders}/{NOTE}")):
-        try:
-            notes.append(msgspec.json.decode(file.read_bytes(), type=Note))
-        except (OSError, msgspec.MsgspecError):  # `find` tells of it
-            continue
-    return notes
+    notes = [noted(file, Note) for file in sorted(cache().glob(f"{folders}/{NOTE}"))]
+    return [note for note in notes if note]  # `find` reports the others
 
 
 # ---- builds of Debian's kernels ----------------------------------------------------------------
@@ -243,15 +258,6 @@ def aside(new: Note) -> Path | None:
     return folder(f"{new.name}{EXACT}{exact}", new.arch)
 
 
-def _instead(name: str, arch: str) -> str:
-    """Return what there is instead of an exact build, and how it comes if no archive has it."""
-    versions = ", ".join(builds(name, arch)) or "none"
-    return (
-        f" if Debian's archive has it, `rtstone lab fetch FILE.deb` from its package; of {arch} "
-        f"the lab has {versions}"
-    )
-
-
 def place(name: str, arch: str) -> Path:
     """Return the directory with a kernel: an exact build may be the newest of its series."""
     usual = folder(name, arch)
@@ -274,7 +280,13 @@ def find(name: str, arch: str) -> Kernel:
     try:
         note = msgspec.json.decode((directory / NOTE).read_bytes(), type=Note)
     except FileNotFoundError:
-        instead = _instead(name, arch) if EXACT in name else ""
+        instead = ""
+        if EXACT in name:
+            versions = ", ".join(builds(name, arch)) or "none"
+            instead = (
+                " if Debian's archive has it, `rtstone lab fetch FILE.deb` from its package; of "
+                f"{arch} the lab has {versions}"
+            )
         raise TargetError(
             f"kernel {name} for {arch} has not been {how}; {again}{instead}"
         ) from None

@@ -23,7 +23,7 @@ PACKAGES = ("build", "agents", "boards", "kernel")
 class Missing(NamedTuple):
     """A missing component, and the command that installs it."""
 
-    component: str
+    what: str
     command: str
 
 

@@ -36,8 +36,13 @@ def remove(name: str) -> int:
         with ExitStack() as stack:
             places = _material(name) if name in MATERIAL else _kernel(name)
             for place in places:
-                for folder in _objects_in(place):
-                    stack.enter_context(build.locked(folder))
+                # A build may have the objects that it is or holds.
+                folders = [place] if place.parent.name == build.OBJECTS else []
+                if place.name == build.OBJECTS and place.is_dir():
+                    folders = list(place.iterdir())
+                for folder in folders:
+                    if folder.is_dir():
+                        stack.enter_context(build.locked(folder))
             return sum(map(_remove, places))
     except OSError as error:
         raise TargetError(f"cannot remove {error.filename}: {error.strerror}") from error
@@ -58,30 +63,16 @@ def _kernel(name: str) -> list[Path]:
     return folders
 
 
-def _objects_in(place: Path) -> list[Path]:
-    """Return the folders with objects that a folder is or holds."""
-    if place.parent.name == build.OBJECTS:
-        return [place] if place.is_dir() else []
-    if place.name == build.OBJECTS and place.is_dir():
-        return [folder for folder in place.iterdir() if folder.is_dir()]
-    return []
-
-
 def _remove(place: Path) -> int:
     """Remove a folder in two steps, so that no half of it is ever found; return its bytes."""
     with suppress(FileNotFoundError):
         aside = Path(tempfile.mkdtemp(dir=place.parent, prefix=".old-"))
         try:
             place.rename(aside / place.name)
-            return _size(aside)
+            return sum(
+                (Path(folder) / name).lstat().st_size
+                for folder, _, files in os.walk(aside) for name in files
+            )  # fmt: skip
         finally:
             shutil.rmtree(aside)
     return 0
-
-
-def _size(folder: Path) -> int:
-    """Return the bytes of all files below a folder."""
-    return sum(
-        (Path(place) / name).lstat().st_size
-        for place, _, files in os.walk(folder) for name in files
-    )  # fmt: skip

@@ -94,7 +94,7 @@ def fingerprint(tree: Path) -> str:
     note = folder / sha256(os.fsencode(tree)).hexdigest()[:16]
     try:
         listing, newest = _listing(tree)
-        if (last := _remembered(note)) and last.listing == listing:
+        if (last := kernels.noted(note, _Hash)) and last.listing == listing:
             return last.contents
         settled = newest < time.time() - SETTLED_S  # a later change has another time
         contents = _contents(tree)
@@ -113,13 +113,6 @@ class _Hash(msgspec.Struct, frozen=True):
 
     listing: str
     contents: str
-
-
-def _remembered(note: Path) -> _Hash | None:
-    try:
-        return msgspec.json.decode(note.read_bytes(), type=_Hash)
-    except (OSError, msgspec.MsgspecError):
-        return None
 
 
 def _listing(tree: Path) -> tuple[str, float]:
@@ -171,7 +164,7 @@ def _unpacked(package: str, series: str, real_time: bool, say: Say) -> Path:
     check_tools(TOOLS | ({"patch": "patch"} if real_time else {}))
     place = kernels.private(UNPACKED) / (package + "-rt" * real_time)
     archive = PACKED / f"{package}.tar.xz"
-    unpacked = _noted(place)
+    unpacked = kernels.noted(place / NOTE, _Note)
     if unpacked and (not archive.exists() or unpacked.archive == digest(archive)):
         return place / "linux"
     check_room(place.parent, ROOM)
@@ -181,26 +174,14 @@ def _unpacked(package: str, series: str, real_time: bool, say: Say) -> Path:
             say(f"fetching {package}")
             archive = fetch.source_archive(package, codename, Path(work))
         say(f"unpacking {package}")
-        _unpack(archive, new / "linux")
+        (new / "linux").mkdir(parents=True)
+        command = ["tar", "-xf", str(archive), "--strip-components=1", "--no-same-owner"]
+        _run(command, new / "linux")
         version = _patch(series, codename, new / "linux", Path(work), say) if real_time else None
         note = _Note(sha256(archive.read_bytes()).hexdigest(), version)
         (new / NOTE).write_bytes(msgspec.json.encode(note))
-        if place.exists():
-            place.rename(Path(work) / "old")  # deleted with the temporary folder
-        new.rename(place)
+        kernels.put(new, place)
     return place / "linux"
-
-
-def _noted(place: Path) -> _Note | None:
-    try:
-        return msgspec.json.decode((place / NOTE).read_bytes(), type=_Note)
-    except (OSError, msgspec.MsgspecError):
-        return None
-
-
-def _unpack(archive: Path, tree: Path) -> None:
-    tree.mkdir(parents=True)
-    _run(["tar", "-xf", str(archive), "--strip-components=1", "--no-same-owner"], tree)
 
 
 def _patch(series: str, codename: str, tree: Path, work: Path, say: Say) -> str:

@@ -160,15 +160,6 @@ XEN = BOARDS["virt-a53-xen"]
 FREERTOS = "FreeRTOS 11.2"
 
 
-def _linux(name: str, package: kernels.Package) -> list[System]:
-    """Return a kernel of Debian's on each board that it is built for."""
-    return [
-        System(kernels.PREFIX[board.arch] + name, package.title, board, 512, kernel=name,
-               preempt=package.preempt if board is Q35 else ())
-        for board in (VIRT, Q35, RISCV) if board.arch in package.arches
-    ]  # fmt: skip
-
-
 def _beside(first: System, second: System) -> System:
     """Return two systems as domains under Xen, with the agent in the first."""
     name = kernels.XEN
@@ -206,7 +197,12 @@ SYSTEMS = {
         System("freertos-a9", FREERTOS, BOARDS["vexpress-a9"], 128, image="freertos-a9.elf"),
         System("freertos-rv32", FREERTOS, RV32, 128, image="freertos-rv32.elf"),
         System("freertos-rv64", FREERTOS, RV64, 128, image="freertos-rv64.elf"),
-        *(board for name, package in kernels.PACKAGES.items() for board in _linux(name, package)),
+        *(
+            System(kernels.PREFIX[board.arch] + name, package.title, board, 512, kernel=name,
+                   preempt=package.preempt if board is Q35 else ())
+            for name, package in kernels.PACKAGES.items()
+            for board in (VIRT, Q35, RISCV) if board.arch in package.arches
+        ),
         _beside(_RTOS, _LINUX),
         _beside(_LINUX, _RTOS),
     )

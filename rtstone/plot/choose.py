@@ -45,7 +45,11 @@ def choose(
     is nothing to draw, or more than one bench to choose from.
     """
     pairs = [pair for run in runs for pair in _of_bench(run, bench)]
-    wanted = _under(pairs, loads)
+    present = {result.load for _, result in pairs}
+    for load in loads:
+        if load not in present:
+            raise unknown("load", load, present, "of what could be drawn, in --load")
+    wanted = [pair for pair in pairs if pair[1].load in loads] if loads else pairs
     pairs = [pair for pair in wanted if pair[1].status == "ok"]
     if not pairs:
         result = wanted[0][1]
@@ -89,14 +93,6 @@ def _of_bench(run: Run, bench: str | None) -> list[tuple[Run, Result]]:
         names = ", ".join(sorted(benches)) or "none has samples"
         raise UsageError(f"no wake-up latency in run {run.run_id}; choose with --bench: {names}")
     return [(run, result) for result in run.results if result.bench == wanted and result.n]
-
-
-def _under(pairs: list[tuple[Run, Result]], loads: Sequence[str]) -> list[tuple[Run, Result]]:
-    present = {result.load for _, result in pairs}
-    for load in loads:
-        if load not in present:
-            raise unknown("load", load, present, "of what could be drawn, in --load")
-    return [pair for pair in pairs if pair[1].load in loads] if loads else pairs
 
 
 # ---- names --------------------------------------------------------------------------------------

@@ -25,7 +25,8 @@ def of_run(run: Run, *, switch_known: bool = False) -> Cost:
     A tick that the run lacks costs 0, and ``sources`` says so.  Raises UsageError without a switch,
     unless its cost is known: a simulation of free switches would pass for one of this system.
     """
-    switch = _switch(run)
+    switches = next((valid for bench in SWITCHES if (valid := _sound(run, bench))), [])
+    switch = min(switches, key=_ballast, default=None)
     if switch is None and not switch_known:
         raise UsageError(
             f"no cost of a switch in run {run.run_id}, in --costs-from; add ctx.ballast and "
@@ -84,13 +85,6 @@ def _sound(run: Run, bench: str) -> list[Result]:
     """Return the valid results of a bench in ns, those without a load first."""
     results = [r for r in run.results if r.bench == bench and r.status == "ok" and r.unit == "ns"]
     return sorted((r for r in results if r.p50 is not None), key=lambda r: r.load != "none")
-
-
-def _switch(run: Run) -> Result | None:
-    for bench in SWITCHES:
-        if results := _sound(run, bench):
-            return min(results, key=_ballast)
-    return None
 
 
 def _ballast(result: Result) -> tuple[bool, int]:

@@ -84,6 +84,9 @@ def _why_not(result: Result) -> str | None:
 def _as_measured(result: Result) -> Measured:
     params = result.params
     duration = result.figures.get(DURATION)
+    misses = params.get("stop_misses")
+    if not isinstance(misses, int):
+        misses = STOP_MISSES
     ask = Ask(
         result.bench.removeprefix(HARTSTONE),
         set=_one_of(hartsets.SETS, params.get("set")),
@@ -93,7 +96,7 @@ def _as_measured(result: Result) -> Measured:
         raw=_figure(result, RAW_SPEED) or RAW[_one_of(hartsets.SETS, params.get("set"))],
         factor=_figure(result, FACTOR),
         duration_ns=round((duration.value or 0) * 1e9) if duration else DURATION_NS,
-        stop_misses=_stop_misses(params.get("stop"), params.get("stop_misses")),
+        stop_misses=1 if params.get("stop") == "first" else int(misses),
     )
     at = breakdown(result)
     disturbed = tuple(name for name in DISTURBANCES if name in result.flags)
@@ -103,12 +106,6 @@ def _as_measured(result: Result) -> Measured:
 def _one_of(values: tuple[str, ...], value: object) -> str:
     """Return a parameter if its value is known, else the first known value."""
     return str(value) if value in values else values[0]
-
-
-def _stop_misses(stop: object, misses: object) -> int:
-    if stop == "first":
-        return 1
-    return misses if isinstance(misses, int) else STOP_MISSES
 
 
 def _figure(result: Result, name: str) -> int | None:
@@ -146,7 +143,11 @@ def asks(choice: Choice, beside: Beside | None) -> Iterator[tuple[Ask, Measured 
 def _of_experiment(
     name: str, choice: Choice, beside: Beside | None
 ) -> Iterator[tuple[Ask, Measured | None]]:
-    measurements = [m for m in beside.experiments if _fits(m.ask, name, choice)] if beside else []
+    measurements = [
+        m for m in (beside.experiments if beside else ())
+        if m.ask.experiment == name and choice.set in (None, m.ask.set)
+        and (choice.form in (None, m.ask.form) or not hartsets.is_served(name))
+    ]  # fmt: skip
     policies = choice.policies
     if not policies:
         measured_so = tuple(dict.fromkeys(m.ask.policy for m in measurements))
@@ -158,14 +159,6 @@ def _of_experiment(
             yield (m.ask if choice.raw is None else replace(m.ask, raw=choice.raw)), m
         if not of_policy:
             yield _default(name, policy, choice, beside.raw if beside else None), None
-
-
-def _fits(ask: Ask, name: str, choice: Choice) -> bool:
-    return (
-        ask.experiment == name
-        and choice.set in (None, ask.set)
-        and (choice.form in (None, ask.form) or not hartsets.is_served(name))
-    )
 
 
 def _default(name: str, policy: str, choice: Choice, raw: int | None) -> Ask:

@@ -95,11 +95,17 @@ def run(
     tasks = [task_set.tasks[i] for i in order]
     spans = [_times(task, i, duration) for task, i in zip(tasks, order, strict=True)]
     level = levels(task_set.tasks, server=rules.form == "server" and task_set.service > 0)
+    due = np.concatenate([dues for _, dues in spans])
     arrays = {
         "first": np.cumsum([0, *(len(release) for release, _ in spans)]),
         "release": per_ns * np.concatenate([release for release, _ in spans]),
-        "due": _ticks(np.concatenate([due for _, due in spans]), per_ns),
-        "level": np.array([_level(task, level[i]) for task, i in zip(tasks, order, strict=True)]),
+        "due": np.where(due == NO_DEADLINE, NO_DEADLINE, due % NO_DEADLINE * per_ns),
+        "level": np.array(
+            [
+                NO_DEADLINE if task.kind is Kind.BACKGROUND else level[i]
+                for task, i in zip(tasks, order, strict=True)
+            ]
+        ),
         "relative": np.array([TENTHS * SECOND // task.rate * per_ns for task in tasks]),
         "own": work * np.array([task.load for task in tasks]),
         "calls": np.array([task.calls for task in tasks]),
@@ -135,12 +141,3 @@ def _times(task: Task, index: int, duration: int) -> tuple[Ints, Ints]:
     if task.kind is Kind.BACKGROUND:
         return times, np.full(len(times), NO_DEADLINE)
     return times, times + TENTHS * SECOND // task.rate
-
-
-def _ticks(due: Ints, per_ns: int) -> Ints:
-    ticks: Ints = np.where(due == NO_DEADLINE, NO_DEADLINE, due % NO_DEADLINE * per_ns)
-    return ticks
-
-
-def _level(task: Task, level: int) -> int:
-    return NO_DEADLINE if task.kind is Kind.BACKGROUND else level

@@ -146,12 +146,22 @@ def set_of_test(
     if number == "1":
         return HartSet(_faster(series, base, step, gaps), m if served else 0)
     if number == "2":
-        return HartSet(tuple(_scaled(task, step) for task in base), m if served else 0)
+        tasks = tuple(
+            replace(task, rate=task.rate * (TENTHS + step) // TENTHS,
+                    gap=task.gap * TENTHS // (TENTHS + step))
+            for task in base
+        )  # fmt: skip
+        return HartSet(tasks, m if served else 0)
     if number == "3" and served:
         return HartSet(base, m * (1 + step))
     if number == "3":
-        return HartSet(_harder(series, base, m * step))
-    models = (base[5 if _adds_sporadic(series, i) else 2] for i in range(step))
+        harder = tuple(
+            replace(task, load=task.load + m * step) if series != "AH" or i == 5 else task
+            for i, task in enumerate(base)
+        )
+        return HartSet(harder)
+    sporadic = {"AH": range(step), "SA": range(1, step, 2)}.get(series, range(0))
+    models = (base[5 if i in sporadic else 2] for i in range(step))
     return HartSet((*base, *models), m if served else 0)
 
 
@@ -181,21 +191,6 @@ def _faster(series: str, base: tuple[Task, ...], step: int, gaps: str) -> tuple[
     if series == "PN" and step and any(rate % task.rate == 0 for task in base[:4]):
         rate += TENTHS
     return (*base[:4], replace(base[4], rate=rate))
-
-
-def _scaled(task: Task, step: int) -> Task:
-    rate = task.rate * (TENTHS + step) // TENTHS
-    return replace(task, rate=rate, gap=task.gap * TENTHS // (TENTHS + step))
-
-
-def _harder(series: str, base: tuple[Task, ...], work: int) -> tuple[Task, ...]:
-    if series == "AH":
-        return (*base[:5], replace(base[5], load=base[5].load + work), *base[6:])
-    return tuple(replace(task, load=task.load + work) for task in base)
-
-
-def _adds_sporadic(series: str, i: int) -> bool:
-    return series == "AH" or (series == "SA" and i % 2 == 1)
 
 
 def levels(tasks: tuple[Task, ...], *, server: bool = False) -> list[int]:

@@ -115,6 +115,9 @@ def experiment(ask: Ask, cost: Cost, beside: Measured | None = None) -> Experime
     disturbed it.
     """
     played = list(play(ask, cost))
+    ended = "tests" if len(played) == sets.MOST_TESTS else "utilisation"
+    if played[-1].outcome.bad >= ask.stop_misses:
+        ended = "misses"
     clean, first = breakdown(played)
     free = clean
     if cost != Cost():
@@ -134,19 +137,13 @@ def experiment(ask: Ask, cost: Cost, beside: Measured | None = None) -> Experime
         breakdown_free=free,
         breakdown=clean,
         first_miss=first,
-        ended=_ended(ask, played),
+        ended=ended,
         measured=beside.breakdown if beside else None,
         measured_first_miss=beside.first_miss if beside else None,
         disturbed=list(beside.disturbed) if beside else [],
         gap=gap,
         tests=[_test(p) for p in played],
     )
-
-
-def _ended(ask: Ask, played: list[Played]) -> str:
-    if played[-1].outcome.bad >= ask.stop_misses:
-        return "misses"
-    return "tests" if len(played) == sets.MOST_TESTS else "utilisation"
 
 
 def breakdown(played: list[Played]) -> tuple[float | None, float | None]:

@@ -85,6 +85,8 @@ def costs(
     tick_cost: str | None,
 ) -> Cost:
     """Return the costs as given, else as measured by a run, else none."""
+    from msgspec.structs import replace
+
     options = {
         name: duration(text, f"in {option}")
         for name, option, text in (
@@ -94,7 +96,15 @@ def costs(
         )
         if text is not None
     }
-    cost = _measured(run, options)
+    if run is None:
+        cost = replace(Cost(), **options)
+    else:
+        from rtstone.simulate.costs import of_run
+
+        cost = of_run(run, switch_known="switch_ns" in options)
+        words = [f"{name.removesuffix('_ns').replace('_', ' ')}: given" for name in options]
+        sources = [text for text in cost.sources if text.partition(":")[0] + "_ns" not in options]
+        cost = replace(cost, **options, sources=[*sources, *words])
     if cost.tick_cost_ns and not cost.tick_ns:
         raise UsageError("a tick costs, but there is none, in --tick-cost; add --tick PERIOD")
     if cost.tick_ns and cost.tick_cost_ns >= cost.tick_ns:
@@ -103,19 +113,6 @@ def costs(
             "in --tick; make it longer"
         )
     return cost
-
-
-def _measured(run: Run | None, options: dict[str, int]) -> Cost:
-    from msgspec.structs import replace
-
-    if run is None:
-        return replace(Cost(), **options)
-    from rtstone.simulate.costs import of_run
-
-    cost = of_run(run, switch_known="switch_ns" in options)
-    words = [f"{name.removesuffix('_ns').replace('_', ' ')}: given" for name in options]
-    sources = [text for text in cost.sources if text.partition(":")[0] + "_ns" not in options]
-    return replace(cost, **options, sources=[*sources, *words])
 
 
 def workers(number: int | None) -> int:

@@ -172,7 +172,14 @@ def run(
         numbers = np.concatenate(arrays)
         for index, rules in enumerate(study.rules):
             if ppm is None:
-                breakdowns.append(_breakdown(rules.policy, n, numbers[:, index, 0]))
+                steps = numbers[:, index, 0]
+                breakdowns.append(
+                    Breakdown(
+                        policy=rules.policy, tasks=n, sets=len(steps),
+                        min=int(steps.min()) / STEPS, max=int(steps.max()) / STEPS,
+                        mean=sum(steps.tolist()) / (STEPS * len(steps)),
+                    )
+                )  # fmt: skip
             else:
                 points.append(_point(rules.policy, n, ppm, numbers[:, index]))
     return points, breakdowns
@@ -204,17 +211,6 @@ def _point(policy: str, n: int, ppm: int, rows: Ints) -> Point:
         value_ratio=_ratio(total["value_met"], total["value_due"]),
         switches=total["switches"],
         events=total["events"],
-    )
-
-
-def _breakdown(policy: str, n: int, steps: Ints) -> Breakdown:
-    return Breakdown(
-        policy=policy,
-        tasks=n,
-        sets=len(steps),
-        min=int(steps.min()) / STEPS,
-        mean=sum(steps.tolist()) / (STEPS * len(steps)),
-        max=int(steps.max()) / STEPS,
     )
 
 

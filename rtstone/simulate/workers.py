@@ -35,7 +35,8 @@ def shared_out(work: Callable[[_A], _B], todo: Sequence[_A], workers: int) -> It
             while wanted not in done:
                 while idle and sent < len(todo):
                     line = idle.pop()
-                    _send(line, todo[sent])
+                    with suppress(OSError):  # it was killed; `_answer` reports that
+                        line.send(todo[sent])
                     busy[line] = sent
                     sent += 1
                 for line in cast(list[Connection], wait(list(busy))):
@@ -54,11 +55,6 @@ def _started(stack: ExitStack, work: Callable[[_A], _B]) -> Connection:
     stack.callback(process.join)
     stack.callback(process.kill)
     return ours
-
-
-def _send(line: Connection, item: object) -> None:
-    with suppress(OSError):  # it was killed; `_answer` reports that
-        line.send(item)
 
 
 def _answer(line: Connection) -> Any:

@@ -103,6 +103,11 @@ def fill(
         random = _stream(workload.seed, key, _WORK).random(int(count.sum()))
         share = LEAST_SHARE + (1 - LEAST_SHARE) * random
         work = np.maximum(1, np.repeat(nominal, count) * share).astype(np.int64)
+    sections: tuple[tuple[Section, ...], ...] = ((),) * n
+    if workload.resources:
+        columns = *_times(shape.at, nominal), shape.resource
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        sections = tuple((Section(*row),) for row in rows)
     arrival, request = _requests(workload, key)
     return TaskSet(
         end=workload.end,
@@ -111,7 +116,7 @@ def fill(
         nominal=nominal,
         work=work,
         value=shape.value,
-        sections=_sections(shape, nominal) if workload.resources else ((),) * n,
+        sections=sections,
         arrival=arrival,
         request_work=request,
     )
@@ -143,14 +148,6 @@ def _requests(workload: Workload, key: tuple[int, int, int]) -> tuple[Ints, Ints
     arrival = arrival[arrival < workload.end]
     work = -np.log1p(-rng.random(len(arrival))) * REQUEST
     return arrival.astype(np.int64), 1 + work.astype(np.int64)
-
-
-def _sections(shape: Shape, nominal: Ints) -> tuple[tuple[Section, ...], ...]:
-    at, length = _times(shape.at, nominal)
-    return tuple(
-        (Section(*numbers),)
-        for numbers in zip(at.tolist(), length.tolist(), shape.resource.tolist(), strict=True)
-    )
 
 
 def _times(at: NDArray[np.float64], nominal: Ints) -> tuple[Ints, Ints]:

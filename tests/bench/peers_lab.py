@@ -266,7 +266,7 @@ def measured(name: str) -> bool | None:
     """Boot a guest twice and print its rows; None: it is not complete here, which is printed."""
     system = systems.find(name)
     if lacking := ready.missing(system):
-        print(*(f"{name}: not run, no {one.component}: {one.command}" for one in lacking), sep="\n")
+        print(*(f"{name}: not run, no {one.what}: {one.command}" for one in lacking), sep="\n")
         return None
     with TemporaryDirectory() as folder:
         work = Path(folder)

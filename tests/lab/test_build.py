@@ -171,7 +171,7 @@ def test_a_damaged_kernel_is_built_again(place: Place) -> None:
     says = "is not what was built; `rtstone lab build-kernel` brings it again"
     with pytest.raises(TargetError, match=says):
         kernels.find("own/mine", "aarch64")
-    (lack,) = (one for one in ready.missing(systems.find("own/mine")) if "kernel" in one.component)
+    (lack,) = (one for one in ready.missing(systems.find("own/mine")) if "kernel" in one.what)
     assert lack.command == "rtstone lab build-kernel"
     assert place.build().image.read_bytes() == ARM64
 
