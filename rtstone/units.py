@@ -13,8 +13,9 @@ from rtstone.errors import UsageError
 # ---- units --------------------------------------------------------------------------------------
 
 # Each in its base unit, ascending.
-CLOCK = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
-TIMES = CLOCK | {"min": 60 * 10**9, "h": 3600 * 10**9}
+NS_PER_S = 10**9
+CLOCK = {"ns": 1, "us": 10**3, "ms": 10**6, "s": NS_PER_S}
+TIMES = CLOCK | {"min": 60 * NS_PER_S, "h": 3600 * NS_PER_S}
 INSTRUCTIONS = {"instr": 1, "k instr": 10**3, "M instr": 10**6, "G instr": 10**9}
 SIZES = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
@@ -179,7 +180,7 @@ def trimmed(value: float, unit: str) -> str:
 def seconds(value: float) -> str:
     """Format a duration in words."""
     if value < 120:
-        return quantity(value * 1e9, "ns")
+        return quantity(value * NS_PER_S, "ns")
     hours, rest = divmod(round(value), 3600)
     minutes, left = divmod(rest, 60)
     parts = [(hours, "h"), (minutes, "min"), (left, "s")]
@@ -308,4 +309,4 @@ def ms(value: float) -> Quantity:
 
 def s(value: float) -> Quantity:
     """Return a quantity of seconds."""
-    return Quantity(value * 1e9)
+    return Quantity(value * NS_PER_S)

@@ -20,7 +20,7 @@ from rtstone.measure.listener import Listener
 from rtstone.report.parts.console import figure
 from rtstone.report.parts.words import assignments, reached
 from rtstone.results.ticks import Net
-from rtstone.units import count
+from rtstone.units import NS_PER_S, count
 from rtstone.wire.records import Progress
 
 
@@ -132,7 +132,7 @@ class Display(Listener):
         if record.text is not None:
             self._draw(case, share, record.text)
             return
-        per_tick = 1e9 / record.hz if unit == "ns" else 1.0
+        per_tick = NS_PER_S / record.hz if unit == "ns" else 1.0
         net = Net(record.overhead, per_tick, record.batch)
         names = ("min", "p50", "p99") if record.batch > 1 else ("min", "p50", "p99", "max")
         values = {name: net.value(getattr(record, name)) for name in names}

@@ -11,6 +11,7 @@ from msgspec import structs
 
 from rtstone.cpus import ALL, cpu_set
 from rtstone.documents.run import Target, Turn, Value
+from rtstone.units import NS_PER_S
 from rtstone.wire.records import Bench, Load, TextTable
 
 SCHEMA = "rtstone.plan/1"
@@ -22,7 +23,7 @@ NONE = "none"
 _PLACES = {"1cpu": "measured", "2cpu": "any"}
 
 UntilStatistic = Literal["p50", "p99"]
-LIMIT_NS = 60 * 10**9  # default limit of the measured time of each case
+LIMIT_NS = 60 * NS_PER_S  # default limit of the measured time of each case
 
 
 def load_name(spec: str) -> str:
@@ -60,7 +61,7 @@ class Until(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def time_s(self) -> float:
         """The time limit in s."""
-        return self.time_ns / 1e9
+        return self.time_ns / NS_PER_S
 
 
 class Trace(msgspec.Struct, frozen=True, kw_only=True):
@@ -193,7 +194,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     def limit_s(self, case: Case) -> float | None:
         """Return the time limit of a case in s, None if its parameters do not give one."""
         time = self.value(case, "time")
-        by_time = time / 1e9 if isinstance(time, int) and time > 0 else None
+        by_time = time / NS_PER_S if isinstance(time, int) and time > 0 else None
         by_samples = self._by_samples_s(case)
         return min((s for s in (by_time, by_samples) if s is not None), default=None)
 
@@ -211,7 +212,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     def _by_samples_s(self, case: Case) -> float | None:
         samples, period = self.value(case, "samples"), self.value(case, "period")
         if isinstance(samples, int) and samples > 0 and isinstance(period, int):
-            return samples * period / 1e9
+            return samples * period / NS_PER_S
         return None
 
 

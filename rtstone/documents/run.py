@@ -15,6 +15,7 @@ import msgspec
 
 from rtstone.errors import UsageError
 from rtstone.summary import NAMES
+from rtstone.units import NS_PER_S
 from rtstone.wire import records
 from rtstone.wire.records import (
     Bench,
@@ -268,7 +269,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
         """The measured time in s; None if unknown, or if the unit is instructions."""
         length = self.evidence.get("section_ns")
         valid = isinstance(length, int | float) and not isinstance(length, bool) and length > 0
-        return length / 1e9 if valid and self.unit == "ns" else None  # type: ignore[operator]
+        return length / NS_PER_S if valid and self.unit == "ns" else None  # type: ignore[operator]
 
     def to_numpy(self) -> NDArray[Any]:
         """Return the histogram as a structured array: ``value`` in ``unit``, and its ``count``.

@@ -41,7 +41,7 @@ from rtstone.explain.timeline import (
 )
 from rtstone.results.steal import with_steal
 from rtstone.store.rundir import logs
-from rtstone.units import count, counted, trimmed
+from rtstone.units import NS_PER_S, count, counted, trimmed
 from rtstone.wire import records as wire
 from rtstone.wire.reader import Reader, Record
 
@@ -179,7 +179,7 @@ class _Explainer:
         self.run, self.result, self.head, self.read = run, result, head, read
         rate = run.target.detail.get("instructions_per_s")
         counted = isinstance(rate, int) and result.unit != "ns"
-        self.per_ns = rate / 1e9 if counted else 1.0  # type: ignore[operator]
+        self.per_ns = rate / NS_PER_S if counted else 1.0  # type: ignore[operator]
         self.due, self.stamp = head.due, head.stamp
         agent = run.agent
         calls = system_calls(agent.arch if agent else "")

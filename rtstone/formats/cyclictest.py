@@ -10,7 +10,7 @@ from msgspec import structs
 
 from rtstone.documents.run import Result, Value
 from rtstone.formats.source import ONE_FILE, Source
-from rtstone.units import count, seconds
+from rtstone.units import NS_PER_S, count, seconds
 from rtstone.wire.records import Bench, Param
 
 BENCH = Bench(
@@ -171,7 +171,7 @@ def timing(options: Options | None, thread: int, cycles: int) -> dict[str, Value
     if options is None:
         return {}
     span = options.duration_s
-    ns = cycles * options.period_ns(thread) if span is None else span * 10**9
+    ns = cycles * options.period_ns(thread) if span is None else span * NS_PER_S
     return {"section_ns": ns, "cycles": cycles}
 
 
@@ -183,15 +183,15 @@ def lasting(threads: Sequence[Result]) -> list[Result]:
     """
     most = max((thread.n for thread in threads), default=0)
     longest = max(map(_lasted_ns, threads), default=0)
-    slack = max(longest / 20, 1e9)
+    slack = max(longest / 20, NS_PER_S)
 
     def judged(thread: Result) -> Result:
         lasted = _lasted_ns(thread)
         if thread.status != "ok" or thread.n == most or longest - lasted <= slack:
             return thread
         reason = (
-            f"the thread took no sample after {seconds(lasted / 1e9)} of "
-            f"{seconds(longest / 1e9)} ({count(thread.n)} cycles): it hung, or was starved"
+            f"the thread took no sample after {seconds(lasted / NS_PER_S)} of "
+            f"{seconds(longest / NS_PER_S)} ({count(thread.n)} cycles): it hung, or was starved"
         )
         return structs.replace(thread, status="incomplete", reason=reason)
 

@@ -11,6 +11,7 @@ from rtstone.documents.run import Result, Value
 from rtstone.formats.hdr_decode import Histogram
 from rtstone.formats.reading import Series, result
 from rtstone.formats.source import HIGHEST, Source
+from rtstone.units import NS_PER_S
 from rtstone.wire.records import Bench
 
 BENCH = Bench(
@@ -74,7 +75,7 @@ def tag_result(source: Source, name: str, tag: Tag, unit_ns: int, exact: bool) -
     evidence: dict[str, Value] = {} if tag.widest == 1 else {"bucket_ns": None}
     apart = all(a + length <= b + _APART_S for (a, length), (b, _) in pairwise(tag.spans))
     if apart and all(length for _, length in tag.spans):  # else it is not known for how long
-        evidence["section_ns"] = round(sum(length for _, length in tag.spans) * 1e9)
+        evidence["section_ns"] = round(sum(length for _, length in tag.spans) * NS_PER_S)
     series = Series(name=name, n=n, counts=tag.counts, unit_ns=unit_ns)
     flags = ["buckets"] if tag.widest > 1 and unit_ns == 1 else []
     whole = result(source, BENCH.id, series, flags=flags, evidence=evidence)

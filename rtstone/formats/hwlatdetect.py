@@ -15,6 +15,7 @@ from rtstone.documents.run import Value
 from rtstone.errors import UsageError
 from rtstone.formats.reading import Reading, Series, result
 from rtstone.formats.source import ONE_FILE, Source
+from rtstone.units import NS_PER_S
 from rtstone.wire.records import Bench, Param
 
 _BENCH = Bench(
@@ -96,7 +97,7 @@ def _reading(
     seconds = None if stopped else numbers.get("duration")
     evidence: dict[str, Value] = {"smi": numbers["SMIs"]} if "SMIs" in numbers else {}
     if seconds:
-        evidence["section_ns"] = seconds * 10**9
+        evidence["section_ns"] = seconds * NS_PER_S
     line, cpus = members.get("CPU list", (0, "None"))
     if cpus != "None":
         try:

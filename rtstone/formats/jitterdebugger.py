@@ -14,6 +14,7 @@ from rtstone.documents.run import Result, Worst
 from rtstone.formats import json_text
 from rtstone.formats.reading import NS, US, Reading, Series, result
 from rtstone.formats.source import Source
+from rtstone.units import NS_PER_S
 from rtstone.wire.records import Bench
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def read_raw(source: Source) -> Reading:
         source.cut(f"{size} bytes are not whole records of {_RECORD}")
     kind = np.dtype([("thread", "<u4"), ("s", "<i8"), ("ns", "<i8"), ("value", "<u8")])
     rows = np.frombuffer(source.data, kind)
-    if np.any((rows["s"] < 0) | (rows["s"] > 1 << 33)) or np.any(rows["ns"] // 10**9 != 0):
+    if np.any((rows["s"] < 0) | (rows["s"] > 1 << 33)) or np.any(rows["ns"] // NS_PER_S != 0):
         source.refuse("a time of a sample is no time", do="is it samples.raw of jitterdebugger?")
     if np.any(rows["value"] >= 1 << 50):
         source.refuse("a sample is too large to be true", do="is it samples.raw of jitterdebugger?")
@@ -107,7 +108,7 @@ def read_raw(source: Source) -> Reading:
     ordered = rows[np.argsort(rows["thread"], kind="stable")]
     results = []
     for thread, own in zip(threads, np.split(ordered, begins[1:]), strict=True):
-        at = own["s"] * 10**9 + own["ns"]
+        at = own["s"] * NS_PER_S + own["ns"]
         if np.any(np.diff(at) < 0):
             source.refuse(f"the samples of thread {thread} are not in the order of time")
         results.append(_raw(source, int(thread), at - at[0], own["value"]))
@@ -130,7 +131,7 @@ def _raw(source: Source, thread: int, at: NDArray[np.int64], values: NDArray[np.
         source, BENCH.id, series, flags=["omission", "unit_assumed"],
         evidence={"section_ns": span} if span else {},
         worst=[
-            Worst(value=float(values[i]) * US, index=int(i), at_s=round(int(at[i]) / 1e9, 9))
+            Worst(value=float(values[i]) * US, index=int(i), at_s=round(int(at[i]) / NS_PER_S, 9))
             for i in largest
         ],
     )  # fmt: skip

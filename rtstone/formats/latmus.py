@@ -13,6 +13,7 @@ from rtstone.documents.run import Value
 from rtstone.formats.reading import NS, Reading, Series, clock_s
 from rtstone.formats.source import ONE_FILE, Source
 from rtstone.formats.timer_latency import CELL_NS, EARLY, timer_bench, timer_result, us_as_ns
+from rtstone.units import NS_PER_S
 
 _MICROSECONDS = r"(-?[0-9]{1,12}\.[0-9]{3})"
 _MEMBERS = {
@@ -73,7 +74,7 @@ def _reading(
     over = counts.pop(max(counts), 0) if beyond and counts else 0
     evidence: dict[str, Value] = {}
     if span := clock_s(*members["duration"]):
-        evidence["section_ns"] = span * 10**9
+        evidence["section_ns"] = span * NS_PER_S
     if "cpu" in numbers:
         evidence |= {"cpus": [int(numbers["cpu"])]}
     if "priority" in numbers:

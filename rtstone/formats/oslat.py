@@ -15,6 +15,7 @@ from rtstone.formats import json_text
 from rtstone.formats.reading import Reading, Series, result
 from rtstone.formats.rt_tests_document import Document, read_document
 from rtstone.formats.source import Source
+from rtstone.units import NS_PER_S
 from rtstone.wire.records import Bench
 
 _BENCH = Bench(
@@ -58,7 +59,7 @@ def _result(source: Source, file: _File, number: str) -> Result:
     if n and thread.max > max(counts):
         over = counts.pop(max(counts))
     evidence: dict[str, Value] = {
-        "cpus": [thread.cpu], "section_ns": round(thread.duration * 1e9),
+        "cpus": [thread.cpu], "section_ns": round(thread.duration * NS_PER_S),
         "sched": "fifo" if prio else "other", "prio": int(prio[1]) if prio else None,
     }  # fmt: skip
     series = Series(

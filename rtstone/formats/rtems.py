@@ -12,6 +12,7 @@ from rtstone.documents.run import Result, Value
 from rtstone.formats.reading import Reading
 from rtstone.formats.rtems_samples import BENCH, STATISTICS, Measurement, measured
 from rtstone.formats.source import ONE_OUTPUT, Source
+from rtstone.units import NS_PER_S
 
 _FIELD = re.compile(r"M:(B|V|L|N|S|MI|P1|Q1|Q2|Q3|P99|MX|MAD|D|E):(.{1,400})")
 _LIKE = re.compile(r"M:[A-Z0-9]{1,3}(?::|$)")
@@ -113,4 +114,4 @@ class _Log:
 
     def _ns(self, text: str, number: int) -> int:
         match = self._match(_TIME, text, number)
-        return int(match[1]) * 10**9 + int(match[2])
+        return int(match[1]) * NS_PER_S + int(match[2])

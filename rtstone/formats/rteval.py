@@ -14,6 +14,7 @@ from rtstone.documents.run import Result, Value
 from rtstone.formats import cyclictest
 from rtstone.formats.reading import Reading, Series, result
 from rtstone.formats.source import Source
+from rtstone.units import NS_PER_S
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element, TreeBuilder
@@ -202,7 +203,7 @@ def _result(
     )  # fmt: skip
     evidence = options.evidence() | {"cpus": [cpu]}
     if test.duration_s:
-        evidence["section_ns"] = int(test.duration_s * 1e9)
+        evidence["section_ns"] = int(test.duration_s * NS_PER_S)
     return result(
         source, cyclictest.BENCH.id, series, flags=cyclictest.flags(options), evidence=evidence,
         params={"interval": options.period_ns()}, load=test.load,

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from rtstone.documents.run import Result, Value
 from rtstone.formats.reading import NS, US, Reading, Series, clock_s, result, step
 from rtstone.formats.source import ONE_FILE, Source
+from rtstone.units import NS_PER_S
 from rtstone.wire.records import Bench
 
 _TITLE = re.compile(r"# RTLA (timerlat|osnoise) histogram")
@@ -187,7 +188,7 @@ def read(source: Source) -> Reading:
     if not results:
         # rtla leaves out CPUs without samples.
         kind = _OF_TOOL[text.tool]
-        evidence: dict[str, Value] = {"section_ns": text.duration_s * 10**9 or None}
+        evidence: dict[str, Value] = {"section_ns": text.duration_s * NS_PER_S or None}
         series = Series(name="", n=0, counts={}, line=text.lines[-1][0])
         results = [result(source, KINDS[kind].id, series, evidence=evidence, gaps=kind == "CPU")]
         kinds = {kind: None}
@@ -224,6 +225,6 @@ def _result(source: Source, text: _Text, place: int, lost: bool) -> Result:
     )  # fmt: skip
     evidence: dict[str, Value] = {"cpus": [cpu]}
     if text.duration_s:
-        evidence["section_ns"] = text.duration_s * 10**9
+        evidence["section_ns"] = text.duration_s * NS_PER_S
     flags = ([] if noise else ["omission"]) + (["samples_lost"] if lost else [])
     return result(source, KINDS[kind].id, series, flags=flags, evidence=evidence, gaps=noise)

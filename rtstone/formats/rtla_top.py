@@ -15,6 +15,7 @@ from rtstone.formats.reading import NS, US, Reading, Series, result
 from rtstone.formats.rtla import KINDS, MISSED, MOST
 from rtstone.formats.rtla_screen import SPAN, Screen, last_screen
 from rtstone.formats.source import Source
+from rtstone.units import NS_PER_S
 
 _HEAD = re.compile(rf" *{SPAN} +\| +IRQ Timer Latency \((ns|us)\)")
 _ROW = re.compile(r" *([0-9]{1,6}) #([0-9]{1,18}) *\|(.*)")
@@ -94,6 +95,6 @@ def _result(source: Source, screen: Screen, row: _Row, lost: bool) -> Result:
     )  # fmt: skip
     evidence: dict[str, Value] = {"cpus": [row.cpu]}
     if screen.duration_s:
-        evidence["section_ns"] = screen.duration_s * 10**9
+        evidence["section_ns"] = screen.duration_s * NS_PER_S
     flags = ["omission", *(["samples_lost"] if lost else [])]
     return result(source, KINDS[row.kind].id, series, flags=flags, evidence=evidence)

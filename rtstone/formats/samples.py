@@ -23,6 +23,7 @@ from rtstone.formats.columns import Cells, check_rows, columns
 from rtstone.formats.reading import LOAD, Reading, Series, result
 from rtstone.formats.source import Source
 from rtstone.results.recorded import HZ, LARGEST, MOST_OMITTED, Times, evidence, recorded
+from rtstone.units import NS_PER_S
 from rtstone.wire.records import Bench, Param
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     Ticks = NDArray[np.int64]
 
 BENCH = "samples"
-_TICKS = HZ // 10**9  # in a ns
+_TICKS = HZ // NS_PER_S  # in a ns
 _PERIOD = Param("period", "duration", "ns", help="Of the task that was activated.")
 _NUMPY, _PARQUET = b"\x93NUMPY", b"PAR1"
 _LATE = "give --due and --at in place of one column, which say which activations ran"

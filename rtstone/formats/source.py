@@ -14,11 +14,12 @@ from rtstone.errors import UsageError
 from rtstone.files import content
 from rtstone.formats import pasted
 from rtstone.packed import unpacked
+from rtstone.units import CLOCK
 
 LARGEST = 256 << 20  # bytes; nine million raw samples
 LONGEST = 64 << 20  # bytes of text, as every number in it becomes an object
 STDIN = "-"
-UNITS = {"ns": 1, "us": 1000, "ms": 10**6, "s": 10**9}  # of samples, in ns
+UNITS = CLOCK  # of samples, in ns
 HIGHEST = 1 << 62  # ns; larger values are wrapped-around differences
 
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)

@@ -14,6 +14,7 @@ from rtstone.documents.run import Figure
 from rtstone.formats.reading import NS, Reading, Series, result
 from rtstone.formats.source import ONE_FILE, Source
 from rtstone.summary import PERCENTILES, least_n
+from rtstone.units import NS_PER_S
 from rtstone.wire.records import Bench, Param, TextTable
 
 BENCH = Bench(
@@ -74,7 +75,7 @@ def read(source: Source) -> Reading:
     series = _series(source, printed, n)
     bare = result(
         source, BENCH.id, series, flags=flags, params={"delay": delay, "policy": policy},
-        evidence={"sched": policy, "section_ns": duration_s and int(duration_s * 1e9)},
+        evidence={"sched": policy, "section_ns": duration_s and int(duration_s * NS_PER_S)},
         figures={"mode": Figure(value=int(printed.mean[2]), unit="ns")},
         tables=[
             TextTable(

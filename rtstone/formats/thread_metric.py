@@ -13,6 +13,7 @@ from typing import NamedTuple
 from rtstone.documents.run import Figure, Result
 from rtstone.formats.reading import Reading, figures_result
 from rtstone.formats.source import Source
+from rtstone.units import NS_PER_S
 from rtstone.wire.records import Bench, Param
 
 BENCH = Bench(
@@ -86,5 +87,5 @@ def _result(source: Source, test: str, periods: list[_Period], error: str | None
     return figures_result(
         BENCH, {"test": test}, figures | {"periods": Figure(value=len(counts), unit="")},
         status="failed" if error else "ok", reason=error,
-        evidence={"section_ns": length * len(counts) * 10**9},
+        evidence={"section_ns": length * len(counts) * NS_PER_S},
     )  # fmt: skip

@@ -20,6 +20,7 @@ from rtstone.formats.timer_latency import (
     timer_result,
     us_as_ns,
 )
+from rtstone.units import NS_PER_S
 
 _T, _N = r" *(-?[0-9]{1,12}\.[0-9]{3})", r" *([0-9]{1,12})"
 _HMS = r"([0-9]{2,6}):([0-9]{2}):([0-9]{2})"
@@ -91,7 +92,7 @@ def _reading(
 ) -> Reading:  # fmt: skip
     *_, context, period, priority, cpu = head.groups()
     period_ns = int(period) * 1000
-    if not 0 < period_ns <= 10**9:
+    if not 0 < period_ns <= NS_PER_S:
         source.refuse(f"a period of {period} us")
     total, span = end or (seconds[-1], len(seconds))
     mean = total.mean if end else sum(second.mean for second in seconds) / len(seconds)
@@ -99,8 +100,8 @@ def _reading(
     lost = len(seconds) < span - 2
     if lost:
         notes.append(f"{len(seconds)} RTD lines of {span} seconds: their samples are not in n")
-    n, over = len(seconds) * (10**9 // period_ns), 0
-    if cells and not lost and not n <= sum(cells.values()) < n + 2 * (10**9 // period_ns):
+    n, over = len(seconds) * (NS_PER_S // period_ns), 0
+    if cells and not lost and not n <= sum(cells.values()) < n + 2 * (NS_PER_S // period_ns):
         source.refuse(f"{sum(cells.values())} samples in the histogram, but {n} in RTD lines")
     if cells and total.min >= 0:
         n, last = sum(cells.values()), max(cells)
@@ -112,7 +113,7 @@ def _reading(
         notes.append(f"{total.switches} switches to in-band mode: not reliable")
     tool = "xenomai.latency" if context in XENOMAI else "latmus"
     bench = timer_bench(XENOMAI.get(context, context), tool)
-    evidence: dict[str, Value] = {"section_ns": span * 10**9 or None}
+    evidence: dict[str, Value] = {"section_ns": span * NS_PER_S or None}
     evidence |= {"prio": int(priority), "sched": "fifo"} if priority else {}
     evidence |= {"cpus": [int(cpu)]} if cpu else {}
     series = Series(name="", n=n, counts=cells, overflow=over, unit_ns=NS, width=CELL_NS,

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from rtstone.errors import UsageError, unknown
 from rtstone.lab import kernels
+from rtstone.units import NS_PER_S
 
 EPOCH = "2026-01-01"  # the initial date of every board's clock
 SCRIPT_MARK = b"#rts script\n"  # marks a script in the guest's memory
@@ -38,7 +39,7 @@ class Board(NamedTuple):
     @property
     def instructions_per_s(self) -> int:
         """The number of instructions per second of virtual time: exact for every shift in use."""
-        return 10**9 >> self.shift
+        return NS_PER_S >> self.shift
 
 
 def _mps2(number: str, processor: str, arch: str, script_address: int) -> Board:

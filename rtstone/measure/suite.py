@@ -31,7 +31,7 @@ from rtstone.measure.capabilities import lack
 from rtstone.measure.loads import parse
 from rtstone.measure.request import Request
 from rtstone.results.derived import DERIVED
-from rtstone.units import DURATION
+from rtstone.units import DURATION, NS_PER_S
 from rtstone.wire.parameters import Benches, Catalogue, find, values
 from rtstone.wire.records import Bench
 
@@ -204,7 +204,7 @@ def expand(
         for number, case in enumerate(absent.values(), len(run) + 1)
     ]
     computed = _derived_cases(derived, request, everywhere, len(run) + len(lacking) + 1)
-    return Expanded(run, lacking, computed, calls, scale / 1e9 or None)
+    return Expanded(run, lacking, computed, calls, scale / NS_PER_S or None)
 
 
 def _with_needs(wanted: list[Wanted]) -> tuple[list[Wanted], list[Wanted]]:

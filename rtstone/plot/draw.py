@@ -24,7 +24,7 @@ from rtstone.plot.choose import MOST, WAKE_UPS, Chosen, Curve, choose, experimen
 from rtstone.printable import line
 from rtstone.results.omitted import whole
 from rtstone.summary import ENOUGH, PERCENTILES, WHOLE, is_supported
-from rtstone.units import count, counted, quantity
+from rtstone.units import NS_PER_S, count, counted, quantity
 
 MM = 25.4  # in an inch
 LINE_MM, _HANDLE_MM, _LETTER_MM = 3.4, 11.0, 1.4  # of the legend
@@ -191,7 +191,7 @@ def _timeline(runs: Sequence[Run], request: Request) -> Plot:
     _logarithmic(axes.yaxis, least=2.0)
     axes.set_xlabel("time (s)")
     axes.set_ylabel(f"{_title(chosen)} ({scale.name})")
-    width = quantity(traces[0].width * 1e9, "ns")
+    width = quantity(traces[0].width * NS_PER_S, "ns")
     lines = "maximum" + (" (line), mean (dashed), range (grey)" if len(traces) == 1 else "")
     return _finished(
         figure, request, chosen, f"{lines} of each {width}; omitted activations left out"

@@ -12,7 +12,7 @@ from rtstone.documents.breakdown import HELD_AGAIN
 from rtstone.documents.pauses import Pause, pauses
 from rtstone.documents.run import BREAKDOWN, INTERRUPTED, STOPPED, UNREACHED
 from rtstone.results.load_rates import lacking
-from rtstone.units import count
+from rtstone.units import NS_PER_S, count
 from rtstone.wire.records import Rate, Result
 
 BURST_NS = 100_000_000  # from one burst of a load to the next (benchmarks 2)
@@ -106,7 +106,7 @@ def _paused(by: str) -> Callable[[Seen], bool]:
 
     def fits(seen: Seen, pause: Pause) -> bool:
         section, cpu = seen.total("section_ns"), seen.total("cpu_ns")
-        longest_ns = (seen.result.max or 0) / seen.result.hz * 1e9
+        longest_ns = (seen.result.max or 0) / seen.result.hz * NS_PER_S
         return (
             cpu / section >= 0.95 * (1 - pause.length_ns / pause.period_ns)
             and 0.5 < longest_ns / pause.length_ns < 2

@@ -32,6 +32,7 @@ from rtstone.results.estimates import Estimate, estimate
 from rtstone.results.interval import Ordered
 from rtstone.results.pool import pooled
 from rtstone.summary import PERCENTILES, WHOLE
+from rtstone.units import NS_PER_S
 from rtstone.wire.records import Rate, TextTable
 
 MOST = 100  # rounds: a bench that gives too few samples each time will not get there
@@ -97,7 +98,7 @@ def following(until: Until, rounds: Rounds, has_param: Callable[[str], bool]) ->
     missing = n if reached is None else n * (MARGIN * (reached / until.share) ** 2 - 1)
     params: dict[str, Value] = {
         "samples": ceil(min(max(missing, LEAST * n), n)),
-        "time": ceil(_left_s(until, rounds) * 1e9),
+        "time": ceil(_left_s(until, rounds) * NS_PER_S),
         "batch": first.batch,
     }
     return {name: value for name, value in params.items() if has_param(name)}

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from rtstone.documents.plan import Plan
 from rtstone.documents.run import Clock, Figure
+from rtstone.units import NS_PER_S
 from rtstone.wire import records as wire
 
 INSTRUCTIONS = "instructions"
@@ -65,7 +66,7 @@ class Scale(NamedTuple):
 
     def net(self, hz: int, overhead: int = 0, batch: int = 1) -> Net:
         """Return the conversion of ticks of ``hz``; ``overhead`` ticks of each are the clock's."""
-        per_tick = 1e9 / hz if self.unit == "ns" else 1.0
+        per_tick = NS_PER_S / hz if self.unit == "ns" else 1.0
         if self.instructions_per_s:
             per_tick = self.instructions_per_s / hz
         return Net(overhead, per_tick, batch, whole=self.instructions_per_s > 0)
@@ -73,7 +74,9 @@ class Scale(NamedTuple):
     def figure(self, value: float | None, unit: str) -> Figure:
         """Return a figure of the agent; times become instructions where those are counted."""
         if unit == "ns" and value is not None and self.instructions_per_s:
-            return Figure(value=round(value * self.instructions_per_s / 1e9, 4), unit=INSTRUCTIONS)
+            return Figure(
+                value=round(value * self.instructions_per_s / NS_PER_S, 4), unit=INSTRUCTIONS
+            )
         return Figure(value=value, unit=unit)
 
     def document(self) -> Clock | None:

@@ -7,6 +7,7 @@ import re
 from rtstone.documents.run import Result, Run
 from rtstone.documents.simulation import Cost
 from rtstone.errors import UsageError
+from rtstone.units import NS_PER_S
 
 # Benches whose median is the cost of a context switch, best first.
 SWITCHES = ("ctx.ballast", "sched.yield.pair", "rheal.ts")
@@ -96,7 +97,7 @@ def _tick_period(run: Run) -> int | None:
     config = run.conditions.get("kernel.config")
     for line in config if isinstance(config, list) else []:
         if match := _HZ.fullmatch(str(line)):
-            return 10**9 // int(match[1])
+            return NS_PER_S // int(match[1])
     return None
 
 

@@ -13,6 +13,7 @@ from rtstone.results.flags import spoilt
 from rtstone.simulate import hartsets
 from rtstone.simulate.hartengine import FORMS, POLICIES
 from rtstone.simulate.hartstone import DURATION_NS, RAW, STOP_MISSES, Ask, Measured
+from rtstone.units import NS_PER_S
 
 # Figures in the results of a measured run.
 RAW_SPEED = "raw speed"  # in KWIPS
@@ -95,7 +96,7 @@ def _as_measured(result: Result) -> Measured:
         gaps=str(params.get("gaps", "shortest")),  # as it was before there was a choice
         raw=_figure(result, RAW_SPEED) or RAW[_one_of(hartsets.SETS, params.get("set"))],
         factor=_figure(result, FACTOR),
-        duration_ns=round((duration.value or 0) * 1e9) if duration else DURATION_NS,
+        duration_ns=round((duration.value or 0) * NS_PER_S) if duration else DURATION_NS,
         stop_misses=1 if params.get("stop") == "first" else int(misses),
     )
     at = breakdown(result)

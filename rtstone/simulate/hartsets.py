@@ -17,9 +17,10 @@ from typing import NamedTuple
 import numpy as np
 
 from rtstone.simulate.taskset import Ints, no_ints
+from rtstone.units import NS_PER_S
 
 TENTHS = 10  # rates are in 1/TENTHS Hz
-SECOND = 10**9  # ns
+SECOND = NS_PER_S  # ns
 LEVELS = 8  # number of priority levels above the lowest (RTS_LEVELS)
 MOST_TESTS = 200
 
@@ -61,7 +62,7 @@ class Task:
     def hz(self) -> float:
         """The mean rate of its activations in Hz."""
         least = 0 if self.kind is Kind.BACKGROUND else TENTHS / self.rate
-        return 1 / (least + self.gap / 1e9)
+        return 1 / (least + self.gap / NS_PER_S)
 
     @property
     def urgency(self) -> int:

@@ -17,9 +17,10 @@ from rtstone.simulate.hartstone import experiment
 from rtstone.simulate.study import Study
 from rtstone.simulate.taskset import Rules
 from rtstone.simulate.workload import APERIODIC_LOAD, LONGEST, Workload
+from rtstone.units import NS_PER_S
 from rtstone.wire.parameters import duration
 
-LONGEST_TIME = 600 * 10**9  # ns simulated per set
+LONGEST_TIME = 600 * NS_PER_S  # ns simulated per set
 
 
 def requested(options: dict[str, Any]) -> tuple[Study, Simulation]:

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtstone.simulate.taskset import Ints, Section, TaskSet, TaskSets, jobs
+from rtstone.units import NS_PER_S
 
-SHORTEST, LONGEST = 10_000_000, 1_000_000_000  # periods
+SHORTEST, LONGEST = 10_000_000, NS_PER_S  # periods
 LEAST_SHARE = 0.5  # least execution time of a job, as a share of the nominal one
 VALUES = 100  # the value of a task is 1 to VALUES
 APERIODIC_LOAD = 0.1  # share of the processor
@@ -103,11 +104,6 @@ def fill(
         random = _stream(workload.seed, key, _WORK).random(int(count.sum()))
         share = LEAST_SHARE + (1 - LEAST_SHARE) * random
         work = np.maximum(1, np.repeat(nominal, count) * share).astype(np.int64)
-    sections: tuple[tuple[Section, ...], ...] = ((),) * n
-    if workload.resources:
-        columns = *_times(shape.at, nominal), shape.resource
-        rows = zip(*(column.tolist() for column in columns), strict=True)
-        sections = tuple((Section(*row),) for row in rows)
     arrival, request = _requests(workload, key)
     return TaskSet(
         end=workload.end,
@@ -116,7 +112,7 @@ def fill(
         nominal=nominal,
         work=work,
         value=shape.value,
-        sections=sections,
+        sections=critical_sections(shape, nominal) if workload.resources else ((),) * n,
         arrival=arrival,
         request_work=request,
     )
@@ -148,6 +144,13 @@ def _requests(workload: Workload, key: tuple[int, int, int]) -> tuple[Ints, Ints
     arrival = arrival[arrival < workload.end]
     work = -np.log1p(-rng.random(len(arrival))) * REQUEST
     return arrival.astype(np.int64), 1 + work.astype(np.int64)
+
+
+def critical_sections(shape: Shape, nominal: Ints) -> tuple[tuple[Section, ...], ...]:
+    """Return the critical section of each task, which has one."""
+    columns = *_times(shape.at, nominal), shape.resource
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    return tuple((Section(*row),) for row in rows)
 
 
 def _times(at: NDArray[np.float64], nominal: Ints) -> tuple[Ints, Ints]:

@@ -6,6 +6,7 @@ import re
 
 from rtstone.errors import TargetError
 from rtstone.targets.lines import Lines
+from rtstone.units import NS_PER_S
 from rtstone.wire import commands, records
 from rtstone.wire.reader import Reader, Record
 
@@ -23,7 +24,7 @@ def company(load: str) -> list[str]:
     Its agent then sleeps, but for a wake-up in a second: what it prints takes the processor.
     """
     first = {"period": 100_000_000, "samples": 30}
-    endless = {"period": 1_000_000_000, "samples": 10**9}
+    endless = {"period": NS_PER_S, "samples": 10**9}
     return [
         *([commands.load(load, {})] if load != NONE else []),
         commands.case(READY, "dk.periodic", first),

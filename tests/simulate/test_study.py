@@ -24,8 +24,8 @@ from rtstone.simulate.taskset import POLICIES, Rules, TaskSet, stacked
 from rtstone.simulate.workload import (
     APERIODIC_LOAD,
     Workload,
-    _sections,
     _times,
+    critical_sections,
     draw,
     fill,
     uunifast,
@@ -154,7 +154,7 @@ def _by_bisection(workload: Workload, n: int, number: int, rules: Rules) -> int:
     while high - low > 1:
         middle = (low + high) // 2
         nominal = np.maximum(1, (whole.nominal * (middle / STEPS)).astype(np.int64))
-        sections = _sections(shape, nominal) if workload.resources else ()
+        sections = critical_sections(shape, nominal) if workload.resources else ()
         ts = replace(whole, nominal=nominal, sections=sections)
         if simulate(ts, rules).counts["missed"].any():
             high = middle

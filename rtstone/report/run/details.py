@@ -18,6 +18,7 @@ from rtstone.report.parts.words import LOAD_COLUMNS, load_rate, parameter, reach
 from rtstone.report.run.page import Row
 from rtstone.results import flags
 from rtstone.summary import LABELS, NAMES
+from rtstone.units import NS_PER_S
 from rtstone.wire.records import Bench
 
 Cell = str | list[str]
@@ -218,5 +219,5 @@ def _accounting(r: Result) -> Iterable[tuple[str, Cell]]:
 def _evidence(r: Result, name: str, value: Value) -> str:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if r.unit == "ns" and name.endswith("_ns") and number:
-        return seconds(value / 1e9)  # type: ignore[operator]
+        return seconds(value / NS_PER_S)  # type: ignore[operator]
     return words(value)

@@ -17,6 +17,7 @@ from rtstone.stats.comparison.direction import direction
 from rtstone.stats.comparison.effects import UNKNOWN
 from rtstone.stats.comparison.systems import System, session
 from rtstone.stats.comparison.verdicts import JudgedCase, Runs, Side, judged
+from rtstone.units import NS_PER_S
 
 _FEWEST = 2  # runs that show scatter
 
@@ -190,7 +191,7 @@ def tick(run: Run) -> float:
         return bucket_ns(run.results)
     if counted(run):
         return 0.0
-    return max(1e9 / run.clock.hz, run.clock.resolution_ns)
+    return max(NS_PER_S / run.clock.hz, run.clock.resolution_ns)
 
 
 def _span(runs: Sequence[Run]) -> float:
