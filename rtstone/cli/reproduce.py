@@ -94,9 +94,9 @@ def command(  # noqa: PLR0917
         made = reproduce(source, [*documents, *fresh])
     _print(made, json)
     if output:
-        from rtstone.report.reproduction.html import compose, markdown
+        from rtstone.report.reproduction.page import compose, markdown
 
-        save("the page", output, compose(made) if html else markdown(made), quiet=json)
+        save("the page", output, compose(made) if html else markdown(made.document), quiet=json)
     for error in errors:
         print(f"rtstone: {error}", file=sys.stderr)
     return max((error.exit_code for error in errors), default=0)
@@ -148,7 +148,7 @@ def _print(made: Reproduced, json: bool) -> None:
         print_document(made.document)
         return
     from rtstone.report.parts.console import console
-    from rtstone.report.reproduction.text import reproduction_lines
+    from rtstone.report.reproduction.page import reproduction_lines
 
     out = console(sys.stdout)
     out.print(*reproduction_lines(made.document, out.width), sep="\n")

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from html.parser import HTMLParser
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 from msgspec import structs
@@ -15,8 +15,9 @@ from rich.console import Console
 
 from rtstone.documents.reproduction import Printed, Reproduction, Table
 from rtstone.documents.run import Agent, Clock, Result, Run, Target, Trace
-from rtstone.report.reproduction.html import MOMENTS, _lines, _section, compose
-from rtstone.report.reproduction.text import GAPS, markdown, reproduction_lines
+from rtstone.report.parts.model import Chart, Section
+from rtstone.report.reproduction.figures import MOMENTS, _lines, figures
+from rtstone.report.reproduction.page import GAPS, compose, markdown, reproduction_lines
 from rtstone.stats import published
 from rtstone.stats.published import layout
 from rtstone.stats.reproduce import Reproduced, reproduce
@@ -340,16 +341,16 @@ def _figures(*runs: Run) -> list[tuple[str, list[tuple[str, list[str], list[floa
     """Return by title the text above each graph, its lines, and where they end."""
     made = reproduce("dankwardt", list(runs))
     place = next(n for n, t in enumerate(made.document.tables) if t.id.startswith("part 3 Fig"))
-    data: dict[str, Any] = {}
-    section = _section(made, place, made.document.tables[place], data)
-    return [
-        (drawn.title, [
-            (caption, [line["name"] for line in data[key]["series"]],
-             [line["points"][-1][1] for line in data[key]["series"]])
-            for key, _, caption in drawn.charts
-        ])
-        for drawn in section.figures
-    ]  # fmt: skip
+    sections = [block for block in figures(made, place) if isinstance(block, Section)]
+    return [(section.title, list(map(_graph, section.drawn))) for section in sections]
+
+
+def _graph(chart: Chart) -> tuple[str, list[str], list[float | None]]:
+    series = chart.data["series"]
+    return (
+        chart.caption, [line["name"] for line in series],
+        [line["points"][-1][1] for line in series],
+    )  # fmt: skip
 
 
 def test_all_systems_stand_in_one_graph_and_again_without_the_slowest() -> None:

@@ -1,30 +1,68 @@
 """What a page consists of: a subject builds its page once, and writers show it.
 
 Text is plain: a writer escapes and typesets it.  ``model_terminal`` writes blocks on a terminal,
-``model_html`` a page as HTML.
+``model_markdown`` and ``model_html`` pages.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 
 class Cell(NamedTuple):
     """A place of a table; ``below``: what is smaller, in a line of its own.
 
-    ``link``: the key of a section of this page that the text leads to.
+    ``link``: the key of a section of this page that the text leads to.  ``marks``: numbers of
+    footnotes of the section.
     """
 
     text: str
     below: str = ""
     link: str = ""
+    marks: Sequence[int] = ()
+
+    @property
+    def marked(self) -> str:
+        """The text with its marks."""
+        return " ".join([self.text, *(f"[{mark}]" for mark in self.marks)])
+
+    def __str__(self) -> str:
+        words = [self.text, f"({self.below})" if self.below else ""]
+        return " ".join(filter(None, [*words, *(f"[{mark}]" for mark in self.marks)]))
+
+
+class Head(NamedTuple):
+    """The heading of a column or row: where its numbers are from, and what they are of.
+
+    ``kind``: "printed 1998", "here", "model"; empty if it is not of a source.
+    """
+
+    kind: str
+    label: str
+
+    @property
+    def source(self) -> str:
+        """The first word of the kind."""
+        return re.split(r"\W", self.kind)[0]
+
+    def __str__(self) -> str:
+        return f"{self.label} ({self.kind})" if self.kind else self.label
+
+
+class Grid(NamedTuple):
+    """A table of numbers of several sources, which are its columns or its rows."""
+
+    stub: str
+    heads: Sequence[Head]
+    rows: Sequence[tuple[Head, Sequence[Cell]]]
 
 
 class Table(NamedTuple):
     """Rows whose first cell is their heading; ``title``: empty if the section's says enough.
 
-    ``style``: of the headings of rows on a terminal.
+    ``style``: of the headings of rows on a terminal, which then stay whole before all else.
     """
 
     columns: Sequence[str]
@@ -48,13 +86,32 @@ class Chart(NamedTuple):
 
 
 class Charts(NamedTuple):
-    """Charts of the same lines, side by side, which share their legend.
+    """Charts side by side.
 
-    ``table``: what a terminal shows instead.
+    ``table``: what a terminal shows instead.  ``legend``: names of the lines in the order of their
+    colours, if it is above the charts.  ``shared``: all have the same lines, so that the switches
+    of the first are those of all.
     """
 
     charts: Sequence[Chart]
-    table: Table
+    table: Table | None = None
+    legend: Sequence[str] = ()
+    shared: bool = False
+
+
+class Bar(NamedTuple):
+    """A bar; ``share``: of the axis in %, None if there is only ``text``."""
+
+    head: Head
+    text: str
+    share: float | None
+
+
+class Bars(NamedTuple):
+    """Groups of bars by name, on a page only; ``axis``: the meaning of a bar's length."""
+
+    groups: Sequence[tuple[str, Sequence[Bar]]]
+    axis: str
 
 
 class Finding(NamedTuple):
@@ -77,9 +134,14 @@ class Findings(NamedTuple):
 
 
 class Notes(NamedTuple):
-    """Paragraphs in small print."""
+    """Paragraphs in small print.
+
+    ``kind``: "quote": of a publication; "list": what holds for a table; "footnotes": numbered, what
+    the marks of cells lead to; "small": what holds for a chart.
+    """
 
     texts: Sequence[str]
+    kind: Literal["note", "quote", "list", "footnotes", "small"] = "note"
 
 
 class Text(NamedTuple):
@@ -111,21 +173,37 @@ class Section(NamedTuple):
                     yield from block.drawn
 
 
-Block = Table | Chart | Charts | Findings | Notes | Text | Section
+Block = Table | Grid | Chart | Charts | Bars | Findings | Notes | Text | Section
+
+
+class System(NamedTuple):
+    """What numbers of a page are of; ``texts``: what it is, and what to know before reading them.
+
+    ``alarms``: what must not be overlooked.
+    """
+
+    head: Head
+    texts: Sequence[str]
+    alarms: Sequence[Text] = ()
 
 
 class Page(NamedTuple):
     """A page: its verdict with the remarks it rests on, facts, sections, and how it was made.
 
     ``kicker``: what kind of page it is.  ``first``: the chart beside the verdict, one of those of
-    the sections.  ``method``: terms and what they mean.
+    the sections.  ``method``: terms and what they mean; ``flags``: of results, likewise.  ``lead``,
+    ``notes``: what to read first, on a page without a verdict.
     """
 
     title: str
-    verdict: str
     sections: Sequence[Section]
     method: dict[str, str]
+    verdict: str = ""
+    lead: str = ""
     kicker: str = ""
     remarks: Sequence[str] = ()
     facts: Sequence[tuple[str, str]] = ()
     first: Chart | None = None
+    systems: Sequence[System] = ()
+    notes: Sequence[str] = ()
+    flags: Mapping[str, str] = {}

@@ -2,14 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from rich.console import RenderableType
+from rich.console import JustifyMethod, RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from rtstone.report.parts.console import ENDLESS, plain_table, sentences
-from rtstone.report.parts.model import Block, Chart, Charts, Finding, Findings, Notes, Table
+from rtstone.report.parts.console import ENDLESS, folded, plain_table, sentences
+from rtstone.report.parts.model import (
+    Block,
+    Chart,
+    Charts,
+    Finding,
+    Findings,
+    Grid,
+    Notes,
+    Page,
+    Table,
+)
+
+
+def page_lines(page: Page, width: int) -> Iterator[RenderableType]:
+    """Yield a page that has a lead instead of a verdict, with its headings."""
+    yield from _wrapped(page.lead, width, "bold")
+    for system in page.systems:
+        yield Text(str(system.head), style="bold cyan")
+        for text in system.texts:
+            yield from _wrapped(text, width, "dim", "  ")
+    for note in page.notes:
+        yield from _wrapped(note, width, "dim")
+    for section in page.sections:
+        yield Text()
+        heading = f"{section.title} ({section.text})" if section.text else section.title
+        yield from _wrapped(heading, width, "bold cyan")
+        for block in section.blocks:
+            match block:
+                case Grid():
+                    yield from _grid_lines(block, width)
+                case Findings():
+                    for finding in block.findings:
+                        yield from _wrapped(f"{finding.label}: {finding.text}", width, "dim")
+                case Notes():
+                    style = "italic" if block.kind == "quote" else "dim"
+                    for number, text in enumerate(block.texts, 1):
+                        mark = f"[{number}] " if block.kind == "footnotes" else ""
+                        yield from _wrapped(f"{mark}{text}", width, style)
+    if page.flags:
+        yield Text()
+    for name, cause in page.flags.items():
+        yield from _wrapped(f"{name}: {cause}", width, "dim")
+
+
+def _wrapped(text: str, width: int, style: str, indent: str = "") -> Iterator[Text]:
+    room = max(width, len(indent) + 20)
+    yield from (Text(line, style) for line in folded(text, room, indent, f"{indent}  "))
 
 
 def fact_lines(facts: Iterable[tuple[str, str]]) -> Iterator[Text]:
@@ -27,8 +73,7 @@ def block_lines(
     """
     for block in blocks:
         match block:
-            case Table() | Charts():
-                table = block if isinstance(block, Table) else block.table
+            case (Table() as table) | Charts(table=Table() as table):
                 if table.title:
                     yield Text()
                 yield rich_table(table)
@@ -48,7 +93,7 @@ def rich_table(table: Table) -> RichTable:
     rows = plain_table(title=table.title or None, title_justify="left", title_style="bold")
     for number, name in enumerate(table.columns):
         rows.add_column(
-            name, justify="right" if number else "left", no_wrap=True,
+            name, justify="right" if number else "left", no_wrap=not (number and table.style),
             style="" if number else table.style,
         )  # fmt: skip
     for row in table.rows:
@@ -64,3 +109,85 @@ def _finding_lines(finding: Finding, lead: str, width: int) -> Iterator[Text]:
     yield from sentences(text, width, "   ")
     for note in finding.notes:
         yield from sentences(Text(f"   {note}"), width, "     ")
+
+
+# ---- numbers of several sources -----------------------------------------------------------------
+
+_GAP = "  "
+
+
+def _grid_lines(grid: Grid, width: int) -> Iterator[RenderableType]:
+    """Yield the table; if it is too wide, n is below the numbers, and columns come in turns.
+
+    If a cell is nearly as wide as the terminal, each cell has a line of its own.
+    """
+    lead = 2 if any(head.kind for head, _ in grid.rows) else 1  # rows that are systems have a kind
+    for split in (False, True):
+        heads, rows = _heads(grid, lead), list(_rows(grid, lead, split))
+        columns = list(zip(*(cells for _, cells in rows), strict=True))
+        widths = [max(map(len, column)) for column in columns]
+        for place, texts in enumerate(zip(*(texts for _, texts in heads), strict=True)):
+            pieces = [piece for text in texts for piece in (text.split() if split else [text])]
+            widths[place] = max(widths[place], *map(len, ["", *pieces]))
+        turns = list(_turns(widths, lead, width))
+        if len(turns) == 1 or (split and turns):
+            for number, turn in enumerate(turns):
+                if number:
+                    yield Text()
+                own = [widths[place] for place in turn]
+                yield _turn([*heads, *rows], turn, own, lead)
+            return
+    yield from _stacked(grid, width)
+
+
+def _turns(widths: Sequence[int], lead: int, width: int) -> Iterator[list[int]]:
+    """Yield per turn the columns that fit beside the leading ones; nothing if one does not."""
+    fixed = sum(widths[:lead]) + len(_GAP) * (lead - 1)
+    if fixed + len(_GAP) + max(widths[lead:], default=0) > width:
+        return
+    turn, used = list(range(lead)), fixed
+    for place in range(lead, len(widths)):
+        if used + len(_GAP) + widths[place] > width:
+            yield turn
+            turn, used = list(range(lead)), fixed
+        turn.append(place)
+        used += len(_GAP) + widths[place]
+    yield turn
+
+
+def _turn(
+    rows: Iterable[tuple[str, list[str]]], turn: Sequence[int], widths: Sequence[int], lead: int
+) -> RichTable:
+    """Return the table of a turn, without rows that are empty in it."""
+    table = plain_table(show_header=False)
+    for place, width in enumerate(widths):
+        justify: JustifyMethod = "left" if place < lead else "right"
+        table.add_column(width=width, justify=justify, vertical="bottom", overflow="fold")
+    for style, cells in rows:
+        own = [cells[place] for place in turn]
+        if any(own):
+            table.add_row(*map(Text, own), style=style)
+    return table
+
+
+def _heads(grid: Grid, lead: int) -> list[tuple[str, list[str]]]:
+    """Return the lines of headings: systems, and kinds if columns are systems."""
+    kinds = ["", *[""] * (lead - 1), *(head.kind for head in grid.heads)]
+    labels = [grid.stub, *["from"] * (lead - 1), *(head.label for head in grid.heads)]
+    return [*([("dim", kinds)] if any(kinds) else []), ("bold", labels)]
+
+
+def _rows(grid: Grid, lead: int, split: bool) -> Iterator[tuple[str, list[str]]]:
+    """Yield style and cells of the lines below the headings, not yet padded."""
+    for head, values in grid.rows:
+        before = [head.label, head.kind][:lead]
+        yield "", [*before, *(cell.marked if split else str(cell) for cell in values)]
+        if split and any(cell.below for cell in values):
+            yield "dim", [*[""] * lead, *(cell.below for cell in values)]
+
+
+def _stacked(grid: Grid, width: int) -> Iterator[Text]:
+    for head, values in grid.rows:
+        yield Text(str(head), style="bold")
+        for column, cell in zip(grid.heads, values, strict=True):
+            yield from _wrapped(f"{column}: {cell}", width, "", "  ")

@@ -150,7 +150,7 @@ def _sections(simulation: Simulation) -> list[Section]:
                   _chart(metric, points, policies), metric.title)
             for metric in METRICS
         ]  # fmt: skip
-        shares = Charts(charts, _shares(n, points, policies))
+        shares = Charts(charts, _shares(n, points, policies), shared=True)
         sections.append(Section(f"n{n}", f"{n} tasks", [shares, _summary(simulation, n, points)]))
     return sections
 

@@ -1,0 +1,212 @@
+"""Figures of a reproduction: bars and charts, as those of the publication."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from rtstone.documents.reproduction import Cell, Figure, Item, Reproduction, Table
+from rtstone.documents.run import Result, Trace
+from rtstone.report.parts.model import Bar, Bars, Block, Chart, Charts, Head, Notes, Section
+from rtstone.report.parts.shapes import charts, short
+from rtstone.report.reproduction import text as words
+from rtstone.stats.reproduce import Reproduced
+from rtstone.units import CLOCK
+
+MOMENTS = 200  # most points of a curve over time
+TRACE_ROWS = 200
+FAR_APART = 30  # ratio of the largest bar to the smallest at which an axis is logarithmic
+NOTE = "A line for each system: at each point the largest sample from there to the next."
+
+
+def figures(reproduced: Reproduced, number: int) -> list[Block]:
+    """Return the figures of a table, a section each."""
+    table = reproduced.document.tables[number]
+    sections: list[Block] = []
+    for place, figure in enumerate(table.figures):
+        key = f"t{number}-f{place}"
+        if figure.kind == "bars":
+            sections.append(_bars(reproduced.document, table, figure, key))
+        elif figure.kind == "trace":
+            sections += _over_time(reproduced, number, figure, key)
+        elif figure.kind == "curves" and (data := _curves(table, figure)):
+            names = [series["name"] for series in data["series"]]
+            chart = Chart(f"{key}-c", figure.title, data)
+            sections.append(Section(key, figure.title, [Charts([chart], legend=names)]))
+        else:
+            sections.append(_of_results(reproduced, number, figure, key))
+    return sections
+
+
+def _of_results(reproduced: Reproduced, number: int, figure: Figure, key: str) -> Section:
+    """Return a chart for each system that has results behind the cells of a table."""
+    table = reproduced.document.tables[number]
+    seen: list[list[Result]] = []
+    drawn: list[Chart] = []
+    missing: list[str] = []
+    legend: list[str] = []
+    for (at, _, system), results in reproduced.results.items():
+        if at != number or results in seen:
+            continue
+        seen.append(results)
+        name = table.systems[system].label
+        data = next(
+            (data for r in results if (data := charts(r, TRACE_ROWS).get(figure.kind))), None
+        )
+        if data is None:
+            missing.append(f"{name}: no deadline was missed")
+            continue
+        drawn.append(Chart(f"{key}-{len(drawn)}", f"{figure.title}: {name}", data, name))
+        names = [series["name"] for series in data.get("series", [])]
+        if len(names) > max(1, len(legend)):
+            legend = names
+    return _section(key, figure.title, drawn, legend, missing)
+
+
+def _section(
+    key: str, title: str, drawn: list[Chart], legend: list[str], notes: list[str]
+) -> Section:
+    blocks: list[Block] = [Charts(drawn, legend=legend)] if drawn else []
+    return Section(key, title, [*blocks, Notes(notes, "small")])
+
+
+# ---- over time ----------------------------------------------------------------------------------
+
+
+def _over_time(reproduced: Reproduced, number: int, figure: Figure, key: str) -> Iterator[Section]:
+    """Yield a figure for each unit: a graph per item, with a line for each system."""
+    table = reproduced.document.tables[number]
+    for unit, lines in _traces(reproduced, number).items():
+        systems = sorted({system for _, system in lines})
+        title = figure.title if unit == "ns" else f"{figure.title}, in {unit}"
+        notes = []
+        if not figure.slowest and (slowest := _leave_out_the_slowest(systems, lines)) is not None:
+            title += f" ({table.systems[slowest].label})"
+        elif not figure.slowest:
+            notes.append(f"{table.systems[systems[0]].label} is the only system drawn")
+            systems = []
+        names = [table.systems[n].label for n in systems]
+        drawn = []
+        for place, item in enumerate(table.items):
+            traces = [lines.get((place, n)) for n in systems]
+            if any(traces):
+                data = _lines(names, traces, unit)
+                name = f"{key}-{unit}-{place}"
+                drawn.append(Chart(name, f"{title}: {item.label}", data, item.label))
+        yield _section(f"{key}-{unit}", title, drawn, names, [NOTE, *notes] if drawn else notes)
+
+
+def _traces(reproduced: Reproduced, number: int) -> dict[str, dict[tuple[int, int], Trace]]:
+    """Return the traces of a table by unit, then by item and system."""
+    traces: dict[str, dict[tuple[int, int], Trace]] = {}
+    for (at, item, system), results in reproduced.results.items():
+        for result in results[:1] if at == number else []:
+            if result.trace and result.trace.rows:
+                traces.setdefault(result.unit, {})[item, system] = result.trace
+    return traces
+
+
+def _leave_out_the_slowest(systems: list[int], lines: dict[tuple[int, int], Trace]) -> int | None:
+    """Remove the system with the largest sample from the lines; None if it is the only one."""
+    if len(systems) < 2:
+        return None
+    worst = {
+        system: max(row[4] for (_, own), trace in lines.items() if own == system
+                    for row in trace.rows)
+        for system in systems
+    }  # fmt: skip
+    slowest = max(systems, key=worst.__getitem__)
+    systems.remove(slowest)
+    return slowest
+
+
+def _lines(names: list[str], traces: list[Trace | None], unit: str) -> dict[str, Any]:
+    """Return the lines of a graph with points at common times, and gaps for missing ones."""
+    valid = [trace for trace in traces if trace]
+    end = max(trace.rows[-1][0] for trace in valid)
+    widest = max(trace.width_s for trace in valid)
+    each = widest * max(1, math.ceil(end / widest / MOMENTS))
+    moments = [round(n * each, 9) for n in range(math.floor(end / each + 1e-6) + 1)]
+    series = []
+    for name, trace in zip(names, traces, strict=True):
+        most: list[float | None] = [None] * len(moments)
+        for row in trace.rows if trace else []:
+            at = math.floor(row[0] / each + 1e-6)
+            most[at] = max(row[4], most[at] or row[4])
+        points = [[x, None if y is None else short(y)]
+                  for x, y in zip(moments, most, strict=True)]  # fmt: skip
+        series.append({"name": name, "points": points})
+    values = [row[4] for trace in valid for row in trace.rows if row[4] > 0]
+    logarithmic = bool(values) and max(values) / min(values) > FAR_APART
+    return {"kind": "curves", "over": "s" if unit == "ns" else "window", "above": None,
+            "unit": unit, "log": logarithmic, "most": None, "series": series}  # fmt: skip
+
+
+def _number(cell: Cell, item: Item, place: int) -> float | None:
+    """Return the number of a cell to draw, if it has one in the unit of its item."""
+    if cell.here is not None:
+        shown = cell.here.values[place] if place < len(cell.here.values) else None
+        same = shown is not None and shown.unit == item.unit
+        value = (shown.most or shown.value) if shown and same else None
+    else:
+        record = cell.printed[place] if place < len(cell.printed) else None
+        value = record.value if record and record.unit == item.unit else None
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _bars(document: Reproduction, table: Table, figure: Figure, key: str) -> Section:
+    numbers = [
+        value for item in table.items for cell in item.cells
+        if (value := _number(cell, item, figure.value)) is not None and value > 0
+    ]  # fmt: skip
+    if not numbers:
+        return Section(key, figure.title, [Notes(["no number to draw"], "small")])
+    least, most = min(numbers), max(numbers)
+    logarithmic = most / least > FAR_APART
+    floor = 10 ** math.floor(math.log10(least) - 0.001)
+
+    def share(value: float | None) -> float | None:
+        if value is None or value <= 0:
+            return None
+        if logarithmic:
+            return round(100 * math.log(value / floor) / math.log(most / floor), 1)
+        return round(100 * value / most, 1)
+
+    heads = [Head(system.kind, system.label) for system in table.systems]
+    groups = []
+    for item in table.items:
+        bars = [
+            Bar(head, _text(item, cell, figure.value, value), share(value))
+            for head, cell in zip(heads, item.cells, strict=True)
+            if (value := _number(cell, item, figure.value)) is not None or cell.printed
+        ]
+        groups.append((item.label, bars))
+    unit = words.measure(table).partition(",")[0]
+    axis = f"logarithmic, from {short(floor)} to {short(most)}" if logarithmic else "linear, from 0"
+    drawn = Bars([group for group in groups if group[1]], f"{axis} {unit}")
+    return Section(key, figure.title, [drawn])
+
+
+def _text(item: Item, cell: Cell, place: int, value: float | None) -> str:
+    if cell.printed:
+        return words.printed(cell.printed[place : place + 1] or cell.printed, item.unit)
+    text = "" if value is None else words.digits(value, item.unit)
+    return text if cell.here is None or cell.here.status == "ok" else f"{text} {cell.here.status}"
+
+
+def _curves(table: Table, figure: Figure) -> dict[str, Any] | None:
+    """Return lines of all systems whose numbers are times, without values off the axis."""
+    items = [item for item in table.items if item.at is not None and item.unit in CLOCK]
+    series = []
+    for number, system in enumerate(table.systems):
+        points = []
+        for item in items:
+            value = _number(item.cells[number], item, figure.value)
+            points.append([item.at, None if value is None else value * CLOCK[str(item.unit)]])
+        if any(y is not None for _, y in points):
+            series.append({"name": f"{system.label} ({system.kind})", "points": points})
+    if not series:
+        return None
+    return {"kind": "curves", "over": figure.over, "above": None, "unit": "ns", "log": True,
+            "most": None, "series": series}  # fmt: skip

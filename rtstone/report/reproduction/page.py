@@ -1,0 +1,111 @@
+"""A reproduction on a terminal, as Markdown, and as a page with its figures.
+
+Published numbers are under a heading "printed" with the year, measured ones under "here", simulated
+ones under "model", in every form of output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import RenderableType
+
+from rtstone.documents.reproduction import Column, Reproduction, Table
+from rtstone.report.parts import model_html, model_markdown
+from rtstone.report.parts.model import (
+    Block,
+    Finding,
+    Findings,
+    Head,
+    Notes,
+    Page,
+    Section,
+    System,
+    Text,
+)
+from rtstone.report.parts.model_terminal import page_lines
+from rtstone.report.reproduction import text as words
+from rtstone.report.reproduction.figures import figures
+from rtstone.stats.reproduce import Reproduced
+
+MEANING = (
+    "printed: as the publication has it. here: measured by rtstone. "
+    "model: simulated, no system was measured. [1]: see below the table."
+)
+GAPS = "Without a number today, and why"
+_METHOD = {
+    "Printed numbers": "As in the publication, digit by digit; how certain the reading is, is "
+    "noted below each table.",
+    "Today's numbers": "Net of the clock's overhead, in the unit of the table, to three digits. A "
+    "maximum is the largest of n samples seen in the time and under the load given below the "
+    "table; it is no bound.",
+    "Several runs of a case": "One set of samples; of a figure without samples the least and the "
+    "most.",
+}
+
+
+def reproduction_lines(reproduction: Reproduction, width: int) -> Iterator[RenderableType]:
+    """Yield the reproduction on a terminal."""
+    yield from page_lines(_page(reproduction), width)
+
+
+def markdown(reproduction: Reproduction) -> str:
+    """Return the tables as Markdown."""
+    return model_markdown.write(_page(reproduction))
+
+
+def compose(reproduced: Reproduced) -> str:
+    """Return the page with its figures as text.  Raises MissingBundleError."""
+    page = _page(reproduced.document)
+    drawn = [figures(reproduced, number) for number in range(len(reproduced.document.tables))]
+    sections = [
+        section._replace(blocks=[*section.blocks, *blocks])
+        for section, blocks in zip(page.sections, [*drawn, []], strict=False)
+    ]
+    return model_html.write(page._replace(sections=sections))
+
+
+def _page(reproduction: Reproduction) -> Page:
+    """Return the page without figures, a section for each table."""
+    sections = [
+        _section(reproduction, table, f"t{number}")
+        for number, table in enumerate(reproduction.tables)
+    ]
+    if gaps := words.gaps(reproduction):
+        findings = [Finding(f"{gap.why}: {gap.tables}", gap.label) for gap in gaps]
+        sections.append(Section("gaps", GAPS, [Findings(findings)], short="Without a number"))
+    return Page(
+        title=reproduction.title,
+        kicker="A publication reproduced",
+        lead=words.origin(reproduction),
+        systems=[_system(column) for column in reproduction.columns],
+        notes=[MEANING, *reproduction.notes],
+        sections=sections,
+        method=_METHOD,
+        flags=words.flags(reproduction),
+    )
+
+
+def _system(column: Column) -> System:
+    alarms = []
+    if column.kind == "model":
+        text = f"{column.model}: nothing was measured there."
+        alarms.append(Text(text, f"{column.label} is a simulation."))
+    if column.unit != "ns":
+        text = "These numbers come from an emulated machine and compare with no clock."
+        alarms.append(Text(text, f"{column.label} is counted in {column.unit}, not in time."))
+    return System(Head(words.kind_of(column), column.label), list(words.about(column)), alarms)
+
+
+def _section(reproduction: Reproduction, table: Table, key: str) -> Section:
+    blocks: list[Block] = [
+        Notes([words.said(reproduction, record) for record in table.said], "quote")
+    ]
+    if table.items:
+        blocks.append(words.grid(reproduction, table))
+    blocks += [
+        Notes([*words.observed(reproduction, table), *table.notes], "list"),
+        Notes(table.footnotes, "footnotes"),
+    ]
+    short = table.title if table.id.endswith("prose") else table.id
+    return Section(key, words.heading(table), blocks, words.measure(table), short)
