@@ -8,12 +8,12 @@ from datetime import UTC, datetime, timedelta
 
 import click
 
-from rtstone.cli.rm import tell
+from rtstone.cli.rm import print_removed
 from rtstone.cli.streams import maybe_unread
 from rtstone.errors import UsageError
 from rtstone.store.layout import runs
 from rtstone.store.prune import chosen
-from rtstone.store.removal import GoesOn, Removed, remove, size
+from rtstone.store.removal import GoesOn, Removed, remove_together, size
 from rtstone.store.run_catalogue import Entry
 from rtstone.units import counted
 from rtstone.units import size as in_bytes
@@ -32,31 +32,31 @@ def command(keep: int, older_than: str | None, dry_run: bool) -> int:
     """Remove old runs from the store.
 
     Runs with a name stay, as do baselines of budgets that a check has used, runs that go on, and
-    runs stored elsewhere with --out.  The runs of one session of compare --run count as one.
+    runs stored elsewhere with --out.  The runs of one session, of compare --run or of several
+    targets, count as one, and stay or go together.
     """
     choice = chosen(keep, None if older_than is None else _moment(older_than))
-    kept = {why: len(entries) for why, entries in choice.stay.items() if entries}
+    stay = {reason: len(entries) for reason, entries in choice.stay.items()}
     with maybe_unread():
         if dry_run:
-            _announce(choice.go)
+            _announce([entry for session in choice.go for entry in session])
         else:
-            gone, going_on = _removed(choice.go)
-            tell(gone)
-            kept |= {"going on": going_on} if going_on else {}
-            if not gone:
+            removed, going_on = _removed(choice.go)
+            print_removed(removed)
+            stay["going on"] = going_on
+            if not removed:
                 click.echo("nothing to remove")
-        if kept:
-            click.echo(
-                "kept beside the last: " + ", ".join(f"{n} {why}" for why, n in kept.items())
-            )
+        reasons = [f"{number} {reason}" for reason, number in stay.items() if number]
+        if reasons:
+            click.echo(f"kept beside the last: {', '.join(reasons)}")
     return 0
 
 
 def _moment(age: str) -> datetime:
-    found = _AGE.fullmatch(age)
-    if found is None:
+    match = _AGE.fullmatch(age)
+    if match is None:
         raise UsageError(f"bad age '{age}', in --older-than; write 12h, 30d or 8w")
-    return datetime.now(UTC) - timedelta(hours=int(found[1]) * _HOURS[found[2]])
+    return datetime.now(UTC) - timedelta(hours=int(match[1]) * _HOURS[match[2]])
 
 
 def _announce(go: Sequence[Entry]) -> None:
@@ -66,12 +66,13 @@ def _announce(go: Sequence[Entry]) -> None:
     click.echo(f"would remove {counted(len(go), 'run')}, {in_bytes(sum(sizes))} in all")
 
 
-def _removed(go: Sequence[Entry]) -> tuple[list[Removed], int]:
-    """Return what was removed, and how many runs still go on."""
-    gone, going_on = [], 0
-    for entry in go:
+def _removed(sessions: Sequence[Sequence[Entry]]) -> tuple[list[Removed], int]:
+    """Return what was removed, and how many runs are of sessions that still go on."""
+    removed: list[Removed] = []
+    going_on = 0
+    for session in sessions:
         try:
-            gone.append(remove(runs() / entry.run_id))
+            removed += remove_together([runs() / entry.run_id for entry in session])
         except GoesOn:
-            going_on += 1
-    return gone, going_on
+            going_on += len(session)
+    return removed, going_on

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -12,10 +13,10 @@ from rtstone.cli.parameters import RUN
 from rtstone.cli.streams import maybe_unread
 from rtstone.errors import UsageError
 from rtstone.printable import shown
-from rtstone.store.index import find, latest
+from rtstone.store.index import entries, latest
 from rtstone.store.layout import runs
-from rtstone.store.prune import of_session
-from rtstone.store.removal import Removed, remove, size
+from rtstone.store.removal import Removed, remove_together, size
+from rtstone.store.selection import directories
 from rtstone.units import counted
 from rtstone.units import size as in_bytes
 
@@ -26,31 +27,45 @@ from rtstone.units import size as in_bytes
 def command(names: tuple[str, ...], yes: bool) -> int:
     """Remove stored runs.
 
-    RUN may also be a session of compare --run: then all its runs.  Only what rtstone has stored of
-    a run is removed, and not while it goes on.
+    RUN may also be a session, of compare --run or of several targets: then all its runs, which are
+    only removed together.  Only what rtstone has stored of a run is removed, and not while it goes
+    on.
     """
-    found = list(dict.fromkeys(path for name in names for path in _paths(name)))
-    for path in found:
+    paths = list(dict.fromkeys(path for name in names for path in _paths(name)))
+    _check_sessions(paths)
+    for path in paths:
         click.echo(f"{shown(str(path.name))}  {in_bytes(size(path))}", err=True)
-    if not yes and not _confirmed(len(found)):
+    if not yes and not _confirmed(len(paths)):
         click.echo("nothing was removed", err=True)
         return 0
     with maybe_unread():
-        tell([remove(path) for path in found])
+        print_removed(remove_together(paths))
     return 0
 
 
 def _paths(name: str) -> list[Path]:
     """Return what RUN names.  Raises UsageError if `last` is not the last run there is."""
-    if session := of_session(name):
-        return [runs() / entry.run_id for entry in session]
-    path, newest = find(name), latest()
-    if name == "last" and path.parent == runs() and path != newest:
+    paths, newest = directories(name), latest()
+    if name == "last" and paths[0].parent == runs() and paths[0] != newest:
         raise UsageError(
-            f"`last` is {path.name}, as {newest.name if newest else None} has no results; "
+            f"`last` is {paths[0].name}, as {newest.name if newest else None} has no results; "
             "name the one to remove"
         )
-    return [path]
+    return paths
+
+
+def _check_sessions(paths: Sequence[Path]) -> None:
+    """Raise UsageError for a run of a session of which others would stay."""
+    ids = {path.name for path in paths if path.absolute().parent == runs().absolute()}
+    stored = entries()
+    for session in {entry.session for entry in stored if entry.run_id in ids and entry.session}:
+        members = [entry.run_id for entry in stored if entry.session == session]
+        if not ids.issuperset(members):
+            run_id = next(run_id for run_id in members if run_id in ids)
+            raise UsageError(
+                f"run {run_id} is one of {counted(len(members), 'run')} of a session, which are "
+                f"removed together: `rtstone rm {shlex.quote(session)}`"
+            )
 
 
 def _confirmed(number: int) -> bool:
@@ -59,18 +74,17 @@ def _confirmed(number: int) -> bool:
     return click.confirm(f"Remove {counted(number, 'run')}?", err=True)
 
 
-def tell(gone: Sequence[Removed]) -> None:
+def print_removed(removed: Sequence[Removed]) -> None:
     """Print what was removed, and what was left."""
-    for one in gone:
-        click.echo(f"removed {one.run_id}, {in_bytes(one.size)}")
-        if one.left:
-            click.echo(f"left in {shown(str(one.path))}: {_named(one.left)}, not made by rtstone")
-    if len(gone) > 1:
-        total = in_bytes(sum(one.size for one in gone))
-        click.echo(f"removed {counted(len(gone), 'run')}, {total} in all")
+    for run in removed:
+        click.echo(f"removed {run.run_id}, {in_bytes(run.size)}")
+        if run.left:
+            click.echo(f"left in {shown(str(run.path))}: {_named(run.left)}, not made by rtstone")
+    if len(removed) > 1:
+        total = in_bytes(sum(run.size for run in removed))
+        click.echo(f"removed {counted(len(removed), 'run')}, {total} in all")
 
 
 def _named(files: Sequence[str], most: int = 3) -> str:
-    first: Iterable[str] = map(shown, files[:most])
-    more = f" and {len(files) - most} more" if len(files) > most else ""
-    return ", ".join(first) + more
+    rest = f" and {len(files) - most} more" if len(files) > most else ""
+    return ", ".join(map(shown, files[:most])) + rest

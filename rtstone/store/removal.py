@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import re
 import stat
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -57,25 +58,42 @@ def remove(path: Path, store: Path | None = None) -> Removed:
     Raises UsageError for one that still goes on, that is another user's, that rtstone has not made,
     or that cannot be removed.
     """
+    folder = store or runs()
+    freed = 0
+    with _locked(path, folder) as (place, run_id, names):
+        for name in names:
+            freed += os.stat(name, dir_fd=place, follow_symlinks=False).st_size
+            os.unlink(name, dir_fd=place)
+        os.fsync(place)
+        left = sorted(os.listdir(place))  # noqa: PTH208  a descriptor has no Path
+        _drop_entry(run_id, path, folder, empty=not left)
+    return Removed(run_id, path, freed, left)
+
+
+def remove_together(paths: Sequence[Path]) -> list[Removed]:
+    """Remove these runs of this user's store, or none if one of them cannot be removed.
+
+    Raises UsageError as ``remove`` does.
+    """
+    for path in paths:  # one after the other, as a process may have few files open
+        with _locked(path, runs()):
+            pass
+    return [remove(path) for path in paths]
+
+
+@contextmanager
+def _locked(path: Path, store: Path) -> Iterator[tuple[int, str, list[str]]]:
+    """Open and lock the run in a directory; yield its descriptor, the run's id and its files.
+
+    Raises UsageError.
+    """
     try:
         with ExitStack() as stack:
-            return _removed(stack, path, store or runs())
+            place = _opened(stack, path, store)
+            run_id = _run_id(place, path, store)
+            yield place, run_id, _locked_files(stack, place, path)
     except OSError as error:
         raise UsageError(f"cannot remove run, {path}: {error.strerror}") from error
-
-
-def _removed(stack: ExitStack, path: Path, store: Path) -> Removed:
-    place = _opened(stack, path, store)
-    run_id = _run_id(place, path, store)
-    names = _locked(stack, place, path)
-    freed = 0
-    for name in names:
-        freed += os.stat(name, dir_fd=place, follow_symlinks=False).st_size
-        os.unlink(name, dir_fd=place)
-    os.fsync(place)
-    left = sorted(_there(place))
-    _drop_entry(run_id, path, store, empty=not left)
-    return Removed(run_id, path, freed, left)
 
 
 def _opened(stack: ExitStack, path: Path, store: Path) -> int:
@@ -94,44 +112,37 @@ def _run_id(place: int, path: Path, store: Path) -> str:
     try:
         handle = os.open(PLAN, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=place)
         with os.fdopen(handle, "rb") as file:
-            told = parsed(file.read(LARGEST), _Plan).run_id if _is_file(handle) else None
+            is_file = stat.S_ISREG(os.fstat(handle).st_mode)
+            run_id = parsed(file.read(LARGEST), _Plan).run_id if is_file else None
     except (OSError, *UNREADABLE):
-        told = None
-    if told is None and inside and not path.is_symlink():
+        run_id = None
+    if run_id is None and inside and not path.is_symlink():
         return path.name  # its plan is damaged
-    if told is None or (inside and told != path.name):
+    if run_id is None or (inside and run_id != path.name):
         raise UsageError(f"not a run that rtstone has made, {path}: it has no {PLAN} of its own")
-    return told
-
-
-def _is_file(handle: int) -> bool:
-    return stat.S_ISREG(os.fstat(handle).st_mode)
+    return run_id
 
 
 def _files(place: int) -> list[str]:
     """Return the run's own files, in the order in which they are removed."""
-    there = _there(place)
-    logs = sorted((name for name in there if _LOGS.fullmatch(name)), key=_number, reverse=True)
-    whys = sorted(name for name in there if EXPLANATION.fullmatch(name.removesuffix(NEW)))
-    first = [name for name in _FIRST if name in there]
-    wanted = [*whys, *first, *logs, *({PLAN} & set(there))]
-    return [name for name in wanted if stat.S_ISREG(_mode(place, name))]
-
-
-def _there(place: int) -> list[str]:
-    return os.listdir(place)
+    files = os.listdir(place)
+    logs = sorted((name for name in files if _LOGS.fullmatch(name)), key=_number, reverse=True)
+    explanations = sorted(name for name in files if EXPLANATION.fullmatch(name.removesuffix(NEW)))
+    first = [name for name in _FIRST if name in files]
+    names = [*explanations, *first, *logs, *({PLAN} & set(files))]
+    return [name for name in names if stat.S_ISREG(_mode(place, name))]
 
 
 def _number(log: str) -> int:
-    found = _LOGS.fullmatch(log)
-    return int(found[1] or 1) if found else 0
+    match = _LOGS.fullmatch(log)
+    return int(match[1] or 1) if match else 0
 
 
 def _mode(place: int, name: str) -> int:
     return os.stat(name, dir_fd=place, follow_symlinks=False).st_mode
 
 
-def _locked(stack: ExitStack, place: int, path: Path) -> list[str]:
+def _locked_files(stack: ExitStack, place: int, path: Path) -> list[str]:
     """Lock the latest log, as who measures does, and return the files.  Raises UsageError."""
     while True:
         names = _files(place)

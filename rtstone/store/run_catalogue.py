@@ -25,7 +25,7 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from rtstone.documents.plan import NONE
-from rtstone.documents.run import as_text
+from rtstone.documents.run import Run, as_text
 from rtstone.printable import parsed, shown
 from rtstone.store.layout import CATALOGUE, LARGEST, PLAN, RUN, RUNS, UNREADABLE, regular
 
@@ -332,10 +332,15 @@ def _read(folder: Path) -> Entry | None:
         measured=sum(result.n > 0 for result in head.results),
         called=head.target.called,
         source=as_text(head.target.detail.get("sha256")),
-        session=head.turn.session if head.turn else head.session,
+        session=session_of(head),
         cases=cases_digest((case.bench, case.params, case.load) for case in cases),
         duration_s=head.duration_s,
     )
+
+
+def session_of(run: Run | _Head) -> str | None:
+    """Return the session of a run: an interleaved one, or of several targets; None if alone."""
+    return run.turn.session if run.turn else run.session
 
 
 def _head(path: Path) -> _Head | None:

@@ -9,6 +9,7 @@ from rtstone.documents.run import Run
 from rtstone.errors import UsageError
 from rtstone.store.index import entries, find
 from rtstone.store.layout import runs
+from rtstone.store.run_catalogue import Entry, session_of
 from rtstone.store.rundir import load
 
 
@@ -35,32 +36,34 @@ def named(names: Sequence[str], read: Callable[[Path], Run] = load) -> list[Run 
 def members(name: str, read: Callable[[Path], Run] = load) -> list[Run]:
     """Return all runs of a session, given by its name or one of its runs; else the run alone.
 
-    The name of a session is the prefix that the ids of its runs share.  ``read``: what returns the
-    run of a directory.  Raises UsageError.
+    ``read``: what returns the run of a directory.  Raises UsageError.
     """
-    run = read(_one(name))
-    session = session_of(run)
-    return [read(path) for path in _starting(session)] or [run] if session else [run]
+    paths = directories(name)
+    run = read(paths[0])
+    if len(paths) == 1 and (session := session_of(run)):
+        paths = [runs() / entry.run_id for entry in session_entries(session)]
+    return [run] if len(paths) < 2 else [read(path) for path in paths]
 
 
-def session_of(run: Run) -> str | None:
-    """Return the session of a run: an interleaved one, or of several targets; None if alone."""
-    return run.turn.session if run.turn else run.session
+def directories(name: str) -> list[Path]:
+    """Return the directory of the run of that name, or those of the session of that name.
 
-
-def _one(name: str) -> Path:
-    """Return the run of that name, or the first run of a session of that name."""
+    The name of a session is the prefix that the ids of its runs share, or the start of it.  Raises
+    UsageError unless exactly one run or session matches.
+    """
     try:
-        return find(name)
+        return [find(name)]
     except UsageError:
-        found = _starting(name) if name else []
-        sessions = {session_of(load(path)) for path in found[:1] + found[-1:]}
-        if len(sessions) != 1 or None in sessions:
+        sessions = {entry.session for entry in entries() if name and entry.run_id.startswith(name)}
+        if name in sessions:
+            sessions = {name}
+        session = sessions.pop() if len(sessions) == 1 else None
+        if session is None:
             raise
-        return found[0]
+        return [runs() / entry.run_id for entry in session_entries(session)]
 
 
-def _starting(start: str) -> list[Path]:
-    """Return the runs whose ids begin so, by their numbers: targets begin in any order."""
-    ids = [entry.run_id for entry in entries() if entry.run_id.startswith(start)]
-    return [runs() / run_id for run_id in sorted(ids, key=lambda run_id: (len(run_id), run_id))]
+def session_entries(session: str) -> list[Entry]:
+    """Return the stored runs of a session by their numbers: targets begin in any order."""
+    stored = [entry for entry in entries() if entry.session == session]
+    return sorted(stored, key=lambda entry: (len(entry.run_id), entry.run_id))

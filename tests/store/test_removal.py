@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 import pytest
+from msgspec import structs
 
 from rtstone.documents.plan import Plan
+from rtstone.documents.run import Turn
 from rtstone.errors import UsageError
 from rtstone.results.assembly import replay
 from rtstone.store import index
@@ -29,6 +32,16 @@ def stored(plan: Plan, run_id: str, out: Path | None = None, **members: object) 
     first = msgspec.structs.replace(run.results[0], status="ok", reason=None)
     directory.finish(msgspec.structs.replace(run, results=[first]))
     return directory.path
+
+
+def session(plan: Plan, name: str, *sides: Literal["A", "B"]) -> list[str]:
+    """Store a session as compare --run does; return the ids of its runs."""
+    members = []
+    for number, side in enumerate(sides, 1):
+        turn = Turn(session=name, side=side, pair=(number + 1) // 2)
+        stored(plan, f"{name}-{number:03}{side}", turn=turn)
+        members.append(f"{name}-{number:03}{side}")
+    return members
 
 
 def ids() -> list[str]:
@@ -166,10 +179,79 @@ def test_if_one_of_several_is_unknown_none_is_removed(plan: Plan, cli: Cli) -> N
 
 
 def test_a_session_is_removed_as_a_whole(plan: Plan, cli: Cli) -> None:
-    for name in ("s-001A", "s-002B", "s2-001A"):
-        stored(plan, f"20260101-{name}")
+    session(plan, "20260101-s", "A", "B")
+    session(plan, "20260101-s2", "A")
     assert "removed 2 runs" in cli("rm", "20260101-s", "--yes").out
     assert ids() == ["20260101-s2-001A"]
+    assert "removed 20260101-s2-001A" in cli("rm", "20260101", "--yes").out  # the last of its own
+
+
+@pytest.mark.parametrize("interleaved", [True, False])
+def test_a_session_is_removed_as_a_whole_or_not_at_all(
+    plan: Plan, cli: Cli, *, interleaved: bool
+) -> None:
+    """A session of compare --run, and one of several targets, in which ids have no side."""
+    if interleaved:
+        members = session(plan, "20260101-s", "A", "B")
+    else:
+        members = [f"20260101-s-{number:02}" for number in (2, 1)]
+        for run_id in members:
+            stored(plan, run_id, session="20260101-s")
+    stored(plan, "20260102-other")
+    everything = ids()
+    for words in ([members[1]], [members[1], "20260102-other"], [runs() / members[0]]):
+        done = cli("rm", *words, "--yes")
+        assert (done.status, done.out) == (2, "")
+        assert "is one of 2 runs of a session, which are removed together" in done.says
+        assert "rtstone rm 20260101-s`" in done.says
+    assert ids() == everything
+    assert "removed 3 runs" in cli("rm", "20260101-s", "20260102-other", "--yes").out
+    assert ids() == []
+
+
+def test_all_runs_of_a_session_may_be_named_one_by_one(plan: Plan, cli: Cli) -> None:
+    members = session(plan, "20260101-s", "A", "B")
+    assert cli("rm", *members, "--yes").status == 0
+    assert ids() == []
+
+
+def test_a_session_of_which_a_run_goes_on_stays_whole(plan: Plan, cli: Cli) -> None:
+    stored(plan, "20260101-s-01", session="20260101-s")
+    member = msgspec.structs.replace(plan, run_id="20260101-s-02", session="20260101-s")
+    directory = RunDirectory(member)
+    before = ids()
+    assert len(before) == 2
+    done = cli("rm", "20260101-s", "--yes")
+    assert (done.status, "still goes on" in done.says) == (2, True)
+    assert "2 going on" in cli("prune", "--keep", "0").out
+    assert ids() == before
+    directory.close()
+    assert "removed 2 runs" in cli("prune", "--keep", "0").out
+
+
+def test_prune_keeps_or_removes_whole_sessions(plan: Plan, cli: Cli, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        for number in (1, 2, 3):
+            stored(plan, f"20260101-{name}-{number:02}", session=f"20260101-{name}")
+    (tmp_path / "budget.toml").touch()
+    note("20260101-a-02", tmp_path / "budget.toml")
+    everything = ids()
+    assert "would remove 0 runs" in cli("prune", "--keep", "2", "--dry-run").out
+    done = cli("prune", "--keep", "1")
+    assert "1 baselines, 2 of their sessions" in done.out
+    assert ids() == everything
+    (tmp_path / "budget.toml").unlink()
+    assert "removed 3 runs" in cli("prune", "--keep", "1").out
+    assert ids() == everything[3:]
+
+
+def test_if_one_of_several_goes_on_none_is_removed(plan: Plan, cli: Cli) -> None:
+    stored(plan, "20260101-a")
+    directory = RunDirectory(msgspec.structs.replace(plan, run_id="20260102-b"))
+    done = cli("rm", "20260101-a", "20260102-b", "--yes")
+    assert (done.status, done.out) == (2, "")
+    assert ids() == ["20260101-a", "20260102-b"]
+    directory.close()
 
 
 # ---- prune --------------------------------------------------------------------------------------
@@ -188,8 +270,8 @@ def test_prune_keeps_the_last_the_named_and_the_baselines(
     stored(plan, "4-base-of-none", created=old)
     stored(plan, "5-elsewhere", tmp_path / "out", created=old)
     stored(plan, "6-new", created=new)
-    for name in ("7-s-001A", "7-s-002B", "8-last"):
-        stored(plan, name, created=new)
+    session(structs.replace(plan, created=new), "7-s", "A", "B")
+    stored(plan, "8-last", created=new)
     note("3-base", budget)
     note("4-base-of-none", tmp_path / "gone.toml")
     before = ids()
