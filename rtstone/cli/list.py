@@ -15,19 +15,14 @@ from rtstone.errors import UsageError, unknown
 from rtstone.wire.records import Table
 
 
-def _run_rows(wish: dict[str, Any]) -> list[dict[str, Any]]:
+def _run_rows(conditions: dict[str, Any]) -> list[dict[str, Any]]:
     from rtstone.cli.run_filter import RunFilter, pick
     from rtstone.store.index import entries
 
     return [
         {name: getattr(entry, name) for name in _RUN_MEMBERS} | {"benches": entry.benches.split()}
-        for entry in pick(entries(), RunFilter(**wish))
+        for entry in pick(entries(), RunFilter(**conditions))
     ]
-
-
-def _titled(row: dict[str, Any]) -> dict[str, Any]:
-    """Return the row of a run with what its target is called."""
-    return row | {"target": f"{row['called']} ({row['target']})"} if row["called"] else row
 
 
 _RUN_MEMBERS = (
@@ -39,7 +34,7 @@ _DROPPED = ("created", "suite", "results", "ok", "status")  # where there is no 
 
 
 @click.command("list")
-@click.argument("what", default="benches", type=KIND_OR_NAME)
+@click.argument("kind", default="benches", type=KIND_OR_NAME)
 @click.option("--suite", type=SUITE, help="Only runs of this suite.")
 @click.option("--target", type=TARGET, help="Only runs on this target or kind of target.")
 @click.option(
@@ -57,37 +52,40 @@ _DROPPED = ("created", "suite", "results", "ok", "status")  # where there is no 
     help="Of the targets that have names, show whether each answers, and what it is.",
 )  # fmt: skip
 @click.option("--json", is_flag=True, help="Print only one document, as JSON.")
-def command(what: str, probe: bool, json: bool, **wish: str | int | None) -> None:
+def command(kind: str, probe: bool, json: bool, **conditions: str | int | None) -> None:
     """List what there is or, for the name of a bench or load, its parameters."""
     if probe:
-        if what != "targets":
+        if kind != "targets":
             raise UsageError("--probe asks targets; write `rtstone list targets --probe`")
-        _refuse(wish)
+        _refuse(conditions)
         _print_probes(json)
         return
-    if what == RUNS:
-        rows = _run_rows(wish)
+    if kind == RUNS:
+        rows = _run_rows(conditions)
         if json:
             _print_json({RUNS: rows})
         else:
-            _print_lines(_RUN_COLUMNS, [_titled(row) for row in rows])
+            for row in rows:
+                if row["called"]:
+                    row["target"] = f"{row['called']} ({row['target']})"
+            _print_lines(_RUN_COLUMNS, rows)
         return
-    _refuse(wish)
-    if what in KINDS:
-        rows, columns = KINDS[what][0](), KINDS[what][1]
-        _print_json({what: rows}) if json else _print_table(columns, rows)
+    _refuse(conditions)
+    if kind in KINDS:
+        rows, columns = KINDS[kind][0](), KINDS[kind][1]
+        _print_json({kind: rows}) if json else _print_table(columns, rows)
         return
     offered = catalogue()
     tables: dict[str, Table] = {**offered.loads, **offered.benches}
-    if what not in tables:
-        raise unknown("kind, bench or load", what, [*KINDS, RUNS, *tables])
-    _print_json(tables[what]) if json else _print_named(tables[what])
+    if kind not in tables:
+        raise unknown("kind, bench or load", kind, [*KINDS, RUNS, *tables])
+    _print_json(tables[kind]) if json else _print_named(tables[kind])
 
 
-def _refuse(wish: dict[str, Any]) -> None:
+def _refuse(conditions: dict[str, Any]) -> None:
     """Raise UsageError for an option that selects runs."""
-    if given := [name for name, value in wish.items() if value is not None]:
-        raise UsageError(f"--{given[0]} selects runs; write `rtstone list runs`")
+    if options := [name for name, value in conditions.items() if value is not None]:
+        raise UsageError(f"--{options[0]} selects runs; write `rtstone list runs`")
 
 
 def _print_probes(json: bool) -> None:
@@ -105,15 +103,15 @@ def _print_probes(json: bool) -> None:
         places = " or ".join(map(str, files()))
         raise UsageError(f"no target has a name; write one into {places}")
     with Interrupt() as interrupt, working(f"asking {', '.join(names)}"):
-        rows = [msgspec.to_builtins(one) for one in probe(list(names.values()), interrupt)]
-    _print_json({"targets": rows}) if json else _print_table(_PROBED, map(_asked, rows))
+        rows = [msgspec.to_builtins(answer) for answer in probe(list(names.values()), interrupt)]
+    _print_json({"targets": rows}) if json else _print_table(_PROBED, map(_probed_cells, rows))
 
 
 _PROBED = ("name", "target", "answers", "system", "rights", "clock")
 
 
-def _asked(row: dict[str, Any]) -> dict[str, Any]:
-    """Return the cells of a target that was asked."""
+def _probed_cells(row: dict[str, Any]) -> dict[str, Any]:
+    """Return the texts of the row of a target that was probed."""
     rate = f" {row['hz'] / 1e6:.6g} MHz" if row["unit"] == "ns" else ""
     kernel = row["kernel"] or ""
     system = row["os"] or ""
@@ -121,11 +119,11 @@ def _asked(row: dict[str, Any]) -> dict[str, Any]:
         system = f"{system} {kernel}"
     elif " " in kernel:
         system = f"{system} {kernel.partition(' ')[2]}"
-    told = [row["error"]] if row["error"] else []
+    errors = [row["error"]] if row["error"] else []
     return {
         "name": row["name"],
         "target": row["address"],
-        "answers": ", ".join(["yes" if row["answers"] else "no", *told]),
+        "answers": ", ".join(["yes" if row["answers"] else "no", *errors]),
         "system": f"{system}, {row['arch']}" if row["os"] else None,
         "rights": row["rights"],
         "clock": f"{row['clock']}{rate}" if row["clock"] else None,
@@ -151,8 +149,8 @@ def _print_lines(
     room = get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
     further = next((name for name in _DROPPED if name in columns), None)
     if further and sum(widths) + 2 * (len(widths) - 1) > room:
-        kept = tuple(name for name in columns if name != further)
-        _print_lines(kept, rows, (*left_out, further))
+        narrower = tuple(name for name in columns if name != further)
+        _print_lines(narrower, rows, (*left_out, further))
         return
 
     def line(cells: list[str]) -> str:

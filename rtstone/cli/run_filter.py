@@ -33,26 +33,26 @@ class RunFilter(NamedTuple):
     last: int | None = None
 
 
-def pick(entries: list[Entry], wish: RunFilter, now: datetime | None = None) -> list[Entry]:
+def pick(entries: list[Entry], conditions: RunFilter, now: datetime | None = None) -> list[Entry]:
     """Return the runs that match, in their order; ages count back from ``now``.
 
     Raises UsageError for a malformed time, and for a name that neither a stored run nor rtstone
     itself has.
     """
     tests = [
-        _named("suite", wish.suite, entries, _suites, _shipped),
-        _named("target", wish.target, entries, _targets, TARGETS.keys),
-        _named("bench", wish.bench, entries, _benches, list),
+        _named("suite", conditions.suite, entries, _suites, _shipped),
+        _named("target", conditions.target, entries, _targets, TARGETS.keys),
+        _named("bench", conditions.bench, entries, _benches, list),
     ]
-    if wish.status is not None:
-        if wish.status not in STATUSES:
-            raise unknown("status", wish.status, STATUSES)
-        tests.append(lambda entry: entry.status == wish.status)
-    if wish.since is not None:
-        moment = _moment(wish.since, now or datetime.now(UTC))
+    if conditions.status is not None:
+        if conditions.status not in STATUSES:
+            raise unknown("status", conditions.status, STATUSES)
+        tests.append(lambda entry: entry.status == conditions.status)
+    if conditions.since is not None:
+        moment = _moment(conditions.since, now or datetime.now(UTC))
         tests.append(lambda entry: entry.begun is not None and entry.begun >= moment)
-    found = [entry for entry in entries if all(test(entry) for test in tests)]
-    return found if wish.last is None else found[max(len(found) - wish.last, 0) :]
+    picked = [entry for entry in entries if all(test(entry) for test in tests)]
+    return picked if conditions.last is None else picked[max(len(picked) - conditions.last, 0) :]
 
 
 def _named(
@@ -65,9 +65,9 @@ def _named(
     """Return the test for a name; ``own``: names that are valid even if no run has them."""
     if name is None:
         return lambda entry: True
-    known = {word for entry in entries for word in words(entry)}
-    if known and name not in known and name not in own():
-        raise unknown(noun, name, known, "of the stored runs")
+    stored = {word for entry in entries for word in words(entry)}
+    if stored and name not in stored and name not in own():
+        raise unknown(noun, name, stored, "of the stored runs")
     return lambda entry: name in words(entry)
 
 

@@ -22,18 +22,15 @@ def baselines(named: Sequence[str], budget: Path) -> list[Run]:
 
     A name is a directory beside the budget's file, or any name of a run.  Raises UsageError.
     """
-    return [_baseline(name, budget) for name in named]
-
-
-def _baseline(name: str, budget: Path) -> Run:
-    beside = budget.parent / name
-    if name and holds_run(beside):
-        return load(beside)
-    path = find(name)
-    run = load(path)
-    if path.parent == runs():
-        note(run.run_id, budget)
-    return run
+    loaded = []
+    for name in named:
+        beside = budget.parent / name
+        path = beside if name and holds_run(beside) else find(name)
+        run = load(path)
+        loaded.append(run)
+        if path != beside and path.parent == runs():
+            note(run.run_id, budget)
+    return loaded
 
 
 def note(run_id: str, budget: Path) -> None:
@@ -55,12 +52,12 @@ def note(run_id: str, budget: Path) -> None:
 
 def known_baselines() -> set[str]:
     """Return the ids of the runs that are baselines of budgets that are still there."""
-    found = set()
+    ids = set()
     for line in _lines():
         run_id, _, budget = line.partition("\t")
         if run_id and _may_be_there(Path(budget)):
-            found.add(run_id)
-    return found
+            ids.add(run_id)
+    return ids
 
 
 def _lines() -> list[str]:

@@ -24,7 +24,7 @@ from rtstone.store.layout import EXPLANATION, UNREADABLE
 LARGEST = 10_000_000  # bytes of one
 
 
-class Kept(NamedTuple):
+class Explained(NamedTuple):
     """The explanations of a run by case and sample; ``damaged``: why others cannot be read."""
 
     explanations: list[Explanation]
@@ -52,32 +52,31 @@ def keep(directory: Path, explanation: Explanation) -> Explanation:
     return explanation
 
 
-def explanations(directory: Path, run_id: str, case: int | None = None) -> Kept:
+def explanations(directory: Path, run_id: str, case: int | None = None) -> Explained:
     """Return the explanations of a run or of one of its cases; a damaged one spoils only itself."""
-    found, damaged = [], []
+    stored, damaged = [], []
     begin = "" if case is None else f"explanation-{case}-"
     try:
         with files.directory(directory, links=True) as place:
-            for name in (one for one in _names(place) if one.startswith(begin)):
+            names = sorted(filter(EXPLANATION.fullmatch, os.listdir(place)))  # noqa: PTH208
+            for name in (name for name in names if name.startswith(begin)):
                 try:
-                    found.append(_read(place, name, run_id))
+                    stored.append(_read(place, name, run_id))
                 except (OSError, *UNREADABLE) as error:
                     why = error.strerror if isinstance(error, OSError) else error
                     damaged.append(f"not a readable {name}, {directory}: {shown(str(why))}")
     except OSError as error:
         damaged.append(f"cannot read explanations, {directory}: {error.strerror}")
-    return Kept(sorted(found, key=lambda one: (one.case, one.way.sample.index)), damaged)
-
-
-def _names(place: int) -> list[str]:
-    return sorted(name for name in os.listdir(place) if EXPLANATION.fullmatch(name))
+    return Explained(
+        sorted(stored, key=lambda entry: (entry.case, entry.way.sample.index)), damaged
+    )
 
 
 def _name(explanation: Explanation) -> str:
     """Return the name of its file."""
     series = hashlib.sha256(explanation.series.encode(errors="surrogateescape")).hexdigest()[:8]
-    of = f"-{series}" if explanation.series else ""
-    return f"explanation-{explanation.case}-{explanation.way.sample.index}{of}.json"
+    tail = f"-{series}" if explanation.series else ""
+    return f"explanation-{explanation.case}-{explanation.way.sample.index}{tail}.json"
 
 
 def _read(place: int, name: str, run_id: str) -> Explanation:
@@ -89,13 +88,13 @@ def _read(place: int, name: str, run_id: str) -> Explanation:
             raise OSError(errno.EINVAL, "not a regular file")
         if status.st_size > LARGEST:
             raise OSError(errno.EFBIG, f"larger than {LARGEST} bytes")
-        found = parsed(file.read(), Explanation)
-    if found.schema != SCHEMA:
+        explanation = parsed(file.read(), Explanation)
+    if explanation.schema != SCHEMA:
         raise msgspec.ValidationError(f"not of schema {SCHEMA}")
-    if found.run_id != run_id:
-        raise msgspec.ValidationError(f"of another run, {found.run_id}")
-    check_explanation(found)
-    return found
+    if explanation.run_id != run_id:
+        raise msgspec.ValidationError(f"of another run, {explanation.run_id}")
+    check_explanation(explanation)
+    return explanation
 
 
 def _shortened(explanation: Explanation) -> Explanation:
@@ -106,9 +105,9 @@ def _shortened(explanation: Explanation) -> Explanation:
         raise OSError(errno.EFBIG, f"larger than {LARGEST} bytes")
     least = median(lengths)
 
-    def of(way: Way) -> Way:
+    def shortened(way: Way) -> Way:
         left = [span for span in way.spans if span.length > least]
         return structs.replace(way, spans=left, shortest=max(way.shortest, least))
 
-    against = of(explanation.against) if explanation.against else None
-    return structs.replace(explanation, way=of(explanation.way), against=against)
+    against = shortened(explanation.against) if explanation.against else None
+    return structs.replace(explanation, way=shortened(explanation.way), against=against)

@@ -26,7 +26,9 @@ def measurements(*targets: str) -> Callable[[str], Iterator[Run]]:
 
     def past(bench: str) -> Iterator[Run]:
         for entry in stored:
-            if any(_is(bench, name) for name in entry.benches.split()):
+            family = bench.endswith(".")
+            names = entry.benches.split()
+            if any(name.startswith(bench) if family else name == bench for name in names):
                 with suppress(UsageError):  # it may be from another version, or just deleted
                     yield loaded(runs() / entry.run_id)
 
@@ -44,7 +46,3 @@ def before(run: Run) -> Iterator[Run]:
         if older and entry.ok and benches.intersection(entry.benches.split()):
             with suppress(UsageError):  # it may be from another version, or just deleted
                 yield load(runs() / entry.run_id)
-
-
-def _is(bench: str, name: str) -> bool:
-    return name.startswith(bench) if bench.endswith(".") else name == bench

@@ -78,15 +78,15 @@ class RunDirectory:
 
         Raises OSError, and UsageError if it is not empty.
         """
-        made: list[str] = []
+        files: list[str] = []
         try:
             if any(self.path.iterdir()):
                 raise UsageError(f"directory not empty, {self.path}; name a new one with --out")
-            made = [LOG, PLAN]
+            files = [LOG, PLAN]
             atomic.write(self._place, PLAN, msgspec.json.format(msgspec.json.encode(plan)))
             self._log = _new_log(self._place, LOG, self.path)
         except (OSError, UsageError):
-            for name in made:
+            for name in files:
                 with suppress(OSError):
                     os.unlink(name, dir_fd=self._place)
             os.close(self._place)
@@ -236,7 +236,7 @@ def _lock(file: IO[bytes], path: Path) -> None:
 
 def _logs(path: Path) -> list[Path]:
     """Return the logs of a run and its resumptions, in order."""
-    found = [path / LOG]
-    while found[-1].exists():
-        found.append(path / f"wire-{len(found) + 1}.log")
-    return found[:-1]
+    paths = [path / LOG]
+    while paths[-1].exists():
+        paths.append(path / f"wire-{len(paths) + 1}.log")
+    return paths[:-1]

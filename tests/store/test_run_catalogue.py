@@ -8,7 +8,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
 
 import msgspec
@@ -16,6 +16,7 @@ import pytest
 from msgspec import structs
 
 from rtstone.documents.plan import Plan
+from rtstone.store import run_catalogue
 from rtstone.store.history import Wanted, history
 from rtstone.store.index import entries
 from rtstone.store.layout import CATALOGUE
@@ -162,18 +163,41 @@ def test_processes_that_make_it_at_once_all_see_every_run(plan: Plan, home: Path
         assert database.execute("SELECT count(*) FROM runs").fetchone() == (30,)
 
 
+@pytest.mark.parametrize("known", [False, True])
+def test_what_another_process_has_written_meanwhile_is_no_damage(
+    plan: Plan, home: Path, monkeypatch: pytest.MonkeyPatch, *, known: bool
+) -> None:
+    """The other one makes the tables, or adds the new run, just before this one would."""
+    stored(plan, "a")
+    if known:
+        assert ids() == ["a"]
+        stored(plan, "b")
+        (home / "runs" / "b" / "run.json").touch()
+    inodes = []
+    begin = run_catalogue.transaction
+
+    def late(database: sqlite3.Connection) -> AbstractContextManager[None]:
+        subprocess.run([sys.executable, "-c", READ], check=True, stdout=subprocess.DEVNULL)
+        inodes.append((home / CATALOGUE).stat().st_ino)
+        return begin(database)
+
+    monkeypatch.setattr(run_catalogue, "transaction", late)
+    assert ids() == (["a", "b"] if known else ["a"])
+    assert {(home / CATALOGUE).stat().st_ino} == set(inodes)
+
+
 def test_a_process_that_is_killed_while_it_writes_costs_nothing(plan: Plan, home: Path) -> None:
     for number in range(3):
         stored(plan, f"run{number}", result(float(number)))
     script = """
-import os, sys
+import os
 from rtstone.store import history
-add = history._add
-def killed(catalogue, run):
-    add(catalogue, run)
-    if run.run_id == "run1":
+slim = history.slim
+def killed(result):  # in the middle of a run
+    if result.p50 == 1.0:
         os.kill(os.getpid(), 9)
-history._add = killed
+    return slim(result)
+history.slim = killed
 with history.history(history.Wanted({"run0", "run1", "run2"}, lambda bench: True)):
     pass
 """
