@@ -15,7 +15,7 @@ import re
 import secrets
 from collections.abc import Iterable
 from time import time
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import sqlalchemy as sql
 from starlette.exceptions import HTTPException
@@ -35,7 +35,7 @@ _LONGEST = 200  # characters of a name, and of an Authorization header that can 
 
 
 class Principal(NamedTuple):
-    """Who makes a request.  ``project``: the only one that is theirs, None for all."""
+    """Who makes a request.  ``project``: the only one that the token is for, None for all."""
 
     name: str
     scope: Scope
@@ -43,11 +43,11 @@ class Principal(NamedTuple):
     token: str | None = None
 
     def may(self, scope: Scope, project: str | None) -> bool:
-        """Return whether they may do that in a project; None: in some project at least."""
+        """Return whether the scope is theirs in a project; None: in some project at least."""
         enough = SCOPES.index(self.scope) >= SCOPES.index(scope)
         return enough and (self.project is None or project in {None, self.project})
 
-    def of(self, projects: Iterable[str]) -> list[str]:
+    def readable(self, projects: Iterable[str]) -> list[str]:
         """Return those of the projects that they may read."""
         return [name for name in projects if self.may("read", name)]
 
@@ -69,35 +69,30 @@ class Token(NamedTuple):
 
 
 def require(request: Request, scope: Scope, project: str | None) -> Principal:
-    """Return who makes a request, if they may do that in a project.
+    """Return who makes a request, if the scope is theirs in a project.
 
-    ``project``: None for what is not of one project: show then only those in ``Principal.of``.
+    ``project``: None for a view of several projects, which shows ``Principal.readable`` only.
     Raises HTTPException 401 without a valid token, 403 with one that does not suffice.
     """
     state = request.app.state
-    given, by_browser = _given(request)
-    if given is None:
+    token, by_browser = _token_of_request(request)
+    if token is None:
         if scope == "read" and state.settings.reading == "open":
-            return _known(request, ANYBODY)
+            request.scope["principal"] = ANYBODY  # for the log
+            return ANYBODY
         raise _unknown("a token is needed", by_browser or scope == "read")
     if by_browser and scope != "read":
         raise _unknown("a token is needed, as Authorization: Bearer", browser=False)
-    found = principal(state.database, given)
-    if found is None:
+    caller = principal(state.database, token)
+    if caller is None:
         request.scope["refused"] = True
         raise _unknown("the token is not valid: unknown, expired or revoked", by_browser)
-    _known(request, found)
-    state.guard.of_token(found.token)
-    if not found.may(scope, project):
+    request.scope["principal"] = caller
+    state.guard.count_token(caller.token)
+    if not caller.may(scope, project):
         where = "" if project is None else f" in project {project}"
-        raise HTTPException(403, f"the token '{found.name}' may not {scope}{where}")
-    return found
-
-
-def _known(request: Request, found: Principal) -> Principal:
-    """Note for the log who makes the request."""
-    request.scope["principal"] = found
-    return found
+        raise HTTPException(403, f"the token '{caller.name}' may not {scope}{where}")
+    return caller
 
 
 def _unknown(why: str, browser: bool) -> HTTPException:
@@ -105,8 +100,8 @@ def _unknown(why: str, browser: bool) -> HTTPException:
     return HTTPException(401, why, headers={"WWW-Authenticate": schemes})
 
 
-def _given(request: Request) -> tuple[str | None, bool]:
-    """Return the token of a request, and whether it came as a browser sends it."""
+def _token_of_request(request: Request) -> tuple[str | None, bool]:
+    """Return the token of a request, and whether a browser sent it, by HTTP Basic."""
     kind, _, value = request.headers.get("authorization", "").partition(" ")
     if kind.lower() == "bearer":
         return value.strip(), False
@@ -119,31 +114,25 @@ def _given(request: Request) -> tuple[str | None, bool]:
     return ("", False) if kind else (None, False)
 
 
-def principal(database: Database, given: str) -> Principal | None:
-    """Return whose token it is, None if it is not valid (any more)."""
-    found = TOKEN.fullmatch(given)
-    number, secret = (found[1], found[2]) if found else ("", "")
+def principal(database: Database, token: str) -> Principal | None:
+    """Return whose token it is, None if it is not valid (any more).  Notes its use."""
+    match = TOKEN.fullmatch(token)
+    number, secret = (match[1], match[2]) if match else ("", "")
     query = sql.select(tokens).where(tokens.c.id == number)
     with database.reading() as connection:
-        row = connection.execute(query).mappings().first() if found else None
+        row = connection.execute(query).mappings().first() if match else None
     hashed = hashlib.sha256(secret.encode()).hexdigest()
     same = hmac.compare_digest(hashed, row["hash"] if row else _NOBODY)
-    if row is None or not same or not _holds(row):
+    if row is None or not same or row["revoked"] is not None:
         return None
-    _note_use(database, row)
-    return Principal(row["name"], row["scope"], row["project"], row["id"])
-
-
-def _holds(row: Any) -> bool:
-    return row["revoked"] is None and (row["expires"] is None or time() < row["expires"])
-
-
-def _note_use(database: Database, row: Any) -> None:
     now = time()
+    if row["expires"] is not None and now >= row["expires"]:
+        return None
     if row["used"] is None or now - row["used"] > _NOTED_S:
         with database.writing() as connection:
             update = sql.update(tokens).where(tokens.c.id == row["id"])
             connection.execute(update.values(used=now))
+    return Principal(row["name"], row["scope"], row["project"], row["id"])
 
 
 # ---- tokens -------------------------------------------------------------------------------------
@@ -152,7 +141,7 @@ def _note_use(database: Database, row: Any) -> None:
 def new_token(
     database: Database, name: str, scope: Scope, project: str | None, expires: float | None = None
 ) -> str:
-    """Make a token, and return it: nobody can find it out afterwards.
+    """Make a token, and return it: it cannot be read again afterwards.
 
     ``expires``: in s since 1970, None for never.  Raises UsageError.
     """
@@ -174,18 +163,18 @@ def all_tokens(database: Database) -> list[Token]:
     """Return all tokens, the oldest first."""
     columns = [tokens.c[name] for name in Token._fields]
     with database.reading() as connection:
-        found = connection.execute(sql.select(*columns).order_by(tokens.c.created, tokens.c.id))
-        return [Token(*row) for row in found]
+        rows = connection.execute(sql.select(*columns).order_by(tokens.c.created, tokens.c.id))
+        return [Token(*row) for row in rows]
 
 
 def revoke(database: Database, name: str) -> Token:
     """Revoke a token, given by its id or its name.  Raises UsageError unless exactly one is."""
     valid = [token for token in all_tokens(database) if token.revoked is None]
-    found = [token for token in valid if name in {token.id, token.name}]
-    if len(found) != 1:
-        many = f"{len(found)} valid tokens are" if found else "no valid token is"
+    named = [token for token in valid if name in {token.id, token.name}]
+    if len(named) != 1:
+        many = f"{len(named)} valid tokens are" if named else "no valid token is"
         raise UsageError(f"{many} called '{name}'; give its id, see `rtstone token list`")
     with database.writing() as connection:
-        update = sql.update(tokens).where(tokens.c.id == found[0].id)
+        update = sql.update(tokens).where(tokens.c.id == named[0].id)
         connection.execute(update.values(revoked=time()))
-    return found[0]
+    return named[0]

@@ -2,14 +2,14 @@
 
 A target is analysed as a whole, as `rtstone check --trend` does: the level is shared by all of its
 series, so that of targets that do not change at most 5% show any change.  The newest WINDOW runs
-are looked at; changes that were found before them, or in their first quarter, stay as they were
+are analysed; changes that were found before them, or in their first quarter, stay as they were
 found: with few runs before it, a change could not be seen any more.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from math import inf
 from time import time
 from typing import Any, NamedTuple
@@ -19,7 +19,6 @@ import sqlalchemy as sql
 from sqlalchemy.engine import Connection
 
 from rtstone.documents.observation import Observation, observed
-from rtstone.documents.run import Run
 from rtstone.documents.trend import Change, Series
 from rtstone.errors import UsageError
 from rtstone.server.database import Database, one_writer
@@ -27,7 +26,7 @@ from rtstone.server.indexing import seconds, series_row
 from rtstone.server.projects import Places
 from rtstone.server.schema import analyses, changes, projects, runs, series, targets
 from rtstone.stats.trend.changepoints import LEVEL, SHORTEST
-from rtstone.stats.trend.series import Line, lines, usual
+from rtstone.stats.trend.series import lines, usual
 from rtstone.stats.trend.trend import TrendRequest, follow
 from rtstone.store.decoding import uncollected
 from rtstone.store.rundir import load
@@ -52,13 +51,13 @@ class _Task(NamedTuple):
 
 
 class _Window(NamedTuple):
-    """The runs that are looked at: when they began, in order; changes before ``settled`` stay."""
+    """The runs that are analysed: when they began, in order; changes before ``settled`` stay."""
 
     begun: list[float]
     settled: float
 
     def place(self, begun: float) -> int:
-        """Return the place of the run that began then."""
+        """Return the place of the run that began at a time, in s."""
         return bisect_left(self.begun, begun)
 
 
@@ -71,13 +70,20 @@ def analyse_next(database: Database, places: Places) -> bool:
         observations, window = _read(database, places, task)
         through = lines(observations)
         level = LEVEL / max(1, sum(len(usual(line)) for line in through))
-        made = [_followed(line, level) for line in through]
+        options = TrendRequest(level=level)
+        trends = [
+            follow([line], options, lambda observation: observation.result).series
+            for line in through
+        ]
     with database.writing() as connection:
         one_writer(connection, task.project)
-        for line, found in zip(through, made, strict=True):
-            number = _number(connection, task.project, line)
-            if number is not None:
-                _write(connection, task.project, number, found, window)
+        for line, by_metric in zip(through, trends, strict=True):
+            query = sql.select(series.c.id).where(
+                series.c.project == task.project, series.c.key == series_row(line)["key"]
+            )
+            number = connection.execute(query).scalar()
+            if number is not None:  # else the series of single runs are separated otherwise
+                _write(connection, task.project, number, by_metric, window)
         done = sql.update(targets).where(*_row(task))
         connection.execute(done.where(targets.c.dirty == task.dirty).values(dirty=None))
         connection.execute(done.values(claimed=None))
@@ -85,7 +91,7 @@ def analyse_next(database: Database, places: Places) -> bool:
 
 
 def _claimed(database: Database) -> _Task | None:
-    """Claim the target that has waited longest; no other server has it meanwhile."""
+    """Claim the target that has waited longest, so that no other server analyses it."""
     now = time()
     free = sql.or_(targets.c.claimed.is_(None), targets.c.claimed < now - _CLAIM_S)
     query = (
@@ -119,59 +125,46 @@ def _read(database: Database, places: Places, task: _Task) -> tuple[list[Observa
     )
     with database.reading() as connection:
         newest = connection.execute(query).all()[::-1]
-    found: list[Observation] = []
+    observations: list[Observation] = []
     for row in newest:
         try:
             run = load(places.run(task.name, row.run_id))
         except UsageError:  # removed or damaged since; `serve --verify` says so
             continue
-        found += _observed(msgspec.structs.replace(run, run_id=row.run_id))
+        run = msgspec.structs.replace(run, run_id=row.run_id, slopes=[], notes=[], command=[])
+        observations += [
+            observation._replace(result=msgspec.structs.replace(observation.result, **_SLIM))
+            for observation in observed(run)
+            if observation.result.n or observation.result.status != "ok"
+        ]
     begun = [row.begun for row in newest]
     full = len(begun) == WINDOW
-    return found, _Window(begun, begun[WINDOW // 4] if full else -inf)
-
-
-def _observed(run: Run) -> Iterator[Observation]:
-    for one in observed(msgspec.structs.replace(run, slopes=[], notes=[], command=[])):
-        if one.result.n or one.result.status != "ok":
-            yield one._replace(result=msgspec.structs.replace(one.result, **_SLIM))
-
-
-def _followed(line: Line, level: float) -> Sequence[Series]:
-    return follow([line], TrendRequest(level=level), lambda one: one.result).series
-
-
-def _number(connection: Connection, project: int, line: Line) -> int | None:
-    """Return the number of a series; None of one that single runs are not told apart as."""
-    query = sql.select(series.c.id).where(
-        series.c.project == project, series.c.key == series_row(line)["key"]
-    )
-    return connection.execute(query).scalar()
+    return observations, _Window(begun, begun[WINDOW // 4] if full else -inf)
 
 
 def _write(
-    connection: Connection, project: int, number: int, found: Sequence[Series], window: _Window
+    connection: Connection, project: int, number: int, trends: Sequence[Series], window: _Window
 ) -> None:
-    """Replace what is known of a series but for what is settled; what was notified stays so."""
+    """Replace analyses and changes of a series, except settled changes; notified ones stay so."""
     mine = changes.c.series == number
     query = sql.select(*(changes.c[name] for name in ("id", "metric", "at_run", "begun", "verdict",
                                                       "found", "notified")))  # fmt: skip
-    known = connection.execute(query.where(mine)).all()
-    settled = {(one.metric, one.at_run) for one in known if one.begun < window.settled}
-    loose = [one for one in known if one.begun >= window.settled]
+    earlier = connection.execute(query.where(mine)).all()
+    settled = {(row.metric, row.at_run) for row in earlier if row.begun < window.settled}
+    loose = [row for row in earlier if row.begun >= window.settled]
     seen = _seen_until(connection, number)
     connection.execute(sql.delete(changes).where(mine, changes.c.begun >= window.settled))
     connection.execute(sql.delete(analyses).where(analyses.c.series == number))
     now = time()
     rows = []
-    for one in found:
-        document = msgspec.json.encode(one).decode()
-        told = {"series": number, "metric": one.metric, "made": now, "document": document}
-        connection.execute(sql.insert(analyses).values(**told))
-        for place, change in enumerate(one.changes):
-            row = _change(one, place, change)
-            past = row["begun"] < window.settled and row["begun"] <= seen.get(one.metric, -inf)
-            if past or (one.metric, row["at_run"]) in settled:
+    for trend in trends:
+        document = msgspec.json.encode(trend).decode()
+        analysis = {"series": number, "metric": trend.metric, "made": now, "document": document}
+        connection.execute(sql.insert(analyses).values(**analysis))
+        for place, change in enumerate(trend.changes):
+            row = _change(trend, place, change)
+            past = row["begun"] < window.settled and row["begun"] <= seen.get(trend.metric, -inf)
+            if past or (trend.metric, row["at_run"]) in settled:
                 continue
             same = _same(loose, row, window)
             rows.append({
@@ -183,30 +176,31 @@ def _write(
 
 
 def _seen_until(connection: Connection, number: int) -> dict[str, float]:
-    """Return when the last run began that was looked at for changes of each metric."""
+    """Return when the last analysed run began, in s, by metric."""
     query = sql.select(analyses.c.metric, analyses.c.document).where(analyses.c.series == number)
-    found = {}
+    last = {}
     for metric, text in connection.execute(query):
         document = msgspec.json.decode(text, type=Series)
         if document.places:
-            found[metric] = seconds(document.places[-1].created, -inf)
-    return found
+            last[metric] = seconds(document.places[-1].created, -inf)
+    return last
 
 
 def _same(loose: list[Any], row: dict[str, Any], window: _Window) -> Any:
-    """Take out what was known of a change, None if it is new.
+    """Remove from ``loose`` and return the earlier row of a change, None if the change is new.
 
     With further runs it may be found a run or two from where it was; two that are different lie
     further from each other.
     """
     at = window.place(row["begun"])
 
-    def far(one: Any) -> tuple[bool, int]:
-        return one.at_run != row["at_run"], abs(window.place(one.begun) - at)
+    def far(change: Any) -> tuple[bool, int]:
+        return change.at_run != row["at_run"], abs(window.place(change.begun) - at)
 
+    key = row["metric"], row["verdict"]
     alike = [
-        one for one in loose
-        if (one.metric, one.verdict) == (row["metric"], row["verdict"]) and far(one)[1] < SHORTEST
+        change for change in loose
+        if (change.metric, change.verdict) == key and far(change)[1] < SHORTEST
     ]  # fmt: skip
     if not alike:
         return None
@@ -215,16 +209,17 @@ def _same(loose: list[Any], row: dict[str, Any], window: _Window) -> Any:
     return same
 
 
-def _change(of: Series, place: int, change: Change) -> dict[str, Any]:
+def _change(trend: Series, place: int, change: Change) -> dict[str, Any]:
+    """Return the row of a change, which is at this place of the changes of its trend."""
     effect = change.effect
     return {
-        "metric": of.metric,
+        "metric": trend.metric,
         "at_run": change.after,
         "before_run": change.before,
         "begun": seconds(change.created, time()),
         "verdict": effect.verdict,
-        "before_value": of.segments[place].value,
-        "after_value": of.segments[place + 1].value,
+        "before_value": trend.segments[place].value,
+        "after_value": trend.segments[place + 1].value,
         "size": effect.ratio if effect.ratio is not None else effect.difference,
         "change": msgspec.json.encode(change).decode(),
     }

@@ -84,21 +84,21 @@ def make_store(settings: Settings) -> None:
 
 
 def health(request: Request) -> Response:
-    """Say whether the database answers and the store can be written, for who watches it."""
+    """Return whether the database answers and the store can be written, for monitoring."""
     state = request.app.state
     if is_full(state.settings.store):
-        return _told(_FULL, 503)
+        return _line_response(_FULL, 503)
     with state.database.reading() as connection:
         connection.execute(sql.select(sql.literal(1)))
     if not os.access(state.settings.store, os.W_OK | os.X_OK):
-        return _told("the store cannot be written", 503)
-    return _told("ok", 200)
+        return _line_response("the store cannot be written", 503)
+    return _line_response("ok", 200)
 
 
 # ---- errors: one line each ----------------------------------------------------------------------
 
 
-def _told(text: str, status: int, headers: dict[str, str] | None = None) -> Response:
+def _line_response(text: str, status: int, headers: dict[str, str] | None = None) -> Response:
     return PlainTextResponse(line(text) + "\n", status, headers)
 
 
@@ -119,10 +119,10 @@ def _answered(
     request: Request, text: str, status: int, headers: dict[str, str] | None = None
 ) -> Response:
     if "text/html" not in request.headers.get("accept", "") or wants_json(request):
-        return _told(text, status, headers)
-    found = error_page(status, line(text))
-    found.headers.update(headers or {})
-    return found
+        return _line_response(text, status, headers)
+    response = error_page(status, line(text))
+    response.headers.update(headers or {})
+    return response
 
 
 def _unavailable(request: Request, error: Exception) -> Response:
@@ -132,4 +132,4 @@ def _unavailable(request: Request, error: Exception) -> Response:
     _log.error("the database does not answer: %s", line(str(error)))
     if is_of_full_disk(error, request.app.state.settings.store):
         return _answered(request, _FULL, 503 if request.method in {"GET", "HEAD"} else 507)
-    return _told("the database does not answer; try again", 503, {"Retry-After": "5"})
+    return _line_response("the database does not answer; try again", 503, {"Retry-After": "5"})

@@ -1,12 +1,12 @@
 """Runs on their way into the store: what has come of each so far, on disk.
 
-    runs/.arriving/ID/manifest.json  what is to come, as it was told
+    runs/.arriving/ID/manifest.json  what is to come, as the client declared it
     runs/.arriving/ID/blob           what has come of it; its size is the offset
     runs/.arriving/ID/token          the id of the token that began it
     runs/.arriving/ID/RUN_ID/        the run directory, while it is unpacked and parsed
 
-ID is a hash of project and manifest: whoever sends the same again goes on where it ended, on any
-server of the store.  Who appends holds a lock on the blob.  All of it is reached through the
+ID is a hash of project and manifest: whoever sends the same again continues where it ended, on any
+server of the store.  Who appends holds a lock on the blob.  All files are opened through the
 directory's descriptor and never through a link.
 """
 
@@ -53,14 +53,14 @@ class File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Blob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is sent: the files in their order, one after the other, packed by zlib."""
+    """The bytes that are sent: the files in their order, one after the other, packed by zlib."""
 
     size: Size
     sha256: Hash
 
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is to come."""
+    """The declaration of an upload: its run, its bytes, its files."""
 
     run_id: Annotated[str, msgspec.Meta(pattern=rf"\A{RUN_ID.pattern}\Z")]
     blob: Blob
@@ -68,11 +68,11 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def id(self, project: str) -> str:
         """Return the id of the upload."""
-        told = project.encode() + b"\0" + msgspec.json.encode(self)
-        return hashlib.sha256(told).hexdigest()[:32]
+        identity = project.encode() + b"\0" + msgspec.json.encode(self)
+        return hashlib.sha256(identity).hexdigest()[:32]
 
     def fault(self) -> str:
-        """Return what is wrong with it, empty if nothing is."""
+        """Return what is wrong with it, an empty text if nothing is."""
         count = len(self.files)
         names = [PLAN, LOG, *(f"wire-{n}.log" for n in range(2, min(count, FILES)))][:count]
         if count < 2 or [file.name for file in self.files] != names:
@@ -84,7 +84,7 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return ""
 
     def too_large(self, limits: Limits) -> str:
-        """Return which limit it exceeds, empty if none."""
+        """Return which limit it exceeds, an empty text if none."""
         if self.blob.size > limits.upload:
             return f"it has {self.blob.size} bytes, more than the {limits.upload} of an upload"
         if self.unpacked > limits.run:
@@ -98,7 +98,7 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def normal(plan: Plan) -> bytes:
-    """Return a plan as it is sent: without its number of arrival, which each store gives anew."""
+    """Return a plan as it is sent: without its number of arrival, as each store gives its own."""
     plan = msgspec.structs.replace(plan, arrival=0)
     return msgspec.json.format(msgspec.json.encode(plan))
 
@@ -110,8 +110,8 @@ class Other(UsageError):  # noqa: N818  no fault of the program
 def is_stored(places: Places, project: str, manifest: Manifest) -> bool:
     """Return whether the run is in the store.
 
-    False also if only its plan differs: it may have been written by another version of rtstone,
-    which is found out when it has come.  Raises Other if another run has its id.
+    False also if only its plan differs: another version of rtstone may have written it, which is
+    seen when it has come.  Raises Other if another run has its id.
     """
     path = places.run(project, manifest.run_id)
     if not path.exists():
@@ -120,21 +120,21 @@ def is_stored(places: Places, project: str, manifest: Manifest) -> bool:
         raise Other(f"run {manifest.run_id} goes on in the store of the server")
     plan, *logs = manifest.files
     names = [log.name for log in logs]
-    more = path / f"wire-{len(names) + 1}.log"
-    if more.exists() or any(_hash(path / log.name) != log.sha256 for log in logs):
+    next_log = path / f"wire-{len(names) + 1}.log"
+    try:
+        same = not next_log.exists() and all(
+            hashlib.sha256(regular(path / log.name, LARGEST)).hexdigest() == log.sha256
+            for log in logs
+        )
+    except OSError:
+        same = False
+    if not same:
         raise Other(f"there is another run {manifest.run_id}, with other results")
     try:
-        there = normal(parsed(regular(path / PLAN, LARGEST), Plan))
+        stored_plan = normal(parsed(regular(path / PLAN, LARGEST), Plan))
     except (OSError, *UNREADABLE) as error:
         raise Other(f"there is a damaged run {manifest.run_id}") from error
-    return hashlib.sha256(there).hexdigest() == plan.sha256
-
-
-def _hash(path: Path) -> str:
-    try:
-        return hashlib.sha256(regular(path, LARGEST)).hexdigest()
-    except OSError:
-        return ""
+    return hashlib.sha256(stored_plan).hexdigest() == plan.sha256
 
 
 class Arrival:
@@ -145,14 +145,14 @@ class Arrival:
         self.path = path
 
     @classmethod
-    def of(cls, places: Places, project: str, number: str) -> Arrival:
-        """Return the upload with an id.  Raises UsageError for what is none."""
+    def by_id(cls, places: Places, project: str, number: str) -> Arrival:
+        """Return the upload with an id.  Raises UsageError for what is no id."""
         if not ID.fullmatch(number):
             raise UsageError("no such upload")
         return cls(places.runs(project) / ARRIVING / number)
 
     def begin(self, manifest: Manifest, token: str) -> None:
-        """Begin it, or go on with it.  Raises StoreError."""
+        """Begin it, or continue it.  Raises StoreError."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             self.path.mkdir(exist_ok=True, mode=0o700)
@@ -165,7 +165,7 @@ class Arrival:
             raise _full(error) from error
 
     def manifest(self) -> Manifest | None:
-        """Return what is to come, None if there is no such upload (any more)."""
+        """Return its manifest, None if there is no such upload (any more)."""
         with suppress(OSError, msgspec.MsgspecError), directory(self.path) as place:
             handle = os.open(MANIFEST, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=place)
             with os.fdopen(handle, "rb") as file:
@@ -215,7 +215,7 @@ class Appending:
         self.offset = os.lseek(handle, 0, os.SEEK_END)
 
     def append(self, data: bytes | bytearray) -> None:
-        """Append bytes.  Those that find room stay.  Raises StoreError."""
+        """Append bytes; those that the disk has room for stay.  Raises StoreError."""
         rest = memoryview(data)
         try:
             while rest:
@@ -226,22 +226,22 @@ class Appending:
             raise _full(error) from error
 
     def fits(self, blob: Blob) -> bool:
-        """Return whether what has come is what was told, synced to disk.  Raises StoreError."""
+        """Sync it to disk, and return whether it has the declared bytes.  Raises StoreError."""
         try:
             os.fsync(self._handle)
             os.lseek(self._handle, 0, os.SEEK_SET)
-            told = hashlib.sha256()
+            digest = hashlib.sha256()
             while data := os.read(self._handle, _STEP):
-                told.update(data)
+                digest.update(data)
         except OSError as error:
             raise _full(error) from error
-        return self.offset == blob.size and told.hexdigest() == blob.sha256
+        return self.offset == blob.size and digest.hexdigest() == blob.sha256
 
     @contextmanager
     def unpacked(self, manifest: Manifest) -> Iterator[Path]:
-        """Unpack the run directory, to exactly the sizes that were told, while the block lasts.
+        """Unpack the run directory for the block, with exactly the files that were declared.
 
-        Raises UsageError for what was not packed so, StoreError.
+        Raises UsageError if it has others, StoreError.
         """
         place = self._path / manifest.run_id
         shutil.rmtree(place, ignore_errors=True)  # of a server that was killed
@@ -268,25 +268,25 @@ class Appending:
 
 
 class _Unpacked:
-    """What a blob unpacks to, a bounded piece at a time."""
+    """The unpacked bytes of a blob, a bounded piece at a time."""
 
     def __init__(self, handle: int) -> None:
         self._handle, self._stream, self._rest = handle, zlib.decompressobj(), b""
 
     def read(self, most: int) -> bytes:
-        """Return some bytes, none at the end."""
+        """Return up to ``most`` bytes, none at the end."""
         while not self._stream.eof:
             if not self._rest:
                 self._rest = os.read(self._handle, 1 << 16)
-            found = self._stream.decompress(self._rest, most)
+            data = self._stream.decompress(self._rest, most)
             ended = not self._rest
             self._rest = self._stream.unconsumed_tail
-            if found or ended:
-                return found
+            if data or ended:
+                return data
         return b""
 
     def end(self) -> None:
-        """Raise UsageError unless it has ended with what was read."""
+        """Check that nothing follows what was read.  Raises UsageError."""
         if self.read(1):
             raise UsageError("more was packed than was told")
         if not self._stream.eof:
@@ -296,20 +296,20 @@ class _Unpacked:
 
 
 def _write(source: _Unpacked, folder: int, file: File) -> None:
-    """Write a file, synced to disk.  Raises UsageError, OSError."""
+    """Write the next file of the unpacked bytes, synced to disk.  Raises UsageError, OSError."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    told, left = hashlib.sha256(), file.size
+    digest, left = hashlib.sha256(), file.size
     with os.fdopen(os.open(file.name, flags, 0o644, dir_fd=folder), "wb") as to:
         while left:
             data = source.read(min(left, _STEP))
             if not data:
                 raise UsageError(f"less was packed than was told, in {file.name}")
-            told.update(data)
+            digest.update(data)
             to.write(data)
             left -= len(data)
         to.flush()
         os.fsync(to.fileno())
-    if told.hexdigest() != file.sha256:
+    if digest.hexdigest() != file.sha256:
         raise UsageError(f"{file.name} has another SHA-256 than was told")
 
 

@@ -1,6 +1,6 @@
-"""Who did what: a table of what changed or was refused, and a log line for each request.
+"""The audit: a table of what was changed or refused, by whom; a log line for each request.
 
-No token stands in either, and of a request no more than its path.
+No token is in either, and of a request no more than its path.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from rtstone.server.database import Database
 from rtstone.server.limits import Buckets
 from rtstone.server.schema import audit
 
-_LONGEST = 500  # characters of what is told
+_LONGEST = 500  # characters of a text
 _KEPT_S = 400 * 86400.0  # how long rows are kept
 REFUSALS, _REFUSAL_S = 100, 1.0  # rows of refusals: at once, and one more every so many s
 _log = logging.getLogger("rtstone.access")
@@ -31,35 +31,38 @@ _log = logging.getLogger("rtstone.access")
 
 def note(
     database: Database, *, who: str, client: str, action: str, project: str | None,
-    what: str, outcome: str,
+    subject: str, outcome: str,
 ) -> None:  # fmt: skip
     """Append a row to the table."""
     row = {
         "at": time(), "who": line(who)[:200], "client": client[:64], "action": action[:40],
         "project": None if project is None else line(project)[:64],
-        "what": line(what)[:_LONGEST], "outcome": line(outcome)[:_LONGEST],
+        "what": line(subject)[:_LONGEST], "outcome": line(outcome)[:_LONGEST],
     }  # fmt: skip
     with database.writing() as connection:
         connection.execute(sql.insert(audit).values(row))
 
 
-def of(request: Request, action: str, project: str | None, what: str, outcome: str) -> None:
+def by_request(
+    request: Request, action: str, project: str | None, subject: str, outcome: str
+) -> None:
     """Note what came of a request."""
     who: Principal = request.scope.get("principal") or ANYBODY
     note(
         request.app.state.database, who=who.name, client=_client(request.scope), action=action,
-        project=project, what=what, outcome=outcome,
+        project=project, subject=subject, outcome=outcome,
     )  # fmt: skip
 
 
-def by_command(database: Database, action: str, project: str | None, what: str) -> None:
+def by_command(database: Database, action: str, project: str | None, subject: str) -> None:
     """Note what was done on the machine of the server."""
     try:
         user = getpass.getuser()
     except (KeyError, OSError):
         user = "unknown user"
     note(
-        database, who=user, client="command line", action=action, project=project, what=what,
+        database, who=user, client="command line", action=action, project=project,
+        subject=subject,
         outcome="done",
     )  # fmt: skip
 
@@ -95,38 +98,30 @@ class Logged:
         except TimeoutError:  # the client takes nothing: uvicorn ends the connection
             raise
         except Exception:
-            _log.exception("defect", extra={"told": {"defect": line(scope["path"])[:_LONGEST]}})
+            _log.exception("defect", extra={"record": {"defect": line(scope["path"])[:_LONGEST]}})
             if not status:
                 text = "internal error; the server's log says more\n"
                 await PlainTextResponse(text, 500)(scope, receive, seen)
         finally:
-            self._tell(scope, status, size, monotonic() - begun)
-        if status == 403 or scope.get("refused"):
-            await self._note(scope, status)
-
-    @staticmethod
-    def _tell(scope: Scope, status: int, size: int, took_s: float) -> None:
-        who: Principal = scope.get("principal") or ANYBODY
-        told = {
-            "who": who.name, "token": who.token, "client": _client(scope),
-            "method": scope["method"], "path": line(scope["path"])[:_LONGEST],
-            "status": status, "bytes": size, "ms": round(1000 * took_s, 1),
-        }  # fmt: skip
-        _log.info("request", extra={"told": told})
-
-    async def _note(self, scope: Scope, status: int) -> None:
-        """Note a refusal, unless there are too many of them."""
-        if not self._refusals.take(""):
+            who: Principal = scope.get("principal") or ANYBODY
+            record = {
+                "who": who.name, "token": who.token, "client": _client(scope),
+                "method": scope["method"], "path": line(scope["path"])[:_LONGEST],
+                "status": status, "bytes": size, "ms": round(1000 * (monotonic() - begun), 1),
+            }  # fmt: skip
+            _log.info("request", extra={"record": record})
+        refused = status == 403 or scope.get("refused")
+        if refused and not self._refusals.take(""):  # a flood of them must not fill the table
             with suppress(SQLAlchemyError):
-                await to_thread.run_sync(_refused, scope, status)
+                await to_thread.run_sync(_note_refusal, scope, status)
 
 
-def _refused(scope: Scope, status: int) -> None:
+def _note_refusal(scope: Scope, status: int) -> None:
     who: Principal = scope.get("principal") or ANYBODY
     note(
         scope["app"].state.database, who=who.name, client=_client(scope), action="refused",
         project=scope.get("path_params", {}).get("project"),
-        what=f"{scope['method']} {scope['path']}", outcome=str(status),
+        subject=f"{scope['method']} {scope['path']}", outcome=str(status),
     )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ _log = logging.getLogger("rtstone.server")
 
 
 class Background:
-    """Keeps the index, finds changes, applies the rules of retention, delivers what is to be."""
+    """Keeps the index, finds changes, applies the rules of retention, delivers messages."""
 
     def __init__(self, database: Database, places: Places, settings: Settings) -> None:
         self._database, self._places, self._settings = database, places, settings
@@ -36,7 +36,7 @@ class Background:
         self._thread.start()
 
     def wake(self) -> None:
-        """Have it look now: a run has come."""
+        """Begin the next round now: a run has come."""
         self._wanted.set()
 
     def settle(self) -> None:
@@ -48,7 +48,7 @@ class Background:
                 self._round.wait(0.05)
 
     def stop(self) -> None:
-        """End it after what it just does, each of which is whole or undone."""
+        """End it after its current step, which is completed or undone."""
         self._over.set()
         self._wanted.set()
         self._thread.join()
@@ -69,14 +69,14 @@ class Background:
                 self._round.notify_all()
             self._wanted.wait(EVERY_S)
 
-    def _do(self, what: str, step: Callable[[], object]) -> None:
+    def _do(self, action: str, step: Callable[[], object]) -> None:
         """Take a step; what goes wrong is logged, and tried again in the next round."""
         if self._over.is_set():
             return
         try:
             step()
         except Exception:
-            _log.exception("%s has failed", what)
+            _log.exception("%s has failed", action)
 
     def _analyse(self) -> None:
         while not self._over.is_set() and analysis.analyse_next(self._database, self._places):

@@ -54,12 +54,14 @@ class Database:
         except BaseException:
             self.close()
             if fresh:
-                _remove_empty(store / FILE)
+                with suppress(OSError):  # an empty file would hide the loss of what was in it
+                    if not (store / FILE).lstat().st_size:
+                        (store / FILE).unlink()
             raise
 
     @classmethod
     def as_it_is(cls, url: str | None, store: Path) -> Database:
-        """Open the database to read it only, also while a server runs; nothing is made or changed.
+        """Open the database only to read it, also while a server runs.
 
         Raises UsageError, StoreError if there is none of this version.
         """
@@ -106,11 +108,11 @@ class Database:
     def project(self, connection: Connection, name: str) -> int:
         """Return the id of a project, which is made if there is none."""
         query = sql.select(projects.c.id).where(projects.c.name == name)
-        known = connection.execute(query).scalar()
-        if known is None:
+        number = connection.execute(query).scalar()
+        if number is None:
             connection.execute(unless_there(connection, projects, ["name"]), {"name": name})
-            known = connection.execute(query).scalar_one()
-        return int(known)
+            number = connection.execute(query).scalar_one()
+        return int(number)
 
     def gather_statistics(self) -> None:
         """Have PostgreSQL look at its tables, after many rows: by itself it does a minute later.
@@ -140,7 +142,7 @@ def _versions(connection: Connection) -> tuple[list[str], str | None]:
 
 
 def _another(version: str | None, versions: Sequence[str]) -> str:
-    """Return what a version of the tables that is not the newest one means."""
+    """Return what it means that the tables are not of the newest version."""
     if version is None:
         return "the database has no tables of rtstone: `rtstone serve` makes them"
     if version in versions:
@@ -177,7 +179,7 @@ def is_of_full_disk(error: sql.exc.DBAPIError, store: Path) -> bool:
 
 
 def _remedy(reason: str) -> str:
-    """Return what to do about what SQLite or PostgreSQL says."""
+    """Return what to do about an error of SQLite or PostgreSQL."""
     if "already exists" in reason:
         return "it has tables of another program: name another --database"
     if "malformed" in reason or "not a database" in reason or "no such table" in reason:
@@ -197,8 +199,7 @@ def _check_file(path: Path) -> None:
     except OSError as error:
         raise StoreError(f"cannot open the database, {path}: {error.strerror}") from error
     if not stat.S_ISREG(status.st_mode):
-        what = kind(status)
-        raise StoreError(f"the database {path} is {what}, not a regular file; move it away")
+        raise StoreError(f"the database {path} is {kind(status)}, not a regular file; move it away")
     if not status.st_size and Places(path.parent).is_used():
         raise StoreError(f"the database {path} is empty, and the store is not: {_BACK_UP}")
 
@@ -217,7 +218,7 @@ def _engine(url: str | None, store: Path) -> Engine:
 def _close_to_others(path: Path) -> None:
     """Make the file and its journals this user's alone, whatever the umask: they hold what runs do.
 
-    What cannot be done is left to SQLite, which says why it cannot open the file.
+    A fault is left to SQLite, which reports why it cannot open the file.
     """
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     with suppress(OSError):
@@ -228,13 +229,6 @@ def _close_to_others(path: Path) -> None:
             with os.fdopen(handle, "rb"):
                 if stat.S_IMODE(os.fstat(handle).st_mode) & 0o077:
                     os.fchmod(handle, 0o600)
-
-
-def _remove_empty(path: Path) -> None:
-    """Remove a new file that nothing was written to: the next start would miss what was in it."""
-    with suppress(OSError):
-        if not path.lstat().st_size:
-            path.unlink()
 
 
 def _sqlite(path: Path) -> Engine:
@@ -264,7 +258,7 @@ def _sqlite(path: Path) -> Engine:
 
 
 def _sqlite_to_read(path: Path) -> Engine:
-    """Return how to read the file, if there is one.  Raises StoreError."""
+    """Return an engine that only reads the file.  Raises StoreError if there is none."""
     _check_file(path)
     if not path.exists():
         raise StoreError(f"no database, {path}: no server has served this store")

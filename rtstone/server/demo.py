@@ -1,8 +1,8 @@
-"""A store to look at: a year of five targets, simulated first and varied then.
+"""A demonstration store: a year of five targets, simulated first and varied then.
 
 A few runs are really measured on the simulated system.  The others are copies of them with other
 values, times and conditions, and say so in their notes: their documents do not follow from their
-logs, which no run that is pushed can do.
+logs, which is impossible for a run that is pushed.
 """
 
 from __future__ import annotations
@@ -107,8 +107,8 @@ def fill(database: Database, places: Places) -> None:
             for number, (day, phase) in enumerate(_days(target)):
                 begun = datetime.fromtimestamp(time() - day * _DAY, UTC).replace(microsecond=0)
                 path = folder / f"{begun:%Y%m%d-%H%M%S}.{target.name}-{number:03}"
-                made = _made(target, phase, templates[target.model].run, chance)
-                _write(path, begun, made, templates[target.model])
+                run = _varied(target, phase, templates[target.model].run, chance)
+                _write(path, begun, run, templates[target.model])
         state = _campaign(folder, templates, chance)
     reconcile(database, places)
     note_campaign(database, PROJECT, state)
@@ -136,7 +136,7 @@ def _days(target: _Target) -> Iterator[tuple[float, _Phase]]:
     """Yield the days before today on which a target was measured, weekly until half a year ago."""
     day = target.phases[0].day
     while day > target.until:
-        phase = next(one for one in reversed(target.phases) if one.day >= day)
+        phase = next(phase for phase in reversed(target.phases) if phase.day >= day)
         yield day, phase
         day -= target.gap if day < 120 else max(target.gap, 7.0)
 
@@ -146,68 +146,66 @@ def _campaign(
 ) -> CampaignState:
     """Write the runs of a campaign that is nearly over, on the machines that report."""
     begun, cells = datetime.fromtimestamp(time() - 3600, UTC).replace(microsecond=0), []
-    for target in (one for one in _TARGETS if one.until < 1 and not one.exact):
-        of = templates[target.model]
+    for target in (target for target in _TARGETS if target.until < 1 and not target.exact):
+        template = templates[target.model]
         for measure in _MEASURES:
-            there = _REPEATS - (target is _TARGETS[-2] and measure is _MEASURES[-1])
-            found = []
-            for number in range(there):
+            done = _REPEATS - (target is _TARGETS[-2] and measure is _MEASURES[-1])
+            run_ids = []
+            for number in range(done):
                 job = blake2b(f"{target.name} {measure} {number}".encode(), digest_size=8)
                 path = folder / f"{_CAMPAIGN}.{job.hexdigest()}"
-                made = _made(target, target.phases[-1], of.run, chance)
-                results = [one for one in made.results if one.bench in measure]
-                _write(path, begun, msgspec.structs.replace(made, results=results), of)
-                found.append(path.name)
-            jobs = Counts(done=there, planned=_REPEATS - there)
+                run = _varied(target, target.phases[-1], template.run, chance)
+                results = [result for result in run.results if result.bench in measure]
+                _write(path, begun, msgspec.structs.replace(run, results=results), template)
+                run_ids.append(path.name)
+            jobs = Counts(done=done, planned=_REPEATS - done)
             cells.append(CampaignCell(
-                target=target.name, measure=" ".join(measure), jobs=jobs, runs=found
+                target=target.name, measure=" ".join(measure), jobs=jobs, runs=run_ids
             ))  # fmt: skip
-    total = Counts(done=sum(one.jobs.done for one in cells), planned=1)
+    total = Counts(done=sum(cell.jobs.done for cell in cells), planned=1)
     return CampaignState(name=_CAMPAIGN, title="Before the release", jobs=total, cells=cells)
 
 
-def _made(target: _Target, phase: _Phase, of: Run, chance: np.random.Generator) -> Run:
+def _varied(target: _Target, phase: _Phase, template: Run, chance: np.random.Generator) -> Run:
     """Return a run of a target in a phase of its year, without its time."""
-    scatter = [1.0 if target.exact else chance.normal(1.0, _SCATTER) for _ in of.results]
-    factors = [phase.factor * one for one in scatter]
-    results = [_scaled(one, by) for one, by in zip(of.results, factors, strict=True)]
-    run = msgspec.structs.replace(of, results=results, notes=[_NOTE])
+    scatter = [1.0 if target.exact else chance.normal(1.0, _SCATTER) for _ in template.results]
+    results = [
+        _scaled(result, phase.factor * by)
+        for result, by in zip(template.results, scatter, strict=True)
+    ]
+    run = msgspec.structs.replace(template, results=results, notes=[_NOTE])
     if target.exact:
         return run
+    # Of a machine, whose runs never repeat exactly, instead of a model.
     where = Target(name="ssh:lab", called=target.name, detail={"machine": target.name})
-    return _machine(msgspec.structs.replace(run, target=where, conditions=phase.conditions))
+    agent = run.agent and msgspec.structs.replace(run.agent, port="linux", os="Linux")
+    clock = Clock(source="tsc", hz=1_000_000_000, resolution_ns=1.0, overhead_ns=20.0)
+    return msgspec.structs.replace(
+        run, target=where, conditions=phase.conditions, agent=agent, clock=clock
+    )
 
 
-def _write(path: Path, begun: datetime, run: Run, of: _Template) -> None:
-    """Write a run begun at that time to a new directory, with the log of the one it is made of."""
+def _write(path: Path, begun: datetime, run: Run, template: _Template) -> None:
+    """Write a run begun at that time to a new directory, with the log of its template."""
     same = {"run_id": path.name, "created": begun.isoformat(), "target": run.target}
     path.mkdir(mode=0o700)
-    (path / PLAN).write_bytes(msgspec.json.encode(msgspec.structs.replace(of.plan, **same)))
-    os.link(of.path / LOG, path / LOG)
+    (path / PLAN).write_bytes(msgspec.json.encode(msgspec.structs.replace(template.plan, **same)))
+    os.link(template.path / LOG, path / LOG)
     (path / RUN).write_bytes(msgspec.json.encode(msgspec.structs.replace(run, **same)))
 
 
-def _machine(run: Run) -> Run:
-    """Return a run of a model as one of a machine, whose runs never repeat exactly."""
-    agent = run.agent and msgspec.structs.replace(run.agent, port="linux", os="Linux")
-    clock = Clock(source="tsc", hz=1_000_000_000, resolution_ns=1.0, overhead_ns=20.0)
-    return msgspec.structs.replace(run, agent=agent, clock=clock)
-
-
 def _scaled(result: Result, factor: float) -> Result:
-    """Return a result all of whose values are so many times as large."""
-    told = {
+    """Return a result with all of its values multiplied."""
+    scaled = {
         name: getattr(result, name) * factor
         for name in ("min", "mean", "p50", "p90", "p99", "p999", "p9999", "max")
         if getattr(result, name) is not None
     }
     histogram = [(value * factor, n) for value, n in result.histogram]
-    ends = {name: _ends(pair, factor) for name, pair in result.ci95.items()}
+    ends = {
+        name: pair and (pair[0] * factor, pair[1] * factor) for name, pair in result.ci95.items()
+    }
     return msgspec.structs.replace(
-        result, **told, histogram=histogram, ci95=ends, worst=[], trace=None, blocks=None,
+        result, **scaled, histogram=histogram, ci95=ends, worst=[], trace=None, blocks=None,
         batches=None, corrected=None, grid=None,
     )  # fmt: skip
-
-
-def _ends(pair: Sequence[float] | None, factor: float) -> tuple[float, float] | None:
-    return None if pair is None else (pair[0] * factor, pair[1] * factor)

@@ -40,11 +40,11 @@ class Headers:
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                found = MutableHeaders(scope=message)
+                headers = MutableHeaders(scope=message)
                 for name, value in ALWAYS.items():
-                    found[name] = value
+                    headers[name] = value
                 for name, value in DEFAULT.items():
-                    found.setdefault(name, value)
+                    headers.setdefault(name, value)
             await send(message)
 
         await self._app(scope, receive, with_headers if scope["type"] == "http" else send)

@@ -1,4 +1,4 @@
-"""Index run directories: what the database says of a run."""
+"""Index run directories: read what the database holds of a run, and write it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from sqlalchemy.engine import Connection
 
 from rtstone.documents.observation import observed
 from rtstone.documents.plan import NONE
-from rtstone.documents.run import Result, Run
-from rtstone.errors import UsageError
+from rtstone.documents.run import Run
 from rtstone.report.parts.words import Named, telling
 from rtstone.report.run.answer import answer
 from rtstone.results.omitted import whole
@@ -34,8 +33,8 @@ _JOB = re.compile(r"(.+)\.[0-9a-f]{16}")  # the id of a run of a campaign
 _RECENT = 21  # runs of a target whose gaps are its usual one
 
 
-class Found(NamedTuple):
-    """A run as it is indexed: its row, its tags, and its results by series."""
+class IndexEntry(NamedTuple):
+    """A run as it is indexed: its row, its tags, and the rows of its results by series."""
 
     row: dict[str, Any]
     tags: set[tuple[str, str]]
@@ -43,29 +42,30 @@ class Found(NamedTuple):
 
 
 def fingerprint(path: Path) -> str:
-    """Return a hash of what was measured in a directory: its plan and logs, in their order.
+    """Return the SHA-256 of a run's plan and logs, in their order.
 
-    The number of arrival is left out, which every store gives anew.  Of a run without a plan or a
-    log, as a copied document, it is that of the document.  Raises UsageError.
+    The number of arrival is left out, as every store gives its own.  A run without a plan or a
+    log, as an imported one, has the hash of its document.  Raises UsageError.
     """
     if not ((path / PLAN).exists() and (path / LOG).exists()):
         return hashlib.sha256(msgspec.json.encode(load(path))).hexdigest()
     plan, texts = logs(path)
-    told = hashlib.sha256(msgspec.json.encode(msgspec.structs.replace(plan, arrival=0)))
+    digest = hashlib.sha256(msgspec.json.encode(msgspec.structs.replace(plan, arrival=0)))
     for text in texts:
-        told.update(hashlib.sha256(text).digest())
-    return told.hexdigest()
+        digest.update(hashlib.sha256(text).digest())
+    return digest.hexdigest()
 
 
 # ---- reading ------------------------------------------------------------------------------------
 
 
-def examine(path: Path, arrived: float) -> Found:
-    """Return what is indexed of a directory.  Raises UsageError."""
-    # Known by its directory, which may be a copy.
+def examine(path: Path, arrived: float) -> IndexEntry:
+    """Return the index entry of a run directory; ``arrived``: when, in s.  Raises UsageError."""
+    # Its directory names it, which may be a copy.
     run = msgspec.structs.replace(load(path), run_id=path.name)
-    told = answer(evaluate_run(run)) if run.results else None
+    summary = answer(evaluate_run(run)) if run.results else None
     name, _ = identity(run)
+    job = _JOB.fullmatch(run.run_id)
     row = {
         "run_id": run.run_id,
         "fingerprint": fingerprint(path),
@@ -77,32 +77,30 @@ def examine(path: Path, arrived: float) -> Found:
         "kernel": _short(label(run, "kernel")),
         "suite": _short(run.suite, 200),
         "label": _short(run.name),
-        "campaign": _campaign(run.run_id),
+        "campaign": job[1][:200] if job else None,
         "status": run.status,
         "ok": sum(result.status == "ok" for result in run.results),
         "results": len(run.results),
-        "grade": told.grade if told else "info",
-        "verdict": told.verdict if told else run.reason or "It has no results.",
+        "grade": summary.grade if summary else "info",
+        "verdict": summary.verdict if summary else run.reason or "It has no results.",
     }
-    return Found(row, set(_tags(run, row)), list(_series(run)))
+    return IndexEntry(row, set(_tags(run, row)), list(_series(run)))
 
 
 def seconds(created: str, otherwise: float) -> float:
-    """Return a time in ISO 8601 in s since 1970; without a zone it is UTC."""
+    """Return a time in ISO 8601 in s since 1970; without a zone it is UTC.
+
+    ``otherwise``: returned for what is no time.
+    """
     try:
-        told = datetime.fromisoformat(created)
-        return (told if told.tzinfo else told.replace(tzinfo=UTC)).timestamp()
+        moment = datetime.fromisoformat(created)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         return otherwise
 
 
 def _short(text: str | None, longest: int = _LONGEST) -> Any:
     return text if text is None else text[:longest]
-
-
-def _campaign(run_id: str) -> str | None:
-    found = _JOB.fullmatch(run_id)
-    return found[1][:200] if found else None
 
 
 def _tags(run: Run, row: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -119,76 +117,81 @@ def _tags(run: Run, row: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _series(run: Run) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
-    """Yield the row of each series that has results of the run, and the rows of these."""
-    seen = [one for one in observed(run) if one.result.n or one.result.status != "ok"]
-    for line in lines(seen):
-        yield series_row(line), [_point(one.place, one.result) for one in line.runs[0]]
+    """Yield the row of each series of a run, and the rows of its results."""
+    observations = [
+        observation
+        for observation in observed(run)
+        if observation.result.n or observation.result.status != "ok"
+    ]
+    for line in lines(observations):
+        rows = []
+        for observation in line.runs[0]:
+            result = observation.result
+            corrected = whole(result)  # as trends follow them
+            rows.append({
+                "place": observation.place, "status": result.status, "n": result.n,
+                **{name: getattr(corrected, name) for name in STATISTICS},
+            })  # fmt: skip
+        yield series_row(line), rows
 
 
 def series_row(line: Line) -> dict[str, Any]:
     """Return the row of a series without its project."""
     key = line.key
     params = msgspec.json.encode(line.params, order="sorted").decode()
-    told = msgspec.json.encode(dict(key.identity), order="sorted").decode()
-    named = (key.target, told, key.case.bench, params, key.case.series, key.case.load, key.unit)
+    conditions = msgspec.json.encode(dict(key.identity), order="sorted").decode()
+    case = key.case
+    parts = (key.target, conditions, case.bench, params, case.series, case.load, key.unit)
+    tables = [table for observation in line.runs[0] if (table := observation.table)]
+    named = Named(case.bench, line.params, case.series, case.load)
     return {
-        "key": hashlib.sha256("\0".join(named).encode()).hexdigest()[:16],
+        "key": hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16],
         "target": key.target[:_LONGEST],
-        "identity": told,
-        "bench": key.case.bench[:100],
+        "identity": conditions,
+        "bench": case.bench[:100],
         "params": params,
-        "series": key.case.series[:200],
-        "load": key.case.load[:_LONGEST],
+        "series": case.series[:200],
+        "load": case.load[:_LONGEST],
         "unit": key.unit[:20],
         "exact": line.exact,
-        "label": _label(line),
+        "label": telling(tables, [named], NONE)[0],  # its difference from others of its bench
     }
-
-
-def _label(line: Line) -> str:
-    """Return what tells a series from others of its bench, in words."""
-    case = line.key.case
-    tables = [table for one in line.runs[0] if (table := one.table)]
-    return telling(tables, [Named(case.bench, line.params, case.series, case.load)], NONE)[0]
-
-
-def _point(place: int, result: Result) -> dict[str, Any]:
-    corrected = whole(result)  # as trends follow them
-    return {
-        "place": place, "status": result.status, "n": result.n,
-        **{name: getattr(corrected, name) for name in STATISTICS},
-    }  # fmt: skip
 
 
 # ---- writing ------------------------------------------------------------------------------------
 
 
-def add(connection: Connection, project: int, found: Sequence[Found]) -> list[int | None]:
-    """Write runs, and return their numbers; None for those that are there with that content."""
+def add(connection: Connection, project: int, entries: Sequence[IndexEntry]) -> list[int | None]:
+    """Write runs, and return their numbers; None for those indexed already with that content."""
     one_writer(connection, project)
-    known = _known(connection, project, [one.row["run_id"] for one in found])
-    fresh = [one for one in found if known.get(one.row["run_id"]) != one.row["fingerprint"]]
-    drop(connection, project, [f.row["run_id"] for f in fresh if f.row["run_id"] in known])
+    query = sql.select(runs.c.run_id, runs.c.fingerprint).where(
+        runs.c.project == project, runs.c.run_id.in_([entry.row["run_id"] for entry in entries])
+    )
+    fingerprints = pairs(connection, query)
+    fresh = [
+        entry
+        for entry in entries
+        if fingerprints.get(entry.row["run_id"]) != entry.row["fingerprint"]
+    ]
+    ids = [entry.row["run_id"] for entry in fresh]
+    drop(connection, project, [run_id for run_id in ids if run_id in fingerprints])
     numbers: dict[str, int] = {}
     if fresh:
-        rows = [{"project": project, **one.row} for one in fresh]
+        rows = [{"project": project, **entry.row} for entry in fresh]
         connection.execute(sql.insert(runs), rows)
-        ids = [one.row["run_id"] for one in fresh]
         query = sql.select(runs.c.run_id, runs.c.id).where(
             runs.c.project == project, runs.c.run_id.in_(ids)
         )
         numbers = pairs(connection, query)
-        _add_tags(connection, project, fresh, numbers)
+        rows = [
+            {"project": project, "kind": kind, "value": value, "run": numbers[entry.row["run_id"]]}
+            for entry in fresh
+            for kind, value in entry.tags
+        ]
+        connection.execute(sql.insert(tags), rows)
         _add_points(connection, project, fresh, numbers)
-        refresh_targets(connection, project, {one.row["series_target"] for one in fresh})
-    return [numbers.get(one.row["run_id"]) for one in found]
-
-
-def _known(connection: Connection, project: int, ids: Sequence[str]) -> dict[str, str]:
-    query = sql.select(runs.c.run_id, runs.c.fingerprint).where(
-        runs.c.project == project, runs.c.run_id.in_(ids)
-    )
-    return pairs(connection, query)
+        refresh_targets(connection, project, {entry.row["series_target"] for entry in fresh})
+    return [numbers.get(entry.row["run_id"]) for entry in entries]
 
 
 def drop(connection: Connection, project: int, ids: Iterable[str]) -> None:
@@ -204,34 +207,25 @@ def drop(connection: Connection, project: int, ids: Iterable[str]) -> None:
 
 
 def drop_bare_series(connection: Connection, project: int | None = None) -> None:
-    """Remove the series that have no results any more, with their changes; of all projects if None.
+    """Remove the series that have no results any more, with their changes; None: of all projects.
 
-    Not for runs that merely are not there: a store may come back, and its changes were told.
+    Not for runs that are merely missing: a store may come back, and its changes were announced.
     """
     having = sql.select(points.c.series).where(points.c.series == series.c.id).exists()
     mine = sql.true() if project is None else series.c.project == project
     connection.execute(sql.delete(series).where(mine, ~having))
 
 
-def _add_tags(
-    connection: Connection, project: int, fresh: Sequence[Found], numbers: dict[str, int]
-) -> None:
-    rows = [
-        {"project": project, "kind": kind, "value": value, "run": numbers[one.row["run_id"]]}
-        for one in fresh
-        for kind, value in one.tags
-    ]
-    connection.execute(sql.insert(tags), rows)
-
-
 def _add_points(
-    connection: Connection, project: int, fresh: Sequence[Found], numbers: dict[str, int]
+    connection: Connection, project: int, fresh: Sequence[IndexEntry], numbers: dict[str, int]
 ) -> None:
-    of = _series_numbers(connection, project, [row for one in fresh for row, _ in one.series])
+    numbers_of_series = _series_numbers(
+        connection, project, [row for entry in fresh for row, _ in entry.series]
+    )
     rows = [
-        {"series": of[row["key"]], "run": numbers[one.row["run_id"]], **point}
-        for one in fresh
-        for row, values in one.series
+        {"series": numbers_of_series[row["key"]], "run": numbers[entry.row["run_id"]], **point}
+        for entry in fresh
+        for row, values in entry.series
         for point in values
     ]
     if rows:
@@ -246,60 +240,49 @@ def _series_numbers(
     New ones are added, the others brought up to date.
     """
     wanted = {row["key"]: row for row in rows}
-    there = _there(connection, project, list(wanted))
-    if new := [{"project": project, **row} for key, row in wanted.items() if key not in there]:
+    stored = _series_rows(connection, project, list(wanted))
+    if new := [{"project": project, **row} for key, row in wanted.items() if key not in stored]:
         connection.execute(unless_there(connection, series, ["project", "key"]), new)
-        there = _there(connection, project, list(wanted))
+        stored = _series_rows(connection, project, list(wanted))
     for key, row in wanted.items():
-        if any(there[key][name] != value for name, value in row.items()):
+        if any(stored[key][name] != value for name, value in row.items()):
             mine = sql.and_(series.c.project == project, series.c.key == key)
             connection.execute(sql.update(series).where(mine).values(**row))
-    return {key: row["id"] for key, row in there.items()}
+    return {key: row["id"] for key, row in stored.items()}
 
 
-def _there(connection: Connection, project: int, keys: Sequence[str]) -> dict[str, sql.RowMapping]:
-    """Return the rows of those series that there are, by their keys."""
-    found: dict[str, sql.RowMapping] = {}
+def _series_rows(
+    connection: Connection, project: int, keys: Sequence[str]
+) -> dict[str, sql.RowMapping]:
+    """Return the rows of those series that are in the database, by their keys."""
+    rows: dict[str, sql.RowMapping] = {}
     for begin in range(0, len(keys), 500):
         query = sql.select(series).where(
             series.c.project == project, series.c.key.in_(keys[begin : begin + 500])
         )
-        found |= {row["key"]: row for row in connection.execute(query).mappings()}
-    return found
+        rows |= {row["key"]: row for row in connection.execute(query).mappings()}
+    return rows
 
 
 def refresh_targets(connection: Connection, project: int, names: Iterable[str]) -> None:
-    """Make the rows of targets anew from their runs, to be analysed."""
+    """Make the rows of targets anew from their runs, and mark them to be analysed."""
     now = datetime.now(UTC).timestamp()
     for name in sorted(names):
         mine = sql.and_(runs.c.project == project, runs.c.series_target == name)
         count = connection.execute(sql.select(sql.func.count()).where(mine)).scalar_one()
-        one = sql.and_(targets.c.project == project, targets.c.name == name)
+        target = sql.and_(targets.c.project == project, targets.c.name == name)
         if not count:
-            connection.execute(sql.delete(targets).where(one))
+            connection.execute(sql.delete(targets).where(target))
             continue
         query = sql.select(runs.c.id, runs.c.begun).where(mine)
         last = connection.execute(
             query.order_by(runs.c.begun.desc(), runs.c.id.desc()).limit(_RECENT)
         )
         recent = last.all()
-        told = {
+        gaps = sorted(later.begun - earlier.begun for later, earlier in pairwise(recent))
+        values = {
             "runs": count, "last_run": recent[0].id, "last_begun": recent[0].begun,
-            "usual_gap": _gap([row.begun for row in recent]), "dirty": now,
+            "usual_gap": gaps[len(gaps) // 2] if gaps else None, "dirty": now,
         }  # fmt: skip
-        if not connection.execute(sql.update(targets).where(one).values(**told)).rowcount:
-            connection.execute(sql.insert(targets).values(project=project, name=name, **told))
-
-
-def _gap(begun: Sequence[float]) -> float | None:
-    """Return the median of the times between runs, newest first; None of one run."""
-    gaps = sorted(later - earlier for later, earlier in pairwise(begun))
-    return gaps[len(gaps) // 2] if gaps else None
-
-
-def of_directory(path: Path, arrived: float) -> Found | None:
-    """Return what is indexed of a directory, None if it has no run that can be read."""
-    try:
-        return examine(path, arrived)
-    except UsageError:
-        return None
+        if not connection.execute(sql.update(targets).where(target).values(**values)).rowcount:
+            connection.execute(sql.insert(targets).values(project=project, name=name, **values))

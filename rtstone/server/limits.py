@@ -1,4 +1,4 @@
-"""What one client may cost the others: requests per second, at a time, connections, time.
+"""Limits of what one client may cost the others: requests, connections, time.
 
 All of it is bounded in memory too: a client that is forgotten begins anew.
 """
@@ -54,7 +54,7 @@ class Buckets:
 
 
 class Guard:
-    """What each client has taken so far."""
+    """Counts the requests of each client, and of each token."""
 
     def __init__(self, settings: Settings) -> None:
         rate = settings.limits.requests or float("inf")
@@ -64,7 +64,7 @@ class Guard:
         self._running: Counter[str] = Counter()
 
     def fault(self, scope: Scope) -> tuple[int, str, float] | None:
-        """Return why a request is not carried out now: status, words, when to try again in s."""
+        """Return why a request is refused now: status, words, when to try again in s; else None."""
         client = whose(scope)
         if self._settings.limits.requests and (wait := self._clients.take(client)):
             return 429, "too many requests", wait
@@ -81,20 +81,20 @@ class Guard:
         self._running[whose(scope)] += 1
 
     def end(self, scope: Scope) -> None:
-        """Note that it is done."""
+        """Note that a request has been carried out."""
         client = whose(scope)
         self._running[client] -= 1
         if not self._running[client]:
             del self._running[client]
 
-    def of_token(self, token: str | None) -> None:
+    def count_token(self, token: str | None) -> None:
         """Count a request of a token.  Raises HTTPException 429 for too many."""
         if token and self._settings.limits.requests and (wait := self._tokens.take(token)):
             raise HTTPException(429, "too many requests", {"Retry-After": str(int(wait) + 1)})
 
 
 def whose(scope: Scope) -> str:
-    """Return whom a request counts for: an address, of IPv6 the network of a household."""
+    """Return the client that a request counts for: an address, of IPv6 its network of 64 bits."""
     client = scope.get("client")
     name = client[0] if client else ""
     if ":" not in name:
@@ -106,7 +106,7 @@ def whose(scope: Scope) -> str:
 
 
 class Limited:
-    """Refuses what is too much, and ends what is too slow."""
+    """Refuses too many requests, and ends those that are too slow."""
 
     def __init__(self, app: ASGIApp, guard: Guard) -> None:
         self._app, self._guard = app, guard
@@ -137,8 +137,8 @@ class _Body:
 
     async def __call__(self) -> Message:
         """Return the next piece.  Raises HTTPException 408."""
-        found = await self._next()
-        return (self._rest() or found) if found["type"] == "http.disconnect" else found
+        message = await self._next()
+        return (self._rest() or message) if message["type"] == "http.disconnect" else message
 
     def _rest(self) -> Message | None:
         """Return what had come before the connection ended, which uvicorn would drop."""
@@ -153,18 +153,18 @@ class _Body:
             return await self._receive()
         try:
             async with asyncio.timeout(SILENT_S):
-                found = await self._receive()
+                message = await self._receive()
         except TimeoutError as error:
             raise HTTPException(408, "nothing more has come", _CLOSE) from error
-        self._come += len(found.get("body", b""))
-        self._over = not found.get("more_body")
+        self._come += len(message.get("body", b""))
+        self._over = not message.get("more_body")
         if not self._over and self._come < (monotonic() - self._begun - SILENT_S) * SLOWEST:
             raise HTTPException(408, f"less than {SLOWEST:.0f} bytes come per second", _CLOSE)
-        return found
+        return message
 
 
 class _Taken:
-    """What a client is sent, which it must not take too slowly."""
+    """The response to a client, which must not take it too slowly."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -182,7 +182,7 @@ class Protocol(H11Protocol):
     _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
-        """Begin to wait for a request; of too many connections the oldest such one is closed."""
+        """Begin to wait for a request; of too many connections the longest waiting is closed."""
         super().connection_made(transport)
         self._await(HEADER_S)
         if len(self.connections) > CONNECTIONS:

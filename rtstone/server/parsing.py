@@ -2,7 +2,7 @@
 
 A `Parser` has a few of them and uses them again and again.  Each is started by a thread that lives
 as long as the server, as it ends with that thread.  This module is also the program that they run:
-a task comes as a line of JSON, what came of it goes back as one.
+a task comes as a line of JSON, its answer goes back as one.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from rtstone.interrupt import end_with
 from rtstone.printable import line
 
 if TYPE_CHECKING:
-    from rtstone.server.indexing import Found
+    from rtstone.server.indexing import IndexEntry
 
 AT_ONCE = 2  # processes
 MEMORY = 2 << 30  # bytes of address space of one
@@ -36,7 +36,7 @@ CPU_S, CPU_S_PER_MIB = 5.0, 0.2  # of one run; sound ones take 0.04 s for a MiB
 LINES = 1_000_000  # of the logs of a run: 256 MiB of samples have 65 000
 WALL_S = 180.0  # of one run, on a machine that is busy
 _LONGEST = 64 << 20  # bytes of what one answers
-_TOLD = 300  # characters of what is wrong with a run
+_FAULT = 300  # characters of what is wrong with a run
 
 
 class Task(msgspec.Struct, frozen=True):
@@ -52,13 +52,13 @@ class Task(msgspec.Struct, frozen=True):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What is indexed of the run, as a `Found`; else what is wrong with it.
+    """The entry of the run for the index, an `IndexEntry`; else what is wrong with it.
 
     ``full``: it could not be stored, which is no fault of the run.  ``spent``: the process has no
     memory left for another.
     """
 
-    found: Any = None
+    entry: Any = None
     fault: str = ""
     full: bool = False
     spent: bool = False
@@ -72,21 +72,21 @@ class Parser:
         self._own = threading.local()
         self._all: set[_Process] = set()
 
-    def parse(self, path: Path, size: int, largest: int) -> Found:
-        """Write the document of a run into its directory, and return what is indexed of it.
+    def parse(self, path: Path, size: int, largest: int) -> IndexEntry:
+        """Write the document of a run into its directory, and return its entry for the index.
 
         ``size``: of its plan and logs in bytes.  ``largest``: of its document.  Raises UsageError
         for what is no run, StoreError if it could not be stored.
         """
-        from rtstone.server.indexing import Found
+        from rtstone.server.indexing import IndexEntry
 
         task = Task(str(path), largest, ceil(CPU_S + CPU_S_PER_MIB * (size / (1 << 20))))
         answer = self._threads.submit(self._parse, task).result()
         if answer.full:
             raise StoreError(answer.fault)
-        if answer.found is None:
+        if answer.entry is None:
             raise UsageError(answer.fault or "it cannot be parsed")
-        return msgspec.convert(answer.found, Found, strict=False)
+        return msgspec.convert(answer.entry, IndexEntry, strict=False)
 
     def _parse(self, task: Task) -> Answer:
         process: _Process | None = getattr(self._own, "process", None)
@@ -101,7 +101,7 @@ class Parser:
         return answer
 
     def close(self) -> None:
-        """End the processes, after what they just do."""
+        """End the processes, after their current tasks."""
         self._threads.shutdown()
         for process in self._all:
             process.end()
@@ -122,12 +122,11 @@ class _Process:
         return self._process.poll() is None
 
     def ask(self, task: Task) -> Answer:
-        """Return what came of a task; the process is ended unless that is a line in time."""
+        """Return the answer to a task; end the process unless it comes as a line in time."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(msgspec.json.encode(task) + b"\n")
-            told = self._line()
-            return msgspec.json.decode(told, type=Answer)
+            return msgspec.json.decode(self._line(), type=Answer)
         except (OSError, msgspec.MsgspecError):
             self.end()
             return Answer(fault=self._fault(task))
@@ -142,17 +141,17 @@ class _Process:
         return "it cannot be parsed within the limits of memory and time"
 
     def _line(self) -> bytes:
-        """Return the line that it answers, as far as it comes in time."""
+        """Return the line of its answer, as far as it comes in time."""
         assert self._process.stdout is not None
-        told = bytearray()
+        data = bytearray()
         with selectors.DefaultSelector() as ready:
             ready.register(self._process.stdout, selectors.EVENT_READ)
-            while not told.endswith(b"\n") and len(told) < _LONGEST and ready.select(WALL_S):
-                more = os.read(self._process.stdout.fileno(), 1 << 20)
-                if not more:
+            while not data.endswith(b"\n") and len(data) < _LONGEST and ready.select(WALL_S):
+                piece = os.read(self._process.stdout.fileno(), 1 << 20)
+                if not piece:
                     break
-                told += more
-        return bytes(told)
+                data += piece
+        return bytes(data)
 
     def end(self) -> None:
         """End the process."""
@@ -172,7 +171,10 @@ def main() -> None:
     """Carry out the tasks on standard input."""
     if not end_with(int(sys.argv[1])):
         os._exit(1)
-    _examined_imports()
+    # What parsing needs is imported before the limits hold.
+    import rtstone.results.assembly
+    import rtstone.server.indexing  # noqa: F401
+
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     for text in sys.stdin.buffer:
@@ -185,16 +187,10 @@ def main() -> None:
         sys.stdout.buffer.flush()
 
 
-def _examined_imports() -> None:
-    """Import what parsing needs, before the limits hold."""
-    import rtstone.results.assembly
-    import rtstone.server.indexing  # noqa: F401
-
-
 def _answer(task: Task) -> Answer:
     path = Path(task.path)
     try:
-        return Answer(_made(path, task.largest))
+        return Answer(_write_document(path, task.largest))
     except StoreError as error:
         return Answer(fault=_plain(error, path), full=True)
     except RtstoneError as error:
@@ -205,18 +201,13 @@ def _answer(task: Task) -> Answer:
         return Answer(fault=_plain(f"it cannot be parsed: {type(error).__name__} {error}", path))
 
 
-def _lines(log: bytes) -> int:
-    """Return the number of lines as splitlines() has them, without the memory that these take."""
-    return log.count(b"\n") + log.count(b"\r") - log.count(b"\r\n")
-
-
 def _plain(text: object, path: Path) -> str:
-    """Return what is wrong without telling where the server has its files."""
-    return line(str(text).replace(str(path), path.name))[:_TOLD]
+    """Return a fault as one line that does not show where the server has its files."""
+    return line(str(text).replace(str(path), path.name))[:_FAULT]
 
 
-def _made(path: Path, largest: int) -> Found:
-    """Write the document of a run, and return what is indexed of it.  Raises RtstoneError."""
+def _write_document(path: Path, largest: int) -> IndexEntry:
+    """Write the document of a run, and return its entry for the index.  Raises RtstoneError."""
     from rtstone.documents.consistency import check_sound
     from rtstone.results.assembly import replay
     from rtstone.server.indexing import examine
@@ -227,7 +218,9 @@ def _made(path: Path, largest: int) -> Found:
     plan, (first, *later) = logs(path)
     if plan.run_id != path.name:
         raise UsageError(f"its plan is that of run {plan.run_id[:150]}")
-    if (count := sum(map(_lines, (first, *later)))) > LINES:
+    # As many lines as splitlines() has, without the memory that they would take.
+    count = sum(log.count(b"\n") + log.count(b"\r") - log.count(b"\r\n") for log in (first, *later))
+    if count > LINES:
         raise UsageError(
             f"its logs have {count} lines, more than {LINES}; an agent's records are longer, "
             "so leave out what else was written to its line"

@@ -1,4 +1,4 @@
-"""Where the server keeps runs: a store for each project, as every other store is.
+"""The directories of the server: a store for each project, as every other store is.
 
 The project `main` is the store itself, so that `rtstone serve` shows the runs that are there; the
 others are stores in its directory `projects`.  RTSTONE_HOME=STORE/projects/NAME makes one that of
@@ -28,7 +28,7 @@ class Places:
         self.store = store
 
     def home(self, project: str) -> Path:
-        """Return the store of a project.  Raises UsageError for what is no name of one."""
+        """Return the store of a project.  Raises UsageError for a name that none can have."""
         if not NAME.fullmatch(project):
             raise UsageError(
                 f"bad project '{project}'; a name has up to 32 letters a-z, digits and hyphens"
@@ -40,18 +40,18 @@ class Places:
         return self.home(project) / "runs"
 
     def run(self, project: str, run_id: str) -> Path:
-        """Return the directory of a run.  Raises UsageError for what is no id of one."""
+        """Return the directory of a run.  Raises UsageError for an id that none can have."""
         if not RUN_ID.fullmatch(run_id):
             raise UsageError(f"bad run id '{run_id}'")
         return self.runs(project) / run_id
 
     def projects(self) -> list[str]:
         """Return the projects that have a store, `main` first."""
-        found = (self.store / "projects").glob("*")
-        return [MAIN, *sorted(p.name for p in found if NAME.fullmatch(p.name) and p.is_dir())]
+        folders = (self.store / "projects").glob("*")
+        return [MAIN, *sorted(p.name for p in folders if NAME.fullmatch(p.name) and p.is_dir())]
 
     def is_used(self) -> bool:
-        """Return whether runs or uploads are there, or were."""
+        """Return whether the store has or had runs or uploads."""
         return any((home / "runs").is_dir() for home in map(self.home, self.projects()))
 
 

@@ -36,11 +36,11 @@ def remove(
         query = sql.select(runs.c.fingerprint).where(
             runs.c.project == number, runs.c.run_id == run_id
         )
-        told = connection.execute(query).scalar()
-        if told is None:
+        fingerprint = connection.execute(query).scalar()
+        if fingerprint is None:
             raise UsageError(f"no run '{run_id}', in project {project}")
     path = places.run(project, run_id)
-    record = {"run_id": run_id, "fingerprint": told, "at": time(), "by": by, "why": why}
+    record = {"run_id": run_id, "fingerprint": fingerprint, "at": time(), "by": by, "why": why}
     _note(places, project, record)
     if path.exists():
         removal.remove(path, places.runs(project))
@@ -65,10 +65,10 @@ def _note(places: Places, project: str, record: dict[str, object]) -> None:
 
 
 def apply(database: Database, places: Places, rules: Sequence[Retention]) -> list[str]:
-    """Remove what the rules let go, and return the ids of these runs with their projects.
+    """Remove the runs that the rules let go, and return these as PROJECT/RUN_ID.
 
-    The first rule of a project is that which counts.  Named runs stay, and the newest of each
-    target; so does one that cannot be removed, which is logged.
+    The first rule of a project counts.  Named runs stay, and the newest of each target; so does
+    one that cannot be removed, which is logged.
     """
     gone = []
     with database.reading() as connection:
@@ -95,10 +95,10 @@ def _too_old(database: Database, project: int, rule: Retention) -> list[str]:
     )
     limit = time() - rule.older_than_s
     seen: dict[str, int] = defaultdict(int)
-    found = []
+    old = []
     with database.reading() as connection:
         for row in connection.execute(query):
             seen[row.series_target] += 1
             if row.begun < limit and not row.label and seen[row.series_target] > rule.keep_last:
-                found.append(row.run_id)
-    return found[::-1]
+                old.append(row.run_id)
+    return old[::-1]

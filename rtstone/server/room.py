@@ -1,6 +1,6 @@
-"""The uploads that are open: how many, of how many bytes, and which of them give way.
+"""Open uploads: how many there may be, of how many bytes, and which of them give way.
 
-Whoever has a token can begin uploads and leave them; they must keep nobody else out, nor fill the
+Whoever has a token can begin uploads and leave them; these must keep nobody else out, nor fill the
 disk.  A client whose upload was ended begins it anew.
 """
 
@@ -29,8 +29,8 @@ _LONGEST = 100  # characters of a token's id
 class Upload(NamedTuple):
     """An upload that is open.
 
-    ``token``: the id of that which began it.  ``size``: bytes that are to come, packed, of which
-    ``come`` are there.  ``latest``: when something came, in s since 1970.  ``parsed``: whether it
+    ``token``: the id of that which began it.  ``size``: bytes that were declared, packed, of which
+    ``come`` have come.  ``latest``: when the last came, in s since 1970.  ``parsed``: whether it
     was given to a parser.
     """
 
@@ -62,34 +62,35 @@ def _upload(path: Path) -> Upload:
     manifest, token = arrival.manifest(), ""
     with suppress(OSError):
         token = regular(path / TOKEN, _LONGEST).decode("ascii", "replace")
-    size_told = manifest.blob.size if manifest else 0
-    parsed = manifest is not None and (path / manifest.run_id).is_dir()
-    return Upload(path, token, size_told, arrival.offset(), _latest(path), parsed)
-
-
-def _latest(path: Path) -> float:
-    for name in (BLOB, "."):
+    declared = manifest.blob.size if manifest else 0
+    latest = 0.0
+    for name in (".", BLOB):  # the directory's time if there is no blob yet
         with suppress(OSError):
-            return (path / name).lstat().st_mtime
-    return 0.0
+            latest = (path / name).lstat().st_mtime
+    parsed = manifest is not None and (path / manifest.run_id).is_dir()
+    return Upload(path, token, declared, arrival.offset(), latest, parsed)
 
 
-def make_room(places: Places, project: str, token: str, more: int, largest: int) -> None:
-    """End the idlest uploads while one of so many bytes more would be too much.
+def make_room(places: Places, project: str, token: str, coming: int, largest: int) -> None:
+    """End the idlest uploads until another one has room.
 
-    ``largest``: how many bytes any upload may have.  Raises StoreError if none of them is idle.
+    ``coming``: its bytes.  ``largest``: how many bytes any upload may have.  Raises StoreError if
+    none of them is idle.
     """
     arriving = uploads(places, project)
     own = [upload for upload in arriving if upload.token == token]
     of_token = _Bound(OF_TOKEN, LARGEST_OF_TOKEN * largest, time(), "of this token")
-    gone = _ended(own, more, of_token)
+    gone = _ended(own, coming, of_token)
     left = [upload for upload in arriving if upload not in gone]
     of_project = _Bound(OPEN, LARGEST * largest, time() - IDLE_S, f"of project {project}")
-    _ended(left, more, of_project)
+    _ended(left, coming, of_project)
 
 
 class _Bound(NamedTuple):
-    """How many uploads there may be, of how many bytes; ``idle``: since when one is that goes."""
+    """How many uploads may be open, of how many bytes.
+
+    ``idle``: one to which nothing came since this time, in s, gives way.
+    """
 
     most: int
     largest: int
@@ -97,12 +98,12 @@ class _Bound(NamedTuple):
     whose: str
 
 
-def _ended(arriving: Sequence[Upload], more: int, bound: _Bound) -> list[Upload]:
-    """End uploads, the idlest first, until one more has room; return them.  Raises StoreError."""
+def _ended(arriving: Sequence[Upload], coming: int, bound: _Bound) -> list[Upload]:
+    """End uploads, the idlest first, until another has room; return them.  Raises StoreError."""
     number, total = len(arriving), sum(max(upload.size, upload.come) for upload in arriving)
     gone = []
     for upload in arriving:
-        if number < bound.most and total + more <= bound.largest:
+        if number < bound.most and total + coming <= bound.largest:
             break
         if not _swept(Arrival(upload.path), bound.idle):
             raise StoreError(
@@ -115,7 +116,7 @@ def _ended(arriving: Sequence[Upload], more: int, bound: _Bound) -> list[Upload]
 
 
 def sweep(places: Places, project: str) -> int:
-    """Remove uploads that nothing came of for a day, and return how many."""
+    """Remove uploads to which nothing came for a day, and return how many."""
     limit, gone = time() - KEPT_S, 0
     with suppress(OSError):
         for path in (places.runs(project) / ARRIVING).iterdir():

@@ -1,7 +1,7 @@
 """The tables of the server's database.
 
-They hold nothing that the run directories do not say, but for tokens, the audit log and what is
-still to be delivered: `rtstone serve --rebuild` makes the rest again.  Points in time are seconds
+Tokens, the audit log and what is still to be delivered are in them alone; the rest follows from
+the run directories: `rtstone serve --rebuild` makes it again.  Points in time are seconds
 since 1970, UTC.  JSON is text, as msgspec encodes the documents it is from.
 """
 
@@ -36,11 +36,11 @@ metadata = MetaData(
 _Id = BigInteger().with_variant(Integer, "sqlite")
 
 
-# Ordered by code point, whatever the database's language: it is searched by its beginning.
+# Ordered by code point, whatever the database's language, for searches by the beginning.
 _Tag = String(400).with_variant(postgresql.VARCHAR(400, collation="C"), "postgresql")
 
 
-def _of(table: str) -> ForeignKey:
+def _reference(table: str) -> ForeignKey:
     """Return a reference to a row, which goes with that row."""
     return ForeignKey(f"{table}.id", ondelete="CASCADE")
 
@@ -57,7 +57,7 @@ projects = Table(
 runs = Table(
     "runs", metadata,
     Column("id", _Id, primary_key=True),
-    Column("project", _Id, _of("projects"), nullable=False),
+    Column("project", _Id, _reference("projects"), nullable=False),
     Column("run_id", String(200), nullable=False),
     Column("fingerprint", String(64), nullable=False),
     Column("created", String(64), nullable=False),
@@ -80,24 +80,24 @@ runs = Table(
     Index(None, "project", "campaign"),
 )  # fmt: skip
 
-# What a run is found by.  ``kind``: bench, load, flag, target, kernel or label.
+# What runs are searched by.  ``kind``: bench, load, flag, target, kernel or label.
 tags = Table(
     "tags", metadata,
-    Column("project", _Id, _of("projects"), primary_key=True),
+    Column("project", _Id, _reference("projects"), primary_key=True),
     Column("kind", String(8), primary_key=True),
     Column("value", _Tag, primary_key=True),
-    Column("run", _Id, _of("runs"), primary_key=True),
+    Column("run", _Id, _reference("runs"), primary_key=True),
     Index(None, "run"),
     sqlite_with_rowid=False,
 )  # fmt: skip
 
-# A case on a target, as rtstone.stats.trend.series tells one from the other.  ``key``: a hash of
+# A case on a target, as rtstone.stats.trend.series separates them.  ``key``: a hash of
 # what identifies it, so that its address stays.  ``label``: its parameters that are no defaults,
 # its series and its load, in words.
 series = Table(
     "series", metadata,
     Column("id", _Id, primary_key=True),
-    Column("project", _Id, _of("projects"), nullable=False),
+    Column("project", _Id, _reference("projects"), nullable=False),
     Column("key", String(16), nullable=False),
     Column("target", String(400), nullable=False),
     Column("identity", Text, nullable=False),
@@ -115,8 +115,8 @@ series = Table(
 # The results of a series.  ``place``: of the result in its run.
 points = Table(
     "points", metadata,
-    Column("series", _Id, _of("series"), primary_key=True),
-    Column("run", _Id, _of("runs"), primary_key=True),
+    Column("series", _Id, _reference("series"), primary_key=True),
+    Column("run", _Id, _reference("runs"), primary_key=True),
     Column("place", Integer, primary_key=True),
     Column("status", String(12), nullable=False),
     Column("n", BigInteger, nullable=False),
@@ -133,7 +133,7 @@ points = Table(
 # ``usual_gap``: median of the times between the begins of its last runs, in s.
 targets = Table(
     "targets", metadata,
-    Column("project", _Id, _of("projects"), primary_key=True),
+    Column("project", _Id, _reference("projects"), primary_key=True),
     Column("name", String(400), primary_key=True),
     Column("runs", Integer, nullable=False),
     Column("last_run", _Id, nullable=False),
@@ -146,7 +146,7 @@ targets = Table(
 # The newest runs of a series as a rtstone.documents.trend.Series, for each metric.
 analyses = Table(
     "analyses", metadata,
-    Column("series", _Id, _of("series"), primary_key=True),
+    Column("series", _Id, _reference("series"), primary_key=True),
     Column("metric", String(8), primary_key=True),
     Column("made", Float, nullable=False),
     Column("document", Text, nullable=False),
@@ -158,8 +158,8 @@ analyses = Table(
 changes = Table(
     "changes", metadata,
     Column("id", _Id, primary_key=True),
-    Column("project", _Id, _of("projects"), nullable=False),
-    Column("series", _Id, _of("series"), nullable=False),
+    Column("project", _Id, _reference("projects"), nullable=False),
+    Column("series", _Id, _reference("series"), nullable=False),
     Column("metric", String(8), nullable=False),
     Column("at_run", String(200), nullable=False),
     Column("before_run", String(200), nullable=False),
@@ -175,19 +175,19 @@ changes = Table(
     Index(None, "project", "verdict", "begun"),
 )  # fmt: skip
 
-# The plan of a campaign as who carries it out told it: a rtstone.documents.campaign.CampaignState.
+# The plan of a campaign as its client sent it: a rtstone.documents.campaign.CampaignState.
 campaigns = Table(
     "campaigns", metadata,
-    Column("project", _Id, _of("projects"), primary_key=True),
+    Column("project", _Id, _reference("projects"), primary_key=True),
     Column("name", String(200), primary_key=True),
     Column("told", Float, nullable=False),
     Column("state", Text, nullable=False),
 )  # fmt: skip
 
-# Runs that are no more.  A file in the project's directory says the same (places.py).
+# Runs that were deleted.  A file in the project's directory has the same (projects.py).
 deletions = Table(
     "deletions", metadata,
-    Column("project", _Id, _of("projects"), primary_key=True),
+    Column("project", _Id, _reference("projects"), primary_key=True),
     Column("run_id", String(200), primary_key=True),
     Column("fingerprint", String(64), nullable=False),
     Column("at", Float, nullable=False),

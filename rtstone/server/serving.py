@@ -1,4 +1,4 @@
-"""Run a server until it is told to end."""
+"""Run a server until a signal ends it."""
 
 from __future__ import annotations
 
@@ -30,24 +30,26 @@ def listen(settings: Settings) -> socket.socket:
     """Return the socket to serve on; port 0 becomes a free one.  Raises UsageError."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     # Named, for asyncio to send small answers at once (TCP_NODELAY).
-    found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind((settings.host, settings.port))
-        found.listen(2048)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((settings.host, settings.port))
+        listener.listen(2048)
     except OSError as error:
-        found.close()
+        listener.close()
         raise UsageError(
             f"cannot listen on {settings.host}:{settings.port}: {error.strerror}; "
             "give another address with --listen"
         ) from error
-    return found
+    return listener
 
 
 def serve(settings: Settings, on: socket.socket) -> None:
     """Serve until SIGTERM or SIGINT, then let requests end.  Raises StoreError."""
     log_to_stderr()
-    _raise_limit()
+    with suppress(OSError, ValueError):  # each connection is an open file
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     bound_heap()
     server = _Server(config(settings, build(settings)))
     server.run([on])
@@ -79,29 +81,22 @@ def config(settings: Settings, app: Starlette) -> uvicorn.Config:
 
 
 class _Server(uvicorn.Server):
-    """A server for which to be told to end is no failure."""
+    """A server for which a signal to end is no failure."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Take SIGTERM and SIGINT as the wish that it ends."""
+        """End on SIGTERM and SIGINT; a second SIGINT ends it at once."""
         numbers = (signal.SIGINT, signal.SIGTERM)
-        before = {number: signal.signal(number, self._asked) for number in numbers}
+        before = {number: signal.signal(number, self._end_serving) for number in numbers}
         try:
             yield
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
 
-    def _asked(self, number: int, frame: FrameType | None) -> None:
+    def _end_serving(self, number: int, frame: FrameType | None) -> None:
         self.force_exit = self.should_exit and number == signal.SIGINT
         self.should_exit = True
-
-
-def _raise_limit() -> None:
-    """Have as many open files as this process may: each connection is one."""
-    with suppress(OSError, ValueError):
-        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 class Line(logging.Formatter):
@@ -109,11 +104,11 @@ class Line(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the record as JSON."""
-        told = {"at": round(time(), 3), "level": record.levelname.lower()}
-        told |= getattr(record, "told", None) or {"message": record.getMessage()}
+        entry = {"at": round(time(), 3), "level": record.levelname.lower()}
+        entry |= getattr(record, "record", None) or {"message": record.getMessage()}
         if record.exc_info:
-            told["traceback"] = self.formatException(record.exc_info)
-        return msgspec.json.encode(told).decode()
+            entry["traceback"] = self.formatException(record.exc_info)
+        return msgspec.json.encode(entry).decode()
 
 
 def log_to_stderr() -> None:

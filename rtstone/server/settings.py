@@ -15,7 +15,7 @@ Reading = Literal["open", "token"]
 
 
 class Settings(NamedTuple):
-    """What a server is told.
+    """The settings of a server.
 
     ``reading``: who may read; pushing is always by token.  ``url``: where browsers reach it, if
     not where it listens.  ``database``: a URL, None for SQLite in the store.
@@ -61,7 +61,7 @@ def settings(
 ) -> Settings:
     """Return the settings for a command line.
 
-    ``reading``: None if nobody said.  Raises UsageError.
+    ``reading``: None if the command line does not say.  Raises UsageError.
     """
     file = configured(store)
     host, port = address(listen)
@@ -78,7 +78,7 @@ def settings(
 
 
 def configured(store: Path) -> ServerFile:
-    """Return what the file in a store says.  Raises UsageError."""
+    """Return the settings in the file of a store.  Raises UsageError."""
     return read(store / FILE)
 
 
@@ -95,7 +95,7 @@ def address(listen: str) -> tuple[str, int]:
 
 
 def is_address(name: str) -> bool:
-    """Return whether a host is given by its number."""
+    """Return whether a host is an address, no name."""
     try:
         ipaddress.ip_address(name)
     except ValueError:

@@ -54,7 +54,7 @@ class Retention(NamedTuple):
 
 
 class Webhook(NamedTuple):
-    """Who is told of changes for the worse; ``secret`` signs what is sent."""
+    """A receiver of messages on changes for the worse; ``secret`` signs them."""
 
     name: str
     url: str
@@ -108,11 +108,11 @@ def read(path: Path) -> ServerFile:
     toml.check_keys(table, _KEYS, where)
     return ServerFile(
         url=_url(table["url"], where) if "url" in table else None,
-        proxies=tuple(_address(one, where) for one in table.get("proxies", [])),
+        proxies=tuple(_address(value, where) for value in table.get("proxies", [])),
         database=table.get("database"),
         limits=_limits(table.get("limits", {}), f"in [limits] of {path}"),
         retention=tuple(
-            _retention(one, f"in [[retention]] of {path}") for one in table.get("retention", [])
+            _retention(value, f"in [[retention]] of {path}") for value in table.get("retention", [])
         ),
         webhooks=_webhooks(table.get("webhook", []), f"in [[webhook]] of {path}"),
     )
@@ -120,21 +120,21 @@ def read(path: Path) -> ServerFile:
 
 def age(text: str, where: str) -> float:
     """Return an age, as 12h, 30d or 8w, in s.  Raises UsageError."""
-    found = _AGE.fullmatch(text)
-    if found is None:
+    match = _AGE.fullmatch(text)
+    if match is None:
         raise UsageError(f"bad age '{text}', {where}; write 12h, 30d or 8w")
-    return int(found[1]) * _AGES[found[2]]
+    return int(match[1]) * _AGES[match[2]]
 
 
-def _table(value: object, known: Mapping[str, type], where: str) -> dict[str, Any]:
+def _table(value: object, keys: Mapping[str, type], where: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise UsageError(f"not a table, {where}")
-    toml.check_keys(value, known, where)
+    toml.check_keys(value, keys, where)
     return value
 
 
 def _url(text: object, where: str) -> str:
-    """Return a URL as it is used in requests, without a slash at its end.  Raises UsageError."""
+    """Return a URL that can be requested, without a slash at its end.  Raises UsageError."""
     url = str(text)
     try:
         parts = urlsplit(url)
@@ -160,19 +160,19 @@ def _address(text: object, where: str) -> str:
 
 
 def _limits(table: object, where: str) -> Limits:
-    given = _table(table, _LIMITS, where)
-    sizes = {name: _size(given[name], name, where) for name in ("upload", "run") if name in given}
-    requests = given.get("requests", Limits().requests)
+    values = _table(table, _LIMITS, where)
+    sizes = {name: _size(values[name], name, where) for name in ("upload", "run") if name in values}
+    requests = values.get("requests", Limits().requests)
     if isinstance(requests, str) or not 0 <= requests <= 1e9:
         raise UsageError(f"'requests' is a number per second, 0 for no limit, {where}")
     return Limits(**sizes, requests=float(requests))
 
 
 def _size(value: object, name: str, where: str) -> int:
-    found = SIZE.parse(str(value))
-    if found is None or not 1 <= found <= 1 << 30:
+    size = SIZE.parse(str(value))
+    if size is None or not 1 <= size <= 1 << 30:
         raise UsageError(f"bad size for '{name}', {where}; write 64MiB, at most 1GiB")
-    return found
+    return size
 
 
 def _retention(value: object, where: str) -> Retention:
@@ -188,18 +188,18 @@ def _retention(value: object, where: str) -> Retention:
 
 
 def _webhooks(values: object, where: str) -> tuple[Webhook, ...]:
-    found: dict[str, Webhook] = {}
+    hooks: dict[str, Webhook] = {}
     for value in values if isinstance(values, list) else [values]:
         table = _table(value, _WEBHOOK, where)
         if lacking := [name for name in ("name", "url", "secret") if not table.get(name)]:
             raise UsageError(f"no '{lacking[0]}', {where}")
-        if table["name"] in found:
+        if table["name"] in hooks:
             raise UsageError(f"two are called '{table['name']}', {where}")
         hook = Webhook(
             table["name"], _url(table["url"], where), table["secret"], table.get("project", EVERY)
         )
-        found[hook.name] = hook
-    return tuple(found.values())
+        hooks[hook.name] = hook
+    return tuple(hooks.values())
 
 
 def _text(path: Path) -> bytes | None:

@@ -1,4 +1,4 @@
-"""Script and style of the pages, under names that say their content."""
+"""Script and style of the pages, under names with a hash of their content."""
 
 from __future__ import annotations
 
@@ -20,12 +20,11 @@ _TYPES = {"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-
 def _files() -> dict[str, bytes]:
     """Return the files by name.  Raises MissingBundleError."""
     style = (frame.HERE / "templates" / "style.css").read_bytes()
-    return dict(_named(*one) for one in (("charts", "js", frame.bundle().encode()),
-                                         ("style", "css", style)))  # fmt: skip
-
-
-def _named(name: str, ending: str, content: bytes) -> tuple[str, bytes]:
-    return f"{name}-{hashlib.sha256(content).hexdigest()[:16]}.{ending}", content
+    files = (("charts", "js", frame.bundle().encode()), ("style", "css", style))
+    return {
+        f"{name}-{hashlib.sha256(content).hexdigest()[:16]}.{ending}": content
+        for name, ending, content in files
+    }
 
 
 def address(ending: str) -> str:

@@ -1,4 +1,4 @@
-"""How a server stands, from its store and its database: the same whether it runs or not."""
+"""The state of a server, from its store and its database: the same whether it runs or not."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class ServerStatus(NamedTuple):
 
 
 def status(settings: Settings, database: Database | None, fault: str = "") -> ServerStatus:
-    """Return how a server stands.  ``fault``: why there is no database."""
+    """Return the state of a server.  ``fault``: why there is no database."""
     places = Places(settings.store)
     indexed = _indexed(database) if database else {}
     by_project = [_project(places, name, indexed) for name in places.projects()]
@@ -65,9 +65,11 @@ def status(settings: Settings, database: Database | None, fault: str = "") -> Se
     ]
     room = free(settings.store)
     faults = [fault] if fault else []
-    faults += _of_store(settings, room)
-    faults += [line for project in by_project for line in _of_project(project, settings)]
-    faults += [line for token, own in by_token for line in _of_token(token, own, settings)]
+    faults += _store_faults(settings, room)
+    faults += [line for project in by_project for line in _project_faults(project, settings)]
+    largest = round(LARGEST_OF_TOKEN * settings.limits.upload)
+    for token, own in by_token:
+        faults += _at_limit(f"token {token.id}", own, OF_TOKEN, largest)
     faults += _undelivered(database) if database else ()
     return ServerStatus(faults, by_project, by_token, _limits(settings), room)
 
@@ -89,7 +91,7 @@ def _project(places: Places, name: str, indexed: dict[str, int]) -> ProjectStatu
 
 
 def _bytes(folder: Path) -> int:
-    """Return the bytes of the files of a run."""
+    """Return the bytes of the files of a run, 0 if it is gone."""
     with suppress(FileNotFoundError), os.scandir(folder) as entries:  # it may be deleted just now
         return sum(entry.stat(follow_symlinks=False).st_size for entry in entries)
     return 0
@@ -98,7 +100,7 @@ def _bytes(folder: Path) -> int:
 # ---- what is not well ---------------------------------------------------------------------------
 
 
-def _of_store(settings: Settings, room: int) -> Iterator[str]:
+def _store_faults(settings: Settings, room: int) -> Iterator[str]:
     if not os.access(settings.store, os.W_OK | os.X_OK):
         yield f"the store cannot be written, {settings.store}"
     # A run is unpacked beside what was sent, and its document may be as large.
@@ -107,7 +109,7 @@ def _of_store(settings: Settings, room: int) -> Iterator[str]:
         yield f"{size(room)} are free, less than the {size(needed)} that one run may take"
 
 
-def _of_project(project: ProjectStatus, settings: Settings) -> Iterator[str]:
+def _project_faults(project: ProjectStatus, settings: Settings) -> Iterator[str]:
     bound = round(LARGEST * settings.limits.upload)
     yield from _at_limit(f"project {project.name}", project.uploads, OPEN, bound)
     late = [upload for upload in project.waiting if upload.latest < time() - LONG_S]
@@ -118,11 +120,6 @@ def _of_project(project: ProjectStatus, settings: Settings) -> Iterator[str]:
         )
 
 
-def _of_token(token: Token, own: Sequence[Upload], settings: Settings) -> Iterator[str]:
-    bound = round(LARGEST_OF_TOKEN * settings.limits.upload)
-    yield from _at_limit(f"token {token.id}", own, OF_TOKEN, bound)
-
-
 def _at_limit(whose: str, arriving: Sequence[Upload], most: int, largest: int) -> Iterator[str]:
     if len(arriving) >= most:
         yield f"{whose} has {len(arriving)} uploads open, as many as it may: the idlest give way"
@@ -131,7 +128,7 @@ def _at_limit(whose: str, arriving: Sequence[Upload], most: int, largest: int) -
 
 
 def to_come(arriving: Sequence[Upload]) -> int:
-    """Return the bytes that uploads may have."""
+    """Return the bytes that uploads have or may still have."""
     return sum(max(upload.size, upload.come) for upload in arriving)
 
 

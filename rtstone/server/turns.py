@@ -1,4 +1,4 @@
-"""Whose run is parsed next: projects take turns, each by how much it has had.
+"""The order in which runs are parsed: projects take turns, by how much each has had.
 
 A large run never takes the last free parser, so that a small one waits for small ones only.  Among
 the runs that may have a parser, the one of the project that has had the fewest bytes parsed comes

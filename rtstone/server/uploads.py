@@ -1,13 +1,13 @@
-"""Receive runs over HTTP, and what campaigns tell; delete runs.
+"""Receive runs over HTTP, and the progress of campaigns; delete runs.
 
     POST   /api/v1/p/PROJECT/uploads         a manifest: what is to come
     HEAD   /api/v1/p/PROJECT/uploads/ID      how much has come
-    PATCH  /api/v1/p/PROJECT/uploads/ID      more of it; the last byte completes it
+    PATCH  /api/v1/p/PROJECT/uploads/ID      the next bytes; the last one completes it
     PUT    /api/v1/p/PROJECT/campaigns/NAME  how far a campaign has come
     DELETE /api/v1/p/PROJECT/runs/RUN_ID
 
-What comes is the wire with its plan; the document is made from them here.  A run appears in the
-store as a whole, or not at all.
+What is received is the wire with its plan; the document is made from them here.  A run appears in
+the store as a whole, or not at all.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from rtstone.printable import parsed
 from rtstone.server import access, audit, retention, room
 from rtstone.server.arrival import Appending, Arrival, Manifest, Other, is_stored
 from rtstone.server.database import Database
-from rtstone.server.indexing import Found, add, fingerprint
+from rtstone.server.indexing import IndexEntry, add, fingerprint
 from rtstone.server.projects import Places
 from rtstone.server.schema import campaigns, deletions, projects, runs
 from rtstone.server.turns import WAITING, Turns
@@ -50,7 +50,7 @@ _T = TypeVar("_T")
 
 
 async def begin(request: Request) -> Response:
-    """Begin an upload, or go on with it."""
+    """Begin an upload, or continue it."""
     project = request.path_params["project"]
     await _required(request, "push", project)
     manifest = _decoded(await _body(request, MANIFEST_LARGEST), Manifest)
@@ -63,8 +63,15 @@ def _begun(request: Request, project: str, manifest: Manifest) -> Response:
         raise HTTPException(400, f"not a run: {fault}")
     if fault := manifest.too_large(state.settings.limits):
         raise HTTPException(413, f"too large: {fault}")
-    _refuse_deleted(state.database, project, manifest.run_id)
-    arrival = Arrival.of(state.places, project, manifest.id(project))
+    with state.database.reading() as connection:
+        query = sql.select(deletions.c.by, deletions.c.why).where(
+            deletions.c.project == _number(connection, project),
+            deletions.c.run_id == manifest.run_id,
+        )
+        gone = connection.execute(query).first()
+    if gone is not None:
+        raise HTTPException(410, f"run {manifest.run_id} was deleted, by {gone.by}: {gone.why}")
+    arrival = Arrival.by_id(state.places, project, manifest.id(project))
     try:
         if is_stored(state.places, project, manifest):
             arrival.drop()  # of a server that was killed when it was stored
@@ -76,18 +83,8 @@ def _begun(request: Request, project: str, manifest: Manifest) -> Response:
         largest = state.settings.limits.upload
         room.make_room(state.places, project, token, manifest.blob.size, largest)
     arrival.begin(manifest, token)
-    told = {"state": "open", "upload": arrival.path.name, "offset": arrival.offset()}
-    return JSONResponse(told, 201)
-
-
-def _refuse_deleted(database: Database, project: str, run_id: str) -> None:
-    with database.reading() as connection:
-        query = sql.select(deletions.c.by, deletions.c.why).where(
-            deletions.c.project == _number(connection, project), deletions.c.run_id == run_id
-        )
-        gone = connection.execute(query).first()
-    if gone is not None:
-        raise HTTPException(410, f"run {run_id} was deleted, by {gone.by}: {gone.why}")
+    content = {"state": "open", "upload": arrival.path.name, "offset": arrival.offset()}
+    return JSONResponse(content, 201)
 
 
 def _number(connection: sql.Connection, project: str) -> Any:
@@ -95,20 +92,20 @@ def _number(connection: sql.Connection, project: str) -> Any:
 
 
 async def offset(request: Request) -> Response:
-    """Say how much of an upload has come."""
+    """Return how much of an upload has come."""
     project = request.path_params["project"]
     await _required(request, "push", project)
-    arrival, manifest = await to_thread.run_sync(_known, request, project)
+    arrival, manifest = await to_thread.run_sync(_open_upload, request, project)
     return Response(headers=_at(arrival.offset()) | {"Upload-Length": str(manifest.blob.size)})
 
 
-async def more(request: Request) -> Response:
+async def append(request: Request) -> Response:
     """Append to an upload; complete it with its last byte."""
     project = request.path_params["project"]
     await _required(request, "push", project)
-    arrival, manifest = await to_thread.run_sync(_known, request, project)
-    told = request.headers.get("upload-offset", "")
-    if not re.fullmatch(r"\d{1,12}", told, re.ASCII):
+    arrival, manifest = await to_thread.run_sync(_open_upload, request, project)
+    text = request.headers.get("upload-offset", "")
+    if not re.fullmatch(r"\d{1,12}", text, re.ASCII):
         raise HTTPException(400, "no Upload-Offset, with which place in the upload this begins")
     sending: dict[str, CancelScope] = request.app.state.sending
     key = str(arrival.path)
@@ -117,7 +114,7 @@ async def more(request: Request) -> Response:
         if held is None:
             why = "another request sends it, or it has ended; try again"
             raise HTTPException(423, why, {"Retry-After": "1"})
-        if held.offset != int(told):
+        if held.offset != int(text):
             raise HTTPException(409, f"{held.offset} bytes are here", _at(held.offset))
         with CancelScope() as scope:
             sending[key] = scope
@@ -140,7 +137,7 @@ async def more(request: Request) -> Response:
 
 
 async def _displace(sending: dict[str, CancelScope], key: str) -> None:
-    """End a request that still waits for more of an upload: who sends it has begun again.
+    """End a request that still waits for bytes of an upload that another request continues.
 
     Its connection is lost, which this end of it may learn much later.
     """
@@ -152,7 +149,7 @@ async def _displace(sending: dict[str, CancelScope], key: str) -> None:
 
 
 async def _appended(request: Request, held: Appending, manifest: Manifest) -> None:
-    """Append what comes; all of it that has come when the connection ends stays."""
+    """Append the body of a request; what has come when the connection ends stays."""
     waiting = bytearray()
     room = manifest.blob.size - held.offset
     try:
@@ -162,8 +159,8 @@ async def _appended(request: Request, held: Appending, manifest: Manifest) -> No
                 raise HTTPException(413, f"more than the {manifest.blob.size} bytes that were told")
             waiting += data
             if len(waiting) >= _STEP:
-                some, waiting = waiting, bytearray()
-                await to_thread.run_sync(held.append, some)
+                piece, waiting = waiting, bytearray()
+                await to_thread.run_sync(held.append, piece)
     except ClientDisconnect as error:
         raise HTTPException(400, "it has not come as a whole") from error
     finally:
@@ -182,7 +179,7 @@ class _Coming(NamedTuple):
 
 
 def _completed(run: _Coming) -> Response:
-    """Store a run that has come as a whole."""
+    """Store a run that has come as a whole, or refuse it."""
     request, project, name = run.request, run.project, run.manifest.run_id
     try:
         if not run.held.fits(run.manifest.blob):
@@ -191,41 +188,44 @@ def _completed(run: _Coming) -> Response:
     except UsageError as fault:  # sending it again would change nothing
         run.arrival.drop()
         why = f"run {name} is refused: {fault}"
-        audit.of(request, "push", project, name, why)
+        audit.by_request(request, "push", project, name, why)
         raise HTTPException(409 if isinstance(fault, Other) else 422, why) from fault
     run.arrival.drop()
-    audit.of(request, "push", project, name, "stored")
+    audit.by_request(request, "push", project, name, "stored")
     return _stored(request, project, name, 201)
 
 
 def _take_in(run: _Coming) -> None:
     """Parse the run, move it into the store, index it.
 
-    Raises UsageError for what is no run, Other if there is another of its id, StoreError.
+    Raises UsageError for what is no run, Other if a different run has its id, StoreError.
     """
     state = run.request.app.state
     database, places, project = state.database, state.places, run.project
     with run.held.unpacked(run.manifest) as staged:
-        found: Found = state.parser.parse(staged, run.manifest.unpacked, state.settings.limits.run)
-        found.row["arrived"] = time()
+        entry: IndexEntry = state.parser.parse(
+            staged, run.manifest.unpacked, state.settings.limits.run
+        )
+        entry.row["arrived"] = time()
         try:
-            fresh = take_in(staged, _arrival(database, places, project), places.runs(project))
+            number = _next_arrival(database, places, project)
+            fresh = take_in(staged, number, places.runs(project))
         except StoreError as error:
             raise StoreError("runs cannot be stored; make room on the server") from error
     if not fresh:
-        there = fingerprint(places.run(project, run.manifest.run_id))
-        if there != found.row["fingerprint"]:
+        stored = fingerprint(places.run(project, run.manifest.run_id))
+        if stored != entry.row["fingerprint"]:
             raise Other("there is another one of that id, with other results")
     try:
         with database.writing() as connection:
-            add(connection, database.project(connection, project), [found])
+            add(connection, database.project(connection, project), [entry])
     except SQLAlchemyError:  # it is in the store: the background finds it
         _log.exception("run %s is stored, but could not be indexed yet", run.manifest.run_id)
     state.background.wake()
 
 
-def _arrival(database: Database, places: Places, project: str) -> int:
-    """Return the number of arrival after that of the project's newest run."""
+def _next_arrival(database: Database, places: Places, project: str) -> int:
+    """Return the number of arrival for the next run of a project: one more than the newest has."""
     with database.reading() as connection:
         mine = runs.c.project == _number(connection, project)
         query = sql.select(runs.c.run_id).where(mine).order_by(runs.c.id.desc()).limit(1)
@@ -251,8 +251,8 @@ def _stored(request: Request, project: str, run_id: str, status: int) -> Respons
 # ---- campaigns, deleting ------------------------------------------------------------------------
 
 
-async def tell_campaign(request: Request) -> Response:
-    """Take note of how far a campaign has come."""
+async def put_campaign(request: Request) -> Response:
+    """Store how far a campaign has come."""
     project, name = request.path_params["project"], request.path_params["name"]
     await _required(request, "push", project)
     text = await _body(request, CAMPAIGN_LARGEST)
@@ -264,25 +264,25 @@ async def tell_campaign(request: Request) -> Response:
 
 
 def note_campaign(database: Database, project: str, state: CampaignState) -> None:
-    """Keep how far a campaign has come, in place of what was told of it before."""
-    told = {"told": time(), "state": msgspec.json.encode(state).decode()}
+    """Store the state of a campaign, in place of its last one."""
+    values = {"told": time(), "state": msgspec.json.encode(state).decode()}
     with database.writing() as connection:
         number = database.project(connection, project)
         mine = sql.and_(campaigns.c.project == number, campaigns.c.name == state.name)
-        if not connection.execute(sql.update(campaigns).where(mine).values(told)).rowcount:
-            row = {"project": number, "name": state.name, **told}
+        if not connection.execute(sql.update(campaigns).where(mine).values(values)).rowcount:
+            row = {"project": number, "name": state.name, **values}
             connection.execute(sql.insert(campaigns).values(row))
 
 
 def delete_run(request: Request) -> Response:
-    """Delete a run; what remains is that it was deleted, by whom."""
+    """Delete a run; the record of who deleted it stays."""
     project, run_id = request.path_params["project"], request.path_params["run_id"]
     who = access.require(request, "admin", project)
     state = request.app.state
     if not state.places.run(project, run_id).exists():
         raise HTTPException(404, f"no run {run_id}, in project {project}")
     retention.remove(state.database, state.places, project, run_id, by=who.name, why="on request")
-    audit.of(request, "delete", project, run_id, "deleted")
+    audit.by_request(request, "delete", project, run_id, "deleted")
     return Response(status_code=204)
 
 
@@ -294,8 +294,8 @@ async def _required(request: Request, scope: access.Scope, project: str) -> None
     await to_thread.run_sync(access.require, request, scope, project)
 
 
-def _known(request: Request, project: str) -> tuple[Arrival, Manifest]:
-    arrival = Arrival.of(request.app.state.places, project, request.path_params["upload"])
+def _open_upload(request: Request, project: str) -> tuple[Arrival, Manifest]:
+    arrival = Arrival.by_id(request.app.state.places, project, request.path_params["upload"])
     manifest = arrival.manifest()
     if manifest is None:
         raise HTTPException(404, "no such upload; begin it again")
@@ -331,8 +331,8 @@ _UPLOADS = "/api/v1/p/{project}/uploads"
 _WHERE: tuple[tuple[str, str, _Handler], ...] = (
     ("POST", _UPLOADS, begin),
     ("HEAD", _UPLOADS + "/{upload}", offset),
-    ("PATCH", _UPLOADS + "/{upload}", more),
-    ("PUT", "/api/v1/p/{project}/campaigns/{name}", tell_campaign),
+    ("PATCH", _UPLOADS + "/{upload}", append),
+    ("PUT", "/api/v1/p/{project}/campaigns/{name}", put_campaign),
     ("DELETE", "/api/v1/p/{project}/runs/{run_id}", delete_run),
 )
 routes = [Route(path, handler, methods=[method]) for method, path, handler in _WHERE]

@@ -35,7 +35,7 @@ from rtstone.cli.main import _status
 from rtstone.documents.run import Run
 from rtstone.server.analysis import analyse_next
 from rtstone.server.database import Database
-from rtstone.server.indexing import Found, add, examine
+from rtstone.server.indexing import IndexEntry, add, examine
 from rtstone.server.projects import MAIN, Places
 from rtstone.server.reconcile import rebuild, reconcile, verify
 from rtstone.server.schema import metadata, targets
@@ -100,7 +100,7 @@ class _Variant(NamedTuple):
 
     document: bytes
     shared: Path
-    found: dict[str, Found]  # by target
+    found: dict[str, IndexEntry]  # by target
     links: dict[str, Path]  # the document that runs of a target share
 
 
@@ -183,7 +183,7 @@ def _fill(database: Database, places: Places, variants: list[_Variant], runs: in
             add(connection, database.project(connection, MAIN), found)
 
 
-def _varied(of: Found, number: int, run_id: str, begun: float) -> Found:
+def _varied(of: IndexEntry, number: int, run_id: str, begun: float) -> IndexEntry:
     """Return what is indexed of a run, as of another one on its target."""
     kernel, created = _kernel(number), datetime.fromtimestamp(begun, UTC).isoformat()
     row = {**of.row, "run_id": run_id, "created": created, "begun": begun, "arrived": begun,
@@ -191,7 +191,7 @@ def _varied(of: Found, number: int, run_id: str, begun: float) -> Found:
     tags = {tag for tag in of.tags if tag[0] != "kernel"} | {("kernel", kernel)}
     if number % 1000 == 7:
         tags |= {("flag", "throttled"), ("label", f"release-{number // 1000}")}
-    return Found(row, tags, of.series)
+    return IndexEntry(row, tags, of.series)
 
 
 def _agreement(places: Places, variants: list[_Variant]) -> None:

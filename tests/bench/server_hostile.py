@@ -147,7 +147,7 @@ async def _mutated(store: Path, template: Template, number: int, seed: int) -> N
                 kind, name, waits = await _sent(client, headers, _mutation(rng, template, run_id))
                 if waits:  # a day passes: only so many may wait, and others are to be tried
                     waiting[0] += 1
-                    Arrival.of(app.state.places, "main", waits).drop()
+                    Arrival.by_id(app.state.places, "main", waits).drop()
                 kinds[kind] += 1
                 taken.update({name} if name else ())
                 if n == number // 10:

@@ -1,4 +1,4 @@
-"""What the server tells programs: feed, webhooks, metrics, badges, observations."""
+"""What the server sends programs: feed, webhooks, metrics, badges, observations."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _P = "/p/{project}"
 routes: list[Route] = [
     Route(f"{_P}/feed.atom", feed.feed),
     Route(f"{_P}/badge/{{key}}.svg", badge.badge),
-    Route(f"{_P}/metrics", metrics.of_project),
-    Route("/metrics", metrics.of_all),
+    Route(f"{_P}/metrics", metrics.project_metrics),
+    Route("/metrics", metrics.all_metrics),
     Route(f"{_P}/observations", observations.observations),
 ]
 

@@ -33,18 +33,20 @@ def badge(request: Request) -> Response:
     if metric not in _METRICS:
         raise HTTPException(400, f"unknown metric; write one of {', '.join(_METRICS)}")
     with request.app.state.database.reading() as connection:
-        found = queries.standing(connection, project, key, metric)
-    told = value(found.latest, found.unit)
-    words = _Words(f"{short(found.title)} {LABELS.get(metric, metric)}", told, _GREEN)
-    if found.latest is None:
+        standing = queries.standing(connection, project, key, metric)
+    latest = value(standing.latest, standing.unit)
+    words = _Words(f"{short(standing.title)} {LABELS.get(metric, metric)}", latest, _GREEN)
+    if standing.latest is None:
         words = words._replace(says="unknown", colour=_GREY)
-    elif found.worse_since:
-        words = words._replace(says=f"{told}, worse since {found.worse_since[:10]}", colour=_RED)
+    elif standing.worse_since:
+        words = words._replace(
+            says=f"{latest}, worse since {standing.worse_since[:10]}", colour=_RED
+        )
     headers = {"Cache-Control": "no-cache", "Cross-Origin-Resource-Policy": "cross-origin"}
-    return Response(_drawn(words), media_type="image/svg+xml", headers=headers)
+    return Response(_svg(words), media_type="image/svg+xml", headers=headers)
 
 
-def _drawn(words: _Words) -> str:
+def _svg(words: _Words) -> str:
     left, right = (round(_LETTER * len(text)) + _PAD for text in (words.name, words.says))
     name, says = escape(words.name), escape(words.says)
     return (

@@ -11,7 +11,7 @@ from rtstone.documents.server import Seen
 from rtstone.report.trend.text import switch
 from rtstone.server.pages.overview import LABELS, by_event, size, value
 
-LONGEST, MOST = 120, 100  # letters of a name that is told; changes of an event
+LONGEST, MOST = 120, 100  # letters of a name that is shown; changes of an event
 _SPACE = uuid.UUID("5b7c0a0e-7c1b-4c5e-9f3a-2d9b7c1e8f60")  # of the ids of events
 
 
@@ -25,7 +25,7 @@ class Event(NamedTuple):
 
     @property
     def id(self) -> str:
-        """The same for the same event, whenever and by whatever server it is told."""
+        """The same for the same event, whenever and by whatever server it is sent."""
         return uuid.uuid5(_SPACE, "\0".join((self.project, self.target, self.at_run))).urn
 
     @property
@@ -36,18 +36,18 @@ class Event(NamedTuple):
     @property
     def title(self) -> str:
         """The event in a line."""
-        more = len(self.changes) - 1
-        also = f" and {more} more" if more else ""
-        return f"{short(self.target)} got worse: {told(self.changes[0])}{also}"
+        left = len(self.changes) - 1
+        also = f" and {left} more" if left else ""
+        return f"{short(self.target)} got worse: {described(self.changes[0])}{also}"
 
     @property
     def lines(self) -> list[str]:
         """Every change in a line, and the first condition that differs."""
-        first = next((one.differences[0] for one in self.changes if one.differences), None)
+        first = next((change.differences[0] for change in self.changes if change.differences), None)
         differs = switch(first) if first else "no condition that is known differs"
-        lines = [told(one) for one in self.changes[:MOST]]
-        more = len(self.changes) - len(lines)
-        lines += [f"and {more} more"] if more else []
+        lines = [described(change) for change in self.changes[:MOST]]
+        left = len(self.changes) - len(lines)
+        lines += [f"and {left} more"] if left else []
         return [*lines, f"First difference: {short(differs, 2 * LONGEST)}"]
 
     def link(self, base: str) -> str:
@@ -61,15 +61,16 @@ def short(text: str, longest: int = LONGEST) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
-def told(one: Seen) -> str:
+def described(change: Seen) -> str:
     """Return a change in words."""
-    metric = LABELS.get(one.metric, one.metric)
-    levels = f"{value(one.before, one.unit)} to {value(one.after, one.unit)}"
-    return f"{short(one.series.title)}: {metric} {levels} ({size(one)})"
+    metric = LABELS.get(change.metric, change.metric)
+    levels = f"{value(change.before, change.unit)} to {value(change.after, change.unit)}"
+    return f"{short(change.series.title)}: {metric} {levels} ({size(change)})"
 
 
 def events(project: str, changes: Iterable[Seen]) -> list[Event]:
     """Return the events of changes, in the order of these."""
     return [
-        Event(project, some[0].series.target, some[0].at_run, some) for some in by_event(changes)
+        Event(project, group[0].series.target, group[0].at_run, group)
+        for group in by_event(changes)
     ]

@@ -22,8 +22,8 @@ def feed(request: Request) -> Response:
     """Return the feed of a project."""
     project, base = project_of(request), request.app.state.settings.base
     with request.app.state.database.reading() as connection:
-        found = list(queries.worse(connection, project, _DAYS, _MOST))
-    body = _written(project, base, events(project, found))
+        changes = list(queries.worse(connection, project, _DAYS, _MOST))
+    body = _document(project, base, events(project, changes))
     tag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
     headers = {"ETag": tag}
     if tag in request.headers.get("if-none-match", ""):
@@ -31,31 +31,35 @@ def feed(request: Request) -> Response:
     return Response(body, media_type="application/atom+xml", headers=headers)
 
 
-def _written(project: str, base: str, found: list[Event]) -> bytes:
+def _document(project: str, base: str, entries: list[Event]) -> bytes:
     Xml.register_namespace("", _ATOM)
     home = f"{base}/p/{project}/"
     top = Xml.Element(f"{{{_ATOM}}}feed")
     _add(top, "id", f"{home}feed.atom")
     _add(top, "title", f"rtstone {project}: what got worse")
-    _add(top, "updated", max((_time(one.since) for one in found), default="1970-01-01T00:00:00Z"))
+    _add(
+        top,
+        "updated",
+        max((_time(event.since) for event in entries), default="1970-01-01T00:00:00Z"),
+    )
     _link(top, f"{home}feed.atom", "self")
     _link(top, home, "alternate")
-    for one in found:
+    for event in entries:
         entry = _add(top, "entry")
-        _add(entry, "id", one.id)
-        _add(entry, "title", one.title)
-        _add(entry, "updated", _time(one.since))
+        _add(entry, "id", event.id)
+        _add(entry, "title", event.title)
+        _add(entry, "updated", _time(event.since))
         _add(_add(entry, "author"), "name", "rtstone")
-        _link(entry, one.link(base), "alternate")
-        _add(entry, "content", "\n".join(one.lines)).set("type", "text")
+        _link(entry, event.link(base), "alternate")
+        _add(entry, "content", "\n".join(event.lines)).set("type", "text")
     written: bytes = Xml.tostring(top, encoding="utf-8", xml_declaration=True)
     return written
 
 
 def _add(to: Xml.Element, name: str, text: str = "") -> Xml.Element:
-    found = Xml.SubElement(to, f"{{{_ATOM}}}{name}")
-    found.text = text or None
-    return found
+    element = Xml.SubElement(to, f"{{{_ATOM}}}{name}")
+    element.text = text or None
+    return element
 
 
 def _link(to: Xml.Element, address: str, relation: str) -> None:
@@ -63,10 +67,10 @@ def _link(to: Xml.Element, address: str, relation: str) -> None:
 
 
 def _time(created: str) -> str:
-    """Return a point in time as RFC 3339 has it; one that is none as the oldest."""
+    """Return a time in the format of RFC 3339; what is no time as 1970."""
     try:
-        found = datetime.fromisoformat(created)
+        moment = datetime.fromisoformat(created)
     except ValueError:
         return "1970-01-01T00:00:00Z"
-    found = found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
-    return found.strftime("%Y-%m-%dT%H:%M:%SZ")
+    moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")

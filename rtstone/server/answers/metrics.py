@@ -16,6 +16,7 @@ from rtstone.server.pages.site import project_of
 TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 STATISTICS = {"p50": "0.5", "p99": "0.99", "p999": "0.999", "max": "1"}
 _UNITS = {"ns": ("seconds", 1e-9)}  # the base unit of the format
+_ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
 
 
 class _Family:
@@ -29,19 +30,19 @@ class _Family:
 
     def add(self, value: float, **labels: str) -> None:
         """Add a sample."""
-        told = ",".join(f'{name}="{_escaped(text)}"' for name, text in labels.items())
-        self.lines.append(f"{self._name}{{{told}}} {value!r}")
+        pairs = ",".join(f'{name}="{text.translate(_ESCAPES)}"' for name, text in labels.items())
+        self.lines.append(f"{self._name}{{{pairs}}} {value!r}")
 
 
-def of_project(request: Request) -> Response:
+def project_metrics(request: Request) -> Response:
     """Return the metrics of a project."""
     return _answer(request, [project_of(request)])
 
 
-def of_all(request: Request) -> Response:
+def all_metrics(request: Request) -> Response:
     """Return the metrics of all projects that may be read."""
     state = request.app.state
-    return _answer(request, require(request, "read", None).of(state.places.projects()))
+    return _answer(request, require(request, "read", None).readable(state.places.projects()))
 
 
 def _answer(request: Request, projects: Sequence[str]) -> Response:
@@ -56,14 +57,14 @@ def _families(connection: Connection, projects: Sequence[str]) -> Iterator[_Fami
     last = _Family("rtstone_last_run_timestamp_seconds", "When the latest run began.", "seconds")
     worse = _Family("rtstone_worse_changes", f"Changes for the worse of {queries.DAYS} days.")
     runs = _Family("rtstone_runs", "Runs of a target.")
-    for project in queries.there(connection, projects):
+    for project in queries.with_runs(connection, projects):
         for row in queries.latest_points(connection, project):
             _add_point(latest, missed, project, row)
         for target in queries.overview(connection, project).targets:
-            told = {"project": project, "target": target.name}
-            last.add(queries.seconds(target.last.created), **told)
-            worse.add(target.worse, **told)
-            runs.add(target.runs, **told)
+            labels = {"project": project, "target": target.name}
+            last.add(queries.seconds(target.last.created), **labels)
+            worse.add(target.worse, **labels)
+            runs.add(target.runs, **labels)
     yield from latest.values()
     yield from (missed, last, worse, runs)
 
@@ -73,17 +74,13 @@ def _add_point(latest: dict[str, _Family], missed: _Family, project: str, row: A
     if unit not in latest:
         text = "A statistic of the latest run of a series; quantile 1 is the maximum."
         latest[unit] = _Family(f"rtstone_latest_{unit}", text, unit)
-    told = {
+    labels = {
         "project": project, "target": row.target, "bench": row.bench, "case": row.label,
         "load": row.load, "series": row.key,
     }  # fmt: skip
     for name, quantile in STATISTICS.items():
         value = getattr(row, name)
         if value is not None:
-            latest[unit].add(value * factor, **told, quantile=quantile)
+            latest[unit].add(value * factor, **labels, quantile=quantile)
     if row.missed is not None:
-        missed.add(row.missed, **told)
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+        missed.add(row.missed, **labels)

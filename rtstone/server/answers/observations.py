@@ -51,14 +51,13 @@ def _lines(
         except UsageError as error:  # removed or damaged meanwhile
             yield encode(ObservedRun(run_id=name, damaged=str(error))) + b"\n"
             continue
-        yield encode(ObservedRun(run_id=name, run=_of(run, benches))) + b"\n"
+        yield encode(ObservedRun(run_id=name, run=_slim(run, benches))) + b"\n"
 
 
-def _of(run: Run, benches: Sequence[str]) -> Run:
-    """Return a run with what a trend reads of these benches."""
-    kept = [one if is_named(one.bench, benches) else None for one in run.results]
-    results = [one for one in kept if one is not None]
-    names = {one.bench for one in results}
+def _slim(run: Run, benches: Sequence[str]) -> Run:
+    """Return a run without what a trend of these benches and families does not read."""
+    results = [result for result in run.results if is_named(result.bench, benches)]
+    names = {result.bench for result in results}
     return msgspec.structs.replace(
         run, results=results, slopes=[], notes=[], command=[],
         benches=[table for table in run.benches if table.id in names],

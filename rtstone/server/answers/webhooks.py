@@ -44,7 +44,7 @@ _log = logging.getLogger("rtstone.server")
 
 
 def announce(database: Database, places: Places, settings: Settings) -> None:
-    """Note for delivery what got worse and has not been told yet."""
+    """Queue for delivery what got worse and has not been announced yet."""
     for project in places.projects():
         with database.reading() as connection:
             if not queries.unannounced(connection, project, NEWS_DAYS):
@@ -55,36 +55,38 @@ def announce(database: Database, places: Places, settings: Settings) -> None:
             if not fresh:
                 continue
             hooks = [hook for hook in settings.webhooks if hook.project in (project, EVERY)]
-            told = [one for one in fresh if one.news]
+            news = [change for change in fresh if change.news]
             rows = [
                 {"hook": hook.name, "body": _body(event, settings.base), "made": time(),
                  "tries": 0, "next": 0.0}
-                for event in events(project, (one.seen for one in told))
+                for event in events(project, (change.seen for change in news))
                 for hook in hooks
             ]  # fmt: skip
             if rows:
                 connection.execute(sql.insert(deliveries), rows)
-            numbers = [one.number for one in fresh]
-            known = sql.update(changes).where(changes.c.id.in_(numbers))
-            connection.execute(known.values(notified=time()))
+            numbers = [change.number for change in fresh]
+            update = sql.update(changes).where(changes.c.id.in_(numbers))
+            connection.execute(update.values(notified=time()))
 
 
 def _body(event: Event, base: str) -> str:
-    told = {
+    message = {
         "event": "worse", "id": event.id, "project": event.project, "target": event.target,
         "since": event.since, "run": event.at_run, "title": event.title,
         "text": "\n".join(event.lines), "link": event.link(base), "changes": event.changes,
     }  # fmt: skip
-    return msgspec.json.encode(told).decode()
+    return msgspec.json.encode(message).decode()
 
 
 def deliver(database: Database, places: Places, settings: Settings) -> None:
-    """Post what is due, in a thread of its own: a hook that hangs holds up nothing else."""
+    """Post what is due, in a thread of its own: a hook that hangs delays nothing else."""
     if settings.webhooks and not _SENDING.locked():
-        threading.Thread(target=_all, args=(database, settings.webhooks), daemon=True).start()
+        threading.Thread(
+            target=_deliver_all, args=(database, settings.webhooks), daemon=True
+        ).start()
 
 
-def _all(database: Database, hooks: Sequence[Webhook]) -> None:
+def _deliver_all(database: Database, hooks: Sequence[Webhook]) -> None:
     with _SENDING:
         try:
             deliver_due(database, hooks)
@@ -116,14 +118,14 @@ def deliver_due(database: Database, hooks: Sequence[Webhook]) -> None:
 
 
 def _settle(database: Database, row: sql.Row[tuple[object, ...]], failed: str | None) -> None:
-    one = deliveries.c.id == row.id
+    mine = deliveries.c.id == row.id
     with database.writing() as connection:
         if failed is None:
-            connection.execute(sql.delete(deliveries).where(one))
+            connection.execute(sql.delete(deliveries).where(mine))
             return
         pause = min(_FIRST_S * 2**row.tries, _LONGEST_S)
         values = {"tries": row.tries + 1, "next": time() + pause, "failed": failed[:500]}
-        connection.execute(sql.update(deliveries).where(one).values(**values))
+        connection.execute(sql.update(deliveries).where(mine).values(**values))
     _log.warning("webhook %s: %s; try %d of %d", row.hook, failed, row.tries + 1, TRIES)
 
 
@@ -167,11 +169,11 @@ def post(hook: Webhook, body: bytes) -> str | None:
 
 
 def _elsewhere(host: str, to: socket.socket) -> str | None:
-    """Return why nothing is sent to where a host's name leads, None if it may be.
+    """Return why nothing may be sent to where a host's name leads, None if it may.
 
     Whoever has the name has it lead where he likes, also to what only this machine reaches, as the
-    services on its loopback and the metadata of a cloud on a link-local address.  The connection
-    itself is looked at, so that no second look-up of the name matters.
+    services on its loopback and the metadata of a cloud on a link-local address.  The address of
+    the connection itself is checked, so that no second look-up of the name matters.
     """
     address = ipaddress.ip_address(to.getpeername()[0].partition("%")[0])
     address = getattr(address, "ipv4_mapped", None) or address
@@ -182,14 +184,14 @@ def _elsewhere(host: str, to: socket.socket) -> str | None:
 
 
 @contextmanager
-def _ended_after(limit_s: float, one: socket.socket) -> Iterator[threading.Event]:
-    """End a connection that takes longer, however it trickles; the event says if that was done."""
+def _ended_after(limit_s: float, connection: socket.socket) -> Iterator[threading.Event]:
+    """End a connection after a time, however it trickles; yield an event that is set if it was."""
     over = threading.Event()
 
     def end() -> None:
         over.set()
         with suppress(OSError):
-            one.shutdown(socket.SHUT_RDWR)
+            connection.shutdown(socket.SHUT_RDWR)
 
     timer = threading.Timer(limit_s, end)
     timer.daemon = True

@@ -3,7 +3,7 @@
     https://rt.example.org/p/firmware     the project `firmware`
     https://rt.example.org                the project `main`
 
-A token never stands on a command line.  It is in RTSTONE_TOKEN, or in tokens.toml in the user's
+A token is never on a command line.  It is in RTSTONE_TOKEN, or in tokens.toml in the user's
 rtstone configuration, which only the user may read; the longest address that fits counts:
 
     ["https://rt.example.org"]
@@ -16,6 +16,7 @@ import os
 import re
 import stat
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote, urlsplit
@@ -33,7 +34,7 @@ class Address(NamedTuple):
     """A project on a server.  ``prefix``: of all paths, of a server behind a proxy.
 
     ``rest``: what the URL names in the project, as ``/runs/ID``; empty for all of it.
-    ``fragment``: what stands behind its #.
+    ``fragment``: what follows its #.
     """
 
     scheme: str
@@ -56,13 +57,16 @@ class Address(NamedTuple):
         return f"{self.server}/p/{self.project}"
 
     def path(self, *names: str) -> str:
-        """Return the path of something in the project: of its pages."""
-        return "/".join((f"{self.prefix}/p/{self.project}", *(quote(n, safe="") for n in names)))
+        """Return the path of a page of the project; ``names``: of its parts, as they are."""
+        return self._joined("", names)
 
     def api(self, *names: str) -> str:
-        """Return the path of something in the project: of what changes it."""
-        there = (f"{self.prefix}/api/v1/p/{self.project}", *(quote(n, safe="") for n in names))
-        return "/".join(there)
+        """Return the path of what changes the project; ``names``: of its parts, as they are."""
+        return self._joined("/api/v1", names)
+
+    def _joined(self, api: str, names: Iterable[str]) -> str:
+        quoted = (quote(name, safe="") for name in names)
+        return "/".join((f"{self.prefix}{api}/p/{self.project}", *quoted))
 
     @property
     def is_loopback(self) -> bool:
@@ -71,7 +75,7 @@ class Address(NamedTuple):
 
 
 def address(url: str) -> Address:
-    """Return what a URL names.  Raises UsageError."""
+    """Return the project, and the part of it, that a URL names.  Raises UsageError."""
     try:
         parts = urlsplit(url)
         host, port, path = parts.hostname, parts.port, _PATH.fullmatch(parts.path)
@@ -91,25 +95,25 @@ def address(url: str) -> Address:
     )  # fmt: skip
 
 
-def token(of: Address) -> str | None:
+def token(project: Address) -> str | None:
     """Return the token for a project, None if there is none.
 
     Raises UsageError for a file of tokens that others may read, and for a token that would go over
     a network as it is.
     """
-    noted = _noted(of)
-    found = os.environ.get(ENVIRONMENT) or noted
-    if found is None:
+    noted_token = _token_in_file(project)
+    value = os.environ.get(ENVIRONMENT) or noted_token
+    if value is None:
         return None
-    if not _TOKEN.fullmatch(found):
-        raise UsageError(f"not a token, for {of.server}; it begins with rts_")
+    if not _TOKEN.fullmatch(value):
+        raise UsageError(f"not a token, for {project.server}; it begins with rts_")
     # Who writes http:// into the file knows that the network can be trusted.
-    if of.scheme == "http" and not of.is_loopback and noted is None:
+    if project.scheme == "http" and not project.is_loopback and noted_token is None:
         raise UsageError(
-            f"the token would be seen on the way to {of.server}; use https://, or name the "
+            f"the token would be seen on the way to {project.server}; use https://, or name the "
             f"server with http:// in {tokens_file() or 'tokens.toml'} if its network can be trusted"
         )
-    return found
+    return value
 
 
 def tokens_file() -> Path | None:
@@ -118,18 +122,18 @@ def tokens_file() -> Path | None:
     return config / "rtstone" / "tokens.toml" if config else None
 
 
-def _noted(of: Address) -> str | None:
+def _token_in_file(project: Address) -> str | None:
     """Return the token in the file for a project.  Raises UsageError."""
-    best, found = -1, None
+    best, token = -1, None
     if (path := tokens_file()) is None:
         return None
     for url, table in _table(path).items():
         if not isinstance(table, dict) or not isinstance(table.get("token"), str):
             raise UsageError(f'no token, in ["{url}"] of {path}; write token = "rts_..."')
         noted = url.rstrip("/")
-        if f"{of.url}/".startswith(f"{noted}/") and len(noted) > best:
-            best, found = len(noted), table["token"]
-    return found
+        if f"{project.url}/".startswith(f"{noted}/") and len(noted) > best:
+            best, token = len(noted), table["token"]
+    return token
 
 
 def _table(path: Path) -> dict[str, object]:

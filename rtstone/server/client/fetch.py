@@ -20,7 +20,7 @@ _LOGS = 1000  # of one run: it was resumed as often
 
 
 class Named(NamedTuple):
-    """A run or a series on a server; one of both is None."""
+    """A run or a series on a server; the other is None."""
 
     at: Address
     run: str | None = None
@@ -39,14 +39,14 @@ def named(url: str) -> Named:
     )
 
 
-def fetch(of: Named, into: Path) -> Path:
+def fetch(source: Named, into: Path) -> Path:
     """Fetch a run to a new directory, and return it.
 
     ``into``: a directory that only this process writes to.  Raises UsageError, TargetError.
     """
-    assert of.run is not None
-    with Server(of.at) as server:
-        return _fetch(server, of.run, into)
+    assert source.run is not None
+    with Server(source.at) as server:
+        return _fetch(server, source.run, into)
 
 
 def _fetch(server: Server, run_id: str, into: Path) -> Path:
@@ -58,16 +58,16 @@ def _fetch(server: Server, run_id: str, into: Path) -> Path:
     names = [PLAN, LOG, *(f"wire-{number}.log" for number in range(2, _LOGS))]
     for name in names:
         try:
-            found = server.get(server.address.path("runs", run_id, name))
+            response = server.get(server.address.path("runs", run_id, name))
         except Refused as error:
             if error.status == 404 and name not in (PLAN, LOG):
                 return path
             raise
-        size += len(found.body)
+        size += len(response.body)
         if size > LARGEST:
             raise TargetError(f"{server.where} sends more than {LARGEST} bytes of run {run_id}")
         with (path / name).open("xb") as file:
-            file.write(found.body)
+            file.write(response.body)
     raise TargetError(f"{server.where}: run {run_id} has more than {_LOGS} logs")
 
 
@@ -76,23 +76,23 @@ def earlier(url: str, into: Path, run_id: str = "") -> list[Path]:
 
     ``run_id``: of the run that is compared with them.  Raises UsageError, TargetError.
     """
-    of = named(url)
-    return [fetch(of, into)] if of.run else baseline(of, MOST, into, run_id)
+    source = named(url)
+    return [fetch(source, into)] if source.run else baseline(source, MOST, into, run_id)
 
 
-def baseline(of: Named, most: int, into: Path, run_id: str) -> list[Path]:
+def baseline(source: Named, most: int, into: Path, run_id: str) -> list[Path]:
     """Fetch the newest runs of a series since its last change, oldest first.
 
-    ``most``: how many at most.  ``run_id``: the run that is compared with them; if it has come to
-    the series already, they are those before it.  Raises UsageError, TargetError.
+    ``most``: how many at most.  ``run_id``: the run that is compared with them; if the series has
+    it already, only those before it are fetched.  Raises UsageError, TargetError.
     """
-    assert of.series is not None
-    with Server(of.at) as server:
-        found = server.get(server.address.path("series", f"{of.series}.json"))
-        view = found.json(SeriesView)
+    assert source.series is not None
+    with Server(source.at) as server:
+        response = server.get(server.address.path("series", f"{source.series}.json"))
+        view = response.json(SeriesView)
         ids = since_last_change(view, run_id)[-most:]
         if not ids:
-            raise UsageError(f"no valid result, of series {of.series} on {server.where}")
+            raise UsageError(f"no valid result, of series {source.series} on {server.where}")
         return [_fetch(server, run_id, into) for run_id in ids]
 
 
@@ -103,6 +103,6 @@ def since_last_change(view: SeriesView, run_id: str = "") -> Sequence[str]:
     """
     ids = list(dict.fromkeys(point.run_id for point in view.points if point.status == "ok"))
     ids = ids[: ids.index(run_id)] if run_id in ids else ids
-    changes = [change.after for one in view.trends for change in one.changes]
+    changes = [change.after for trend in view.trends for change in trend.changes]
     begins = [ids.index(first) for first in changes if first in ids]
     return ids[max(begins, default=0) :]

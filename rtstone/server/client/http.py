@@ -25,11 +25,11 @@ LARGEST = 256 << 20  # bytes of a response
 PATIENCE_S = 60.0  # for a server that does not answer, or is busy
 _FIRST_S, _LONGEST_S = 0.2, 5.0  # between two tries
 _BUSY = {408, 423, 429, 502, 503, 504, 507}  # what passes by itself
-_TOLD = 300  # characters of a refusal that are shown
+_SHOWN = 300  # characters of a refusal that are shown
 _T = TypeVar("_T")
 
 
-class Unreachable(TargetError):  # noqa: N818  as it is said
+class Unreachable(TargetError):  # noqa: N818  no fault of the program
     """The server does not answer, or is busy: what was to be sent can be sent later."""
 
 
@@ -48,6 +48,11 @@ class Response(NamedTuple):
     headers: dict[str, str]
     body: bytes
 
+    @property
+    def text(self) -> str:
+        """The beginning of the body as one line: of a refusal, its reason."""
+        return line(self.body[:_SHOWN].decode("utf-8", "replace"))
+
     def json(self, kind: type[_T]) -> _T:
         """Return the body as a document.  Raises TargetError."""
         try:
@@ -60,11 +65,11 @@ class Server:
     """A server, for one project of it."""
 
     def __init__(
-        self, of: Address, *, timeout_s: float = TIMEOUT_S, patience_s: float = PATIENCE_S
+        self, address: Address, *, timeout_s: float = TIMEOUT_S, patience_s: float = PATIENCE_S
     ) -> None:
-        """``patience_s``: how long it is tried to be reached.  Raises UsageError."""
-        self.address, self.patience_s = of, patience_s
-        self._token = token(of)
+        """``patience_s``: for how long a request is tried again.  Raises UsageError."""
+        self.address, self.patience_s = address, patience_s
+        self._token = token(address)
         self._timeout_s = timeout_s
         self._connection: http.client.HTTPConnection | None = None
 
@@ -98,11 +103,11 @@ class Server:
         end, pause = time.monotonic() + self.patience_s, _FIRST_S
         while True:
             try:
-                found = self.once(method, path, body, headers)
-                wait = _waits(found)
+                response = self.once(method, path, body, headers)
+                wait = _waits(response)
                 if wait is None:
-                    return found
-                why = line(found.body[:_TOLD].decode("utf-8", "replace")) or str(found.status)
+                    return response
+                why = response.text or str(response.status)
             except Unreachable as error:
                 why, wait = str(error), 0.0
             pause = max(pause, min(wait, _LONGEST_S))
@@ -113,7 +118,7 @@ class Server:
 
     @property
     def where(self) -> str:
-        """What the server is called in messages."""
+        """The name of the server in messages."""
         return self.address.server
 
     def once(
@@ -121,7 +126,7 @@ class Server:
         headers: Mapping[str, str] | None = None,
     ) -> Response:  # fmt: skip
         """Send a request once, and return the answer.  Raises Unreachable."""
-        kept = self._connection is not None
+        reused = self._connection is not None
         connection = self._connection = self._connection or self._opened()
         sent = {"User-Agent": f"rtstone/{__version__}", **(headers or {})}
         if self._token:
@@ -129,15 +134,16 @@ class Server:
         try:
             with suppress(BrokenPipeError, ConnectionResetError):  # it may have answered already
                 connection.request(method, path, body, sent)
-            found = self._read(connection.getresponse())
+            response = self._read(connection.getresponse())
         except (OSError, http.client.HTTPException) as error:
             self.close()
-            if kept and isinstance(error, http.client.RemoteDisconnected) and body is None:
+            if reused and isinstance(error, http.client.RemoteDisconnected) and body is None:
                 return self.once(method, path, body, headers)  # it was idle for too long
-            raise Unreachable(f"{self.where} does not answer: {_words(error)}") from error
+            text: Any = getattr(error, "strerror", None) or str(error) or type(error).__name__
+            raise Unreachable(f"{self.where} does not answer: {line(str(text))}") from error
         if connection.sock is None:
             self.close()
-        return found
+        return response
 
     def _read(self, response: http.client.HTTPResponse) -> Response:
         body = response.read(LARGEST + 1)
@@ -149,37 +155,34 @@ class Server:
         return Response(response.status, headers, body)
 
     def _opened(self) -> http.client.HTTPConnection:
-        of, limit = self.address, self._timeout_s
-        if of.scheme == "https":
+        address, limit = self.address, self._timeout_s
+        if address.scheme == "https":
             context = ssl.create_default_context()
-            return http.client.HTTPSConnection(of.host, of.port, timeout=limit, context=context)
-        return http.client.HTTPConnection(of.host, of.port, timeout=limit)
+            return http.client.HTTPSConnection(
+                address.host, address.port, timeout=limit, context=context
+            )
+        return http.client.HTTPConnection(address.host, address.port, timeout=limit)
 
-    def checked(self, found: Response) -> Response:
-        """Return an answer of success.  Raises Refused for any other."""
-        if 200 <= found.status < 300:
-            return found
-        raise self.refusal(found)
+    def checked(self, response: Response) -> Response:
+        """Return a response of success.  Raises Refused for any other."""
+        if 200 <= response.status < 300:
+            return response
+        raise self.refusal(response)
 
-    def refusal(self, found: Response) -> Refused:
+    def refusal(self, response: Response) -> Refused:
         """Return why the server refuses, and what to do."""
-        text = line(found.body[:_TOLD].decode("utf-8", "replace")) or f"status {found.status}"
+        text = response.text or f"status {response.status}"
         advice = ""
-        if found.status == 401:
+        if response.status == 401:
             advice = "; put a valid token in RTSTONE_TOKEN or tokens.toml"
-        elif 300 <= found.status < 400:
-            text = f"it is elsewhere, at {line(found.headers.get('location', '?'))[:_TOLD]}"
-        return Refused(f"{self.where}: {text}{advice}", found.status)
+        elif 300 <= response.status < 400:
+            text = f"it is elsewhere, at {line(response.headers.get('location', '?'))[:_SHOWN]}"
+        return Refused(f"{self.where}: {text}{advice}", response.status)
 
 
-def _waits(found: Response) -> float | None:
-    """Return how long to wait before it is tried again, in s; None if the answer will stay."""
-    if found.status not in _BUSY:
+def _waits(response: Response) -> float | None:
+    """Return after how long to try again, in s; None if the response would be the same."""
+    if response.status not in _BUSY:
         return None
-    told = found.headers.get("retry-after", "")
-    return float(told) if told.isdigit() and len(told) < 6 else 0.0
-
-
-def _words(error: Exception) -> str:
-    told: Any = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    return line(str(told))
+    text = response.headers.get("retry-after", "")
+    return float(text) if text.isdigit() and len(text) < 6 else 0.0

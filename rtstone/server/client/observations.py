@@ -1,4 +1,4 @@
-"""The results of some benches in all runs of a server, as a store's history has them."""
+"""Fetch the results of benches in all runs of a server, as a store's history has them."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def observations(url: str, benches: Sequence[str]) -> Fetched:
     """Fetch the results of benches or families.  Raises UsageError, TargetError."""
     at = address(url)
     with Server(at) as server:
-        asked = urlencode([("bench", bench) for bench in benches])
-        body = server.get(f"{at.path('observations')}?{asked}").body
+        query = urlencode([("bench", bench) for bench in benches])
+        body = server.get(f"{at.path('observations')}?{query}").body
     first, *lines = body.split(b"\n")
     try:
         head = parsed(first, Observed)
@@ -41,5 +41,5 @@ def observations(url: str, benches: Sequence[str]) -> Fetched:
         raise TargetError(f"{at.server} sends no results: {error}") from error
     if len(runs) != head.runs:
         raise TargetError(f"{at.server} sent {len(runs)} of {head.runs} runs; try again")
-    found = [one for told in runs if told.run for one in observed(told.run)]
-    return Fetched(found, head.left, [told.damaged for told in runs if told.damaged])
+    results = [observation for sent in runs if sent.run for observation in observed(sent.run)]
+    return Fetched(results, head.left, [sent.damaged for sent in runs if sent.damaged])

@@ -6,7 +6,7 @@ outbox/ID.json    where to, which run; ID is a hash of both
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from time import time
@@ -37,7 +37,7 @@ class Note(msgspec.Struct, frozen=True):
 class Delivered(NamedTuple):
     """What became of the runs for a server.
 
-    ``refused``: why each of those was that it will never take.  ``left``: how many stay in the
+    ``refused``: why it will never take some of them, a line each.  ``left``: how many stay in the
     outbox, and ``why``.
     """
 
@@ -62,12 +62,16 @@ def queue(to: Address, run: Path) -> None:
 
 def queued(to: Address) -> list[Note]:
     """Return the runs for a project of a server, in their order."""
-    found = [note for note in _notes() if note.url == to.url]
-    return sorted(found, key=lambda note: (note.queued, note.run))
+    notes = []
+    for path in _folder().glob("*.json"):
+        with suppress(OSError, *UNREADABLE):
+            notes.append(msgspec.json.decode(regular(path, _LARGEST), type=Note))
+    own = [note for note in notes if note.url == to.url]
+    return sorted(own, key=lambda note: (note.queued, note.run))
 
 
 def deliver(server: Server, tell: Callable[[Pushed], None] = lambda pushed: None) -> Delivered:
-    """Push the queued runs for a server, until it does not answer; ``tell``: of each pushed."""
+    """Push the queued runs for a server, until it does not answer; ``tell``: called for each."""
     pushed: list[Pushed] = []
     refused: list[str] = []
     notes = queued(server.address)
@@ -85,7 +89,8 @@ def deliver(server: Server, tell: Callable[[Pushed], None] = lambda pushed: None
             return Delivered(pushed, refused, len(notes) - number, error)
         except UsageError as error:
             refused.append(str(error))
-        _drop(note)
+        with suppress(OSError):
+            (_folder() / _name(note)).unlink()
     return Delivered(pushed, refused, 0, None)
 
 
@@ -95,14 +100,3 @@ def _folder() -> Path:
 
 def _name(note: Note) -> str:
     return hashlib.sha256(f"{note.url}\0{note.run}".encode()).hexdigest()[:24] + ".json"
-
-
-def _notes() -> Iterator[Note]:
-    for path in _folder().glob("*.json"):
-        with suppress(OSError, *UNREADABLE):
-            yield msgspec.json.decode(regular(path, _LARGEST), type=Note)
-
-
-def _drop(note: Note) -> None:
-    with suppress(OSError):
-        (_folder() / _name(note)).unlink()

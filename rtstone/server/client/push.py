@@ -26,7 +26,7 @@ _LONGEST_S = 5.0
 
 
 class Packed(NamedTuple):
-    """A run as it is sent: the manifest, and what it is of."""
+    """A run as it is sent: the manifest, and the bytes that it declares."""
 
     manifest: bytes
     blob: bytes
@@ -40,8 +40,8 @@ class Pushed(NamedTuple):
     fresh: bool
 
 
-class _Told(msgspec.Struct):
-    """What the server answers to a manifest."""
+class _Answer(msgspec.Struct):
+    """The server's answer to a manifest."""
 
     state: str
     url: str = ""
@@ -56,8 +56,9 @@ def pack(path: Path) -> Packed:
     plan, texts = logs(path)
     if not texts:
         raise UsageError(f"the run has no {LOG}, {path}; runs that were imported stay here")
-    told = msgspec.structs.replace(plan, arrival=0)  # each store has its own
-    files = [(PLAN, msgspec.json.format(msgspec.json.encode(told)))]
+    # Without the number of arrival, as each store gives its own.
+    own = msgspec.json.encode(msgspec.structs.replace(plan, arrival=0))
+    files = [(PLAN, msgspec.json.format(own))]
     names = [LOG, *(f"wire-{number}.log" for number in range(2, len(texts) + 1))]
     files += zip(names, texts, strict=True)
     packer, blob = zlib.compressobj(), bytearray()
@@ -84,7 +85,7 @@ def push(server: Server, path: Path) -> Pushed:
     """
     packed = pack(path)
     with Server(server.address, timeout_s=PARSING_S, patience_s=server.patience_s) as slow:
-        return _Sending(slow, packed).done(path.name)
+        return _Sending(slow, packed).send(path.name)
 
 
 class _Sending:
@@ -96,24 +97,25 @@ class _Sending:
         self._end = time.monotonic() + server.patience_s
         self._pause = _PAUSE_S
 
-    def done(self, run_id: str) -> Pushed:
-        """Send it until it is stored."""
+    def send(self, run_id: str) -> Pushed:
+        """Send it, again and again until it is stored."""
         while True:
-            found = self._begin()
-            if found.state == "stored":
-                return Pushed(run_id, found.url, self._furthest >= 0)
-            self._note_progress(found.offset)
-            if stored := self._more(found):
+            answer = self._begin()
+            if answer.state == "stored":
+                return Pushed(run_id, answer.url, self._furthest >= 0)
+            self._note_progress(answer.offset)
+            if stored := self._send_rest(answer):
                 return Pushed(run_id, stored.url, True)
 
-    def _begin(self) -> _Told:
+    def _begin(self) -> _Answer:
         where = self._server.address.api("uploads")
         headers = {"Content-Type": "application/json"}
-        found = self._server.request("POST", where, self._packed.manifest, headers)
-        told = self._server.checked(found).json(_Told)
-        if told.state not in {"stored", "open"} or not 0 <= told.offset <= len(self._packed.blob):
+        response = self._server.request("POST", where, self._packed.manifest, headers)
+        answer = self._server.checked(response).json(_Answer)
+        possible = 0 <= answer.offset <= len(self._packed.blob)
+        if answer.state not in {"stored", "open"} or not possible:
             raise TargetError(f"{self._server.where} answers what no results server does")
-        return told
+        return answer
 
     def _note_progress(self, offset: int) -> None:
         """Begin to wait anew if more has come than before; else wait a little.
@@ -129,30 +131,30 @@ class _Sending:
         time.sleep(self._pause)
         self._pause = min(2 * self._pause, _LONGEST_S)
 
-    def _more(self, told: _Told) -> _Told | None:
-        """Send what is left; return what is told when it is stored, None to try again."""
-        where = self._server.address.api("uploads", told.upload)
-        headers = {"Upload-Offset": str(told.offset), "Content-Type": "application/octet-stream"}
-        rest = memoryview(self._packed.blob)[told.offset :]
+    def _send_rest(self, answer: _Answer) -> _Answer | None:
+        """Send what is left; return the answer when it is stored, None to try again."""
+        where = self._server.address.api("uploads", answer.upload)
+        headers = {"Upload-Offset": str(answer.offset), "Content-Type": "application/octet-stream"}
+        rest = memoryview(self._packed.blob)[answer.offset :]
         try:
-            found = self._server.once("PATCH", where, rest, headers)
+            response = self._server.once("PATCH", where, rest, headers)
         except Unreachable:
             return None  # the next answer, or its lack, says more
-        if found.status == 201:
-            return found.json(_Told)
-        if found.status == 204 or _passes(found):
+        if response.status == 201:
+            return response.json(_Answer)
+        if response.status == 204 or _passes(response):
             return None
-        raise self._server.refusal(found)
+        raise self._server.refusal(response)
 
 
-def _passes(found: Response) -> bool:
-    """Return whether an answer says to go on from somewhere else, or later."""
-    elsewhere = found.status == 409 and "upload-offset" in found.headers
-    return elsewhere or found.status in {400, 404, 408, 423, 429, 500, 502, 503, 504, 507}
+def _passes(response: Response) -> bool:
+    """Return whether a response says to continue at another offset, or later."""
+    elsewhere = response.status == 409 and "upload-offset" in response.headers
+    return elsewhere or response.status in {400, 404, 408, 423, 429, 500, 502, 503, 504, 507}
 
 
 def tell(server: Server, state: CampaignState) -> None:
-    """Tell how far a campaign has come.  Raises Unreachable, Refused."""
+    """Send how far a campaign has come.  Raises Unreachable, Refused."""
     where = server.address.api("campaigns", state.name)
     headers = {"Content-Type": "application/json"}
     server.checked(server.request("PUT", where, msgspec.json.encode(state), headers))

@@ -26,7 +26,7 @@ routes = [
     Route("/projects.json", overview.projects),
     Route(f"{_P}/", overview.overview),
     Route(f"{_P}/overview.json", overview.overview),
-    *_both(f"{_P}/series", series.of_target),
+    *_both(f"{_P}/series", series.target_series),
     *_both(f"{_P}/series/{{key}}", series.series),
     *_both(f"{_P}/runs/{{run_id}}", runs.run),
     Route(f"{_P}/runs/{{run_id}}/{{name}}", runs.file),

@@ -22,47 +22,47 @@ def campaigns(request: Request) -> Response:
     """List the campaigns."""
     project = project_of(request)
     with request.app.state.database.reading() as connection:
-        told = queries.all_campaigns(connection, project)
+        listing = queries.all_campaigns(connection, project)
     if wants_json(request):
-        return document(told)
+        return document(listing)
     base = request.app.state.settings.base
-    return page("server/campaigns.html", site(project, "campaigns"), told=told, base=base)
+    return page("server/campaigns.html", site(project, "campaigns"), listing=listing, base=base)
 
 
 def campaign(request: Request) -> Response:
-    """Show the matrix of a campaign: what is there, and what is still to come as it was told."""
+    """Show the matrix of a campaign: the runs here, and those still to come by its plan."""
     project, name = project_of(request), request.path_params["name"]
     with request.app.state.database.reading() as connection:
-        told, there = queries.campaign_state(connection, project, name)
-    state = _state(name, told, there)
+        plan, rows = queries.campaign_state(connection, project, name)
+    state = _state(name, plan, rows)
     if wants_json(request):
         return document(state)
     left = state.jobs.planned + state.jobs.running
-    of = site(project, "campaigns", refresh_s=_REFRESH_S if left else None)
-    return HTMLResponse(compose(state, of))
+    frame = site(project, "campaigns", refresh_s=_REFRESH_S if left else None)
+    return HTMLResponse(compose(state, frame))
 
 
-def _state(name: str, told: CampaignState | None, there: Sequence[Any]) -> CampaignState:
-    """Return the state that the runs here give a campaign, whatever was told of them."""
-    runs = {row.run_id: row for row in there}
-    if told is None:
-        cells: dict[tuple[str, str], list[Any]] = {}
-        for row in there:
-            cells.setdefault((row.series_target, row.suite or "benches"), []).append(row)
-        made = [
-            CampaignCell(target=target, measure=measure, jobs=Counts(done=len(rows)),
-                         runs=[row.run_id for row in rows], judged=_judged(rows))
-            for (target, measure), rows in cells.items()
+def _state(name: str, plan: CampaignState | None, rows: Sequence[Any]) -> CampaignState:
+    """Return the state of a campaign by the runs here, whatever its plan says of them."""
+    runs = {row.run_id: row for row in rows}
+    if plan is None:
+        by_cell: dict[tuple[str, str], list[Any]] = {}
+        for row in rows:
+            by_cell.setdefault((row.series_target, row.suite or "benches"), []).append(row)
+        cells = [
+            CampaignCell(target=target, measure=measure, jobs=Counts(done=len(own)),
+                         runs=[row.run_id for row in own], judged=_judged(own))
+            for (target, measure), own in by_cell.items()
         ]  # fmt: skip
-        return CampaignState(name=name, title=name, jobs=Counts(done=len(there)), cells=made)
-    made = [_cell(cell, runs) for cell in told.cells]
-    jobs = [cell.jobs for cell in made]
-    total = {name: sum(getattr(one, name) for one in jobs) for name in Counts.__struct_fields__}
-    return structs.replace(told, cells=made, jobs=Counts(**total))
+        return CampaignState(name=name, title=name, jobs=Counts(done=len(rows)), cells=cells)
+    updated = [_cell(cell, runs) for cell in plan.cells]
+    jobs = [cell.jobs for cell in updated]
+    total = {name: sum(getattr(count, name) for count in jobs) for name in Counts.__struct_fields__}
+    return structs.replace(plan, cells=updated, jobs=Counts(**total))
 
 
 def _cell(cell: CampaignCell, runs: dict[str, Any]) -> CampaignCell:
-    """Return a cell whose runs are those that are here; done ones that are not are on their way."""
+    """Return a cell with the runs that are here; done ones that are not count as running."""
     here = [runs[run_id] for run_id in cell.runs if run_id in runs]
     away = max(0, cell.jobs.done - len(here))
     jobs = structs.replace(cell.jobs, done=len(here), running=cell.jobs.running + away)

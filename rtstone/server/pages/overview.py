@@ -23,37 +23,37 @@ LABELS: dict[str, str] = {**_NAMES, "missed": "missed"}
 
 
 def projects(request: Request) -> Response:
-    """List the projects; with only one, lead to it."""
+    """List the projects; with only one, redirect to it."""
     state = request.app.state
-    names = require(request, "read", None).of(state.places.projects())
+    names = require(request, "read", None).readable(state.places.projects())
     with state.database.reading() as connection:
-        told = Projects(projects=queries.all_projects(connection, names))
+        listing = Projects(projects=queries.all_projects(connection, names))
     if wants_json(request):
-        return document(told)
+        return document(listing)
     if len(names) == 1:
         return RedirectResponse(f"/p/{names[0]}/", 302)
-    return page("server/projects.html", site(None), told=told, days=queries.DAYS)
+    return page("server/projects.html", site(None), listing=listing, days=queries.DAYS)
 
 
 def overview(request: Request) -> Response:
     """Show what got worse, the targets, and which of them are silent."""
     project = project_of(request)
     with request.app.state.database.reading() as connection:
-        told = queries.overview(connection, project)
-        events = by_event(told.worse)
+        state = queries.overview(connection, project)
+        events = by_event(state.worse)
         sides = [
             queries.around(connection, project, event[0].series.target, event[0].at_run)
             for event in events
         ]
     if wants_json(request):
-        return document(told)
-    silent = [one for one in told.targets if one.silent_s is not None]
+        return document(state)
+    silent = [target for target in state.targets if target.silent_s is not None]
     grade = "bad" if events else "note" if silent else "good"
     return page(
-        "server/overview.html", site(project), told=told, basis=_basis(told, silent),
-        grade=grade if told.targets else "info", says=_says(told, events, silent),
-        events=[_event(project, *one) for one in zip(events, sides, strict=True)],
-        targets=[_target(project, one) for one in told.targets],
+        "server/overview.html", site(project), state=state, basis=_basis(state, silent),
+        grade=grade if state.targets else "info", says=_verdict(state, events, silent),
+        events=[_event(project, *pair) for pair in zip(events, sides, strict=True)],
+        targets=[_target(project, target) for target in state.targets],
         base=request.app.state.settings.base,
     )  # fmt: skip
 
@@ -62,42 +62,42 @@ _Event = list[Seen]  # the changes of the series of a target at one run
 
 
 def by_event(changes: Iterable[Seen]) -> list[_Event]:
-    """Return the changes that came with the same run of a target together, in their order."""
-    found: dict[tuple[str, str], _Event] = {}
-    for one in changes:
-        found.setdefault((one.series.target, one.at_run), []).append(one)
-    return list(found.values())
+    """Return changes in groups, those that came with one run of a target, in their order."""
+    groups: dict[tuple[str, str], _Event] = {}
+    for change in changes:
+        groups.setdefault((change.series.target, change.at_run), []).append(change)
+    return list(groups.values())
 
 
-def _says(told: Overview, events: Sequence[_Event], silent: Sequence[TargetState]) -> str:
-    """Return the answer in a sentence."""
-    if not told.targets:
+def _verdict(state: Overview, events: Sequence[_Event], silent: Sequence[TargetState]) -> str:
+    """Return the state of a project in a sentence."""
+    if not state.targets:
         return "Nothing has been measured yet."
-    of = counted(len(told.targets), "target")
+    total = counted(len(state.targets), "target")
     if not events:
-        return f"Nothing got worse in {told.days} days, on {of}{_silent(silent)}."
+        return f"Nothing got worse in {state.days} days, on {total}{_silent(silent)}."
     names = [event[0].series.target for event in events]
     where = dict.fromkeys(names)
     which = ", ".join(list(where)[:_NAMED]) + (" and others" if len(where) > _NAMED else "")
-    return f"{len(where)} of {of} got worse in {told.days} days: {which}{_silent(silent)}."
+    return f"{len(where)} of {total} got worse in {state.days} days: {which}{_silent(silent)}."
 
 
 def _silent(silent: Sequence[TargetState]) -> str:
     if not silent:
         return ""
-    longest = max(one.silent_s or 0.0 for one in silent)
+    longest = max(target.silent_s or 0.0 for target in silent)
     verb = "has" if len(silent) == 1 else "have"
     return f"; {counted(len(silent), 'target')} {verb} not reported, for up to {span(longest)}"
 
 
-def _basis(told: Overview, silent: Sequence[TargetState]) -> list[str]:
+def _basis(state: Overview, silent: Sequence[TargetState]) -> list[str]:
     lines = []
     if silent:
-        names = ", ".join(one.name for one in silent[:5])
-        more = f" and {len(silent) - 5} more" if len(silent) > 5 else ""
-        lines.append(f"Silent for more than {queries.LATE:g} times their usual gap: {names}{more}.")
-    if told.pending:
-        lines.append(f"Runs of {counted(told.pending, 'target')} are still being analysed.")
+        names = ", ".join(target.name for target in silent[:5])
+        rest = f" and {len(silent) - 5} more" if len(silent) > 5 else ""
+        lines.append(f"Silent for more than {queries.LATE:g} times their usual gap: {names}{rest}.")
+    if state.pending:
+        lines.append(f"Runs of {counted(state.pending, 'target')} are still being analysed.")
     return lines
 
 
@@ -110,9 +110,11 @@ def span(seconds: float) -> str:
 
 
 def _event(project: str, event: _Event, sides: Sequence[Sequence[str]]) -> dict[str, Any]:
-    first = max(event, key=lambda one: _ratio(one) or 0.0)
-    told = next((one for one in event if one.differences), event[0])
-    differs = switch(told.differences[0]) if told.differences else "no condition that is known"
+    first = max(event, key=lambda change: _ratio(change) or 0.0)
+    explained = next((change for change in event if change.differences), event[0])
+    differs = (
+        switch(explained.differences[0]) if explained.differences else "no condition that is known"
+    )
     return {
         "target": first.series.target,
         "target_link": _target_link(project, first.series.target),
@@ -122,25 +124,24 @@ def _event(project: str, event: _Event, sides: Sequence[Sequence[str]]) -> dict[
         + "&".join("run=" + quote(",".join(side), safe=",") for side in sides),
         "largest": size(first),
         "differs": differs,
-        "series": [_worse(project, one) for one in event],
+        "series": [
+            {
+                "link": f"/p/{project}/series/{change.series.key}",
+                "title": f"{change.series.title}: {LABELS.get(change.metric, change.metric)}",
+                "before": value(change.before, change.unit),
+                "after": value(change.after, change.unit),
+                "size": size(change),
+            }
+            for change in event
+        ],
     }
 
 
-def _ratio(one: Seen) -> float | None:
+def _ratio(change: Seen) -> float | None:
     """Return the level after a change divided by the one before, None if that is no number."""
-    if one.unit == "%" or not one.before or one.after is None:
+    if change.unit == "%" or not change.before or change.after is None:
         return None
-    return one.after / one.before
-
-
-def _worse(project: str, one: Seen) -> dict[str, Any]:
-    return {
-        "link": f"/p/{project}/series/{one.series.key}",
-        "title": f"{one.series.title}: {LABELS.get(one.metric, one.metric)}",
-        "before": value(one.before, one.unit),
-        "after": value(one.after, one.unit),
-        "size": size(one),
-    }
+    return change.after / change.before
 
 
 def _target_link(project: str, name: str) -> str:
@@ -154,23 +155,24 @@ def value(number: float | None, unit: str) -> str:
     return f"{number:.3g} %" if unit == "%" else quantity(number, unit)
 
 
-def size(one: Seen) -> str:
-    """Return how much a level changed."""
-    return change_size(_ratio(one), (one.after or 0.0) - (one.before or 0.0), one.unit)
+def size(change: Seen) -> str:
+    """Return how much a level changed, in words."""
+    shift = (change.after or 0.0) - (change.before or 0.0)
+    return change_size(_ratio(change), shift, change.unit)
 
 
-def _target(project: str, one: TargetState) -> dict[str, Any]:
-    usual = "" if one.usual_gap_s is None else f"every {span(one.usual_gap_s)}"
+def _target(project: str, target: TargetState) -> dict[str, Any]:
+    usual = "" if target.usual_gap_s is None else f"every {span(target.usual_gap_s)}"
     return {
-        "name": one.name,
-        "link": _target_link(project, one.name),
-        "grade": one.last.grade,
-        "mark": _MARKS[one.last.grade],
-        "verdict": one.last.verdict,
-        "run": f"/p/{project}/runs/{quote(one.last.run_id)}",
-        "when": one.last.created,
-        "runs": one.runs,
-        "worse": one.worse,
-        "silent": "" if one.silent_s is None else f"silent for {span(one.silent_s)}",
+        "name": target.name,
+        "link": _target_link(project, target.name),
+        "grade": target.last.grade,
+        "mark": _MARKS[target.last.grade],
+        "verdict": target.last.verdict,
+        "run": f"/p/{project}/runs/{quote(target.last.run_id)}",
+        "when": target.last.created,
+        "runs": target.runs,
+        "worse": target.worse,
+        "silent": "" if target.silent_s is None else f"silent for {span(target.silent_s)}",
         "usual": usual,
     }

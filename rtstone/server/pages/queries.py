@@ -1,4 +1,4 @@
-"""What the views ask the database."""
+"""Queries of the pages, and of what programs read."""
 
 from __future__ import annotations
 
@@ -62,29 +62,29 @@ _RUN = [
                  "results", "grade", "verdict")
 ]  # fmt: skip
 _SERIES = [series.c[name] for name in SeriesHead.__struct_fields__]
-_CHANGES = (  # with the series that they are of, as `_change` takes them
+_CHANGES = (  # with their series, as `_change` takes them
     sql.select(*_SERIES, *(column for column in changes.c if column.name != "series"))
     .join(series, series.c.id == changes.c.series)
 )  # fmt: skip
 
 
-def told(seconds: float) -> str:
+def iso_time(seconds: float) -> str:
     """Return a point in time in ISO 8601."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
 def seconds(created: str) -> float:
-    """Return a point in time in s since 1970; one that is none as that."""
+    """Return a point in time in s since 1970; 0 if it is none."""
     return _seconds(created, 0.0)
 
 
 def project_id(connection: Connection, name: str) -> int:
     """Return the number of a project.  Raises HTTPException 404."""
     query = sql.select(projects.c.id).where(projects.c.name == name)
-    found = connection.execute(query).scalar()
-    if found is None:
+    number = connection.execute(query).scalar()
+    if number is None:
         raise HTTPException(404, f"no project '{name}'")
-    return int(found)
+    return int(number)
 
 
 def _run(row: Any) -> ListedRun:
@@ -105,7 +105,7 @@ def _head(row: Any) -> SeriesHead:
 
 
 def _series(connection: Connection, name: str, key: str) -> Any:
-    """Return the number of a series and what its head is made of.  Raises HTTPException 404."""
+    """Return the row of a series: its number and its head.  Raises HTTPException 404."""
     project = project_id(connection, name)
     row = connection.execute(
         sql.select(series.c.id, *_SERIES).where(series.c.project == project, series.c.key == key)
@@ -119,30 +119,30 @@ def _series(connection: Connection, name: str, key: str) -> Any:
 
 
 def all_projects(connection: Connection, names: Iterable[str]) -> list[Project]:
-    """Return these projects, with how they stand."""
+    """Return the state of projects, in the order of their names here."""
     since = time() - DAYS * DAY
-    found = []
+    listing = []
     for name in names:
         query = sql.select(projects.c.id).where(projects.c.name == name)
         number = connection.execute(query).scalar()
         if number is None:
-            found.append(Project(name=name, runs=0, targets=0, worse=0, last=None))
+            listing.append(Project(name=name, runs=0, targets=0, worse=0, last=None))
             continue
         mine = targets.c.project == number
         counted = sql.select(sql.func.count(), sql.func.sum(targets.c.runs),
                              sql.func.max(targets.c.last_begun)).where(mine)  # fmt: skip
         many, total, last = connection.execute(counted).one()
         worse = sql.select(sql.func.count()).select_from(changes).where(_worse(number, since))
-        found.append(Project(
+        listing.append(Project(
             name=name, runs=total or 0, targets=many,
             worse=connection.execute(worse).scalar_one(),
-            last=None if last is None else told(last),
+            last=None if last is None else iso_time(last),
         ))  # fmt: skip
-    return found
+    return listing
 
 
 def _worse(project: int, since: float) -> Any:
-    """Return the condition that a change of a project is one for the worse since then."""
+    """Return the condition that selects a project's changes for the worse since a time, in s."""
     return sql.and_(
         changes.c.project == project, changes.c.verdict == "worse", changes.c.begun >= since
     )
@@ -166,21 +166,23 @@ def overview(connection: Connection, name: str) -> Overview:
         .order_by(targets.c.name)
     )
     rows = connection.execute(query).all()
+
+    def silent(row: Any) -> float | None:
+        gap, since = row.usual_gap, now - row.last_begun
+        return since if gap is not None and since > max(DAY, LATE * gap) else None
+
     return Overview(
-        project=name, made=told(now), days=DAYS, runs=sum(row.runs for row in rows),
-        targets=[_target(row, now, worse.get(row.name, 0)) for row in rows],
+        project=name, made=iso_time(now), days=DAYS, runs=sum(row.runs for row in rows),
+        targets=[
+            TargetState(
+                name=row.name, runs=row.runs, last=_run(row), usual_gap_s=row.usual_gap,
+                silent_s=silent(row), worse=worse.get(row.name, 0),
+            )
+            for row in rows
+        ],
         worse=list(_seen(connection, project, since, MOST_CHANGES)),
         worse_total=sum(worse.values()), most=MOST_CHANGES,
         pending=sum(row.dirty is not None for row in rows),
-    )  # fmt: skip
-
-
-def _target(row: Any, now: float, worse: int) -> TargetState:
-    gap, since = row.usual_gap, now - row.last_begun
-    late = gap is not None and since > max(DAY, LATE * gap)
-    return TargetState(
-        name=row.name, runs=row.runs, last=_run(row), usual_gap_s=gap,
-        silent_s=since if late else None, worse=worse,
     )  # fmt: skip
 
 
@@ -200,7 +202,10 @@ def _change(row: Any) -> Seen:
 
 
 def around(connection: Connection, name: str, target: str, at_run: str) -> list[list[str]]:
-    """Return the ids of some runs of a target before a run, and of it and some after it."""
+    """Return the ids of the runs of a target around a run: those before it, it and those after it.
+
+    At most 5 on each side, those next to it.
+    """
     project = project_id(connection, name)
     mine = runs.c.project == project, runs.c.series_target == target
     begun = sql.select(runs.c.begun).where(*mine, runs.c.run_id == at_run).scalar_subquery()
@@ -222,7 +227,7 @@ def worse(connection: Connection, name: str, days: int, most: int) -> Iterable[S
 
 
 class Unannounced(NamedTuple):
-    """A change of which nobody was told; ``news``: it is not long past."""
+    """A change that was not announced yet; ``news``: it is not long past."""
 
     number: int
     seen: Seen
@@ -242,7 +247,7 @@ def unannounced(connection: Connection, name: str, days: int) -> list[Unannounce
 
 
 class Standing(NamedTuple):
-    """Where a series stands.  ``worse_since``: since when it is worse, None if it is not."""
+    """The state of a series.  ``worse_since``: since when it is worse, None if it is not."""
 
     title: str
     unit: str
@@ -251,7 +256,7 @@ class Standing(NamedTuple):
 
 
 def standing(connection: Connection, name: str, key: str, metric: str) -> Standing:
-    """Return where a series stands: it is worse until it becomes better.
+    """Return the state of a series: it is worse until it becomes better.
 
     Raises HTTPException 404.
     """
@@ -272,18 +277,18 @@ def standing(connection: Connection, name: str, key: str, metric: str) -> Standi
     return Standing(
         title=_head(row).title, unit="activations" if metric == "missed" else row.unit,
         latest=connection.execute(newest).scalar(),
-        worse_since=told(last.begun) if last and last.verdict == "worse" else None,
+        worse_since=iso_time(last.begun) if last and last.verdict == "worse" else None,
     )  # fmt: skip
 
 
-def there(connection: Connection, names: Iterable[str]) -> list[str]:
-    """Return those of the projects that have runs, or had some."""
-    known = set(connection.execute(sql.select(projects.c.name)).scalars())
-    return [name for name in names if name in known]
+def with_runs(connection: Connection, names: Iterable[str]) -> list[str]:
+    """Return those of the projects that have or had runs."""
+    indexed = set(connection.execute(sql.select(projects.c.name)).scalars())
+    return [name for name in names if name in indexed]
 
 
 def latest_points(connection: Connection, name: str) -> list[Any]:
-    """Return the newest result of each series that the last runs of its target have."""
+    """Return the newest result of each series among the last 20 runs of its target."""
     project = project_id(connection, name)
     names = connection.execute(sql.select(targets.c.name).where(targets.c.project == project))
     newest_of = [
@@ -306,13 +311,13 @@ def latest_points(connection: Connection, name: str) -> list[Any]:
     )
     newest: dict[str, Any] = {}
     for begin in range(0, len(newest_of), _PARAMETERS):  # the newest of a target stay together
-        some = points.c.run.in_(newest_of[begin : begin + _PARAMETERS])
-        newest |= {row.key: row for row in connection.execute(query.where(some))}
+        condition = points.c.run.in_(newest_of[begin : begin + _PARAMETERS])
+        newest |= {row.key: row for row in connection.execute(query.where(condition))}
     return sorted(newest.values(), key=lambda row: (row.target, row.bench, row.key))
 
 
 def runs_with(connection: Connection, name: str, benches: Sequence[str]) -> list[str]:
-    """Return the ids of the runs that have one of these benches or families, as they came."""
+    """Return the ids of runs with one of these benches or families, in order of arrival."""
     project = project_id(connection, name)
     named = [sql.or_(tags.c.value == bench, _begins(f"{bench}.")) for bench in benches]
     mine = sql.select(tags.c.run).where(
@@ -330,8 +335,8 @@ def series_list(connection: Connection, name: str, target: str) -> SeriesList:
     project = project_id(connection, name)
     mine = sql.and_(series.c.project == project, series.c.target == target)
     query = sql.select(*_SERIES).where(mine).order_by(series.c.bench, series.c.id)
-    found = [_head(row) for row in connection.execute(query)]
-    if not found:
+    heads = [_head(row) for row in connection.execute(query)]
+    if not heads:
         raise HTTPException(404, f"no series of target '{target}', in project {name}")
     counted = (
         sql.select(series.c.key, sql.func.count())
@@ -340,7 +345,7 @@ def series_list(connection: Connection, name: str, target: str) -> SeriesList:
         .group_by(series.c.key)
     )
     worse = pairs(connection, counted)
-    return SeriesList(project=name, target=target, series=found, changes=worse)
+    return SeriesList(project=name, target=target, series=heads, changes=worse)
 
 
 def series_view(connection: Connection, name: str, key: str) -> SeriesView:
@@ -354,73 +359,65 @@ def series_view(connection: Connection, name: str, key: str) -> SeriesView:
     trends = [
         msgspec.json.decode(text, type=Followed) for text in connection.execute(query).scalars()
     ]
-    known = {(one.metric, change.after) for one in trends for change in one.changes}
+    current = {(trend.metric, change.after) for trend in trends for change in trend.changes}
     earlier = [
-        _change(one)
-        for one in connection.execute(
+        _change(change)
+        for change in connection.execute(
             _CHANGES.where(changes.c.series == row.id).order_by(changes.c.begun.desc())
         )
-        if (one.metric, one.at_run) not in known
+        if (change.metric, change.at_run) not in current
     ]
-    of = sql.select(sql.func.count()).select_from(points).where(points.c.series == row.id)
-    return SeriesView(
-        project=name, series=_head(row), trends=trends, earlier=earlier,
-        points=_points(connection, row.id), of=connection.execute(of).scalar_one(),
-    )  # fmt: skip
-
-
-def _points(connection: Connection, number: int) -> list[Point]:
-    values = [points.c[name] for name in Point.__struct_fields__[2:]]
-    query = (
+    values = [points.c[column] for column in Point.__struct_fields__[2:]]
+    newest = (
         sql.select(runs.c.run_id, runs.c.created, *values)
         .join(runs, runs.c.id == points.c.run)
-        .where(points.c.series == number)
+        .where(points.c.series == row.id)
         .order_by(runs.c.begun.desc(), points.c.run.desc(), points.c.place.desc())
         .limit(POINTS)
+    )
+    count = sql.select(sql.func.count()).select_from(points).where(points.c.series == row.id)
+    return SeriesView(
+        project=name, series=_head(row), trends=trends, earlier=earlier,
+        points=[Point(**point._mapping) for point in connection.execute(newest)][::-1],
+        of=connection.execute(count).scalar_one(),
     )  # fmt: skip
-    return [Point(**row._mapping) for row in connection.execute(query)][::-1]
 
 
 # ---- search -------------------------------------------------------------------------------------
 
 
 def search(
-    connection: Connection, name: str, asked: dict[str, str], after: str | None = None
+    connection: Connection, name: str, wanted: dict[str, str], after: str | None = None
 ) -> Search:
     """Return the runs of a project that have these tags, newest first.
 
-    ``after``: of the page before.  Raises HTTPException 400.
+    ``after``: where the page before ended.  Raises HTTPException 400.
     """
     project = project_id(connection, name)
     query = sql.select(runs.c.id, runs.c.begun, *_RUN).where(runs.c.project == project)
-    for kind, value in asked.items():
-        query = query.where(_tagged(project, kind, value))
+    for kind, value in wanted.items():
+        same = _begins(value) if kind in PREFIXED else tags.c.value == value
+        mine = sql.select(tags.c.run).where(tags.c.project == project, tags.c.kind == kind, same)
+        query = query.where(runs.c.id.in_(mine))
     if after is not None:
-        begun, number = _place(after)
+        begun, number = _parsed_place(after)
         earlier = sql.and_(runs.c.begun == begun, runs.c.id < number)
         query = query.where(sql.or_(runs.c.begun < begun, earlier))
     query = query.order_by(runs.c.begun.desc(), runs.c.id.desc()).limit(PAGE + 1)
     rows = connection.execute(query).all()
-    more = f"{rows[PAGE - 1].begun!r}-{rows[PAGE - 1].id}" if len(rows) > PAGE else None
+    following = f"{rows[PAGE - 1].begun!r}-{rows[PAGE - 1].id}" if len(rows) > PAGE else None
     return Search(
-        project=name, asked=asked, runs=[_run(row) for row in rows[:PAGE]], after=more
+        project=name, asked=wanted, runs=[_run(row) for row in rows[:PAGE]], after=following
     )  # fmt: skip
 
 
-def _tagged(project: int, kind: str, value: str) -> Any:
-    same = tags.c.value == value
-    if kind in PREFIXED:
-        same = _begins(value)
-    mine = sql.select(tags.c.run).where(tags.c.project == project, tags.c.kind == kind, same)
-    return runs.c.id.in_(mine)
-
-
 def _begins(text: str) -> Any:
-    """Return the condition that a tag begins so."""
+    """Return the condition that a tag begins with a text."""
     return sql.and_(tags.c.value >= text, tags.c.value < text + _LAST)
 
 
-def _place(after: str) -> tuple[float, int]:
+def _parsed_place(after: str) -> tuple[float, int]:
+    """Return begin (s) and number of the last run of a page.  Raises HTTPException 400."""
     begun, _, number = after.rpartition("-")
     try:
         return float(begun), int(number)
@@ -429,9 +426,9 @@ def _place(after: str) -> tuple[float, int]:
 
 
 def known_values(connection: Connection, name: str, most: int = 200) -> dict[str, list[str]]:
-    """Return what can be searched for, by kind: at most so many of each."""
+    """Return the values that can be searched for, by kind; ``most``: of each kind."""
     project = project_id(connection, name)
-    found = {}
+    by_kind = {}
     for kind in KINDS:
         values: list[str] = []
         value = ""
@@ -443,8 +440,8 @@ def known_values(connection: Connection, name: str, most: int = 200) -> dict[str
             if following is None:
                 break
             values.append(value := following)
-        found[kind] = values
-    return found
+        by_kind[kind] = values
+    return by_kind
 
 
 # ---- campaigns ----------------------------------------------------------------------------------
@@ -458,29 +455,29 @@ def all_campaigns(connection: Connection, name: str) -> Campaigns:
         .where(runs.c.project == project, runs.c.campaign.is_not(None))
         .group_by(runs.c.campaign)
     )
-    there = {row[0]: (row[1], row[2]) for row in connection.execute(counted)}
+    counts = {row[0]: (row[1], row[2]) for row in connection.execute(counted)}
     states = {
         row.name: (row.told, msgspec.json.decode(row.state, type=CampaignState))
         for row in connection.execute(sql.select(campaigns).where(campaigns.c.project == project))
     }
-    found = []
-    for campaign in there.keys() | states.keys():
-        number, last = there.get(campaign, (0, None))
+    listing = []
+    for campaign in counts.keys() | states.keys():
+        number, last = counts.get(campaign, (0, None))
         when, state = states.get(campaign, (None, None))
-        newest = max((one for one in (last, when) if one is not None), default=0.0)
-        found.append((newest, ListedCampaign(
+        newest = max((seconds for seconds in (last, when) if seconds is not None), default=0.0)
+        listing.append((newest, ListedCampaign(
             name=campaign, title=state.title if state else campaign, runs=number,
-            jobs=state.jobs.total if state else None, told=None if when is None else told(when),
-            last=None if last is None else told(last),
+            jobs=state.jobs.total if state else None, told=None if when is None else iso_time(when),
+            last=None if last is None else iso_time(last),
         )))  # fmt: skip
-    found.sort(key=lambda one: (-one[0], one[1].name))
-    return Campaigns(project=name, campaigns=[one for _, one in found])
+    listing.sort(key=lambda entry: (-entry[0], entry[1].name))
+    return Campaigns(project=name, campaigns=[campaign for _, campaign in listing])
 
 
 def campaign_state(
     connection: Connection, name: str, campaign: str
 ) -> tuple[CampaignState | None, Sequence[Any]]:
-    """Return what was told of a campaign, and the rows of its runs in their order.
+    """Return the state that a campaign reported, if any, and the rows of its runs in their order.
 
     Raises HTTPException 404 if there is neither.
     """
@@ -493,8 +490,8 @@ def campaign_state(
         .where(runs.c.project == project, runs.c.campaign == campaign)
         .order_by(runs.c.begun, runs.c.id)
     )
-    there = connection.execute(query).all()
-    if row is None and not there:
+    rows = connection.execute(query).all()
+    if row is None and not rows:
         raise HTTPException(404, f"no campaign '{campaign}', in project {name}")
-    told = None if row is None else msgspec.json.decode(row.state, type=CampaignState)
-    return told, there
+    state = None if row is None else msgspec.json.decode(row.state, type=CampaignState)
+    return state, rows

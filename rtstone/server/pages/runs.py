@@ -31,27 +31,27 @@ _KEPT = 48 << 20  # bytes of pages that are kept
 
 
 class _Pages:
-    """The pages that were made last, by what they are of."""
+    """The pages that were made last, by what they were made from."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._kept: OrderedDict[tuple[object, ...], bytes] = OrderedDict()
         self._size = 0
 
-    def of(self, key: tuple[object, ...], make: Callable[[], str]) -> bytes:
-        """Return a page that was kept, or make it."""
+    def get(self, key: tuple[object, ...], make: Callable[[], str]) -> bytes:
+        """Return the page of a key, made if it is not kept."""
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)
                 return self._kept[key]
-        made = make().encode()
+        page = make().encode()
         with self._lock:
             if key not in self._kept:
-                self._kept[key] = made
-                self._size += len(made)
+                self._kept[key] = page
+                self._size += len(page)
             while self._size > _KEPT:
                 self._size -= len(self._kept.popitem(last=False)[1])
-        return made
+        return page
 
 
 _PAGES = _Pages()
@@ -63,28 +63,28 @@ def run(request: Request) -> Response:
     places: Places = request.app.state.places
     path = places.run(project, run_id)
     if wants_json(request):
-        return document(load(_there(request, project, run_id)))
-    told = _told(request, project, run_id)
+        return document(load(_run_directory(request, project, run_id)))
+    fingerprint = _fingerprint(request, project, run_id)
 
     def make() -> str:
         with uncollected():
-            found = explanations(path, run_id).explanations
-            return _compose([[load(path)]], {run_id: found}, project)
+            explained = explanations(path, run_id).explanations
+            return _compose([[load(path)]], {run_id: explained}, project)
 
-    changed = tuple(sorted(one.name for one in path.glob("explanation-*.json")))
-    return HTMLResponse(_PAGES.of((project, run_id, told, changed), make))
+    changed = tuple(sorted(file.name for file in path.glob("explanation-*.json")))
+    return HTMLResponse(_PAGES.get((project, run_id, fingerprint, changed), make))
 
 
 def compare(request: Request) -> Response:
     """Compare runs: each `run` is one, or several of a system with commas between them."""
     project = project_of(request)
-    named = [one.split(",") for one in request.query_params.getlist("run") if one]
+    named = [text.split(",") for text in request.query_params.getlist("run") if text]
     every = [run_id for group in named for run_id in group]
     if not 2 <= len(named) <= MOST or len(every) > 4 * MOST:
         raise HTTPException(
             400, f"name 2 to {MOST} systems: ?run=ID&run=ID, or run=ID,ID for runs of one system"
         )
-    told = tuple(_told(request, project, run_id) for run_id in every)
+    fingerprints = tuple(_fingerprint(request, project, run_id) for run_id in every)
     places: Places = request.app.state.places
 
     def groups() -> list[list[Run]]:
@@ -95,8 +95,8 @@ def compare(request: Request) -> Response:
         if evaluation.comparison is None:
             raise UsageError(f"these runs are not compared: {evaluation.incomparable}")
         return document(evaluation.comparison)
-    key = (project, tuple(map(tuple, named)), told)
-    return HTMLResponse(_PAGES.of(key, lambda: _compose(groups(), {}, project)))
+    key = (project, tuple(map(tuple, named)), fingerprints)
+    return HTMLResponse(_PAGES.get(key, lambda: _compose(groups(), {}, project)))
 
 
 def _compose(groups: list[list[Run]], explained: dict[str, list[Explanation]], project: str) -> str:
@@ -107,19 +107,19 @@ def _evaluated(groups: list[list[Run]]) -> Evaluation:
     return evaluate_runs([group if len(group) > 1 else group[0] for group in groups])
 
 
-def _told(request: Request, project: str, run_id: str) -> str:
+def _fingerprint(request: Request, project: str, run_id: str) -> str:
     """Return the fingerprint of a run.  Raises HTTPException 404."""
     with request.app.state.database.reading() as connection:
         mine = table.c.project == project_id(connection, project), table.c.run_id == run_id
-        found = connection.execute(sql.select(table.c.fingerprint).where(*mine)).scalar()
-    if found is None:
+        fingerprint = connection.execute(sql.select(table.c.fingerprint).where(*mine)).scalar()
+    if fingerprint is None:
         raise HTTPException(404, f"no run '{run_id}', in project {project}")
-    return str(found)
+    return str(fingerprint)
 
 
-def _there(request: Request, project: str, run_id: str) -> Path:
+def _run_directory(request: Request, project: str, run_id: str) -> Path:
     """Return the directory of an indexed run.  Raises HTTPException 404."""
-    _told(request, project, run_id)
+    _fingerprint(request, project, run_id)
     places: Places = request.app.state.places
     return places.run(project, run_id)
 
@@ -129,7 +129,7 @@ def file(request: Request) -> Response:
     project, name = project_of(request), request.path_params["name"]
     if not FILES.fullmatch(name):
         raise HTTPException(404, f"no file '{name}' of a run; plan.json, run.json or wire.log")
-    path = _there(request, project, request.path_params["run_id"]) / name
+    path = _run_directory(request, project, request.path_params["run_id"]) / name
     if not path.is_file() or path.is_symlink():
         raise HTTPException(404, f"the run has no {name}")
     kind = "application/json" if name.endswith(".json") else "text/plain; charset=utf-8"

@@ -18,19 +18,22 @@ _LONGEST = 400
 def search(request: Request) -> Response:
     """List the runs that match, newest first."""
     project = project_of(request)
-    given = request.query_params
-    asked = {kind: given[kind].strip() for kind in queries.KINDS if given.get(kind, "").strip()}
-    if any(len(value) > _LONGEST for value in asked.values()):
+    parameters = request.query_params
+    wanted = {
+        kind: parameters[kind].strip() for kind in queries.KINDS if parameters.get(kind, "").strip()
+    }
+    if any(len(value) > _LONGEST for value in wanted.values()):
         raise HTTPException(400, f"too long to be searched for: more than {_LONGEST} characters")
     with request.app.state.database.reading() as connection:
-        told = queries.search(connection, project, asked, given.get("after"))
+        matches = queries.search(connection, project, wanted, parameters.get("after"))
         if wants_json(request):
-            return document(told)
-        known = queries.known_values(connection, project)
-    which = "matching" if asked else "all"
-    many = "the first of more" if told.after else counted(len(told.runs), "run")
+            return document(matches)
+        values = queries.known_values(connection, project)
+    which = "matching" if wanted else "all"
+    many = "the first of more" if matches.after else counted(len(matches.runs), "run")
     return page(
-        "server/search.html", site(project, "search"), told=told, kinds=queries.KINDS, known=known,
+        "server/search.html", site(project, "search"), matches=matches, kinds=queries.KINDS,
+        values=values,
         says=f"Runs, {which}, newest first: {many}",
-        further=f"/p/{project}/search?{urlencode(asked | {'after': told.after or ''})}",
+        further=f"/p/{project}/search?{urlencode(wanted | {'after': matches.after or ''})}",
     )  # fmt: skip

@@ -34,14 +34,14 @@ def site(project: str | None, here: str = "", *, refresh_s: int | None = None) -
     )  # fmt: skip
 
 
-def page(name: str, of: Site, charts: dict[str, Any] | None = None, **shown: Any) -> Response:
+def page(name: str, frame: Site, charts: dict[str, Any] | None = None, **shown: Any) -> Response:
     """Return a page made of a template."""
-    return HTMLResponse(framed(name, {"charts": charts or {}}, of, **shown))
+    return HTMLResponse(framed(name, {"charts": charts or {}}, frame, **shown))
 
 
-def document(told: msgspec.Struct) -> Response:
+def document(content: msgspec.Struct) -> Response:
     """Return a document as JSON."""
-    return Response(msgspec.json.encode(told), media_type="application/json")
+    return Response(msgspec.json.encode(content), media_type="application/json")
 
 
 def wants_json(request: Request) -> bool:
