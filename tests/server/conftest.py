@@ -88,8 +88,8 @@ def copied(template: Template, places: Places) -> Copied:
         path = places.runs(project) / run_id
         path.mkdir(parents=True)
         created = datetime.fromtimestamp(BEGUN + day * DAY, UTC).isoformat()
-        told = msgspec.structs.replace(template.run.target, called=target)
-        same: dict[str, object] = {"run_id": run_id, "created": created, "target": told}
+        own = msgspec.structs.replace(template.run.target, called=target)
+        same: dict[str, object] = {"run_id": run_id, "created": created, "target": own}
         plan = msgspec.structs.replace(template.plan, **same)
         (path / stores.PLAN).write_bytes(msgspec.json.encode(plan))
         os.link(template.path / stores.LOG, path / stores.LOG)
@@ -107,13 +107,13 @@ def copied(template: Template, places: Places) -> Copied:
 
 def scaled(result: Result, scale: float) -> Result:
     """Return a result all of whose values are so many times as large."""
-    told = {
+    values = {
         name: getattr(result, name) * scale
         for name in ("min", "mean", "p50", "p90", "p99", "p999", "p9999", "max")
         if getattr(result, name) is not None
     }
     counts = [(value * scale, n) for value, n in result.histogram]
-    return msgspec.structs.replace(result, **told, histogram=counts)
+    return msgspec.structs.replace(result, **values, histogram=counts)
 
 
 # ---- databases ----------------------------------------------------------------------------------
@@ -131,12 +131,12 @@ def cluster() -> Iterator[str]:
 
     def quietly(*words: str | Path) -> int:
         null = subprocess.DEVNULL
-        told = [str(word) for word in (*as_user, *words)]
-        return subprocess.run(told, stdout=null, stderr=null, cwd=folder, check=False).returncode
+        command = [str(word) for word in (*as_user, *words)]
+        return subprocess.run(command, stdout=null, stderr=null, cwd=folder, check=False).returncode
 
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port = one.getsockname()[1]
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
     try:
         assert not quietly(programs / "initdb", "-D", data, "-A", "trust", "-N", "-U", "rtstone",
                            "-E", "UTF8", "--locale=C")  # fmt: skip
@@ -170,22 +170,22 @@ def database_url(request: pytest.FixtureRequest) -> str | None:
 @pytest.fixture
 def database(places: Places, database_url: str | None) -> Iterator[Database]:
     """Return an empty database, of each kind."""
-    with contextlib.closing(Database(database_url, places.store)) as found:
-        yield found
+    with contextlib.closing(Database(database_url, places.store)) as empty:
+        yield empty
 
 
 def index(database: Database, project: str, path: Path, *, arrived: float) -> int | None:
     """Index the run in a directory; return its number, None if it is there with that content."""
-    found = examine(path, arrived)
+    entry = examine(path, arrived)
     with database.writing() as connection:
-        return add(connection, database.project(connection, project), [found])[0]
+        return add(connection, database.project(connection, project), [entry])[0]
 
 
 def at_once(work: Callable[[], None], number: int) -> None:
     """Do it in so many threads at once, and raise what any of them raised."""
     with ThreadPoolExecutor(number) as threads:
-        for one in [threads.submit(work) for _ in range(number)]:
-            one.result()
+        for future in [threads.submit(work) for _ in range(number)]:
+            future.result()
 
 
 def counts(database: Database) -> dict[str, int]:

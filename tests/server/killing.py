@@ -23,8 +23,8 @@ RTSTONE = str(Path(sys.executable).parent / "rtstone")
 
 
 def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as one:
-        port: int = one.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
         return port
 
 
@@ -101,7 +101,7 @@ class Clients(NamedTuple):
 
 def push_all(port: int, paths: Sequence[Path], clients: int, patience_s: float) -> Clients:
     """Push runs by so many clients at once, each again and again until the server has it."""
-    left, found = list(paths), Clients([], [])
+    left, results = list(paths), Clients([], [])
     alone = threading.Lock()
 
     def work() -> None:
@@ -114,14 +114,14 @@ def push_all(port: int, paths: Sequence[Path], clients: int, patience_s: float) 
             while True:
                 try:
                     with Server(address(f"http://127.0.0.1:{port}"), patience_s=2.0) as server:
-                        found.pushed.append(push(server, path))
+                        results.pushed.append(push(server, path))
                     break
                 except Unreachable as error:  # as when it is queued, and pushed once more
                     if time.monotonic() > end:
-                        found.faults.append(f"{path.name}: {error}")
+                        results.faults.append(f"{path.name}: {error}")
                         break
                 except Exception as error:
-                    found.faults.append(f"{path.name}: {error!r}")
+                    results.faults.append(f"{path.name}: {error!r}")
                     break
 
     threads = [threading.Thread(target=work) for _ in range(clients)]
@@ -129,7 +129,7 @@ def push_all(port: int, paths: Sequence[Path], clients: int, patience_s: float) 
         thread.start()
     for thread in threads:
         thread.join()
-    return found
+    return results
 
 
 def kill_again_and_again(

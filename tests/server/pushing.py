@@ -33,15 +33,15 @@ def another(template: Template, run_id: str, folder: Path) -> Path:
 
 
 class Upload(NamedTuple):
-    """An upload made by hand: what is told, and what is sent."""
+    """An upload made by hand: what is declared, and what is sent."""
 
     manifest: dict[str, Any]
     blob: bytes
 
     @property
     def files(self) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.manifest["files"]
-        return found
+        files: list[dict[str, Any]] = self.manifest["files"]
+        return files
 
 
 def described(data: bytes) -> dict[str, Any]:
@@ -51,8 +51,8 @@ def described(data: bytes) -> dict[str, Any]:
 def upload(run_id: str, files: dict[str, bytes], blob: bytes | None = None) -> Upload:
     """Return an upload of these files; ``blob``: what is sent instead of them."""
     blob = zlib.compress(b"".join(files.values())) if blob is None else blob
-    told = [{"name": name, **described(data)} for name, data in files.items()]
-    return Upload({"run_id": run_id, "blob": described(blob), "files": told}, blob)
+    declared = [{"name": name, **described(data)} for name, data in files.items()]
+    return Upload({"run_id": run_id, "blob": described(blob), "files": declared}, blob)
 
 
 def of_template(template: Template, run_id: str) -> Upload:
@@ -66,17 +66,17 @@ def files_of(template: Template, run_id: str, **members: Any) -> dict[str, bytes
 
 
 def send(
-    client: httpx.Client, headers: dict[str, str], one: Upload, project: str = "main"
+    client: httpx.Client, headers: dict[str, str], parcel: Upload, project: str = "main"
 ) -> httpx.Response:
     """Send an upload in one go, and return the last answer."""
     where = f"/api/v1/p/{project}/uploads"
-    begun = client.post(where, json=one.manifest, headers=headers)
+    begun = client.post(where, json=parcel.manifest, headers=headers)
     if begun.status_code != 201:
         return begun
-    told = begun.json()
-    at = {"Upload-Offset": str(told["offset"])}
-    rest = one.blob[told["offset"] :]
-    return client.patch(f"{where}/{told['upload']}", content=rest, headers=headers | at)
+    answer = begun.json()
+    at = {"Upload-Offset": str(answer["offset"])}
+    rest = parcel.blob[answer["offset"] :]
+    return client.patch(f"{where}/{answer['upload']}", content=rest, headers=headers | at)
 
 
 def stored(folder: Path) -> set[str]:
@@ -123,9 +123,9 @@ class Cutting:
                     server.sendall(data)
                     left -= len(data)
             self.cuts += not left
-            for one in (server, client):
+            for end in (server, client):
                 with suppress(OSError):
-                    one.shutdown(socket.SHUT_RDWR)
+                    end.shutdown(socket.SHUT_RDWR)
             back.join()
 
     @staticmethod

@@ -52,16 +52,16 @@ class Served(NamedTuple):
 
     @property
     def database(self) -> Database:
-        found: Database = self.app.state.database
-        return found
+        database: Database = self.app.state.database
+        return database
 
     @property
     def places(self) -> Places:
-        found: Places = self.app.state.places
-        return found
+        places: Places = self.app.state.places
+        return places
 
-    def token(self, scope: Scope = "push", project: str | None = None, **more: Any) -> str:
-        return new_token(self.database, f"a {scope} token", scope, project, **more)
+    def token(self, scope: Scope = "push", project: str | None = None, **options: Any) -> str:
+        return new_token(self.database, f"a {scope} token", scope, project, **options)
 
     def bearer(self, scope: Scope = "push", project: str | None = None) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.token(scope, project)}"}
@@ -97,5 +97,5 @@ def serving(settings: Settings) -> Iterator[Served]:
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[Served]:
     """A server of an empty store, which all may read."""
-    with serving(Settings(tmp_path / "store", port=0, limits=Limits(requests=0))) as found:
-        yield found
+    with serving(Settings(tmp_path / "store", port=0, limits=Limits(requests=0))) as server:
+        yield server

@@ -32,46 +32,46 @@ FILLED = {"project": "main", "name": "x", "key": "0" * 16, "run_id": "r", "uploa
 def closed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """Serve a store that is read by token."""
     store = tmp_path_factory.mktemp("store")
-    with serving(Settings(store, port=0, reading="token")) as found:
-        with found.database.writing() as connection:
-            found.database.project(connection, "main")
-        yield found
+    with serving(Settings(store, port=0, reading="token")) as server:
+        with server.database.writing() as connection:
+            server.database.project(connection, "main")
+        yield server
 
 
 def routes(served: Served) -> list[tuple[str, str]]:
     """Return method and address of every route."""
-    found = []
+    methods = []
     for route in served.app.routes:
         assert isinstance(route, Route)
         address = re.sub(r"\{(\w+)\}", lambda part: FILLED[part[1]], route.path)
-        found += [(method, address, route.path) for method in sorted(route.methods or {"GET"})]
-    return [(method, address) for method, address, path in found if path not in PUBLIC]
+        methods += [(method, address, route.path) for method in sorted(route.methods or {"GET"})]
+    return [(method, address) for method, address, path in methods if path not in PUBLIC]
 
 
 def test_without_a_token_nothing_is_open_but_what_is_meant_to_be(closed: Served) -> None:
-    asked = routes(closed)
-    assert len(asked) > 40
-    for method, address in asked:
-        found = closed.client.request(method, address)
-        assert found.status_code == 401, (method, address)
-        assert "WWW-Authenticate" in found.headers
+    addresses = routes(closed)
+    assert len(addresses) > 40
+    for method, address in addresses:
+        response = closed.client.request(method, address)
+        assert response.status_code == 401, (method, address)
+        assert "WWW-Authenticate" in response.headers
     assert closed.client.get("/healthz").text == "ok\n"
 
 
 def test_where_reading_is_open_changing_is_not(places: Places) -> None:
     with serving(Settings(places.store, port=0)) as served:
         for method, address in routes(served):
-            found = served.client.request(method, address)
+            response = served.client.request(method, address)
             changes = method not in ("GET", "HEAD") or "/api/" in address
-            assert (found.status_code == 401) == changes, (method, address)
+            assert (response.status_code == 401) == changes, (method, address)
 
 
 def test_a_token_that_reads_changes_nothing(closed: Served) -> None:
     headers = closed.bearer("read")
     for method, address in routes(closed):
-        found = closed.client.request(method, address, headers=headers)
+        response = closed.client.request(method, address, headers=headers)
         changes = method not in ("GET", "HEAD") or "/api/" in address
-        assert (found.status_code == 403) == changes, (method, address)
+        assert (response.status_code == 403) == changes, (method, address)
     pushing = closed.bearer("push")
     assert closed.client.delete("/api/v1/p/main/runs/r", headers=pushing).status_code == 403
 
@@ -90,9 +90,9 @@ def test_tokens_that_are_not_valid(closed: Served) -> None:
         "rts_' OR 1=1 --_x", "a" * 8_000,
     ]  # fmt: skip
     for token in bad:
-        found = closed.client.get("/p/main/", headers=bearer(token))
-        assert found.status_code == 401, token
-        assert token not in found.text or len(token) < 2
+        response = closed.client.get("/p/main/", headers=bearer(token))
+        assert response.status_code == 401, token
+        assert token not in response.text or len(token) < 2
 
 
 def bearer(token: str) -> dict[str, str]:
@@ -101,12 +101,12 @@ def bearer(token: str) -> dict[str, str]:
 
 def test_a_browser_reads_by_basic_and_never_changes_anything(closed: Served) -> None:
     admin = closed.token("admin")
-    told = base64.b64encode(f"anybody:{admin}".encode()).decode()
-    headers = {"Authorization": f"Basic {told}"}
+    credentials = base64.b64encode(f"anybody:{admin}".encode()).decode()
+    headers = {"Authorization": f"Basic {credentials}"}
     assert closed.client.get("/p/main/", headers=headers).status_code == 200
     deleted = closed.client.delete("/api/v1/p/main/runs/r", headers=headers)
     assert deleted.status_code == 401
-    for bad in ("Basic", "Basic x", "Basic " + "=" * 50, "Digest x", f"Basic {told}x"):
+    for bad in ("Basic", "Basic x", "Basic " + "=" * 50, "Digest x", f"Basic {credentials}x"):
         headers = {"Authorization": bad}
         assert closed.client.get("/p/main/", headers=headers).status_code == 401
 
@@ -120,8 +120,8 @@ def test_a_token_is_for_its_project(closed: Served, copied: Copied) -> None:
         "/p/main/observations?bench=x",
     ):
         assert closed.client.get(address, headers=headers).status_code == 403
-    found = closed.client.post("/api/v1/p/main/uploads", json={}, headers=headers)
-    assert found.status_code == 403
+    response = closed.client.post("/api/v1/p/main/uploads", json={}, headers=headers)
+    assert response.status_code == 403
     assert closed.client.get("/p/lab/", headers=headers).status_code == 404  # it has no runs
     assert 'project="main"' not in closed.client.get("/metrics", headers=headers).text
 
@@ -151,9 +151,9 @@ def test_no_secret_is_stored_and_comparing_takes_the_same_time(
 
 def test_tokens_are_made_listed_and_revoked_by_command(cli: Cli, places: Places) -> None:
     store = ["--store", str(places.store)]
-    made = cli("token", "new", "ci", "--project", "lab", *store)
-    assert made.status == 0
-    token = next(word for word in made.out.split() if word.startswith("rts_"))
+    created = cli("token", "new", "ci", "--project", "lab", *store)
+    assert created.status == 0
+    token = next(word for word in created.out.split() if word.startswith("rts_"))
     listed = cli("token", "list", *store)
     assert "ci" in listed.out
     assert "lab" in listed.out
@@ -163,7 +163,7 @@ def test_tokens_are_made_listed_and_revoked_by_command(cli: Cli, places: Places)
     assert cli("token", "new", "x", "--scope", "all", *store).status == 2
     assert cli("token", "new", "x", "--project", "../x", *store).status == 2
     database = Database(None, places.store)
-    assert [one.revoked is not None for one in all_tokens(database)] == [True]
+    assert [entry.revoked is not None for entry in all_tokens(database)] == [True]
     assert counts(database)["audit"] >= 2
     database.close()
 
@@ -181,8 +181,8 @@ def test_a_token_of_another_project_opens_nothing_of_this_one(closed: Served) ->
     headers = bearer(closed.token("admin", "other"))
     for method, address in routes(closed):
         if "/p/main" in address:
-            found = closed.client.request(method, address, headers=headers)
-            assert found.status_code == 403, (method, address)
+            response = closed.client.request(method, address, headers=headers)
+            assert response.status_code == 403, (method, address)
 
 
 def test_tokens_that_are_refused_are_noted(places: Places) -> None:
@@ -200,7 +200,7 @@ def test_tokens_that_are_refused_are_noted(places: Places) -> None:
 
         assert soon(lambda: len(noted()) > 1), "both are noted once the answer is on its way"
         rows = noted()
-        told = [(row["action"], row["what"], row["outcome"]) for row in rows]
-        assert ("refused", f"POST {where}", "401") in told
-        assert ("refused", f"POST {where}", "403") in told
+        outcomes = [(row["action"], row["what"], row["outcome"]) for row in rows]
+        assert ("refused", f"POST {where}", "401") in outcomes
+        assert ("refused", f"POST {where}", "403") in outcomes
     assert stolen.split("_", 2)[2] not in str(rows)

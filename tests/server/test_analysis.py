@@ -49,16 +49,16 @@ def test_a_planted_step_of_a_model_is_found_with_its_condition(
         scale = 1.0 if n < 5 else 1.5
         copied(f"20261101-{n}", day=n, scale=scale, conditions={"kernel.cmdline": word})
     assert analysed(database, places) == 1
-    found = all_changes(database)
-    assert {(one["bench"], one["metric"]) for one in found} >= {
+    rows = all_changes(database)
+    assert {(row["bench"], row["metric"]) for row in rows} >= {
         ("sched.yield", "p50"), ("sem.post.higher", "p50"), ("dk.periodic", "p50"),
     }  # fmt: skip
-    for one in found:
-        assert (one["before_run"], one["at_run"]) == ("20261101-4", "20261101-5")
-        assert (one["verdict"], one["begun"]) == ("worse", BEGUN + 5 * DAY)
-        assert one["after_value"] == pytest.approx(1.5 * one["before_value"])
-        told = msgspec.json.decode(one["change"], type=Change)
-        assert told.differences[0].come == ["skew_tick=1"]
+    for row in rows:
+        assert (row["before_run"], row["at_run"]) == ("20261101-4", "20261101-5")
+        assert (row["verdict"], row["begun"]) == ("worse", BEGUN + 5 * DAY)
+        assert row["after_value"] == pytest.approx(1.5 * row["before_value"])
+        change = msgspec.json.decode(row["change"], type=Change)
+        assert change.differences[0].come == ["skew_tick=1"]
     with database.reading() as connection:
         documents = connection.execute(sql.select(analyses.c.document)).scalars().all()
     assert len(documents) == 7  # of three series, one counts missed activations
@@ -87,12 +87,12 @@ def test_a_step_of_a_machine_is_found_beside_its_scatter(
         path = copied(f"20261101-{n:02}", day=n, scale=level * chance.normal(1.0, 0.02))
         machine(path)
     analysed(database, places)
-    found = [one for one in all_changes(database) if one["metric"] == "p50"]
-    assert len(found) == 3
-    for one in found:
-        assert one["verdict"] == "worse"
-        assert one["size"] == pytest.approx(1.4, rel=0.05)
-        assert abs((one["begun"] - BEGUN) / DAY - 25) <= 1
+    rows = [row for row in all_changes(database) if row["metric"] == "p50"]
+    assert len(rows) == 3
+    for row in rows:
+        assert row["verdict"] == "worse"
+        assert row["size"] == pytest.approx(1.4, rel=0.05)
+        assert abs((row["begun"] - BEGUN) / DAY - 25) <= 1
 
 
 def machine(path: Path) -> None:
@@ -102,9 +102,9 @@ def machine(path: Path) -> None:
     agent = msgspec.structs.replace(run.agent, port="linux") if run.agent else None
     clock = msgspec.structs.replace(run.clock, source="tsc") if run.clock else None
     target = msgspec.structs.replace(run.target, name="local", detail={"machine": "m"})
-    told = msgspec.structs.replace(run, agent=agent, clock=clock, target=target, conditions={})
+    measured = msgspec.structs.replace(run, agent=agent, clock=clock, target=target, conditions={})
     file.unlink()
-    file.write_bytes(msgspec.json.encode(told))
+    file.write_bytes(msgspec.json.encode(measured))
 
 
 def test_changes_older_than_the_window_stay_and_notices_are_kept(
@@ -115,19 +115,19 @@ def test_changes_older_than_the_window_stay_and_notices_are_kept(
         copied(f"20261101-{n:02}", day=n, scale=1.0 if n < 2 else 2.0)
     analysed(database, places)
     first = all_changes(database)
-    assert {one["at_run"] for one in first} == {"20261101-02"}
+    assert {row["at_run"] for row in first} == {"20261101-02"}
     with database.writing() as connection:
         connection.execute(sql.update(changes).values(notified=7.0))
     for n in range(4, 14):
         copied(f"20261101-{n:02}", day=n, scale=2.0 if n < 12 else 1.0)
     analysed(database, places)
-    found = all_changes(database)
-    assert {one["at_run"] for one in found} == {"20261101-02", "20261101-12"}
-    assert {one["notified"] for one in found if one["at_run"] == "20261101-02"} == {7.0}
-    assert {one["verdict"] for one in found if one["at_run"] == "20261101-12"} == {"better"}
+    rows = all_changes(database)
+    assert {row["at_run"] for row in rows} == {"20261101-02", "20261101-12"}
+    assert {row["notified"] for row in rows if row["at_run"] == "20261101-02"} == {7.0}
+    assert {row["verdict"] for row in rows if row["at_run"] == "20261101-12"} == {"better"}
     copied("20261101-20", day=20, scale=1.0)
     analysed(database, places)
-    keys = [(one["series"], one["metric"], one["at_run"], one["notified"]) for one in found]
+    keys = [(row["series"], row["metric"], row["at_run"], row["notified"]) for row in rows]
     again = all_changes(database)
     assert [(o["series"], o["metric"], o["at_run"], o["notified"]) for o in again] == keys
 
@@ -143,8 +143,8 @@ def test_a_change_stays_while_the_window_passes_over_it(
             scale = level * chance.normal(1.0, 0.02)
             machine(copied(f"20261101-{number:02}", day=number, scale=scale))
         analysed(database, places)
-        return {(one["bench"], one["at_run"]) for one in all_changes(database)
-                if one["metric"] == "p50"}  # fmt: skip
+        return {(row["bench"], row["at_run"]) for row in all_changes(database)
+                if row["metric"] == "p50"}  # fmt: skip
 
     come(18, 1.0)
     first = come(14, 1.5)
@@ -153,7 +153,7 @@ def test_a_change_stays_while_the_window_passes_over_it(
         connection.execute(sql.update(changes).values(notified=7.0))
     for _ in range(5):
         assert come(5, 1.5) == first
-    assert {one["notified"] for one in all_changes(database)} == {7.0}
+    assert {row["notified"] for row in all_changes(database)} == {7.0}
 
 
 def slower_from_the_sixth(copied: Copied) -> None:
@@ -172,9 +172,9 @@ def test_a_change_that_is_found_a_run_further_is_not_told_again(
             at_run="20261101-4", begun=BEGUN + 4 * DAY, found=3.0, notified=7.0))  # fmt: skip
     copied("20261101-8", day=8, scale=1.5)
     analysed(database, places)
-    found = all_changes(database)
-    assert {one["at_run"] for one in found} == {"20261101-5"}
-    assert {(one["found"], one["notified"]) for one in found} == {(3.0, 7.0)}
+    rows = all_changes(database)
+    assert {row["at_run"] for row in rows} == {"20261101-5"}
+    assert {(row["found"], row["notified"]) for row in rows} == {(3.0, 7.0)}
 
 
 def test_a_rebuilt_index_tells_no_change_again(
@@ -184,12 +184,12 @@ def test_a_rebuilt_index_tells_no_change_again(
     analysed(database, places)
     with database.writing() as connection:
         connection.execute(sql.update(changes).values(notified=7.0))
-    before = [(one["at_run"], one["metric"], one["bench"]) for one in all_changes(database)]
+    before = [(row["at_run"], row["metric"], row["bench"]) for row in all_changes(database)]
     rebuild(database, places)
     analysed(database, places)
-    found = all_changes(database)
-    assert [(one["at_run"], one["metric"], one["bench"]) for one in found] == before
-    assert {one["notified"] for one in found} == {7.0}
+    rows = all_changes(database)
+    assert [(row["at_run"], row["metric"], row["bench"]) for row in rows] == before
+    assert {row["notified"] for row in rows} == {7.0}
 
 
 def test_two_servers_never_analyse_the_same_target(
@@ -212,11 +212,11 @@ def test_a_run_that_comes_meanwhile_is_not_forgotten(
     reconcile(database, places)
     read = analysis._read
 
-    def slowly(*told: object) -> object:
-        found = read(*told)  # type: ignore[arg-type]
+    def slowly(*arguments: object) -> object:
+        result = read(*arguments)  # type: ignore[arg-type]
         copied("20261101-1", day=1)
         reconcile(database, places)
-        return found
+        return result
 
     monkeypatch.setattr(analysis, "_read", slowly)
     assert analyse_next(database, places)

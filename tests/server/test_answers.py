@@ -1,4 +1,4 @@
-"""What programs are told: feed, badges, metrics, webhooks; each against planted changes."""
+"""What programs read: feed, badges, metrics, webhooks; each against planted changes."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ EVIL = "<b>\"\\{}'&"
 @pytest.fixture
 def served(places: Places, database_url: str | None) -> Iterator[Served]:
     settings = Settings(places.store, port=0, database=database_url)
-    with serving(settings) as found:
-        yield found
+    with serving(settings) as server:
+        yield server
 
 
 def stepped(copied: Copied, served: Served, target: str | None = None) -> None:
@@ -58,9 +58,11 @@ def stepped(copied: Copied, served: Served, target: str | None = None) -> None:
 
 
 def key(served: Served, bench: str = "dk.periodic") -> str:
-    found = served.client.get("/p/main/overview.json").json()["worse"]
-    told: str = next(one["series"]["key"] for one in found if one["series"]["bench"] == bench)
-    return told
+    listed = served.client.get("/p/main/overview.json").json()["worse"]
+    name: str = next(
+        change["series"]["key"] for change in listed if change["series"]["bench"] == bench
+    )
+    return name
 
 
 # ---- feed ---------------------------------------------------------------------------------------
@@ -76,10 +78,10 @@ def test_the_feed_has_an_entry_for_each_event_that_stays_the_same(
     assert answer.headers["Content-Type"].startswith("application/atom+xml")
     top = Xml.fromstring(answer.content)
     (entry,) = top.findall(f"{ATOM}entry")
-    told = {name: entry.findtext(f"{ATOM}{name}") or "" for name in ("id", "title", "content")}
-    assert re.match(r"sim got worse: .* \(\+50%\) and \d+ more", told["title"])
-    assert "skew_tick=1" in told["content"]
-    assert told["id"].startswith("urn:uuid:")
+    texts = {name: entry.findtext(f"{ATOM}{name}") or "" for name in ("id", "title", "content")}
+    assert re.match(r"sim got worse: .* \(\+50%\) and \d+ more", texts["title"])
+    assert "skew_tick=1" in texts["content"]
+    assert texts["id"].startswith("urn:uuid:")
     link = entry.find(f"{ATOM}link")
     assert link is not None
     assert "run=r-4&run=r-5" in link.attrib["href"]
@@ -89,25 +91,33 @@ def test_the_feed_has_an_entry_for_each_event_that_stays_the_same(
     copied("r-9", day=NOW, scale=1.5)
     served.settled()
     again = Xml.fromstring(served.client.get("/p/main/feed.atom").content)
-    assert again.findtext(f"{ATOM}entry/{ATOM}id") == told["id"]
+    assert again.findtext(f"{ATOM}entry/{ATOM}id") == texts["id"]
 
 
 def lossy(path: Path) -> None:
     """Make a run one whose periodic task loses three activations of five to stalls of 1 s."""
     file = path / RUN
     run = msgspec.json.decode(file.read_bytes(), type=Run)
-    results = [_lossy(one) if one.bench == "dk.periodic" else one for one in run.results]
+    results = [
+        _lossy(result) if result.bench == "dk.periodic" else result for result in run.results
+    ]
     file.unlink()
     file.write_bytes(msgspec.json.encode(structs.replace(run, results=results)))
 
 
-def _lossy(one: Result) -> Result:
-    lost = one.n * 3 // 2
-    histogram = [*one.histogram, (5e8, lost)]
-    told = {name: getattr(one, name) for name in Distribution.__struct_fields__}
-    told |= {"n": one.n + lost, "histogram": histogram, "max": 1e9, "mean": None, "sd": None}
-    told |= percentiles(histogram, one.n + lost, 0, 1e9)
-    return structs.replace(one, missed=lost, corrected=Distribution(**told))
+def _lossy(result: Result) -> Result:
+    lost = result.n * 3 // 2
+    histogram = [*result.histogram, (5e8, lost)]
+    statistics = {name: getattr(result, name) for name in Distribution.__struct_fields__}
+    statistics |= {
+        "n": result.n + lost,
+        "histogram": histogram,
+        "max": 1e9,
+        "mean": None,
+        "sd": None,
+    }
+    statistics |= percentiles(histogram, result.n + lost, 0, 1e9)
+    return structs.replace(result, missed=lost, corrected=Distribution(**statistics))
 
 
 def test_lost_activations_are_told_by_page_feed_badge_and_json(
@@ -120,17 +130,17 @@ def test_lost_activations_are_told_by_page_feed_badge_and_json(
             lossy(path)
     served.settled()
     worse = served.client.get("/p/main/overview.json").json()["worse"]
-    assert {one["metric"] for one in worse} == {"missed", "p50"}
-    assert {one["series"]["bench"] for one in worse} == {"dk.periodic"}
+    assert {entry["metric"] for entry in worse} == {"missed", "p50"}
+    assert {entry["series"]["bench"] for entry in worse} == {"dk.periodic"}
     feed = served.client.get("/p/main/feed.atom").text
     assert "missed" in feed
     page = served.client.get(f"/p/main/series/{key(served)}").text
     assert "missed worse since" in page
     assert "p50, corrected worse since" in page
     view = served.client.get(f"/p/main/series/{key(served)}.json").json()
-    change = next(one for one in view["trends"] if one["metric"] == "missed")["changes"][0]
+    change = next(entry for entry in view["trends"] if entry["metric"] == "missed")["changes"][0]
     assert (change["after"], change["effect"]["verdict"]) == ("r-5", "worse")
-    assert [one["p50"] == 5e8 for one in view["points"]] == [False] * 5 + [True] * 3
+    assert [entry["p50"] == 5e8 for entry in view["points"]] == [False] * 5 + [True] * 3
     badge = served.client.get(f"/p/main/badge/{key(served)}.svg?metric=missed").text
     assert "worse since" in badge
 
@@ -144,7 +154,7 @@ def test_names_are_no_markup_in_feed_and_badge(served: Served, copied: Copied) -
     content = top.findtext(f"{ATOM}entry/{ATOM}content") or ""
     assert "<b>" in content
     badge = served.client.get(f"/p/main/badge/{key(served)}.svg")
-    assert "img" not in {one.tag for one in Xml.fromstring(badge.content).iter()}
+    assert "img" not in {element.tag for element in Xml.fromstring(badge.content).iter()}
 
 
 LONG = "x" * 300_000
@@ -169,10 +179,10 @@ def test_hostile_names_leave_feed_and_badge_sound_and_short(
                           conditions={"kernel.cmdline": f"{text}{n > 4}", text: n > 4})  # fmt: skip
             named(path, text)
         served.settled()
-        told = served.client.get("/p/main/overview.json").json()["worse"]
-        assert told
-        for one in told[:3]:
-            badge = served.client.get(f"/p/main/badge/{one['series']['key']}.svg").content
+        worse = served.client.get("/p/main/overview.json").json()["worse"]
+        assert worse
+        for change in worse[:3]:
+            badge = served.client.get(f"/p/main/badge/{change['series']['key']}.svg").content
             assert int(Xml.fromstring(badge).attrib["width"]) < 2000
             assert len(badge) < 8000
         feed = served.client.get("/p/main/feed.atom").content
@@ -185,8 +195,8 @@ def named(path: Path, text: str) -> None:
     """Give the series of a run a name, and its cases a parameter."""
     file = path / RUN
     run = msgspec.json.decode(file.read_bytes(), type=Run)
-    results = [structs.replace(one, load=text, params={**one.params, "note": text})
-               for one in run.results]  # fmt: skip
+    results = [structs.replace(result, load=text, params={**result.params, "note": text})
+               for result in run.results]  # fmt: skip
     file.unlink()
     file.write_bytes(msgspec.json.encode(structs.replace(run, results=results)))
 
@@ -224,7 +234,7 @@ def samples(text: str) -> list[tuple[str, dict[str, str], float]]:
     """Parse OpenMetrics as strictly as is simple."""
     lines = text.split("\n")
     assert lines[-2:] == ["# EOF", ""]
-    found, families = [], set()
+    parsed, families = [], set()
     for line in lines[:-2]:
         if line.startswith("# TYPE "):
             name = line.split()[2]
@@ -235,8 +245,8 @@ def samples(text: str) -> list[tuple[str, dict[str, str], float]]:
             assert match, line
             assert match[1] in families
             labels = dict(re.findall(r'(\w+)="((?:[^"\\\n]|\\.)*)"', match[2]))
-            found.append((match[1], labels, float(match[3])))
-    return found
+            parsed.append((match[1], labels, float(match[3])))
+    return parsed
 
 
 def test_metrics_have_the_latest_result_of_each_series_in_seconds(
@@ -245,55 +255,57 @@ def test_metrics_have_the_latest_result_of_each_series_in_seconds(
     stepped(copied, served)
     answer = served.client.get("/p/main/metrics")
     assert answer.headers["Content-Type"] == metrics.TYPE
-    found = samples(answer.text)
+    parsed = samples(answer.text)
     point = served.client.get(f"/p/main/series/{key(served)}.json").json()["points"][-1]
-    told = {
-        (name, labels.get("bench"), labels.get("quantile")): value for name, labels, value in found
+    values = {
+        (name, labels.get("bench"), labels.get("quantile")): value for name, labels, value in parsed
     }
-    assert told["rtstone_latest_seconds", "dk.periodic", "0.5"] == pytest.approx(
+    assert values["rtstone_latest_seconds", "dk.periodic", "0.5"] == pytest.approx(
         point["p50"] * 1e-9
     )
-    assert told["rtstone_latest_seconds", "dk.periodic", "1"] == pytest.approx(point["max"] * 1e-9)
-    assert told["rtstone_latest_missed_activations", "dk.periodic", None] == 0
-    assert told["rtstone_runs", None, None] == 8
+    assert values["rtstone_latest_seconds", "dk.periodic", "1"] == pytest.approx(
+        point["max"] * 1e-9
+    )
+    assert values["rtstone_latest_missed_activations", "dk.periodic", None] == 0
+    assert values["rtstone_runs", None, None] == 8
     worse = served.client.get("/p/main/overview.json").json()["worse_total"]
-    assert told["rtstone_worse_changes", None, None] == worse > 0
-    assert samples(served.client.get("/metrics").text) == found
+    assert values["rtstone_worse_changes", None, None] == worse > 0
+    assert samples(served.client.get("/metrics").text) == parsed
 
 
 def test_labels_are_escaped(served: Served, copied: Copied) -> None:
     copied("r", day=NOW - 1, target='a"b\\c')
     served.settled()
-    found = samples(served.client.get("/metrics").text)
-    assert found
+    parsed = samples(served.client.get("/metrics").text)
+    assert parsed
 
 
 def test_the_dashboard_asks_for_what_there_is(served: Served, copied: Copied) -> None:
     path = Path(answers.__file__).parent / "grafana.json"
     dashboard = json.loads(path.read_text("utf-8"))
     stepped(copied, served)
-    there: dict[str, set[str]] = {}
+    by_metric: dict[str, set[str]] = {}
     quantiles = set()
     for name, labels, _ in samples(served.client.get("/metrics").text):
-        there.setdefault(name, set()).update(labels)
+        by_metric.setdefault(name, set()).update(labels)
         quantiles.add(labels.get("quantile"))
-    variables = {one["name"] for one in dashboard["templating"]["list"]}
-    asked = 0
+    variables = {variable["name"] for variable in dashboard["templating"]["list"]}
+    queried = 0
     for panel in dashboard["panels"]:
         for target in panel["targets"]:
-            for name, told in re.findall(r"(rtstone_\w+)\{([^}]*)\}", target["expr"]):
-                asked += 1
-                labels = dict(re.findall(r'(\w+)=~?"([^"]*)"', told))
-                assert labels.keys() <= there[name]
+            for name, condition in re.findall(r"(rtstone_\w+)\{([^}]*)\}", target["expr"]):
+                queried += 1
+                labels = dict(re.findall(r'(\w+)=~?"([^"]*)"', condition))
+                assert labels.keys() <= by_metric[name]
                 assert labels.get("quantile") in quantiles
                 used = {value[1:] for value in labels.values() if value.startswith("$")}
                 assert used <= variables
             words = set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"]))
-            assert words <= set().union(*there.values())
-    assert asked == len(dashboard["panels"])
-    for one in dashboard["templating"]["list"]:
-        found = re.match(r"label_values\((rtstone_\w+)(?:\{.*\})?, (\w+)\)", one["query"])
-        assert one["type"] == "datasource" or (found and found[2] in there[found[1]])
+            assert words <= set().union(*by_metric.values())
+    assert queried == len(dashboard["panels"])
+    for variable in dashboard["templating"]["list"]:
+        match = re.match(r"label_values\((rtstone_\w+)(?:\{.*\})?, (\w+)\)", variable["query"])
+        assert variable["type"] == "datasource" or (match and match[2] in by_metric[match[1]])
 
 
 # ---- webhooks -----------------------------------------------------------------------------------
@@ -325,15 +337,15 @@ class Receiver:
 
 @contextlib.contextmanager
 def receiving(*statuses: int) -> Iterator[Receiver]:
-    found = Receiver(*statuses)
-    thread = threading.Thread(target=found.server.serve_forever, kwargs={"poll_interval": 0.01})
+    receiver = Receiver(*statuses)
+    thread = threading.Thread(target=receiver.server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:
-        yield found
+        yield receiver
     finally:
-        found.server.shutdown()
+        receiver.server.shutdown()
         thread.join()
-        found.server.server_close()
+        receiver.server.server_close()
 
 
 def test_a_change_is_told_once_and_signed(
@@ -355,10 +367,10 @@ def test_a_change_is_told_once_and_signed(
     now = headers["X-Rtstone-Timestamp"]
     expected = hmac.new(b"secret", now.encode() + b"." + body, hashlib.sha256).hexdigest()
     assert headers["X-Rtstone-Signature"] == f"sha256={expected}"
-    told = json.loads(body)
-    assert told["link"] == "https://rt.example.org/p/main/compare?run=r-4&run=r-5"
-    assert (told["target"], told["run"]) == ("sim", "r-5")
-    assert len(told["changes"]) >= 3
+    message = json.loads(body)
+    assert message["link"] == "https://rt.example.org/p/main/compare?run=r-4&run=r-5"
+    assert (message["target"], message["run"]) == ("sim", "r-5")
+    assert len(message["changes"]) >= 3
     assert counts(database)["deliveries"] == 0
 
 

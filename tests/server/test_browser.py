@@ -38,14 +38,14 @@ def served(places: Places, copied: Copied) -> Iterator[Served]:
         copied(f"r-{n}", day=NOW - 9 + n, scale=1.5 if late else 1.0,
                conditions={"kernel.cmdline": "quiet skew_tick=1" if late else "quiet"})  # fmt: skip
         copied(f"old.{n:016x}", day=NOW - 60 + n, conditions={}, target="board")
-    with serving(Settings(places.store, port=0)) as found:
-        found.settled()
-        yield found
+    with serving(Settings(places.store, port=0)) as server:
+        server.settled()
+        yield server
 
 
 def views(served: Served) -> list[str]:
     listed = served.client.get("/p/main/series.json", params={"target": "sim"}).json()["series"]
-    key = next(one["key"] for one in listed if one["bench"] == "dk.periodic")
+    key = next(head["key"] for head in listed if head["bench"] == "dk.periodic")
     return ["/p/main/", f"/p/main/series/{key}", "/p/main/series?target=sim", "/p/main/runs/r-8",
             "/p/main/compare?run=r-5&run=r-6", "/p/main/search?bench=dk.periodic",
             "/p/main/campaigns", "/p/main/campaigns/old"]  # fmt: skip
@@ -71,8 +71,8 @@ def test_each_view_is_silent_fits_and_has_no_barriers(
                 eventually(partial(js, SCRIPTED), f"the script has not run, on {address}")
                 beyond = js("return document.documentElement.scrollWidth - innerWidth")
                 assert beyond <= 0, (address, width)
-                asked = js("return performance.getEntriesByType('resource').map(r => r.name)")
-                assert all(one.startswith(served.url) for one in asked), address
+                requested = js("return performance.getEntriesByType('resource').map(r => r.name)")
+                assert all(url.startswith(served.url) for url in requested), address
                 assert barriers(browser) == [], (address, width, theme)
                 assert browser.get_log("browser") == [], address  # type: ignore[no-untyped-call]
     finally:

@@ -36,8 +36,11 @@ def test_servers_that_start_at_once_do_not_collide(
     places: Places, database_url: str | None
 ) -> None:
     def start() -> None:
-        with closing(Database(database_url, places.store)) as found, found.reading() as there:
-            assert there.execute(sql.text("SELECT count(*) FROM runs")).scalar() == 0
+        with (
+            closing(Database(database_url, places.store)) as database,
+            database.reading() as connection,
+        ):
+            assert connection.execute(sql.text("SELECT count(*) FROM runs")).scalar() == 0
 
     at_once(start, 4)
 
@@ -121,11 +124,11 @@ def _without_tokens(path: Path) -> None:
 
 
 def _instead(make: Callable[[Path], object]) -> Callable[[Path], None]:
-    def made(path: Path) -> None:
+    def replaced(path: Path) -> None:
         path.unlink()
         make(path)
 
-    return made
+    return replaced
 
 
 @pytest.mark.parametrize(("spoil", "says"), [
@@ -174,8 +177,11 @@ def test_a_database_that_is_damaged_while_it_is_served_is_a_line(served: Served)
         other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     text = file.read_bytes()
     file.write_bytes(text[:4096] + os.urandom(len(text) - 4096))
-    found = served.client.get("/p/main/")
-    assert (found.status_code, found.text) == (503, "the database does not answer; try again\n")
+    response = served.client.get("/p/main/")
+    assert (response.status_code, response.text) == (
+        503,
+        "the database does not answer; try again\n",
+    )
     file.write_bytes(text)
     assert served.client.get("/healthz").status_code == 200
 
@@ -222,6 +228,6 @@ def test_a_database_that_cannot_be_opened_is_one_line(places: Places) -> None:
         Database(None, places.store)
     with pytest.raises(
         StoreError, match=r"^cannot open the database: [^\n]*refused[^\n]*$"
-    ) as told:
+    ) as raised:
         Database("postgresql://ann:secret@127.0.0.1:1/x", places.store)
-    assert "secret" not in str(told.value)
+    assert "secret" not in str(raised.value)

@@ -22,16 +22,16 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 def test_two_targets_got_worse_and_one_is_silent(shown: Served) -> None:
-    told = shown.client.get("/p/demo/overview.json").json()
-    worse = {one["series"]["target"] for one in told["worse"]}
-    assert (worse, told["pending"]) == ({"pi4-rt", "gateway-x6425"}, 0)
-    assert [one["name"] for one in told["targets"] if one["silent_s"]] == ["plc-j1900"]
+    overview = shown.client.get("/p/demo/overview.json").json()
+    worse = {entry["series"]["target"] for entry in overview["worse"]}
+    assert (worse, overview["pending"]) == ({"pi4-rt", "gateway-x6425"}, 0)
+    assert [entry["name"] for entry in overview["targets"] if entry["silent_s"]] == ["plc-j1900"]
 
 
 def test_its_campaign_is_nearly_over(shown: Served) -> None:
-    told = shown.client.get("/p/demo/campaigns/release.json").json()
-    assert (told["jobs"]["done"], told["jobs"]["planned"]) == (17, 1)
-    assert all(cell["judged"]["of"] == cell["jobs"]["done"] for cell in told["cells"])
+    campaign = shown.client.get("/p/demo/campaigns/release.json").json()
+    assert (campaign["jobs"]["done"], campaign["jobs"]["planned"]) == (17, 1)
+    assert all(cell["judged"]["of"] == cell["jobs"]["done"] for cell in campaign["cells"])
 
 
 def test_what_is_made_up_says_so(shown: Served) -> None:

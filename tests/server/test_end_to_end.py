@@ -23,14 +23,14 @@ ATOM = "{http://www.w3.org/2005/Atom}"
 
 @pytest.fixture
 def served(places: Places, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
-    with serving(Settings(places.store, port=0)) as found:
-        monkeypatch.setenv("RTSTONE_TOKEN", found.token("push"))
-        yield found
+    with serving(Settings(places.store, port=0)) as server:
+        monkeypatch.setenv("RTSTONE_TOKEN", server.token("push"))
+        yield server
 
 
 def campaign(folder: Path, name: str, *targets: str) -> Path:
     path = folder / f"{name}.toml"
-    listed = ", ".join(f'"qemu:{one}"' for one in targets)
+    listed = ", ".join(f'"qemu:{target}"' for target in targets)
     path.write_text(
         f'title = "{name}"\ntargets = [{listed}]\nmeasure = ["sched.yield"]\n'
         '[params]\nsamples = ["200"]\n'
@@ -51,7 +51,7 @@ def test_a_slower_command_line_is_found_by_everyone_who_asks(
         served.settled()
     overview = served.client.get("/p/main/overview.json").json()
     assert len(overview["targets"]) == len(KERNELS)
-    assert {one["series"]["target"] for one in overview["worse"]} == {"qemu:linux-6.1"}
+    assert {change["series"]["target"] for change in overview["worse"]} == {"qemu:linux-6.1"}
     first = overview["worse"][0]
     assert first["differences"][0]["come"] == [WORD]
     page = served.client.get("/p/main/").text

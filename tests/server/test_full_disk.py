@@ -40,8 +40,8 @@ class Disk(NamedTuple):
         """Fill it until so many bytes are free."""
         disk = os.statvfs(self.reached)
         with (self.reached / "ballast").open("ab") as file:
-            if (more := disk.f_bavail * disk.f_frsize - free) > 0:
-                os.posix_fallocate(file.fileno(), file.tell(), more)
+            if (room := disk.f_bavail * disk.f_frsize - free) > 0:
+                os.posix_fallocate(file.fileno(), file.tell(), room)
 
     def make_room(self) -> None:
         (self.reached / "ballast").unlink()
@@ -79,14 +79,14 @@ def test_a_full_disk_is_named_and_nothing_is_lost(
 ) -> None:
     store = disk.place / "store"
     (disk.reached / "store").mkdir()
-    made = disk.run("token", "new", "pusher", "--store", str(store))
-    headers = {"Authorization": f"Bearer {made.stdout.strip()}"}
+    created = disk.run("token", "new", "pusher", "--store", str(store))
+    headers = {"Authorization": f"Bearer {created.stdout.strip()}"}
     log = tmp_path / "log"
     with killing.serve(store, log, kind=disk.kind) as server:
         url = f"http://127.0.0.1:{server.port}"
         with closing(httpx.Client(base_url=url, trust_env=False, timeout=60)) as client:
-            one, two = (pushing.of_template(template, name) for name in ("one", "two"))
-            assert pushing.send(client, headers, one).status_code == 201
+            first, second = (pushing.of_template(template, name) for name in ("one", "two"))
+            assert pushing.send(client, headers, first).status_code == 201
 
             disk.fill(1 << 17)  # room for SQLite, and not for what comes
             large = pushing.upload("large", {"plan.json": b"{}", "wire.log": os.urandom(1 << 20)})
@@ -96,12 +96,12 @@ def test_a_full_disk_is_named_and_nothing_is_lost(
 
             # Again, as work in the background may have had journals of the database meanwhile.
             assert soon(lambda: disk.fill(0) or client.get("/healthz").status_code != 200)
-            for send in (two, large):
+            for send in (second, large):
                 refused = pushing.send(client, headers, send)
                 assert (refused.status_code, refused.text) == (507, FULL)
             for path in ("/healthz", "/p/main/", "/p/main/runs/one", "/p/main/runs/one.json"):
-                found = client.get(path)
-                assert (found.status_code, found.text) == (503, FULL), path
+                response = client.get(path)
+                assert (response.status_code, response.text) == (503, FULL), path
             page = client.get("/p/main/", headers={"Accept": "text/html"})
             assert page.status_code == 503
             assert FULL.strip() in " ".join(page.text.split())
@@ -114,7 +114,7 @@ def test_a_full_disk_is_named_and_nothing_is_lost(
             disk.make_room()
             server.start()
             assert client.get("/healthz").text == "ok\n"
-            assert pushing.send(client, headers, two).status_code == 201
+            assert pushing.send(client, headers, second).status_code == 201
             for name in ("one", "two"):
                 assert client.get(f"/p/main/runs/{name}").status_code == 200
         assert "Traceback" not in log.read_text()
@@ -129,6 +129,6 @@ def test_a_disk_that_is_nearly_full_is_named_while_pages_can_be_made(
 ) -> None:
     assert served.client.get("/healthz").status_code == 200
     monkeypatch.setattr(projects, "FULL", 1 << 62)
-    found = served.client.get("/healthz")
-    assert (found.status_code, found.text) == (503, FULL)
+    response = served.client.get("/healthz")
+    assert (response.status_code, response.text) == (503, FULL)
     assert served.client.get("/p/main/").status_code == 200

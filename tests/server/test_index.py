@@ -29,27 +29,32 @@ def test_a_run_is_indexed_with_what_it_says(
     number = index(database, MAIN, path, arrived=5.0)
     with database.reading() as connection:
         row = connection.execute(sql.select(runs)).mappings().one()
-        found = {(t.kind, t.value) for t in connection.execute(sql.select(tags))}
-        told = connection.execute(
+        indexed = {(t.kind, t.value) for t in connection.execute(sql.select(tags))}
+        rows = connection.execute(
             sql.select(series.c.bench, points).join(series, series.c.id == points.c.series)
         ).mappings()
-        values = {(one["bench"], one["place"]): one for one in told}
+        values = {(point["bench"], point["place"]): point for point in rows}
     assert row["id"] == number
     assert (row["run_id"], row["begun"], row["arrived"]) == ("20261101-a", BEGUN, 5.0)
     assert (row["kernel"], row["label"], row["campaign"]) == ("6.1-rt", "tuned", None)
     assert (row["ok"], row["results"]) == (3, 3)
     assert row["verdict"].startswith("Fit for a period of 1 ms, in the model")
     assert row["grade"] == "good"
-    assert {value for kind, value in found if kind == "bench"} == {
+    assert {value for kind, value in indexed if kind == "bench"} == {
         "sched.yield", "sem.post.higher", "dk.periodic",
     }  # fmt: skip
-    assert {("load", "none"), ("target", "sim"), ("kernel", "6.1-rt"), ("label", "tuned")} <= found
+    assert {
+        ("load", "none"),
+        ("target", "sim"),
+        ("kernel", "6.1-rt"),
+        ("label", "tuned"),
+    } <= indexed
     assert len(values) == 3
     for place, result in enumerate(template.run.results):
-        one = values[result.bench, place]
-        assert one["n"] == result.n
-        assert one["p50"] == pytest.approx(2 * (result.p50 or 0.0))
-        assert one["missed"] == result.missed
+        point = values[result.bench, place]
+        assert point["n"] == result.n
+        assert point["p50"] == pytest.approx(2 * (result.p50 or 0.0))
+        assert point["missed"] == result.missed
 
 
 def test_the_same_run_is_indexed_once_and_another_content_again(
@@ -159,10 +164,10 @@ def test_a_run_that_comes_within_a_tick_of_the_clock_is_noticed(
 ) -> None:
     copied("20261101-0")
     reconciler, folder = Reconciler(database, places), places.runs(MAIN)
-    told = folder.stat()
+    status = folder.stat()
     assert reconciler.run() == (1, 0)
     copied("20261101-1")
-    os.utime(folder, ns=(told.st_atime_ns, told.st_mtime_ns))
+    os.utime(folder, ns=(status.st_atime_ns, status.st_mtime_ns))
     assert reconciler.run() == (1, 0)
 
 
@@ -186,8 +191,8 @@ def test_a_rebuilt_index_has_what_series_say_now(
     with database.writing() as connection:
         before = connection.execute(sql.select(series)).all()
         connection.execute(sql.update(series).values(label="as it was once", unit="s"))
-        told = {**before[0]._mapping, "id": 99, "key": "0" * 16}
-        connection.execute(sql.insert(series).values(**told))
+        row = {**before[0]._mapping, "id": 99, "key": "0" * 16}
+        connection.execute(sql.insert(series).values(**row))
     rebuild(database, places)
     with database.reading() as connection:
         assert connection.execute(sql.select(series)).all() == before
@@ -258,8 +263,8 @@ def test_many_runs_are_read_by_several_processes(
     with closing(Database(None, places.store)) as database:
         assert reconcile(database, places) == (4, 0)
         _other_point(database, places)
-        told = [line.partition(":")[0] for line in verify(database, places)]
-        assert told == [f"main/20261101-{n}" for n in range(5)]
+        faults = [line.partition(":")[0] for line in verify(database, places)]
+        assert faults == [f"main/20261101-{n}" for n in range(5)]
 
 
 def test_postgresql_knows_its_tables_after_many_runs(

@@ -28,19 +28,19 @@ def _port(served: Served) -> int:
 
 
 def _sent(served: Served, text: bytes) -> socket.socket:
-    found = socket.create_connection(("127.0.0.1", _port(served)))
-    found.sendall(text)
-    return found
+    connection = socket.create_connection(("127.0.0.1", _port(served)))
+    connection.sendall(text)
+    return connection
 
 
-def _ended(one: socket.socket) -> bytes:
+def _ended(connection: socket.socket) -> bytes:
     """Return what comes until the other side closes the connection."""
-    one.settimeout(20)
-    found = b""
+    connection.settimeout(20)
+    received = b""
     with suppress(ConnectionError):
-        while data := one.recv(65536):
-            found += data
-    return found
+        while data := connection.recv(65536):
+            received += data
+    return received
 
 
 def test_a_bucket_refills_and_forgets(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,10 +71,10 @@ def test_a_household_is_one_client() -> None:
 def test_too_many_requests_are_refused_for_a_while(tmp_path: Path, host: str, status: int) -> None:
     settings, headers = Settings(tmp_path, port=0, limits=Limits(requests=1)), {"Host": host}
     with serving(settings) as served:
-        found = [served.client.get("/healthz", headers=headers) for _ in range(10)]
-        assert [one.status_code for one in found] == [status] * 10
+        responses = [served.client.get("/healthz", headers=headers) for _ in range(10)]
+        assert [response.status_code for response in responses] == [status] * 10
         tries = (served.client.get("/healthz", headers=headers) for _ in range(200))
-        refused = next(one for one in tries if one.status_code == 429)
+        refused = next(response for response in tries if response.status_code == 429)
         assert 1 <= int(refused.headers["Retry-After"]) <= 2
         assert refused.text == "too many requests\n"
 
@@ -86,8 +86,8 @@ def test_who_guesses_tokens_fills_no_log_and_keeps_nobody_of_that_address_out(
     headers = {"Authorization": f"Bearer rts_{'0' * 12}_{'A' * 43}"}
     where = "/api/v1/p/main/uploads"
     monkeypatch.setattr(limits, "monotonic", lambda: 1000.0)
-    found = [served.client.post(where, headers=headers).status_code for _ in range(120)]
-    assert set(found) == {401}
+    statuses = [served.client.post(where, headers=headers).status_code for _ in range(120)]
+    assert set(statuses) == {401}
     assert served.client.post(where, headers=served.bearer()).status_code == 400
     with served.database.reading() as connection:
         rows = connection.execute(sql.select(sql.func.count()).select_from(schema.audit)).scalar()
@@ -99,17 +99,17 @@ def test_a_connection_without_a_request_is_closed(
 ) -> None:
     monkeypatch.setattr(limits, "HEADER_S", 0.2)
     for text in (b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: "):
-        with _sent(served, text) as one:
-            assert _ended(one) == b"", text
+        with _sent(served, text) as connection:
+            assert _ended(connection) == b"", text
 
 
 def test_a_slow_second_request_is_closed_too(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "IDLE_S", 0.2)
-    with _sent(served, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n") as one:
-        one.sendall(b"GET /noth")
-        assert _ended(one).count(b"HTTP/1.1 200") == 1
+    with _sent(served, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n") as connection:
+        connection.sendall(b"GET /noth")
+        assert _ended(connection).count(b"HTTP/1.1 200") == 1
 
 
 def test_many_idle_connections_keep_nobody_out(
@@ -128,30 +128,30 @@ def test_a_body_that_comes_too_slowly_is_ended(
 ) -> None:
     """What has come of it stays, and nobody has to wait for it."""
     monkeypatch.setattr(limits, "SILENT_S", 0.3)
-    one, headers = of_template(template, ID), served.bearer()
+    parcel, headers = of_template(template, ID), served.bearer()
     where = "/api/v1/p/main/uploads"
-    number = served.client.post(where, json=one.manifest, headers=headers).json()["upload"]
-    told = {**headers, "Host": "localhost", "Upload-Offset": "0", "Content-Length": "3000"}
+    number = served.client.post(where, json=parcel.manifest, headers=headers).json()["upload"]
+    sent = {**headers, "Host": "localhost", "Upload-Offset": "0", "Content-Length": "3000"}
     head = f"PATCH {where}/{number} HTTP/1.1\r\n" + "".join(
-        f"{k}: {v}\r\n" for k, v in told.items()
+        f"{k}: {v}\r\n" for k, v in sent.items()
     )
-    with _sent(served, head.encode() + b"\r\n" + one.blob[:100]) as slow:
+    with _sent(served, head.encode() + b"\r\n" + parcel.blob[:100]) as slow:
         assert b"408" in _ended(slow).partition(b"\r\n")[0]
     assert (
         served.client.head(f"{where}/{number}", headers=headers).headers["Upload-Offset"] == "100"
     )
-    assert send(served.client, headers, one).status_code == 201
+    assert send(served.client, headers, parcel).status_code == 201
 
 
 def test_too_large_bodies_are_refused_before_they_have_come(served: Served) -> None:
     headers = served.bearer()
-    found = served.client.post("/api/v1/p/main/uploads", content=b"[" * 300_000, headers=headers)
-    assert found.status_code == 413
+    response = served.client.post("/api/v1/p/main/uploads", content=b"[" * 300_000, headers=headers)
+    assert response.status_code == 413
     deep = served.client.post("/api/v1/p/main/uploads", content=b"[" * 200_000, headers=headers)
     assert deep.status_code == 400
     where = "/api/v1/p/main/campaigns/night"
-    found = served.client.put(where, content=b"[" * (9 << 20), headers=headers)
-    assert found.status_code == 413
+    response = served.client.put(where, content=b"[" * (9 << 20), headers=headers)
+    assert response.status_code == 413
     assert arriving(served.places.runs("main")) == []
 
 
@@ -164,10 +164,10 @@ def test_too_large_bodies_are_refused_before_they_have_come(served: Served) -> N
     b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
 ])  # fmt: skip
 def test_what_is_no_request_gets_no_content(served: Served, text: bytes) -> None:
-    with _sent(served, text) as one:
+    with _sent(served, text) as connection:
         answer = b""
         try:
-            while data := one.recv(1 << 16):
+            while data := connection.recv(1 << 16):
                 answer += data
                 if b"\r\n\r\n" in answer:
                     break
@@ -203,9 +203,12 @@ def test_a_defect_is_one_line_too(served: Served, monkeypatch: pytest.MonkeyPatc
     headers = served.bearer()
     monkeypatch.setattr("rtstone.server.uploads.note_campaign", broken)
     state = {"name": "night", "title": "n", "jobs": {}}
-    found = served.client.put("/api/v1/p/main/campaigns/night", json=state, headers=headers)
-    assert (found.status_code, found.text) == (500, "internal error; the server's log says more\n")
-    assert "Content-Security-Policy" in found.headers
+    response = served.client.put("/api/v1/p/main/campaigns/night", json=state, headers=headers)
+    assert (response.status_code, response.text) == (
+        500,
+        "internal error; the server's log says more\n",
+    )
+    assert "Content-Security-Policy" in response.headers
 
 
 def test_a_parser_that_takes_too_much_is_ended(served: Served, template: Template) -> None:
@@ -219,7 +222,7 @@ def test_a_parser_that_takes_too_much_is_ended(served: Served, template: Templat
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parsing, "WALL_S", 0.1)
         patch.setattr(parsing._Process, "ask", stopped)
-        found = send(served.client, served.bearer(), of_template(template, ID))
-    assert (found.status_code, "within the limits" in found.text) == (422, True)
+        response = send(served.client, served.bearer(), of_template(template, ID))
+    assert (response.status_code, "within the limits" in response.text) == (422, True)
     assert send(served.client, served.bearer(), of_template(template, ID)).status_code == 201
     assert stored(served.places.runs("main")) == {ID}

@@ -31,8 +31,8 @@ EVIL = "<img src=x onerror=alert(1)>\"'&{{7*7}}"
 def served(places: Places, database_url: str | None) -> Iterator[Served]:
     """Serve the store that ``copied`` fills, with each kind of database."""
     settings = Settings(places.store, port=0, database=database_url)
-    with serving(settings) as found:
-        yield found
+    with serving(settings) as server:
+        yield server
 
 
 class Read(HTMLParser):
@@ -48,9 +48,9 @@ class Read(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.names.append(tag)
-        told = dict(attrs)
-        self.handlers += [name for name in told if name.startswith("on")]
-        self.links += [told["href"] or ""] if "href" in told else []
+        attributes = dict(attrs)
+        self.handlers += [name for name in attributes if name.startswith("on")]
+        self.links += [attributes["href"] or ""] if "href" in attributes else []
 
     def handle_data(self, data: str) -> None:
         self.words.append(data)
@@ -79,25 +79,25 @@ def stepped(copied: Copied, served: Served, name: str = "sim-a", runs: int = 8) 
 
 def test_the_overview_says_what_got_worse_and_what_differs(served: Served, copied: Copied) -> None:
     stepped(copied, served)
-    told = page(served, "/")
-    assert "1 of 1 target got worse in 30 days: sim." in told.text
-    assert "kernel command line: + skew_tick=1" in told.text
-    assert "+50%" in told.text
+    shown = page(served, "/")
+    assert "1 of 1 target got worse in 30 days: sim." in shown.text
+    assert "kernel command line: + skew_tick=1" in shown.text
+    assert "+50%" in shown.text
     assert (
         "/p/main/compare?run=sim-a-3,sim-a-2,sim-a-1,sim-a-0&run=sim-a-4,sim-a-5,sim-a-6,sim-a-7"
-        in told.links
+        in shown.links
     )
-    found = served.client.get("/p/main/overview.json")
-    document = msgspec.json.decode(found.content, type=Overview)
+    response = served.client.get("/p/main/overview.json")
+    document = msgspec.json.decode(response.content, type=Overview)
     assert (document.runs, document.pending) == (8, 0)
-    assert {one.series.bench for one in document.worse} == {
+    assert {entry.series.bench for entry in document.worse} == {
         "sched.yield", "sem.post.higher", "dk.periodic",
     }  # fmt: skip
-    assert {one.at_run for one in document.worse} == {"sim-a-4"}
+    assert {entry.at_run for entry in document.worse} == {"sim-a-4"}
     assert document.worse_total == len(document.worse) == document.targets[0].worse
-    for one in document.worse:
-        assert one.after == pytest.approx(1.5 * (one.before or 0.0))
-    for link in {one for one in told.links if one.startswith("/p/")}:
+    for entry in document.worse:
+        assert entry.after == pytest.approx(1.5 * (entry.before or 0.0))
+    for link in {entry for entry in shown.links if entry.startswith("/p/")}:
         if not link.endswith(".atom"):
             page(served, link)
 
@@ -108,8 +108,8 @@ def test_what_got_better_or_long_ago_is_not_told_as_worse(served: Served, copied
     for n in range(6):
         copied(f"b-{n}", day=NOW - 6 + n, scale=1.5 if n < 3 else 1.0)
     served.settled()
-    told = page(served, "/p/main/")
-    assert "Nothing got worse in 30 days, on 1 target." in told.text
+    shown = page(served, "/p/main/")
+    assert "Nothing got worse in 30 days, on 1 target." in shown.text
     document = msgspec.json.decode(
         served.client.get("/p/main/overview.json").content, type=Overview
     )
@@ -120,8 +120,8 @@ def test_a_target_that_is_late_is_silent(served: Served, copied: Copied) -> None
     for n in range(5):
         copied(f"a-{n}", day=NOW - 20 + n)
     served.settled()
-    told = page(served, "/p/main/")
-    assert "1 target has not reported, for up to 16 days" in told.text
+    shown = page(served, "/p/main/")
+    assert "1 target has not reported, for up to 16 days" in shown.text
     document = msgspec.json.decode(
         served.client.get("/p/main/overview.json").content, type=Overview
     )
@@ -134,20 +134,20 @@ def test_a_target_that_is_late_is_silent(served: Served, copied: Copied) -> None
 def test_a_series_shows_its_change_its_levels_and_its_runs(served: Served, copied: Copied) -> None:
     stepped(copied, served)
     listed = served.client.get("/p/main/series.json", params={"target": "sim"})
-    found = msgspec.json.decode(listed.content, type=SeriesList)
-    assert len(found.series) == 3
-    assert all(found.changes[one.key] for one in found.series)
-    of = next(one for one in found.series if one.bench == "dk.periodic")
-    told = page(served, f"/p/main/series/{of.key}")
-    assert "worse since" in told.text
-    assert "+50%" in told.text
-    assert "skew_tick=1" in told.text
+    listing = msgspec.json.decode(listed.content, type=SeriesList)
+    assert len(listing.series) == 3
+    assert all(listing.changes[entry.key] for entry in listing.series)
+    head = next(entry for entry in listing.series if entry.bench == "dk.periodic")
+    shown = page(served, f"/p/main/series/{head.key}")
+    assert "worse since" in shown.text
+    assert "+50%" in shown.text
+    assert "skew_tick=1" in shown.text
     view = msgspec.json.decode(
-        served.client.get(f"/p/main/series/{of.key}.json").content, type=SeriesView
+        served.client.get(f"/p/main/series/{head.key}.json").content, type=SeriesView
     )
-    assert [one.run_id for one in view.points] == [f"sim-a-{n}" for n in range(8)]
+    assert [entry.run_id for entry in view.points] == [f"sim-a-{n}" for n in range(8)]
     assert view.of == 8
-    change = next(one for one in view.trends if one.metric == "p50").changes[0]
+    change = next(entry for entry in view.trends if entry.metric == "p50").changes[0]
     assert (change.at, change.after) == (4, "sim-a-4")
     page(served, "/p/main/series/0123456789abcdef", 404)
     page(served, "/p/main/series", 400)
@@ -163,17 +163,17 @@ def test_changes_that_are_no_longer_analysed_stay(
         served.settled()
     listed = served.client.get("/p/main/series.json", params={"target": "sim"})
     key = msgspec.json.decode(listed.content, type=SeriesList).series[0].key
-    told = page(served, f"/p/main/series/{key}")
-    assert "Earlier changes" in told.text
-    assert "No change found in the newest 4 runs." in told.text
+    shown = page(served, f"/p/main/series/{key}")
+    assert "Earlier changes" in shown.text
+    assert "No change found in the newest 4 runs." in shown.text
 
 
 def test_a_run_is_the_report_of_it(served: Served, copied: Copied) -> None:
     path = copied("20261101-a", day=NOW - 1)
     served.settled()
-    told = page(served, "/p/main/runs/20261101-a")
-    assert "Fit for a period of 1 ms, in the model" in told.text
-    assert "sem.post.higher" in told.text
+    shown = page(served, "/p/main/runs/20261101-a")
+    assert "Fit for a period of 1 ms, in the model" in shown.text
+    assert "sem.post.higher" in shown.text
     document = served.client.get("/p/main/runs/20261101-a.json").json()
     assert document["run_id"] == "20261101-a"
     for name in ("plan.json", "run.json", "wire.log"):
@@ -194,8 +194,8 @@ def test_a_page_is_made_anew_when_the_run_has_another_content(
     served.settled()
     assert "another name" not in page(served, "/p/main/runs/20261101-a").text
     run = json.loads((path / "run.json").read_bytes())
-    for one in path.iterdir():
-        one.unlink()
+    for file in path.iterdir():
+        file.unlink()
     path.rmdir()
     served.settled()
     copied("20261101-a", day=NOW - 2, name="another name")
@@ -208,9 +208,9 @@ def test_runs_are_compared(served: Served, copied: Copied) -> None:
     for n in range(4):
         copied(f"a-{n}", day=NOW - 4 + n, scale=1.0 + 0.5 * (n // 2))
     served.settled()
-    told = page(served, "/p/main/compare?run=a-0&run=a-2")
-    assert "a-0" in told.text
-    assert "a-2" in told.text
+    shown = page(served, "/p/main/compare?run=a-0&run=a-2")
+    assert "a-0" in shown.text
+    assert "a-2" in shown.text
     grouped = served.client.get("/p/main/compare.json?run=a-0,a-1&run=a-2,a-3").json()
     assert len(grouped["columns"]) == 2
     page(served, "/p/main/compare?run=a-0", 400)
@@ -222,30 +222,30 @@ def test_a_comparison_says_that_activations_were_lost(
     served: Served, copied: Copied, places: Places
 ) -> None:
     """The two systems differ in nothing else."""
-    for place, one in enumerate([*map(quiet, range(3)), *map(lossy, range(3))]):
-        path = copied(one.run_id, day=NOW - 6 + place, target="board")
+    for place, results in enumerate([*map(quiet, range(3)), *map(lossy, range(3))]):
+        path = copied(results.run_id, day=NOW - 6 + place, target="board")
         document = path / "run.json"
         stored = msgspec.json.decode(document.read_bytes(), type=Run)
         machine = structs.replace(stored.target, name="ssh:board", detail={})
-        made = structs.replace(
-            stored, results=one.results, clock=one.clock, target=machine, conditions={}
+        run = structs.replace(
+            stored, results=results.results, clock=results.clock, target=machine, conditions={}
         )
-        document.write_bytes(msgspec.json.encode(made))
+        document.write_bytes(msgspec.json.encode(run))
     served.settled()
     names = "run=quiet-0,quiet-1,quiet-2&run=lossy-0,lossy-1,lossy-2"
-    told = page(served, f"/p/main/compare?{names}")
-    assert "missed 31% of its activations" in " ".join(told.text.split())
-    found = served.client.get(f"/p/main/compare.json?{names}").json()
-    (effect,) = [e for row in found["rows"] for e in row["effects"] if e["part"] == "missed"]
+    shown = page(served, f"/p/main/compare?{names}")
+    assert "missed 31% of its activations" in " ".join(shown.text.split())
+    comparison = served.client.get(f"/p/main/compare.json?{names}").json()
+    (effect,) = [e for row in comparison["rows"] for e in row["effects"] if e["part"] == "missed"]
     assert (effect["verdict"], effect["basis"]) == ("worse", "runs")
 
 
 # ---- search -------------------------------------------------------------------------------------
 
 
-def search(served: Served, **asked: str) -> list[str]:
-    found = served.client.get("/p/main/search.json", params=asked)
-    return [one.run_id for one in msgspec.json.decode(found.content, type=Search).runs]
+def search(served: Served, **wanted: str) -> list[str]:
+    response = served.client.get("/p/main/search.json", params=wanted)
+    return [run.run_id for run in msgspec.json.decode(response.content, type=Search).runs]
 
 
 def test_runs_are_found_by_each_of_their_tags(served: Served, copied: Copied) -> None:
@@ -262,8 +262,8 @@ def test_runs_are_found_by_each_of_their_tags(served: Served, copied: Copied) ->
     assert search(served, bench="dk.periodic", load="none", kernel="6.1.0") == ["a"]
     assert search(served, bench="dk") == []
     assert search(served, bench="dk.periodic", label="other") == []
-    told = page(served, "/p/main/search?kernel=6.1")
-    assert "6.12.1" in told.text
+    shown = page(served, "/p/main/search?kernel=6.1")
+    assert "6.12.1" in shown.text
     assert "No run matches" in page(served, "/p/main/search?kernel=7").text
 
 
@@ -278,9 +278,9 @@ def test_pages_of_search_go_through_all_runs_once(
     address: str | None = "/p/main/search?load=none"
     for _ in range(3):
         assert address
-        told = page(served, address)
-        seen += [one.rpartition("/")[2] for one in told.links if "/runs/r-" in one]
-        address = next((one for one in told.links if "after=" in one), None)
+        shown = page(served, address)
+        seen += [link.rpartition("/")[2] for link in shown.links if "/runs/r-" in link]
+        address = next((link for link in shown.links if "after=" in link), None)
     assert address is None
     assert len(seen) == 8
     assert set(seen) == {f"r-{n}" for n in range(8)}
@@ -298,8 +298,8 @@ def test_a_campaign_is_a_matrix_of_what_is_there_and_what_is_told(
         copied(f"night.{key}", day=NOW - 1)
     served.settled()
     assert "unknown" in page(served, "/p/main/campaigns").text
-    told = page(served, "/p/main/campaigns/night")
-    assert "2 of 2" in told.text
+    shown = page(served, "/p/main/campaigns/night")
+    assert "2 of 2" in shown.text
     cell = {"target": "sim", "measure": "quick", "jobs": {"done": 3, "planned": 1},
             "runs": [f"night.{key}" for key in keys]}  # fmt: skip
     state = {"name": "night", "title": "Every night", "jobs": {"done": 3, "planned": 1},
@@ -308,10 +308,10 @@ def test_a_campaign_is_a_matrix_of_what_is_there_and_what_is_told(
         "/api/v1/p/main/campaigns/night", json=state, headers=served.bearer("push")
     )
     assert sent.status_code < 300, sent.text
-    told = page(served, "/p/main/campaigns/night")
-    assert "2 of 4" in told.text
-    found = served.client.get("/p/main/campaigns/night.json")
-    document = msgspec.json.decode(found.content, type=CampaignState)
+    shown = page(served, "/p/main/campaigns/night")
+    assert "2 of 4" in shown.text
+    response = served.client.get("/p/main/campaigns/night.json")
+    document = msgspec.json.decode(response.content, type=CampaignState)
     assert document.jobs == Counts(done=2, planned=1, running=1)  # a run that is still on its way
     assert "Every night" in page(served, "/p/main/campaigns").text
     page(served, "/p/main/campaigns/day", 404)
@@ -329,15 +329,15 @@ def test_nothing_of_a_run_becomes_markup(served: Served, copied: Copied) -> None
         )  # fmt: skip
     served.settled()
     first = page(served, "/p/main/")
-    addresses = {one for one in first.links if one.startswith("/p/main/series")}
+    addresses = {link for link in first.links if link.startswith("/p/main/series")}
     addresses |= {"/p/main/", "/p/main/search", "/p/main/runs/a-5", "/p/main/campaigns"}
     addresses |= {"/p/main/compare?run=a-0&run=a-5", f"/p/main/search?label={EVIL[:5]}"}
     assert len(addresses) > 6
     for address in addresses:
-        told = page(served, address)
-        assert "img" not in told.names, address
-        assert told.handlers == [], address
-        assert "1787569" not in told.text, address
+        shown = page(served, address)
+        assert "img" not in shown.names, address
+        assert shown.handlers == [], address
+        assert "1787569" not in shown.text, address
     for status, address in ((404, f"/p/main/runs/{EVIL[:4]}"), (404, "/p/<script>/"),
                             (404, "/p/main/series/<script>")):  # fmt: skip
         answer = served.client.get(address)
@@ -350,8 +350,11 @@ def test_projects_are_listed_and_apart(served: Served, copied: Copied) -> None:
     copied("a", day=NOW - 1)
     copied("b", day=NOW - 1, project="lab")
     served.settled()
-    told = msgspec.json.decode(served.client.get("/projects.json").content, type=Projects)
-    assert [(one.name, one.runs) for one in told.projects] == [("main", 1), ("lab", 1)]
+    listing = msgspec.json.decode(served.client.get("/projects.json").content, type=Projects)
+    assert [(project.name, project.runs) for project in listing.projects] == [
+        ("main", 1),
+        ("lab", 1),
+    ]
     assert "/p/lab/" in page(served, "/").links
     assert search(served) == ["a"]
     page(served, "/p/lab/runs/a", 404)
@@ -363,12 +366,13 @@ def test_a_token_that_reads_one_project_sees_no_other(places: Places, copied: Co
     copied("b", day=NOW - 1, project="lab")
     with serving(Settings(places.store, port=0, reading="token")) as served:
         served.settled()
-        told = served.bearer("read", "lab")
+        headers = served.bearer("read", "lab")
         assert served.client.get("/").status_code == 401
-        assert served.client.get("/p/lab/", headers=told).status_code == 200
-        assert served.client.get("/p/main/", headers=told).status_code == 403
+        assert served.client.get("/p/lab/", headers=headers).status_code == 200
+        assert served.client.get("/p/main/", headers=headers).status_code == 403
         assert (
-            served.client.get("/projects.json", headers=told).json()["projects"][0]["name"] == "lab"
+            served.client.get("/projects.json", headers=headers).json()["projects"][0]["name"]
+            == "lab"
         )
         assert served.client.get("/static/x.js").status_code == 404
 
@@ -390,9 +394,9 @@ def test_script_and_style_are_kept_for_ever_and_the_policy_is_strict(served: Ser
     names = re.findall(r'"(/static/[^"]+)"', answer.text)
     assert len(names) == 2
     for name in names:
-        found = served.client.get(name)
-        assert found.status_code == 200
-        assert "immutable" in found.headers["Cache-Control"]
+        response = served.client.get(name)
+        assert response.status_code == 200
+        assert "immutable" in response.headers["Cache-Control"]
     assert "script-src 'self'" in answer.headers["Content-Security-Policy"]
     assert (
         re.findall(r"<script(?![^>]* (src|type=\"application/octet-stream\"))", answer.text) == []

@@ -38,9 +38,9 @@ from tests.server.serving import Served, serving
 
 @pytest.fixture
 def served(places: Places, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
-    with serving(Settings(places.store, port=0, limits=Limits(requests=0))) as found:
-        monkeypatch.setenv("RTSTONE_TOKEN", found.token("push"))
-        yield found
+    with serving(Settings(places.store, port=0, limits=Limits(requests=0))) as server:
+        monkeypatch.setenv("RTSTONE_TOKEN", server.token("push"))
+        yield server
 
 
 def own(template: Template, run_id: str) -> Path:
@@ -55,7 +55,7 @@ def own(template: Template, run_id: str) -> Path:
     return path
 
 
-def there(places: Places) -> list[str]:
+def stored_runs(places: Places) -> list[str]:
     folder = places.runs(MAIN)
     return sorted(path.name for path in folder.glob("*") if path.name != ARRIVING)
 
@@ -64,19 +64,19 @@ def test_runs_are_pushed_once(served: Served, template: Template, cli: Cli) -> N
     for name in ("r-1", "r-2"):
         own(template, name)
     done = cli("push", served.url, "r-1", "r-2")
-    assert (done.status, there(served.places)) == (0, ["r-1", "r-2"])
+    assert (done.status, stored_runs(served.places)) == (0, ["r-1", "r-2"])
     assert f"{served.url}/p/main/runs/r-1" in done.err
     again = cli("push", f"{served.url}/p/main", "r-1", "--json")
     assert again.status == 0
     assert again.document["pushed"][0]["fresh"] is False
     assert cli("push", served.url).status == 0
-    assert there(served.places) == ["r-1", "r-2"]
+    assert stored_runs(served.places) == ["r-1", "r-2"]
 
 
 def test_a_measured_run_is_pushed_when_it_has_ended(served: Served, cli: Cli) -> None:
     done = cli("run", "sched.yield", "--target", "sim", "--time", "1ms", "--push", served.url)
     assert done.status == 0
-    assert len(there(served.places)) == 1
+    assert len(stored_runs(served.places)) == 1
 
 
 def test_without_a_server_runs_wait_and_go_with_the_next_push(
@@ -95,14 +95,14 @@ def test_without_a_server_runs_wait_and_go_with_the_next_push(
     with serving(Settings(places.store, port=port)) as served:
         monkeypatch.setenv("RTSTONE_TOKEN", served.token("push"))
         assert cli("push", url).status == 0
-        assert len(there(places)) == 2
+        assert len(stored_runs(places)) == 2
         assert "nothing is queued" in cli("push", url).err
 
 
 def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
     return port
 
 
@@ -117,7 +117,7 @@ def test_who_may_not_push_is_told(
         done = cli("push", served.url, "r-1")
         assert done.status != 0
         assert says in done.err
-        assert there(served.places) == []
+        assert stored_runs(served.places) == []
 
 
 def test_imported_and_unfinished_runs_are_refused_here(
@@ -128,7 +128,7 @@ def test_imported_and_unfinished_runs_are_refused_here(
     for name in ("r-1", "r-2"):
         done = cli("push", served.url, name)
         assert done.status == 2, done.err
-    assert there(served.places) == []
+    assert stored_runs(served.places) == []
 
 
 # ---- a line that breaks, a server that is killed ------------------------------------------------
@@ -148,23 +148,23 @@ class Cutting(threading.Thread):
     def run(self) -> None:
         while self._open:
             with suppress(TimeoutError):
-                one, _ = self._listening.accept()
-                threading.Thread(target=self._pass, args=(one,), daemon=True).start()
+                client, _ = self._listening.accept()
+                threading.Thread(target=self._pass, args=(client,), daemon=True).start()
 
-    def _pass(self, one: socket.socket) -> None:
+    def _pass(self, client: socket.socket) -> None:
         left = self._most
-        with one, suppress(OSError), socket.create_connection(self._to) as other:
-            back = threading.Thread(target=self._back, args=(other, one), daemon=True)
+        with client, suppress(OSError), socket.create_connection(self._to) as other:
+            back = threading.Thread(target=self._back, args=(other, client), daemon=True)
             back.start()
-            while left > 0 and (data := one.recv(min(left, 8192))):
+            while left > 0 and (data := client.recv(min(left, 8192))):
                 other.sendall(data)
                 left -= len(data)
             self.cuts += left <= 0
 
-    def _back(self, other: socket.socket, one: socket.socket) -> None:
+    def _back(self, other: socket.socket, client: socket.socket) -> None:
         with suppress(OSError):
             while data := other.recv(8192):
-                one.sendall(data)
+                client.sendall(data)
 
     def close(self) -> None:
         self._open = False
@@ -186,7 +186,7 @@ def test_a_line_that_breaks_again_and_again_costs_nothing(
         relay.close()
     assert done.status == 0, done.err
     assert relay.cuts >= 2
-    assert there(served.places) == ["r-1"]
+    assert stored_runs(served.places) == ["r-1"]
     assert verify(served.database, served.places) == []
 
 
@@ -219,18 +219,18 @@ def process(places: Places, port: int) -> Iterator[subprocess.Popen[bytes]]:
     """Start a server as a process of its own."""
     program = Path(sys.executable).with_name("rtstone")
     words = [str(program), "serve", "--store", str(places.store), "--listen", f"127.0.0.1:{port}"]
-    one = subprocess.Popen(words, stderr=subprocess.DEVNULL)
+    server = subprocess.Popen(words, stderr=subprocess.DEVNULL)
     try:
-        yield one
+        yield server
     finally:
-        one.kill()
-        one.wait()
+        server.kill()
+        server.wait()
 
 
 def answers(port: int) -> bool:
-    with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1) as one:
-        one.sendall(b"GET /healthz HTTP/1.0\r\nHost: localhost\r\n\r\n")
-        return b"ok" in one.recv(4096)
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1) as connection:
+        connection.sendall(b"GET /healthz HTTP/1.0\r\nHost: localhost\r\n\r\n")
+        return b"ok" in connection.recv(4096)
     return False
 
 
@@ -261,13 +261,13 @@ def test_a_server_that_is_killed_loses_and_doubles_nothing(
         over.set()
         killer.join()
     assert done.status == 0, done.err
-    assert there(places) == names
+    assert stored_runs(places) == names
     with closing(Database(None, places.store)) as database:
         reconcile(database, places)
         assert verify(database, places) == []
         with database.reading() as connection:
-            found = list(connection.execute(sql.select(runs.c.run_id)).scalars())
-    assert sorted(found) == names
+            run_ids = list(connection.execute(sql.select(runs.c.run_id)).scalars())
+    assert sorted(run_ids) == names
     assert list((places.runs(MAIN) / ARRIVING).iterdir()) == []
 
 
@@ -290,8 +290,8 @@ def test_a_campaign_pushes_its_runs_and_tells_its_state(
     plan.write_text(f'title = "Night"\ntargets = ["sim"]\nmeasure = {measure}\ntime = "1ms"\n')
     done = cli("campaign", "run", plan, "--push", served.url)
     assert done.status == 0, done.err
-    assert len(there(served.places)) == 2
-    assert all(re.fullmatch(r"night\.[0-9a-f]{16}", name) for name in there(served.places))
+    assert len(stored_runs(served.places)) == 2
+    assert all(re.fullmatch(r"night\.[0-9a-f]{16}", name) for name in stored_runs(served.places))
     served.settled()
     state = served.client.get("/p/main/campaigns/night.json").json()
     assert (state["title"], state["jobs"]["done"]) == ("Night", 2)

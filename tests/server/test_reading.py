@@ -28,14 +28,14 @@ NOW = (time() - BEGUN) / DAY
 
 @pytest.fixture
 def served(places: Places) -> Iterator[Served]:
-    with serving(Settings(places.store, port=0)) as found:
-        yield found
+    with serving(Settings(places.store, port=0)) as server:
+        yield server
 
 
 def key(served: Served, bench: str) -> str:
-    found = served.client.get("/p/main/series.json", params={"target": "sim"}).json()["series"]
-    told: str = next(one["key"] for one in found if one["bench"] == bench)
-    return told
+    listed = served.client.get("/p/main/series.json", params={"target": "sim"}).json()["series"]
+    name: str = next(head["key"] for head in listed if head["bench"] == bench)
+    return name
 
 
 def test_a_trend_of_a_server_is_that_of_its_directory(
@@ -46,11 +46,11 @@ def test_a_trend_of_a_server_is_that_of_its_directory(
     served.settled()
     for words in (["dk.periodic"], ["sem", "sched.yield", "--metric", "p99", "--by", "kernel"],
                   ["dk", "--target", "sim", "--metric", "max"]):  # fmt: skip
-        there = cli("trend", *words, "--json", "--store", f"{served.url}/p/main")
+        remote = cli("trend", *words, "--json", "--store", f"{served.url}/p/main")
         here = cli("trend", *words, "--json", "--store", places.store)
-        assert (there.status, there.err) == (0, "")
-        assert there.out == here.out
-    assert len(there.document["series"][0]["changes"]) == 1
+        assert (remote.status, remote.err) == (0, "")
+        assert remote.out == here.out
+    assert len(remote.document["series"][0]["changes"]) == 1
     assert cli("trend", "mq", "--store", served.url).status == 2
     assert cli("trend", "dk", "--metric", "bound", "--store", served.url).status == 2
 
@@ -62,10 +62,10 @@ def test_runs_are_shown_and_compared_by_their_urls(
         copied(f"r-{n}", day=NOW - 2 + n)
     served.settled()
     url = f"{served.url}/p/main/runs/r-0"
-    told = cli("show", url, "--json").document
-    assert told["run_id"] == "r-0"
+    document = cli("show", url, "--json").document
+    assert document["run_id"] == "r-0"
     # From plan and logs, which were not varied, whatever the document says.
-    assert told["results"] == json.loads(msgspec.json.encode(template.run.results))
+    assert document["results"] == json.loads(msgspec.json.encode(template.run.results))
     both = cli("compare", url, f"{served.url}/p/main/runs/r-1", "--json").document
     assert [column["runs"] for column in both["columns"]] == [["r-0"], ["r-1"]]
     assert cli("compare", f"{url},{served.url}/p/main/runs/r-1", template.path).status == 0
@@ -114,9 +114,9 @@ def test_a_baseline_is_what_came_after_the_last_change(
     address = f"{served.url}/p/main/series/{key(served, 'sched.yield')}"
 
     def against(run: Path) -> list[str]:
-        found = cli("check", run, "--baseline", address, "--json").document
-        told: list[str] = found["baselines"]
-        return told
+        report = cli("check", run, "--baseline", address, "--json").document
+        baselines: list[str] = report["baselines"]
+        return baselines
 
     assert against(template.path) == ["r-3", "r-4", "r-5"]
     assert against(places.run(MAIN, "r-5")) == ["r-3", "r-4"]  # those before it
@@ -134,8 +134,8 @@ def test_single_runs_of_a_machine_are_too_few(copied: Copied, cli: Cli, places: 
         return [word for n in numbers for word in ("--baseline", str(places.run(MAIN, f"r-{n}")))]
 
     for few in (1, 3):
-        found = cli("check", slower, *against(*range(few)), "--json")
-        assert (found.status, found.document["verdict"]) == (3, "inconclusive")
+        result = cli("check", slower, *against(*range(few)), "--json")
+        assert (result.status, result.document["verdict"]) == (3, "inconclusive")
     assert cli("check", slower, *against(*range(12))).status == 1
     assert cli("check", places.run(MAIN, "r-5"), *against(*range(5))).status == 0
     assert cli("check", slower, "--baseline", slower).status == 2
@@ -176,9 +176,9 @@ def test_a_server_names_no_place_to_write_to(
     served.settled()
     monkeypatch.setattr(fetching, "since_last_change", lambda *_: [name])
     (tmp_path / "into").mkdir()
-    of = named(f"{served.url}/p/main#{key(served, 'dk.periodic')}")
+    source = named(f"{served.url}/p/main#{key(served, 'dk.periodic')}")
     with pytest.raises(TargetError, match="as none is called"):
-        fetching.baseline(of, 20, tmp_path / "into", "")
+        fetching.baseline(source, 20, tmp_path / "into", "")
     assert list((tmp_path / "into").iterdir()) == []
     assert not (tmp_path / "victim").exists()
 

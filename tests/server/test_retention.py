@@ -23,7 +23,7 @@ from tests.server.conftest import BEGUN, DAY, Copied, counts
 AGE = (time() - BEGUN) / DAY  # days since the first of November
 
 
-def there(database: Database) -> set[str]:
+def stored_runs(database: Database) -> set[str]:
     with database.reading() as connection:
         return set(connection.execute(sql.select(runs.c.run_id)).scalars())
 
@@ -64,12 +64,20 @@ def test_the_first_rule_counts_and_named_and_newest_runs_stay(
     reconcile(database, places)
     rules = [Retention("main", 30 * DAY, 3, "older than 30 days"), Retention("*", 200 * DAY, 1)]
     assert apply(database, places, rules) == [f"main/old-{n}" for n in range(3)]
-    assert there(database) == {"old-named", "old-3", "old-4", "new", "lab-0", "lab-1", "lab-2"}
+    assert stored_runs(database) == {
+        "old-named",
+        "old-3",
+        "old-4",
+        "new",
+        "lab-0",
+        "lab-1",
+        "lab-2",
+    }
     assert apply(database, places, rules) == []
     assert apply(database, places, [Retention("*", 50 * DAY, 1)]) == ["lab/lab-0", "lab/lab-1"]
     with database.reading() as connection:
-        told = set(connection.execute(sql.select(deletions.c.why)).scalars())
-    assert "older than 30 days" in told
+        reasons = set(connection.execute(sql.select(deletions.c.why)).scalars())
+    assert "older than 30 days" in reasons
 
 
 def test_what_cannot_be_removed_stays_whole(
@@ -102,7 +110,7 @@ def test_a_run_that_stays_keeps_no_others(
         fcntl.flock(held, fcntl.LOCK_EX)
         gone = apply(database, places, [Retention("main", 30 * DAY, 1)])
     assert gone == ["main/old-0", "main/old-2"]
-    assert there(database) == {"old-1", "old-3"}
+    assert stored_runs(database) == {"old-1", "old-3"}
 
 
 def test_with_the_last_run_of_a_target_its_series_go(

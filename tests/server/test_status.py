@@ -62,10 +62,10 @@ def test_it_changes_nothing(places: Places, copied: Copied, cli: Cli) -> None:
 def test_a_run_that_nobody_parses_is_seen(
     served: Served, template: Template, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one, headers = of_template(template, "r-1"), served.bearer()
-    begun = served.client.post("/api/v1/p/main/uploads", json=one.manifest, headers=headers)
+    parcel, headers = of_template(template, "r-1"), served.bearer()
+    begun = served.client.post("/api/v1/p/main/uploads", json=parcel.manifest, headers=headers)
     blob = served.places.runs("main") / ".arriving" / begun.json()["upload"] / "blob"
-    blob.write_bytes(one.blob)
+    blob.write_bytes(parcel.blob)
     status, lines = shown(cli, served.places.store)
     assert status == 0
     assert "1 run at the parsers or waiting for one" in lines[0]

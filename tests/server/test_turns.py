@@ -24,7 +24,7 @@ SMALL, BIG = 1000, LARGE + 1
 
 
 class Parsing:
-    """Runs that are parsed until they are told to end; `begun` has them in their order."""
+    """Runs that are parsed until a test ends them; `begun` has them in their order."""
 
     def __init__(self) -> None:
         self.turns, self.begun = Turns(2), list[str]()

@@ -32,8 +32,8 @@ API = "/api/v1/p/main"
 
 @pytest.fixture
 def served(places: Places) -> Iterator[Served]:
-    with serving(Settings(places.store, port=0, limits=Limits(requests=0))) as found:
-        yield found
+    with serving(Settings(places.store, port=0, limits=Limits(requests=0))) as server:
+        yield server
 
 
 @pytest.fixture
@@ -42,8 +42,8 @@ def packed(template: Template) -> Packed:
 
 
 def manifest(packed: Packed) -> dict[str, Any]:
-    told: dict[str, Any] = json.loads(packed.manifest)
-    return told
+    declared: dict[str, Any] = json.loads(packed.manifest)
+    return declared
 
 
 class Sender:
@@ -53,27 +53,27 @@ class Sender:
         self._client = served.client
         self._headers = headers or served.bearer("push")
 
-    def begin(self, told: object, api: str = API) -> httpx.Response:
-        return self._client.post(f"{api}/uploads", json=told, headers=self._headers)
+    def begin(self, declared: object, api: str = API) -> httpx.Response:
+        return self._client.post(f"{api}/uploads", json=declared, headers=self._headers)
 
-    def more(self, upload: str, offset: int, data: bytes, api: str = API) -> httpx.Response:
+    def append(self, upload: str, offset: int, data: bytes, api: str = API) -> httpx.Response:
         headers = {**self._headers, "Upload-Offset": str(offset)}
         return self._client.patch(f"{api}/uploads/{upload}", content=data, headers=headers)
 
     def offset(self, upload: str) -> int:
-        found = self._client.head(f"{API}/uploads/{upload}", headers=self._headers)
-        return int(found.headers["Upload-Offset"])
+        response = self._client.head(f"{API}/uploads/{upload}", headers=self._headers)
+        return int(response.headers["Upload-Offset"])
 
     def all(self, packed: Packed) -> httpx.Response:
-        told = self.begin(manifest(packed))
-        assert told.status_code == 201, told.text
-        return self.more(told.json()["upload"], 0, packed.blob)
+        response = self.begin(manifest(packed))
+        assert response.status_code == 201, response.text
+        return self.append(response.json()["upload"], 0, packed.blob)
 
 
 def nothing_is_stored(served: Served) -> None:
     folder = served.places.runs(MAIN)
-    there = [path for path in folder.glob("*") if path.name != ARRIVING]
-    assert there == []
+    paths = [path for path in folder.glob("*") if path.name != ARRIVING]
+    assert paths == []
     assert counts(served.database)["runs"] == 0
 
 
@@ -83,8 +83,8 @@ def test_a_run_is_made_from_its_wire(served: Served, packed: Packed, template: T
     run_id = template.run.run_id
     assert done.json() == {"state": "stored", "url": f"{served.url}/p/main/runs/{run_id}"}
     path = served.places.run(MAIN, run_id)
-    made = msgspec.json.decode((path / RUN).read_bytes(), type=Run)
-    assert msgspec.structs.replace(made, duration_s=None) == msgspec.structs.replace(
+    run = msgspec.json.decode((path / RUN).read_bytes(), type=Run)
+    assert msgspec.structs.replace(run, duration_s=None) == msgspec.structs.replace(
         template.run, duration_s=None
     )
     assert (path / "wire.log").read_bytes() == (template.path / "wire.log").read_bytes()
@@ -114,8 +114,8 @@ def _copied(
     """Return the template packed with another log or plan."""
     path = folder / "copied"
     path.mkdir()
-    told = msgspec.structs.replace(template.plan, **plan)
-    (path / PLAN).write_bytes(msgspec.json.encode(told))
+    changed = msgspec.structs.replace(template.plan, **plan)
+    (path / PLAN).write_bytes(msgspec.json.encode(changed))
     log = (template.path / "wire.log").read_bytes() if wire is None else wire
     (path / "wire.log").write_bytes(log)
     (path / RUN).write_bytes(b"{}")
@@ -168,47 +168,47 @@ def test_uploads_are_counted_in_bytes_too(
 
 def test_an_upload_that_is_cut_goes_on_where_it_ended(served: Served, packed: Packed) -> None:
     sender, step = Sender(served), len(packed.blob) // 7
-    told = sender.begin(manifest(packed)).json()
-    assert told["offset"] == 0
+    begun = sender.begin(manifest(packed)).json()
+    assert begun["offset"] == 0
     at = 0
     while at + step < len(packed.blob):
-        assert sender.more(told["upload"], at, packed.blob[at : at + step]).status_code == 204
+        assert sender.append(begun["upload"], at, packed.blob[at : at + step]).status_code == 204
         at += step
-        assert sender.offset(told["upload"]) == at
-        assert sender.begin(manifest(packed)).json() == {**told, "offset": at}
-        wrong = sender.more(told["upload"], at - 1, b"x")
+        assert sender.offset(begun["upload"]) == at
+        assert sender.begin(manifest(packed)).json() == {**begun, "offset": at}
+        wrong = sender.append(begun["upload"], at - 1, b"x")
         assert (wrong.status_code, wrong.headers["Upload-Offset"]) == (409, str(at))
         nothing_is_stored(served)
-    assert sender.more(told["upload"], at, packed.blob[at:]).status_code == 201
+    assert sender.append(begun["upload"], at, packed.blob[at:]).status_code == 201
 
 
 def test_what_was_told_is_what_has_to_come(served: Served, packed: Packed) -> None:
     sender = Sender(served)
-    told = sender.begin(manifest(packed)).json()
-    longer = sender.more(told["upload"], 0, packed.blob + b"x")
+    begun = sender.begin(manifest(packed)).json()
+    longer = sender.append(begun["upload"], 0, packed.blob + b"x")
     assert longer.status_code == 413
     damaged = bytearray(packed.blob)
     damaged[len(damaged) // 2] ^= 1
     fresh = sender.begin(manifest(packed)).json()
-    found = sender.more(fresh["upload"], fresh["offset"], bytes(damaged[fresh["offset"] :]))
-    assert found.status_code == 422
-    assert "SHA-256" in found.text
+    response = sender.append(fresh["upload"], fresh["offset"], bytes(damaged[fresh["offset"] :]))
+    assert response.status_code == 422
+    assert "SHA-256" in response.text
     nothing_is_stored(served)
     assert sender.all(packed).status_code == 201
 
 
 def test_a_bomb_is_refused_before_it_is_unpacked(served: Served, packed: Packed) -> None:
-    told = manifest(packed)
+    declared = manifest(packed)
     bomb = zlib.compress(bytes(64 << 20), 9)
-    told["blob"] = {"size": len(bomb), "sha256": hashlib.sha256(bomb).hexdigest()}
+    declared["blob"] = {"size": len(bomb), "sha256": hashlib.sha256(bomb).hexdigest()}
     sender = Sender(served)
-    upload = sender.begin(told).json()["upload"]
-    assert sender.more(upload, 0, bomb).status_code == 422
-    told["files"][1]["size"] = 1 << 30
-    assert sender.begin(told).status_code in (400, 413)
-    told["files"][1]["size"] = 300 << 20
-    told["blob"]["size"] = 1 << 20
-    assert sender.begin(told).status_code == 413
+    upload = sender.begin(declared).json()["upload"]
+    assert sender.append(upload, 0, bomb).status_code == 422
+    declared["files"][1]["size"] = 1 << 30
+    assert sender.begin(declared).status_code in (400, 413)
+    declared["files"][1]["size"] = 300 << 20
+    declared["blob"]["size"] = 1 << 20
+    assert sender.begin(declared).status_code == 413
     nothing_is_stored(served)
 
 
@@ -231,9 +231,9 @@ def test_a_bomb_is_refused_before_it_is_unpacked(served: Served, packed: Packed)
 def test_a_bad_manifest_is_refused_in_a_line(
     served: Served, packed: Packed, member: str, value: object
 ) -> None:
-    found = Sender(served).begin({**manifest(packed), member: value})
-    assert found.status_code == 400
-    assert found.text.count("\n") == 1
+    response = Sender(served).begin({**manifest(packed), member: value})
+    assert response.status_code == 400
+    assert response.text.count("\n") == 1
     nothing_is_stored(served)
 
 
@@ -246,19 +246,19 @@ def test_a_plan_of_another_run_or_of_nothing_is_refused(
         _copied(template, _folder(tmp_path, 1), wire=b"no records\n"),
         _copied(template, _folder(tmp_path, 2), wire=b""),
     )):  # fmt: skip
-        told = manifest(packed) | ({"run_id": template.run.run_id} if number == 0 else {})
-        upload = sender.begin(told)
+        declared = manifest(packed) | ({"run_id": template.run.run_id} if number == 0 else {})
+        upload = sender.begin(declared)
         if upload.status_code == 201:
-            found = sender.more(upload.json()["upload"], 0, packed.blob)
-            assert found.status_code == 422, found.text
-            assert str(served.places.store) not in found.text
+            response = sender.append(upload.json()["upload"], 0, packed.blob)
+            assert response.status_code == 422, response.text
+            assert str(served.places.store) not in response.text
     nothing_is_stored(served)
 
 
 def _folder(path: Path, number: int) -> Path:
-    found = path / str(number)
-    found.mkdir()
-    return found
+    folder = path / str(number)
+    folder.mkdir()
+    return folder
 
 
 def test_mutated_uploads_are_refused_or_stored_as_their_wire_says(
@@ -269,21 +269,21 @@ def test_mutated_uploads_are_refused_or_stored_as_their_wire_says(
     plain = [(template.path / name).read_bytes() for name in (PLAN, "wire.log")]
     refused = 0
     for number in range(60):
-        files = [bytearray(one) for one in plain]
+        files = [bytearray(file) for file in plain]
         for _ in range(chance.randrange(1, 4)):
-            one = chance.choice(files)
-            at = chance.randrange(len(one))
-            one[at : at + chance.randrange(3)] = chance.randbytes(chance.randrange(3))
+            file = chance.choice(files)
+            at = chance.randrange(len(file))
+            file[at : at + chance.randrange(3)] = chance.randbytes(chance.randrange(3))
         blob = zlib.compress(b"".join(files), 1)
-        told = manifest(packed) | {
+        declared = manifest(packed) | {
             "blob": {"size": len(blob), "sha256": hashlib.sha256(blob).hexdigest()},
             "files": [
-                {"name": name, "size": len(one), "sha256": hashlib.sha256(one).hexdigest()}
-                for name, one in zip((PLAN, "wire.log"), files, strict=True)
+                {"name": name, "size": len(file), "sha256": hashlib.sha256(file).hexdigest()}
+                for name, file in zip((PLAN, "wire.log"), files, strict=True)
             ],
         }  # fmt: skip
-        begun = sender.begin(told)
-        done = sender.more(begun.json()["upload"], 0, blob) if begun.status_code == 201 else begun
+        begun = sender.begin(declared)
+        done = sender.append(begun.json()["upload"], 0, blob) if begun.status_code == 201 else begun
         assert done.status_code in (200, 201, 400, 409, 422), (number, done.text)
         refused += done.status_code >= 400
         if done.status_code >= 400:
@@ -298,38 +298,38 @@ def test_a_full_disk_keeps_what_has_come_and_the_upload_goes_on(
     served: Served, packed: Packed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sender = Sender(served)
-    told = sender.begin(manifest(packed)).json()
+    begun = sender.begin(manifest(packed)).json()
     half = len(packed.blob) // 2
     append, room = Appending.append, half
 
     def full(self: Appending, data: bytes) -> None:
-        some = data[: room - self.offset]
-        append(self, some)
-        if len(some) < len(data):
+        fitting = data[: room - self.offset]
+        append(self, fitting)
+        if len(fitting) < len(data):
             raise _full(OSError(28, os.strerror(28)))
 
     monkeypatch.setattr(Appending, "append", full)
-    found = sender.more(told["upload"], 0, packed.blob)
-    assert (found.status_code, sender.offset(told["upload"])) == (507, half)
-    assert "No space left" in found.text
+    response = sender.append(begun["upload"], 0, packed.blob)
+    assert (response.status_code, sender.offset(begun["upload"])) == (507, half)
+    assert "No space left" in response.text
     nothing_is_stored(served)
     monkeypatch.undo()
-    assert sender.more(told["upload"], half, packed.blob[half:]).status_code == 201
+    assert sender.append(begun["upload"], half, packed.blob[half:]).status_code == 201
 
 
 def test_two_servers_share_an_upload(places: Places, packed: Packed, postgres: str) -> None:
     settings = Settings(places.store, port=0, database=postgres, limits=Limits(requests=0))
-    with serving(settings) as one, serving(settings) as other:
-        headers, half = one.bearer("push"), len(packed.blob) // 2
-        first, second = Sender(one, headers), Sender(other, headers)
+    with serving(settings) as left_server, serving(settings) as right_server:
+        headers, half = left_server.bearer("push"), len(packed.blob) // 2
+        first, second = Sender(left_server, headers), Sender(right_server, headers)
         upload = first.begin(manifest(packed)).json()["upload"]
-        first.more(upload, 0, packed.blob[:half])
+        first.append(upload, 0, packed.blob[:half])
         assert second.offset(upload) == half
-        assert second.more(upload, half, packed.blob[half:]).status_code == 201
+        assert second.append(upload, half, packed.blob[half:]).status_code == 201
         run_id = manifest(packed)["run_id"]
-        assert one.client.get(f"/p/main/runs/{run_id}").status_code == 200
+        assert left_server.client.get(f"/p/main/runs/{run_id}").status_code == 200
         assert first.begin(manifest(packed)).status_code == 200
-        assert counts(one.database)["runs"] == 1
+        assert counts(left_server.database)["runs"] == 1
 
 
 def test_a_deleted_run_stays_deleted(served: Served, packed: Packed) -> None:
@@ -349,7 +349,7 @@ def test_projects_are_apart(served: Served, packed: Packed) -> None:
     begun = lab.begin(manifest(packed), "/api/v1/p/lab")
     assert begun.status_code == 201
     upload = begun.json()["upload"]
-    assert Sender(served).more(upload, 0, packed.blob).status_code == 404
-    assert lab.more(upload, 0, packed.blob, "/api/v1/p/lab").status_code == 201
+    assert Sender(served).append(upload, 0, packed.blob).status_code == 404
+    assert lab.append(upload, 0, packed.blob, "/api/v1/p/lab").status_code == 201
     assert not served.places.run(MAIN, manifest(packed)["run_id"]).exists()
     assert (served.places.run("lab", manifest(packed)["run_id"]) / PLAN).exists()

@@ -39,11 +39,11 @@ def receiver(answer: Callable[[socket.socket], object]) -> Iterator[int]:
         thread.join()
 
 
-def endless(begin: bytes, more: bytes) -> Callable[[socket.socket], None]:
+def endless(begin: bytes, trickle: bytes) -> Callable[[socket.socket], None]:
     def answer(to: socket.socket) -> None:
         to.sendall(begin)
         while True:
-            to.sendall(more)
+            to.sendall(trickle)
 
     return answer
 
@@ -108,7 +108,7 @@ def test_nothing_is_sent_to_where_a_name_leads(monkeypatch: pytest.MonkeyPatch) 
     look_up = socket.getaddrinfo
     with receiver(got.append) as port:
         monkeypatch.setattr(
-            socket, "getaddrinfo", lambda host, *more, **ways: look_up("127.0.0.1", *more, **ways)
+            socket, "getaddrinfo", lambda host, *rest, **ways: look_up("127.0.0.1", *rest, **ways)
         )
         failure = webhooks.post(Webhook("x", f"http://hook.example:{port}", "s"), b"{}")
     assert failure == "its name leads to 127.0.0.1; write that address in its URL if it is meant"
