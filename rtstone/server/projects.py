@@ -57,15 +57,18 @@ class Places:
 
 def free(store: Path) -> int:
     """Return how many bytes this process may still store in a directory.  Raises OSError."""
-    disk = os.statvfs(store)
-    blocks = disk.f_bavail if os.geteuid() else disk.f_bfree
-    return blocks * disk.f_frsize
+    return _free(os.statvfs(store))
 
 
 def is_full(store: Path) -> bool:
     """Return whether the disk of a store has no room, for data or for files."""
     try:
         disk = os.statvfs(store)
-        return free(store) < FULL or (disk.f_files > 0 and not disk.f_ffree)
     except OSError:
         return False
+    return _free(disk) < FULL or (disk.f_files > 0 and not disk.f_ffree)
+
+
+def _free(disk: os.statvfs_result) -> int:
+    blocks = disk.f_bavail if os.geteuid() else disk.f_bfree
+    return blocks * disk.f_frsize
