@@ -33,6 +33,7 @@ from rtstone.server.settings_file import Limits
 from rtstone.store.layout import PLAN, RUN
 from tests.conftest import Cli
 from tests.server.conftest import Template
+from tests.server.killing import free_port
 from tests.server.serving import Served, serving
 
 
@@ -97,13 +98,6 @@ def test_without_a_server_runs_wait_and_go_with_the_next_push(
         assert cli("push", url).status == 0
         assert len(stored_runs(places)) == 2
         assert "nothing is queued" in cli("push", url).err
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-    return port
 
 
 def test_who_may_not_push_is_told(
