@@ -31,33 +31,33 @@ def compose(
     ``explanations``: of samples of these runs, by their id.  ``site``: of a server's page.
     """
     runs = evaluation.runs
-    forms, results = Forms(), [r for one in runs for r in one.run.results]
+    forms, results = Forms(), [r for evaluated in runs for r in evaluated.run.results]
     rows = trace_budget(results)
     beside = compared(evaluation.comparison, evaluation.behind) if evaluation.comparison else None
     brief = beside is not None and len(results) > MOST
     pages = [
-        brief_of(one, f"r{index}")
+        brief_of(evaluated, f"r{index}")
         if brief
-        else page_of(one, f"r{index}", rows, forms, unfolded=len(results) <= OPEN)
-        for index, one in enumerate(runs)
+        else page_of(evaluated, f"r{index}", rows, forms, unfolded=len(results) <= OPEN)
+        for index, evaluated in enumerate(runs)
     ]
-    told = flag_texts(results)
-    kept = {page.key: (explanations or {}).get(page.run.run_id, ()) for page in pages}
+    flags = flag_texts(results)
+    by_page = {page.key: (explanations or {}).get(page.run.run_id, ()) for page in pages}
     drawn: list[Page | Compared] = [*pages, beside] if beside else [*pages]
     data = {
         "charts": {key: chart for part in drawn for key, chart in part.charts.items()},
         "details": {key: detail for page in pages for key, detail in page.details.items()},
         "forms": forms.data,
-        "flags": told,
+        "flags": flags,
     }
-    causes = {name: cause for name, (cause, _) in told.items()}
+    causes = {name: cause for name, (cause, _) in flags.items()}
     return framed(
         "page.html",
         data,
         site,
         pages=pages,
-        explained={page.key: whys(kept[page.key], page.run, page.key) for page in pages},
-        unshown={key: len(found[MOST_WHYS:]) for key, found in kept.items()},
+        explained={page.key: whys(by_page[page.key], page.run, page.key) for page in pages},
+        unshown={key: len(entries[MOST_WHYS:]) for key, entries in by_page.items()},
         causes=causes,
         compared=beside,
         uncompared=evaluation.incomparable,

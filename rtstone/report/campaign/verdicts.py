@@ -40,8 +40,8 @@ def _judge(cell: CampaignCell, load: Load) -> Judged | None:
             continue
     if not runs:
         return None
-    told = [(answer(evaluate_run(run)), run) for run in runs]
-    worst, run = min(told, key=lambda one: _ORDER.index(one[0].grade))
+    answers = [(answer(evaluate_run(run)), run) for run in runs]
+    worst, run = min(answers, key=lambda pair: _ORDER.index(pair[0].grade))
     return Judged(
         grade=worst.grade, verdict=worst.verdict, run=run.run_id, of=len(runs),
         results=_spreads(runs),
@@ -49,13 +49,13 @@ def _judge(cell: CampaignCell, load: Load) -> Judged | None:
 
 
 def _spreads(runs: Sequence[Run]) -> list[Spread]:
-    found: dict[str, list[tuple[str, Run, int]]] = {}
+    groups: dict[str, list[tuple[str, Run, int]]] = {}
     for run in runs:
         for subject in subjects_of(run):
             if subject.result.status == "ok" and subject.result.n:
                 key = f"{subject.title}, {subject.result.load}, {subject.result.unit}"
-                found.setdefault(key, []).append((subject.title, run, subject.place))
-    return [_spread(rows) for rows in found.values()]
+                groups.setdefault(key, []).append((subject.title, run, subject.place))
+    return [_spread(rows) for rows in groups.values()]
 
 
 def _spread(rows: Sequence[tuple[str, Run, int]]) -> Spread:
@@ -79,5 +79,5 @@ def _spread(rows: Sequence[tuple[str, Run, int]]) -> Spread:
 
 def _range(values: Sequence[float | None]) -> tuple[float, float] | None:
     """Return the least and the greatest value, None if one is not known."""
-    known = [value for value in values if value is not None]
-    return (min(known), max(known)) if len(known) == len(values) else None
+    numbers = [value for value in values if value is not None]
+    return (min(numbers), max(numbers)) if len(numbers) == len(values) else None

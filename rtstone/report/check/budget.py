@@ -8,8 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
-from rtstone.documents.case_key import ANOTHER_RUN
-from rtstone.documents.run import Value
+from rtstone.documents.case_key import ANOTHER_RUN, without
 from rtstone.results.flags import INVALIDATING
 from rtstone.stats.budget import SCHEMA
 from rtstone.stats.cases import Case, label
@@ -25,11 +24,11 @@ _FINEST = -9  # finest power of ten, in the smallest unit, that limits are round
 
 def budget_text(draft: Draft) -> str:
     """Return the text of a budget, which ``stats.budget`` can read."""
-    run, there = draft.runs[0], [one.case for one in draft.cases]
-    tables = {table.id: table for table in run.benches}
+    cases = [entry.case for entry in draft.cases]
+    tables = {table.id: table for table in draft.runs[0].benches}
     blocks = [_head(draft)]
-    blocks += [_case(draft, one, tables.get(one.case.bench), there) for one in draft.cases]
-    blocks += [_slope(draft, one, tables.get(one.slope.bench), there) for one in draft.slopes]
+    blocks += [_case(draft, entry, tables.get(entry.case.bench), cases) for entry in draft.cases]
+    blocks += [_slope(draft, entry, tables.get(entry.slope.bench), cases) for entry in draft.slopes]
     return "\n\n".join(blocks) + "\n"
 
 
@@ -46,126 +45,128 @@ def from_too_few(draft: Draft) -> str | None:
 def _head(draft: Draft) -> str:
     runs, margin = draft.runs, draft.margin
     run, names = runs[0], ", ".join(run.run_id for run in runs)
-    told = [
+    comments = [
         f"Drafted from {'run' if len(runs) == 1 else 'runs'} {names} on target {run.target.title}, "
         f"{run.created}.",
     ]
     if draft.counted and len(runs) == 1:
-        told.append(f"It repeats exactly: limits are its values plus {margin:.0%}.")
+        comments.append(f"It repeats exactly: limits are its values plus {margin:.0%}.")
     elif len(runs) == 1:
-        told.append(from_too_few(draft) or "")
+        comments.append(from_too_few(draft) or "")
     else:
-        told += [
+        comments += [
             "A limit is the most that one more such run will show, predicted from how these",
             f"differ: an unchanged system keeps all limits in {1 - LEVEL:.0%} of its runs.  Limits",
             f"on times have {margin:.0%} added.",
         ]
-    told.append("Adjust limits to what your system needs; parameters not named may have any value.")
-    told += [
+    comments.append(
+        "Adjust limits to what your system needs; parameters not named may have any value."
+    )
+    comments += [
         f"Run {run.run_id} is incomplete: {run.reason}" for run in runs if run.status != "complete"
     ]
     title = f"title = {_text(f'As {names}')}"
-    return "\n".join([*map(_comment, told), f'schema = "{SCHEMA}"', title])
+    return "\n".join([*map(_comment, comments), f'schema = "{SCHEMA}"', title])
 
 
-def _case(draft: Draft, one: DraftedCase, table: Bench | None, there: Sequence[Case]) -> str:
-    case, told = one.case, list(_limits(draft, one))
-    name = " ".join(filter(None, (case.bench, label(case, table, there))))
-    if not one.limited:
-        why = one.lack or "it has nothing to limit"
-        return "\n".join([_comment(f"{name}, load {case.load}: {why}"), *told])
-    head = [_comment(f"{name}, load {case.load}: {_taken(one)}"), *_names(case, table, there)]
-    return "\n".join([*head, *_accepts(one.flags), *told])
+def _case(draft: Draft, drafted: DraftedCase, table: Bench | None, cases: Sequence[Case]) -> str:
+    """Return the block of a case; one without limits is a comment."""
+    case, limits = drafted.case, list(_limits(draft, drafted))
+    name = " ".join(filter(None, (case.bench, label(case, table, cases))))
+    if not drafted.limited:
+        why = drafted.lack or "it has nothing to limit"
+        return "\n".join([_comment(f"{name}, load {case.load}: {why}"), *limits])
+    n = sum(run.n for run in drafted.runs)
+    lengths = [run.section_s for run in drafted.runs if run.section_s]
+    samples = f"n {count(n)}" if n else "no samples"
+    if len(lengths) == len(drafted.runs):
+        samples += f" in {seconds(sum(lengths))}"
+    if len(drafted.runs) > 1:
+        samples += f", {len(drafted.runs)} runs"
+    head = [_comment(f"{name}, load {case.load}: {samples}"), *_names(case, table, cases)]
+    return "\n".join([*head, *_accepts(drafted.flags), *limits])
 
 
-def _taken(one: DraftedCase) -> str:
-    n = sum(case.n for case in one.runs)
-    known = [case.section_s for case in one.runs if case.section_s]
-    length = f" in {seconds(sum(known))}" if len(known) == len(one.runs) else ""
-    of = f", {len(one.runs)} runs" if len(one.runs) > 1 else ""
-    return f"n {count(n)}{length}{of}" if n else f"no samples{length}{of}"
-
-
-def _limits(draft: Draft, one: DraftedCase) -> Iterator[str]:
+def _limits(draft: Draft, drafted: DraftedCase) -> Iterator[str]:
     """Yield the lines of a case's limits; statistics without a limit are comments."""
-    unit = one.case.unit
-    if one.predicted_for_n is not None:
-        yield f"predicted_for_n = {one.predicted_for_n}"
-    for seen in one.unlimited:
-        yield _comment(f"{seen.kind} {_range(seen.values, unit)}: no limit would hold")
-    for limit in one.limits:
+    unit, margin = drafted.case.unit, draft.margin
+    if drafted.predicted_for_n is not None:
+        yield f"predicted_for_n = {drafted.predicted_for_n}"
+    for unlimited in drafted.unlimited:
+        yield _comment(f"{unlimited.kind} {_range(unlimited.values, unit)}: no limit would hold")
+    for limit in drafted.limits:
         few = "; too few samples for more" if limit.statistic == "max" else ""
         yield _comment(f"{limit.statistic} {_range(limit.values, unit)}{few}")
-        top = _text(_above(limit.top, unit, draft.margin, draft.least))
-        yield f"{limit.statistic} = {top}"
-    if one.missed:
-        told = f"{count(one.missed.omitted)} of {count(one.missed.due)} activations were missed"
-        yield _comment(f"{told}; none should be")
-        omitted, share = one.missed.omitted, one.missed.share
-        yield f"missed = {omitted if share is None else _text(_percent(share))}"
-    if one.largest is not None:
-        over = _rounded(one.largest * (1 + draft.margin), unit)
-        told = f"max = {_text(over)}  # the largest was {quantity(one.largest, unit)}"
-        yield _comment(f"{told}; the next run's may well be larger")
-    if one.breakdown:
-        yield _comment(f"breakdown utilisation {_range(one.breakdown.values, '%')}")
-        lowest = math.floor(one.breakdown.top * 10) / 10
+        # At least by a step of the clock above what was observed.
+        top = _rounded(limit.top + max(margin * abs(limit.top), draft.least), unit)
+        yield f"{limit.statistic} = {_text(top)}"
+    if missed := drafted.missed:
+        yield _comment(
+            f"{count(missed.omitted)} of {count(missed.due)} activations were missed; "
+            "none should be"
+        )
+        if missed.share is None:
+            yield f"missed = {missed.omitted}"
+        else:  # two digits, rounded up
+            percent = min(100 * missed.share, 100.0)
+            step = 10.0 ** (math.floor(math.log10(percent)) - 1)
+            share = Decimal(math.ceil(percent / step - 1e-9)) * Decimal(step)
+            yield f"missed = {_text(f'{share:.2g}%')}"
+    if drafted.largest is not None:
+        top = _rounded(drafted.largest * (1 + margin), unit)
+        yield _comment(
+            f"max = {_text(top)}  # the largest was {quantity(drafted.largest, unit)}; "
+            "the next run's may well be larger"
+        )
+    if drafted.breakdown:
+        yield _comment(f"breakdown utilisation {_range(drafted.breakdown.values, '%')}")
+        lowest = math.floor(drafted.breakdown.top * 10) / 10
         yield f'figures = {{ "breakdown utilisation" = ">= {max(lowest, 0):g}%" }}'
 
 
-def _slope(draft: Draft, one: DraftedSlope, table: Bench | None, there: Sequence[Case]) -> str:
-    slope = one.slope
+def _slope(draft: Draft, drafted: DraftedSlope, table: Bench | None, cases: Sequence[Case]) -> str:
+    """Return the block of a slope."""
+    slope = drafted.slope
     (low, high), unit = slope.ci95, slope.unit.partition(" per ")[0]
     name = f"{slope.bench}, load {slope.load}: slope over {slope.over}"
-    told = f"{name} {slope.slope:.4g} {slope.unit} (95%: {low:.4g} to {high:.4g})"
-    if one.lack:
-        return _comment(f"{told}; not limited, as one of its points is {one.lack}")
+    comment = f"{name} {slope.slope:.4g} {slope.unit} (95%: {low:.4g} to {high:.4g})"
+    if drafted.lack:
+        return _comment(f"{comment}; not limited, as one of its points is {drafted.lack}")
     case = Case(slope.bench, slope.params, "", slope.load, [])
-    alike = [_without(other, slope.over) for other in there]
-    lines = [_comment(told), *_names(case, table, alike), *_accepts(one.flags)]
-    return "\n".join([*lines, f"slope = {_text(_rounded(one.top, unit))}"])
-
-
-def _without(case: Case, name: str) -> Case:
-    """Return the case without a parameter and without its series."""
-    rest = {param: value for param, value in case.params.items() if param != name}
-    return case._replace(params=rest, series="")
+    alike = [
+        other._replace(params=without(other.params, {slope.over}), series="") for other in cases
+    ]
+    lines = [_comment(comment), *_names(case, table, alike), *_accepts(drafted.flags)]
+    return "\n".join([*lines, f"slope = {_text(_rounded(drafted.top, unit))}"])
 
 
 # ---- which case ---------------------------------------------------------------------------------
 
 
-def _names(case: Case, table: Bench | None, others: Sequence[Case]) -> Iterator[str]:
+def _names(case: Case, table: Bench | None, cases: Sequence[Case]) -> Iterator[str]:
     """Yield the keys that name a case: parameters that differ from defaults or between cases."""
     yield "[[case]]"
     yield f"bench = {_text(case.bench)}"
-    rest = [other for other in others if other.bench == case.bench and other.status is None]
-
-    def tells(name: str, value: Value) -> bool:
+    alternatives = [other for other in cases if other.bench == case.bench and other.status is None]
+    pairs = []
+    for name, value in case.params.items():
         if value is None or value == "" or isinstance(value, list):
-            return False
-        if any(other.params.get(name) != value for other in rest):
-            return True
+            continue
         param = table.param(name) if table else None
-        return name not in ANOTHER_RUN and (param is None or param.default != value)
-
-    told = {name: value for name, value in case.params.items() if tells(name, value)}
-    if told:
-        pairs = (f"{_key(name)} = {_written(table, name, v)}" for name, v in told.items())
+        usual = name in ANOTHER_RUN or (param is not None and param.default == value)
+        if usual and all(other.params.get(name) == value for other in alternatives):
+            continue
+        key = name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _text(name)
+        if param is not None and param.type == "int" and isinstance(value, int):
+            pairs.append(f"{key} = {value}")
+        else:
+            text = as_written(param, value) if param else str(value)
+            pairs.append(f"{key} = {_text(text)}")
+    if pairs:
         yield f"params = {{ {', '.join(pairs)} }}"
-    if any(other.series for other in rest):
+    if any(other.series for other in alternatives):
         yield f"series = {_text(case.series)}"
     yield f"loads = [{_text(case.load)}]"
-
-
-def _written(table: Bench | None, name: str, value: Value) -> str:
-    param = table.param(name) if table else None
-    bare = param is not None and param.type == "int" and isinstance(value, int)
-    return str(value) if bare else _text(as_written(param, value) if param else str(value))
-
-
-def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _text(name)
 
 
 def _accepts(flags: Sequence[str]) -> Iterator[str]:
@@ -175,11 +176,6 @@ def _accepts(flags: Sequence[str]) -> Iterator[str]:
 
 
 # ---- numbers and texts --------------------------------------------------------------------------
-
-
-def _above(value: float, unit: str, margin: float, least: float) -> str:
-    """Return a limit above a value: by the margin, at least by a step of the clock."""
-    return _rounded(value + max(margin * abs(value), least), unit)
 
 
 def _rounded(value: float, unit: str) -> str:
@@ -206,10 +202,3 @@ def _text(text: str) -> str:
 def _range(values: Sequence[float], unit: str) -> str:
     """Return the range of values: ``37.9 µs to 38.4 µs``, or one value if they are equal."""
     return " to ".join(dict.fromkeys(quantity(v, unit) for v in (min(values), max(values))))
-
-
-def _percent(share: float) -> str:
-    """Return a share as a percentage of two digits, rounded up."""
-    percent = min(100 * share, 100.0)
-    step = 10.0 ** (math.floor(math.log10(percent)) - 1)
-    return f"{Decimal(math.ceil(percent / step - 1e-9)) * Decimal(step):.2g}%"

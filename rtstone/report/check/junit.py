@@ -9,12 +9,19 @@ fails them.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from xml.etree import ElementTree as ET
 
 from rtstone.documents.case_key import CaseKey, case_key
 from rtstone.documents.check import Check, Gate, Policy, Verdict
-from rtstone.report.check.text import allowed, case, causes, gate_summary, observed, reason, what
+from rtstone.report.check.text import (
+    allowed,
+    case,
+    causes,
+    gate_summary,
+    number_name,
+    observed,
+    reason,
+)
 
 _ELEMENTS: dict[Policy, dict[Verdict, str]] = {
     "inconclusive": {"failed": "failure", "not measured": "error", "inconclusive": "error"},
@@ -28,7 +35,15 @@ _UNPRINTABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ff
 def junit(gate: Gate) -> str:
     """Return the XML document."""
     elements = [_ELEMENTS[gate.policy].get(check.verdict) for check in gate.checks]
-    times = _times(gate.checks)
+    # So that their sum is the time that was measured: a case is measured once, whatever the number
+    # of its limits, and all its series at once; the first of them has its time.
+    measured: set[CaseKey] = set()
+    times = []
+    for check in gate.checks:
+        key = case_key(check.bench, check.params, load=check.load)
+        times.append(0.0 if key in measured else check.section_s or 0.0)
+        if check.section_s:
+            measured.add(key)
     counts = {
         "tests": str(len(elements)),
         "failures": str(elements.count("failure")),
@@ -41,9 +56,9 @@ def junit(gate: Gate) -> str:
     named = {"name": gate.title, "timestamp": gate.created[:19], **counts}
     suite = ET.SubElement(root, "testsuite", _printable(named))
     properties = ET.SubElement(suite, "properties")
-    told = {"run": gate.run_id, "target": gate.target, "budget": gate.budget or gate.title}
-    told |= {"baseline": ", ".join(gate.baselines)} if gate.baselines else {}
-    for name, value in told.items():
+    facts = {"run": gate.run_id, "target": gate.target, "budget": gate.budget or gate.title}
+    facts |= {"baseline": ", ".join(gate.baselines)} if gate.baselines else {}
+    for name, value in facts.items():
         ET.SubElement(properties, "property", _printable({"name": name, "value": value}))
     for check, element, time in zip(gate.checks, elements, times, strict=True):
         _testcase(suite, check, element, time)
@@ -54,33 +69,17 @@ def junit(gate: Gate) -> str:
     return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _times(checks: Sequence[Check]) -> list[float]:
-    """Return the time of each test in s, so that their sum is the time that was measured.
-
-    A case is measured once, whatever the number of its limits, and all its series at once: the
-    first of them has its time.
-    """
-    measured: set[CaseKey] = set()
-    times = []
-    for check in checks:
-        case_measured = case_key(check.bench, check.params, load=check.load)
-        times.append(0.0 if case_measured in measured else check.section_s or 0.0)
-        if check.section_s:
-            measured.add(case_measured)
-    return times
-
-
 def _testcase(suite: ET.Element, check: Check, element: str | None, time: float) -> None:
-    name = f"{case(check)}: {what(check)} {check.limit}"
-    told = {"classname": check.bench, "name": name, "time": f"{time:.3f}"}
-    test = ET.SubElement(suite, "testcase", _printable(told))
+    name = f"{case(check)}: {number_name(check)} {check.limit}"
+    attributes = {"classname": check.bench, "name": name, "time": f"{time:.3f}"}
+    test = ET.SubElement(suite, "testcase", _printable(attributes))
     facts = f"{observed(check)}, {allowed(check)}{reason(check)}"
     if element is None:
         ET.SubElement(test, "system-out").text = _clean(facts)
         return
-    told = {"message": f"{check.verdict}: {facts}"}
-    told |= {"type": check.verdict} if element != "skipped" else {}
-    ET.SubElement(test, element, _printable(told)).text = _clean(f"{case(check)}: {facts}")
+    attributes = {"message": f"{check.verdict}: {facts}"}
+    attributes |= {"type": check.verdict} if element != "skipped" else {}
+    ET.SubElement(test, element, _printable(attributes)).text = _clean(f"{case(check)}: {facts}")
 
 
 def _printable(attributes: dict[str, str]) -> dict[str, str]:

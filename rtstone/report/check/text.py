@@ -17,7 +17,7 @@ STYLES: dict[Verdict, str] = {
     "failed": "bold red", "not measured": "red", "inconclusive": "yellow", "passed": "green",
 }  # fmt: skip
 _LONGEST = max(map(len, SIGNS))
-_RARE = 0.01  # smaller shares are told as 1 in so many
+_RARE = 0.01  # smaller shares are written as 1 in so many
 _INDEPENDENT = (
     "intervals assume independent samples if a run has no batches: they may be too narrow"
 )
@@ -28,26 +28,25 @@ def gate_lines(gate: Gate) -> Iterator[Text]:
     yield from (Text(f"note: {remark}", "yellow") for remark in _remarks(gate))
     for check in gate.ordered:
         head = Text(f"{SIGNS[check.verdict]} {check.verdict:{_LONGEST}}  ", STYLES[check.verdict])
-        told = f"{case(check)}: {observed(check)}, {allowed(check)}{reason(check)}"
-        yield head.append(told, "default not bold")
-    yield from (Text(told) for told in causes(gate))
+        text = f"{case(check)}: {observed(check)}, {allowed(check)}{reason(check)}"
+        yield head.append(text, "default not bold")
+    yield from (Text(text) for text in causes(gate))
     yield Text(f"{SIGNS[gate.verdict]} {gate_summary(gate)}", STYLES[gate.verdict])
 
 
 def causes(gate: Gate) -> list[str]:
     """Return a line for each sample that was explained, and for each reason why others were not."""
-    known = [f"why {case(one)}: {_cause(one)}" for one in gate.causes if one.sentence]
-    reasons = dict.fromkeys(one.reason for one in gate.causes if not one.sentence)
+    explained = [
+        f"why {case(cause)}: sample {count(cause.sample or 0)}, {cause.sentence}"
+        for cause in gate.causes if cause.sentence
+    ]  # fmt: skip
+    reasons = dict.fromkeys(cause.reason for cause in gate.causes if not cause.sentence)
     left = counted(gate.causes_left, "more case")
     return [
-        *known,
+        *explained,
         *(f"not explained: {reason}" for reason in reasons),
         *([f"{left} exceeded limits and were not explained"] if gate.causes_left else []),
     ]
-
-
-def _cause(cause: Cause) -> str:
-    return f"sample {count(cause.sample or 0)}, {cause.sentence}"
 
 
 def case(check: Check | Cause) -> str:
@@ -55,7 +54,7 @@ def case(check: Check | Cause) -> str:
     return f"{' '.join(filter(None, (check.bench, check.label)))}, load {check.load}"
 
 
-def what(check: Check) -> str:
+def number_name(check: Check) -> str:
     """Return the name of the number that is limited."""
     corrected = ", corrected" if check.corrected and check.what in ESTIMATED else ""
     return LABELS.get(check.what, check.what) + corrected
@@ -63,7 +62,10 @@ def what(check: Check) -> str:
 
 def observed(check: Check) -> str:
     """Return the observation: ``p99 61.2 µs (58.0 µs to 66.1 µs), n 60 000, 60.0 s``."""
-    parts = [f"{what(check)} {_value(check, check.observed)}{_interval(check)}"]
+    interval = ""
+    if check.ci95 is not None:
+        interval = f" (95%: {' to '.join(_value(check, end) for end in check.ci95)})"
+    parts = [f"{number_name(check)} {_value(check, check.observed)}{interval}"]
     if check.n is not None:
         parts.append(f"n {count(check.n)}")
     if check.section_s is not None:
@@ -93,20 +95,17 @@ def reason(check: Check) -> str:
 
     Starts with "; " or is empty.
     """
-    more = [f"{count(check.missing)} {_counted(check)}"] if check.missing is not None else []
-    more += [seconds(check.missing_s)] if check.missing_s else []
-    more += [counted(check.missing_runs, "baseline run")] if check.missing_runs else []
-    told = [
+    noun = "activations" if check.what == "missed" else "samples"
+    missing = [f"{count(check.missing)} {noun}"] if check.missing is not None else []
+    missing += [seconds(check.missing_s)] if check.missing_s else []
+    missing += [counted(check.missing_runs, "baseline run")] if check.missing_runs else []
+    parts = [
         check.reason,
-        f"{', '.join(more)} more may settle it" if more else None,
+        f"{', '.join(missing)} more may settle it" if missing else None,
         power(check),
         f"flags {', '.join(check.flags)}" if check.flags else None,
     ]
-    return "".join(f"; {one}" for one in told if one)
-
-
-def _counted(check: Check) -> str:
-    return "activations" if check.what == "missed" else "samples"
+    return "".join(f"; {part}" for part in parts if part)
 
 
 def power(check: Check) -> str | None:
@@ -147,17 +146,14 @@ def _one_in(share: float) -> str:
 
 def gate_summary(gate: Gate) -> str:
     """Return the summary: ``failed: 12 checks, 1 failed, 2 inconclusive; run … on local, …``."""
-    told = [counted(len(gate.checks), "check")]
-    told += [f"{n} {verdict}" for verdict in SIGNS if (n := gate.count(verdict))]
-    run = [f"run {_named(gate)} on {gate.target}"]
+    counts = [counted(len(gate.checks), "check")]
+    counts += [f"{n} {verdict}" for verdict in SIGNS if (n := gate.count(verdict))]
+    name = f"{gate.name} ({gate.run_id})" if gate.name else gate.run_id
+    run = [f"run {name} on {gate.target}"]
     run += [f"budget {gate.budget}"] if gate.budget else []
     run += [f"trend of {gate.trend} runs"] if gate.trend is not None else []
     run += [f"baseline {', '.join(gate.baselines)}"] if gate.baselines else []
-    return f"{gate.verdict}: {', '.join(told)}; {', '.join(run)}"
-
-
-def _named(gate: Gate) -> str:
-    return f"{gate.name} ({gate.run_id})" if gate.name else gate.run_id
+    return f"{gate.verdict}: {', '.join(counts)}; {', '.join(run)}"
 
 
 def _remarks(gate: Gate) -> list[str]:
@@ -188,13 +184,6 @@ def _share(share: float) -> str:
     return f"{ceil(percent / step - 1e-9) * step:.6g}%"
 
 
-def _interval(check: Check) -> str:
-    if check.ci95 is None:
-        return ""
-    low, high = (_value(check, end) for end in check.ci95)
-    return f" (95%: {low} to {high})"
-
-
 # ---- Markdown -----------------------------------------------------------------------------------
 
 _escaped = escaping("_#", ENTITIES)  # with HTML, which folds the details
@@ -212,7 +201,7 @@ def gate_markdown(gate: Gate) -> str:
     if passed:
         head = f"<details><summary>{counted(len(passed), 'check')} passed</summary>"
         parts += [head, "", *_rows(passed), "", "</details>", ""]
-    parts += [*(f"* {_escaped(told)}" for told in causes(gate)), ""] if gate.causes else []
+    parts += [*(f"* {_escaped(cause)}" for cause in causes(gate)), ""] if gate.causes else []
     return "\n".join(parts)
 
 

@@ -117,17 +117,28 @@ class Compared:
 
     def differences(self, grade: str) -> list[str]:
         """Return the differences of a grade in words."""
-        found: Iterable[Difference] = self.comparison.differences
-        return [typeset(plainly.difference_text(d)) for d in found if d.grade == grade]
+        differences: Iterable[Difference] = self.comparison.differences
+        return [typeset(plainly.difference_text(d)) for d in differences if d.grade == grade]
 
 
 def compared(comparison: Comparison, behind: Sequence[Sequence[Sequence[Result]]]) -> Compared:
     """Return the part of a page about a comparison; ``behind``: results by row and column."""
     remarks, names = Remarks(comparison), plainly.row_names(comparison)
-    lines = [
-        _line(f"c-{place}", comparison, row, name, remarks)
-        for place, (row, name) in enumerate(zip(comparison.rows, names, strict=True))
-    ]
+    lines = []
+    for place, (row, name) in enumerate(zip(comparison.rows, names, strict=True)):
+        cells = [cell for cell in row.cells if cell and (cell.n or cell.missed)]
+        times = [None if cell.section_s is None else seconds(cell.section_s) for cell in cells]
+        line = TableRow(
+            key=f"c-{place}",
+            name=name,
+            n=shared(count(cell.n) for cell in cells) if cells else "",
+            time=shared(times) if any(times) else "",
+            cells=[
+                _shown(row, cell, column.label, remarks, plainly.numbers(comparison))
+                for column, cell in zip(comparison.columns, row.cells, strict=True)
+            ],
+        )
+        lines.append(line)
     over, judged = overlays(comparison, behind, names), verdicts(comparison)
     page = Compared(comparison, lines, list(remarks), over, judged, charts=dict(over.charts))
     if judged and (largest := judged.largest):
@@ -143,27 +154,12 @@ def template_values() -> dict[str, Any]:
     return {"of_runs": plainly.of_runs, "signs": SIGNS, "versus": versus}
 
 
-def _line(key: str, comparison: Comparison, row: Row, name: Name, remarks: Remarks) -> TableRow:
-    cells = [cell for cell in row.cells if cell and (cell.n or cell.missed)]
-    times = [None if cell.section_s is None else seconds(cell.section_s) for cell in cells]
-    return TableRow(
-        key=key,
-        name=name,
-        n=shared(count(cell.n) for cell in cells) if cells else "",
-        time=shared(times) if any(times) else "",
-        cells=[
-            _shown(row, cell, column.label, remarks, plainly.numbers(comparison))
-            for column, cell in zip(comparison.columns, row.cells, strict=True)
-        ],
-    )
-
-
 def _shown(
     row: Row, cell: Cell | None, system: str, remarks: Remarks, names: Sequence[str]
 ) -> Shown:
     if cell is None:
         return Shown(system, [], plainly.NOT_RUN, "absent")
-    note = remarks.of(cell)
+    note = remarks.number(cell)
     if row.figure is not None and cell.runs:
         return Shown(system, [], typeset(figure(cell, row.unit)), cell.status, note)
     if not cell.n and not cell.missed:
@@ -184,43 +180,35 @@ def _shown(
 
 
 def _plot(page: Compared, bench: str, names: Sequence[Name]) -> None:
-    """Yield the chart of a bench, and another without a system that hides the others."""
+    """Add the chart of a bench in each unit, and another without a system that hides the others."""
     comparison = page.comparison
-    pairs = [pair for pair in zip(comparison.rows, names, strict=True) if pair[0].bench == bench]
-    for unit in dict.fromkeys(row.unit for row, _ in pairs if row.figure is None):
-        places = [place for place, row in enumerate(comparison.rows) if row.bench == bench]
-        entries = [
-            (column, entry)
-            for place in places
-            if comparison.rows[place].unit == unit
-            for column, entry in _entries(comparison, place, names[place])
-        ]
-        _chart(page, bench, unit, entries, "")
-        if (slowest := _apart(entries)) is not None:
-            label = comparison.columns[slowest].label
-            others = [(column, entry) for column, entry in entries if column != slowest]
-            _chart(page, bench, unit, others, f"without {label}, the slowest")
-
-
-def _entries(
-    comparison: Comparison, place: int, name: Name
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    row = comparison.rows[place]
-    several = len({other.load for other in comparison.rows}) > 1
-    for number_, (column, cell) in enumerate(zip(comparison.columns, row.cells, strict=True)):
-        if cell is None:
+    several = len({row.load for row in comparison.rows}) > 1
+    entries: dict[str, list[tuple[int, dict[str, Any]]]] = {}  # by unit: system and row of a chart
+    units = [row.unit for row in comparison.rows if row.bench == bench and row.figure is None]
+    for place, (row, name) in enumerate(zip(comparison.rows, names, strict=True)):
+        if row.bench != bench or row.unit not in units:
             continue
-        parts = (name.case, row.load if several else "", column.label)
-        entry = range_row(
-            cell,
-            id=f"c-{place}",
-            label=" · ".join(filter(None, parts)),
-            system=number_,
-            load=row.load,
-            time=None if cell.section_s is None else seconds(cell.section_s),
-        )
-        if entry:
-            yield number_, entry
+        for system, (column, cell) in enumerate(zip(comparison.columns, row.cells, strict=True)):
+            if cell is None:
+                continue
+            parts = (name.case, row.load if several else "", column.label)
+            entry = range_row(
+                cell,
+                id=f"c-{place}",
+                label=" · ".join(filter(None, parts)),
+                system=system,
+                load=row.load,
+                time=None if cell.section_s is None else seconds(cell.section_s),
+            )
+            if entry:
+                entries.setdefault(row.unit, []).append((system, entry))
+    for unit in dict.fromkeys(units):
+        rows = entries.get(unit, [])
+        _chart(page, bench, unit, rows, "")
+        if (slowest := _apart(rows)) is not None:
+            label = comparison.columns[slowest].label
+            rest = [(system, entry) for system, entry in rows if system != slowest]
+            _chart(page, bench, unit, rest, f"without {label}, the slowest")
 
 
 def _apart(entries: Sequence[tuple[int, dict[str, Any]]]) -> int | None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from rtstone.documents.comparison import Comparison
 from rtstone.documents.run import Result
 from rtstone.report.comparison.text import Name, loads
-from rtstone.report.parts.overlay import PERIODIC, Line, Plot, overlay, told_below
+from rtstone.report.parts.overlay import PERIODIC, Line, Plot, overlay, overlay_note
 from rtstone.stats.standouts import INTERVALS
 
 MOST = 60  # cases drawn; those with the largest effects if there are more
@@ -20,7 +20,7 @@ class Overlays(NamedTuple):
     """The first overlay, all others, and the data of their charts."""
 
     lead: Plot | None
-    others: list[Plot]
+    plots: list[Plot]
     charts: dict[str, Any]
 
 
@@ -31,26 +31,29 @@ def overlays(comparison: Comparison, behind: _Behind, names: Sequence[Name]) -> 
     chosen = sorted(drawable, key=lambda place: -_effect(comparison, place))[:MOST]
     charts: dict[str, Any] = {}
     lead = None if first is None else _plot(comparison, behind, first, names, charts)
-    others = [
+    plots = [
         _plot(comparison, behind, place, names, charts)
         for place in drawable
         if place in chosen and place != first
     ]
-    return Overlays(lead, others, charts)
+    return Overlays(lead, plots, charts)
 
 
 def _drawn(columns: Sequence[Sequence[Result]]) -> list[tuple[int, list[Result]]]:
     """Return the columns with samples to draw, and their results."""
-    found = ((column, [r for r in of if r.histogram]) for column, of in enumerate(columns))
-    return [(column, results) for column, results in found if results]
+    drawn = []
+    for column, results in enumerate(columns):
+        if histograms := [result for result in results if result.histogram]:
+            drawn.append((column, histograms))
+    return drawn
 
 
 def _rank(comparison: Comparison, behind: _Behind, place: int) -> tuple[float, ...]:
-    """Return how telling a row is: a wake-up from a timer, on many systems, with the largest max.
+    """Return the rank of a row: a wake-up from a timer, on many systems, with the largest max.
 
     Without a wake-up it is the row with the largest effect.
     """
-    results = [r for _, of in _drawn(behind[place]) for r in of]
+    results = [r for _, column in _drawn(behind[place]) for r in column]
     wakes = all(r.missed is not None and r.bench not in INTERVALS for r in results)
     top = max((r.max or 0.0) for r in results) if wakes else _effect(comparison, place)
     periodic = wakes and comparison.rows[place].bench == PERIODIC
@@ -59,8 +62,8 @@ def _rank(comparison: Comparison, behind: _Behind, place: int) -> tuple[float, .
 
 def _effect(comparison: Comparison, place: int) -> float:
     """Return the largest ratio of a row, of what is not inconclusive."""
-    known = [e for e in comparison.rows[place].effects if e.verdict != "inconclusive" and e.ratio]
-    return max((max(e.ratio, 1 / e.ratio) for e in known if e.ratio), default=0.0)
+    effects = [e for e in comparison.rows[place].effects if e.verdict != "inconclusive" and e.ratio]
+    return max((max(e.ratio, 1 / e.ratio) for e in effects if e.ratio), default=0.0)
 
 
 def _plot(
@@ -71,10 +74,9 @@ def _plot(
     charts: dict[str, Any],
 ) -> Plot:
     row, name, drawn = comparison.rows[place], names[place], _drawn(behind[place])
-    lines = [Line(comparison.columns[column].label, of) for column, of in drawn]
-    made = overlay(lines, row.unit)
-    charts |= {f"c-{place}-over-{kind}": chart for kind, chart in made.items()}
+    lines = [Line(comparison.columns[column].label, results) for column, results in drawn]
+    views = {f"c-{place}-over-{kind}": chart for kind, chart in overlay(lines, row.unit).items()}
+    charts |= views
     load = f"load {name.load}" if len(loads(comparison)) > 1 else ""
     title = " ".join(filter(None, (name.bench, name.case, load)))
-    views = [f"c-{place}-over-{kind}" for kind in made]
-    return Plot(title, views, f"#c-{place}", told_below(lines))
+    return Plot(title, list(views), f"#c-{place}", overlay_note(lines))

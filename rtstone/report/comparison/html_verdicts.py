@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
 from typing import Any
@@ -40,13 +40,13 @@ class Axis:
 
     def ticks(self) -> list[tuple[float, str]]:
         """Position in % and text of ticks that are not too close; 1 is always one of them."""
-        found: list[tuple[float, str]] = []
+        texts: list[tuple[float, str]] = []
         inner = (tick for tick in _TICKS if 1 / self.end <= tick <= self.end)
         for tick in sorted(inner, key=lambda tick: abs(log(tick))):
             at = self.x(tick) / WIDTH * 100
-            if all(abs(at - other) >= _APART for other, _ in found):
-                found.append((round(at, 1), f"{tick:g}"))
-        return sorted(found)
+            if all(abs(at - other) >= _APART for other, _ in texts):
+                texts.append((round(at, 1), f"{tick:g}"))
+        return sorted(texts)
 
 
 @dataclass(frozen=True)
@@ -135,12 +135,12 @@ class Verdicts:
     @property
     def floors(self) -> bool:
         """True if any row has a noise floor."""
-        return any(told.floor for told in self.rows)
+        return any(row.floor for row in self.rows)
 
     @property
     def reasons(self) -> bool:
         """True if any row has no verdict."""
-        return any(told.reason for told in self.rows)
+        return any(row.reason for row in self.rows)
 
     @property
     def certain(self) -> bool:
@@ -151,28 +151,39 @@ class Verdicts:
     def largest(self) -> dict[str, Any] | None:
         """The chart of the largest ratios: of what differs, else of what is most likely to."""
         wanted = ("better", "worse") if self.certain else ("inconclusive",)
-        told = [
-            one for one in self.rows
-            if one.effect.ratio and one.effect.verdict in wanted and (self.certain or one.sharp)
+        candidates = [
+            row for row in self.rows
+            if row.effect.ratio and row.effect.verdict in wanted and (self.certain or row.sharp)
         ]  # fmt: skip
-        columns = list(dict.fromkeys(plainly.column(one.effect) for one in self.rows))
+        columns = list(dict.fromkeys(plainly.column(row.effect) for row in self.rows))
         each = max(LARGEST // len(columns), LEAST)
         shown = [
-            one
+            row
             for column in columns
-            for one in sorted(
-                (one for one in told if plainly.column(one.effect) == column),
-                key=lambda one: -one.weight,
+            for row in sorted(
+                (row for row in candidates if plainly.column(row.effect) == column),
+                key=lambda row: -row.weight,
             )[:each]
         ]
         if not shown:
             return None
-        rows = [_ratio(one, len(columns) > 1) for one in shown]
-        return {"kind": "ratios", "over": "ratio", "end": _end(shown), "rows": rows}
+        rows = []
+        for row in shown:
+            e = row.effect
+            system = f" · {plainly.column(e)}" if len(columns) > 1 else ""
+            texts = (("verdict", row.verdict), ("change", row.change),
+                     ("interval", row.interval or "not known"))  # fmt: skip
+            rows.append({
+                "label": row.title + system, "ratio": e.ratio, "ci95": e.ci95, "verdict": e.verdict,
+                "link": row.link, "told": [[name, typeset(text)] for name, text in texts],
+            })  # fmt: skip
+        most, widest = _extent([row.effect for row in shown])
+        end = max(most * 1.1, min(widest * 1.05, most * 3), _NARROWEST)  # intervals within reason
+        return {"kind": "ratios", "over": "ratio", "end": end, "rows": rows}
 
-    def picture(self, told: VerdictRow) -> dict[str, float | bool] | None:
+    def picture(self, row: VerdictRow) -> dict[str, float | bool] | None:
         """Return coordinates of interval and ratio, and whether it extends beyond the axis."""
-        e = told.effect
+        e = row.effect
         if e.ratio is None:
             return None
         low, high = e.ci95 or (e.ratio, e.ratio)
@@ -184,19 +195,33 @@ class Verdicts:
 
 def verdicts(comparison: Comparison) -> Verdicts | None:
     """Return the part of the page about verdicts, None if there are none."""
-    named = row_names(comparison)
-    told = [
+    names = row_names(comparison)
+    rows = [
         VerdictRow(f"#c-{place}", name, effect, row.unit)
-        for place, (row, name) in enumerate(zip(comparison.rows, named, strict=True))
+        for place, (row, name) in enumerate(zip(comparison.rows, names, strict=True))
         for effect in row.effects
     ]
-    if not told:
+    if not rows:
         return None
-    number = Counter(one.effect.verdict for one in told)
+    number = Counter(row.effect.verdict for row in rows)
+    most, widest = _extent([row.effect for row in rows])
+    end = max(most, min(widest, most**2)) * 1.05  # for all ratios, and intervals within reason
+    one_load = len({name.load for name in names}) == 1
+    texts = [
+        " ".join(filter(None, (name.bench, name.case, "" if one_load else f"load={name.load}")))
+        for name in names
+    ]
+    summaries = []
+    for answer in plainly.answers(comparison, texts):
+        directions = {effect.verdict for effect in answer.effects} & {"better", "worse"}
+        grade: Grade = "info"  # unless all differences point the same way
+        if len(directions) == 1:
+            grade = "bad" if "worse" in directions else "good"
+        summaries.append(Summary(grade, f"{answer.sentence}."))
     return Verdicts(
-        rows=sorted(told, key=lambda one: (ORDER.index(one.effect.verdict), -one.weight)),
-        axis=_axis([one.effect for one in told]),
-        summaries=list(_summaries(comparison, named)),
+        rows=sorted(rows, key=lambda row: (ORDER.index(row.effect.verdict), -row.weight)),
+        axis=Axis(min(max(end, _NARROWEST), _WIDEST)),
+        summaries=summaries,
         counts={verdict: number[verdict] for verdict in ORDER},
         advice=plainly.advice(comparison),
         rules=plainly.rules(comparison),
@@ -204,48 +229,8 @@ def verdicts(comparison: Comparison) -> Verdicts | None:
     )
 
 
-def _ratio(one: VerdictRow, several: bool) -> dict[str, Any]:
-    """Return a row of the chart of ratios."""
-    e = one.effect
-    system = f" · {plainly.column(e)}" if several else ""
-    told = {"verdict": one.verdict, "change": one.change, "interval": one.interval or "not known"}
-    return {
-        "label": one.title + system, "ratio": e.ratio, "ci95": e.ci95, "verdict": e.verdict,
-        "link": one.link, "told": [[name, typeset(text)] for name, text in told.items()],
-    }  # fmt: skip
-
-
-def _end(shown: Sequence[VerdictRow]) -> float:
-    """Return the end of an axis that has all ratios, and intervals within reason."""
-    ratios = [one.effect.ratio for one in shown if one.effect.ratio]
-    most = max(max(ratio, 1 / ratio) for ratio in ratios)
-    ends = [end for one in shown for end in one.effect.ci95 or () if end > 0]
-    widest = max((max(end, 1 / end) for end in ends), default=1.0)
-    return max(most * 1.1, min(widest * 1.05, most * 3), _NARROWEST)
-
-
-def _axis(effects: Sequence[Effect]) -> Axis:
-    """Return an axis wide enough for all ratios, and for intervals within reason."""
+def _extent(effects: Sequence[Effect]) -> tuple[float, float]:
+    """Return the ratio farthest from 1, and the farthest end of an interval; both above 1."""
     most = max((max(e.ratio, 1 / e.ratio) for e in effects if e.ratio), default=1.0)
     ends = [end for e in effects for end in e.ci95 or () if end > 0]
-    widest = max((max(end, 1 / end) for end in ends), default=1.0)
-    end = max(most, min(widest, most**2)) * 1.05
-    return Axis(min(max(end, _NARROWEST), _WIDEST))
-
-
-def _summaries(comparison: Comparison, named: Sequence[Name]) -> Iterator[Summary]:
-    always = len({name.load for name in named}) == 1
-    rows = [
-        " ".join(filter(None, (name.bench, name.case, "" if always else f"load={name.load}")))
-        for name in named
-    ]
-    for answer in plainly.answers(comparison, rows):
-        yield Summary(_grade(answer.effects), f"{answer.sentence}.")
-
-
-def _grade(effects: Sequence[Effect]) -> Grade:
-    """Return bad or good if all differences point the same way."""
-    found = {effect.verdict for effect in effects} & {"better", "worse"}
-    if len(found) != 1:
-        return "info"
-    return "bad" if "worse" in found else "good"
+    return most, max((max(end, 1 / end) for end in ends), default=1.0)

@@ -56,14 +56,12 @@ def loads(comparison: Comparison) -> list[str]:
 def difference_text(difference: Difference) -> str:
     """Return a difference in words: ``shift: 4 on A and B, 7 on C``."""
     values = (f"{held.value} on {_and(held.columns)}" for held in difference.values)
-    return f"{difference.aspect}: {', '.join(values)}{_within(difference.benches)}"
-
-
-def _within(benches: Sequence[str]) -> str:
-    if not benches:
-        return ""
-    more = f" and {len(benches) - _NAMED} more" if len(benches) > _NAMED else ""
-    return f" (in {', '.join(benches[:_NAMED])}{more})"
+    benches = difference.benches
+    where = ""
+    if benches:
+        rest = f" and {len(benches) - _NAMED} more" if len(benches) > _NAMED else ""
+        where = f" (in {', '.join(benches[:_NAMED])}{rest})"
+    return f"{difference.aspect}: {', '.join(values)}{where}"
 
 
 def _and(things: Sequence[str]) -> str:
@@ -119,25 +117,22 @@ class Remarks:
     """The remarks of a table, without repetition."""
 
     def __init__(self, comparison: Comparison) -> None:
-        self._found: dict[tuple[str, str], Remark] = {}
+        self._remarks: dict[tuple[str, str], Remark] = {}
         for row in comparison.rows:
             for column, cell in zip(comparison.columns, row.cells, strict=True):
                 if cell and cell.status != "ok":
-                    self._note(cell, column.label)
+                    key = _key(cell)
+                    fresh = Remark(len(self._remarks) + 1, cell.status, [], key[1])
+                    remark = self._remarks.setdefault(key, fresh)
+                    if column.label not in remark.columns:
+                        remark.columns.append(column.label)
 
-    def _note(self, cell: Cell, label: str) -> None:
-        key = _key(cell)
-        fresh = Remark(len(self._found) + 1, cell.status, [], key[1])
-        remark = self._found.setdefault(key, fresh)
-        if label not in remark.columns:
-            remark.columns.append(label)
-
-    def of(self, cell: Cell) -> int | None:
+    def number(self, cell: Cell) -> int | None:
         """Return the number of a cell's remark, None if it is ok."""
-        return None if cell.status == "ok" else self._found[_key(cell)].number
+        return None if cell.status == "ok" else self._remarks[_key(cell)].number
 
     def __iter__(self) -> Iterator[Remark]:
-        return iter(self._found.values())
+        return iter(self._remarks.values())
 
 
 def _key(cell: Cell) -> tuple[str, str]:
@@ -154,9 +149,11 @@ def shared(values: Iterable[str | None]) -> str:
 
 
 def comparison_lines(comparison: Comparison, width: int, everything: bool) -> Iterator[Text]:
-    """Yield the comparison on a terminal: the answer, and if asked for or few, all rows."""
+    """Yield the comparison on a terminal: the answer, and all rows, if they are few or ``everything``."""
     rows = _labels(comparison)
-    for text in (*_units(comparison), *verdicts.answer_lines(comparison, rows, width)):
+    if INSTRUCTIONS in comparison.units:
+        yield from sentences(Text(f"{COUNTED}: {MEANING}.", style="bold"), width, "    ")
+    for text in verdicts.answer_lines(comparison, rows, width):
         yield from [text] if text.no_wrap else sentences(text, width, "    ")
     everything = everything or len(rows) <= FEW
     for text in _head(comparison, everything):
@@ -164,8 +161,8 @@ def comparison_lines(comparison: Comparison, width: int, everything: bool) -> It
     if not everything:
         concluded = {e.verdict for row in comparison.rows for e in row.effects} - {"inconclusive"}
         rules = verdicts.rules(comparison) if concluded else None
-        for told in filter(None, (verdicts.folded_line(comparison), rules)):
-            yield from sentences(Text(told, style="dim"), width)
+        for line in filter(None, (verdicts.folded_line(comparison), rules)):
+            yield from sentences(Text(line, style="dim"), width)
         return
     yield Text()
     remarks = Remarks(comparison)
@@ -175,11 +172,6 @@ def comparison_lines(comparison: Comparison, width: int, everything: bool) -> It
     yield Text()
     for text in _foot(comparison, remarks):
         yield from sentences(text, width)
-
-
-def _units(comparison: Comparison) -> Iterator[Text]:
-    if INSTRUCTIONS in comparison.units:
-        yield Text(f"{COUNTED}: {MEANING}.", style="bold")
 
 
 def of_runs(column: Column) -> str:
@@ -230,8 +222,8 @@ def _foot(comparison: Comparison, remarks: Remarks) -> Iterator[Text]:
         about = "Values as the tools reported them."
     elif tools:
         about += f"  {', '.join(tools)}: values as the tool reported them."
-    if told := verdicts.rules(comparison):
-        yield Text(told, style="dim")
+    if rules := verdicts.rules(comparison):
+        yield Text(rules, style="dim")
     yield Text(f"{about}  Load: {', '.join(loads(comparison))}.", style="dim")
 
 
@@ -257,7 +249,7 @@ class _Line(NamedTuple):
 
 def _table(comparison: Comparison, remarks: Remarks, width: int) -> Iterator[Text]:
     """Yield the table: systems side by side if that fits, else one line each."""
-    told = row_names(comparison)
+    row_labels = row_names(comparison)
     rows = comparison.rows
     pairs = zip(rows, _labels(comparison), strict=True)
     names = numbers(comparison)
@@ -268,34 +260,41 @@ def _table(comparison: Comparison, remarks: Remarks, width: int) -> Iterator[Tex
         grid = _Grid(comparison, lines, gap)
         if grid.width <= width:
             yield from grid.heads()
-            yield from _rows(grid, lines, told if headed else [])
+            last: tuple[str, str] | None = None
+            for name, line in zip(row_labels, lines, strict=True):
+                if headed and name[:2] != last:
+                    yield Text.assemble((name.bench, "bold cyan"), f" {name.case}".rstrip())
+                    last = name[:2]
+                yield grid.row(line)
             return
     yield from _stacked(comparison, whole, width)
 
 
 def _line(row: Row, head: str, remarks: Remarks, names: Sequence[str]) -> _Line:
-    cells = [cell for cell in row.cells if cell and (cell.n or cell.missed)]
-    times = [None if c.section_s is None else seconds(c.section_s) for c in cells]
+    """Return a row as text: of each system its numbers, or one text."""
+    measured = [cell for cell in row.cells if cell and (cell.n or cell.missed)]
+    times = [None if c.section_s is None else seconds(c.section_s) for c in measured]
+    cells = []
+    for cell in row.cells:
+        if cell is None:
+            cells.append([NOT_RUN])
+            continue
+        reason = remarks.number(cell)
+        mark = f" [{reason}]" if reason else ""
+        if row.figure is not None and cell.runs:
+            texts = [figure(cell, row.unit)]
+        elif not cell.n and not cell.missed:
+            texts = [cell.status]
+        else:
+            texts = [number_of(cell, name, row.unit) for name in names]
+        texts[-1] += mark
+        cells.append(texts)
     return _Line(
         head=head,
-        n=shared(count(cell.n) for cell in cells) if cells else "",
+        n=shared(count(cell.n) for cell in measured) if measured else "",
         time=shared(times) if any(times) else "",
-        cells=[_cell(row, cell, remarks, names) for cell in row.cells],
+        cells=cells,
     )
-
-
-def _cell(row: Row, cell: Cell | None, remarks: Remarks, names: Sequence[str]) -> list[str]:
-    """Return its numbers, or one text."""
-    if cell is None:
-        return [NOT_RUN]
-    reason = remarks.of(cell)
-    mark = f" [{reason}]" if reason else ""
-    if row.figure is not None and cell.runs:
-        return [figure(cell, row.unit) + mark]
-    if not cell.n and not cell.missed:
-        return [cell.status + mark]
-    *others, last = (number_of(cell, name, row.unit) for name in names)
-    return [*others, last + mark]
 
 
 class _Grid:
@@ -315,25 +314,21 @@ class _Grid:
         self._n = max(len("n"), *(len(line.n) for line in lines))
         time = max(len(line.time) for line in lines)
         self._time = max(time, len("time")) if time else 0
-        self._numbers = [
-            [
-                max(map(len, column))
-                for column in zip(self._names, *_full(lines, place), strict=True)
-            ]
-            for place in range(len(self._labels))
-        ]
-        self._blocks = [
-            max(
-                sum(widths) + gap * (len(widths) - 1), len(label), *(map(len, _alone(lines, place)))
-            )
-            for place, (label, widths) in enumerate(zip(self._labels, self._numbers, strict=True))
-        ]
+        self._numbers: list[list[int]] = []  # widths of the numbers of each system
+        self._blocks: list[int] = []  # and of all of them, their system's name and texts
+        for place, label in enumerate(self._labels):
+            cells = [line.cells[place] for line in lines]
+            full = [cell for cell in cells if len(cell) > 1]
+            widths = [max(map(len, column)) for column in zip(self._names, *full, strict=True)]
+            texts = [len(cell[0]) for cell in cells if len(cell) == 1]
+            self._numbers.append(widths)
+            self._blocks.append(max(sum(widths) + gap * (len(widths) - 1), len(label), *texts))
 
     @property
     def width(self) -> int:
         """The width of a line."""
-        others = [self._first, self._n, *([self._time] if self._time else []), *self._blocks]
-        return sum(others) + len(self.GAP) * (len(others) - 1) + len(self._blocks)
+        widths = [self._first, self._n, *([self._time] if self._time else []), *self._blocks]
+        return sum(widths) + len(self.GAP) * (len(widths) - 1) + len(self._blocks)
 
     def heads(self) -> Iterator[Text]:
         """Yield the headings: names of systems and numbers."""
@@ -359,26 +354,6 @@ class _Grid:
             pairs = zip(cell, self._numbers[place], strict=True)
             text = (" " * self._gap).join(f"{value:>{w}}" for value, w in pairs)
         return f" {text:>{self._blocks[place]}}"
-
-
-def _full(lines: Sequence[_Line], place: int) -> list[list[str]]:
-    return [line.cells[place] for line in lines if len(line.cells[place]) > 1]
-
-
-def _alone(lines: Sequence[_Line], place: int) -> list[str]:
-    return ["", *(line.cells[place][0] for line in lines if len(line.cells[place]) == 1)]
-
-
-def _rows(grid: _Grid, lines: Sequence[_Line], headed: Sequence[Name]) -> Iterator[Text]:
-    """Yield the rows; if ``headed``, with a line for each case above its loads."""
-    last: tuple[str, str] | None = None
-    for place, line in enumerate(lines):
-        if headed:
-            case = headed[place][:2]
-            if case != last:
-                yield Text.assemble((case[0], "bold cyan"), f" {case[1]}".rstrip())
-            last = case
-        yield grid.row(line)
 
 
 def _stacked(comparison: Comparison, lines: Sequence[_Line], width: int) -> Iterator[Text]:

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from rich.text import Text
 
-from rtstone.documents.comparison import SIGNS, Column, Comparison, Effect, Row, Verdict
+from rtstone.documents.case_key import family
+from rtstone.documents.comparison import SIGNS, Comparison, Effect, Row, Verdict
 from rtstone.documents.imported import PLACE
 from rtstone.documents.run import LOCAL
 from rtstone.program import typed
@@ -38,7 +39,7 @@ _MEASURE_AND_IMPORT = (
     "It is unknown how far runs of one system differ. To know it, measure one of them three "
     "times more with its own tool, import the files and name those runs:"
 )
-_WHY = 2  # reasons told together
+_WHY = 2  # reasons given together
 _BENCHES = 3  # named in a command
 _OTHERS = ("larger", "smaller")
 _FIRST = 1e6  # weight of missed activations, before the logarithm of any ratio
@@ -67,8 +68,8 @@ def change(effect: Effect, unit: str) -> str:
     Of missed activations it is ``+12 points``.
     """
     if effect.ratio is None:
-        known = effect.difference is not None
-        return difference(effect.difference or 0.0, _unit(effect, unit)) if known else ""
+        certain = effect.difference is not None
+        return difference(effect.difference or 0.0, _unit(effect, unit)) if certain else ""
     if not _twofold(effect):
         return relative_change(effect.ratio)
     longer, shorter = _TIMES.get(unit, _OTHERS)
@@ -78,15 +79,21 @@ def change(effect: Effect, unit: str) -> str:
 
 def interval(effect: Effect, unit: str) -> str:
     """Return the interval of the change, in its terms: ``[+8%, +16%]``; ``-``: unbounded."""
+    ends = []
     if effect.ci95 and effect.ratio:
-        ends = [_end(end, effect) for end in effect.ci95]
-        if _twofold(effect) and effect.ratio < 1:  # of the inverse
+        ratio = effect.ratio
+        for end in effect.ci95:
+            if not ratio / _UNBOUNDED < end < ratio * _UNBOUNDED:
+                ends.append("-")
+            elif not _twofold(effect):
+                ends.append(relative_change(end))
+            else:
+                ends.append(rounded(end if ratio > 1 else 1 / end))
+        if _twofold(effect) and ratio < 1:  # of the inverse
             ends.reverse()
     elif effect.difference_ci95:
         ends = [difference(end, _unit(effect, unit)) for end in effect.difference_ci95]
-    else:
-        return ""
-    return f"[{', '.join(ends)}]"
+    return f"[{', '.join(ends)}]" if ends else ""
 
 
 def _unit(effect: Effect, unit: str) -> str:
@@ -94,31 +101,16 @@ def _unit(effect: Effect, unit: str) -> str:
     return "%" if effect.part == "missed" else unit
 
 
-def _end(end: float, effect: Effect) -> str:
-    """Return an end of the interval of a ratio."""
-    ratio = effect.ratio or 1.0
-    if not ratio / _UNBOUNDED < end < ratio * _UNBOUNDED:
-        return "-"
-    if not _twofold(effect):
-        return relative_change(end)
-    return rounded(end if ratio > 1 else 1 / end)
-
-
 def reason(effect: Effect) -> str:
     """Return why there is no verdict, about how many samples are missing, and what is excluded."""
-    missing = (
-        f"{_about(effect.missing)} more sample{'s' * (effect.missing > 1)}"
-        if effect.missing
-        else ""
-    )
-    told = ": ".join(filter(None, (effect.reason, missing)))
+    missing = ""
+    if effect.missing:
+        number = count(float(f"{effect.missing:.2g}"))
+        missing = f"{number} more sample{'s' * (effect.missing > 1)}"
+    text = ": ".join(filter(None, (effect.reason, missing)))
     if effect.within is None:
-        return told
-    return f"no difference above {100 * effect.within:.2g}%; {told}"
-
-
-def _about(n: int) -> str:
-    return count(float(f"{n:.2g}"))
+        return text
+    return f"no difference above {100 * effect.within:.2g}%; {text}"
 
 
 def _twofold(effect: Effect) -> bool:
@@ -129,7 +121,7 @@ def _twofold(effect: Effect) -> bool:
 # ---- the answer ---------------------------------------------------------------------------------
 
 
-class Told(NamedTuple):
+class RowEffect(NamedTuple):
     """An effect with the name of its row, and the row."""
 
     name: str
@@ -141,7 +133,7 @@ class Answer(NamedTuple):
     """The verdicts of one column: a sentence, and its largest effects, one of each row."""
 
     sentence: str
-    largest: list[Told]
+    largest: list[RowEffect]
     effects: list[Effect]
 
 
@@ -158,73 +150,72 @@ def _answer(
     comparison: Comparison, label: str, against: str | None, most: int, names: Sequence[str]
 ) -> Answer:
     first = comparison.columns[0].label
-    found = [
-        Told(name, effect, row)
+    effects = [
+        RowEffect(name, effect, row)
         for row, name in zip(comparison.rows, names, strict=True)
         for effect in row.effects
         if (effect.column, effect.against) == (label, against)
     ]
-    differ = [one for one in found if one.effect.verdict in ("better", "worse")]
-    foremost: dict[str, Told] = {}  # of each row
-    for one in sorted(differ, key=lambda one: -weight(one.effect)):
-        foremost.setdefault(one.name, one)
+    differ = [entry for entry in effects if entry.effect.verdict in ("better", "worse")]
+    foremost: dict[str, RowEffect] = {}  # of each row
+    for entry in sorted(differ, key=lambda entry: -weight(entry.effect)):
+        foremost.setdefault(entry.name, entry)
     largest = list(foremost.values())[:most]
     other = first if against is None else f"{against} (in what {first} lacks)"
-    told = [_missed(found, other), None if differ else _estimate(found, other), _said(found, other)]
-    sentence = (
-        f"{label} {'. It '.join(filter(None, told))}"
-        if found
-        else f"{label} has no case like {other}"
-    )
-    return Answer(sentence, largest, [one.effect for one in found])
+    if not effects:
+        return Answer(f"{label} has no case like {other}", largest, [])
+    estimate = None if differ else _estimate(effects, other)
+    sentences = (_missed(effects, other), estimate, _balance(effects, other))
+    sentence = f"{label} {'. It '.join(filter(None, sentences))}"
+    return Answer(sentence, largest, [entry.effect for entry in effects])
 
 
-def _said(found: Sequence[Told], other: str) -> str:
+def _balance(effects: Sequence[RowEffect], other: str) -> str:
     """Return how a column compares with another: ``is slower than A in 25 of 27 effects``."""
-    of = counted(len(found), "effect")
-    timed = all(one.row.unit in _TIMES and one.effect.part != "missed" for one in found)
+    total = counted(len(effects), "effect")
+    timed = all(entry.row.unit in _TIMES and entry.effect.part != "missed" for entry in effects)
     words = {"worse": "slower" if timed else "worse", "better": "faster" if timed else "better"}
-    sides = {verdict: [one for one in found if one.effect.verdict == verdict] for verdict in words}
-    number = Counter(one.effect.verdict for one in found)
+    number = Counter(entry.effect.verdict for entry in effects)
     rest = ", ".join(f"{number[v]} {v}" for v in _ORDER[2:] if number[v])
-    told = ""
-    for verdict, side in sides.items():
-        if side and not told:
-            told = f"is {words[verdict]} than {other} in {len(side)} of {of} ({_families(side)})"
+    text = ""
+    for verdict, word in words.items():
+        side = [entry.row for entry in effects if entry.effect.verdict == verdict]
+        families = list(dict.fromkeys(family(row.bench) for row in side))
+        named = ", ".join(families[:_FAMILIES])
+        if len(families) > _FAMILIES:
+            named += f" and {len(families) - _FAMILIES} more"
+        if side and not text:
+            text = f"is {word} than {other} in {len(side)} of {total} ({named})"
         elif side:
-            told += f" and {words[verdict]} in {len(side)} ({_families(side)})"
-    if not told:
-        return f"differs from {other} beyond doubt in none of {of}: {rest}"
-    return f"{told}; {rest}" if rest else told
+            text += f" and {word} in {len(side)} ({named})"
+    if not text:
+        return f"differs from {other} beyond doubt in none of {total}: {rest}"
+    return f"{text}; {rest}" if rest else text
 
 
-def _families(found: Sequence[Told]) -> str:
-    names = list(dict.fromkeys(one.row.bench.partition(".")[0] for one in found))
-    more = f" and {len(names) - _FAMILIES} more" if len(names) > _FAMILIES else ""
-    return ", ".join(names[:_FAMILIES]) + more
-
-
-def _missed(found: Sequence[Told], other: str) -> str | None:
+def _missed(effects: Sequence[RowEffect], other: str) -> str | None:
     """Return what was missed where that differs, the most first: ``missed 30% of its activations``.
 
-    What differs by more than LOST is told even if it is not certain.
+    A difference of more than LOST is reported even if it is not certain.
     """
-    lost = [
-        one for one in found
-        if one.effect.part == "missed" and one.effect.values
-        and (one.effect.verdict in ("better", "worse") or abs(one.effect.difference or 0) > LOST)
-    ]  # fmt: skip
+    lost = []
+    for entry in effects:
+        effect = entry.effect
+        certain = effect.verdict in ("better", "worse")
+        if effect.part == "missed" and effect.values:
+            lost += [entry] if certain or abs(effect.difference or 0) > LOST else []
     if not lost:
         return None
-    worst = min(lost, key=lambda one: (one.effect.verdict == "inconclusive", -weight(one.effect)))
+    worst = min(lost, key=lambda entry: (entry.effect.verdict == "inconclusive",
+                                         -weight(entry.effect)))  # fmt: skip
     a, b = (
         "none" if not share else share_text(share) for share in worst.effect.values or (None, None)
     )
     certain = worst.effect.verdict != "inconclusive"
     doubt = "" if certain else f" (not certain: {worst.effect.reason})"
-    more = f", and {counted(len(lost) - 1, 'more case')} differs so" if len(lost) > 1 else ""
-    where = f", in {worst.name}" if len({one.name for one in found}) > 1 else ""
-    return f"missed {b} of its activations, {other} {a}{where}{doubt}{more}"
+    rest = f", and {counted(len(lost) - 1, 'more case')} differs so" if len(lost) > 1 else ""
+    where = f", in {worst.name}" if len({entry.name for entry in effects}) > 1 else ""
+    return f"missed {b} of its activations, {other} {a}{where}{doubt}{rest}"
 
 
 def share_text(percent: float) -> str:
@@ -232,26 +223,27 @@ def share_text(percent: float) -> str:
     return f"{percent:.3g}%" if percent < 10 else f"{percent:.0f}%"
 
 
-def _estimate(found: Sequence[Told], other: str) -> str | None:
+def _estimate(effects: Sequence[RowEffect], other: str) -> str | None:
     """Return the estimate of what is nearest to a verdict, if nothing has one for a difference.
 
     In a single case that is its tail, else its median.
     """
-    known = [one for one in found if one.effect.ratio and one.effect.basis != "exact"]
-    if not known:
+    candidates = [e for e in effects if e.effect.ratio and e.effect.basis != "exact"]
+    if not candidates:
         return None
-    if len({one.name for one in known}) == 1:
+    if len({entry.name for entry in candidates}) == 1:
         parts = ("tail", "median", "maximum")
-        one = min(known, key=lambda one: (not one.effect.ci95, parts.index(one.effect.part)))
-        where = statistic(one.effect)
+        nearest = min(candidates, key=lambda e: (not e.effect.ci95, parts.index(e.effect.part)))
+        where = statistic(nearest.effect)
     else:
-        one = max(known, key=lambda one: _apartness(one.effect))
-        where = f"{statistic(one.effect)} of {one.name}, which is nearest to a verdict".strip()
-    effect, unit = one.effect, one.row.unit
-    told = f"is {_amount(effect.ratio or 1.0, unit)} {other} at {where}"
+        nearest = max(candidates, key=lambda entry: _apartness(entry.effect))
+        where = f"{statistic(nearest.effect)} of {nearest.name}, which is nearest to a verdict"
+        where = where.strip()
+    effect, unit = nearest.effect, nearest.row.unit
+    text = f"is {_amount(effect.ratio or 1.0, unit)} {other} at {where}"
     if effect.ratio == 1:
-        told = f"equals {other} at {where}"
-    return "; ".join(filter(None, (told, _possible(effect, unit), _settling(effect))))
+        text = f"equals {other} at {where}"
+    return "; ".join(filter(None, (text, _possible(effect, unit), _settling(effect))))
 
 
 def _apartness(effect: Effect) -> float:
@@ -264,8 +256,8 @@ def _apartness(effect: Effect) -> float:
 
 def _amount(ratio: float, unit: str, than: str = " than") -> str:
     """Return a ratio in words: ``1.0% slower than``."""
-    more, less = ("slower", "faster") if unit in _TIMES else _OTHERS
-    way = more if ratio >= 1 else less
+    rising, falling = ("slower", "faster") if unit in _TIMES else _OTHERS
+    way = rising if ratio >= 1 else falling
     if not 1 / _TWICE < ratio < _TWICE:
         return f"{rounded(max(ratio, 1 / ratio))} times {way}{than}"
     return f"{relative_change(ratio).lstrip('+-')} {way}{than}"
@@ -331,26 +323,25 @@ def repeating(comparison: Comparison) -> str | None:
     if NO_FLOOR not in reasons:
         return None
     targets = [shlex.quote(column.target) for column in comparison.columns]
-    what, tools = _measured(comparison), imported(comparison)
+    benches, tools = _measured(comparison), imported(comparison)
     if len(targets) == 2 and targets[0] != targets[1] and not tools:
-        return f"rtstone compare --run {' '.join(targets)} {what}"
+        return f"rtstone compare --run {' '.join(targets)} {benches}"
     ids = [run for column in comparison.columns for run in column.runs]
     shorts = {run: match[0] if (match := _BEGUN.match(run)) else run for run in ids}
     if len(set(shorts.values())) < len(set(ids)):
         shorts = {}
-    runs = " ".join(",".join(_short(column, shorts)) for column in comparison.columns)
+    # By name, by the start of the id, or by the id.
+    runs = " ".join(
+        ",".join(shlex.quote(column.names.get(run, shorts.get(run, run))) for run in column.runs)
+        for column in comparison.columns
+    )
     if tools:
         return f"rtstone compare {runs} --floor RUN,RUN,RUN"
     target = "" if targets[0] == LOCAL else f" --target {targets[0]}"
     return (
-        f"for i in 1 2 3; do rtstone run {what}{target}; done; "
+        f"for i in 1 2 3; do rtstone run {benches}{target}; done; "
         f"rtstone compare {runs} --floor last~2,last~1,last"
     )
-
-
-def _short(column: Column, shorts: dict[str, str]) -> list[str]:
-    """Return how to name the runs of a column: by name, by the start of the id, or by the id."""
-    return [shlex.quote(column.names.get(run, shorts.get(run, run))) for run in column.runs]
 
 
 def _measured(comparison: Comparison) -> str:
@@ -365,13 +356,13 @@ def _measured(comparison: Comparison) -> str:
 
 def rules(comparison: Comparison) -> str | None:
     """Return the basis of the verdicts, None if there are none."""
-    told = comparison.rules
-    if told is None or not told.floor:  # nothing could be judged
+    basis = comparison.rules
+    if basis is None or not basis.floor:  # nothing could be judged
         return None
     return (
-        f"Verdicts: intervals hold together with {1 - told.level:.0%} ({told.correction}, "
-        f"{counted(told.effects, 'effect')}); within {told.margin:.0%}, or the noise floor up to "
-        f"10%, is no difference. Noise floor {told.floor}."
+        f"Verdicts: intervals hold together with {1 - basis.level:.0%} ({basis.correction}, "
+        f"{counted(basis.effects, 'effect')}); within {basis.margin:.0%}, or the noise floor up to "
+        f"10%, is no difference. Noise floor {basis.floor}."
     )
 
 
@@ -386,9 +377,9 @@ def answer_lines(comparison: Comparison, names: Sequence[str], width: int) -> It
         yield Text(f"{answer.sentence}.", style="bold")
         yield from _differences(comparison, answer.largest, width)
     command = repeating(comparison)
-    if told := advice(comparison):
-        yield Text(told.removesuffix(command or "").rstrip(), style="bold yellow")
-    if told and command:  # in one piece, to be copied
+    if text := advice(comparison):
+        yield Text(text.removesuffix(command or "").rstrip(), style="bold yellow")
+    if text and command:  # in one piece, to be copied
         yield from (Text(line, no_wrap=True) for line in copied(typed(command), width))
     for remark in comparison.rules.remarks if comparison.rules else []:
         yield Text(f"with care: {remark}", style="bold yellow")
@@ -396,7 +387,9 @@ def answer_lines(comparison: Comparison, names: Sequence[str], width: int) -> It
         yield Text("Conditions differ: verdicts say that numbers differ, not why.", "bold yellow")
 
 
-def _differences(comparison: Comparison, largest: Sequence[Told], width: int) -> Iterator[Text]:
+def _differences(
+    comparison: Comparison, largest: Sequence[RowEffect], width: int
+) -> Iterator[Text]:
     """Yield the largest differences with both values, each in a line if there is room."""
     lines = [
         (verdict_text(e), name, statistic(e), change(e, row.unit), _interval(e, row.unit),
@@ -405,8 +398,8 @@ def _differences(comparison: Comparison, largest: Sequence[Told], width: int) ->
     ]  # fmt: skip
     widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
     beside = sum(widths) + 2 * sum(map(bool, widths)) <= width
-    for cells, one in zip(lines, largest, strict=True):
-        style = STYLES[one.effect.verdict]
+    for cells, entry in zip(lines, largest, strict=True):
+        style = STYLES[entry.effect.verdict]
         if beside:
             pairs = zip(cells, widths, strict=True)
             text = "  ".join(f"{cell:<{w}}" for cell, w in pairs if w).rstrip()
@@ -449,8 +442,8 @@ def folded_line(comparison: Comparison) -> str | None:
     if not effects:
         return None
     why = Counter(e.reason for e in effects if e.verdict == "inconclusive" and e.reason)
-    told = ", ".join(f"{reason} ({count(n)})" for reason, n in why.most_common(_WHY))
-    reasons = f"; inconclusive mostly by: {told}" if told else ""
+    causes = ", ".join(f"{reason} ({count(n)})" for reason, n in why.most_common(_WHY))
+    reasons = f"; inconclusive mostly by: {causes}" if causes else ""
     return f"{counted(len(comparison.rows), 'row')} in all, shown by --all{reasons}"
 
 
@@ -462,7 +455,15 @@ class _Line(NamedTuple):
 
 def verdict_lines(comparison: Comparison, names: Sequence[str], width: int) -> Iterator[Text]:
     """Yield a line for each effect: beside the name of its row if that fits, else below it."""
-    lines = list(_lines(comparison, names))
+    several = len(comparison.columns) > 2
+    lines = []
+    for row, name in zip(comparison.rows, names, strict=True):
+        for effect in row.effects:
+            cells = (
+                column(effect) if several else "", statistic(effect), verdict_text(effect),
+                change(effect, row.unit), _interval(effect, row.unit), reason(effect),
+            )  # fmt: skip
+            lines.append(_Line(name, cells, STYLES[effect.verdict]))
     if not lines:
         return
     yield Text("Verdicts", style="bold")
@@ -491,17 +492,3 @@ def _row(line: _Line, widths: Sequence[int]) -> str:
         numbers = [column, stat, verdict]
     pairs = zip(numbers, widths, strict=False)
     return "  ".join([*(f"{cell:<{w}}" for cell, w in pairs if w), why]).rstrip()
-
-
-def _lines(comparison: Comparison, names: Sequence[str]) -> Iterator[_Line]:
-    several = len(comparison.columns) > 2
-    for row, name in zip(comparison.rows, names, strict=True):
-        for effect in row.effects:
-            yield _Line(name, _cells(row, effect, several), STYLES[effect.verdict])
-
-
-def _cells(row: Row, effect: Effect, several: bool) -> tuple[str, ...]:
-    return (
-        column(effect) if several else "", statistic(effect), verdict_text(effect),
-        change(effect, row.unit), _interval(effect, row.unit), reason(effect),
-    )  # fmt: skip

@@ -1,7 +1,7 @@
 """Charts of boxes: the time line of a sample, and the flame graph of its stacks.
 
 A box is as wide as its part of the whole, in a row by its depth.  Boxes are elements of the page,
-drawn without a script: a name is shown where it fits, and a text tells what it is.  ``boxes.js``
+drawn without a script: a name is shown where it fits, and a text says what it is.  ``boxes.js``
 moves the focus and widens a part to the whole.
 """
 
@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from rtstone.documents.explanation import Span, Way
+from rtstone.documents.explanation import Way
 from rtstone.report.explanation import labels
 from rtstone.report.explanation.labels import amount, change, share
 from rtstone.report.explanation.tree import Node, tree
@@ -87,23 +87,35 @@ def timeline(title: str, way: Way, unit: str, whole: float, *, calls: bool = Tru
 
     ``whole``: what the axis ends with, so that several samples can have the same.
     """
-    found = way.spans if calls else []
+    spans = way.spans if calls else []
     least = NARROW * whole
-    while sum(span.length >= least for span in found) > MOST:
+    while sum(span.length >= least for span in spans) > MOST:
         least *= 2
-    boxes, merged = _strip(_segments(way, unit), whole, NARROW * whole, 0, "part")
-    rows, deeper = _rows_of(found)
-    for row, spans in enumerate(rows, 1):
-        drawn, narrow = _strip(_calls(spans, unit), whole, least, row, "call")
+    segments = []
+    for part in labels.parts(way.segments):
+        size = f"{amount(part.length)} {labels.symbol(unit)} ({share(part.length, way.sample.raw)})"
+        says = f"{part.name}: {size}, from {amount(part.start)} on"
+        says += f"; {part.by}" if part.by else ""
+        says += f"; in {' > '.join(part.stack)}" if part.stack else ""
+        look = f"k-{part.kind}"
+        segments.append(_Piece(part.start, part.length, part.name, typeset(says), look))
+    boxes, merged = _strip(segments, whole, NARROW * whole, 0, "part")
+    rows: dict[int, list[_Piece]] = defaultdict(list)  # by depth, the outermost first
+    for span in sorted(spans, key=lambda span: (span.depth, span.start)):
+        size = f"{amount(span.length)} {labels.symbol(unit)}"
+        says = typeset(f"{span.name}: {size}, from {amount(span.start)} on")
+        rows[span.depth].append(_Piece(span.start, span.length, span.name, says, ""))
+    for row, pieces in enumerate(list(rows.values())[:DEEPEST], 1):
+        drawn, narrow = _strip(pieces, whole, least, row, "call")
         boxes += drawn
         merged += narrow
     notes = []
     if merged:
         notes.append(f"Narrower than {_share(least, whole)}: {count(merged)}, grey, merged where "
                      "they lie side by side.")  # fmt: skip
-    if deeper:
+    if deeper := sum(map(len, list(rows.values())[DEEPEST:])):
         notes.append(f"Not drawn: {counted(deeper, 'deeper call')}.")
-    if way.shortest and found:
+    if way.shortest and spans:
         notes.append(f"Calls shorter than {trimmed(way.shortest, unit)} were not kept.")
     high = max((box.row + 1 for box in boxes), default=0)
     return Chart(title, boxes, high, ticks(whole, unit), typeset(" ".join(notes)))
@@ -111,32 +123,6 @@ def timeline(title: str, way: Way, unit: str, whole: float, *, calls: bool = Tru
 
 def _share(least: float, whole: float) -> str:
     return f"{100 * least / whole:.3g}%" if whole > 0 else "0%"
-
-
-def _segments(way: Way, unit: str) -> Iterator[_Piece]:
-    for part in labels.parts(way.segments):
-        size = f"{amount(part.length)} {labels.symbol(unit)} ({share(part.length, way.sample.raw)})"
-        says = f"{part.name}: {size}, from {amount(part.start)} on"
-        says += f"; {part.by}" if part.by else ""
-        says += f"; in {' > '.join(part.stack)}" if part.stack else ""
-        yield _Piece(part.start, part.length, part.name, typeset(says), f"k-{part.kind}")
-
-
-def _rows_of(spans: Sequence[Span]) -> tuple[list[list[Span]], int]:
-    """Return calls by their depth, the outermost first, and how many are deeper than is drawn."""
-    rows: dict[int, list[Span]] = defaultdict(list)
-    for span in spans:
-        rows[span.depth].append(span)
-    depths = sorted(rows)
-    found = [sorted(rows[depth], key=lambda span: span.start) for depth in depths[:DEEPEST]]
-    return found, sum(len(rows[depth]) for depth in depths[DEEPEST:])
-
-
-def _calls(spans: Iterable[Span], unit: str) -> Iterator[_Piece]:
-    for span in spans:
-        size = f"{amount(span.length)} {labels.symbol(unit)}"
-        says = typeset(f"{span.name}: {size}, from {amount(span.start)} on")
-        yield _Piece(span.start, span.length, span.name, says, "")
 
 
 def _strip(
@@ -179,9 +165,9 @@ def _merged(pieces: Sequence[_Piece], whole: float, least: float, row: int, noun
 
 def _listed(names: Iterable[str]) -> str:
     """Return a few different names, and how many more there are."""
-    found = list(dict.fromkeys(names))
-    more = f" and {counted(len(found) - _LISTED, 'other')}" if len(found) > _LISTED else ""
-    return ", ".join(found[:_LISTED]) + more
+    different = list(dict.fromkeys(names))
+    rest = f" and {counted(len(different) - _LISTED, 'other')}" if len(different) > _LISTED else ""
+    return ", ".join(different[:_LISTED]) + rest
 
 
 # ---- flame graphs -------------------------------------------------------------------------------
@@ -229,22 +215,22 @@ class _Flame:
         wide = [call for call in calls if call.total >= self.least and call.total > 0]
         for call in wide:
             beside = other.called(call.name) if other else None
-            self.boxes.append(self._box(call, beside, left, row))
+            size = f"{amount(call.total)} {self.unit} ({share(call.total, self.whole)})"
+            own = f", {amount(call.own)} of it itself" if call.own < call.total else ""
+            says, look, strength = f"{call.name}: {size}{own}", "", 0.0
+            if beside is not None:
+                excess = call.total - beside.total
+                says += f"; {change(excess)} against the other sample"
+                look = "more" if excess > 0 else "less"
+                strength = min(1, abs(excess) / self.strongest)
+            self.boxes.append(Box(
+                _percent(left, self.whole), _percent(call.total, self.whole), row, call.name,
+                typeset(says), look, round(strength, 2),
+            ))  # fmt: skip
             self.draw(call, beside, left, row + 1)
             left += call.total
         if rest := calls[len(wide) :]:
             self._rest(rest, left, row)
-
-    def _box(self, call: Node, other: Node | None, left: float, row: int) -> Box:
-        size = f"{amount(call.total)} {self.unit} ({share(call.total, self.whole)})"
-        own = f", {amount(call.own)} of it itself" if call.own < call.total else ""
-        says, look, strength = f"{call.name}: {size}{own}", "", 0.0
-        if other is not None:
-            more = call.total - other.total
-            says += f"; {change(more)} against the other sample"
-            look, strength = "more" if more > 0 else "less", min(1, abs(more) / self.strongest)
-        return Box(_percent(left, self.whole), _percent(call.total, self.whole), row, call.name,
-                   typeset(says), look, round(strength, 2))  # fmt: skip
 
     def _rest(self, calls: Sequence[Node], left: float, row: int) -> None:
         """Draw calls that are too narrow for a box each as one, if it can be seen."""

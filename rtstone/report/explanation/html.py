@@ -10,7 +10,7 @@ from rtstone.documents.run import Run
 from rtstone.report.explanation import labels
 from rtstone.report.explanation.boxes import Chart, flame, timeline
 from rtstone.report.explanation.labels import Part, amount, change, share
-from rtstone.report.explanation.tree import Row, folded, tree
+from rtstone.report.explanation.tree import folded, tree
 from rtstone.report.parts.frame import framed
 from rtstone.report.parts.typeset import count, counted, quantity, typeset
 
@@ -62,7 +62,7 @@ class Why:
     key: str
     title: str
     sentence: str
-    told: list[str]
+    basis: list[str]
     unit: str
     lines: list[Chart]
     parts: list[Part]
@@ -84,24 +84,31 @@ class Why:
 def whys(explanations: Sequence[Explanation], run: Run, key: str) -> list[Why]:
     """Return the explanations of a run in the order of its results, the worst samples first."""
 
-    def place(one: Explanation) -> tuple[int, float]:
-        found = labels.result_of(one, run)
-        return len(run.results) if found is None else found, -one.way.sample.value
+    def place(explanation: Explanation) -> tuple[int, float]:
+        result = labels.result_of(explanation, run)
+        last = len(run.results) if result is None else result
+        return last, -explanation.way.sample.value
 
-    found = sorted(explanations, key=place)[:MOST]
-    return [why(one, run, f"{key}-why-{number}") for number, one in enumerate(found)]
+    shown = sorted(explanations, key=place)[:MOST]
+    return [why(each, run, f"{key}-why-{number}") for number, each in enumerate(shown)]
 
 
 def why(explanation: Explanation, run: Run, key: str) -> Why:
     """Return what the page shows of an explanation."""
     way, against, unit = explanation.way, explanation.against, explanation.unit
-    every, (calls, least) = labels.parts(way.segments), _calls(way)
+    every, root = labels.parts(way.segments), tree(way.stacks)
+    rows, least = folded(root, _ROWS)
+    calls = [
+        Call(row.depth, " > ".join(row.names), typeset(amount(row.total)),
+             typeset(share(row.total, root.total)), typeset(amount(row.own)))
+        for row in rows
+    ]  # fmt: skip
     parts = labels.shortened(every, _PARTS)
     return Why(
         key=key,
         title=labels.title(explanation, run),
         sentence=explanation.sentence,
-        told=[typeset(text) for text in labels.told(explanation, run)],
+        basis=[typeset(text) for text in labels.basis(explanation, run)],
         unit=labels.symbol(unit),
         lines=_lines(way, against, unit),
         parts=parts,
@@ -112,7 +119,7 @@ def why(explanation: Explanation, run: Run, key: str) -> Why:
         gap=labels.unaccounted(way, explanation.resolution),
         flame=flame(f"Flame graph of sample {count(way.sample.index)}", way, against, unit),
         beside="" if against is None else _called(against),
-        functions=[_cost(one, way.sample.raw, against) for one in explanation.functions],
+        functions=[_cost(function, way.sample.raw, against) for function in explanation.functions],
         shown=_FUNCTIONS,
         calls=calls,
         least=f"{least:.0%}",
@@ -128,11 +135,11 @@ def _called(way: Way) -> str:
 def _lines(way: Way, against: Way | None, unit: str) -> list[Chart]:
     """Return the time lines of both samples on one scale, with the calls of the first."""
     both = [way, against] if against else [way]
-    whole = max(one.sample.raw for one in both)
+    whole = max(each.sample.raw for each in both)
     return [
-        timeline(f"Time line of {_called(one)}, {quantity(one.sample.raw, unit)}", one, unit, whole,
-                 calls=one is way)
-        for one in both
+        timeline(f"Time line of {_called(each)}, {quantity(each.sample.raw, unit)}", each, unit,
+                 whole, calls=each is way)
+        for each in both
     ]  # fmt: skip
 
 
@@ -148,31 +155,20 @@ def _cost(function: Function, whole: float, against: Way | None) -> Cost:
     )
 
 
-def _calls(way: Way) -> tuple[list[Call], float]:
-    root = tree(way.stacks)
-    rows, least = folded(root, _ROWS)
-    return [_call(row, root.total) for row in rows], least
-
-
-def _call(row: Row, whole: float) -> Call:
-    own = typeset(amount(row.own))
-    return Call(row.depth, " > ".join(row.names), typeset(amount(row.total)),
-                typeset(share(row.total, whole)), own)  # fmt: skip
-
-
-def _every(found: AllSamples | None) -> Every | None:
-    if found is None:
+def _every(samples: AllSamples | None) -> Every | None:
+    """Return what all samples cost and waited for, None if that was not recorded."""
+    if samples is None:
         return None
     return Every(
-        title=f"All {counted(found.n, 'sample')} of the case",
+        title=f"All {counted(samples.n, 'sample')} of the case",
         functions=[
-            (name, count(cost), typeset(share(cost, found.cost)))
-            for name, cost in found.functions[:_ALL]
+            (name, count(cost), typeset(share(cost, samples.cost)))
+            for name, cost in samples.functions[:_ALL]
         ],
-        worst=f"What the worst {counted(found.worst, 'sample')} had waited for last",
+        worst=f"What the worst {counted(samples.worst, 'sample')} had waited for last",
         endings=[
-            (one.name, count(one.samples), typeset(share(one.samples, found.worst)))
-            for one in found.endings[:_ALL]
+            (ending.name, count(ending.samples), typeset(share(ending.samples, samples.worst)))
+            for ending in samples.endings[:_ALL]
         ],
     )
 
@@ -187,7 +183,7 @@ def compose(explanation: Explanation, run: Run) -> str:
         {},
         explanation=explanation,
         run=run,
-        one=why(explanation, run, "why"),
+        view=why(explanation, run, "why"),
         value=quantity(explanation.way.sample.value, explanation.unit),
         counted=explanation.unit == "instructions",
     )

@@ -22,21 +22,17 @@ SOURCES = {
 
 def result_of(explanation: Explanation, run: Run) -> int | None:
     """Return the index of the result that the sample is of, None if the run has no such result."""
-    of = explanation.case, explanation.bench, explanation.series, explanation.load
+    key = explanation.case, explanation.bench, explanation.series, explanation.load
     keys = [(r.case, r.bench, r.series, r.load) for r in run.results]
-    return keys.index(of) if of in keys else None
+    return keys.index(key) if key in keys else None
 
 
 def title(explanation: Explanation, run: Run) -> str:
     """Return the bench with what distinguishes the result from others of it, and the load."""
     place = result_of(explanation, run)
     if place is None:
-        return ", ".join(filter(None, (_bench(explanation), f"load {explanation.load}")))
+        return f"{explanation.bench} {explanation.series}".rstrip() + f", load {explanation.load}"
     return of_result(run, run.results[place])
-
-
-def _bench(explanation: Explanation) -> str:
-    return f"{explanation.bench} {explanation.series}".rstrip()
 
 
 def of_result(run: Run, result: Result) -> str:
@@ -47,12 +43,12 @@ def of_result(run: Run, result: Result) -> str:
 
 def sample(way: Way, unit: str) -> str:
     """Return which sample it is, when it was taken, and its value."""
-    one = way.sample
-    when = "" if one.at_s is None else f", {seconds(one.at_s)} after the start"
-    return f"sample {count(one.index)}{when}: {quantity(one.value, unit)}"
+    worst = way.sample
+    when = "" if worst.at_s is None else f", {seconds(worst.at_s)} after the start"
+    return f"sample {count(worst.index)}{when}: {quantity(worst.value, unit)}"
 
 
-def told(explanation: Explanation, run: Run) -> Iterator[str]:
+def basis(explanation: Explanation, run: Run) -> Iterator[str]:
     """Yield what is explained and how it was found, a sentence each."""
     unit, way = explanation.unit, explanation.way
     yield f"{title(explanation, run)}; {sample(way, unit)}."
@@ -60,15 +56,14 @@ def told(explanation: Explanation, run: Run) -> Iterator[str]:
     yield f"Since it was due, {raw} have passed up to its time stamp: the sum of the parts below."
     if (against := explanation.against) is not None:
         yield f"Held against {sample(against, unit)}."
-    yield " ".join([SOURCES[explanation.source], *_certainty(explanation)])
-
-
-def _certainty(explanation: Explanation) -> Iterator[str]:
+    origin = [SOURCES[explanation.source]]
     if explanation.resolution:
-        yield f"Parts are exact within {quantity(explanation.resolution, explanation.unit)}."
-    if explanation.lost is not None:
-        lost = counted(explanation.lost, "event")
-        yield f"The tracer lost {lost}." if explanation.lost else "No event was lost."
+        origin.append(f"Parts are exact within {quantity(explanation.resolution, unit)}.")
+    if explanation.lost:
+        origin.append(f"The tracer lost {counted(explanation.lost, 'event')}.")
+    elif explanation.lost is not None:
+        origin.append("No event was lost.")
+    yield " ".join(origin)
 
 
 # ---- numbers ------------------------------------------------------------------------------------
@@ -110,55 +105,47 @@ class Part(NamedTuple):
 
 
 def parts(segments: Sequence[Segment]) -> list[Part]:
-    """Return segments in words, their ends rounded instead of their lengths."""
-    return [
-        Part(one.kind, _named(one), start := round(one.start),
-             round(one.start + one.length) - start, _by(one), one.stack)
-        for one in segments
-    ]  # fmt: skip
+    """Return segments in words, their ends rounded instead of their lengths.
+
+    The name says where the time went if not to what had the CPU; ``by``: who then had the CPU.
+    """
+    worded = []
+    for segment in segments:
+        name, by = KINDS[segment.kind], segment.by or ""
+        if segment.cause != "code":
+            name = f"{name}: {CAUSES[segment.cause]}"
+            by = f"{by} had the CPU" if by else ""
+        start = round(segment.start)
+        length = round(segment.start + segment.length) - start
+        worded.append(Part(segment.kind, name, start, length, by, segment.stack))
+    return worded
 
 
-def _named(segment: Segment) -> str:
-    """Return what a segment is, with where its time went if not to what had the CPU."""
-    kind = KINDS[segment.kind]
-    return kind if segment.cause == "code" else f"{kind}: {CAUSES[segment.cause]}"
-
-
-def _by(segment: Segment) -> str:
-    """Return who ran in a segment; of time that went elsewhere: who had the CPU."""
-    if segment.cause == "code" or not segment.by:
-        return segment.by or ""
-    return f"{segment.by} had the CPU"
-
-
-def shortened(found: Sequence[Part], most: int) -> list[Part]:
+def shortened(every: Sequence[Part], most: int) -> list[Part]:
     """Return at most so many parts: short ones that follow each other become one if need be."""
-    rows, whole = list(found), sum(part.length for part in found)
+    rows, whole = list(every), sum(part.length for part in every)
     for least in _LEAST:
         if len(rows) <= most:
             break
-        groups = groupby(found, key=lambda part: part.length < least * whole)
-        rows = [row for short, group in groups for row in (_one([*group]) if short else group)]
+        rows = []
+        for short, group in groupby(every, key=lambda part: part.length < least * whole):
+            parts = list(group)
+            if short and len(parts) > 1:
+                longest = max(parts, key=lambda part: part.length)
+                names = ", ".join(dict.fromkeys(part.name for part in parts))
+                length = sum(part.length for part in parts)
+                name = counted(len(parts), "short part")
+                parts = [Part(longest.kind, name, parts[0].start, length, names, [])]
+            rows += parts
     return rows
 
 
-def _one(short: Sequence[Part]) -> list[Part]:
-    """Return one part for several, with their names and their length together."""
-    if len(short) == 1:
-        return [*short]
-    longest = max(short, key=lambda part: part.length)
-    names = ", ".join(dict.fromkeys(part.name for part in short))
-    length = sum(part.length for part in short)
-    name = counted(len(short), "short part")
-    return [Part(longest.kind, name, short[0].start, length, names, [])]
-
-
-def by_kind(found: Sequence[Part]) -> str | None:
+def by_kind(every: Sequence[Part]) -> str | None:
     """Return what the parts of each kind add up to, None if there is only one of each."""
     lengths: Counter[str] = Counter()
-    for part in found:
+    for part in every:
         lengths[part.name] += part.length
-    if len(lengths) == len(found):
+    if len(lengths) == len(every):
         return None
     whole = sum(lengths.values())
     each = (f"{name} {amount(n)} ({share(n, whole)})" for name, n in lengths.most_common())
@@ -190,8 +177,8 @@ def difference(function: Function) -> float:
 
 def rest(functions: Sequence[Function], shown: int, whole: float) -> str | None:
     """Return what functions beyond the first ones cost together, None if there are no others."""
-    others = functions[shown:]
-    if not others:
+    hidden = functions[shown:]
+    if not hidden:
         return None
-    own = share(sum(function.own for function in others), whole)
-    return f"and {counted(len(others), 'more function')}, {own} in all"
+    own = share(sum(function.own for function in hidden), whole)
+    return f"and {counted(len(hidden), 'more function')}, {own} in all"

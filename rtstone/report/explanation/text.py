@@ -29,14 +29,14 @@ def explanation_lines(
 ) -> Iterator[RenderableType]:
     """Yield an explanation; ``encoding``: what the terminal can show."""
     yield from sentences(Text(explanation.sentence, style="bold"), width)
-    for told in labels.told(explanation, run):
-        yield from sentences(Text(told, style="dim"), width)
+    for sentence in labels.basis(explanation, run):
+        yield from sentences(Text(sentence, style="dim"), width)
     for part in (
         _segments(explanation, width, encoding),
         _functions(explanation),
         _calls(explanation, width),
         _every(explanation.all_samples),
-        _notes(explanation.notes, width),
+        [line for note in explanation.notes for line in sentences(Text(f"note: {note}"), width)],
     ):
         lines = list(part)
         if lines:
@@ -60,11 +60,11 @@ def _segments(explanation: Explanation, width: int, encoding: str | None) -> Ite
     ]
     cells += [("sum", "", amount(sum(p.length for p in parts)), "")]
     head = ("part", "from", unit, "share")
-    first, *others = (max(map(len, column)) for column in zip(head, *cells, strict=True))
-    wide = min(_BAR, width - first - sum(others) - 2 * len(head))
+    first, *widths = (max(map(len, column)) for column in zip(head, *cells, strict=True))
+    wide = min(_BAR, width - first - sum(widths) - 2 * len(head))
 
     def row(name: str, *numbers: str) -> str:
-        aligned = (f"{text:>{room}}" for text, room in zip(numbers, others, strict=True))
+        aligned = (f"{text:>{room}}" for text, room in zip(numbers, widths, strict=True))
         return "  ".join((f"{name:<{first}}", *aligned))
 
     yield Text(row(*head), style="bold")
@@ -74,8 +74,8 @@ def _segments(explanation: Explanation, width: int, encoding: str | None) -> Ite
         if below := "; ".join(filter(None, (part.by, labels.chain(part.stack)))):
             yield from _hung(" " * 4, Text(below, style="dim"), width)
     yield Text(row(*cells[-1]).rstrip())
-    if told := labels.by_kind(every):
-        yield from sentences(Text(told), width)
+    if totals := labels.by_kind(every):
+        yield from sentences(Text(totals), width)
     if gap := labels.unaccounted(explanation.way, explanation.resolution):
         yield from sentences(Text(gap, style="bold red"), width)
 
@@ -136,20 +136,21 @@ def _hung(head: str, text: Text, width: int) -> Iterator[Text]:
 # ---- all samples --------------------------------------------------------------------------------
 
 
-def _every(found: AllSamples | None) -> Iterator[RenderableType]:
+def _every(samples: AllSamples | None) -> Iterator[RenderableType]:
     """Yield what all samples of the case cost by function, and what the worst waited for last."""
-    if found is None:
+    if samples is None:
         return
-    yield Text(f"all {counted(found.n, 'sample')} of the case", style="bold")
-    if found.functions:
+    yield Text(f"all {counted(samples.n, 'sample')} of the case", style="bold")
+    if samples.functions:
+        costs = samples.functions[:_ALL]
         yield _table(("function", "cost", "share"), [
-            (name, count(cost), share(cost, found.cost)) for name, cost in found.functions[:_ALL]
+            (name, count(cost), share(cost, samples.cost)) for name, cost in costs
         ])  # fmt: skip
-    if found.endings:
-        yield Text(f"what the worst {counted(found.worst, 'sample')} had waited for last:")
+    if samples.endings:
+        yield Text(f"what the worst {counted(samples.worst, 'sample')} had waited for last:")
         yield _table(("function", "samples", "share"), [
-            (one.name, count(one.samples), share(one.samples, found.worst))
-            for one in found.endings[:_ALL]
+            (ending.name, count(ending.samples), share(ending.samples, samples.worst))
+            for ending in samples.endings[:_ALL]
         ])  # fmt: skip
 
 
@@ -162,8 +163,3 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     for name, *numbers in rows:
         table.add_row(Text(name), *numbers)
     return table
-
-
-def _notes(notes: Sequence[str], width: int) -> Iterator[Text]:
-    for note in notes:
-        yield from sentences(Text(f"note: {note}"), width)

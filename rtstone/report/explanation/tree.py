@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from rtstone.documents.explanation import Stack
 
-DEEPEST = 100  # frames of a stack that are told apart; what is below counts for the last of them
+DEEPEST = 100  # frames of a stack that are distinguished; what is below counts for the last of them
 
 
 @dataclass

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 from rtstone.documents.run import Result
 from rtstone.report.parts.shapes import columns, exponent, floor_of, samples
@@ -40,19 +39,19 @@ def bars(result: Result, height: int, encoding: str | None = None, width: int = 
     counts = dict(columns(pairs, low - step / 2, step, floor))
     most = max(counts.values())
     margin = len(count(most))
-    rows = list(_rows([counts.get(at, 0) for at in range(width)], height, letters(encoding)))
+    blocks = letters(encoding)
+    full, highest = len(blocks) - 1, math.log(most) or 1.0
+    levels = [
+        n and 1 + round((height * full - 1) * math.log(n) / highest)
+        for n in (counts.get(at, 0) for at in range(width))
+    ]
+    rows = [
+        "".join(blocks[min(max(level - row * full, 0), full)] for level in levels)
+        for row in reversed(range(height))
+    ]
     heads = [count(most), *[""] * (height - 2), *["1"] * (height > 1)]
     lines = [f"{head:>{margin}} |{row}".rstrip() for head, row in zip(heads, rows, strict=True)]
     return [*lines, " " * (margin + 2) + _axis(low, step, width, result.unit)]
-
-
-def _rows(counts: list[int], height: int, drawn: str) -> Iterator[str]:
-    """Yield the rows of bars, the highest first."""
-    full = len(drawn) - 1
-    most = math.log(max(counts)) or 1.0
-    levels = [n and 1 + round((height * full - 1) * math.log(n) / most) for n in counts]
-    for row in reversed(range(height)):
-        yield "".join(drawn[min(max(level - row * full, 0), full)] for level in levels)
 
 
 def _axis(low: float, step: float, width: int, unit: str) -> str:
@@ -72,9 +71,9 @@ def _axis(low: float, step: float, width: int, unit: str) -> str:
 def _marks(low: float, high: float) -> list[float]:
     """Return values in a range of exponents, the roundest first; its ends where few are round."""
     whole = range(math.floor(low), math.ceil(high) + 1)
-    found: list[float] = []
+    marks: list[float] = []
     for multiple in _ROUND:
-        if len(found) < _MARKS or multiple in _NICE:
+        if len(marks) < _MARKS or multiple in _NICE:
             values = [multiple * 10.0**power for power in whole]
-            found += [v for v in values if low - 1e-9 <= math.log10(v) <= high + 1e-9]
-    return found if len(found) > 1 else [10**low, 10**high]
+            marks += [v for v in values if low - 1e-9 <= math.log10(v) <= high + 1e-9]
+    return marks if len(marks) > 1 else [10**low, 10**high]

@@ -88,7 +88,7 @@ def sentences(text: Text, width: int, rest: str = "") -> list[Text]:
     lines, start = [], 0
     begin = text.plain[: len(text.plain) - len(text.plain.lstrip())]
     glued = _COMMAND.sub(
-        lambda found: found[0].replace(" ", "\0") if len(found[0]) < width else found[0],
+        lambda match: match[0].replace(" ", "\0") if len(match[0]) < width else match[0],
         _GLUED.sub("\0", text.plain),
     )
     for row in folded(glued, width, begin, rest, break_words=False):

@@ -89,20 +89,18 @@ def commands(text: str) -> Markup:
     They stay as they are, so that they can be copied.
     """
     parts, end = [], 0
-    for found in _COMMAND.finditer(text):
-        inside, trailing = found.groups()
+    for match in _COMMAND.finditer(text):
+        inside, trailing = match.groups()
         form = "<code>{}</code>" if inside else '<code class="copy">{}</code>'
-        parts += [escape(typeset.typeset(text[end : found.start()]))]
-        parts += [Markup(form).format(_whole(inside or trailing))]
-        end = found.end()
+        parts += [escape(typeset.typeset(text[end : match.start()]))]
+        # No line ends behind the hyphens of an option.
+        command = Markup(" ").join(
+            Markup('<span class="word">{}</span>').format(word) if word.startswith("-") else word
+            for word in (inside or trailing).split(" ")
+        )
+        parts += [Markup(form).format(command)]
+        end = match.end()
     return Markup("").join([*parts, escape(typeset.typeset(text[end:]))])
-
-
-def _whole(command: str) -> Markup:
-    """Return a command as markup in which no line ends behind the hyphens of an option."""
-    option = Markup('<span class="word">{}</span>')
-    words = command.split(" ")
-    return Markup(" ").join(option.format(w) if w.startswith("-") else w for w in words)
 
 
 @cache  # to translate a template takes longer than to fill it in

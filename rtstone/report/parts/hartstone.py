@@ -14,7 +14,7 @@ TASKS = 7  # as many as can be distinguished; further ones are like one of these
 CLEAN = 2  # tests shown before the first miss
 
 
-class _Told(NamedTuple):
+class _TaskTest(NamedTuple):
     """A task in a test; times in ns."""
 
     test: int
@@ -27,7 +27,7 @@ class _Told(NamedTuple):
     late: float
 
     @classmethod
-    def read(cls, row: dict[str, str]) -> _Told:
+    def read(cls, row: dict[str, str]) -> _TaskTest:
         missed = int(row["missed"])
         late = float(row["average late us"]) * missed * 1000
         return cls(int(row["test"]), row["parameter"], float(row["utilisation %"]), row["task"],
@@ -47,20 +47,22 @@ def curves(r: Result) -> dict[str, dict[str, Any]]:
     summed over all tasks, in ns (figure 3).  Both over the utilisation (below) and the parameter
     that the experiment varies (above).
     """
-    told = _from_first_miss(_read(r))
-    if not told:
+    tests = _read(r)
+    misses = [test.test for test in tests if test.missed + test.skipped]
+    rows = [test for test in tests if misses and test.test >= misses[0] - CLEAN]
+    if not rows:
         return {}
-    at = {one.test: one.utilisation for one in told}
+    at = {row.test: row.utilisation for row in rows}
     late = dict.fromkeys(at, 0.0)
     shares: dict[str, dict[int, float]] = {}
-    for one in told:
-        late[one.test] += one.late
-        shares.setdefault(one.task, {})[one.test] = one.share
+    for row in rows:
+        late[row.test] += row.late
+        shares.setdefault(row.task, {})[row.test] = row.share
     missed = [
-        {"name": f"task {name}", "points": [[at[test], of.get(test)] for test in at]}
-        for name, of in list(shares.items())[:TASKS]
+        {"name": f"task {name}", "points": [[at[test], by_test.get(test)] for test in at]}
+        for name, by_test in list(shares.items())[:TASKS]
     ]
-    above = list({one.test: [one.utilisation, one.parameter] for one in told}.values())
+    above = list({row.test: [row.utilisation, row.parameter] for row in rows}.values())
     common = {"over": "utilisation %", "above": above, "log": False, "most": None}
     lateness = [{"name": "all tasks", "points": [[at[test], late[test]] for test in at]}]
     return {
@@ -69,17 +71,12 @@ def curves(r: Result) -> dict[str, dict[str, Any]]:
     }
 
 
-def _read(r: Result) -> list[_Told]:
+def _read(r: Result) -> list[_TaskTest]:
     """Return the rows of the table of tests, empty if they are not in the bench's form."""
     tests = next((t for t in r.tables if t.title == "tests"), None)
     if not r.bench.startswith(HARTSTONE) or tests is None:
         return []
     try:
-        return [_Told.read(dict(zip(tests.columns, row, strict=True))) for row in tests.rows]
+        return [_TaskTest.read(dict(zip(tests.columns, row, strict=True))) for row in tests.rows]
     except (KeyError, ValueError):
         return []
-
-
-def _from_first_miss(told: list[_Told]) -> list[_Told]:
-    missed = [one.test for one in told if one.missed + one.skipped]
-    return [one for one in told if missed and one.test >= missed[0] - CLEAN]

@@ -11,12 +11,12 @@ ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}  # if there is
 Escape = Callable[[str], str]
 
 
-def escaping(more: str = "", angles: dict[str, str] = ANGLES) -> Escape:
+def escaping(special: str = "", angles: dict[str, str] = ANGLES) -> Escape:
     """Return a function that escapes text for Markdown, in one line.
 
     ``more``: further characters that are special where the text is used.
     """
-    table = str.maketrans({mark: f"\\{mark}" for mark in MARKS + more} | angles)
+    table = str.maketrans({mark: f"\\{mark}" for mark in MARKS + special} | angles)
     return lambda text: " ".join(text.split()).translate(table)
 
 

@@ -21,7 +21,7 @@ class _Place(NamedTuple):
 
     folder: int
     name: str
-    there: int | None  # what has this name, opened with O_PATH; None if nothing has it
+    handle: int | None  # what has this name, opened with O_PATH; None if nothing has it
 
 
 def write(content: str | bytes, path: Path) -> int:
@@ -34,12 +34,12 @@ def write(content: str | bytes, path: Path) -> int:
     data = content.encode("utf-8", "replace") if isinstance(content, str) else content
     with ExitStack() as opened:
         place = _walk(path, opened)
-        old = None if place.there is None else os.fstat(place.there)
+        old = None if place.handle is None else os.fstat(place.handle)
         if old is None or stat.S_ISREG(old.st_mode):
             _replace(data, place, old)
         else:
-            assert place.there is not None
-            _pour(data, f"/proc/self/fd/{place.there}", old)
+            assert place.handle is not None
+            _pour(data, f"/proc/self/fd/{place.handle}", old)
     return len(data)
 
 
@@ -72,7 +72,7 @@ def require_writable(path: Path) -> None:
     """Raise the OSError of `write` that can be foreseen, so that no work is done in vain."""
     with ExitStack() as opened:
         place = _walk(path, opened)
-        mode = stat.S_IFREG if place.there is None else os.fstat(place.there).st_mode
+        mode = stat.S_IFREG if place.handle is None else os.fstat(place.handle).st_mode
         if stat.S_ISDIR(mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         needs = os.W_OK | os.X_OK
@@ -89,24 +89,28 @@ def _walk(path: Path, opened: ExitStack) -> _Place:
     while True:
         name = names.pop()
         try:
-            there = _enter(name, folder, opened)
+            handle = _enter(name, folder, opened)
         except FileNotFoundError:
             if names:
                 raise
             return _Place(folder, name, None)
-        kind = os.fstat(there)
+        kind = os.fstat(handle)
         if not stat.S_ISLNK(kind.st_mode):
             if not names:
-                return _Place(folder, name, there)
-            folder = there
+                return _Place(folder, name, handle)
+            folder = handle
             continue
         if (links := links + 1) > _LINKS:
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         if kind.st_uid not in {0, os.geteuid()}:
-            raise PermissionError(errno.EPERM, _whose(name, kind.st_uid))
+            raise PermissionError(
+                errno.EPERM,
+                f"{name} is a link of another user (uid {kind.st_uid}), not followed; "
+                "name the file itself",
+            )
         if not names and (stream := _stream(name, folder, kind, opened)) is not None:
             return _Place(folder, name, stream)
-        names += reversed(Path(os.readlink("", dir_fd=there)).parts)
+        names += reversed(Path(os.readlink("", dir_fd=handle)).parts)
 
 
 def _enter(name: str, folder: int | None, opened: ExitStack, flags: int = os.O_NOFOLLOW) -> int:
@@ -115,16 +119,12 @@ def _enter(name: str, folder: int | None, opened: ExitStack, flags: int = os.O_N
     return handle
 
 
-def _whose(name: str, user: int) -> str:
-    return f"{name} is a link of another user (uid {user}), not followed; name the file itself"
-
-
 def _stream(name: str, folder: int, link: os.stat_result, opened: ExitStack) -> int | None:
     """Return the pipe or device that a link of /proc stands for, as /dev/stdout: it has no path."""
     if link.st_dev != Path("/proc").stat().st_dev:
         return None
-    there = _enter(name, folder, opened, flags=0)
-    return None if stat.S_ISREG(os.fstat(there).st_mode) else there
+    handle = _enter(name, folder, opened, flags=0)
+    return None if stat.S_ISREG(os.fstat(handle).st_mode) else handle
 
 
 def _replace(data: bytes, place: _Place, old: os.stat_result | None) -> None:

@@ -15,7 +15,7 @@ from rtstone.results.pool import pooled
 COLUMNS = 120  # of a histogram
 PERIODIC = "dk.periodic"  # the wake-up that is looked at first
 _POINTS = "Points of a histogram: p50, p99, p99.9, maximum of what was observed."
-_NAMED = 4  # lines of which each is told what it missed
+_NAMED = 4  # lines of which each is named with what it missed
 
 
 class Line(NamedTuple):
@@ -44,44 +44,44 @@ class _Drawn(NamedTuple):
     """The samples of a line, in ascending order; ``corrected``: with what was missed, or empty."""
 
     line: Line
-    of: Distribution
+    distribution: Distribution
     observed: list[tuple[float, int]]
     corrected: list[tuple[float, int]]
 
 
 def overlay(lines: Sequence[Line], unit: str) -> dict[str, dict[str, Any]]:
     """Return chart data by kind, empty if fewer than two lines have samples to draw."""
-    of = [(line, pooled(line.results)) for line in lines]
+    pools = [(line, pooled(line.results)) for line in lines]
     drawn = [
-        _Drawn(line, one, pairs, _corrected(line))
-        for line, one in of
-        if (pairs := shapes.samples(one))
+        _Drawn(line, samples, pairs, _corrected(line))
+        for line, samples in pools
+        if (pairs := shapes.samples(samples))
     ]
     if len(drawn) < 2:
         return {}
-    behind = [(str(place), one.corrected) for place, one in enumerate(drawn) if one.corrected]
-    named = [(one.line.name, one.observed) for one in drawn] + behind
+    behind = [(str(place), curve.corrected) for place, curve in enumerate(drawn) if curve.corrected]
+    named = [(curve.line.name, curve.observed) for curve in drawn] + behind
     floor = shapes.floor_of(value for _, pairs in named for value, _ in pairs)
-    common = {"unit": unit, "overlay": True, "lines": [_more(one.of, unit) for one in drawn]}
-    made = {
+    maxima = [curve.distribution.max for curve in drawn]
+    legend = ["" if top is None else f"max {quantity(top, unit)}" for top in maxima]
+    common = {"unit": unit, "overlay": True, "lines": legend}
+    charts = {
         "histogram": {
             "kind": "histogram", **common,
             **shapes.gridded(named, floor, COLUMNS),
-            "points": [shapes.marks_of(one.of) for one in drawn],
+            "points": [shapes.marks_of(curve.distribution) for curve in drawn],
         },
         "percentiles": {
             "kind": "percentiles", **common,
             **shapes.percentiles(named, floor),
         },
     }  # fmt: skip
-    return {kind: _split(chart, len(drawn)) for kind, chart in made.items()}
-
-
-def _split(chart: dict[str, Any], lines: int) -> dict[str, Any]:
-    """Return the chart with what is corrected apart, each beside the number of its line."""
-    series = chart["series"]
-    behind = [[int(place), *rest] for place, *rest in series[lines:]]
-    return chart | {"series": series[:lines]} | ({"corrected": behind} if behind else {})
+    for chart in charts.values():  # what is corrected is apart, each beside the number of its line
+        series = chart["series"]
+        chart["series"] = series[: len(drawn)]
+        if behind:
+            chart["corrected"] = [[int(place), *rest] for place, *rest in series[len(drawn) :]]
+    return charts
 
 
 def _corrected(line: Line) -> list[tuple[float, int]]:
@@ -90,14 +90,14 @@ def _corrected(line: Line) -> list[tuple[float, int]]:
     if not any(each):
         return []
     counts: Counter[float] = Counter()
-    for result, more in zip(line.results, each, strict=True):
-        for value, n in shapes.samples(more or result):
+    for result, corrected in zip(line.results, each, strict=True):
+        for value, n in shapes.samples(corrected or result):
             counts[value] += n
     return sorted(counts.items())
 
 
-def told_below(lines: Sequence[Line]) -> str:
-    """Return what is told below an overlay: what is marked, and what was missed."""
+def overlay_note(lines: Sequence[Line]) -> str:
+    """Return the note below an overlay: what is marked, and what was missed."""
     pale, left_out = {}, {}
     for line in lines:
         missed = sum(r.missed or 0 for r in line.results)
@@ -105,12 +105,12 @@ def told_below(lines: Sequence[Line]) -> str:
             pale[line.name] = missed
         elif missed:
             left_out[line.name] = missed
-    told = [_POINTS]
+    sentences = [_POINTS]
     if pale:
-        told.append(f"Pale: with what {_missed(pale, len(lines))} add.")
+        sentences.append(f"Pale: with what {_missed(pale, len(lines))} add.")
     if left_out:
-        told.append(f"Not in these curves: {_missed(left_out, len(lines))}.")
-    return " ".join(told)
+        sentences.append(f"Not in these curves: {_missed(left_out, len(lines))}.")
+    return " ".join(sentences)
 
 
 def _missed(by: dict[str, int], lines: int) -> str:
@@ -118,10 +118,5 @@ def _missed(by: dict[str, int], lines: int) -> str:
     if not (total := sum(by.values())):
         return "corrections"
     each = "; ".join(f"{name}: {count(n)}" for name, n in by.items())
-    told = next(iter(by)) if len(by) == 1 else each
-    return f"{count(total)} missed activations{f' ({told})' if lines <= _NAMED else ''}"
-
-
-def _more(of: Distribution, unit: str) -> str:
-    """Return what the legend says beside the name."""
-    return "" if of.max is None else f"max {quantity(of.max, unit)}"
+    names = next(iter(by)) if len(by) == 1 else each
+    return f"{count(total)} missed activations{f' ({names})' if lines <= _NAMED else ''}"

@@ -42,13 +42,13 @@ def short(value: float) -> float | int:
 # ---------------------------------------------------------------------------- ranges
 
 
-def range_row(of: Result | Cell, **told: Any) -> dict[str, Any] | None:
+def range_row(distribution: Result | Cell, **facts: Any) -> dict[str, Any] | None:
     """Return a row of a chart of ranges with marks and tooltip, None without marks."""
-    marks = [getattr(of, member) for member in COLUMNS]
-    if not of.n or all(value is None for value in marks):
+    marks = [getattr(distribution, member) for member in COLUMNS]
+    if not distribution.n or all(value is None for value in marks):
         return None
     at = [None if value is None else short(value) for value in marks]
-    return {"n": of.n, **told, "at": at}
+    return {"n": distribution.n, **facts, "at": at}
 
 
 def range_chart(unit: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -63,12 +63,12 @@ def range_chart(unit: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 def floor_of(values: Iterable[float]) -> float:
     """Return the lower end of a logarithmic axis, where values at or below zero are drawn."""
-    known = list(values)
-    positive = [v for v in known if v > 0]
+    numbers = list(values)
+    positive = [v for v in numbers if v > 0]
     if not positive:
         return 0.1
     least = min(positive) / 2
-    if len(positive) < len(known):
+    if len(positive) < len(numbers):
         least = min(least, 0.5)
     return max(least, max(positive) / 10**WIDEST_DECADES)
 
@@ -78,39 +78,37 @@ def exponent(value: float, floor: float) -> float:
     return math.log10(max(value, floor))
 
 
-def samples(of: Result | Distribution) -> list[tuple[float, int]]:
+def samples(distribution: Result | Distribution) -> list[tuple[float, int]]:
     """Return the histogram in ascending order, with overflow at the maximum."""
-    pairs = sorted((v, c) for v, c in of.histogram if c > 0)
-    rest = of.n - sum(c for _, c in pairs)
-    top = _top(of)
-    if rest > 0 and top is not None and (pairs or (isinstance(of, Result) and of.overflow)):
+    pairs = sorted((v, c) for v, c in distribution.histogram if c > 0)
+    rest = distribution.n - sum(c for _, c in pairs)
+    top, overflow = distribution.max, 0
+    if isinstance(distribution, Result):
+        r, overflow = distribution, distribution.overflow
+        if r.max is None:  # of a batched result: a mean, no maximum
+            if r.raw_max is None or r.raw_min is None or r.min is None:
+                top = max((v for v, _ in r.histogram), default=None)
+            else:
+                top = r.min + (r.raw_max - r.raw_min) / r.batch
+    if rest > 0 and top is not None and (pairs or overflow):
         pairs.append((top, rest))
     return pairs
 
 
-def _top(of: Result | Distribution) -> float | None:
-    """Return the largest sample; of a batched result a mean, no maximum."""
-    if of.max is not None or not isinstance(of, Result):
-        return of.max
-    if of.raw_max is None or of.raw_min is None or of.min is None:
-        return max((v for v, _ in of.histogram), default=None)
-    return of.min + (of.raw_max - of.raw_min) / of.batch
-
-
 def correction(result: Result) -> Distribution | None:
     """Return the corrected distribution if activations were omitted, else None."""
-    more = result.corrected
-    return more if more and more.n != result.n and more.histogram else None
+    corrected = result.corrected
+    return corrected if corrected and corrected.n != result.n and corrected.histogram else None
 
 
 def columns(
     pairs: list[tuple[float, int]], start: float, width: float, floor: float
 ) -> list[tuple[int, int]]:
     """Return (index, count) for the columns of a logarithmic grid."""
-    found: dict[int, int] = defaultdict(int)
+    counts: dict[int, int] = defaultdict(int)
     for value, n in pairs:
-        found[math.floor((exponent(value, floor) - start) / width + 1e-9)] += n
-    return sorted(found.items())
+        counts[math.floor((exponent(value, floor) - start) / width + 1e-9)] += n
+    return sorted(counts.items())
 
 
 def flat(rows: Iterable[Iterable[Any]]) -> list[Any]:
@@ -222,25 +220,25 @@ def spark_path(result: Result, axis: Axis) -> str:
 def charts(r: Result, trace_rows: int) -> dict[str, dict[str, Any]]:
     """Return chart data of one result, by kind."""
     pairs = samples(r)
-    found: dict[str, dict[str, Any]] = {}
+    drawn: dict[str, dict[str, Any]] = {}
     if pairs:
         both = [("observed", pairs)]
         if corrected := correction(r):
             both.insert(0, ("corrected", samples(corrected)))
         floor = floor_of(v for _, p in both for v, _ in p)
-        found["histogram"] = gridded(both, floor) | {"marks": marks_of(r)}
+        drawn["histogram"] = gridded(both, floor) | {"marks": marks_of(r)}
         if r.n > 1:
-            found["percentiles"] = percentiles(both, floor)
+            drawn["percentiles"] = percentiles(both, floor)
     if r.trace and len(r.trace.rows) > 1:
         rows = thin(r.trace, trace_rows)
         floor = floor_of(v for row in rows for v in row[1:])
         width = r.trace.width_s
-        found["trace"] = {"width": width, "floor": short(floor), "rows": flat(rows)}
-        found["trace"]["worst"] = flat((short(w.at_s), short(w.value)) for w in r.worst)
+        drawn["trace"] = {"width": width, "floor": short(floor), "rows": flat(rows)}
+        drawn["trace"]["worst"] = flat((short(w.at_s), short(w.value)) for w in r.worst)
     if r.blocks and len(r.blocks.max) >= HEAT_LEAST:
-        found["heat"] = _heat(r.blocks)
-    found |= hartstone.curves(r)
-    return {kind: {"kind": kind, "unit": r.unit, **chart} for kind, chart in found.items()}
+        drawn["heat"] = _heat(r.blocks)
+    drawn |= hartstone.curves(r)
+    return {kind: {"kind": kind, "unit": r.unit, **chart} for kind, chart in drawn.items()}
 
 
 _Named = list[tuple[str, list[tuple[float, int]]]]
@@ -258,10 +256,11 @@ def gridded(named: _Named, floor: float, most: int = HISTOGRAM_COLUMNS) -> dict[
     }
 
 
-def marks_of(of: Result | Distribution) -> list[list[Any]]:
+def marks_of(distribution: Result | Distribution) -> list[list[Any]]:
     """Return name and value of the statistics that are marked in a distribution."""
-    values = {name: getattr(of, member) for member, name in COLUMNS.items() if member != "min"}
-    return [[name, short(value)] for name, value in values.items() if value is not None]
+    names = {member: name for member, name in COLUMNS.items() if member != "min"}
+    values = ((name, getattr(distribution, member)) for member, name in names.items())
+    return [[name, short(value)] for name, value in values if value is not None]
 
 
 def _heat(blocks: Blocks) -> dict[str, Any]:

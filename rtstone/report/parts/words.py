@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple, cast
 from rtstone.documents.breakdown import Breakdown
 from rtstone.documents.capacity import told_apart
 from rtstone.documents.case_key import SELDOM_TOLD, differing
-from rtstone.documents.run import Result, Run, Slope, Value
+from rtstone.documents.run import Result, Run, Value
 from rtstone.units import counted, plain, rounded, seconds, trimmed
 from rtstone.wire import parameters as benches
 from rtstone.wire.records import Bench, Rate
@@ -83,23 +83,21 @@ def telling(tables: Iterable[Bench], things: list[Named], usual: str) -> list[st
     A parameter is named if it differs within the bench or is no default.  ``usual``: the load that
     need not be named.
     """
-    known = {bench.id: bench for bench in tables}
+    by_id = {bench.id: bench for bench in tables}
     several = differing((thing.bench, thing.params) for thing in things)
-
-    def tells(thing: Named, name: str) -> bool:
-        if (thing.bench, name) in several:
-            return True
-        bench = known.get(thing.bench)
-        param = bench.param(name) if bench and name not in SELDOM_TOLD else None
-        return param is not None and thing.params[name] != param.default
-
-    def label(thing: Named) -> str:
-        names = [name for name in thing.params if tells(thing, name)]
+    texts = []
+    for thing in things:
+        bench = by_id.get(thing.bench)
+        names = []
+        for name, value in thing.params.items():
+            param = bench.param(name) if bench and name not in SELDOM_TOLD else None
+            unusual = param is not None and value != param.default
+            if unusual or (thing.bench, name) in several:
+                names.append(name)
         load = "" if thing.load == usual else f"load={thing.load}"
-        parts = [assignments(known.get(thing.bench), thing.params, names), thing.series, load]
-        return " ".join(part for part in parts if part)
-
-    return [label(thing) for thing in things]
+        parts = [assignments(bench, thing.params, names), thing.series, load]
+        texts.append(" ".join(part for part in parts if part))
+    return texts
 
 
 def labels(run: Run) -> list[str]:
@@ -118,8 +116,8 @@ def usual_load(run: Run) -> str:
 
 def usual(loads: Iterable[str]) -> str:
     """Return the load that need not be named: the only one, else "none"."""
-    found = set(loads)
-    return found.pop() if len(found) == 1 else "none"
+    different = set(loads)
+    return different.pop() if len(different) == 1 else "none"
 
 
 def observed(result: Result) -> str | None:
@@ -137,30 +135,27 @@ def observed(result: Result) -> str | None:
 _FINEST = 0.004  # resolution of the histogram, as a share of the value
 
 
-def _width(share: float | None) -> str:
-    if share is None:
-        return "no interval yet"
-    if share < _FINEST:
-        return f"± {_FINEST:.1%} or less (95%)"
-    return f"± {share:.2%} (95%)"
-
-
 def reached(result: Result) -> str | None:
     """Return the precision reached by a case that was run with `--until`, None without.
 
     ± is the distance to the farther end of the 95% interval, as a share of the statistic.
     """
-    told = result.until
-    if told is None:
+    until = result.until
+    if until is None:
         return None
-    known = _width(told.width)
-    rounds = f"{len(told.rounds)} round{'s' * (len(told.rounds) > 1)}"
+    if until.width is None:
+        width = "no interval yet"
+    elif until.width < _FINEST:
+        width = f"± {_FINEST:.1%} or less (95%)"
+    else:
+        width = f"± {until.width:.2%} (95%)"
+    rounds = f"{len(until.rounds)} round{'s' * (len(until.rounds) > 1)}"
     if result.ended == "ci":
-        return f"{told.statistic} {known} after {rounds}"
-    why = {"time": f"stopped after {seconds(told.time_s)}", "rounds": "no more rounds"}
+        return f"{until.statistic} {width} after {rounds}"
+    why = {"time": f"stopped after {seconds(until.time_s)}", "rounds": "no more rounds"}
     ended = why.get(result.ended or "", str(result.ended))
-    missed = f"{told.asked * 100:g}% was not reached"
-    return f"{told.statistic} {known} after {rounds}; {ended}, {missed}"
+    missed = f"{until.asked * 100:g}% was not reached"
+    return f"{until.statistic} {width} after {rounds}; {ended}, {missed}"
 
 
 # ---- loads --------------------------------------------------------------------------------------
@@ -181,19 +176,17 @@ def load_lines(run: Run) -> list[str]:
     for result in run.results:
         for rate in result.load_rates:
             seen[result.load][rate.component].append(rate)
-    return [
-        f"load {load}: {', '.join(_span(rates) for rates in parts.values())}"
-        for load, parts in seen.items()
-    ]
-
-
-def _span(rates: list[Rate]) -> str:
-    low, high = (rounded(end(rate.achieved for rate in rates)) for end in (min, max))
-    wanted = rates[0].wanted
-    of = f" of {plain(wanted)}" if wanted is not None else ""
-    return (
-        f"{rates[0].component} {low if low == high else f'{low} to {high}'}{of} {rates[0].unit}/s"
-    )
+    lines = []
+    for load, parts in seen.items():
+        texts = []
+        for component, rates in parts.items():
+            low, high = (rounded(end(rate.achieved for rate in rates)) for end in (min, max))
+            achieved = low if low == high else f"{low} to {high}"
+            first = rates[0]
+            target = f" of {plain(first.wanted)}" if first.wanted is not None else ""
+            texts.append(f"{component} {achieved}{target} {first.unit}/s")
+        lines.append(f"load {load}: {', '.join(texts)}")
+    return lines
 
 
 # ---- slopes -------------------------------------------------------------------------------------
@@ -211,32 +204,29 @@ class Growth(NamedTuple):
 
 
 def growths(run: Run) -> list[Growth]:
-    """Return the slopes of a run, in their order."""
+    """Return the slopes of a run, in their order; per KiB instead of per byte."""
     things = [Named(s.bench, s.params, "", s.load) for s in run.slopes]
-    names = telling(run.benches, things, usual_load(run))
-    return [
-        _growth(s, f"{s.bench} {name}".rstrip()) for s, name in zip(run.slopes, names, strict=True)
-    ]
-
-
-def _growth(slope: Slope, name: str) -> Growth:
-    """Return a slope in words, per KiB instead of per byte."""
-    unit, _, per = slope.unit.partition(" per ")
-    per, times = ("KiB", 1024) if per == "B" else (per or slope.over, 1)
-    rate, ends = slope.slope * times, [end * times for end in slope.ci95]
-    verdict = "no growth seen" if slope.constant else "grows" if rate > 0 else "falls"
-    if slope.doubling is not None and slope.doubling_ci95:
-        per, rate, ends = f"doubling of {slope.over}", slope.doubling, list(slope.doubling_ci95)
-        verdict = f"{'grows' if rate > 0 else 'falls'} with the logarithm"
-    low, high = (trimmed(end, unit) for end in ends)
-    return Growth(
-        name=name,
-        unit=unit,
-        per=per,
-        rate=f"{'+' if rate > 0 else ''}{trimmed(rate, unit)} per {per}",
-        interval=f"95%: {low} to {high}, {counted(len(slope.points), 'point')}",
-        verdict=verdict,
-    )
+    labels = telling(run.benches, things, usual_load(run))
+    worded = []
+    for slope, label in zip(run.slopes, labels, strict=True):
+        unit, _, per = slope.unit.partition(" per ")
+        per, times = ("KiB", 1024) if per == "B" else (per or slope.over, 1)
+        rate, ends = slope.slope * times, [end * times for end in slope.ci95]
+        verdict = "no growth seen" if slope.constant else "grows" if rate > 0 else "falls"
+        if slope.doubling is not None and slope.doubling_ci95:
+            per, rate, ends = f"doubling of {slope.over}", slope.doubling, list(slope.doubling_ci95)
+            verdict = f"{'grows' if rate > 0 else 'falls'} with the logarithm"
+        low, high = (trimmed(end, unit) for end in ends)
+        growth = Growth(
+            name=f"{slope.bench} {label}".rstrip(),
+            unit=unit,
+            per=per,
+            rate=f"{'+' if rate > 0 else ''}{trimmed(rate, unit)} per {per}",
+            interval=f"95%: {low} to {high}, {counted(len(slope.points), 'point')}",
+            verdict=verdict,
+        )
+        worded.append(growth)
+    return worded
 
 
 # ---- the system ---------------------------------------------------------------------------------
@@ -246,10 +236,10 @@ KERNEL = "kernel.release"
 
 def model(run: Run) -> tuple[str, str] | None:
     """Return title and label of the model of a simulated run, None for a real system."""
-    told = (run.conditions.get("model"), run.conditions.get("model.label"))
-    if None in told:  # the agent has not answered
-        told = (run.target.detail.get("title"), run.target.detail.get("label"))
-    title, label = told
+    texts = (run.conditions.get("model"), run.conditions.get("model.label"))
+    if None in texts:  # the agent has not answered
+        texts = (run.target.detail.get("title"), run.target.detail.get("label"))
+    title, label = texts
     return (title, label) if isinstance(title, str) and isinstance(label, str) else None
 
 

@@ -72,7 +72,7 @@ class Answer(NamedTuple):
     rests: str
     basis: list[str]
     worst: list[Finding]
-    others: list[Finding]
+    other_findings: list[Finding]
     estimates: list[Estimated]
     foremost: Subject | None
 
@@ -80,36 +80,41 @@ class Answer(NamedTuple):
 def answer(evaluated: RunEvaluation) -> Answer:
     """Return the answer of a run."""
     run, subjects = evaluated.run, subjects_of(evaluated.run)
-    found = evaluated.standouts
-    wakeups = [subjects[place] for place in found.wakeups]
-    worst, others = split(findings(evaluated))
+    standouts = evaluated.standouts
+    wakeups = [subjects[place] for place in standouts.wakeups]
+    measured = words.measured(run)
+    worst, other_findings = split(findings(evaluated))
     estimated = [Estimated(subjects[place], c) for place, c in evaluated.worst_cases.items()]
     grade, verdict = _verdict(evaluated, wakeups)
-    told = [s.place for s in subjects if tool(run) and s.result.bench in WAKE_UPS]
-    place = largest(run, found.wakeups or told, lambda r: r.max)
-    longest = None if place is None else subjects[place]
-    basis = [
-        *_left_out(wakeups, found.unfit),
-        *(_worst_case(longest, estimated) if longest else []),
-        *_loads(run),
-        *_disturbed(run),
-    ]
-    alone = len({r.bench for r in words.measured(run)}) == 1
+    tool_wakeups = [s.place for s in subjects if tool(run) and s.result.bench in WAKE_UPS]
+    place = largest(run, standouts.wakeups or tool_wakeups, lambda r: r.max)
+    basis = [*_left_out(wakeups, standouts.unfit)]
+    if place is not None:
+        longest = subjects[place]
+        r = longest.result
+        over = f" over {span}" if (span := words.observed(r)) else ""
+        basis.append(
+            f"Worst wake-up observed: {quantity(r.max, r.unit)}; {longest.title}, "
+            f"{_under(r.load)}{over}, n = {count(r.n)}. Longer observation can only raise it."
+        )
+        basis += [estimate.sentence for estimate in estimated if estimate.subject == longest]
+    loads = list(dict.fromkeys(r.load for r in measured))
+    if loads == [NONE]:
+        basis.append("No load ran beside it: under load the worst case may be far larger.")
+    elif loads:
+        basis.append(f"Loads: {', '.join(loads)}.")
+    basis += _disturbed(run)
+    alone = len({r.bench for r in measured}) == 1
     judged = wakeups or [s for s in subjects if s.result.n and alone]
+    judged = [s for s in judged if not flags.spoilt(s.result.flags)] or judged
+    foremost = max(
+        [s for s in judged if s.result.max is not None] or judged,
+        key=lambda s: (s.result.missed or 0, s.result.max or 0, -s.place), default=None,
+    ) if standouts.unfit is None else subjects[standouts.unfit]  # fmt: skip
     return Answer(
-        grade=grade, verdict=verdict, rests=_rests(run, wakeups, found.unfit), basis=basis,
-        worst=worst, others=others, estimates=estimated,
-        foremost=_foremost(judged) if found.unfit is None else subjects[found.unfit],
+        grade=grade, verdict=verdict, rests=_rests(run, wakeups, standouts.unfit), basis=basis,
+        worst=worst, other_findings=other_findings, estimates=estimated, foremost=foremost,
     )  # fmt: skip
-
-
-def _foremost(subjects: list[Subject]) -> Subject | None:
-    """Return the result that missed most activations or has the largest maximum."""
-    judged = [s for s in subjects if not flags.spoilt(s.result.flags)] or subjects
-    known = [s for s in judged if s.result.max is not None] or judged
-    return max(
-        known, key=lambda s: (s.result.missed or 0, s.result.max or 0, -s.place), default=None
-    )
 
 
 def _rests(run: Run, wakeups: list[Subject], unfit: int | None) -> str:
@@ -140,21 +145,28 @@ def _verdict(evaluated: RunEvaluation, wakeups: list[Subject]) -> tuple[Grade, s
     run = evaluated.run
     if not words.measured(run):
         return "bad", "No verdict: nothing was measured."
-    if words.counted_units(run) or words.emulated(run):
-        return "info", _emulated(run)
+    if words.counted_units(run):
+        return "info", "No verdict in time: these numbers are counts of an emulated machine."
+    if words.emulated(run):
+        return "info", "No verdict: the emulator ran freely, so its times say nothing."
     experiments = [r for r in run.results if r.figures.keys() & _EXPERIMENT]
     judged = [s.result for s in wakeups] or experiments
     if (late := evaluated.standouts.unfit) is not None:
         return "bad", _not_fit(run, subjects_of(run)[late])
     if judged and (flag := spoilt(judged)):
         return "info", f"No verdict: {flag.spoils}. {_remedy(run, flag)}"
-    if (
-        unjudged := _lost(run, wakeups)
-        if wakeups
-        else _breakdown(run) or (f"No verdict on deadlines: {_no_deadline(run)}.")
-    ):
-        return "info", unjudged
-    return _fitness(run, [s for s in wakeups if not flags.spoilt(s.result.flags)])
+    if not wakeups:
+        return "info", _breakdown(run) or f"No verdict on deadlines: {_no_deadline(run)}."
+    if lost := _lost(run, wakeups):
+        return "info", lost
+    fit = [s for s in wakeups if not flags.spoilt(s.result.flags)]
+    shortest = min(fit, key=lambda s: _period_ns(s) or float("inf"))
+    worst = max(fit, key=lambda s: (s.result.max or 0, -s.place))
+    return "good", (
+        f"Fit for {_period(shortest)}, {'in the model, ' if words.model(run) else ''}as far as was "
+        f"seen: none of {count(sum(s.result.n for s in fit))} activations missed"
+        f"{_stolen(run, worst)}."
+    )
 
 
 def _lost(run: Run, wakeups: Sequence[Subject]) -> str | None:
@@ -180,20 +192,14 @@ def _lost(run: Run, wakeups: Sequence[Subject]) -> str | None:
     )
 
 
-def _emulated(run: Run) -> str:
-    if words.counted_units(run):
-        return "No verdict in time: these numbers are counts of an emulated machine."
-    return "No verdict: the emulator ran freely, so its times say nothing."
-
-
 def why_nothing(run: Run) -> str | None:
     """Return why a run has no valid result, with how many other reasons there are."""
     reasons = [*dict.fromkeys(r.reason for r in run.results if r.reason), run.reason]
-    known = [reason for reason in reasons if reason]
-    if words.measured(run) or not known:
+    texts = [reason for reason in reasons if reason]
+    if words.measured(run) or not texts:
         return None
-    more = f"; {counted(len(known) - 1, 'other reason')}" if len(known) > 1 else ""
-    return f"{known[0].rstrip('.')}{more}."
+    rest = f"; {counted(len(texts) - 1, 'other reason')}" if len(texts) > 1 else ""
+    return f"{texts[0].rstrip('.')}{rest}."
 
 
 def _no_deadline(run: Run) -> str:
@@ -206,8 +212,8 @@ def _no_deadline(run: Run) -> str:
 
 def spoilt(results: Sequence[Result]) -> flags.Flag | None:
     """Return why none of these results allows a verdict; None if one does."""
-    found = [flags.spoilt(result.flags) for result in results]
-    return None if None in found else found[0]
+    causes = [flags.spoilt(result.flags) for result in results]
+    return None if None in causes else causes[0]
 
 
 def _remedy(run: Run, flag: flags.Flag) -> str:
@@ -231,18 +237,6 @@ def grants(run: Run) -> str:
     return f"This grants them: {granting(resources.local_agent())}"
 
 
-def _fitness(run: Run, wakeups: list[Subject]) -> tuple[Grade, str]:
-    where = "in the model, " if words.model(run) else ""
-    shortest = min(wakeups, key=lambda s: _period_ns(s) or float("inf"))
-    n = sum(s.result.n for s in wakeups)
-    seen = f"{where}as far as was seen"
-    worst = max(wakeups, key=lambda s: (s.result.max or 0, -s.place))
-    return "good", (
-        f"Fit for {_period(shortest)}, {seen}: none of {count(n)} activations missed"
-        f"{_stolen(run, worst)}."
-    )
-
-
 def _not_fit(run: Run, late: Subject) -> str:
     r = late.result
     flag = flags.spoilt(r.flags)
@@ -251,17 +245,17 @@ def _not_fit(run: Run, late: Subject) -> str:
     if flag:
         head = f"Not fit as it was run ({flag.spoils.removeprefix('measured ')})"
         at = f" at {_period(late)}"
-    told = (
+    sentence = (
         f"{head}: {where}{flags.unfit(r.flags, r.n, r.missed)}{at}, "
         f"{_under(r.load)}{_stolen(run, late)}."
     )
-    return f"{told} {_remedy(run, flag)}" if flag else told
+    return f"{sentence} {_remedy(run, flag)}" if flag else sentence
 
 
-def _stolen(run: Run, of: Subject) -> str:
+def _stolen(run: Run, subject: Subject) -> str:
     """Return what part of the worst samples came with steal, on a virtual machine."""
-    told = with_steal(of.result) if run.conditions.get("machine.virtual") is not False else ""
-    return f"; {told}" if told else ""
+    steal = with_steal(subject.result) if run.conditions.get("machine.virtual") is not False else ""
+    return f"; {steal}" if steal else ""
 
 
 def _breakdown(run: Run) -> str | None:
@@ -269,29 +263,29 @@ def _breakdown(run: Run) -> str | None:
 
     Experiments that the time limit ended before they broke down are named, as they hide nothing.
     """
-    known = [r for r in run.results if not flags.spoilt(r.flags)]
+    judged = [r for r in run.results if not flags.spoilt(r.flags)]
     left = [r for r in run.results if r.figures.keys() & _EXPERIMENT and flags.spoilt(r.flags)]
-    reached = [(at, r.bench) for r in known if (at := breakdown(r)) is not None]
+    reached = [(at, r.bench) for r in judged if (at := breakdown(r)) is not None]
     broke = [(at, bench) for at, bench in reached if at.broke]
     held = [(at, bench) for at, bench in reached if not at.broke]
     if not broke and not held:
         return None
     unbroken = ", ".join(f"{bench} (up to {at.held:.1f} %)" for at, bench in held)
     if not broke:
-        told = f"No deadline was missed, as far as the time allowed: {unbroken}."
-        return told + _not_counted(left)
+        sentence = f"No deadline was missed, as far as the time allowed: {unbroken}."
+        return sentence + _not_counted(left)
     least, bench = min(broke)
-    told = (
+    sentence = (
         f"Deadlines held up to {least.held:.1f} % of raw speed: "
         f"the least of {counted(len(broke), 'breakdown')}, {bench}."
     )
     if least.again is not None:
-        told += (
+        sentence += (
             f" It missed some at {least.missed or 0:.1f} % and held again at "
             f"{least.again:.1f} %: a disturbance, or the breakdown lies between."
         )
-    more = f" Not broken down in the time: {unbroken}." if held else ""
-    return told + more + _not_counted(left)
+    rest = f" Not broken down in the time: {unbroken}." if held else ""
+    return sentence + rest + _not_counted(left)
 
 
 def _not_counted(left: Sequence[Result]) -> str:
@@ -315,25 +309,6 @@ def _period(subject: Subject) -> str:
     return "its period" if ns is None else f"a period of {units.trimmed(ns, 'ns')}"
 
 
-def _worst_case(found: Subject, estimated: list[Estimated]) -> Iterator[str]:
-    """Yield the observed worst case with its load, time and n, and the estimated one."""
-    r = found.result
-    over = f" over {span}" if (span := words.observed(r)) else ""
-    yield (
-        f"Worst wake-up observed: {quantity(r.max, r.unit)}; {found.title}, "
-        f"{_under(r.load)}{over}, n = {count(r.n)}. Longer observation can only raise it."
-    )
-    yield from (one.sentence for one in estimated if one.subject == found)
-
-
-def _loads(run: Run) -> Iterator[str]:
-    loads = list(dict.fromkeys(r.load for r in words.measured(run)))
-    if loads == [NONE]:
-        yield "No load ran beside it: under load the worst case may be far larger."
-    elif loads:
-        yield f"Loads: {', '.join(loads)}."
-
-
 def _left_out(wakeups: list[Subject], unfit: int | None) -> Iterator[str]:
     """Yield how many wake-ups were left out of a verdict that is based on others.
 
@@ -348,10 +323,10 @@ def _disturbed(run: Run) -> Iterator[str]:
     """Yield what disturbed results from outside, and how many."""
     measured = words.measured(run)
     times = Counter(name for result in measured for name in set(result.flags))
-    told = [
+    causes = [
         f"{flags.BY_NAME[name].cause}, in {times[name]} of {counted(len(measured), 'result')}"
         for name in DISTURBED
         if times[name]
     ]
-    if told:
-        yield f"Disturbed: {'; '.join(told)} ({', '.join(n for n in DISTURBED if times[n])})."
+    if causes:
+        yield f"Disturbed: {'; '.join(causes)} ({', '.join(n for n in DISTURBED if times[n])})."

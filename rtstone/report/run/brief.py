@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from rich.text import Text
 
@@ -25,11 +25,11 @@ _HEIGHT = 2  # lines of bars
 _NAMED = 6  # benches named with a reason
 
 
-def verdict(run: Run, told: Answer) -> Iterator[Text]:
+def verdict(run: Run, answer: Answer) -> Iterator[Text]:
     """Yield the verdict; first of all what the run lacked, and that it is incomplete."""
     without = lacking_rights(run)
     remedy = grants(run) if without else ""  # ends in a command, so nothing may follow it
-    line = Text(told.verdict.removesuffix(remedy).rstrip(), style=GRADES[told.grade])
+    line = Text(answer.verdict.removesuffix(remedy).rstrip(), style=GRADES[answer.grade])
     if without:
         line.append(f" WITHOUT {' and '.join(without)}.", style="bold red")
         line.append(f" {typed(remedy)}" if remedy else "")
@@ -42,16 +42,16 @@ def verdict(run: Run, told: Answer) -> Iterator[Text]:
 
 def brief(evaluated: RunEvaluation, width: int, encoding: str | None = None) -> Iterator[Text]:
     """Yield the answer of a run: at most ten lines where lines are not folded."""
-    told = answer(evaluated)
-    for text in (*verdict(evaluated.run, told), Text(told.rests, style="dim")):
+    run_answer = answer(evaluated)
+    for text in (*verdict(evaluated.run, run_answer), Text(run_answer.rests, style="dim")):
         yield from sentences(text, width)
     if not measured(evaluated.run):
         for text in reasons(evaluated.run):
             yield from sentences(text, width)
-    if told.foremost:
-        yield from (Text(line) for line in _row(told.foremost, width))
-        yield from picture(told.foremost, width, encoding)
-    for place, finding in enumerate(told.worst, 1):
+    if run_answer.foremost:
+        yield from (Text(line) for line in _row(run_answer.foremost, width))
+        yield from picture(run_answer.foremost, width, encoding)
+    for place, finding in enumerate(run_answer.worst, 1):
         head = (f"{place}. {finding.head}: ", GRADES[finding.grade])
         yield from sentences(Text.assemble(head, (typed(finding.text), "dim")), width)
 
@@ -67,17 +67,17 @@ def picture(subject: Subject, width: int, encoding: str | None) -> Iterator[Text
 def _row(subject: Subject, width: int) -> list[str]:
     """Return a result in a line, or several if they are narrow."""
     r, over = subject.result, observed(subject.result)
-    pieces = [f"{subject.told}:", f"n {count(r.n)}{f' in {over}' if over else ''}"]
+    pieces = [f"{subject.full_title}:", f"n {count(r.n)}{f' in {over}' if over else ''}"]
     named = [(name, member) for member, name in COLUMNS.items() if name != "min"]
     bucket = bucket_ns([r])
     pieces += [f"{name} {figure(getattr(r, member), r.unit, bucket)}" for name, member in named]
     pieces += [] if r.missed is None else [f"missed {count(r.missed)}"]
-    pieces += [known] if (known := reached(r)) else []
-    if more := correction(r):
+    pieces += [precision] if (precision := reached(r)) else []
+    if corrected := correction(r):
         late = [
-            f"{name} {figure(getattr(more, member), r.unit, bucket)}"
+            f"{name} {figure(getattr(corrected, member), r.unit, bucket)}"
             for name, member in named
-            if member not in _LEAST and getattr(more, member) != getattr(r, member)
+            if member not in _LEAST and getattr(corrected, member) != getattr(r, member)
         ]
         pieces += [f"with the missed ones {', '.join(late)}"] if late else []
     rows = packed(pieces, width)
@@ -86,26 +86,22 @@ def _row(subject: Subject, width: int) -> list[str]:
 
 def reasons(run: Run) -> Iterator[Text]:
     """Yield each reason why results are missing once, with their names."""
-    found: dict[tuple[str, str], list[Subject]] = {}
+    groups: dict[tuple[str, str], list[Subject]] = {}
     for subject in subjects_of(run):
         r = subject.result
         if r.status != "ok":
             reason = (r.reason or NO_REASON).removesuffix(f" {r.bench}")
             status: str = "not begun" if r.not_begun else r.status
-            found.setdefault((status, reason), []).append(subject)
-    for (status, reason), subjects in found.items():
+            groups.setdefault((status, reason), []).append(subject)
+    for (status, reason), subjects in groups.items():
         style = "" if status in {"unsupported", "not begun"} else "red"
         if len(subjects) > 1:
             head = f"{len(subjects)} results {status}: "
-            yield Text.assemble((head, style), f"{reason}: {_names(subjects)}")
+            names = list(dict.fromkeys(s.result.bench for s in subjects))
+            rest = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+            text = f"{reason}: {', '.join(names[:_NAMED])}{rest}"
+            yield Text.assemble((head, style), text)
         else:
             (subject,) = subjects
             why = subject.result.reason or NO_REASON
             yield Text.assemble((f"{status} ", style), f"{subject.case}: {why}")
-
-
-def _names(subjects: Sequence[Subject]) -> str:
-    """Return the benches of results."""
-    names = list(dict.fromkeys(s.result.bench for s in subjects))
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more

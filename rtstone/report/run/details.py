@@ -29,14 +29,14 @@ class Forms:
     """The forms of all tables of a page, without repetition."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, tuple[str, ...], tuple[str, ...]], int] = {}
+        self._forms: dict[tuple[str, tuple[str, ...], tuple[str, ...]], int] = {}
 
     def table(
         self, caption: str, head: Sequence[str], names: Iterable[str], *columns: list[Cell]
     ) -> list[Any]:
         """Return a table: the number of its form, and its columns; ``names`` are those of rows."""
         form = caption, tuple(head), tuple(names)
-        return [self._known.setdefault(form, len(self._known)), *columns]
+        return [self._forms.setdefault(form, len(self._forms)), *columns]
 
     def rows(self, caption: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[Any]:
         """Return a table given by its rows."""
@@ -48,13 +48,13 @@ class Forms:
 
     def facts(self, caption: str, pairs: Iterable[tuple[str, Cell]]) -> list[Any]:
         """Return a table of names and values."""
-        known = dict(pairs)
-        return self.table(caption, _FACTS, known, list(known.values()))
+        facts = dict(pairs)
+        return self.table(caption, _FACTS, facts, list(facts.values()))
 
     @property
     def data(self) -> list[list[Any]]:
         """The forms in the order of their numbers."""
-        return [list(form) for form in self._known]
+        return [list(form) for form in self._forms]
 
 
 def detail(
@@ -62,20 +62,19 @@ def detail(
 ) -> dict[str, Any]:
     """Return the details of a result: sentences, kinds of charts, tables, flags."""
     r = row.result
+    notes = []
+    if r.batch > 1:
+        notes.append(
+            f"Batched: one sample is the mean of {count(r.batch)} calls, because one call is "
+            "shorter than the clock can resolve. There is no maximum of a single call."
+        )
     return {
         "lead": " · ".join(_lead(row)),
-        "notes": list(_notes(r)),
+        "notes": notes,
         "charts": list(charts),
         "corrected": correction(r) is not None,
-        "drawn": " ".join(_of_drawing(r, charts)),
-        "windows": _windows(r, charts),
-        "blocks": _blocks(charts),
-        "tables": [
-            *_statistics(r, forms),
-            *_told(r, forms),
-            *_request(r, bench, forms),
-            *_course(r, forms),
-        ],
+        **_chart_notes(r, charts),
+        "tables": list(_tables(r, bench, forms)),
         "flags": r.flags,
     }
 
@@ -83,8 +82,8 @@ def detail(
 def flag_texts(results: Iterable[Result]) -> dict[str, list[str]]:
     """Return cause and advice of the flags that occur, empty for unknown ones."""
     occurring = dict.fromkeys(name for r in results for name in r.flags)
-    known = {name: flags.BY_NAME.get(name) for name in occurring}
-    return {name: [flag.cause, flag.advice] if flag else ["", ""] for name, flag in known.items()}
+    pairs = ((name, flags.BY_NAME.get(name)) for name in occurring)
+    return {name: [flag.cause, flag.advice] if flag else ["", ""] for name, flag in pairs}
 
 
 def why_no_max(r: Result) -> str:
@@ -99,78 +98,55 @@ def _lead(row: Row) -> Iterable[str]:
         yield f"n {count(r.n)} after {count(r.warmup)} discarded for warm-up"
     if row.observed:
         yield f"observed for {row.observed}"
-    if known := reached(r):
-        yield known
+    if precision := reached(r):
+        yield precision
     elif r.ended:
         yield f"ended by {r.ended}"
     if r.unit != "ns":
         yield f"counted in {r.unit}, which is not time"
 
 
-def _notes(r: Result) -> Iterable[str]:
-    if r.batch > 1:
-        yield (
-            f"Batched: one sample is the mean of {count(r.batch)} calls, because one call is "
-            "shorter than the clock can resolve. There is no maximum of a single call."
-        )
-
-
-def _of_drawing(r: Result, charts: Mapping[str, Any]) -> Iterable[str]:
-    """Yield notes on the chart of the distribution."""
-    at_zero = sum(c for v, c in samples(r) if v <= 0)
+def _chart_notes(r: Result, charts: Mapping[str, Any]) -> dict[str, str]:
+    """Return notes on the charts of the distribution, of the trace and of block maxima."""
+    drawn = []
     if "percentiles" in charts:
-        yield "The curve is dotted where fewer than ten samples lie beyond."
-    if at_zero:
-        yield f"{count(at_zero)} samples at or below zero are at the left edge."
+        drawn.append("The curve is dotted where fewer than ten samples lie beyond.")
+    if at_zero := sum(c for v, c in samples(r) if v <= 0):
+        drawn.append(f"{count(at_zero)} samples at or below zero are at the left edge.")
     if r.overflow:
-        yield f"{count(r.overflow)} samples too large for the histogram are at the right edge."
+        drawn.append(
+            f"{count(r.overflow)} samples too large for the histogram are at the right edge."
+        )
+    windows = blocks = ""
+    if r.trace is not None and "trace" in charts:
+        rows, rows_drawn = len(r.trace.rows), len(charts["trace"]["rows"]) // 4
+        width = f" of {seconds(r.trace.width_s)}" if r.unit == "ns" else ""
+        kept_extremes = f", drawn as {count(rows_drawn)}; extremes are kept"
+        windows = f"{count(rows)} windows{width}{kept_extremes if rows > rows_drawn else ''}."
+    if "heat" in charts:
+        block, each = (count(charts["heat"][name]) for name in ("block", "each"))
+        blocks = (
+            f"The largest of every {block} successive samples. Each column holds {each} such "
+            "blocks; the stronger a cell's colour, the more of them are in its range. Other "
+            "samples are not shown."
+        )
+    return {"drawn": " ".join(drawn), "windows": windows, "blocks": blocks}
 
 
-def _windows(r: Result, charts: Mapping[str, Any]) -> str:
-    """Return a note on the chart of the trace."""
-    if r.trace is None or "trace" not in charts:
-        return ""
-    rows, drawn = len(r.trace.rows), len(charts["trace"]["rows"]) // 4
-    each = f" of {seconds(r.trace.width_s)}" if r.unit == "ns" else ""
-    thinned = f", drawn as {count(drawn)}; extremes are kept" if rows > drawn else ""
-    return f"{count(rows)} windows{each}{thinned}."
-
-
-def _blocks(charts: Mapping[str, Any]) -> str:
-    """Return a note on the map of block maxima."""
-    if "heat" not in charts:
-        return ""
-    block, each = (count(charts["heat"][name]) for name in ("block", "each"))
-    return (
-        f"The largest of every {block} successive samples. Each column holds {each} such blocks; "
-        "the stronger a cell's colour, the more of them are in its range. Other samples are "
-        "not shown."
-    )
-
-
-def _statistics(r: Result, forms: Forms) -> Iterable[list[Any]]:
+def _tables(r: Result, bench: Bench | None, forms: Forms) -> Iterable[list[Any]]:
+    """Yield the tables: statistics, figures, what bench and load reported, parameters, samples."""
     if r.n:
         yield _distribution(r, forms)
         yield forms.facts("Accounting", _accounting(r))
     if r.figures:
         yield forms.facts("Figures", ((name, figure(f)) for name, f in sorted(r.figures.items())))
-
-
-def _told(r: Result, forms: Forms) -> Iterable[list[Any]]:
-    """Yield the tables that the bench reported, and what its load did."""
-    for told in r.tables:
-        yield forms.rows(told.title, told.columns, told.rows)
+    for table in r.tables:
+        yield forms.rows(table.title, table.columns, table.rows)
     if r.load_rates:
         yield forms.rows(f"Load {r.load}", LOAD_COLUMNS, map(load_rate, r.load_rates))
-
-
-def _request(r: Result, bench: Bench | None, forms: Forms) -> Iterable[list[Any]]:
     if r.params:
         values = ((name, parameter(bench, name, value)) for name, value in r.params.items())
         yield forms.facts("Parameters", values)
-
-
-def _course(r: Result, forms: Forms) -> Iterable[list[Any]]:
     if r.worst:
         at = "at (s)" if r.unit == "ns" else "at"
         yield forms.table(
@@ -185,18 +161,18 @@ def _course(r: Result, forms: Forms) -> Iterable[list[Any]]:
 
 
 def _distribution(r: Result, forms: Forms) -> list[Any]:
-    def column(of: Result | Distribution, no_max: str) -> list[Cell]:
+    def column(distribution: Result | Distribution, no_max: str) -> list[Cell]:
         whys, bucket = {"max": no_max}, bucket_ns([r])
-        values = ((name, getattr(of, name)) for name in NAMES)
+        values = ((name, getattr(distribution, name)) for name in NAMES)
         return [
-            count(of.n),
+            count(distribution.n),
             *([whys.get(k, "not enough samples")] if v is None
               else typeset(value_text(v, r.unit, bucket)) for k, v in values),
         ]  # fmt: skip
 
     columns = {"observed": column(r, why_no_max(r))}
-    if more := correction(r):
-        columns["corrected"] = column(more, "not recorded")
+    if corrected := correction(r):
+        columns["corrected"] = column(corrected, "not recorded")
     intervals = {k: [quantity(end, r.unit) for end in ci] for k, ci in r.ci95.items() if ci}
     columns["95% interval"] = ["", *(" to ".join(intervals.get(name, [])) for name in NAMES)]
     names = ["n", *(LABELS[name] for name in NAMES)]
@@ -212,8 +188,10 @@ def _accounting(r: Result) -> Iterable[tuple[str, Cell]]:
         yield "missed activations", count(r.missed)
     yield "calls per sample", count(r.batch)
     if r.blocks:
-        kept = f"{count(len(r.blocks.max))}, each of {count(r.blocks.samples)} samples"
-        yield "block maxima kept", kept
+        yield (
+            "block maxima kept",
+            f"{count(len(r.blocks.max))}, each of {count(r.blocks.samples)} samples",
+        )
 
 
 def _evidence(r: Result, name: str, value: Value) -> str:

@@ -28,22 +28,18 @@ def excerpt(evaluated: RunEvaluation, results: Sequence[Result], path: Path, nam
     out = StringIO()
     encoding = sys.stdout.encoding
     console(out).print(*summary(evaluated, _WIDE, encoding), *stored(path, name, _WIDE), sep="\n")
-    return "\n".join([out.getvalue().rstrip(), *(_result(r, encoding) for r in results if r.n)])
-
-
-def _result(result: Result, encoding: str | None) -> str:
-    name = f"{result.bench} {result.series}".rstrip()
-    worst = sorted(result.worst, key=lambda one: -one.value)[:_WORST]
-    lines = [f"\n{name}, load {result.load}: distribution of {counted(result.n, 'sample')}"]
-    lines += [f"  {line}" for line in bars(result, _HEIGHT, encoding)]
-    lines += ["worst samples:"] if worst else []
-    lines += [
-        f"  {quantity(one.value, result.unit):>10}  sample {one.index}, {_when(one.at_s, result)}"
-        for one in worst
-    ]
+    lines = [out.getvalue().rstrip()]
+    for result in results:
+        if not result.n:
+            continue
+        name = f"{result.bench} {result.series}".rstrip()
+        lines.append(f"\n{name}, load {result.load}: distribution of {counted(result.n, 'sample')}")
+        lines += [f"  {line}" for line in bars(result, _HEIGHT, encoding)]
+        lines += ["worst samples:"] if result.worst else []
+        for sample in sorted(result.worst, key=lambda sample: -sample.value)[:_WORST]:
+            when = "in order of the run"
+            if result.unit == "ns":
+                when = f"{seconds(sample.at_s)} after the start"
+            value = quantity(sample.value, result.unit)
+            lines.append(f"  {value:>10}  sample {sample.index}, {when}")
     return "\n".join(lines)
-
-
-def _when(at_s: float, result: Result) -> str:
-    """Return when a sample was taken; empty for instructions, which have no time."""
-    return f"{seconds(at_s)} after the start" if result.unit == "ns" else "in order of the run"

@@ -71,7 +71,7 @@ class Subject(NamedTuple):
         return self.title if load == NONE else f"{self.title} load={load}"
 
     @property
-    def told(self) -> str:
+    def full_title(self) -> str:
         """The title with the load."""
         return f"{self.title}, load {self.result.load}"
 
@@ -112,103 +112,101 @@ class Evidence(NamedTuple):
 
     run: Run
     subjects: list[Subject]
-    found: Standouts
+    standouts: Standouts
     loaded: list[Loaded]
 
 
 def longest_delays(seen: Evidence) -> Iterable[Finding]:
     """Yield the results whose maximum is further above the median than is usual in the run."""
-    for found, (_, excess, times) in _by_family(seen, seen.found.delays):
-        r = found.result
+    for subject, (_, excess, times) in _by_family(seen, seen.standouts.delays):
+        r = subject.result
         usual = quantity(excess / times, r.unit)
-        head = f"{found.title}: {quantity(r.max, r.unit)} at worst"
+        head = f"{subject.title}: {quantity(r.max, r.unit)} at worst"
         if r.bench == "det.bintime":
-            head = f"The CPU was taken away for {quantity(r.max, r.unit)} ({found.title})"
+            head = f"The CPU was taken away for {quantity(r.max, r.unit)} ({subject.title})"
         text = f"median {quantity(r.p50, r.unit)}; usual here are {usual} above it"
-        yield _delay(seen, found, head, text, times)
+        yield _delay(seen, subject, head, text, times)
 
 
 def least_predictable(seen: Evidence) -> Iterable[Finding]:
     """Yield the results with a large ratio of p99.9 to a median that the clock resolves."""
-    for found, (_, ratio, times) in _by_family(seen, seen.found.spreads):
-        r = found.result
-        head = f"{found.title}: p99.9 is {rounded(ratio)} times the median"
+    for subject, (_, ratio, times) in _by_family(seen, seen.standouts.spreads):
+        r = subject.result
+        head = f"{subject.title}: p99.9 is {rounded(ratio)} times the median"
         text = f"{quantity(r.p999, r.unit)} against {quantity(r.p50, r.unit)}"
-        yield _delay(seen, found, head, text, times)
+        yield _delay(seen, subject, head, text, times)
 
 
-def _by_family(seen: Evidence, found: Sequence[Excess]) -> Iterator[tuple[Subject, Excess]]:
+def _by_family(seen: Evidence, excesses: Sequence[Excess]) -> Iterator[tuple[Subject, Excess]]:
     """Yield the foremost of each family of benches."""
     families: dict[str, Excess] = {}
-    for one in found:
-        families.setdefault(seen.subjects[one.place].family, one)
-    for one in families.values():
-        yield seen.subjects[one.place], one
+    for excess in excesses:
+        families.setdefault(seen.subjects[excess.place].family, excess)
+    for excess in families.values():
+        yield seen.subjects[excess.place], excess
 
 
-def _delay(seen: Evidence, found: Subject, head: str, text: str, times: float) -> Finding:
+def _delay(seen: Evidence, subject: Subject, head: str, text: str, times: float) -> Finding:
     """Return a finding about delays, with what to do where that is known."""
-    bench = found.result.bench
-    here = bench.startswith(TAKEN) and seen.run.target.name == LOCAL
-    mine = (told for start, told in ADVICE.items() if bench.startswith(start))
-    taken = _taken(found.result)  # which no advice on the bench's work can change
-    parts = (text, taken, found.circumstances, "" if taken else next(mine, DOCTOR if here else ""))
+    bench, samples = subject.result.bench, subject.result.worst
+    steal = samples[0].steal_ns if samples else None
+    if steal:  # no advice on the bench's work can change it
+        cause = f"the hypervisor took {trimmed(steal, 'ns')} around it"
+        parts = (text, cause, subject.circumstances)
+    else:
+        local = bench.startswith(TAKEN) and seen.run.target.name == LOCAL
+        own = (advice for start, advice in ADVICE.items() if bench.startswith(start))
+        parts = (text, subject.circumstances, next(own, DOCTOR if local else ""))
     return Finding(
-        "note", head, "; ".join(filter(None, parts)), found.place, found.family, times
+        "note", head, "; ".join(filter(None, parts)), subject.place, subject.family, times
     )  # fmt: skip
 
 
-def _taken(result: Result) -> str:
-    """Return what took the CPU away around the worst sample, as far as is known."""
-    steal = result.worst[0].steal_ns if result.worst else None
-    return f"the hypervisor took {trimmed(steal, 'ns')} around it" if steal else ""
-
-
 def missed_elsewhere(seen: Evidence) -> Iterable[Finding]:
-    """Yield how many activations never happened beside those that the verdict tells."""
-    missing = {p: n for p in seen.found.periodic if (n := seen.run.results[p].missed)}
+    """Yield how many activations never happened beside those that the verdict counts."""
+    missing = {p: n for p in seen.standouts.periodic if (n := seen.run.results[p].missed)}
     if len(missing) > 1:
-        others = [place for place in missing if place != seen.found.unfit]
-        found = seen.subjects[others[0]]
-        head = f"Activations were missed in {counted(len(others), 'more result')}"
-        each = [f"{count(missing[p])} in {seen.subjects[p].told}" for p in others]
-        more = f" and {len(each) - 3} more" if len(each) > 3 else ""
-        yield Finding("bad", head, ", ".join(each[:3]) + more, found.place, found.family)
+        places = [place for place in missing if place != seen.standouts.unfit]
+        subject = seen.subjects[places[0]]
+        head = f"Activations were missed in {counted(len(places), 'more result')}"
+        each = [f"{count(missing[p])} in {seen.subjects[p].full_title}" for p in places]
+        rest = f" and {len(each) - 3} more" if len(each) > 3 else ""
+        yield Finding("bad", head, ", ".join(each[:3]) + rest, subject.place, subject.family)
 
 
 def under_load(seen: Evidence) -> Iterable[Finding]:
     """Yield for each load the case that it makes worse most."""
     for load, place, statistic, ratio in seen.loaded:
-        found = seen.subjects[place]
-        head = f"Load {load} makes {found.title} {rounded(ratio)} times slower ({statistic})"
-        yield Finding("note", head, found.circumstances, place, f"load {load}", ratio)
+        subject = seen.subjects[place]
+        head = f"Load {load} makes {subject.title} {rounded(ratio)} times slower ({statistic})"
+        yield Finding("note", head, subject.circumstances, place, f"load {load}", ratio)
 
 
 def growth_with_tasks(seen: Evidence) -> Iterable[Finding]:
     """Yield the steepest growth of a time with a number of tasks."""
-    slopes, found = seen.run.slopes, seen.found
-    growing = [one for one in found.growing if one.times >= LEAST_GROWTH]
+    slopes, standouts = seen.run.slopes, seen.standouts
+    growing = [slope for slope in standouts.growing if slope.times >= LEAST_GROWTH]
     if growing:
         steepest, _, times = growing[0]
-        told = words.growths(seen.run)[steepest]
-        head = f"{told.name} {told.verdict} by {told.rate.removeprefix('+')}"
-        text = f"{told.interval}, load {slopes[steepest].load}"
+        growth = words.growths(seen.run)[steepest]
+        head = f"{growth.name} {growth.verdict} by {growth.rate.removeprefix('+')}"
+        text = f"{growth.interval}, load {slopes[steepest].load}"
         if len(growing) > 1:
-            text += f"; {len(growing)} of {len(found.fitted)} such slopes rise"
+            text += f"; {len(growing)} of {len(standouts.fitted)} such slopes rise"
         yield Finding("note", head, text, GROWTH, family(slopes[steepest].bench), times)
-    elif found.fitted:
-        over = ", ".join(dict.fromkeys(slopes[place].over for place in found.fitted))
-        text = f"{counted(len(found.fitted), 'slope')} over {over}, none rises by 10% or more"
+    elif standouts.fitted:
+        over = ", ".join(dict.fromkeys(slopes[place].over for place in standouts.fitted))
+        text = f"{counted(len(standouts.fitted), 'slope')} over {over}, none rises by 10% or more"
         yield Finding("good", "No growth found", text, GROWTH)
 
 
 def not_ok(seen: Evidence) -> Iterable[Finding]:
     """Yield the results that are missing, by status."""
-    for status, places in seen.found.missing.items():
+    for status, places in seen.standouts.missing.items():
         names = list(dict.fromkeys(seen.run.results[place].bench for place in places))
-        more = f" and {len(names) - 4} more" if len(names) > 4 else ""
+        rest = f" and {len(names) - 4} more" if len(names) > 4 else ""
         head = f"{counted(len(places), 'result')} {status}"
-        yield Finding(_MISSING[status], head, ", ".join(names[:4]) + more, places[0])
+        yield Finding(_MISSING[status], head, ", ".join(names[:4]) + rest, places[0])
 
 
 RULES: list[Callable[[Evidence], Iterable[Finding]]] = [
@@ -223,27 +221,27 @@ RULES: list[Callable[[Evidence], Iterable[Finding]]] = [
 
 def findings(evaluated: RunEvaluation) -> list[Finding]:
     """Return all that stands out, the gravest first, then what is furthest beyond the usual."""
-    what = Evidence(
-        evaluated.run, subjects_of(evaluated.run), evaluated.standouts, list(_loaded(evaluated))
+    evidence = Evidence(
+        evaluated.run, subjects_of(evaluated.run), evaluated.standouts, _loaded(evaluated)
     )
-    found = [finding for rule in RULES for finding in rule(what)]
-    return sorted(found, key=lambda finding: (GRADES.index(finding.grade), -finding.times))
+    unsorted = [finding for rule in RULES for finding in rule(evidence)]
+    return sorted(unsorted, key=lambda finding: (GRADES.index(finding.grade), -finding.times))
 
 
-def split(found: Sequence[Finding]) -> tuple[list[Finding], list[Finding]]:
+def split(results: Sequence[Finding]) -> tuple[list[Finding], list[Finding]]:
     """Return the MOST worst findings, each about another family, and the rest."""
     worst: dict[str, Finding] = {}
-    for finding in found:
+    for finding in results:
         if finding.grade in ADVERSE:
             worst.setdefault(finding.family or finding.head, finding)
     foremost = list(worst.values())[:MOST]
     adverse = {finding.evidence for finding in foremost}
-    rest = [f for f in found if f not in foremost and f.evidence not in adverse]
+    rest = [f for f in results if f not in foremost and f.evidence not in adverse]
     return foremost, rest
 
 
-def _loaded(evaluated: RunEvaluation) -> Iterator[Loaded]:
-    """Yield for each load the case that it slows most, beyond doubt."""
+def _loaded(evaluated: RunEvaluation) -> list[Loaded]:
+    """Return for each load the case that it slows most, beyond doubt."""
     worst: dict[str, Loaded] = {}
     for case in evaluated.by_load.cases if evaluated.by_load else []:
         for cell in case.cells:
@@ -252,7 +250,7 @@ def _loaded(evaluated: RunEvaluation) -> Iterator[Loaded]:
                 continue
             if effect.ratio is None or effect.ratio < LEAST_SLOWER:
                 continue
-            found = Loaded(cell.load, cell.places[0], COLUMNS[effect.statistic], effect.ratio)
-            if found.load not in worst or worst[found.load].ratio < found.ratio:
-                worst[found.load] = found
-    yield from worst.values()
+            if cell.load not in worst or worst[cell.load].ratio < effect.ratio:
+                statistic = COLUMNS[effect.statistic]
+                worst[cell.load] = Loaded(cell.load, cell.places[0], statistic, effect.ratio)
+    return list(worst.values())

@@ -56,22 +56,6 @@ FAMILIES = {
 CPU, MACHINE, VIRTUAL = "cpu.model", "machine.product", "machine.virtual"
 
 
-def _ranges(rows: list[Row], family: str, unit: str) -> list[dict[str, Any]]:
-    """Return the rows of a chart of ranges, for all results of a family in one unit."""
-    entries = (
-        range_row(
-            row.result,
-            id=row.key,
-            label=row.title.removeprefix(f"{family}."),
-            load=row.result.load,
-            time=row.observed,
-        )
-        for row in rows
-        if row.result.unit == unit
-    )
-    return [entry for entry in entries if entry]
-
-
 def families(page: Page, trace_rows: int, forms: Forms) -> None:
     """Fill in the page's families, their rows, details and charts."""
     run = page.run
@@ -92,7 +76,13 @@ def families(page: Page, trace_rows: int, forms: Forms) -> None:
             rows.append(row)
         ranges = []
         for unit in units:
-            if entries := _ranges(rows, name, unit):
+            entries = [
+                range_row(row.result, id=row.key, label=row.title.removeprefix(f"{name}."),
+                          load=row.result.load, time=row.observed)
+                for row in rows
+                if row.result.unit == unit
+            ]  # fmt: skip
+            if entries := [entry for entry in entries if entry]:
                 ranges.append(f"{page.key}-ranges-{len(page.charts)}")
                 page.charts[ranges[-1]] = range_chart(unit, entries)
         drawn_axes = [axis for axis in axes.values() if axis]
@@ -102,8 +92,8 @@ def families(page: Page, trace_rows: int, forms: Forms) -> None:
 def growths(page: Page) -> None:
     """Fill in the page's slopes and their charts."""
     tables = {bench.id: bench for bench in page.run.benches}
-    told = words.growths(page.run)
-    for index, (s, growth) in enumerate(zip(page.run.slopes, told, strict=True)):
+    worded = words.growths(page.run)
+    for index, (s, growth) in enumerate(zip(page.run.slopes, worded, strict=True)):
         if not s.points:
             continue
         bench, chart = tables.get(s.bench), f"{page.key}-slope-{index}"
@@ -150,7 +140,7 @@ def facts(run: Run) -> list[tuple[str, str]]:
     """Return what was measured, where, when and how long; in the order of reading."""
     sampled = [r for r in run.results if r.n]
     loads = list(dict.fromkeys(r.load for r in sampled))
-    found = [
+    pairs = [
         ("System", words.system(run)),
         ("CPU", condition(run, CPU)),
         ("Kind of CPU", one_of_several(run)),
@@ -162,25 +152,23 @@ def facts(run: Run) -> list[tuple[str, str]]:
         ("Load", ", ".join(loads)),
         *(
             (f"Load {load}", typeset.typeset(rest))
-            for load, _, rest in map(_parted, words.load_lines(run))
+            for load, _, rest in (
+                line.removeprefix("load ").partition(": ") for line in words.load_lines(run)
+            )
         ),
         ("Begun", re.sub(r"(Z|\+00:00)$", " UTC", run.created).replace("T", " ", 1)),
         ("Duration", None if run.duration_s is None else seconds(run.duration_s)),
         ("Results", f"{sum(r.status == 'ok' for r in run.results)} ok of {len(run.results)}"),
         ("Samples", count(sum(r.n for r in sampled))),
     ]
-    return [(name, value) for name, value in found if value]
-
-
-def _parted(line: str) -> tuple[str, str, str]:
-    return line.removeprefix("load ").partition(": ")
+    return [(name, value) for name, value in pairs if value]
 
 
 def title(run: Run) -> str:
     """Return what was measured, in a line, after the name of the run."""
     parts = [part for part in (words.system(run), condition(run, CPU)) if part]
-    what = " on ".join(parts) or run.target.title
-    return f"{run.name}: {what}" if run.name else what
+    measured = " on ".join(parts) or run.target.title
+    return f"{run.name}: {measured}" if run.name else measured
 
 
 def grouped(conditions: Mapping[str, Value]) -> list[tuple[str, list[tuple[str, Value]]]]:
@@ -215,8 +203,8 @@ def alarms(run: Run) -> Iterable[tuple[str, str]]:
             f"{title} was not measured: every number follows from a model ({label}).",
         )
     if run.interrupted:
-        told = (run.reason or "").removeprefix(f"{INTERRUPTED}; ")
-        yield "This run was interrupted.", f"{told}; what was measured is valid."
+        reason = (run.reason or "").removeprefix(f"{INTERRUPTED}; ")
+        yield "This run was interrupted.", f"{reason}; what was measured is valid."
     elif run.status != "complete":
         reason = run.reason or NO_REASON
         yield "This run is incomplete.", f"{reason}; what was measured before is kept."

@@ -20,7 +20,7 @@ from rtstone.summary import COLUMNS
 from rtstone.units import count, counted, difference, quantity, rounded
 
 STRONG = 10.0  # ratio to the first load at which a cell has the strongest colour
-SLIGHT = 0.1  # smaller differences are not told on the terminal
+SLIGHT = 0.1  # smaller differences are not shown on the terminal
 RULE = (
     "that of rtstone compare for single runs: + better, - worse, = no difference, ? inconclusive, "
     "of missed activations if they differ, else of the tail, or of the median if the tail is "
@@ -65,12 +65,12 @@ class LoadEffect(NamedTuple):
         effect = self.effect
         if effect is None:
             return ""
-        told = f"{SIGNS[effect.verdict]} {effect.verdict}"
+        verdict = f"{SIGNS[effect.verdict]} {effect.verdict}"
         if self._lost:
-            return f"{told}, missed {difference(effect.difference or 0.0, '%')}"
+            return f"{verdict}, missed {difference(effect.difference or 0.0, '%')}"
         if effect.ratio is None:
-            return told
-        return f"{told}, {COLUMNS.get(effect.statistic, '')} {rounded(effect.ratio)} times"
+            return verdict
+        return f"{verdict}, {COLUMNS.get(effect.statistic, '')} {rounded(effect.ratio)} times"
 
     @property
     def _lost(self) -> bool:
@@ -79,7 +79,7 @@ class LoadEffect(NamedTuple):
 
     @property
     def changed(self) -> bool:
-        """Whether it differs from that under the first load beyond doubt, by enough to tell."""
+        """Whether it differs from that under the first load beyond doubt, by enough to report."""
         if self._lost:
             return self.word in ("better", "worse")
         ratio = self.effect.ratio if self.effect else None
@@ -140,21 +140,20 @@ def load_effects(evaluated: RunEvaluation) -> Iterator[str]:
         return
     changed = [case for case in matrix.cases if any(cell and cell.changed for cell in case.cells)]
     for case in changed:
-        yield f"{case.title}: {'; '.join(_cell(cell, case) for cell in case.cells if cell)}"
+        texts = []
+        for cell in filter(None, case.cells):
+            value = quantity(getattr(cell.whole, case.statistic), cell.unit)
+            text = f"{cell.load} {case.statistic} {value}"
+            text += f" ({cell.verdict})" if cell.verdict else ""
+            if cell.whole.max is not None:
+                over = f" in {cell.observed}" if cell.observed else ""
+                text += f", max {quantity(cell.whole.max, cell.unit)}{over}"
+            texts.append(f"{text}, n {count(cell.whole.n)}")
+        yield f"{case.title}: {'; '.join(texts)}"
     rest = len(matrix.cases) - len(changed)
     if rest:
-        others = counted(rest, "other case" if changed else "case")
+        unchanged = counted(rest, "other case" if changed else "case")
         yield (
-            f"no difference shown between loads in {others}: of single measurements only "
+            f"no difference shown between loads in {unchanged}: of single measurements only "
             f"medians beyond a ratio of {1 + UNKNOWN:g} are called different"
         )
-
-
-def _cell(cell: LoadEffect, case: CaseByLoad) -> str:
-    value = quantity(getattr(cell.whole, case.statistic), cell.unit)
-    verdict = f" ({cell.verdict})" if cell.verdict else ""
-    told = f"{cell.load} {case.statistic} {value}{verdict}"
-    if cell.whole.max is None:
-        return f"{told}, n {count(cell.whole.n)}"
-    over = f" in {cell.observed}" if cell.observed else ""
-    return f"{told}, max {quantity(cell.whole.max, cell.unit)}{over}, n {count(cell.whole.n)}"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from rtstone.documents.breakdown import FIRST_MISS, Breakdown, breakdown
-from rtstone.documents.run import BREAKDOWN, HARTSTONE, Figure, Run
+from rtstone.documents.breakdown import FIRST_MISS, breakdown
+from rtstone.documents.run import BREAKDOWN, HARTSTONE, Run
 from rtstone.report.parts.hartstone import curves as hartstone_curves
 from rtstone.report.parts.typeset import figure
 from rtstone.report.parts.words import breakdown_text, usual_load
@@ -49,43 +48,40 @@ class Merit:
     note: str = ""
 
 
-def _found(run: Run) -> list[Subject]:
+def _figured(run: Run) -> list[Subject]:
+    """Return the results that consist of figures alone."""
     return [s for s in subjects_of(run) if s.result.figures and not s.result.n]
 
 
 def hartstone(run: Run) -> Merit | None:
     """Return the table of Hartstone's experiments, None if the run has none."""
-    told = [
-        s for s in _found(run)
+    subjects = [
+        s for s in _figured(run)
         if s.result.bench.startswith(HARTSTONE)
         and {BREAKDOWN, "final test at"} & {*s.result.figures}
     ]  # fmt: skip
-    if not told:
+    if not subjects:
         return None
-    labels = {_name(s, run).removeprefix(s.result.bench).strip() for s in told}
+    labels = {_name(s, run).removeprefix(s.result.bench).strip() for s in subjects}
     same = f" ({labels.pop()})" if len(labels) == 1 and labels != {""} else ""
-    names = [s.result.bench if same else _name(s, run) for s in told]
+    names = [s.result.bench if same else _name(s, run) for s in subjects]
     rows = [
         MeritRow(name, s.place, [_cell(s, column) for column in _EXPERIMENT], s.result.flags,
                  list(hartstone_curves(s.result)))
-        for name, s in zip(names, told, strict=True)
+        for name, s in zip(names, subjects, strict=True)
     ]  # fmt: skip
     title = f"Hartstone: the highest utilisation without a miss, in % of raw speed{same}"
-    return Merit(title, "experiment", list(_EXPERIMENT), rows, _unreached(names, told))
-
-
-def _unreached(names: Sequence[str], told: Sequence[Subject]) -> str:
-    """Return which experiments ended before they broke down."""
     missing = [
         name
-        for name, s in zip(names, told, strict=True)
+        for name, s in zip(names, subjects, strict=True)
         if not ((at := breakdown(s.result)) and at.broke)
     ]
-    if not missing:
-        return ""
-    every = len(missing) == len(names)
-    which = "No experiment broke" if every else f"{len(missing)} of {len(names)} did not break"
-    return f"{which} down within its tests: {', '.join(missing)}."
+    note = ""
+    if missing:
+        every = len(missing) == len(names)
+        head = "No experiment broke" if every else f"{len(missing)} of {len(names)} did not break"
+        note = f"{head} down within its tests: {', '.join(missing)}."
+    return Merit(title, "experiment", list(_EXPERIMENT), rows, note)
 
 
 def _name(subject: Subject, run: Run) -> str:
@@ -95,13 +91,10 @@ def _name(subject: Subject, run: Run) -> str:
 
 
 def _cell(subject: Subject, name: str) -> Cell:
-    if name == BREAKDOWN:
-        return _reached(breakdown(subject.result))
-    told = subject.result.figures.get(name)
-    return Cell("" if told is None else figure(told))
-
-
-def _reached(at: Breakdown | None) -> Cell:
+    if name != BREAKDOWN:
+        value = subject.result.figures.get(name)
+        return Cell("" if value is None else figure(value))
+    at = breakdown(subject.result)
     if at is None:
         return Cell("none reached")
     if not at.broke:
@@ -112,33 +105,26 @@ def _reached(at: Breakdown | None) -> Cell:
 def rhealstone(run: Run) -> list[Merit]:
     """Return a table with a row for each form of the components, and a column for each number."""
     forms: dict[tuple[str, ...], dict[str, Subject]] = {}
-    for subject in _found(run):
-        family, _, kind = subject.result.bench.partition(".")
+    for subject in _figured(run):
+        r = subject.result
+        family, _, kind = r.bench.partition(".")
         if family == "rheal" and kind in RHEALSTONE:
-            forms.setdefault(_form(subject), {})[kind] = subject
+            params = (f"{name}={r.params[name]}" if name in r.params else "" for name in FORM)
+            forms.setdefault((*params, f"load={r.load}"), {})[kind] = subject
     if not forms:
         return []
-    telling = [len(set(values)) > 1 for values in zip(*forms, strict=True)]
+    differing = [len(set(values)) > 1 for values in zip(*forms, strict=True)]
     rows = []
-    for form, of in forms.items():
-        name = " ".join(part for part, tells in zip(form, telling, strict=True) if tells and part)
-        first = next(iter(of.values()))
-        cells = [_number(of.get(kind)) for kind in RHEALSTONE]
-        rows.append(MeritRow(name or "all", first.place, cells))
+    for form, subjects in forms.items():
+        name = " ".join(part for part, shown in zip(form, differing, strict=True) if shown and part)
+        cells = []
+        for kind in RHEALSTONE:
+            text = ""
+            if kind in subjects:
+                r = subjects[kind].result
+                partial = " (partial)" if "partial" in r.flags else ""
+                text = figure(next(iter(r.figures.values()))) + partial
+            cells.append(Cell(text))
+        rows.append(MeritRow(name or "all", next(iter(subjects.values())).place, cells))
     columns = [kind.replace("_", " ") for kind in RHEALSTONE]
     return [Merit("Rhealstone: numbers over its components", "form", columns, rows)]
-
-
-def _form(subject: Subject) -> tuple[str, ...]:
-    """Return what distinguishes one set of components from another."""
-    r = subject.result
-    params = (f"{name}={r.params[name]}" if name in r.params else "" for name in FORM)
-    return (*params, f"load={r.load}")
-
-
-def _number(subject: Subject | None) -> Cell:
-    if subject is None:
-        return Cell("")
-    first: Figure = next(iter(subject.result.figures.values()))
-    partial = " (partial)" if "partial" in subject.result.flags else ""
-    return Cell(figure(first) + partial)

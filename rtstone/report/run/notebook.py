@@ -27,21 +27,21 @@ def notebook(run: Run) -> str:
     head = "".join(f"<th>{_text(name)}</th>" for name in heads)
     pairs = list(zip(run.results, labels(run), strict=True))
     rows = "".join(f"<tr>{''.join(_cells(*pair))}</tr>" for pair in pairs[:ROWS])
-    more = f"<p>and {counted(len(pairs) - ROWS, 'result')} more</p>" if len(pairs) > ROWS else ""
+    rest = f"<p>and {counted(len(pairs) - ROWS, 'result')} more</p>" if len(pairs) > ROWS else ""
     where = f"{run.target.title}, run {known_as(run)}"
     return (
         f"<p><strong>{_text(said.verdict)}</strong><br>{_text(where)}</p>"
-        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"
+        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{rest}"
     )
 
 
 def _cells(result: Result, label: str) -> Iterator[str]:
-    of = whole(result)
-    told = label.removesuffix(f"load={result.load}").strip()
-    yield from (_cell(text, "left") for text in (result.bench, told, result.load))
+    distribution = whole(result)
+    parameters = label.removesuffix(f"load={result.load}").strip()
+    yield from (_cell(text, "left") for text in (result.bench, parameters, result.load))
     yield _cell(count(result.n) if result.n else result.status)
     for name in COLUMNS:
-        value = getattr(result if name in {"min", "max"} else of, name)
+        value = getattr(result if name in {"min", "max"} else distribution, name)
         yield _cell("" if value is None else quantity(value, result.unit))
     yield _cell("" if result.missed is None else count(result.missed))
     yield _cell(" ".join(result.flags), "left")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from rtstone.documents.run import Result
 from rtstone.report.parts import shapes
-from rtstone.report.parts.overlay import PERIODIC, Line, Plot, overlay, told_below
+from rtstone.report.parts.overlay import PERIODIC, Line, Plot, overlay, overlay_note
 from rtstone.report.parts.typeset import count, quantity, typeset
 from rtstone.report.run.findings import Subject, subjects_of
 from rtstone.report.run.page import Page
@@ -17,7 +17,7 @@ from rtstone.stats.evaluate import RunEvaluation
 _PLACES = ("cpu", "cpus")  # parameters that say where a case runs
 _CPU = re.compile(r"(?:cpu|thread) ?\d+")  # series of results that repeat a case beside itself
 _KIND = re.compile(r" ?(\([a-z0-9 ]+\))(?= load=|$)")  # of the CPU, at the end of a label
-_TOLD = re.compile(rf"\s*(?:\bcpus?=\S+|{_CPU.pattern}$)")  # the same in a title
+_PLACE_IN_TITLE = re.compile(rf"\s*(?:\bcpus?=\S+|{_CPU.pattern}$)")  # the same in a title
 _ROWS = 24  # of the chart of ranges where there is no distribution to draw
 
 
@@ -28,7 +28,7 @@ def draw(page: Page, evaluated: RunEvaluation) -> None:
     for subject in subjects:
         if subject.result.histogram:
             groups[_case(subject.result)].append(subject)
-    several = {case: found for case, found in groups.items() if len(set(_names(found))) > 1}
+    several = {case: members for case, members in groups.items() if len(set(_names(members))) > 1}
     place = _telling(page, evaluated.standouts.wakeups, subjects)
     if place is not None and not (page.hartstone and place not in evaluated.standouts.wakeups):
         case = _case(subjects[place].result)
@@ -38,7 +38,7 @@ def draw(page: Page, evaluated: RunEvaluation) -> None:
             page.lead = _single(page, subjects[place])
     elif not page.hartstone:
         page.lead = _ranges(page, subjects)
-    page.overlays = [plot for found in several.values() if (plot := _overlay(page, found))]
+    page.overlays = [plot for members in several.values() if (plot := _overlay(page, members))]
 
 
 def _case(r: Result) -> object:
@@ -54,22 +54,22 @@ def _telling(page: Page, woken: Sequence[int], subjects: Sequence[Subject]) -> i
     That is the worst wake-up from a timer, else what the first finding about a distribution is
     about, else the result with most samples.
     """
-    known = [s for s in subjects if s.result.histogram]
-    wakeups = [s for s in known if s.place in woken]
+    drawable = [s for s in subjects if s.result.histogram]
+    wakeups = [s for s in drawable if s.place in woken]
     periodic = [s for s in wakeups if s.result.bench == PERIODIC] or wakeups
     if periodic:
         return max(periodic, key=lambda s: (s.result.max or 0, -s.place)).place
-    named = [finding.evidence for finding in (*page.answer.worst, *page.answer.others)]
+    named = [finding.evidence for finding in (*page.answer.worst, *page.answer.other_findings)]
 
     def rank(s: Subject) -> tuple[int, int, int]:
         return named.index(s.place) if s.place in named else len(named), -s.result.n, s.place
 
-    return min(known, key=rank).place if known else None
+    return min(drawable, key=rank).place if drawable else None
 
 
-def _names(found: Sequence[Subject]) -> list[str]:
-    """Return what tells results of one case apart: CPU and load."""
-    loads, cpus = _loads(found), _cpus(found)
+def _names(subjects: Sequence[Subject]) -> list[str]:
+    """Return what distinguishes results of one case: CPU and load."""
+    loads, cpus = [s.result.load for s in subjects], _cpus(subjects)
     several = len(set(loads)) > 1
     pairs = zip(cpus, loads, strict=True)
     return [
@@ -77,83 +77,68 @@ def _names(found: Sequence[Subject]) -> list[str]:
     ]
 
 
-def _loads(found: Sequence[Subject]) -> list[str]:
-    return [s.result.load for s in found]
-
-
-def _cpus(found: Sequence[Subject]) -> list[str]:
+def _cpus(subjects: Sequence[Subject]) -> list[str]:
     """Return the CPU of each, empty if no series names it and the parameters do not differ."""
-    told = [next((str(s.result.params[n]) for n in _PLACES if n in s.result.params), "")
-            for s in found]  # fmt: skip
-    differ = len(set(told)) > 1
-    pairs = zip(found, told, strict=True)
+    cpus = [next((str(s.result.params[n]) for n in _PLACES if n in s.result.params), "")
+            for s in subjects]  # fmt: skip
+    differ = len(set(cpus)) > 1
+    pairs = zip(subjects, cpus, strict=True)
     names = [s.result.series or (f"CPU {cpu}" if differ and cpu else "") for s, cpu in pairs]
-    kinds = [match[1] if (match := _KIND.search(s.label)) else "" for s in found]
+    kinds = [match[1] if (match := _KIND.search(s.label)) else "" for s in subjects]
     return [f"{name} {kind}".strip() for name, kind in zip(names, kinds, strict=True)]
 
 
-def _by(found: Sequence[Subject]) -> str:
-    cpus = set(_cpus(found))
-    place = "thread" if all(cpu.startswith("thread") for cpu in cpus) else "CPU"
-    kinds = {place: cpus, "load": set(_loads(found))}
-    return " and ".join(name for name, values in kinds.items() if len(values) > 1)
-
-
-def _overlay(page: Page, found: Sequence[Subject]) -> Plot | None:
-    named: dict[str, list[Subject]] = defaultdict(list)
-    for name, subject in zip(_names(found), found, strict=True):
-        named[name].append(subject)
-    first = found[0]
-    lines = [Line(name, [s.result for s in those]) for name, those in named.items()]
+def _overlay(page: Page, subjects: Sequence[Subject]) -> Plot | None:
+    """Add the charts of a case on several CPUs or under several loads; None if nothing is drawn."""
+    groups: dict[str, list[Subject]] = defaultdict(list)
+    for name, subject in zip(_names(subjects), subjects, strict=True):
+        groups[name].append(subject)
+    first = subjects[0]
+    lines = [Line(name, [s.result for s in members]) for name, members in groups.items()]
     drawn = overlay(lines, first.result.unit)
+    if not drawn:
+        return None
     key = f"{page.key}-over-{first.place}"
     page.charts |= {f"{key}-{kind}": chart for kind, chart in drawn.items()}
-    title = f"{_title(first)} by {_by(found)}"
+    cpus = set(_cpus(subjects))
+    place = "thread" if all(cpu.startswith("thread") for cpu in cpus) else "CPU"
+    kinds = {place: cpus, "load": {s.result.load for s in subjects}}
+    varied = " and ".join(name for name, values in kinds.items() if len(values) > 1)
+    title = f"{_PLACE_IN_TITLE.sub('', _KIND.sub('', first.title))} by {varied}"
     views = [f"{key}-{kind}" for kind in drawn]
-    return Plot(title, views, page.link(first.place), told_below(lines)) if drawn else None
-
-
-def _title(subject: Subject) -> str:
-    """Return the bench with its parameters, without CPU and load."""
-    return _TOLD.sub("", _KIND.sub("", subject.title))
+    return Plot(title, views, page.link(first.place), overlay_note(lines))
 
 
 def _single(page: Page, subject: Subject) -> Plot | None:
     """Return the plot of a result; None if its distribution cannot be drawn."""
     r, key = subject.result, f"{page.key}-{subject.place}"
     kinds = [kind for kind in ("histogram", "percentiles") if f"{key}-{kind}" in page.charts]
-    marks = [f"{name} {quantity(value, r.unit)}" for name, value in shapes.marks_of(r)]
-    note = (
-        f"{', '.join(marks)}. {typeset(subject.circumstances.removeprefix(f'{subject.title}; '))}."
-    )
     if not kinds:
         return None
-    return Plot(subject.title, [f"{key}-{kind}" for kind in kinds], page.link(subject.place), note,
-                corrected=_corrected(r))  # fmt: skip
-
-
-def _corrected(r: Result) -> str:
-    """Return what the orange part of a distribution is, empty if there is none."""
-    if shapes.correction(r) is None:
-        return ""
-    if not r.missed:
-        return "added by the correction"
-    return f"what {count(r.missed)} missed activations add"
+    marks = [f"{name} {quantity(value, r.unit)}" for name, value in shapes.marks_of(r)]
+    circumstances = typeset(subject.circumstances.removeprefix(f"{subject.title}; "))
+    corrected = ""  # what the orange part of the distribution is
+    if shapes.correction(r) is not None:
+        corrected = f"what {count(r.missed)} missed activations add" if r.missed else (
+            "added by the correction"
+        )  # fmt: skip
+    return Plot(subject.title, [f"{key}-{kind}" for kind in kinds], page.link(subject.place),
+                f"{', '.join(marks)}. {circumstances}.", corrected)  # fmt: skip
 
 
 def _ranges(page: Page, subjects: Sequence[Subject]) -> Plot | None:
     """Draw the ranges of the first unit, where only statistics are known."""
-    known = [s for s in subjects if s.result.n and s.result.max is not None]
+    maxima = [s for s in subjects if s.result.n and s.result.max is not None]
     rows = [
         row
-        for s in known[:_ROWS]
-        if s.result.unit == known[0].result.unit
+        for s in maxima[:_ROWS]
+        if s.result.unit == maxima[0].result.unit
         and (row := shapes.range_row(s.result, id=f"{page.key}-{s.place}", label=s.title,
                                      load=s.result.load, time=None))
     ]  # fmt: skip
     if not rows:
         return None
     key = f"{page.key}-lead-ranges"
-    page.charts[key] = shapes.range_chart(known[0].result.unit, rows)
+    page.charts[key] = shapes.range_chart(maxima[0].result.unit, rows)
     note = "No distribution is known, only these statistics."
-    return Plot("Ranges", [key], page.link(known[0].place), note)
+    return Plot("Ranges", [key], page.link(maxima[0].place), note)

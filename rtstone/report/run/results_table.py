@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby, pairwise, product
+from itertools import accumulate, groupby, pairwise, product
 from typing import NamedTuple
 
 from rich.console import RenderableType
@@ -40,36 +40,37 @@ def table(run: Run, width: int) -> Iterator[RenderableType]:
     """Yield the results that have samples, and which columns there was no room for.
 
     Columns are dropped in a fixed order until no number is cut and no word is broken; n and time
-    are not, as no maximum is told without them.  If even the last ones do not fit, each result is a
+    are not, as no maximum is given without them.  If even the last ones do not fit, each result is a
     block of lines.
     """
-    lines = [line for found in _benches(run) for line in _folded(found)]
+    whole = [
+        line for r, label in zip(run.results, labels(run), strict=True) if r.n
+        for line in _lines(r, label)
+    ]  # fmt: skip
+    groups = groupby(whole, lambda line: line.bench)
+    lines = [line for _, group in groups for line in _folded(list(group))]
     if not lines:
         return
     used = [name for name in _FIGURES if any(line.figures.get(name, "-") != "-" for line in lines)]
     used += ["flags"] if any(line.flags for line in lines) else []
     order = [name for name in _DROPPED if name in used]
+    bench = max(map(len, ["bench", *(line.bench for line in lines)]))
     for folds, dropped, gap in product(_FOLDS, range(len(order) + 1), _GAPS):
         names = [name for name in used if name not in order[:dropped]]
         first = _label_width(lines, folds)
-        spare = width - _needed(lines, first, names, gap)
+        # Rich only knows the minimum width of words, and `1.20 µs` is two.
+        widths = [bench, first, *(_width(lines, name) for name in names)]
+        spare = width - sum(widths) - gap * (len(widths) - 1)
         if spare >= 0:
             yield _table(lines, first + spare, names, gap, spare)
             if dropped:
-                told = ", ".join(order[:dropped])
-                yield Text(f"no room for {told}; in --json and the report", style="dim")
+                columns = ", ".join(order[:dropped])
+                yield Text(f"no room for {columns}; in --json and the report", style="dim")
             return
-    yield from _blocks(lines, width)
-
-
-def _benches(run: Run) -> Iterator[list[_Line]]:
-    """Yield the lines of each bench; cases without samples are told elsewhere."""
-    found = [
-        line for r, label in zip(run.results, labels(run), strict=True) if r.n
-        for line in _lines(r, label)
-    ]  # fmt: skip
-    for _, lines in groupby(found, lambda line: line.bench):
-        yield list(lines)
+    for line in lines:
+        yield Text.assemble((line.bench, "bold cyan"), f" {line.label}".rstrip())
+        pieces = [f"{name} {value}" for name, value in line.figures.items()]
+        yield from (Text(row) for row in packed([*pieces, *line.flags.split()], width))
 
 
 def _lines(result: Result, label: str) -> Iterator[_Line]:
@@ -79,13 +80,17 @@ def _lines(result: Result, label: str) -> Iterator[_Line]:
     if result.missed is not None:
         figures["missed"] = count(result.missed)
     yield _Line(result.bench, label, figures, " ".join(state + result.flags))
-    if more := correction(result):
-        yield _Line(result.bench, f"{label} corrected".strip(), _figures(more, result.unit, bucket))
+    if corrected := correction(result):
+        figures = _figures(corrected, result.unit, bucket)
+        yield _Line(result.bench, f"{label} corrected".strip(), figures)
 
 
-def _figures(of: Result | Distribution, unit: str, bucket: float) -> dict[str, str]:
-    values = {name: figure(getattr(of, member), unit, bucket) for member, name in COLUMNS.items()}
-    return {"n": count(of.n)} | values
+def _figures(samples: Result | Distribution, unit: str, bucket: float) -> dict[str, str]:
+    """Return n and the statistics as text, by the names of their columns."""
+    statistics = {name: getattr(samples, member) for member, name in COLUMNS.items()}
+    return {"n": count(samples.n)} | {
+        name: figure(value, unit, bucket) for name, value in statistics.items()
+    }
 
 
 def _folded(lines: list[_Line]) -> Iterator[_Line]:
@@ -98,7 +103,7 @@ def _folded(lines: list[_Line]) -> Iterator[_Line]:
         if len(same) < ALIKE:
             yield line
         elif line is same[0]:
-            times = {one.figures.get(OBSERVED) for one in same}
+            times = {other.figures.get(OBSERVED) for other in same}
             figures = line.figures | ({OBSERVED: "various"} if len(times) > 1 else {})
             yield line._replace(
                 label=f"{len(same)} alike, by {varied(line.label for line in same)}",
@@ -117,17 +122,6 @@ def varied(labels: Iterable[str]) -> str:
     for word in (word for label in labels for word in label.split()):
         values.setdefault(word.partition("=")[0], set()).add(word)
     return " ".join(name for name, words in values.items() if len(words) > 1)
-
-
-def _needed(lines: Sequence[_Line], first: int, names: Sequence[str], gap: int) -> int:
-    """Return the width in which no number is cut, and no word is broken.
-
-    Rich only knows the minimum width of words, and `1.20 µs` is two.  ``first``: width of the
-    parameters.
-    """
-    bench = max(map(len, ["bench", *(line.bench for line in lines)]))
-    widths = [bench, first, *(_width(lines, name) for name in names)]
-    return sum(widths) + gap * (len(widths) - 1)
 
 
 def _width(lines: Sequence[_Line], name: str) -> int:
@@ -154,41 +148,28 @@ def _table(lines: Sequence[_Line], first: int, names: Sequence[str], gap: int, s
 
     ``first``: most width of the parameters.  ``spare``: what they do not need goes to the flags.
     """
-    made = plain_table(gap)
-    made.add_column("bench", no_wrap=True, style="bold cyan")
+    table = plain_table(gap)
+    table.add_column("bench", no_wrap=True, style="bold cyan")
     label = min(first, max(len(text) for text in (_NAMES[1], *(line.label for line in lines))))
-    made.add_column("parameters", overflow="fold", width=label)
+    table.add_column("parameters", overflow="fold", width=label)
     for name in names:
         if name != "flags":
-            made.add_column(name, justify="right", no_wrap=True, min_width=_width(lines, name))
+            table.add_column(name, justify="right", no_wrap=True, min_width=_width(lines, name))
     if "flags" in names:
         room = _width(lines, "flags") + min(spare, first - label)
-        made.add_column("flags", overflow="fold", style="yellow", max_width=room)
+        table.add_column("flags", overflow="fold", style="yellow", max_width=room)
+    # A blank line sets off a family of benches from another, if either is of some length.
+    families = [len(list(g)) for _, g in groupby(lines, lambda line: line.bench.partition(".")[0])]
+    begins = {
+        at for at, pair in zip(accumulate(families), pairwise(families), strict=False)
+        if max(pair) >= _PART
+    }  # fmt: skip
     bench = ""
-    begins = _parts(lines)
     for place, line in enumerate(lines):
         if place in begins:
-            made.add_row()
+            table.add_row()
         cells = [Text(line.figures.get(name, "")) for name in names if name != "flags"]
         cells += [Text(line.flags)] if "flags" in names else []
-        made.add_row("" if line.bench == bench else line.bench, Text(line.label), *cells)
+        table.add_row("" if line.bench == bench else line.bench, Text(line.label), *cells)
         bench = line.bench
-    return made
-
-
-def _parts(lines: Sequence[_Line]) -> set[int]:
-    """Return the places at which another family of benches begins, beside one of some length."""
-    families = [len(list(g)) for _, g in groupby(lines, lambda line: line.bench.partition(".")[0])]
-    begins, at = set(), 0
-    for before, after in pairwise(families):
-        at += before
-        if max(before, after) >= _PART:
-            begins.add(at)
-    return begins
-
-
-def _blocks(lines: Sequence[_Line], width: int) -> Iterator[Text]:
-    for line in lines:
-        yield Text.assemble((line.bench, "bold cyan"), f" {line.label}".rstrip())
-        pieces = [f"{name} {value}" for name, value in line.figures.items()]
-        yield from (Text(row) for row in packed([*pieces, *line.flags.split()], width))
+    return table

@@ -20,7 +20,8 @@ from rtstone.report.run.notes import details, experiments, footnotes
 from rtstone.report.run.results_table import table
 from rtstone.stats.evaluate import RunEvaluation
 
-_TOLD = {"title", "label", "model", "system"}  # keys of a target's detail that are shown elsewhere
+# Keys of a target's detail that other lines show.
+_SHOWN_ELSEWHERE = {"title", "label", "model", "system"}
 
 
 def summary(
@@ -34,9 +35,9 @@ def summary(
             yield ""
             yield from part
     yield ""
-    told = answer(evaluated)
-    yield from details(run, told, width, encoding)
-    for text in footnotes(evaluated, told):
+    run_answer = answer(evaluated)
+    yield from details(run, run_answer, width, encoding)
+    for text in footnotes(evaluated, run_answer):
         yield from sentences(text, width)
 
 
@@ -74,9 +75,8 @@ def conditions(run: Run) -> Table:
     }
     if model(run):
         facts["system"] = system(run)
-    facts |= {
-        name: v for name, v in run.target.detail.items() if name not in _TOLD and v is not None
-    }
+    detail = run.target.detail.items()
+    facts |= {name: v for name, v in detail if name not in _SHOWN_ELSEWHERE and v is not None}
     if run.agent:
         facts |= {"agent": f"{run.agent.version}, port {run.agent.port}, source {run.agent.source}"}
         facts |= {"compiler": run.agent.compiler, "flags": run.agent.flags}

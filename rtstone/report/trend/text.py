@@ -22,29 +22,25 @@ _LONGEST = 60  # characters of a value
 
 def titles(trend: Trend) -> list[str]:
     """Return the name of each series: case, target and what distinguishes it, metric."""
-    cases = list(dict.fromkeys((s.bench, str(s.params), s.series, s.load) for s in trend.series))
-    things = {
-        (s.bench, str(s.params), s.series, s.load): Named(s.bench, s.params, s.series, s.load)
-        for s in trend.series
+    keys = [(s.bench, str(s.params), s.series, s.load) for s in trend.series]
+    cases = {
+        key: Named(s.bench, s.params, s.series, s.load)
+        for key, s in zip(keys, trend.series, strict=True)
     }
-    texts = telling(trend.benches, [things[case] for case in cases], usual(c[3] for c in cases))
+    load = usual(case.load for case in cases.values())
+    texts = telling(trend.benches, list(cases.values()), load)
     labels = dict(zip(cases, texts, strict=True))
-    return [
-        f"{' '.join(filter(None, (s.bench, labels[s.bench, str(s.params), s.series, s.load])))}, "
-        f"{_where(trend, s)}: {metric(s)}"
-        for s in trend.series
-    ]
-
-
-def _where(trend: Trend, series: Series) -> str:
-    """Return the target, with what it differs in from others of its name."""
-    identities = [s.identity for s in trend.series if s.target == series.target]
-    differing = [
-        f"{name} {value}"
-        for name, value in series.identity.items()
-        if any(identity.get(name) != value for identity in identities)
-    ]
-    return f"on {series.target}" + (f" ({', '.join(differing)})" if differing else "")
+    names = []
+    for key, s in zip(keys, trend.series, strict=True):
+        identities = [other.identity for other in trend.series if other.target == s.target]
+        differing = [
+            f"{name} {value}"
+            for name, value in s.identity.items()
+            if any(identity.get(name) != value for identity in identities)
+        ]
+        target = f"on {s.target}" + (f" ({', '.join(differing)})" if differing else "")
+        names.append(f"{' '.join(filter(None, (s.bench, labels[key])))}, {target}: {metric(s)}")
+    return names
 
 
 def metric(series: Series) -> str:
@@ -67,17 +63,16 @@ def summary(series: Series) -> str:
     levels = " -> ".join(value(series, part.value) for part in series.segments)
     first, last = series.places[0].created[:10], series.places[-1].created[:10]
     when = first if first == last else f"{first} to {last}"
-    changes = counted(len(series.changes), "change") if series.changes else _steady(series)
+    if series.changes:
+        changes = counted(len(series.changes), "change")
+    elif series.runs < series.least:
+        changes = f"too few runs to find a change: it takes {series.least}"
+    else:
+        changes = "all equal" if series.exact else "no change found"
     alike = "" if series.correlated is None else (
         f"; neighbouring runs are alike (correlation {series.correlated:.2f}), so levels wander"
     )  # fmt: skip
     return f"{counted(series.runs, 'run')}, {when}, {levels}; {changes}{alike}{left_out(series)}"
-
-
-def _steady(series: Series) -> str:
-    if series.runs < series.least:
-        return f"too few runs to find a change: it takes {series.least}"
-    return "all equal" if series.exact else "no change found"
 
 
 def left_out(series: Series) -> str:
@@ -89,18 +84,14 @@ def change(series: Series, shift: Change, number: int) -> str:
     """Return a change in a sentence; ``number``: of the segment before it, from 0."""
     before, after = series.segments[number : number + 2]
     levels = f"{value(series, before.value)} -> {value(series, after.value)}"
-    return (
-        f"{shift.effect.verdict} since {shift.created[:16].replace('T', ' ')} (run {shift.after}): "
-        f"{levels}, {_size(series, shift)}; {count(before.runs)} and {counted(after.runs, 'run')}"
-    )
-
-
-def _size(series: Series, shift: Change) -> str:
     effect = shift.effect
     size = change_size(effect.ratio, effect.difference, series.unit)
     if effect.ratio is not None and effect.ci95 and not series.exact:
         size += f" ({' to '.join(map(relative_change, effect.ci95))})"
-    return size
+    return (
+        f"{effect.verdict} since {shift.created[:16].replace('T', ' ')} (run {shift.after}): "
+        f"{levels}, {size}; {count(before.runs)} and {counted(after.runs, 'run')}"
+    )
 
 
 def switch(difference: Switch) -> str:
@@ -120,7 +111,7 @@ def _short(text: str) -> str:
 
 
 def switches(change: Change, most: int | None = None) -> list[str]:
-    """Return the differences of conditions at a change, the most telling first.
+    """Return the differences of conditions at a change, the most informative first.
 
     ``most``: how many; None: all.
     """
@@ -151,43 +142,44 @@ def picture(series: Series, width: int, encoding: str | None = None) -> list[str
     It is logarithmic where all values are above zero.  No point is a mean: a column shows every run
     that falls into it.
     """
-    known = [place for place in series.places if place.pooled.value is not None]
-    values = [place.pooled.value for place in known if place.pooled.value is not None]
+    valued = [place for place in series.places if place.pooled.value is not None]
+    values = [place.pooled.value for place in valued if place.pooled.value is not None]
     if len(values) < 2:
         return []
     ratio = min(values) > 0
     levels = [part.value for part in series.segments if part.value is not None]
-    low, high = _ends([*values, *levels], ratio=ratio)
-    marks = [value(series, _at(place / (_HEIGHT - 1), low, high, ratio=ratio))
-             for place in reversed(range(_HEIGHT))]  # fmt: skip
+    low, high = min([*values, *levels]), max([*values, *levels])
+    if high - low <= 0.01 * abs(high):  # nearly equal values are drawn as such
+        pad = 0.05 * abs(high) or 1.0
+        low, high = low - pad, high + pad
+    if ratio:
+        low, high = math.log(low), math.log(high)
+    heights = [low + place / (_HEIGHT - 1) * (high - low) for place in reversed(range(_HEIGHT))]
+    marks = [value(series, math.exp(height) if ratio else height) for height in heights]
     margin = max(map(len, marks))
-    columns = max(_NARROWEST, min(width - margin - 3, max(len(known), _NARROWEST)))
-    grid = _grid(series, known, columns, (low, high), encoding, ratio=ratio)
+    columns = max(_NARROWEST, min(width - margin - 3, max(len(valued), _NARROWEST)))
+    grid = _grid(series, valued, columns, (low, high), encoding, ratio=ratio)
     lines = [
         f"{mark if n % 2 == 0 else '':>{margin}} |{''.join(row)}".rstrip()
         for n, (mark, row) in enumerate(zip(marks, grid, strict=True))
     ]
-    return [*lines, f"{'':>{margin}} +{_axis(series, known, columns)}"]
-
-
-def _ends(values: Sequence[float], *, ratio: bool) -> tuple[float, float]:
-    low, high = min(values), max(values)
-    if high - low <= 0.01 * abs(high):  # nearly equal values are drawn as such
-        pad = 0.05 * abs(high) or 1.0
-        low, high = low - pad, high + pad
-    return (math.log(low), math.log(high)) if ratio else (low, high)
-
-
-def _at(share: float, low: float, high: float, *, ratio: bool) -> float:
-    number = low + share * (high - low)
-    return math.exp(number) if ratio else number
+    axis = ["-"] * columns  # with the numbers of the changes at their places
+    for number, shift in enumerate(series.changes, 1):
+        text, at = str(number), _column(shift.at, series.runs, columns)
+        start = min(at, columns - len(text))
+        axis[start : start + len(text)] = text
+    return [*lines, f"{'':>{margin}} +{''.join(axis)}"]
 
 
 def _grid(
-    series: Series, known: Sequence[Place], columns: int, ends: tuple[float, float],
+    series: Series, valued: Sequence[Place], columns: int, ends: tuple[float, float],
     encoding: str | None, *, ratio: bool,
 ) -> list[list[str]]:  # fmt: skip
-    single, several, many, level = _letters(encoding)
+    single, several, many, level = _DRAWN[0]
+    try:
+        "".join(_DRAWN[0]).encode(encoding or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        single, several, many, level = _DRAWN[1]
     low, high = ends
 
     def row(number: float) -> int:
@@ -201,7 +193,7 @@ def _grid(
             first, last = (_column(at, series.runs, columns) for at in (begin, end - 1))
             grid[row(part.value)][first : last + 1] = level * (last - first + 1)
     hits: dict[tuple[int, int], int] = {}
-    for place in known:
+    for place in valued:
         if place.pooled.value is not None:
             cell = row(place.pooled.value), _column(place.first, series.runs, columns)
             hits[cell] = hits.get(cell, 0) + 1
@@ -212,23 +204,3 @@ def _grid(
 
 def _column(at: int, runs: int, columns: int) -> int:
     return round(at / max(runs - 1, 1) * (columns - 1))
-
-
-def _axis(series: Series, known: Sequence[Place], columns: int) -> str:
-    """Return the axis with the numbers of the changes at their places."""
-    line = ["-"] * columns
-    for number, shift in enumerate(series.changes, 1):
-        text, at = str(number), _column(shift.at, series.runs, columns)
-        start = min(at, columns - len(text))
-        line[start : start + len(text)] = text
-    return "".join(line)
-
-
-def _letters(encoding: str | None) -> tuple[str, str, str, str]:
-    """Return the characters of a picture that an encoding has; None: any."""
-    fine, simple = _DRAWN
-    try:
-        "".join(fine).encode(encoding or "utf-8")
-    except (UnicodeEncodeError, LookupError):
-        return simple
-    return fine

@@ -25,10 +25,30 @@ _NATURES = {
 
 def guarantee_markdown(statement: Guarantee, benches: Sequence[Bench]) -> str:
     """Return the guarantee statement."""
-    return "\n".join([*_head(statement), "", *_body(statement, benches)]) + "\n"
+    agent = statement.agent
+    system: dict[str, Value] = {"system": statement.system or NOT_RECORDED}
+    system |= {"target": statement.target, **statement.kernel}
+    if agent:
+        system["agent"] = f"{agent.version}, port {agent.port}, source {agent.source}"
+        system["compiler"] = f"{agent.compiler}, {agent.flags}"
+    system["runs"] = ", ".join(statement.runs)
+    lines = [*_head(statement), ""]
+    lines += _section("System", _facts(system))
+    lines += _section("Hardware", _facts(statement.hardware))
+    lines += _section("Drivers in use", _facts(
+        {"drivers": _list(statement.drivers), "modules": _list(statement.modules)}
+    ))  # fmt: skip
+    lines += _section("Conditions on the application", items(statement.application))
+    lines += _section("Loads, and hours tested", _loads(statement.loads))
+    lines += _section("Bounds", _bounds(statement, benches))
+    lines += _section("Excluded", items(statement.excluded))
+    lines += _section("Violation", [statement.violation])
+    lines += _section("What measurement cannot prove", statement.unproven)
+    return "\n".join(lines) + "\n"
 
 
 def _head(statement: Guarantee) -> Iterator[str]:
+    """Yield what is guaranteed, or why nothing is."""
     if statement.bound is None:
         yield "# No guarantee of a latency: inconclusive"
         yield ""
@@ -38,35 +58,17 @@ def _head(statement: Guarantee) -> Iterator[str]:
         return
     yield "# Guarantee of a latency"
     yield ""
-    hours = _hours(statement.loads)
+    benches = dict.fromkeys(case.bench for case in statement.cases)
+    request = set(benches) <= set(REQUEST)
+    subject = "From a request to the application" if request else ", ".join(benches)
+    samples = sum(load.n for load in statement.loads)
     yield (
-        f"{_what(statement)} at most **{quantity(statement.bound, statement.unit)}**, exceeded at "
+        f"{subject}: at most **{quantity(statement.bound, statement.unit)}**, exceeded at "
         f"most {seldom(statement.exceedance_per_hour)} ({words(statement.exceedance_per_hour)} per "
         "hour), under each of the loads named below. "
-        f"Confidence {statement.confidence:.0%}; from {count(_samples(statement))} samples "
-        f"in {hours}."
+        f"Confidence {statement.confidence:.0%}; from {count(samples)} samples "
+        f"in {_hours(statement.loads)}."
     )
-
-
-def _what(statement: Guarantee) -> str:
-    benches = dict.fromkeys(case.bench for case in statement.cases)
-    if set(benches) <= set(REQUEST):
-        return "From a request to the application:"
-    return f"{', '.join(benches)}:"
-
-
-def _body(statement: Guarantee, benches: Sequence[Bench]) -> Iterator[str]:
-    yield from _section("System", _facts(_system(statement)))
-    yield from _section("Hardware", _facts(statement.hardware))
-    yield from _section("Drivers in use", _facts(
-        {"drivers": _list(statement.drivers), "modules": _list(statement.modules)}
-    ))  # fmt: skip
-    yield from _section("Conditions on the application", items(statement.application))
-    yield from _section("Loads, and hours tested", _loads(statement.loads))
-    yield from _section("Bounds", _bounds(statement, benches))
-    yield from _section("Excluded", items(statement.excluded))
-    yield from _section("Violation", [statement.violation])
-    yield from _section("What measurement cannot prove", statement.unproven)
 
 
 def _section(title: str, lines: Iterable[str]) -> list[str]:
@@ -77,55 +79,41 @@ def _facts(facts: dict[str, Value]) -> list[str]:
     return items(f"{name}: {_escaped(words(value))}" for name, value in facts.items())
 
 
-def _system(statement: Guarantee) -> dict[str, Value]:
-    agent = statement.agent
-    facts: dict[str, Value] = {"system": statement.system or NOT_RECORDED}
-    facts |= {"target": statement.target, **statement.kernel}
-    if agent:
-        facts["agent"] = f"{agent.version}, port {agent.port}, source {agent.source}"
-        facts["compiler"] = f"{agent.compiler}, {agent.flags}"
-    return facts | {"runs": ", ".join(statement.runs)}
-
-
 def _list(names_: str | None) -> str:
     return NOT_RECORDED if names_ is None else names_ or "none"
 
 
 def _loads(loads: Iterable[Tested]) -> list[str]:
-    rows = [
-        [load.load, ", ".join(load.parts) or "-", _settings(load), _hours([load]), count(load.n)]
-        for load in loads
-    ]
+    rows = []
+    for load in loads:
+        settings = (f"{name}={words(value)}" for name, value in load.settings.items())
+        rows.append([
+            load.load, ", ".join(load.parts) or "-", ", ".join(settings) or "-", _hours([load]),
+            count(load.n),
+        ])  # fmt: skip
     return table(["load", "parts", "settings", "tested for", "samples"], rows, _escaped)
-
-
-def _settings(load: Tested) -> str:
-    return ", ".join(f"{name}={words(value)}" for name, value in load.settings.items()) or "-"
 
 
 def _hours(loads: Iterable[Tested]) -> str:
     hours = [load.hours for load in loads]
-    known = [each for each in hours if each is not None]
-    if len(known) < len(hours):
+    recorded = [each for each in hours if each is not None]
+    if len(recorded) < len(hours):
         return f"a time that is {NOT_RECORDED}"
-    return f"{sum(known):.4g} h" if sum(known) >= 0.1 else seconds(sum(known) * 3600)
-
-
-def _samples(statement: Guarantee) -> int:
-    return sum(load.n for load in statement.loads)
+    return f"{sum(recorded):.4g} h" if sum(recorded) >= 0.1 else seconds(sum(recorded) * 3600)
 
 
 def _bounds(statement: Guarantee, benches: Sequence[Bench]) -> Iterator[str]:
-    rows = []
+    """Yield the table of the bounds, and below it the checks of each that has one."""
+    rows, checks = [], []
     for case, name in zip(statement.cases, case_names(statement.cases, benches), strict=True):
-        found = case.worst_case
-        bound = "inconclusive" if found.bound is None else quantity(found.bound, found.unit)
-        method = METHODS[found.method] if found.method else "-"
+        estimate = case.worst_case
+        bound = "inconclusive"
+        if estimate.bound is not None:
+            bound = quantity(estimate.bound, estimate.unit)
+            passed = "; ".join(f"{check.name}: {check.detail}" for check in estimate.checks)
+            checks += ["", f"{name}: {passed}."]
+        method = METHODS[estimate.method] if estimate.method else "-"
         missed = "-" if case.missed is None else count(case.missed)
-        rows.append([name, bound, method, observed(found), missed])
+        rows.append([name, bound, method, observed(estimate), missed])
     yield from table(["case", "bound", "method", "observed", "missed"], rows, _escaped)
-    for case, name in zip(statement.cases, case_names(statement.cases, benches), strict=True):
-        checks = [f"{check.name}: {check.detail}" for check in case.worst_case.checks]
-        if case.worst_case.bound is not None:
-            yield ""
-            yield f"{name}: {'; '.join(checks)}."
+    yield from checks

@@ -24,18 +24,18 @@ def case_names(cases: Sequence[Estimated], benches: Sequence[Bench]) -> list[str
     ]
 
 
-def worst_case_lines(found: WorstCases, run: Run) -> Iterator[Text]:
+def worst_case_lines(estimates: WorstCases, run: Run) -> Iterator[Text]:
     """Yield the estimates of a run for the terminal: the system, then those with a bound first."""
-    named = list(zip(found.cases, case_names(found.cases, run.benches), strict=True))
+    named = list(zip(estimates.cases, case_names(estimates.cases, run.benches), strict=True))
     bounded = [pair for pair in named if pair[0].worst_case.bound is not None]
-    others = [pair for pair in named if pair[0].worst_case.bound is None]
+    unbounded = [pair for pair in named if pair[0].worst_case.bound is None]
     if counted_units(run):
-        why = outcome(found.cases[0].worst_case) if found.cases else "no cases"
+        why = outcome(estimates.cases[0].worst_case) if estimates.cases else "no cases"
         yield Text(f"No worst cases in {counted(len(named), 'result')}: {why}", style="bold")
         return
-    of = f"{len(bounded)} of {counted(len(named), 'result')} with a bound"
-    yield Text(" · ".join([system(run) or run.target.title, of]), style="bold")
-    for case, name in [*bounded, *others]:
+    summary = f"{len(bounded)} of {counted(len(named), 'result')} with a bound"
+    yield Text(" · ".join([system(run) or run.target.title, summary]), style="bold")
+    for case, name in [*bounded, *unbounded]:
         sign, style = ("  ", "bold") if case.worst_case.bound is not None else ("? ", "cyan")
         yield Text.assemble((sign + name, style), f": {outcome(case.worst_case)}")
         yield Text(f"    {observed(case.worst_case)}", style="dim")
