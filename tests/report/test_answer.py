@@ -297,7 +297,7 @@ def test_a_bound_is_told_with_its_rate_and_confidence() -> None:
 
 def test_estimates_are_of_wake_ups_and_of_what_findings_point_to() -> None:
     told = answer(run())
-    named = {f.evidence for f in [*told.worst, *told.others]}
+    named = {f.evidence for f in [*told.worst, *told.other_findings]}
     for one in told.estimates:
         r = one.subject.result
         assert r.bench == "dk.periodic" or one.subject.place in named

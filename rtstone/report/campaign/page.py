@@ -8,7 +8,7 @@ from typing import NamedTuple
 from rich.console import RenderableType
 from rich.text import Text as Line
 
-from rtstone.documents.campaign import CampaignCell, CampaignState, Counts, Spread
+from rtstone.documents.campaign import CampaignCell, CampaignState, Counts
 from rtstone.report.parts.frame import Site
 from rtstone.report.parts.model import (
     Block,
@@ -189,17 +189,17 @@ def _cell_section(cell: CampaignCell, key: str) -> Section:
     ]
     if judged.results:
         columns = ["result", "runs", "n", "p50", "p99", "max", "missed"]
-        blocks.append(Table(columns, [_row(result) for result in judged.results]))
+        rows = [
+            [
+                result.title, count(result.runs), count(result.n),
+                _range(result.p50, result.unit), _range(result.p99, result.unit),
+                "-" if result.max is None else quantity(result.max, result.unit),
+                "-" if result.missed is None else count(result.missed),
+            ]
+            for result in judged.results
+        ]  # fmt: skip
+        blocks.append(Table(columns, rows))
     return Section(key, f"{cell.target}: {_case(cell)}", blocks)
-
-
-def _row(result: Spread) -> list[str]:
-    return [
-        result.title, count(result.runs), count(result.n),
-        _range(result.p50, result.unit), _range(result.p99, result.unit),
-        "-" if result.max is None else quantity(result.max, result.unit),
-        "-" if result.missed is None else count(result.missed),
-    ]  # fmt: skip
 
 
 def _range(values: tuple[float, float] | None, unit: str) -> str:

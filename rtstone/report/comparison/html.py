@@ -252,10 +252,23 @@ def _matrices(comparison: Comparison, names: Sequence[Name]) -> Iterator[Matrix]
     for (bench, case, unit), rows in cases.items():
         if len(rows) < 2:
             continue
-        table = [
-            (column.label, [_corner(row, row.cells[place]) for row in rows.values()])
-            for place, column in enumerate(comparison.columns)
-        ]
+        table = []
+        for place, column in enumerate(comparison.columns):
+            corners = []
+            for row in rows.values():
+                cell = row.cells[place]
+                if cell is None or not cell.n:
+                    corners.append(Corner(why=cell.status if cell else plainly.NOT_RUN))
+                    continue
+                corner = Corner(
+                    max=typeset(number_of(cell, "max", row.unit)),
+                    p50=typeset(number_of(cell, "p50", row.unit)),
+                    n=count(cell.n),
+                    why="" if cell.status == "ok" else cell.status,
+                    missed=typeset(number_of(cell, "missed", row.unit)) if cell.missed else "",
+                )
+                corners.append(corner)
+            table.append((column.label, corners))
         counts = {corner.n for _, corners in table for corner in corners if corner.n}
         yield Matrix(
             title=f"{bench} {case}".rstrip(),
@@ -264,12 +277,3 @@ def _matrices(comparison: Comparison, names: Sequence[Name]) -> Iterator[Matrix]
             loads=list(rows),
             rows=table,
         )
-
-
-def _corner(row: Row, cell: Cell | None) -> Corner:
-    if cell is None or not cell.n:
-        return Corner(why=cell.status if cell else plainly.NOT_RUN)
-    top, middle = (typeset(number_of(cell, name, row.unit)) for name in ("max", "p50"))
-    why = "" if cell.status == "ok" else cell.status
-    missed = typeset(number_of(cell, "missed", row.unit)) if cell.missed else ""
-    return Corner(top, middle, count(cell.n), why, missed)

@@ -149,7 +149,10 @@ def shared(values: Iterable[str | None]) -> str:
 
 
 def comparison_lines(comparison: Comparison, width: int, everything: bool) -> Iterator[Text]:
-    """Yield the comparison on a terminal: the answer, and all rows, if they are few or ``everything``."""
+    """Yield the comparison on a terminal: the answer, and with ``everything``, or if few, all rows.
+
+    ``width``: of the terminal, in characters.
+    """
     rows = _labels(comparison)
     if INSTRUCTIONS in comparison.units:
         yield from sentences(Text(f"{COUNTED}: {MEANING}.", style="bold"), width, "    ")

@@ -323,7 +323,14 @@ def repeating(comparison: Comparison) -> str | None:
     if NO_FLOOR not in reasons:
         return None
     targets = [shlex.quote(column.target) for column in comparison.columns]
-    benches, tools = _measured(comparison), imported(comparison)
+    tools = imported(comparison)
+    # The suite of the runs, which their ids name, or the benches.
+    suites = {match[1] for column in comparison.columns for run in column.runs
+              if (match := _SUITE.match(run))}  # fmt: skip
+    names = list(dict.fromkeys(row.bench for row in comparison.rows))
+    benches = " ".join(names[:_BENCHES])
+    if len(suites) == 1 and not (suites & set(names)):
+        benches = suites.pop()
     if len(targets) == 2 and targets[0] != targets[1] and not tools:
         return f"rtstone compare --run {' '.join(targets)} {benches}"
     ids = [run for column in comparison.columns for run in column.runs]
@@ -342,16 +349,6 @@ def repeating(comparison: Comparison) -> str | None:
         f"for i in 1 2 3; do rtstone run {benches}{target}; done; "
         f"rtstone compare {runs} --floor last~2,last~1,last"
     )
-
-
-def _measured(comparison: Comparison) -> str:
-    """Return the suite of the runs, which their ids name, or the benches."""
-    named = {match[1] for column in comparison.columns for run in column.runs
-             if (match := _SUITE.match(run))}  # fmt: skip
-    benches = list(dict.fromkeys(row.bench for row in comparison.rows))
-    if len(named) == 1 and not (named & set(benches)):
-        return named.pop()
-    return " ".join(benches[:_BENCHES])
 
 
 def rules(comparison: Comparison) -> str | None:
@@ -469,10 +466,16 @@ def verdict_lines(comparison: Comparison, names: Sequence[str], width: int) -> I
     yield Text("Verdicts", style="bold")
     widths = [max(map(len, cells)) for cells in zip(*(line.cells for line in lines), strict=True)]
     first = max(len(line.name) for line in lines)
-    whole = [(_row(line, widths), line) for line in lines]
-    beside = all(first + 2 + len(text) <= width for text, _ in whole)
+    texts = []
+    for line in lines:  # in columns; rich tables cannot have a reason across several
+        *numbers, why = line.cells
+        if not numbers[-1]:  # only a reason
+            numbers = numbers[:3]  # column, statistic, verdict
+        padded = [f"{cell:<{w}}" for cell, w in zip(numbers, widths, strict=False) if w]
+        texts.append("  ".join([*padded, why]).rstrip())
+    beside = all(first + 2 + len(text) <= width for text in texts)
     last = ""
-    for text, line in whole:
+    for text, line in zip(texts, lines, strict=True):
         name = line.name if line.name != last else ""
         last = line.name
         if beside:
@@ -482,13 +485,3 @@ def verdict_lines(comparison: Comparison, names: Sequence[str], width: int) -> I
             yield Text(name, style="bold cyan")
         pieces = [text] if len(text) + 2 <= width else [cell for cell in line.cells if cell]
         yield from (Text(row, style=line.style) for row in packed(pieces, width))
-
-
-def _row(line: _Line, widths: Sequence[int]) -> str:
-    """Return the cells in columns; rich tables cannot have a reason across several."""
-    *numbers, why = line.cells
-    if not numbers[-1]:  # only a reason
-        column, stat, verdict, *_ = numbers
-        numbers = [column, stat, verdict]
-    pairs = zip(numbers, widths, strict=False)
-    return "  ".join([*(f"{cell:<{w}}" for cell, w in pairs if w), why]).rstrip()

@@ -69,7 +69,13 @@ def _segments(explanation: Explanation, width: int, encoding: str | None) -> Ite
 
     yield Text(row(*head), style="bold")
     for part, texts in zip(parts, cells, strict=False):
-        bar = _bar(part, parts[0].start, end, wide, encoding) if wide >= _LEAST_BAR else ""
+        bar = ""
+        if wide >= _LEAST_BAR:  # at the place of the segment in the sample; the shortest is visible
+            drawn, begin = letters(encoding), parts[0].start
+            length = max(end - begin, 1)
+            left = min(max((part.start - begin) * wide // length, 0), wide - 1)
+            right = min(round((part.start + part.length - begin) * wide / length), wide)
+            bar = " " * left + (drawn[-1] * (right - left) if right > left else drawn[1])
         yield Text(f"{row(*texts)}  {bar}".rstrip())
         if below := "; ".join(filter(None, (part.by, labels.chain(part.stack)))):
             yield from _hung(" " * 4, Text(below, style="dim"), width)
@@ -78,14 +84,6 @@ def _segments(explanation: Explanation, width: int, encoding: str | None) -> Ite
         yield from sentences(Text(totals), width)
     if gap := labels.unaccounted(explanation.way, explanation.resolution):
         yield from sentences(Text(gap, style="bold red"), width)
-
-
-def _bar(part: labels.Part, begin: int, end: int, wide: int, encoding: str | None) -> str:
-    """Return a bar at the place of a segment in the sample; the shortest is visible."""
-    drawn, whole = letters(encoding), max(end - begin, 1)
-    start = min(max((part.start - begin) * wide // whole, 0), wide - 1)
-    stop = min(round((part.start + part.length - begin) * wide / whole), wide)
-    return " " * start + (drawn[-1] * (stop - start) if stop > start else drawn[1])
 
 
 # ---- functions ----------------------------------------------------------------------------------

@@ -12,20 +12,16 @@ _safe = escaping("_")
 
 def write(page: Page) -> str:
     """Return a page that has a lead as text; charts are left out."""
-    return "\n".join(_lines(page)) + "\n"
-
-
-def _lines(page: Page) -> Iterator[str]:
-    yield f"# {_safe(page.title)}"
-    yield f"\n{_safe(page.lead)}\n"
+    lines = [f"# {_safe(page.title)}", f"\n{_safe(page.lead)}\n"]
     for system in page.systems:
         first, *rest = system.texts
-        yield f"- **{_safe(system.head.label)}** ({system.head.kind}): {_safe(first)}"
-        yield from (f"  - {_safe(text)}" for text in rest)
-    yield from _bullets(page.notes)
+        lines.append(f"- **{_safe(system.head.label)}** ({system.head.kind}): {_safe(first)}")
+        lines += [f"  - {_safe(text)}" for text in rest]
+    lines += _bullets(page.notes)
     for section in page.sections:
-        yield from _section(section)
-    yield from _bullets(f"{name}: {cause}" for name, cause in page.flags.items())
+        lines += _section(section)
+    lines += _bullets(f"{name}: {cause}" for name, cause in page.flags.items())
+    return "\n".join(lines) + "\n"
 
 
 def _bullets(texts: Iterable[str]) -> Iterator[str]:

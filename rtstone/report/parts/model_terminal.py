@@ -13,7 +13,6 @@ from rtstone.report.parts.model import (
     Block,
     Chart,
     Charts,
-    Finding,
     Findings,
     Grid,
     Notes,
@@ -82,7 +81,14 @@ def block_lines(
             case Findings():
                 for number, finding in enumerate(block.findings, 1):
                     lead = f"{number}. " if block.numbered else ""
-                    yield from _finding_lines(finding, lead, width)
+                    label = f"{finding.label}: " if finding.label else ""
+                    sentence = f"{lead}{label}{finding.text}"
+                    line = Text(sentence, "" if label else finding.style)
+                    if label:
+                        line.stylize(finding.style, 0, len(label))
+                    yield from sentences(line, width, "   ")
+                    for note in finding.notes:
+                        yield from sentences(Text(f"   {note}"), width, "     ")
             case Notes():
                 for text in block.texts:
                     yield from sentences(Text(text, "dim"), width, "   ")
@@ -101,16 +107,6 @@ def rich_table(table: Table) -> RichTable:
     return rows
 
 
-def _finding_lines(finding: Finding, lead: str, width: int) -> Iterator[Text]:
-    label = f"{finding.label}: " if finding.label else ""
-    text = Text(f"{lead}{label}{finding.text}", "" if label else finding.style)
-    if label:
-        text.stylize(finding.style, 0, len(label))
-    yield from sentences(text, width, "   ")
-    for note in finding.notes:
-        yield from sentences(Text(f"   {note}"), width, "     ")
-
-
 # ---- numbers of several sources -----------------------------------------------------------------
 
 _GAP = "  "
@@ -123,7 +119,10 @@ def _grid_lines(grid: Grid, width: int) -> Iterator[RenderableType]:
     """
     lead = 2 if any(head.kind for head, _ in grid.rows) else 1  # rows that are systems have a kind
     for split in (False, True):
-        heads, rows = _heads(grid, lead), list(_rows(grid, lead, split))
+        kinds = ["", *[""] * (lead - 1), *(head.kind for head in grid.heads)]
+        labels = [grid.stub, *["from"] * (lead - 1), *(head.label for head in grid.heads)]
+        heads = [*([("dim", kinds)] if any(kinds) else []), ("bold", labels)]
+        rows = list(_rows(grid, lead, split))
         columns = list(zip(*(cells for _, cells in rows), strict=True))
         widths = [max(map(len, column)) for column in columns]
         for place, texts in enumerate(zip(*(texts for _, texts in heads), strict=True)):
@@ -137,7 +136,10 @@ def _grid_lines(grid: Grid, width: int) -> Iterator[RenderableType]:
                 own = [widths[place] for place in turn]
                 yield _turn([*heads, *rows], turn, own, lead)
             return
-    yield from _stacked(grid, width)
+    for head, cells in grid.rows:
+        yield Text(str(head), style="bold")
+        for column, cell in zip(grid.heads, cells, strict=True):
+            yield from _wrapped(f"{column}: {cell}", width, "", "  ")
 
 
 def _turns(widths: Sequence[int], lead: int, width: int) -> Iterator[list[int]]:
@@ -170,13 +172,6 @@ def _turn(
     return table
 
 
-def _heads(grid: Grid, lead: int) -> list[tuple[str, list[str]]]:
-    """Return the lines of headings: systems, and kinds if columns are systems."""
-    kinds = ["", *[""] * (lead - 1), *(head.kind for head in grid.heads)]
-    labels = [grid.stub, *["from"] * (lead - 1), *(head.label for head in grid.heads)]
-    return [*([("dim", kinds)] if any(kinds) else []), ("bold", labels)]
-
-
 def _rows(grid: Grid, lead: int, split: bool) -> Iterator[tuple[str, list[str]]]:
     """Yield style and cells of the lines below the headings, not yet padded."""
     for head, values in grid.rows:
@@ -184,10 +179,3 @@ def _rows(grid: Grid, lead: int, split: bool) -> Iterator[tuple[str, list[str]]]
         yield "", [*before, *(cell.marked if split else str(cell) for cell in values)]
         if split and any(cell.below for cell in values):
             yield "dim", [*[""] * lead, *(cell.below for cell in values)]
-
-
-def _stacked(grid: Grid, width: int) -> Iterator[Text]:
-    for head, values in grid.rows:
-        yield Text(str(head), style="bold")
-        for column, cell in zip(grid.heads, values, strict=True):
-            yield from _wrapped(f"{column}: {cell}", width, "", "  ")

@@ -13,8 +13,6 @@ from rtstone.documents.reproduction import (
     Item,
     Printed,
     Reproduction,
-    Shown,
-    System,
     Table,
 )
 from rtstone.documents.run import NO_REASON
@@ -31,19 +29,18 @@ _MEASURED = {*CLOCK, "MB/s"}
 
 def grid(reproduction: Reproduction, table: Table) -> Grid:
     """Return the table with systems as columns or rows, as in the publication."""
-    systems = [_head(reproduction, system) for system in table.systems]
+    systems = []
+    for system in table.systems:
+        kind = f"printed {reproduction.printed}"
+        if system.column is not None:
+            kind = kind_of(reproduction.columns[system.column])
+        systems.append(Head(kind, system.label))
     items = [Head("", model.Cell(item.label, marks=item.notes).marked) for item in table.items]
     rows = [[_cell(item, cell) for cell in item.cells] for item in table.items]
     if table.across:
         return Grid(table.stub, systems, list(zip(items, rows, strict=True)))
     turned = [[row[number] for row in rows] for number in range(len(systems))]
     return Grid(table.stub, items, list(zip(systems, turned, strict=True)))
-
-
-def _head(reproduction: Reproduction, system: System) -> Head:
-    if system.column is None:
-        return Head(f"printed {reproduction.printed}", system.label)
-    return Head(kind_of(reproduction.columns[system.column]), system.label)
 
 
 def kind_of(column: Column) -> str:
@@ -62,58 +59,50 @@ def measure(table: Table) -> str:
 
 
 def _cell(item: Item, cell: Cell) -> model.Cell:
-    if cell.here is not None:
-        return _here(item, cell.here, cell.notes)
-    text = printed(cell.printed, item.unit) if cell.printed else EMPTY
-    return model.Cell(text, marks=cell.notes)
+    """Return the numbers of a place as text; of today's systems with their samples."""
+    here = cell.here
+    if here is None:
+        text = printed(cell.printed, item.unit) if cell.printed else EMPTY
+        return model.Cell(text, marks=cell.notes)
+    if not here.values:
+        return model.Cell(here.status, marks=cell.notes)
+    texts, units = [], []
+    for shown in here.values:
+        usual = shown.unit is None or item.unit in {shown.unit, ""}
+        units.append("" if usual else SYMBOLS.get(shown.unit or "", shown.unit or ""))
+        if shown.value is None:
+            texts.append(EMPTY)
+        elif isinstance(shown.value, str):
+            texts.append(shown.value or "none")
+        else:
+            low = digits(shown.value, shown.unit)
+            most = low if shown.most is None else digits(shown.most, shown.unit)
+            texts.append(low if low == most else f"{low} to {most}")
+    n = f"n {count(here.n)}" if here.n else ""
+    return model.Cell(_joined(texts, units), n, marks=cell.notes)
 
 
 def printed(records: Sequence[Printed], unit: str | None) -> str:
-    """Return published numbers as printed: 6.0 stays 6.0."""
-    own = [_own(record, unit) for record in records]
-    return _joined([_as_printed(record) for record in records], own)
+    """Return published numbers as printed: 6.0 stays 6.0.
 
-
-def _as_printed(record: Printed) -> str:
-    """Return a published value, or what is printed instead of one, or why it is missing."""
-    if record.value is not None:
-        return str(record.value)
-    for note in record.note.split("; "):
-        if note.startswith("printed as "):
-            return note.removeprefix("printed as ")
-        if note == "plot only":
-            return note
-    return record.quality
-
-
-def _own(record: Printed, unit: str | None) -> str:
-    if record.value is None or record.unit is None or record.unit in {unit, *_UNSAID}:
-        return ""
-    return SYMBOLS.get(record.unit, record.unit)
-
-
-def _here(item: Item, here: Found, marks: Sequence[int]) -> model.Cell:
-    if not here.values:
-        return model.Cell(here.status, marks=marks)
-    units = [_unit(shown, item.unit) for shown in here.values]
-    n = f"n {count(here.n)}" if here.n else ""
-    return model.Cell(_joined([_shown(shown) for shown in here.values], units), n, marks=marks)
-
-
-def _unit(shown: Shown, unit: str | None) -> str:
-    if shown.unit is None or unit in {shown.unit, ""}:
-        return ""
-    return SYMBOLS.get(shown.unit, shown.unit)
-
-
-def _shown(shown: Shown) -> str:
-    if shown.value is None:
-        return EMPTY
-    if isinstance(shown.value, str):
-        return shown.value or "none"
-    low = digits(shown.value, shown.unit)
-    most = low if shown.most is None else digits(shown.most, shown.unit)
-    return low if low == most else f"{low} to {most}"
+    Instead of a value: what is printed in its place, or why it is missing.
+    """
+    texts, units = [], []
+    for record in records:
+        if record.value is None or record.unit is None or record.unit in {unit, *_UNSAID}:
+            units.append("")
+        else:
+            units.append(SYMBOLS.get(record.unit, record.unit))
+        if record.value is not None:
+            texts.append(str(record.value))
+            continue
+        notes = (
+            note.removeprefix("printed as ")
+            for note in record.note.split("; ")
+            if note.startswith("printed as ") or note == "plot only"
+        )
+        texts.append(next(notes, record.quality))
+    return _joined(texts, units)
 
 
 def digits(value: float, unit: str | None) -> str:

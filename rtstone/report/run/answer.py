@@ -156,7 +156,11 @@ def _verdict(evaluated: RunEvaluation, wakeups: list[Subject]) -> tuple[Grade, s
     if judged and (flag := spoilt(judged)):
         return "info", f"No verdict: {flag.spoils}. {_remedy(run, flag)}"
     if not wakeups:
-        return "info", _breakdown(run) or f"No verdict on deadlines: {_no_deadline(run)}."
+        name = (tool(run) or "").partition(" ")[0]
+        cause = f"none was measured by {name}" if name else "no task was woken by a timer"
+        if any(r.bench in WAKE_UPS for r in run.results if name):
+            cause = f"{name} does not count the activations that were missed"
+        return "info", _breakdown(run) or f"No verdict on deadlines: {cause}."
     if lost := _lost(run, wakeups):
         return "info", lost
     fit = [s for s in wakeups if not flags.spoilt(s.result.flags)]
@@ -200,14 +204,6 @@ def why_nothing(run: Run) -> str | None:
         return None
     rest = f"; {counted(len(texts) - 1, 'other reason')}" if len(texts) > 1 else ""
     return f"{texts[0].rstrip('.')}{rest}."
-
-
-def _no_deadline(run: Run) -> str:
-    """Return why a run with no periodic results has no verdict on deadlines."""
-    name = (tool(run) or "").partition(" ")[0]
-    if any(r.bench in WAKE_UPS for r in run.results if name):
-        return f"{name} does not count the activations that were missed"
-    return f"none was measured by {name}" if name else "no task was woken by a timer"
 
 
 def spoilt(results: Sequence[Result]) -> flags.Flag | None:

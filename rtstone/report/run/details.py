@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rtstone.documents.imported import bucket_ns
-from rtstone.documents.run import Distribution, Result, Value
+from rtstone.documents.run import Distribution, Result
 from rtstone.report.parts.console import figure as value_text
 from rtstone.report.parts.shapes import correction, samples
 from rtstone.report.parts.typeset import count, figure, quantity, seconds, typeset, words
@@ -156,8 +156,14 @@ def _tables(r: Result, bench: Bench | None, forms: Forms) -> Iterable[list[Any]]
             [f"{w.at_s:.4f}" for w in r.worst],
         )  # fmt: skip
     if r.evidence:
-        values = ((name, _evidence(r, name, value)) for name, value in r.evidence.items())
-        yield forms.facts("Around the timed section", values)
+        texts: list[tuple[str, Cell]] = []
+        for name, value in r.evidence.items():
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if r.unit == "ns" and name.endswith("_ns") and number:
+                texts.append((name, seconds(value / NS_PER_S)))  # type: ignore[operator]
+            else:
+                texts.append((name, words(value)))
+        yield forms.facts("Around the timed section", texts)
 
 
 def _distribution(r: Result, forms: Forms) -> list[Any]:
@@ -192,10 +198,3 @@ def _accounting(r: Result) -> Iterable[tuple[str, Cell]]:
             "block maxima kept",
             f"{count(len(r.blocks.max))}, each of {count(r.blocks.samples)} samples",
         )
-
-
-def _evidence(r: Result, name: str, value: Value) -> str:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if r.unit == "ns" and name.endswith("_ns") and number:
-        return seconds(value / NS_PER_S)  # type: ignore[operator]
-    return words(value)

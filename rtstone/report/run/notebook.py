@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from html import escape
 
 from msgspec import structs
 
-from rtstone.documents.run import Result, Run
+from rtstone.documents.run import Run
 from rtstone.printable import line
 from rtstone.report.parts.words import known_as, labels
 from rtstone.report.run.answer import answer
@@ -26,25 +25,24 @@ def notebook(run: Run) -> str:
     heads = ["bench", "", "load", "n", *COLUMNS.values(), "missed", "flags"]
     head = "".join(f"<th>{_text(name)}</th>" for name in heads)
     pairs = list(zip(run.results, labels(run), strict=True))
-    rows = "".join(f"<tr>{''.join(_cells(*pair))}</tr>" for pair in pairs[:ROWS])
+    rows = ""
+    for r, label in pairs[:ROWS]:
+        parameters = label.removesuffix(f"load={r.load}").strip()
+        cells = [_cell(text, "left") for text in (r.bench, parameters, r.load)]
+        cells.append(_cell(count(r.n) if r.n else r.status))
+        corrected = whole(r)
+        for name in COLUMNS:
+            value = getattr(r if name in {"min", "max"} else corrected, name)
+            cells.append(_cell("" if value is None else quantity(value, r.unit)))
+        cells.append(_cell("" if r.missed is None else count(r.missed)))
+        cells.append(_cell(" ".join(r.flags), "left"))
+        rows += f"<tr>{''.join(cells)}</tr>"
     rest = f"<p>and {counted(len(pairs) - ROWS, 'result')} more</p>" if len(pairs) > ROWS else ""
     where = f"{run.target.title}, run {known_as(run)}"
     return (
         f"<p><strong>{_text(said.verdict)}</strong><br>{_text(where)}</p>"
         f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{rest}"
     )
-
-
-def _cells(result: Result, label: str) -> Iterator[str]:
-    distribution = whole(result)
-    parameters = label.removesuffix(f"load={result.load}").strip()
-    yield from (_cell(text, "left") for text in (result.bench, parameters, result.load))
-    yield _cell(count(result.n) if result.n else result.status)
-    for name in COLUMNS:
-        value = getattr(result if name in {"min", "max"} else distribution, name)
-        yield _cell("" if value is None else quantity(value, result.unit))
-    yield _cell("" if result.missed is None else count(result.missed))
-    yield _cell(" ".join(result.flags), "left")
 
 
 def _cell(text: str, side: str = "right") -> str:

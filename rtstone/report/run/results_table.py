@@ -40,8 +40,8 @@ def table(run: Run, width: int) -> Iterator[RenderableType]:
     """Yield the results that have samples, and which columns there was no room for.
 
     Columns are dropped in a fixed order until no number is cut and no word is broken; n and time
-    are not, as no maximum is given without them.  If even the last ones do not fit, each result is a
-    block of lines.
+    are not, as no maximum is given without them.  If even the last ones do not fit, each result is
+    a block of lines.
     """
     whole = [
         line for r, label in zip(run.results, labels(run), strict=True) if r.n

@@ -23,7 +23,11 @@ def _title(simulation: Simulation) -> str:
     r = simulation.request
     policies = r.policies[0] if len(r.policies) == 1 else f"{len(r.policies)} policies"
     sets = units.counted(r.sets, "task set")
-    return f"{policies}, {sets} a point, {_list(r.tasks)} tasks, utilisation {_span(r.utilisation)}"
+    *most, last = map(str, r.tasks)
+    tasks = f"{', '.join(most)} and {last}" if most else last
+    first, *later = r.utilisation
+    span = f"{first:g} to {later[-1]:g}" if later else f"{first:g}"
+    return f"{policies}, {sets} a point, {tasks} tasks, utilisation {span}"
 
 
 def _facts(simulation: Simulation) -> list[tuple[str, str]]:
@@ -55,15 +59,6 @@ def _cost_facts(cost: Cost) -> list[tuple[str, str]]:
         tick = f"{units.trimmed(cost.tick_cost_ns, 'ns')} every {units.trimmed(cost.tick_ns, 'ns')}"
     measured = [("Costs measured by", f"{cost.from_run}; {'; '.join(cost.sources)}")]
     return [("Switch", switch), ("Tick", tick), *(measured if cost.from_run else [])]
-
-
-def _list(numbers: list[int]) -> str:
-    *most, last = map(str, numbers)
-    return f"{', '.join(most)} and {last}" if most else last
-
-
-def _span(numbers: list[float]) -> str:
-    return f"{numbers[0]:g}" if len(numbers) == 1 else f"{numbers[0]:g} to {numbers[-1]:g}"
 
 
 def percent(share: float | None) -> str:

@@ -32,6 +32,14 @@ def guarantee_markdown(statement: Guarantee, benches: Sequence[Bench]) -> str:
         system["agent"] = f"{agent.version}, port {agent.port}, source {agent.source}"
         system["compiler"] = f"{agent.compiler}, {agent.flags}"
     system["runs"] = ", ".join(statement.runs)
+    loads = []
+    for load in statement.loads:
+        settings = (f"{name}={words(value)}" for name, value in load.settings.items())
+        loads.append([
+            load.load, ", ".join(load.parts) or "-", ", ".join(settings) or "-", _hours([load]),
+            count(load.n),
+        ])  # fmt: skip
+    heads = ["load", "parts", "settings", "tested for", "samples"]
     lines = [*_head(statement), ""]
     lines += _section("System", _facts(system))
     lines += _section("Hardware", _facts(statement.hardware))
@@ -39,7 +47,7 @@ def guarantee_markdown(statement: Guarantee, benches: Sequence[Bench]) -> str:
         {"drivers": _list(statement.drivers), "modules": _list(statement.modules)}
     ))  # fmt: skip
     lines += _section("Conditions on the application", items(statement.application))
-    lines += _section("Loads, and hours tested", _loads(statement.loads))
+    lines += _section("Loads, and hours tested", table(heads, loads, _escaped))
     lines += _section("Bounds", _bounds(statement, benches))
     lines += _section("Excluded", items(statement.excluded))
     lines += _section("Violation", [statement.violation])
@@ -81,17 +89,6 @@ def _facts(facts: dict[str, Value]) -> list[str]:
 
 def _list(names_: str | None) -> str:
     return NOT_RECORDED if names_ is None else names_ or "none"
-
-
-def _loads(loads: Iterable[Tested]) -> list[str]:
-    rows = []
-    for load in loads:
-        settings = (f"{name}={words(value)}" for name, value in load.settings.items())
-        rows.append([
-            load.load, ", ".join(load.parts) or "-", ", ".join(settings) or "-", _hours([load]),
-            count(load.n),
-        ])  # fmt: skip
-    return table(["load", "parts", "settings", "tested for", "samples"], rows, _escaped)
 
 
 def _hours(loads: Iterable[Tested]) -> str:
