@@ -32,6 +32,7 @@ def judged(state: CampaignState, load: Load, progress: Progress) -> CampaignStat
 
 
 def _judge(cell: CampaignCell, load: Load) -> Judged | None:
+    """Return the worst verdict on a cell's newest runs, with what each result spans over them."""
     runs: list[Run] = []
     for run_id in cell.runs[-MOST:]:
         try:
@@ -41,21 +42,17 @@ def _judge(cell: CampaignCell, load: Load) -> Judged | None:
     if not runs:
         return None
     answers = [(answer(evaluate_run(run)), run) for run in runs]
-    worst, run = min(answers, key=lambda pair: _ORDER.index(pair[0].grade))
-    return Judged(
-        grade=worst.grade, verdict=worst.verdict, run=run.run_id, of=len(runs),
-        results=_spreads(runs),
-    )  # fmt: skip
-
-
-def _spreads(runs: Sequence[Run]) -> list[Spread]:
+    worst, worst_run = min(answers, key=lambda pair: _ORDER.index(pair[0].grade))
     groups: dict[str, list[tuple[str, Run, int]]] = {}
     for run in runs:
         for subject in subjects_of(run):
             if subject.result.status == "ok" and subject.result.n:
                 key = f"{subject.title}, {subject.result.load}, {subject.result.unit}"
                 groups.setdefault(key, []).append((subject.title, run, subject.place))
-    return [_spread(rows) for rows in groups.values()]
+    return Judged(
+        grade=worst.grade, verdict=worst.verdict, run=worst_run.run_id, of=len(runs),
+        results=[_spread(rows) for rows in groups.values()],
+    )  # fmt: skip
 
 
 def _spread(rows: Sequence[tuple[str, Run, int]]) -> Spread:

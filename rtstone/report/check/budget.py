@@ -24,25 +24,6 @@ _FINEST = -9  # finest power of ten, in the smallest unit, that limits are round
 
 def budget_text(draft: Draft) -> str:
     """Return the text of a budget, which ``stats.budget`` can read."""
-    cases = [entry.case for entry in draft.cases]
-    tables = {table.id: table for table in draft.runs[0].benches}
-    blocks = [_head(draft)]
-    blocks += [_case(draft, entry, tables.get(entry.case.bench), cases) for entry in draft.cases]
-    blocks += [_slope(draft, entry, tables.get(entry.slope.bench), cases) for entry in draft.slopes]
-    return "\n\n".join(blocks) + "\n"
-
-
-def from_too_few(draft: Draft) -> str | None:
-    """Return a warning about a draft from a single run, None if it needs none."""
-    if len(draft.runs) > 1 or draft.counted:
-        return None
-    return (
-        "drafted from one run, which does not show how runs differ: limits are "
-        f"{WIDEST:g} times its values, and the tail has none; name five runs of the same system"
-    )
-
-
-def _head(draft: Draft) -> str:
     runs, margin = draft.runs, draft.margin
     run, names = runs[0], ", ".join(run.run_id for run in runs)
     comments = [
@@ -66,7 +47,22 @@ def _head(draft: Draft) -> str:
         f"Run {run.run_id} is incomplete: {run.reason}" for run in runs if run.status != "complete"
     ]
     title = f"title = {_text(f'As {names}')}"
-    return "\n".join([*map(_comment, comments), f'schema = "{SCHEMA}"', title])
+    blocks = ["\n".join([*map(_comment, comments), f'schema = "{SCHEMA}"', title])]
+    cases = [entry.case for entry in draft.cases]
+    tables = {table.id: table for table in run.benches}
+    blocks += [_case(draft, entry, tables.get(entry.case.bench), cases) for entry in draft.cases]
+    blocks += [_slope(draft, entry, tables.get(entry.slope.bench), cases) for entry in draft.slopes]
+    return "\n\n".join(blocks) + "\n"
+
+
+def from_too_few(draft: Draft) -> str | None:
+    """Return a warning about a draft from a single run, None if it needs none."""
+    if len(draft.runs) > 1 or draft.counted:
+        return None
+    return (
+        "drafted from one run, which does not show how runs differ: limits are "
+        f"{WIDEST:g} times its values, and the tail has none; name five runs of the same system"
+    )
 
 
 def _case(draft: Draft, drafted: DraftedCase, table: Bench | None, cases: Sequence[Case]) -> str:

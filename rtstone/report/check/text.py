@@ -116,19 +116,13 @@ def power(check: Check) -> str | None:
     share = check.detectable
     if share is None or check.verdict not in {"passed", "inconclusive"}:
         return None
-    if check.allowed is not None and check.baseline is None:
-        return _beyond(check, share)
-    if check.what == "missed":  # against earlier runs
-        return f"a loss of {_one_in(share)} more would have failed"
-    if share < 0:  # the limit asks for something better than the baseline
-        return f"less than {_share(-share)} better would have failed"
-    return f"a shift of {_share(share)} or more would have failed"
-
-
-def _beyond(check: Check, share: float) -> str | None:
-    """Return what would have failed an absolute limit, None for a fact."""
+    absolute = check.allowed is not None and check.baseline is None
     if check.what == "missed":
-        return f"a loss of {_one_in(share)} or more would have failed"
+        return f"a loss of {_one_in(share)} {'or ' if absolute else ''}more would have failed"
+    if not absolute:  # against earlier runs
+        if share < 0:  # the limit asks for something better than the baseline
+            return f"less than {_share(-share)} better would have failed"
+        return f"a shift of {_share(share)} or more would have failed"
     if check.what == "max" and check.n and check.verdict == "passed":
         return f"samples above it, {_one_in(rare(check.n))} or more, would have shown"
     if check.ci95 is None or check.observed is None:

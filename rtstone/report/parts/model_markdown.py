@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from rtstone.report.parts.markdown import escaping, items, table
-from rtstone.report.parts.model import Findings, Grid, Notes, Page, Section
+from rtstone.report.parts.model import Findings, Grid, Notes, Page
 
 _safe = escaping("_")
 
@@ -19,31 +19,28 @@ def write(page: Page) -> str:
         lines += [f"  - {_safe(text)}" for text in rest]
     lines += _bullets(page.notes)
     for section in page.sections:
-        lines += _section(section)
+        lines.append(f"\n## {_safe(section.title)}\n")
+        lines += [f"{_safe(section.text)}\n"] if section.text else []
+        for block in section.blocks:
+            match block:
+                case Notes(kind="quote"):
+                    lines += [f"> {_safe(text)}\n" for text in block.texts]
+                case Grid():
+                    heads = [block.stub, *map(str, block.heads)]
+                    rows = [[str(head), *map(str, cells)] for head, cells in block.rows]
+                    lines += table(heads, rows, _safe, numbers=True)
+                case Notes(kind="footnotes"):
+                    lines += _bullets(f"[{n}] {text}" for n, text in enumerate(block.texts, 1))
+                case Notes():
+                    lines += _bullets(block.texts)
+                case Findings():
+                    texts = (f"{finding.label}: {finding.text}" for finding in block.findings)
+                    lines += items(map(_safe, texts), "-")
     lines += _bullets(f"{name}: {cause}" for name, cause in page.flags.items())
     return "\n".join(lines) + "\n"
 
 
-def _bullets(texts: Iterable[str]) -> Iterator[str]:
+def _bullets(texts: Iterable[str]) -> list[str]:
+    """Return the lines of a list, after an empty one; none of no texts."""
     lines = items(map(_safe, texts), "-")
-    yield from (["", *lines] if lines else [])
-
-
-def _section(section: Section) -> Iterator[str]:
-    yield f"\n## {_safe(section.title)}\n"
-    if section.text:
-        yield f"{_safe(section.text)}\n"
-    for block in section.blocks:
-        match block:
-            case Notes(kind="quote"):
-                yield from (f"> {_safe(text)}\n" for text in block.texts)
-            case Grid():
-                rows = [[str(head), *map(str, cells)] for head, cells in block.rows]
-                yield from table([block.stub, *map(str, block.heads)], rows, _safe, numbers=True)
-            case Notes(kind="footnotes"):
-                yield from _bullets(f"[{n}] {text}" for n, text in enumerate(block.texts, 1))
-            case Notes():
-                yield from _bullets(block.texts)
-            case Findings():
-                texts = (f"{finding.label}: {finding.text}" for finding in block.findings)
-                yield from items(map(_safe, texts), "-")
+    return ["", *lines] if lines else []

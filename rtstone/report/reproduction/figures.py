@@ -176,23 +176,24 @@ def _bars(document: Reproduction, table: Table, figure: Figure, key: str) -> Sec
     heads = [Head(system.kind, system.label) for system in table.systems]
     groups = []
     for item in table.items:
-        bars = [
-            Bar(head, _text(item, cell, figure.value, value), share(value))
-            for head, cell in zip(heads, item.cells, strict=True)
-            if (value := _number(cell, item, figure.value)) is not None or cell.printed
-        ]
+        bars = []
+        for head, cell in zip(heads, item.cells, strict=True):
+            value = _number(cell, item, figure.value)
+            if cell.printed:
+                records = cell.printed[figure.value : figure.value + 1] or cell.printed
+                text = words.printed(records, item.unit)
+            elif value is None:
+                continue
+            else:
+                text = words.digits(value, item.unit)
+                if cell.here is not None and cell.here.status != "ok":
+                    text = f"{text} {cell.here.status}"
+            bars.append(Bar(head, text, share(value)))
         groups.append((item.label, bars))
     unit = words.measure(table).partition(",")[0]
     axis = f"logarithmic, from {short(floor)} to {short(most)}" if logarithmic else "linear, from 0"
     drawn = Bars([group for group in groups if group[1]], f"{axis} {unit}")
     return Section(key, figure.title, [drawn])
-
-
-def _text(item: Item, cell: Cell, place: int, value: float | None) -> str:
-    if cell.printed:
-        return words.printed(cell.printed[place : place + 1] or cell.printed, item.unit)
-    text = "" if value is None else words.digits(value, item.unit)
-    return text if cell.here is None or cell.here.status == "ok" else f"{text} {cell.here.status}"
 
 
 def _curves(table: Table, figure: Figure) -> dict[str, Any] | None:

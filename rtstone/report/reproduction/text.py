@@ -9,7 +9,6 @@ from typing import NamedTuple
 from rtstone.documents.reproduction import (
     Cell,
     Column,
-    Found,
     Item,
     Printed,
     Reproduction,
@@ -134,24 +133,21 @@ def observed(reproduction: Reproduction, table: Table) -> Iterator[str]:
         numbers = [n for n, system in enumerate(table.systems) if system.column == place]
         cells = [item.cells[n].here for item in table.items for n in numbers]
         valid = [here for here in cells if here and here.values and here.bench]
-        if valid:
-            yield f"{column.label}: {'; '.join(_observed(valid))}"
-
-
-def _observed(results: Sequence[Found]) -> Iterator[str]:
-    numbers = [here.n for here in results if here.n]
-    if numbers:
-        yield f"n {_span(count(min(numbers)), count(max(numbers)))}"
-    spans = [here.section_s for here in results if here.section_s]
-    if spans:
-        low, most = min(span[0] for span in spans), max(span[1] for span in spans)
-        yield f"each measured for {_span(seconds(low), seconds(most))}"
-    loads = dict.fromkeys(here.load for here in results if here.load)
-    yield f"load {', '.join(loads)}" if loads else "no load told"
-    flags = Counter(flag for here in results for flag in here.flags if flag in BY_NAME)
-    if flags:
-        occurrences = (f"{flag} in {n}" for flag, n in flags.items())
-        yield f"of {counted(len(results), 'result')} {', '.join(occurrences)}"
+        if not valid:
+            continue
+        texts = []
+        if samples := [here.n for here in valid if here.n]:
+            texts.append(f"n {_span(count(min(samples)), count(max(samples)))}")
+        if spans := [here.section_s for here in valid if here.section_s]:
+            low, most = min(span[0] for span in spans), max(span[1] for span in spans)
+            texts.append(f"each measured for {_span(seconds(low), seconds(most))}")
+        loads = dict.fromkeys(here.load for here in valid if here.load)
+        texts.append(f"load {', '.join(loads)}" if loads else "no load told")
+        flagged = Counter(flag for here in valid for flag in here.flags if flag in BY_NAME)
+        if flagged:
+            occurrences = (f"{flag} in {n}" for flag, n in flagged.items())
+            texts.append(f"of {counted(len(valid), 'result')} {', '.join(occurrences)}")
+        yield f"{column.label}: {'; '.join(texts)}"
 
 
 def _span(low: str, most: str) -> str:
