@@ -44,12 +44,12 @@ def explained_run() -> Run:
     return run(results=make.results, target=target, slopes=[], conditions={}, notes=[])
 
 
-def late(of: Run) -> Result:
+def late(run: Run) -> Result:
     """Return the result of a run of which a sample is explained."""
-    return next(r for r in of.results if r.load == "syscalls")
+    return next(r for r in run.results if r.load == "syscalls")
 
 
-def small(of: Run, **changes: Any) -> Explanation:
+def small(run: Run, **changes: Any) -> Explanation:
     """Return an explanation of 1000 instructions, every part of which is known."""
     kinds = {"irq-delay": 100, "handler": 50, "softirq": 30, "wakeup": 20, "blocking": 700,
              "irq": 40, "switch": 40, "return": 20}  # fmt: skip
@@ -73,42 +73,42 @@ def small(of: Run, **changes: Any) -> Explanation:
         stacks=[Stack(frames=TASK, cost=120), Stack(frames=["idle"], cost=80)],
     )  # fmt: skip
     way = Way(sample=worst, segments=segments, stacks=stacks, spans=spans, shortest=3)
-    return _explanation(of, way, beside, **{"sentence": SENTENCE} | changes)
+    return _explanation(run, way, beside, **{"sentence": SENTENCE} | changes)
 
 
 Asked = list[tuple[Path, Result, str, str]]
 
 
-def in_place(monkeypatch: pytest.MonkeyPatch, made: Callable[[Result], Explanation]) -> Asked:
+def in_place(monkeypatch: pytest.MonkeyPatch, builder: Callable[[Result], Explanation]) -> Asked:
     """Put explanations made by hand in place of real ones; return what is asked for."""
-    found: Asked = []
+    explanation: Asked = []
 
     def explain(
         directory: Path, run: Run, result: Result, sample: str, against: str, *,
         interrupt: Interrupt,
     ) -> Explanation:  # fmt: skip
         assert not interrupt.requested
-        found.append((directory, result, sample, against))
-        return made(result)
+        explanation.append((directory, result, sample, against))
+        return builder(result)
 
     monkeypatch.setattr(rtstone.explain.explain, "explain", explain)
-    return found
+    return explanation
 
 
-def hostile(of: Run) -> Explanation:
+def hostile(run: Run) -> Explanation:
     """Return an explanation whose names are markup."""
-    made = small(of)
+    explanation = small(run)
     named = [Segment(kind="blocking", start=0, length=1000, by=HOSTILE, stack=[HOSTILE, "a;b 12"])]
     way = structs.replace(
-        made.way, segments=named, stacks=[Stack(frames=[HOSTILE, "a;b 12"], cost=1000)],
+        explanation.way, segments=named, stacks=[Stack(frames=[HOSTILE, "a;b 12"], cost=1000)],
         spans=[Span(0, 1000, 0, HOSTILE)],
     )  # fmt: skip
     return structs.replace(
-        made, way=way, sentence=HOSTILE, notes=[HOSTILE], functions=functions(way, None)
+        explanation, way=way, sentence=HOSTILE, notes=[HOSTILE], functions=functions(way, None)
     )
 
 
-def drawn(of: Run, number: int = 500, seed: int = 1, unit: str = "instructions") -> Explanation:
+def drawn(run: Run, number: int = 500, seed: int = 1, unit: str = "instructions") -> Explanation:
     """Return an explanation with so many functions, and calls some 20 deep."""
     rng = random.Random(seed)
     names = [f"{rng.choice(WORDS)}_{rng.choice(WORDS)}_{n}" for n in range(number)]
@@ -127,7 +127,7 @@ def drawn(of: Run, number: int = 500, seed: int = 1, unit: str = "instructions")
     )
     notes = ["Kernel symbols are those of the image; 2 addresses have none."]
     return _explanation(
-        of, way, beside, sentence=sentence, unit=unit, all_samples=all_samples, notes=notes
+        run, way, beside, sentence=sentence, unit=unit, all_samples=all_samples, notes=notes
     )
 
 
@@ -168,9 +168,9 @@ def _way(rng: random.Random, names: list[str], sample: Sample) -> Way:
         by = "stress-ng in recvfrom, preemption off" if kind == "blocking" else None
         segments.append(Segment(kind=kind, start=start, length=length, by=by, stack=stack))  # type: ignore[arg-type]
         start += length
-    kept = sorted((s for s in spans if s.length >= 40), key=lambda s: (s.start, s.depth))
+    longest = sorted((s for s in spans if s.length >= 40), key=lambda s: (s.start, s.depth))
     counted = [Stack(frames=[*frames], cost=cost) for frames, cost in stacks.items()]
-    return Way(sample=sample, segments=segments, stacks=counted, spans=kept, shortest=40)
+    return Way(sample=sample, segments=segments, stacks=counted, spans=longest, shortest=40)
 
 
 def functions(way: Way, against: Way | None) -> list[Function]:
@@ -196,10 +196,10 @@ def _costs(way: Way) -> tuple[Counter[str], Counter[str]]:
     return own, total
 
 
-def _explanation(of: Run, way: Way, against: Way, **changes: Any) -> Explanation:
-    result = late(of)
+def _explanation(run: Run, way: Way, against: Way, **changes: Any) -> Explanation:
+    result = late(run)
     members: dict[str, Any] = {
-        "run_id": of.run_id, "target": of.target.name, "case": result.case, "bench": result.bench,
+        "run_id": run.run_id, "target": run.target.name, "case": result.case, "bench": result.bench,
         "params": result.params, "load": result.load, "series": result.series,
         "unit": "instructions", "source": "replay", "way": way,
         "against": against, "functions": functions(way, against),

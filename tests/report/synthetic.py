@@ -35,9 +35,9 @@ BLOCK = 64
 Floats = npt.NDArray[np.float64]
 
 
-def answer(of: Run) -> Answer:
+def answer(run: Run) -> Answer:
     """Return the answer of a run."""
-    return answers.answer(evaluate_run(of))
+    return answers.answer(evaluate_run(run))
 
 
 def compose(runs: Sequence[Run | Sequence[Run]]) -> str:
@@ -49,8 +49,8 @@ def histogram(values: Floats) -> list[tuple[float, int]]:
     """Count values by their bucket, with the recorder's precision of 1/128."""
     steps = np.where(values < 128, 1.0, 2.0 ** (np.frexp(values)[1] - 8))
     buckets = np.where(values < 128, values.round(), np.floor(values / steps) * steps) + 0.0
-    found, counts = np.unique(buckets, return_counts=True)
-    return list(zip(found.tolist(), counts.tolist(), strict=True))
+    occupied, counts = np.unique(buckets, return_counts=True)
+    return list(zip(occupied.tolist(), counts.tolist(), strict=True))
 
 
 def statistics(values: list[float], *, batched: bool = False) -> dict[str, Any]:
@@ -113,7 +113,7 @@ def blocks(values: list[float]) -> Blocks:
     return Blocks(samples=BLOCK, max=[max(values[at : at + BLOCK]) for at in whole])
 
 
-def evidence(length_s: float, **more: Any) -> dict[str, Any]:
+def evidence(length_s: float, **members: Any) -> dict[str, Any]:
     return {
         "section_ns": int(length_s * 1e9),
         "cpu_ns": int(length_s * 7e8),
@@ -131,7 +131,7 @@ def evidence(length_s: float, **more: Any) -> dict[str, Any]:
         "cpus": [2],
         "shared": False,
         "rests": 0,
-        **more,
+        **members,
     }
 
 
@@ -244,8 +244,10 @@ def results(samples: int) -> Iterable[Result]:
         "sched.heavy", 700, 0.4, load="heavy", params={"mode": HOSTILE}, flags=[HOSTILE],
         load_rates=rates,
     )  # fmt: skip
-    told = TextTable("options", ["option", HOSTILE], [["_POSIX_TIMERS", "200809"], [HOSTILE, "no"]])
-    make.add("posix.options", tables=[told])
+    options = TextTable(
+        "options", ["option", HOSTILE], [["_POSIX_TIMERS", "200809"], [HOSTILE, "no"]]
+    )
+    make.add("posix.options", tables=[options])
     while len(make.results) < 60:
         make.timed("sem.round", 2100, 0.2, params={"round": len(make.results)})
     return make.results

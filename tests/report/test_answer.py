@@ -36,7 +36,7 @@ def periodic(missed: int, most: float, **members: Any) -> Result:
     return Result(missed=missed, max=most, **members)
 
 
-def of(*results: Result, **changes: Any) -> Run:
+def run_with(*results: Result, **changes: Any) -> Run:
     return run(results=list(results), slopes=[], **changes)
 
 
@@ -44,26 +44,26 @@ def of(*results: Result, **changes: Any) -> Run:
 
 
 def test_a_missed_activation_makes_a_system_unfit() -> None:
-    told = answer(of(periodic(0, 40e3), periodic(3, 3.2e6, load="heavy")))
-    assert told.grade == "bad"
-    assert told.verdict == (
+    reply = answer(run_with(periodic(0, 40e3), periodic(3, 3.2e6, load="heavy")))
+    assert reply.grade == "bad"
+    assert reply.verdict == (
         "Not fit for a period of 1 ms: 3 of 5 003 activations missed, under load heavy."
     )
-    assert told.basis[0] == (
+    assert reply.basis[0] == (
         "Worst wake-up observed: 3.20 ms; dk.periodic, under load heavy over 7.00 s, "
         "n = 5 000. Longer observation can only raise it."
     )
-    assert "Loads: none, heavy." in told.basis
+    assert "Loads: none, heavy." in reply.basis
 
 
 def test_no_miss_makes_it_fit_as_far_as_was_seen() -> None:
-    told = answer(of(periodic(0, 40e3), periodic(0, 41e3, params={"period": MS // 4})))
-    assert told.grade == "good"
-    assert told.verdict == (
+    reply = answer(run_with(periodic(0, 40e3), periodic(0, 41e3, params={"period": MS // 4})))
+    assert reply.grade == "good"
+    assert reply.verdict == (
         "Fit for a period of 250 µs, as far as was seen: none of 10 000 activations missed."
     )
-    assert "observed: 41.0 µs; " in told.basis[0]
-    assert "No load ran beside it: under load the worst case may be far larger." in told.basis
+    assert "observed: 41.0 µs; " in reply.basis[0]
+    assert "No load ran beside it: under load the worst case may be far larger." in reply.basis
 
 
 def unsupported(*reasons: str) -> list[Result]:
@@ -74,33 +74,33 @@ def unsupported(*reasons: str) -> list[Result]:
 
 
 @pytest.mark.parametrize(
-    ("made", "why"),
+    ("trial", "why"),
     [
-        (of(*unsupported("no tracefs", "no tracefs")), "no tracefs."),
-        (of(*unsupported("no tracefs", "no mq.")), "no tracefs; 1 other reason."),
-        (of(), None),
+        (run_with(*unsupported("no tracefs", "no tracefs")), "no tracefs."),
+        (run_with(*unsupported("no tracefs", "no mq.")), "no tracefs; 1 other reason."),
+        (run_with(), None),
         (instructions(), None),
     ],
 )
-def test_why_nothing_was_measured(made: Run, why: str | None) -> None:
-    assert why_nothing(made) == why
+def test_why_nothing_was_measured(trial: Run, why: str | None) -> None:
+    assert why_nothing(trial) == why
 
 
 @pytest.mark.parametrize(
-    ("made", "verdict"),
+    ("trial", "verdict"),
     [
         (instructions(), "No verdict in time: these numbers are counts"),
-        (of(), "No verdict: nothing was measured."),
-        (of(Result(case=0, bench="x.y", params={}, load="none", status="ok", n=5)), "No verdict on "
-         "deadlines: no task was woken by a timer."),
-        (of(periodic(0, 1e3), target=Target(name="q", detail={"icount": False})), "No verdict: the "
-         "emulator ran freely"),
+        (run_with(), "No verdict: nothing was measured."),
+        (run_with(Result(case=0, bench="x.y", params={}, load="none", status="ok", n=5)),
+         "No verdict on deadlines: no task was woken by a timer."),
+        (run_with(periodic(0, 1e3), target=Target(name="q", detail={"icount": False})),
+         "No verdict: the emulator ran freely"),
     ],
 )  # fmt: skip
-def test_what_allows_no_verdict_gets_none(made: Run, verdict: str) -> None:
-    told = answer(made)
-    assert told.verdict.startswith(verdict)
-    assert told.grade != "good"
+def test_what_allows_no_verdict_gets_none(trial: Run, verdict: str) -> None:
+    reply = answer(trial)
+    assert reply.verdict.startswith(verdict)
+    assert reply.grade != "good"
 
 
 @pytest.mark.parametrize(
@@ -114,31 +114,31 @@ def test_what_allows_no_verdict_gets_none(made: Run, verdict: str) -> None:
 def test_of_another_tool_it_says_what_that_does_not_count(
     file: str, verdict: str, basis: list[str] | None
 ) -> None:
-    told = answer(run_of((DATA / file).read_bytes()))
-    assert told.verdict == f"No verdict on deadlines: {verdict}."
-    assert told.grade == "info"
-    assert basis is None or told.basis == basis
+    reply = answer(run_of((DATA / file).read_bytes()))
+    assert reply.verdict == f"No verdict on deadlines: {verdict}."
+    assert reply.grade == "info"
+    assert basis is None or reply.basis == basis
 
 
 def test_no_run_is_fit_of_which_a_wake_up_case_was_lost() -> None:
     lost = {"load": "heavy", "n": 0, "status": "incomplete", "reason": "the task never ran"}
     never = structs.replace(periodic(0, 1e3, **lost), missed=None, max=None)
-    told = answer(of(periodic(0, 1e3), never))
-    assert (told.grade, told.verdict) == (
+    reply = answer(run_with(periodic(0, 1e3), never))
+    assert (reply.grade, reply.verdict) == (
         "info", "No verdict: dk.periodic, under load heavy, incomplete: the task never ran.",
     )  # fmt: skip
-    late = answer(of(periodic(3, 1e3), never))
+    late = answer(run_with(periodic(3, 1e3), never))
     assert late.verdict.startswith("Not fit for ")
     later = structs.replace(never, reason=NOT_BEGUN)
-    assert answer(of(periodic(0, 1e3), later)).verdict.startswith("Fit for ")
+    assert answer(run_with(periodic(0, 1e3), later)).verdict.startswith("Fit for ")
 
 
 def test_of_another_tool_lateness_within_its_period_is_no_miss() -> None:
-    told = answer(run_of((DATA / "cyclictest-2.4-q.txt").read_bytes()))
-    assert told.verdict == (
+    reply = answer(run_of((DATA / "cyclictest-2.4-q.txt").read_bytes()))
+    assert reply.verdict == (
         "Fit for a period of 1 ms, as far as was seen: none of 304 activations missed."
     )
-    assert told.basis == [
+    assert reply.basis == [
         "Worst wake-up observed: 119 µs; cyclictest interval=1ms "
         "thread 0, under load unknown over 300 ms, n = 300. Longer observation can only raise it.",
         "Worst case, estimated: inconclusive: the histogram does not hold every sample.",
@@ -152,42 +152,42 @@ def test_what_the_gate_and_the_api_refuse_has_no_verdict_either(name: str, tmp_p
     budget = tmp_path / "budget.toml"
     budget.write_text('[[case]]\nbench = "dk.periodic"\nmissed = 1000000\n')
     for missed in (0, 3):
-        made = of(periodic(missed, 3.2e6, flags=[name]))
-        told = answer(made)
+        trial = run_with(periodic(missed, 3.2e6, flags=[name]))
+        reply = answer(trial)
         flag = BY_NAME[name]
         if missed and "not fit" not in flag.voids:
             how = flag.spoils.removeprefix("measured ")
-            assert told.verdict.startswith(
+            assert reply.verdict.startswith(
                 f"Not fit as it was run ({how}): 3 of 5 003 activations missed at a period of "
                 "1 ms, without load. "
             )
-            assert told.grade == "bad"
+            assert reply.grade == "bad"
         else:
-            assert told.verdict.startswith(f"No verdict: {flag.spoils}. ")
-            assert told.grade == "info"
-        found = check(made, load(budget))
-        assert found.verdict == "not measured"
+            assert reply.verdict.startswith(f"No verdict: {flag.spoils}. ")
+            assert reply.grade == "info"
+        outcome = check(trial, load(budget))
+        assert outcome.verdict == "not measured"
         proof = "as it was run, 3 of 5 003 activations missed"
         proves = bool(missed) and "not fit" not in flag.voids
-        assert (proof in str(found.checks[0].reason)) == proves
+        assert (proof in str(outcome.checks[0].reason)) == proves
         with pytest.raises(Unfit) as error:
-            _ = Measured(made, tmp_path, made.results, frozenset()).missed
+            _ = Measured(trial, tmp_path, trial.results, frozenset()).missed
         assert (proof in str(error.value)) == proves
 
 
 def test_without_rights_it_says_what_grants_them() -> None:
-    told = answer(of(periodic(3, 3.2e6, flags=["no_rt"]), target=Target(name="local")))
-    assert "(without real-time privileges): 3 of 5 003 activations missed" in told.verdict
-    assert granting(Path(Local().agent)) in told.verdict
-    elsewhere = answer(of(periodic(3, 3.2e6, flags=["no_rt"]), target=Target(name="qemu:x")))
+    reply = answer(run_with(periodic(3, 3.2e6, flags=["no_rt"]), target=Target(name="local")))
+    assert "(without real-time privileges): 3 of 5 003 activations missed" in reply.verdict
+    assert granting(Path(Local().agent)) in reply.verdict
+    elsewhere = answer(run_with(periodic(3, 3.2e6, flags=["no_rt"]), target=Target(name="qemu:x")))
     assert "This grants" not in elsewhere.verdict
 
 
 def test_the_verdict_rests_on_what_was_measured_as_it_should_be() -> None:
     beside = periodic(0, 3.2e6, load="heavy", flags=["other_run"])
-    told = answer(of(periodic(0, 40e3), beside))
-    assert told.verdict.startswith("Fit for a period of 1 ms")
-    assert told.basis[0] == (
+    reply = answer(run_with(periodic(0, 40e3), beside))
+    assert reply.verdict.startswith("Fit for a period of 1 ms")
+    assert reply.basis[0] == (
         "Left out of the verdict: 1 of 2 cases, measured beside another run of rtstone."
     )
 
@@ -195,61 +195,63 @@ def test_the_verdict_rests_on_what_was_measured_as_it_should_be() -> None:
 def test_bad_conditions_void_what_is_good_and_not_what_is_bad() -> None:
     """Of two proofs the one of proper conditions is told; of one, that one."""
     beside = periodic(900, 3.2e6, load="heavy", flags=["other_run"])
-    told = answer(of(periodic(0, 40e3), beside))
-    assert told.grade == "bad"
-    assert told.verdict == (
+    reply = answer(run_with(periodic(0, 40e3), beside))
+    assert reply.grade == "bad"
+    assert reply.verdict == (
         "Not fit as it was run (beside another run of rtstone): 900 of 5 900 activations missed "
         "at a period of 1 ms, under load heavy. Repeat when no other one is running."
     )
-    assert told.foremost is not None and told.foremost.result == beside
-    assert not any(text.startswith("Left out") for text in [*told.basis, told.rests])
-    told = answer(of(periodic(2, 40e3), beside))
-    assert told.verdict == (
+    assert reply.foremost is not None and reply.foremost.result == beside
+    assert not any(text.startswith("Left out") for text in [*reply.basis, reply.rests])
+    reply = answer(run_with(periodic(2, 40e3), beside))
+    assert reply.verdict == (
         "Not fit for a period of 1 ms: 2 of 5 002 activations missed, without load."
     )
     traced = periodic(900, 3.2e6, flags=["traced"])
-    assert answer(of(periodic(0, 40e3), traced)).verdict.startswith("Fit for a period of 1 ms")
+    assert answer(run_with(periodic(0, 40e3), traced)).verdict.startswith(
+        "Fit for a period of 1 ms"
+    )
 
 
 def test_on_a_virtual_machine_the_answer_says_what_came_with_steal() -> None:
     worst = [Worst(value=9.0, index=n, at_s=1.0, steal_ns=n % 4 * 10**7) for n in range(16)]
     evidence = {"steal_near_ns": 44 * 10**7, "steal_watched_ns": 8 * 10**9}
-    told = (
+    reply = (
         "; steal time, which counts in steps of 10 ms, grew around 12 of its 16 worst samples and "
         "in 5.5% of the time."
     )
     for missed, verdict in ((0, "Fit"), (3, "Not fit")):
         stolen = periodic(missed, 3.2e6, worst=worst, evidence=evidence)
-        made = answer(of(stolen, conditions={"machine.virtual": True}))
-        assert made.verdict.startswith(verdict) and made.verdict.endswith(told)
-        bare = answer(of(stolen, conditions={"machine.virtual": False}))
+        trial = answer(run_with(stolen, conditions={"machine.virtual": True}))
+        assert trial.verdict.startswith(verdict) and trial.verdict.endswith(reply)
+        bare = answer(run_with(stolen, conditions={"machine.virtual": False}))
         assert "steal" not in bare.verdict
-        assert answer(of(stolen, conditions={})).verdict.endswith(told)  # of ARM it is not known
+        assert answer(run_with(stolen, conditions={})).verdict.endswith(reply)  # unknown of ARM
     unknown = [*worst[1:], structs.replace(worst[0], steal_ns=None)]
-    made = answer(of(periodic(0, 1.0, worst=unknown), conditions={"machine.virtual": True}))
-    assert "steal" not in made.verdict
+    trial = answer(run_with(periodic(0, 1.0, worst=unknown), conditions={"machine.virtual": True}))
+    assert "steal" not in trial.verdict
 
 
 def test_of_counts_there_is_no_worst_case_and_that_is_said_once() -> None:
-    made = instructions()
-    assert answer(made).estimates == []
+    trial = instructions()
+    assert answer(trial).estimates == []
     cases = [worstcase.Estimated(bench=r.bench, params={}, series="", load="none",
-                       worst_case=extremes.worst_case([r])) for r in made.results]  # fmt: skip
-    (line,) = worst_case_lines(worstcase.WorstCases(run_id="r", cases=cases), made)
+                       worst_case=extremes.worst_case([r])) for r in trial.results]  # fmt: skip
+    (line,) = worst_case_lines(worstcase.WorstCases(run_id="r", cases=cases), trial)
     assert "a bound needs a rate per hour" in line.plain
 
 
 def test_a_model_is_named_in_the_verdict() -> None:
     model = {"model": "m", "model.label": "measured there", "model.title": "A model"}
     target = Target(name="sim", detail={"title": "A model", "label": "measured there"})
-    told = answer(of(periodic(0, 1e3), conditions=model, target=target))
-    assert "in the model" in told.verdict
+    reply = answer(run_with(periodic(0, 1e3), conditions=model, target=target))
+    assert "in the model" in reply.verdict
 
 
 def test_lengths_of_periods_are_no_wake_ups() -> None:
-    told = answer(of(periodic(0, 2.9e6, bench="dk.latencytest")))
-    assert told.verdict.startswith("No verdict on deadlines")
-    assert not any("wake-up" in text for text in told.basis)
+    reply = answer(run_with(periodic(0, 2.9e6, bench="dk.latencytest")))
+    assert reply.verdict.startswith("No verdict on deadlines")
+    assert not any("wake-up" in text for text in reply.basis)
 
 
 def test_experiments_of_hartstone_tell_the_least_breakdown() -> None:
@@ -258,29 +260,29 @@ def test_experiments_of_hartstone_tell_the_least_breakdown() -> None:
         return Result(case=0, bench=bench, params={}, load="none", status="ok", figures=figures,
                       flags=list(flags))  # fmt: skip
 
-    told = answer(of(broke("hart.PH.1", 92.5), broke("hart.AH.3", 61.25)))
-    assert told.verdict == (
+    reply = answer(run_with(broke("hart.PH.1", 92.5), broke("hart.AH.3", 61.25)))
+    assert reply.verdict == (
         "Deadlines held up to 61.2 % of raw speed: the least of 2 breakdowns, hart.AH.3."
     )
-    told = answer(of(broke("hart.PH.1", 92.5), broke("hart.AH.3", 0, "other_run")))
-    assert told.verdict == (
+    reply = answer(run_with(broke("hart.PH.1", 92.5), broke("hart.AH.3", 0, "other_run")))
+    assert reply.verdict == (
         "Deadlines held up to 92.5 % of raw speed: the least of 1 breakdown, hart.PH.1. "
         "1 experiment not counted: measured beside another run of rtstone."
     )
 
 
 def test_disturbance_from_outside_is_told_with_how_much_of_the_run_it_spoilt() -> None:
-    told = answer(of(periodic(0, 1e3, flags=["steal"]), periodic(0, 1e3), periodic(0, 1e3)))
-    assert told.basis[-1] == (
+    reply = answer(run_with(periodic(0, 1e3, flags=["steal"]), periodic(0, 1e3), periodic(0, 1e3)))
+    assert reply.basis[-1] == (
         "Disturbed: the hypervisor took the CPU away, in 1 of 3 results (steal)."
     )
 
 
 def test_what_is_estimated_of_the_worst_wake_up_follows_it() -> None:
-    told = answer(of(periodic(0, 40e3, histogram=[(900.0, 4999), (40e3, 1)])))
-    assert told.estimates[0].outcome.startswith("? inconclusive: ")
-    assert told.estimates[0].case.observed_max == 40e3
-    assert told.basis[1] == f"Worst case, estimated: {told.estimates[0].outcome[2:]}."
+    reply = answer(run_with(periodic(0, 40e3, histogram=[(900.0, 4999), (40e3, 1)])))
+    assert reply.estimates[0].outcome.startswith("? inconclusive: ")
+    assert reply.estimates[0].case.observed_max == 40e3
+    assert reply.basis[1] == f"Worst case, estimated: {reply.estimates[0].outcome[2:]}."
 
 
 def test_a_bound_is_told_with_its_rate_and_confidence() -> None:
@@ -288,7 +290,7 @@ def test_a_bound_is_told_with_its_rate_and_confidence() -> None:
         verdict="bound", bound=61e3, unit="ns", exceedance_per_hour=1e-3, confidence=0.95,
         method="pot", reason=None, more_s=None, observed_max=40e3, n=9, section_s=60.0, checks=[],
     )  # fmt: skip
-    subject = subjects_of(of(periodic(0, 40e3)))[0]
+    subject = subjects_of(run_with(periodic(0, 40e3)))[0]
     assert Estimated(subject, case).sentence == (
         "Worst case, estimated: at most 61.0 µs, exceeded at most once in 1 000 h (95% confidence, "
         "peaks over threshold)."
@@ -296,20 +298,20 @@ def test_a_bound_is_told_with_its_rate_and_confidence() -> None:
 
 
 def test_estimates_are_of_wake_ups_and_of_what_findings_point_to() -> None:
-    told = answer(run())
-    named = {f.evidence for f in [*told.worst, *told.other_findings]}
-    for one in told.estimates:
-        r = one.subject.result
-        assert r.bench == "dk.periodic" or one.subject.place in named
+    reply = answer(run())
+    named = {f.evidence for f in [*reply.worst, *reply.other_findings]}
+    for estimate in reply.estimates:
+        r = estimate.subject.result
+        assert r.bench == "dk.periodic" or estimate.subject.place in named
         assert r.max is not None
 
 
 def test_what_the_verdict_rests_on_is_one_sentence() -> None:
-    made = of(
+    trial = run_with(
         periodic(0, 1e3, flags=["steal"]), periodic(0, 2e3, load="heavy"),
         target=Target(name="local"), duration_s=61.3,
     )  # fmt: skip
-    rests = answer(made).rests
+    rests = answer(trial).rests
     assert rests.startswith("local: ")
     assert "; 2 results in 61.3 s without load and under 1 load (heavy); disturbed: " in rests
     assert rests.endswith("(steal).")
@@ -317,12 +319,12 @@ def test_what_the_verdict_rests_on_is_one_sentence() -> None:
 
 def test_the_foremost_result_is_the_wake_up_that_missed_most_or_was_latest() -> None:
     late, missed = periodic(0, 9e6), periodic(3, 2e6, load="heavy")
-    assert answer(of(late, missed)).foremost.result == missed  # type: ignore[union-attr]
+    assert answer(run_with(late, missed)).foremost.result == missed  # type: ignore[union-attr]
     other = periodic(0, 1e3)
-    assert answer(of(other, late)).foremost.result == late  # type: ignore[union-attr]
+    assert answer(run_with(other, late)).foremost.result == late  # type: ignore[union-attr]
     single = timed("sem.x", 500.0, 600.0)
-    assert answer(of(single)).foremost.result == single  # type: ignore[union-attr]
-    assert answer(of(single, timed("sem.y", 500.0, 600.0))).foremost is None
+    assert answer(run_with(single)).foremost.result == single  # type: ignore[union-attr]
+    assert answer(run_with(single, timed("sem.y", 500.0, 600.0))).foremost is None
 
 
 # ---- findings -----------------------------------------------------------------------------------
@@ -336,7 +338,7 @@ def timed(bench: str, p50: float, most: float, **members: Any) -> Result:
 
 
 def heads(*results: Result) -> list[str]:
-    return [f.head for f in findings(evaluate_run(of(*results)))]
+    return [f.head for f in findings(evaluate_run(run_with(*results)))]
 
 
 ORDINARY = [timed(f"sem.b{k}", 500.0, 50e3 + k) for k in range(6)]
@@ -355,37 +357,37 @@ def test_what_times_nothing_or_the_instrument_is_no_finding(bench: str) -> None:
 
 
 def test_a_few_instructions_more_than_the_median_are_no_finding() -> None:
-    made = [timed(f"x.b{k}", 1740.0, 1740.0 + 134 * (k == 3), unit="instructions", n=1000)
+    trial = [timed(f"x.b{k}", 1740.0, 1740.0 + 134 * (k == 3), unit="instructions", n=1000)
             for k in range(6)]  # fmt: skip
-    assert heads(*made) == []
+    assert heads(*trial) == []
 
 
 def test_what_the_hypervisor_took_is_no_fault_of_the_bench() -> None:
-    def told(steal: int) -> str:
+    def reply(steal: int) -> str:
         worst = [Worst(value=6e6, index=1, at_s=1.0, steal_ns=steal)]
         delayed = timed("mem.malloc.large", 90e3, 6e6, worst=worst)
-        return answer(of(*ORDINARY, delayed)).worst[0].text
+        return answer(run_with(*ORDINARY, delayed)).worst[0].text
 
-    assert "; the hypervisor took 10 ms around it; n = 10 000" in told(10**7)
-    assert "allocate before" not in told(10**7)
-    assert "hypervisor" not in told(0)
-    assert told(0).endswith("allocate before the real-time part begins")
+    assert "; the hypervisor took 10 ms around it; n = 10 000" in reply(10**7)
+    assert "allocate before" not in reply(10**7)
+    assert "hypervisor" not in reply(0)
+    assert reply(0).endswith("allocate before the real-time part begins")
 
 
 def test_findings_are_ranked_by_how_far_they_are_beyond_the_usual_one_a_family() -> None:
-    told = answer(of(
+    reply = answer(run_with(
         *ORDINARY, timed("det.bintime", 28.0, 16e6), timed("mem.malloc.large", 90e3, 6e6),
         timed("mem.free", 29.0, 1.4e6, p999=1.27e6), timed("mem.malloc.small", 29.0, 3e6),
         target=Target(name="local"),
     ))  # fmt: skip
-    assert [f.head for f in told.worst] == [
+    assert [f.head for f in reply.worst] == [
         "mem.free: p99.9 is 43 800 times the median",
         "The CPU was taken away for 16.0 ms (det.bintime)",
     ]
-    free, taken = told.worst
+    free, taken = reply.worst
     assert free.text.endswith("free memory after the real-time part has ended")
     assert "rtstone doctor" in taken.text
-    for finding in told.worst:
+    for finding in reply.worst:
         assert "n = 10 000, over 1.00 s, load none" in finding.text
 
 
@@ -401,21 +403,21 @@ def test_a_failed_result_comes_first() -> None:
 
 
 def test_evidence_is_the_place_of_a_result() -> None:
-    made = unprivileged()
-    for finding in findings(evaluate_run(made)):
+    trial = unprivileged()
+    for finding in findings(evaluate_run(trial)):
         if isinstance(finding.evidence, int):
-            assert made.results[finding.evidence].bench in finding.head + finding.text
+            assert trial.results[finding.evidence].bench in finding.head + finding.text
         else:
             assert finding.evidence == "growth"
-            assert made.slopes
+            assert trial.slopes
 
 
 def predictable(**members: Any) -> list[str]:
     result = Result(
         case=0, bench="x.y", params={}, load="none", status="ok", n=100_000, **members
     )  # fmt: skip
-    found = findings(evaluate_run(run(results=[result], slopes=[])))
-    return [f.head for f in found if "times the median" in f.head]
+    outcome = findings(evaluate_run(run(results=[result], slopes=[])))
+    return [f.head for f in outcome if "times the median" in f.head]
 
 
 def test_a_large_ratio_is_written_out() -> None:

@@ -94,8 +94,8 @@ def width(browser: webdriver.Chrome, pixels: int, scale: int = 1) -> None:
 PATIENCE_S = 60  # of a machine that has other things to do
 
 
-def eventually(holds: Callable[[], object], what: str) -> None:
-    assert soon(holds, PATIENCE_S), what
+def eventually(holds: Callable[[], object], goal: str) -> None:
+    assert soon(holds, PATIENCE_S), goal
 
 
 def undrawn(within: str) -> str:
@@ -391,10 +391,10 @@ def test_rows_of_one_verdict_are_shown_alone(browser: webdriver.Chrome, compared
     for choice in reversed(range(js(browser, f"{choices}.length"))):
         verdict = js(browser, f"({choices}[{choice}].click(), {choices}[{choice}].value)")
         shown = "[...document.querySelectorAll('[data-verdict]')].filter(r => !r.hidden)"
-        found = js(browser, f"{shown}.map(r => r.dataset.verdict)")
-        assert set(found) == {verdict} if verdict else len(found) == every
-        told = js(browser, "document.querySelector('.filter output').textContent")
-        assert told == f"{len(found)} of {every} shown"
+        verdicts_shown = js(browser, f"{shown}.map(r => r.dataset.verdict)")
+        assert set(verdicts_shown) == {verdict} if verdict else len(verdicts_shown) == every
+        count_shown = js(browser, "document.querySelector('.filter output').textContent")
+        assert count_shown == f"{len(verdicts_shown)} of {every} shown"
 
 
 # ---- why a sample was slow ----------------------------------------------------------------------
@@ -403,8 +403,8 @@ def test_rows_of_one_verdict_are_shown_alone(browser: webdriver.Chrome, compared
 @pytest.fixture(scope="module")
 def why(tmp_path_factory: pytest.TempPathFactory) -> str:
     """An explanation with 500 functions."""
-    path, of = tmp_path_factory.mktemp("report") / "why.html", explained_run()
-    path.write_text(explanation.compose(drawn(of), of), encoding="utf-8")
+    path, run = tmp_path_factory.mktemp("report") / "why.html", explained_run()
+    path.write_text(explanation.compose(drawn(run), run), encoding="utf-8")
     return path.as_uri()
 
 
@@ -486,8 +486,8 @@ def test_a_flame_graph_is_readable_with_500_functions(
 def test_what_is_hostile_is_text_in_an_explanation_too(
     browser: webdriver.Chrome, tmp_path: Path
 ) -> None:
-    of = explained_run()
-    (tmp_path / "x.html").write_text(explanation.compose(hostile(of), of), encoding="utf-8")
+    run = explained_run()
+    (tmp_path / "x.html").write_text(explanation.compose(hostile(run), run), encoding="utf-8")
     visit(browser, (tmp_path / "x.html").as_uri())
     js(browser, f"{FLAME.replace('[2]', '[0]')}.children[7].focus()")
     assert js(browser, "document.querySelectorAll('img').length") == 0
@@ -545,8 +545,8 @@ def test_a_comparison_in_the_dark_has_no_barriers(browser: webdriver.Chrome, com
 def test_an_explanation_has_no_barriers(
     browser: webdriver.Chrome, tmp_path: Path, theme: str
 ) -> None:
-    of = explained_run()
-    (tmp_path / "x.html").write_text(explanation.compose(small(of), of), encoding="utf-8")
+    run = explained_run()
+    (tmp_path / "x.html").write_text(explanation.compose(small(run), run), encoding="utf-8")
     width(browser, {"light": 1440, "dark": 390}[theme])
     visit(browser, (tmp_path / "x.html").as_uri())
     js(browser, f"document.documentElement.dataset.theme = '{theme}'")
@@ -577,12 +577,12 @@ def test_the_keyboard_reaches_every_control_and_sees_where_it_is(
 def test_everything_that_can_be_reached_has_a_name(opened: webdriver.Chrome) -> None:
     open_periodic(opened)
     nodes = opened.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
-    told = {"link", "button", "image", "img", "table", "region", "group", "navigation", "heading"}
+    roles = {"link", "button", "image", "img", "table", "region", "group", "navigation", "heading"}
     nameless = [
         node["role"]["value"]
         for node in nodes
         if not node["ignored"]
-        and (node["role"]["value"] in told or focusable(node))
+        and (node["role"]["value"] in roles or focusable(node))
         and not node.get("name", {}).get("value")
         and node["role"]["value"] not in UNNAMED
     ]

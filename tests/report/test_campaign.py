@@ -18,8 +18,8 @@ from tests.stats.lossy import lossy, quiet
 
 
 def cell(**members: object) -> CampaignCell:
-    given = {"target": "sim", "measure": "lab", "jobs": Counts(done=2), "runs": ["a", "b"]}
-    return CampaignCell(**(given | members))  # type: ignore[arg-type]
+    defaults = {"target": "sim", "measure": "lab", "jobs": Counts(done=2), "runs": ["a", "b"]}
+    return CampaignCell(**(defaults | members))  # type: ignore[arg-type]
 
 
 def state(*cells: CampaignCell, **members: object) -> CampaignState:
@@ -34,49 +34,49 @@ def ignore(done: int, total: int) -> None:
     pass
 
 
-PERIODIC = next(one for one in results(300) if one.bench == "dk.periodic")
+PERIODIC = next(entry for entry in results(300) if entry.bench == "dk.periodic")
 
 
 def late(missed: int, worst: float) -> Run:
-    found = replace(
+    outcome = replace(
         PERIODIC, params={"period": 1_000_000}, missed=missed, max=worst, p50=worst / 2, flags=[],
         corrected=None, series="", load="none",
     )  # fmt: skip
-    return run(results=[found], loads=[], run_id=f"{missed}-{worst}")
+    return run(results=[outcome], loads=[], run_id=f"{missed}-{worst}")
 
 
 def test_the_verdict_on_a_cell_is_that_of_its_worst_run() -> None:
     runs = {"a": late(0, 1000.0), "b": late(3, 9000.0)}
-    (found,) = judged(state(cell()), runs.__getitem__, ignore).cells
-    assert found.judged
-    assert (found.judged.grade, found.judged.of) == ("bad", 2)
-    assert found.judged.verdict.startswith("Not fit for a period of 1 ms: 3 of ")
-    (spread,) = found.judged.results
+    (outcome,) = judged(state(cell()), runs.__getitem__, ignore).cells
+    assert outcome.judged
+    assert (outcome.judged.grade, outcome.judged.of) == ("bad", 2)
+    assert outcome.judged.verdict.startswith("Not fit for a period of 1 ms: 3 of ")
+    (spread,) = outcome.judged.results
     assert (spread.p50, spread.max, spread.runs) == ((500.0, 4500.0), 9000.0, 2)
-    (found,) = judged(state(cell(runs=["a"])), runs.__getitem__, ignore).cells
-    assert found.judged
-    assert found.judged.grade == "good"
+    (outcome,) = judged(state(cell(runs=["a"])), runs.__getitem__, ignore).cells
+    assert outcome.judged
+    assert outcome.judged.grade == "good"
 
 
 def test_percentiles_of_a_cell_include_what_was_missed_and_the_page_says_how_much() -> None:
     runs = {"a": quiet(0), "b": lossy(0)}
-    told = judged(state(cell()), runs.__getitem__, ignore)
-    assert told.cells[0].judged
-    (spread,) = told.cells[0].judged.results
+    document = judged(state(cell()), runs.__getitem__, ignore)
+    assert document.cells[0].judged
+    (spread,) = document.cells[0].judged.results
     assert spread.missed == runs["b"].results[0].missed
-    assert spread.n == sum(one.results[0].n for one in runs.values())
+    assert spread.n == sum(entry.results[0].n for entry in runs.values())
     assert spread.p99
     assert spread.p99[0] < 20_000
     assert spread.p99[1] > 500_000_000
-    assert f"<td>{count(spread.missed or 0)}</td></tr>" in compose(told)
+    assert f"<td>{count(spread.missed or 0)}</td></tr>" in compose(document)
 
 
 def test_only_the_newest_runs_are_judged_and_told() -> None:
     many = [str(number) for number in range(MOST + 5)]
-    (found,) = judged(state(cell(runs=many)), lambda name: late(0, float(name) + 1), ignore).cells
-    assert found.judged
-    assert found.judged.of == MOST
-    assert found.judged.results[0].max == MOST + 5
+    (outcome,) = judged(state(cell(runs=many)), lambda name: late(0, float(name) + 1), ignore).cells
+    assert outcome.judged
+    assert outcome.judged.of == MOST
+    assert outcome.judged.results[0].max == MOST + 5
 
 
 def test_a_run_that_cannot_be_read_is_not_judged() -> None:
@@ -88,26 +88,26 @@ def test_a_run_that_cannot_be_read_is_not_judged() -> None:
 
 def test_causes_are_counted_by_target_and_reason() -> None:
     off = Missing(reason="off", jobs=2)
-    found = state(
+    outcome = state(
         cell(target="pi", jobs=Counts(failed=2), missing=[off], runs=[]),
         cell(target="pi", measure="b", jobs=Counts(failed=2), missing=[off], runs=[]),
         cell(target="qemu", jobs=Counts(unsupported=1), missing=[Missing(reason="no", jobs=1)]),
         absent={"pi5": Missing(reason="gone", jobs=7)},
     )
-    assert [tuple(one) for one in causes(found)] == [
+    assert [tuple(entry) for entry in causes(outcome)] == [
         ("no answer", "pi5", "gone", 7), ("failed", "pi", "off", 4),
         ("not supported", "qemu", "no", 1),
     ]  # fmt: skip
-    assert progress(found).startswith("0 of 11 jobs done, 4 failed, 7 of targets that did")
+    assert progress(outcome).startswith("0 of 11 jobs done, 4 failed, 7 of targets that did")
 
 
 def test_the_page_escapes_and_has_every_cell() -> None:
-    found = state(
+    outcome = state(
         cell(target="<b>", load="none"),
         cell(target="two", load="none", runs=[], jobs=Counts(planned=1)),
         absent={"<i>": Missing(reason="<u>", jobs=1)},
     )
-    page = compose(judged(found, lambda name: late(0, 1000.0), ignore))
+    page = compose(judged(outcome, lambda name: late(0, 1000.0), ignore))
     assert "<b>" not in page
     assert "<u>" not in page
     assert all(text in page for text in ("&lt;b&gt;", "✓ fit", "not yet", "no answer", "2 of 2"))
@@ -122,8 +122,8 @@ def test_the_command(cli: Cli, tmp_path: Path) -> None:
     assert done.out.startswith(f"{tmp_path}/page.html: ")
     assert "sched.yield" in (tmp_path / "page.html").read_text()
     other = tmp_path / "other.html"
-    found = cli("campaign", "report", file, "--json", "-o", other).document
-    assert found["cells"][0]["judged"]["results"][0]["n"] == 100
+    outcome = cli("campaign", "report", file, "--json", "-o", other).document
+    assert outcome["cells"][0]["judged"]["results"][0]["n"] == 100
     assert "sched.yield" in other.read_text()
     (tmp_path / "page.html").write_text("mine")
     assert "page.html exists and is no page of rtstone" in cli("campaign", "report", file).says

@@ -35,8 +35,8 @@ def shown(runs: Sequence[Run], width: int) -> str:
 def line(text: str, *parts: str) -> str:
     """Return the row of numbers that has these parts."""
     numbers = text.partition("\nVerdicts\n")[0]
-    (found,) = [row for row in numbers.splitlines() if all(part in row for part in parts)]
-    return found
+    (match,) = [row for row in numbers.splitlines() if all(part in row for part in parts)]
+    return match
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 120, 200])
@@ -57,8 +57,8 @@ def test_systems_stand_beside_each_other_with_what_is_missing(runs: list[Run]) -
     assert stock
     assert rt
     values = [number_text(v, "instructions") for c in (stock, rt) for v in (c.min, c.p50, c.max)]
-    told = line(text, "proc.create variant=fork  ").split("1 200")[1]
-    assert told.split() == " ".join(["unsupported [1]", *values]).split()
+    numbers = line(text, "proc.create variant=fork  ").split("1 200")[1]
+    assert numbers.split() == " ".join(["unsupported [1]", *values]).split()
     assert "[1] unsupported on freertos-a64: no user processes" in text
     heads = [row.split() for row in text.splitlines()]
     assert ["freertos-a64", "linux-6.1", "linux-6.1-rt"] in heads
@@ -79,10 +79,10 @@ def test_what_the_numbers_are_is_said_before_them(runs: list[Run]) -> None:
 
 
 def test_differences_are_told_with_values_and_systems() -> None:
-    def one(system: str, **more: Any) -> Run:
-        return lab(system, [result("null", [1.0, 2.0])], **more)
+    def first(system: str, **changes: Any) -> Run:
+        return lab(system, [result("null", [1.0, 2.0])], **changes)
 
-    text = shown([one("a"), one("b", shift=7), one("c", agent=agent(source="ff"))], 200)
+    text = shown([first("a"), first("b", shift=7), first("c", agent=agent(source="ff"))], 200)
     assert "compare only with care: shift: 4 on a and c, 7 on b" in text
     assert "compare only with care: agent source: 0123456789abcdef on a and b, ff on c" in text
     assert "equal: board virt-a53, QEMU 7.2.13" in text
@@ -97,8 +97,8 @@ def test_unequal_counts_are_told_for_each() -> None:
 
 def test_figures_over_seeds_are_a_span() -> None:
     def rate(system: str, value: float, seed: int) -> Run:
-        told = {"rate": Figure(value=value, unit="per s")}
-        return lab(system, [result("rheal.rate", figures=told)], seed=seed)
+        figures = {"rate": Figure(value=value, unit="per s")}
+        return lab(system, [result("rheal.rate", figures=figures)], seed=seed)
 
     text = shown([rate("a", 7, 1), rate("a", 9, 2), rate("b", 4, 1)], 100)
     assert line(text, "rheal.rate", "7.00 per s to 9.00 per s", "4.00 per s")
@@ -171,8 +171,8 @@ def test_systems_by_load_hold_maximum_and_median(runs: list[Run]) -> None:
     )
     for (_, corners), cell in zip(matrix.rows, exits.cells, strict=True):
         assert cell
-        told = corners[1].max.replace("\u202f", " "), corners[1].p50.replace("\u202f", " ")
-        assert told == (
+        texts = corners[1].max.replace("\u202f", " "), corners[1].p50.replace("\u202f", " ")
+        assert texts == (
             number_text(cell.max, "instructions"),
             number_text(cell.p50, "instructions"),
         )
@@ -228,8 +228,8 @@ def test_a_comparison_is_short_and_lays_one_system_over_the_other(runs: list[Run
     row = comparison.rows[place]
     assert (row.bench, row.load) == ("dk.nanosleep", "exit")  # no timer woke anything: most effect
     assert [name for name, _ in charts[first]["series"]] == [c.label for c in comparison.columns]
-    for (_, flat), of in zip(charts[first]["series"], behind[place], strict=True):
-        assert sum(flat[1::2]) == sum(r.n for r in of)  # no sample is lost in the overlay
+    for (_, flat), members in zip(charts[first]["series"], behind[place], strict=True):
+        assert sum(flat[1::2]) == sum(r.n for r in members)  # no sample is lost in the overlay
     ratios = charts["c-ratios"]
     labels = {row["label"].rpartition(" · ")[2] for row in ratios["rows"]}
     assert labels == {"linux-6.1", "linux-6.1-rt"}  # each system has its share of the chart
@@ -241,13 +241,15 @@ def test_a_comparison_is_short_and_lays_one_system_over_the_other(runs: list[Run
 
 def test_ratios_without_certainty_are_shown_as_such_and_only_where_they_have_a_size() -> None:
     rng = np.random.default_rng(5)
-    one, two = (
+    first, two = (
         lab(name, [result("null", list(rng.lognormal(3, 0.2, 400).round()), unit="ns")], unit="ns")
         for name in "ab"
     )
-    told = verdicts(compare([one, two]))
-    assert told
-    assert not told.certain
-    assert told.largest is None or {r["verdict"] for r in told.largest["rows"]} == {"inconclusive"}
+    table = verdicts(compare([first, two]))
+    assert table
+    assert not table.certain
+    assert table.largest is None or {r["verdict"] for r in table.largest["rows"]} == {
+        "inconclusive"
+    }
     wide = VerdictRow("", Name("null", "", "none"), effect(ratio=2.0, ci95=(0.0, 4e12)), "ns")
     assert not wide.sharp

@@ -29,24 +29,24 @@ def comparison(*effects: Effect) -> Comparison:
 
 
 def test_the_worst_come_first_and_the_largest_of_them() -> None:
-    made = verdicts(
+    table = verdicts(
         comparison(
             effect("no difference", 1.001), effect("better", 0.5), effect("worse", 1.2),
             effect("inconclusive", None, reason="too few", missing=120), effect("worse", 3.0),
         )
     )  # fmt: skip
-    assert made
-    assert [told.link for told in made.rows] == ["#c-4", "#c-2", "#c-1", "#c-3", "#c-0"]
-    assert [told.verdict for told in made.rows] == [
+    assert table
+    assert [entry.link for entry in table.rows] == ["#c-4", "#c-2", "#c-1", "#c-3", "#c-0"]
+    assert [entry.verdict for entry in table.rows] == [
         "- worse", "- worse", "+ better", "? inconclusive", "= no difference",
     ]  # fmt: skip
-    assert made.counts == {"worse": 2, "better": 1, "inconclusive": 1, "no difference": 1}
-    assert made.rows[0].change == "3 times longer"
-    assert made.rows[3].reason == "too few: 120 more samples"
-    assert made.picture(made.rows[3]) is None
-    assert made.reasons
-    assert not made.floors
-    (summary,) = made.summaries
+    assert table.counts == {"worse": 2, "better": 1, "inconclusive": 1, "no difference": 1}
+    assert table.rows[0].change == "3 times longer"
+    assert table.rows[3].reason == "too few: 120 more samples"
+    assert table.picture(table.rows[3]) is None
+    assert table.reasons
+    assert not table.floors
+    (summary,) = table.summaries
     assert summary.head.startswith("b is slower than a in 2 of 5 effects (x) and faster in 1 (x); ")
     assert summary.grade == "info"  # they point in different directions
 
@@ -55,9 +55,9 @@ def test_the_worst_come_first_and_the_largest_of_them() -> None:
     ("verdict", "grade"), [("worse", "bad"), ("better", "good"), ("no difference", "info")]
 )
 def test_the_grade_of_the_answer(verdict: Verdict, grade: str) -> None:
-    made = verdicts(comparison(effect(verdict, 1.5), effect("inconclusive", 1.0)))
-    assert made
-    assert made.summaries[0].grade == grade
+    table = verdicts(comparison(effect(verdict, 1.5), effect("inconclusive", 1.0)))
+    assert table
+    assert table.summaries[0].grade == grade
 
 
 def test_ratios_stand_symmetric_about_1_and_what_lies_beyond_gets_an_arrow() -> None:
@@ -66,10 +66,10 @@ def test_ratios_stand_symmetric_about_1_and_what_lies_beyond_gets_an_arrow() -> 
     assert isclose(axis.x(2) - 100, 100 - axis.x(0.5))
     assert axis.x(4) == axis.x(1000) == 192
     assert (50.0, "1") in axis.ticks()
-    made = verdicts(comparison(effect("worse", 18.0, ci95=(2.0, 50.0))))
-    assert made
-    assert made.axis.end <= 20
-    picture = made.picture(made.rows[0])
+    table = verdicts(comparison(effect("worse", 18.0, ci95=(2.0, 50.0))))
+    assert table
+    assert table.axis.end <= 20
+    picture = table.picture(table.rows[0])
     assert picture
     assert picture["above"]
     assert not picture["below"]
@@ -80,14 +80,14 @@ def test_ratios_stand_symmetric_about_1_and_what_lies_beyond_gets_an_arrow() -> 
 def test_the_page_has_a_row_for_each_effect_and_its_answer_first() -> None:
     runs = study()
     page = Reader(compose(runs))
-    made = verdicts(compare(runs))
-    assert made
-    assert len(page.attributes("data-verdict")) == len(made.rows)
-    assert sorted(page.attributes("data-verdict")) == sorted(t.effect.verdict for t in made.rows)
+    table = verdicts(compare(runs))
+    assert table
+    assert len(page.attributes("data-verdict")) == len(table.rows)
+    assert sorted(page.attributes("data-verdict")) == sorted(t.effect.verdict for t in table.rows)
     ids = page.attributes("id")
     assert ids.index("compared-title") < ids.index("compared-verdicts") < ids.index("c-0")
     words = [word.replace("\u202f", " ").replace("\N{MINUS SIGN}", "-") for word in page.words]
-    for summary in made.summaries:
+    for summary in table.summaries:
         assert summary.head in words
     assert "verdict" in page.attributes("name")
 

@@ -40,17 +40,17 @@ needs_charts = pytest.mark.skipif(
 )
 
 
-def shown(explanation: Any, width: int = 100, encoding: str = "utf-8", of: Run = RUN) -> list[str]:
+def shown(explanation: Any, width: int = 100, encoding: str = "utf-8", run: Run = RUN) -> list[str]:
     stream = io.StringIO()
-    lines = explanation_lines(explanation, of, width, encoding)
+    lines = explanation_lines(explanation, run, width, encoding)
     Console(file=stream, width=width, highlight=False).print(*lines, sep="\n")
     return [line.rstrip() for line in stream.getvalue().splitlines()]
 
 
 def numbers(line: str) -> list[int]:
     """Return the whole numbers of a line, whose digits are in groups of three."""
-    found = re.findall(r"(?<![\w.])\d{1,3}(?: \d{3})*(?![\w.%])", line)
-    return [int(text.replace(" ", "")) for text in found]
+    pieces = re.findall(r"(?<![\w.])\d{1,3}(?: \d{3})*(?![\w.%])", line)
+    return [int(text.replace(" ", "")) for text in pieces]
 
 
 # ---- on the terminal ----------------------------------------------------------------------------
@@ -63,8 +63,8 @@ def test_the_answer_comes_first_and_parts_add_up() -> None:
     table = lines[lines.index(next(line for line in lines if line.startswith("part "))) :]
     assert table[1] == "interrupt delivered late     0    100  10.0%  ███"
     assert table[5] == "blocking thread            200    700  70.0%        ███████████████████████"
-    told = "    stress-ng in recvfrom; el0_svc > sys_recvfrom > tcp_recvmsg > copy [tcp]"
-    assert table[6] == told
+    output = "    stress-ng in recvfrom; el0_svc > sys_recvfrom > tcp_recvmsg > copy [tcp]"
+    assert table[6] == output
     parts = [line for line in table[1:11] if not line.startswith(" ")]
     assert [numbers(line)[-1] for line in parts] == [100, 50, 30, 20, 700, 40, 40, 20]
     assert table[11].split() == ["sum", "1", "000"]
@@ -135,42 +135,44 @@ def many(number: int) -> Way:
 
 def test_kinds_that_occur_again_and_again_are_summed_up() -> None:
     lines = shown(structs.replace(small(RUN), way=many(5)), 120)
-    told = "In all: blocking thread 4 500 (90.0%), other interrupts 450 (9.0%), softirq 50 (1.0%)."
-    assert told in lines
+    output = (
+        "In all: blocking thread 4 500 (90.0%), other interrupts 450 (9.0%), softirq 50 (1.0%)."
+    )
+    assert output in lines
     assert not any(line.startswith("In all") for line in shown(small(RUN)))
 
 
 @pytest.mark.parametrize("number", [8, 9, 20, 30, 500])
 def test_many_parts_become_few_that_still_add_up(number: int) -> None:
     every = labels.parts(many(number).segments)
-    found = labels.shortened(every, 24)
-    assert len(found) <= 24
-    assert (found == every) == (len(every) <= 24)
-    assert sum(part.length for part in found) == 1000 * number
-    assert all(a.start + a.length == b.start for a, b in itertools.pairwise(found))
+    pieces = labels.shortened(every, 24)
+    assert len(pieces) <= 24
+    assert (pieces == every) == (len(every) <= 24)
+    assert sum(part.length for part in pieces) == 1000 * number
+    assert all(a.start + a.length == b.start for a, b in itertools.pairwise(pieces))
     if number == 9:  # an interrupt and its softirq together
-        assert [part.name for part in found[:3]] == ["blocking thread", "2 short parts",
+        assert [part.name for part in pieces[:3]] == ["blocking thread", "2 short parts",
                                                      "blocking thread"]  # fmt: skip
-        assert found[1].by == "other interrupts, softirq"
+        assert pieces[1].by == "other interrupts, softirq"
 
 
 def test_parts_that_do_not_add_up_are_told() -> None:
-    made = small(RUN)
-    way = structs.replace(made.way, segments=made.way.segments[:-1])
-    told = "The parts do not add up: +20 are not accounted for."
-    assert told in shown(structs.replace(made, way=way))
-    assert told not in shown(structs.replace(made, way=way, resolution=20.0, unit="ns"))
-    assert told not in shown(made)
+    explanation = small(RUN)
+    way = structs.replace(explanation.way, segments=explanation.way.segments[:-1])
+    output = "The parts do not add up: +20 are not accounted for."
+    assert output in shown(structs.replace(explanation, way=way))
+    assert output not in shown(structs.replace(explanation, way=way, resolution=20.0, unit="ns"))
+    assert output not in shown(explanation)
     if frame.BUNDLE.exists():
-        text = " ".join(Reader(html.compose(structs.replace(made, way=way), RUN)).words)
-        assert told in text
+        text = " ".join(Reader(html.compose(structs.replace(explanation, way=way), RUN)).words)
+        assert output in text
 
 
 def test_what_a_trace_cannot_know_is_told() -> None:
     traced = small(RUN, source="trace", unit="ns", resolution=1000.0, lost=3, all_samples=None)
-    told = " ".join(shown(traced, 1000))
-    assert "From a trace of the live system. Parts are exact within 1.00 µs. " in told
-    assert "The tracer lost 3 events." in told
+    output = " ".join(shown(traced, 1000))
+    assert "From a trace of the live system. Parts are exact within 1.00 µs. " in output
+    assert "The tracer lost 3 events." in output
     assert "No event was lost." in " ".join(shown(structs.replace(traced, lost=0), 1000))
 
 
@@ -213,10 +215,10 @@ def test_a_sample_of_a_result_that_the_run_does_not_have() -> None:
 
 
 def rows(chart: Chart) -> dict[int, list[Box]]:
-    found: dict[int, list[Box]] = defaultdict(list)
+    pieces: dict[int, list[Box]] = defaultdict(list)
     for box in chart.boxes:
-        found[box.row].append(box)
-    return {row: sorted(boxes, key=lambda box: box.left) for row, boxes in found.items()}
+        pieces[box.row].append(box)
+    return {row: sorted(boxes, key=lambda box: box.left) for row, boxes in pieces.items()}
 
 
 def apart(boxes: list[Box]) -> bool:
@@ -228,13 +230,13 @@ ROUNDING = 0.002  # per cent, of two numbers
 
 def test_a_flame_graph_has_all_that_is_wide_within_its_callers() -> None:
     chart = flame("x", LONG.way, LONG.against, "instructions")
-    found = rows(chart)
-    assert all(map(apart, found.values()))
-    for row, boxes in found.items():
+    pieces = rows(chart)
+    assert all(map(apart, pieces.values()))
+    for row, boxes in pieces.items():
         for box in boxes if row else []:
-            above = [b for b in found[row - 1] if b.left - ROUNDING <= box.left]
+            above = [b for b in pieces[row - 1] if b.left - ROUNDING <= box.left]
             assert box.left + box.width <= above[-1].left + above[-1].width + ROUNDING
-    assert sum(box.width for box in found[0]) == pytest.approx(100, abs=0.01)
+    assert sum(box.width for box in pieces[0]) == pytest.approx(100, abs=0.01)
     wide = [node for node in nodes(tree(LONG.way.stacks))
             if node.total >= 0.001 * LONG.way.sample.raw]  # fmt: skip
     named = [box for box in chart.boxes if box.look != "merged"]
@@ -244,28 +246,28 @@ def test_a_flame_graph_has_all_that_is_wide_within_its_callers() -> None:
 
 
 def test_a_colour_is_the_difference_to_the_same_call_in_the_other_sample() -> None:
-    made = small(RUN)
-    chart = flame("x", made.way, made.against, "instructions")
+    explanation = small(RUN)
+    chart = flame("x", explanation.way, explanation.against, "instructions")
     boxes = {(box.row, box.name): box for box in chart.boxes}
     assert (boxes[0, "el0_svc"].look, boxes[0, "el0_svc"].strength) == ("more", 1)
     assert "+880 against the other sample" in boxes[0, "el0_svc"].says.replace("\u202f", " ")
     nap = boxes[1, "sys_nanosleep"]
     assert nap.look == "less"
     assert nap.strength == pytest.approx(60 / 800, abs=0.01)
-    alone = flame("x", made.way, None, "instructions")
+    alone = flame("x", explanation.way, None, "instructions")
     assert {box.look for box in alone.boxes} == {""}
 
 
 def test_a_time_line_has_parts_and_calls_at_their_places() -> None:
-    made = small(RUN)
-    chart = timeline("x", made.way, "instructions", 1000)
-    found = rows(chart)
-    assert all(map(apart, found.values()))
-    parts = [(box.left, box.width) for box in found[0]]
-    assert parts == [(s.start / 10, s.length / 10) for s in made.way.segments]
-    assert [box.name for box in found[1]] == ["el0_svc", "el0_svc"]
-    assert [box.left for box in found[3]] == [10.0]
-    half = timeline("x", made.way, "instructions", 2000, calls=False)
+    explanation = small(RUN)
+    chart = timeline("x", explanation.way, "instructions", 1000)
+    pieces = rows(chart)
+    assert all(map(apart, pieces.values()))
+    parts = [(box.left, box.width) for box in pieces[0]]
+    assert parts == [(s.start / 10, s.length / 10) for s in explanation.way.segments]
+    assert [box.name for box in pieces[1]] == ["el0_svc", "el0_svc"]
+    assert [box.left for box in pieces[3]] == [10.0]
+    half = timeline("x", explanation.way, "instructions", 2000, calls=False)
     assert [box.width for box in half.boxes] == [width / 2 for _, width in parts]
 
 
@@ -296,10 +298,10 @@ def test_what_is_not_drawn_is_told() -> None:
 
 @pytest.mark.parametrize("whole", [0.0, 1.0, 7.0, 950.0, 1_285_130.0, 1e60])
 def test_an_axis_has_a_few_round_places(whole: float) -> None:
-    found = ticks(whole, "instructions")
-    assert [at for at, _ in found] == sorted({at for at, _ in found})
-    assert all(0 <= at <= 100 for at, _ in found)
-    assert 3 <= len(found) <= 7 if whole else not found
+    pieces = ticks(whole, "instructions")
+    assert [at for at, _ in pieces] == sorted({at for at, _ in pieces})
+    assert all(0 <= at <= 100 for at, _ in pieces)
+    assert 3 <= len(pieces) <= 7 if whole else not pieces
 
 
 # ---- documents that are well typed but nonsense -------------------------------------------------
@@ -317,14 +319,14 @@ def positive(value: Any) -> Any:
     return abs(value)
 
 
-@given(made=values(inspect.type_info(Explanation)))
+@given(explanation=values(inspect.type_info(Explanation)))
 @settings(
     max_examples=150, derandomize=True, deadline=None, database=None,
     suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate],
 )  # fmt: skip
-def test_no_document_ends_in_a_traceback(made: Any) -> None:
+def test_no_document_ends_in_a_traceback(explanation: Any) -> None:
     try:
-        odd = msgspec.convert(positive(every(made)), Explanation)  # as it is read
+        odd = msgspec.convert(positive(every(explanation)), Explanation)  # as it is read
         check_explanation(odd)
     except msgspec.ValidationError:
         return
@@ -341,15 +343,15 @@ def test_no_document_ends_in_a_traceback(made: Any) -> None:
 def test_a_page_has_all_of_it(tmp_path: Path) -> None:
     text = html.compose(LONG, RUN)
     reader = Reader(text)
-    told = " ".join(" ".join(reader.words).split()).replace("\u202f", " ").replace("\xa0", " ")
-    assert LONG.sentence in told
-    assert "Counted in instructions, not in time." in told
-    assert "1 285 130" in told
-    assert all(function.name in told for function in LONG.functions)
+    output = " ".join(" ".join(reader.words).split()).replace("\u202f", " ").replace("\xa0", " ")
+    assert LONG.sentence in output
+    assert "Counted in instructions, not in time." in output
+    assert "1 285 130" in output
+    assert all(function.name in output for function in LONG.functions)
     assert len(LONG.functions) >= 500
     assert LONG.all_samples is not None
-    assert LONG.all_samples.endings[0].name in told
-    assert all(note in told for note in LONG.notes)
+    assert LONG.all_samples.endings[0].name in output
+    assert all(note in output for note in LONG.notes)
     assert len(text.encode()) - len(frame.bundle().encode()) < 450_000
 
 
@@ -374,8 +376,8 @@ def test_a_run_that_was_explained_has_the_section_on_its_page() -> None:
     assert len(ids) == len(set(ids))
     assert ids.count("r0-why") == 1
     assert reader.attributes("href").count("#r0-why") == 2
-    told = " ".join(reader.words).replace("\u202f", " ")
-    assert told.index(LONG.sentence[:20]) < told.index("another one")  # the worst sample first
+    output = " ".join(reader.words).replace("\u202f", " ")
+    assert output.index(LONG.sentence[:20]) < output.index("another one")  # the worst sample first
 
 
 @needs_charts

@@ -27,16 +27,16 @@ def result(bench: str, rows: list[list[str]]) -> Result:
 
 def test_missed_and_skipped_are_a_share_of_all_and_lateness_is_summed() -> None:
     """Taken from the last two tests before the first miss."""
-    found = curves(result("hart.PH.1", ROWS))
-    assert [(s["name"], s["points"]) for s in found["deadlines"]["series"]] == [
+    drawn = curves(result("hart.PH.1", ROWS))
+    assert [(s["name"], s["points"]) for s in drawn["deadlines"]["series"]] == [
         ("task 1", [[20.0, 0.0], [30.0, 0.0], [60.0, 75.0], [70.0, 0.0]]),
         ("task 2", [[20.0, None], [30.0, 0.0], [60.0, 0.0], [70.0, None]]),
         ("task 3 sporadic", [[20.0, None], [30.0, None], [60.0, 25.0], [70.0, None]]),
     ]
-    (sums,) = found["lateness"]["series"]
+    (sums,) = drawn["lateness"]["series"]
     assert sums["points"] == [[20.0, 0.0], [30.0, 0.0], [60.0, 10 * 2500.0 + 7000.0], [70.0, 0.0]]
     above = [[20.0, "8 Hz"], [30.0, "9 Hz"], [60.0, "12 Hz"], [70.0, "16 Hz"]]
-    assert found["lateness"]["above"] == found["deadlines"]["above"] == above
+    assert drawn["lateness"]["above"] == drawn["deadlines"]["above"] == above
 
 
 def test_without_a_miss_or_with_a_damaged_table_there_are_none() -> None:

@@ -97,9 +97,9 @@ def test_hostile_strings_are_text(text: str, page: Reader) -> None:
 
 def test_embedded_data_is_packed_without_markup() -> None:
     data = {HOSTILE: [HOSTILE, "<!--", "&", 1.5, None]}
-    found = frame.embed(data)
-    assert unpacked(found) == data
-    assert not set(found) & set("<>&\u2028\u2029")
+    packed = frame.embed(data)
+    assert unpacked(packed) == data
+    assert not set(packed) & set("<>&\u2028\u2029")
     with pytest.raises(ValueError, match="JSON"):
         frame.embed([float("nan")])
 
@@ -118,7 +118,7 @@ def test_every_picture_has_a_name_and_its_data(page: Reader) -> None:
     data = page.data
     pictures = [attrs for _, attrs in page.tags if "data-chart" in attrs]
     inside = {f"{key}-{kind}" for key, d in data["details"].items() for kind in d["charts"]}
-    views = {view for told in page.attributes("data-views") for view in told.split()}
+    views = {view for output in page.attributes("data-views") for view in output.split()}
     assert {p["data-chart"] for p in pictures} | views | inside == set(data["charts"])
     assert all(p["role"] == "img" and p["aria-label"] for p in pictures)
 
@@ -210,10 +210,10 @@ def test_curve_ends_at_the_maximum() -> None:
 
 def test_nulls_and_empty_runs() -> None:
     bare = Result(case=0, bench="x.y", params={"a": None}, load="none", status="ok")
-    one = Result(case=1, bench="x.z", params={}, load="none", status="ok", n=3)
-    odd = msgspec.structs.replace(one, histogram=[(0.0, 3)], min=0.0, max=0.0, mean=0.0)
-    below = msgspec.structs.replace(one, histogram=[(-2.0, 3)], min=-2.0, max=-2.0)
-    for results in ([], [bare], [one], [odd, below], [bare, one, odd, below]):
+    single = Result(case=1, bench="x.z", params={}, load="none", status="ok", n=3)
+    odd = msgspec.structs.replace(single, histogram=[(0.0, 3)], min=0.0, max=0.0, mean=0.0)
+    below = msgspec.structs.replace(single, histogram=[(-2.0, 3)], min=-2.0, max=-2.0)
+    for results in ([], [bare], [single], [odd, below], [bare, single, odd, below]):
         text = compose([run(1, results=results, slopes=[], conditions={}, clock=None)])
         assert Reader(text).data["charts"] is not None
         assert "None" not in Reader(text).words
@@ -232,9 +232,9 @@ def test_lack_of_rights_and_incompleteness_come_first() -> None:
 def test_lack_of_rights_is_told_where_nothing_could_run() -> None:
     result = Result(case=0, bench="x.y", params={}, load="none", status="unsupported")
     refused = run(results=[result], slopes=[], conditions={"rights.realtime": False})
-    told = " ".join(Reader(compose([refused])).words)
-    assert "Measured without real-time scheduling." in told
-    assert "The target gave no right to real-time scheduling." in told
+    output = " ".join(Reader(compose([refused])).words)
+    assert "Measured without real-time scheduling." in output
+    assert "The target gave no right to real-time scheduling." in output
 
 
 def test_instructions_are_never_told_as_time() -> None:
@@ -245,10 +245,10 @@ def test_instructions_are_never_told_as_time() -> None:
 
 
 def test_the_answer_comes_first_and_leads_to_its_evidence(page: Reader, full: Run) -> None:
-    told = answer(full)
+    output = answer(full)
     words = [word.strip() for word in page.words]
-    assert words.index(typeset(told.verdict)) < words.index("What was measured")
-    worst = told.worst[0].evidence
+    assert words.index(typeset(output.verdict)) < words.index("What was measured")
+    worst = output.worst[0].evidence
     first = page.attributes("href").index(f"#r0-{worst}")
     assert first < page.attributes("href").index("#r0-0")
     assert "#r0-growth" in page.attributes("href")
@@ -270,16 +270,16 @@ def test_a_page_of_many_results_is_light() -> None:
 
 def test_a_map_holds_every_block_maximum_in_its_place(full: Run, page: Reader) -> None:
     late = next(i for i, r in enumerate(full.results) if r.missed)
-    chart, told = page.data["charts"][f"r0-{late}-heat"], full.results[late].blocks
-    assert told
+    chart, output = page.data["charts"][f"r0-{late}-heat"], full.results[late].blocks
+    assert output
     cells = [chart["cells"][at : at + 3] for at in range(0, len(chart["cells"]), 3)]
-    assert sum(n for _, _, n in cells) == len(told.max) == chart["blocks"]
+    assert sum(n for _, _, n in cells) == len(output.max) == chart["blocks"]
     grid = chart["grid"]
-    worst = max(range(len(told.max)), key=lambda at: told.max[at])
+    worst = max(range(len(output.max)), key=lambda at: output.max[at])
     (top,) = [c for c in cells if c[1] == max(row for _, row, _ in cells)]
     assert top[0] == worst // chart["each"]
     edges = [10 ** (grid["start"] + (top[1] + k) * grid["width"]) for k in (0, 1)]
-    assert edges[0] * 0.999 <= told.max[worst] <= edges[1] * 1.001
+    assert edges[0] * 0.999 <= output.max[worst] <= edges[1] * 1.001
 
 
 def test_worst_samples_stand_on_the_trace(full: Run, page: Reader) -> None:
@@ -306,9 +306,9 @@ def test_a_comparison_of_many_results_leaves_them_to_the_pages_of_their_runs() -
 
 
 def test_several_runs_share_the_budget_of_traces() -> None:
-    one = run(20).results
+    single = run(20).results
     assert shapes.trace_budget([]) == shapes.TRACE_MOST
-    assert shapes.trace_budget([*one] * 20) < shapes.trace_budget(one)
+    assert shapes.trace_budget([*single] * 20) < shapes.trace_budget(single)
 
 
 def test_missing_bundle_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -338,8 +338,8 @@ def test_the_first_chart_is_the_distribution_of_the_worst_wakeup(full: Run, page
     assert {i: sum(flat[1::2]) for i, flat in chart["corrected"]} == corrected
     curve = page.data["charts"][ids[0].replace("histogram", "percentiles")]
     assert {i: n for i, n, _ in curve["corrected"]} == corrected
-    told = " ".join(page.words)
-    assert "Pale: with what 8 missed activations (cpu 2) add." in told
+    output = " ".join(page.words)
+    assert "Pale: with what 8 missed activations (cpu 2) add." in output
 
 
 def test_what_repetitions_missed_is_drawn_behind_what_they_observed() -> None:
@@ -354,14 +354,14 @@ def test_what_repetitions_missed_is_drawn_behind_what_they_observed() -> None:
     results = [msgspec.structs.replace(r, case=i, load=load) for i, (load, r) in enumerate(lines)]
     reader = Reader(compose([run(20, results=results, slopes=[])]))
     chart = reader.data["charts"][reader.attributes("data-chart")[0]]
-    more = late.corrected.n
+    corrected_n = late.corrected.n
     assert [(i, sum(flat[1::2])) for i, flat in chart["corrected"]] == [
-        (0, more), (1, more + late.n),
+        (0, corrected_n), (1, corrected_n + late.n),
     ]  # fmt: skip
-    told = " ".join(reader.words)
+    output = " ".join(reader.words)
     missed = f"(cpu 2, load none: {late.missed}; cpu 2, load heavy: {late.missed})"
-    assert f"with what 16 missed activations {missed} add." in told
-    assert "Not in these curves: 3 missed activations (cpu 2, load light)." in told
+    assert f"with what 16 missed activations {missed} add." in output
+    assert "Not in these curves: 3 missed activations (cpu 2, load light)." in output
 
 
 def test_one_wakeup_is_drawn_with_what_its_misses_add() -> None:
@@ -369,9 +369,9 @@ def test_one_wakeup_is_drawn_with_what_its_misses_add() -> None:
     late = [msgspec.structs.replace(r, case=0) for r in base.results if r.missed]
     reader = Reader(compose([run(20, results=late, slopes=[])]))
     assert reader.attributes("data-chart")[0] == "r0-0-histogram"
-    told = " ".join(reader.words)
-    assert "what 8 missed activations add" in told
-    assert "max 8.01\u202fms" in told
+    output = " ".join(reader.words)
+    assert "what 8 missed activations add" in output
+    assert "max 8.01\u202fms" in output
     (opened,) = [attrs for _, attrs in reader.tags if attrs.get("id") == "r0-0"]
     assert "open" in opened  # so few results are open from the start
 
@@ -408,17 +408,17 @@ def test_a_page_of_hartstone_begins_with_its_table() -> None:
     reader = Reader(compose([run(20, results=results, slopes=[])]))
     ids = reader.attributes("id")
     assert ids.index("r0-hartstone") < ids.index("r0-curves") < ids.index("r0-table")
-    told = [word.strip() for word in reader.words]
-    assert "1 of 2 did not break down within its tests: hart.AH.1." in told
-    assert "none up to 21.8 %" in told
-    assert "cut_short" in told[: told.index("Results", told.index("first miss at"))]
+    output = [word.strip() for word in reader.words]
+    assert "1 of 2 did not break down within its tests: hart.AH.1." in output
+    assert "none up to 21.8 %" in output
+    assert "cut_short" in output[: output.index("Results", output.index("first miss at"))]
     shown = reader.attributes("data-chart")
     assert shown[:2] == ["r0-0-deadlines", "r0-1-deadlines"]  # no distribution is put before them
 
 
 def test_a_command_can_be_copied_from_a_phrase() -> None:
-    told = "No verdict, n = 1 000: no rights. This grants them: start --ulimit memlock=-1 <x>"
-    assert frame.commands(told) == (
+    output = "No verdict, n = 1 000: no rights. This grants them: start --ulimit memlock=-1 <x>"
+    assert frame.commands(output) == (
         "No verdict, n\u00a0=\u00a01\u202f000: no rights. This grants them: "
         '<code class="copy">start <span class="word">--ulimit</span> memlock=-1 &lt;x&gt;</code>'
     )
@@ -433,12 +433,12 @@ def test_a_command_can_be_copied_from_a_phrase() -> None:
 
 
 def test_without_distributions_the_first_chart_is_of_ranges() -> None:
-    told = [
+    output = [
         Result(case=i, bench="cyclictest", params={}, series=f"thread {i}", load="unknown",
                status="ok", n=40, min=5.0, mean=9.0, max=90.0 + i)
         for i in range(2)
     ]  # fmt: skip
-    (first, *_), charts = drawn(told)
+    (first, *_), charts = drawn(output)
     assert charts[first]["kind"] == "ranges"
     assert [row["at"][-1] for row in charts[first]["rows"]] == [90, 91]
 

@@ -27,12 +27,12 @@ def result(load: str, times: float = 1.0, seed: int = 1, n: int = 4000, **member
     return Result(case=0, load=load, status="ok", **members)
 
 
-def of(*results: Result) -> Run:
+def run_with(*results: Result) -> Run:
     return run(results=list(results), slopes=[])
 
 
 def compared(*results: Result) -> tuple[LoadEffect, LoadEffect]:
-    matrix = by_load(evaluate_run(of(*results)))
+    matrix = by_load(evaluate_run(run_with(*results)))
     assert matrix
     assert matrix.loads == ["none", "heavy"]
     none, heavy = matrix.cases[0].cells
@@ -66,8 +66,8 @@ def test_what_is_alike_is_no_difference_only_if_that_is_known() -> None:
         for load, seeds in (("none", (1, 2, 3)), ("heavy", (4, 5, 6)))
         for seed in seeds
     ]
-    _, known = compared(*thrice)
-    assert known.verdict.startswith("= no difference")
+    _, repeated = compared(*thrice)
+    assert repeated.verdict.startswith("= no difference")
 
 
 def test_loads_that_were_repeated_tell_smaller_differences() -> None:
@@ -87,32 +87,32 @@ def test_repetitions_under_a_load_are_one_set_of_samples() -> None:
     assert (cell.whole.n, len(cell.subjects)) == (8000, 2)
     assert cell.whole.max == max(r.max for r in heavy if r.max)
     assert cell.observed == "4.00 s and 4.00 s"
-    matrix = by_load(evaluate_run(of(result("none", n=400), *heavy)))
+    matrix = by_load(evaluate_run(run_with(result("none", n=400), *heavy)))
     assert matrix
     assert matrix.cases[0].statistic == "p50"  # not all have a p99
 
 
 def test_one_load_makes_no_matrix() -> None:
-    alone = evaluate_run(of(result("none"), result("none", bench="other")))
+    alone = evaluate_run(run_with(result("none"), result("none", bench="other")))
     assert by_load(alone) is None
     assert list(load_effects(alone)) == []
 
 
 def test_cases_that_no_load_changes_are_counted() -> None:
-    same = of(result("none"), result("heavy", 1.005, seed=2))
+    same = run_with(result("none"), result("heavy", 1.005, seed=2))
     (line,) = load_effects(evaluate_run(same))
     assert line.startswith("no difference shown between loads in 1 case: ")
 
 
 @pytest.mark.skipif(not frame.BUNDLE.exists(), reason="no charts.js; run: make charts")
 def test_page_and_terminal_say_the_same() -> None:
-    made = of(result("none"), result("heavy", 5.3, seed=2), result("none", bench="x.y"))
-    evaluated = evaluate_run(made)
+    example = run_with(result("none"), result("heavy", 5.3, seed=2), result("none", bench="x.y"))
+    evaluated = evaluate_run(example)
     (line,) = load_effects(evaluated)
     verdict = by_load(evaluated).cases[0].cells[1].verdict  # type: ignore[union-attr]
     assert verdict.startswith("- worse, p50 5.")
     assert f"({verdict}), max " in line
-    page = Reader(compose([made]))
+    page = Reader(compose([example]))
     words = [word.replace("\u202f", " ") for word in page.words]
     assert verdict in words
     assert "#r0-1" in page.attributes("href")

@@ -7,22 +7,22 @@ from rtstone.report.run.merit import hartstone, rhealstone
 from tests.report.synthetic import run
 
 
-def told(bench: str, figures: dict[str, tuple[float, str]], **members: Any) -> Result:
+def figured(bench: str, figures: dict[str, tuple[float, str]], **members: Any) -> Result:
     members = {"params": {}, "load": "none", "status": "ok", **members}
-    known = {name: Figure(value=value, unit=unit) for name, (value, unit) in figures.items()}
-    return Result(case=0, bench=bench, figures=known, **members)
+    values = {name: Figure(value=value, unit=unit) for name, (value, unit) in figures.items()}
+    return Result(case=0, bench=bench, figures=values, **members)
 
 
 def test_experiments_of_hartstone_stand_with_what_broke_them() -> None:
     results = [
-        told("hart.PH.1", {"breakdown utilisation": (75.0, "%"), "final test at": (90.0, "%")}),
-        told(
+        figured("hart.PH.1", {"breakdown utilisation": (75.0, "%"), "final test at": (90.0, "%")}),
+        figured(
             "hart.SA.1",
             {"final test at": (14.6, "%"), "no breakdown up to": (14.6, "%")},
             flags=["cut_short"],
         ),
-        told("hart.SA.2", {"final test at": (20.0, "%")}),
-        told("hart.raw", {"raw speed": (1e6, "KWIPS")}),
+        figured("hart.SA.2", {"final test at": (20.0, "%")}),
+        figured("hart.raw", {"raw speed": (1e6, "KWIPS")}),
     ]
     table = hartstone(run(results=results, slopes=[]))
     assert table
@@ -41,12 +41,12 @@ def test_experiments_of_hartstone_stand_with_what_broke_them() -> None:
 
 def test_numbers_of_rhealstone_stand_by_form_and_say_what_is_partial() -> None:
     results = [
-        told("rheal.rate", {"sum of rates": (2.5e6, "1/s"), "components": (6, "of 6")},
+        figured("rheal.rate", {"sum of rates": (2.5e6, "1/s"), "components": (6, "of 6")},
              params={"form": "sampled"}),
-        told("rheal.sum_time", {"sum": (3.5, "us")}, params={"form": "sampled"}),
-        told("rheal.rate", {"sum of rates": (1e6, "1/s")}, params={"form": "classic"},
+        figured("rheal.sum_time", {"sum": (3.5, "us")}, params={"form": "sampled"}),
+        figured("rheal.rate", {"sum of rates": (1e6, "1/s")}, params={"form": "classic"},
              flags=["partial"]),
-        told("rheal.ts", {}, params={"form": "sampled"}, n=5),
+        figured("rheal.ts", {}, params={"form": "sampled"}, n=5),
     ]  # fmt: skip
     (table,) = rhealstone(run(results=results, slopes=[]))
     cells = {row.name: [cell.text.replace("\u202f", " ") for cell in row.cells]

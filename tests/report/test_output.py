@@ -72,11 +72,11 @@ def test_a_pipe_of_another_user_is_not_written_into(
     os.close(reader)
 
 
-@pytest.mark.parametrize("there", [True, False])
-def test_a_link_is_followed(tmp_path: Path, there: bool) -> None:
+@pytest.mark.parametrize("existing", [True, False])
+def test_a_link_is_followed(tmp_path: Path, existing: bool) -> None:
     target, link = tmp_path / "there" / "page.html", tmp_path / "link.html"
     target.parent.mkdir()
-    if there:
+    if existing:
         target.write_text("old")
     link.symlink_to(target)
     write("page", link)
@@ -151,11 +151,11 @@ from pathlib import Path
 from rtstone.report.parts.output import write
 write("page", Path({name!r}))
 """
-    kept = tmp_path / "kept"
-    with kept.open("wb") as file:
+    copy = tmp_path / "kept"
+    with copy.open("wb") as file:
         to = file.fileno() if into == "file" else subprocess.PIPE
         done = subprocess.run([sys.executable, "-c", code], stdout=to, check=True, timeout=60)
-    assert (done.stdout or kept.read_bytes()) == b"page"
+    assert (done.stdout or copy.read_bytes()) == b"page"
 
 
 def test_a_link_to_itself_is_refused(tmp_path: Path) -> None:
@@ -238,7 +238,7 @@ def options() -> Iterator[tuple[str, click.Option]]:
     for name in COMMANDS:
         command = group.get_command(click.Context(group), name)
         for words, part in [(name, command), *(
-            (f"{name} {sub}", one) for sub, one in getattr(command, "commands", {}).items()
+            (f"{name} {sub}", inner) for sub, inner in getattr(command, "commands", {}).items()
         )]:  # fmt: skip
             for option in part.params:
                 if {"-o", "--junit", "--markdown", "--write-budget"} & set(option.opts):
@@ -274,16 +274,16 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_work(
 
 
 def test_nor_one_in_a_directory_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[dict[str, Any]] = []
+    queries: list[dict[str, Any]] = []
 
     def access(*_: object, **options: Any) -> bool:
-        asked.append(options)
+        queries.append(options)
         return False
 
     monkeypatch.setattr(os, "access", access)
     with pytest.raises(PermissionError):
         require_writable(tmp_path / "page.html")
-    assert asked == [{"effective_ids": True}]
+    assert queries == [{"effective_ids": True}]
     require_writable(Path("/dev/null"))  # whose directory nobody but root may write
 
 

@@ -27,10 +27,10 @@ SOURCES = layout.names()
 WIDE = 100_000
 
 
-def on_terminal(made: Reproduced, width: int) -> list[str]:
+def on_terminal(reproduced: Reproduced, width: int) -> list[str]:
     """Return the lines on a terminal of that width, without trailing blanks."""
     out = io.StringIO()
-    lines = reproduction_lines(made.document, width)
+    lines = reproduction_lines(reproduced.document, width)
     Console(file=out, width=width, highlight=False).print(*lines, sep="\n")
     return [line.rstrip() for line in out.getvalue().splitlines()]
 
@@ -73,11 +73,11 @@ def _split(line: str) -> list[str]:
     return re.split(r" {2,}", line.strip())
 
 
-def _terminal(made: Reproduced) -> list[Seen]:
+def _terminal(reproduced: Reproduced) -> list[Seen]:
     """Parse the tables of a wide terminal: heading, statements, one or two lines of heads, rows."""
-    document = made.document
-    blocks = "\n".join(on_terminal(made, WIDE)).split("\n\n")
-    found = []
+    document = reproduced.document
+    blocks = "\n".join(on_terminal(reproduced, WIDE)).split("\n\n")
+    views = []
     for table, block in zip(document.tables, blocks[1:], strict=False):
         across = table.across
         columns = len(table.systems if across else table.items)
@@ -90,13 +90,13 @@ def _terminal(made: Reproduced) -> list[Seen]:
             parts = _split(line)
             rows[" ".join(parts[:-columns])] = parts[-columns:]
         heads = [f"{label} {kind}".strip() for label, kind in zip(labels, kinds, strict=True)]
-        found.append(Seen("\n".join([heading, *said]), heads, rows))
-    return found
+        views.append(Seen("\n".join([heading, *said]), heads, rows))
+    return views
 
 
-def _markdown(made: Reproduced) -> list[Seen]:
-    text = re.sub(r"\\(?=[\\`*_<>|\[\]])", "", markdown(made.document).replace(r"\|", "\0"))
-    found = []
+def _markdown(reproduced: Reproduced) -> list[Seen]:
+    text = re.sub(r"\\(?=[\\`*_<>|\[\]])", "", markdown(reproduced.document).replace(r"\|", "\0"))
+    views = []
     for section in text.partition(f"\n## {GAPS}")[0].split("\n## ")[1:]:
         before, _, rest = section.partition("\n| ")
         rows = [
@@ -104,8 +104,8 @@ def _markdown(made: Reproduced) -> list[Seen]:
             for line in f"| {rest}".splitlines() if line.startswith("|")
         ]  # fmt: skip
         heads = rows[0][-len(rows[2]) + 1 :]
-        found.append(Seen(before, heads, {row[0]: row[1:] for row in rows[2:]}))
-    return found
+        views.append(Seen(before, heads, {row[0]: row[1:] for row in rows[2:]}))
+    return views
 
 
 class _Reader(HTMLParser):
@@ -144,16 +144,18 @@ def _plain(text: str) -> str:
     return " ".join(text.replace("\u202f", " ").replace("\N{MINUS SIGN}", "-").split())
 
 
-def _html(made: Reproduced) -> list[Seen]:
+def _html(reproduced: Reproduced) -> list[Seen]:
     reader = _Reader()
-    reader.feed(compose(made))
-    found = []
+    reader.feed(compose(reproduced))
+    views = []
     for before, rows in reader.sections:
-        told = [[_plain(cell) for cell in row] for row in rows]
-        found.append(
-            Seen(" ".join(map(_plain, before)), told[0][1:], {row[0]: row[1:] for row in told[1:]})
+        texts = [[_plain(cell) for cell in row] for row in rows]
+        views.append(
+            Seen(
+                " ".join(map(_plain, before)), texts[0][1:], {row[0]: row[1:] for row in texts[1:]}
+            )
         )
-    return found
+    return views
 
 
 FORMS: dict[str, Callable[[Reproduced], list[Seen]]] = {
@@ -192,25 +194,25 @@ def _text(record: Printed) -> str:
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("form", FORMS)
 def test_every_record_stands_in_its_table_row_and_column(form: str, source: str) -> None:
-    made = made_of(source)
-    seen = FORMS[form](made)
-    assert len(seen) == len(made.document.tables)
-    found = 0
-    for table, shown in zip(made.document.tables, seen, strict=True):
-        for record, row, column in _expected(made.document, table):
-            places = [cells for head, cells in shown.rows.items() if _is(head, row)]
+    reproduced = made_of(source)
+    seen = FORMS[form](reproduced)
+    assert len(seen) == len(reproduced.document.tables)
+    number = 0
+    for table, shown in zip(reproduced.document.tables, seen, strict=True):
+        for record, row, column in _expected(reproduced.document, table):
+            places = [number for head, number in shown.rows.items() if _is(head, row)]
             assert len(places) == 1, (table.title, row, list(shown.rows))
             column_at = [n for n, head in enumerate(shown.heads) if _is(head, column)]
             assert len(column_at) == 1, (table.title, column, shown.heads)
             words = places[0][column_at[0]]
             pattern = rf"(?<![\w.]){re.escape(_text(record))}(?![\w.]*\d)"
             assert re.search(pattern, words), (table.title, row, column, words)
-            found += 1
+            number += 1
         for record in table.said:
             assert (str(record.value) if record.value else record.quality) in shown.before
-            assert f"printed {made.document.printed}: {record.system}" in shown.before
-            found += 1
-    assert found == len(published.find(source=source))
+            assert f"printed {reproduced.document.printed}: {record.system}" in shown.before
+            number += 1
+    assert number == len(published.find(source=source))
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -228,11 +230,11 @@ def test_todays_number_stands_under_its_own_head_with_n(form: str) -> None:
 
 @pytest.mark.parametrize("form", ["terminal", "markdown", "html"])
 def test_time_load_flags_and_remarks_are_told(form: str) -> None:
-    made = made_of("gutsalov")
+    reproduced = made_of("gutsalov")
     text = {
-        "terminal": lambda: "\n".join(on_terminal(made, WIDE)),
-        "markdown": lambda: markdown(made.document).replace("\\", ""),
-        "html": lambda: _plain(re.sub(r"<[^>]+>", " ", compose(made))),
+        "terminal": lambda: "\n".join(on_terminal(reproduced, WIDE)),
+        "markdown": lambda: markdown(reproduced.document).replace("\\", ""),
+        "html": lambda: _plain(re.sub(r"<[^>]+>", " ", compose(reproduced))),
     }[form]()
     assert "local: n 1 234; each measured for 2.50 s; load none; of 1 result cut_short in 1" in text
     assert "all printed numbers: unit not printed in the extracted table" in text
@@ -249,14 +251,14 @@ def test_a_simulation_and_instructions_are_never_called_here() -> None:
         run_id="c", target=Target(name="qemu:y"), clock=clock,
         results=[structs.replace(result, unit="instructions")],
     )  # fmt: skip
-    made = reproduce("gutsalov", [simulated, counted])
-    seen = next(s for s in _markdown(made) if s.before.startswith("Table 3"))
+    reproduced = reproduce("gutsalov", [simulated, counted])
+    seen = next(s for s in _markdown(reproduced) if s.before.startswith("Table 3"))
     assert seen.heads[-2:] == ["sim:x (model)", "qemu:y (here, instructions)"]
     assert seen.rows["create"][-1] == "2 500 instr (n 1 234)"
-    text = markdown(made.document)
+    text = markdown(reproduced.document)
     assert "A simulation: X, modelled; no system was measured." in text
     assert "compare with no clock" in text
-    assert "is counted in instructions, not in time" in compose(made)
+    assert "is counted in instructions, not in time" in compose(reproduced)
 
 
 @pytest.mark.parametrize("form", ["terminal", "markdown", "html"])
@@ -267,11 +269,11 @@ def test_what_has_no_number_is_listed_once_with_its_reason(form: str) -> None:
         for n, waiters in enumerate((65, 129), 1)
     ]  # fmt: skip
     bench = Bench("sem.wait.busy", "Wait", params=[Param("waiters", "int", None, 0)])
-    made = reproduce("gutsalov", [_run(results=results, benches=[bench])])
+    reproduced = reproduce("gutsalov", [_run(results=results, benches=[bench])])
     text = {
-        "terminal": lambda: "\n".join(on_terminal(made, WIDE)),
-        "markdown": lambda: markdown(made.document).replace("\\", ""),
-        "html": lambda: _plain(re.sub(r"<[^>]+>", "", compose(made))),
+        "terminal": lambda: "\n".join(on_terminal(reproduced, WIDE)),
+        "markdown": lambda: markdown(reproduced.document).replace("\\", ""),
+        "html": lambda: _plain(re.sub(r"<[^>]+>", "", compose(reproduced))),
     }[form]()
     listed = text.rpartition("Without a number today, and why")[2]
     assert listed.count("local: unsupported, no memory for its tasks: Table 3 (2)") == 1
@@ -283,8 +285,8 @@ def test_what_has_no_number_is_listed_once_with_its_reason(form: str) -> None:
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("width", [80, 100])
 def test_a_terminal_is_not_overrun(source: str, width: int) -> None:
-    told = on_terminal(made_of(source), width)
-    assert [line for line in told if len(line) > width] == []
+    texts = on_terminal(made_of(source), width)
+    assert [line for line in texts if len(line) > width] == []
 
 
 @pytest.mark.parametrize("source", SOURCES)
@@ -339,9 +341,11 @@ def _sleeper(name: str, most: dict[str, float], unit: str = "ns") -> Run:
 
 def _figures(*runs: Run) -> list[tuple[str, list[tuple[str, list[str], list[float | None]]]]]:
     """Return by title the text above each graph, its lines, and where they end."""
-    made = reproduce("dankwardt", list(runs))
-    place = next(n for n, t in enumerate(made.document.tables) if t.id.startswith("part 3 Fig"))
-    sections = [block for block in figures(made, place) if isinstance(block, Section)]
+    reproduced = reproduce("dankwardt", list(runs))
+    place = next(
+        n for n, t in enumerate(reproduced.document.tables) if t.id.startswith("part 3 Fig")
+    )
+    sections = [block for block in figures(reproduced, place) if isinstance(block, Section)]
     return [(section.title, list(map(_graph, section.drawn))) for section in sections]
 
 

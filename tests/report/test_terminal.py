@@ -62,14 +62,14 @@ def test_no_number_is_cut_and_no_word_broken_in_a_narrow_terminal(width: int, un
     assert all(len(line) <= width for line in lines)
     left_out = next((line for line in lines if line.startswith("no room for")), "")
     for name, part in zip(("n", "min", "p50", "p99", "p99.9", "max"), FIGURES, strict=True):
-        told = part if unit == "ns" else part.replace("ns", "instr")
-        assert told in text or name in left_out
+        value = part if unit == "ns" else part.replace("ns", "instr")
+        assert value in text or name in left_out
     assert "mem.malloc.large" in text
     assert {"order=some-long-word", "order=fifo"} <= set(text.split())
     if "flags" not in left_out:
         assert {"page_faults", "preempted", "steal"} <= set(text.split())
-    for kept in ("p50", "max", "n") if width >= 60 else ():
-        assert kept not in left_out.replace(",", "").split()[:-5]
+    for name in ("p50", "max", "n") if width >= 60 else ():
+        assert name not in left_out.replace(",", "").split()[:-5]
 
 
 @pytest.mark.parametrize("width", range(70, 150, 7))
@@ -86,14 +86,14 @@ def test_long_parameters_leave_room_for_flags(width: int) -> None:
 def test_columns_are_dropped_in_a_fixed_order() -> None:
     def dropped(width: int) -> list[str]:
         text = shown(run_of(PERIODIC), width)
-        told = re.search(r"no room for (.*);", text)
-        return told[1].split(", ") if told else []
+        match = re.search(r"no room for (.*);", text)
+        return match[1].split(", ") if match else []
 
-    found = [dropped(width) for width in range(140, 60, -1)]
-    assert found[0] == []
-    for fewer, more in itertools.pairwise(found):
-        assert more[: len(fewer)] == fewer
-    assert found[-1][:2] == ["min", "p99"]
+    drops = [dropped(width) for width in range(140, 60, -1)]
+    assert drops[0] == []
+    for fewer, longer in itertools.pairwise(drops):
+        assert longer[: len(fewer)] == fewer
+    assert drops[-1][:2] == ["min", "p99"]
 
 
 def test_many_results_of_a_bench_that_say_the_same_are_one_row() -> None:
@@ -143,7 +143,7 @@ def test_the_answer_takes_ten_lines_at_most() -> None:
 
 
 def test_hartstone_is_a_table_that_tells_what_never_broke_down() -> None:
-    broke = told(3).results[0]
+    broke = hartstone_run(3).results[0]
     held = Result(
         case=2, bench="hart.SA.1", params={}, load="none", status="ok", flags=["cut_short"],
         figures={"no breakdown up to": Figure(value=14.6, unit="%")},
@@ -190,10 +190,12 @@ def test_a_lack_of_rights_is_told_where_nothing_could_run() -> None:
 
 
 def test_no_line_ends_within_a_command() -> None:
-    told = "no bound of a worst case: it takes at least 60.0 s (rtstone run dk.periodic --time 60)"
-    told += "; `rtstone doctor --problems` names suspects"
-    rows = [line.plain for line in sentences(Text(told), 80)]
-    assert [" ".join(rows)] == [told]
+    sentence = (
+        "no bound of a worst case: it takes at least 60.0 s (rtstone run dk.periodic --time 60)"
+    )
+    sentence += "; `rtstone doctor --problems` names suspects"
+    rows = [line.plain for line in sentences(Text(sentence), 80)]
+    assert [" ".join(rows)] == [sentence]
     assert sum("(rtstone run dk.periodic --time 60)" in row for row in rows) == 1
     assert sum("`rtstone doctor --problems`" in row for row in rows) == 1
     run_id = "20261122-222718.272-quick-8514"
@@ -238,14 +240,14 @@ def test_a_closed_pipe_is_the_callers_business() -> None:
 
 
 def test_the_page_of_a_run_that_is_kept_elsewhere(tmp_path: Path) -> None:
-    def told(place: Path) -> str:
+    def stored_text(place: Path) -> str:
         stream = io.StringIO()
         console(stream).print(*stored(place, run_name(place, None), 1000), sep="\n")
         return stream.getvalue()
 
-    assert "rtstone report r\n" in told(runs() / "r")
-    assert f"rtstone report '{tmp_path}/a b'\n" in told(tmp_path / "a b")
-    assert f"rtstone report {tmp_path}/r\n" in told(tmp_path / "r")
+    assert "rtstone report r\n" in stored_text(runs() / "r")
+    assert f"rtstone report '{tmp_path}/a b'\n" in stored_text(tmp_path / "a b")
+    assert f"rtstone report {tmp_path}/r\n" in stored_text(tmp_path / "r")
 
 
 def test_zero_counts_are_left_to_the_document() -> None:
@@ -301,7 +303,7 @@ def test_tables_and_what_the_load_did_are_told() -> None:
     assert lines[at + 1] == ["B", "-"]
 
 
-def told(rows: int) -> Run:
+def hartstone_run(rows: int) -> Run:
     facts = TextTable("tests", ["test", "met"], [[str(k), "10"] for k in range(rows)])
     result = Result(
         case=1, bench="hart.PH.1", params={}, load="none", status="ok", tables=[facts],
@@ -313,8 +315,8 @@ def told(rows: int) -> Run:
 
 
 def test_a_table_too_long_for_a_terminal_is_left_to_the_report() -> None:
-    assert "tables in the report" not in shown(told(100), 160)
-    assert "tables in the report and --json: hart.PH.1 (101 rows)" in shown(told(101), 160)
+    assert "tables in the report" not in shown(hartstone_run(100), 160)
+    assert "tables in the report and --json: hart.PH.1 (101 rows)" in shown(hartstone_run(101), 160)
 
 
 def test_a_reason_is_told_once(plan: Plan) -> None:
@@ -345,5 +347,5 @@ def test_the_line_of_a_case_without_samples_holds_what_it_is_run_for(plan: Plan)
     out = io.StringIO()
     lines = Lines(out)
     lines.started(plan)
-    lines.case_ended(plan.cases[0], told(3).results)
+    lines.case_ended(plan.cases[0], hartstone_run(3).results)
     assert out.getvalue().strip().endswith("ok breakdown utilisation 94.0 %, first miss at 96.0 %")

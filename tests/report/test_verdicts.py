@@ -61,18 +61,18 @@ def effect(**members: object) -> Effect:
     ],
 )  # fmt: skip
 def test_an_effect_in_words(members: dict[str, object], text: str) -> None:
-    told = effect(**members)
-    parts = (verdict_text(told), change(told, "ns"), interval(told, "ns"))
+    entry = effect(**members)
+    parts = (verdict_text(entry), change(entry, "ns"), interval(entry, "ns"))
     assert " ".join(filter(None, parts)) == text
 
 
 def test_missed_activations_stand_before_any_ratio_the_most_first() -> None:
     lost = [effect(part="missed", statistic="missed", difference=points) for points in (0.1, -30.0)]
     ratios = [effect(ratio=1e9), effect(ratio=1e-9), effect()]
-    ordered = sorted([*ratios, *lost], key=lambda one: -weight(one))
+    ordered = sorted([*ratios, *lost], key=lambda entry: -weight(entry))
     assert ordered[:2] == lost[::-1]
-    told = lost[1]
-    assert (statistic(told), change(told, "ns")) == ("missed", "-30 points")
+    largest = lost[1]
+    assert (statistic(largest), change(largest, "ns")) == ("missed", "-30 points")
 
 
 def test_what_is_missing_is_told_with_two_digits() -> None:
@@ -104,8 +104,8 @@ def test_every_verdict_is_told_whole_at_any_width(slower: Comparison, width: int
     assert all(len(line) <= width for line in text.splitlines())
     table = text.partition("\nVerdicts\n")[2]
     for row in slower.rows:
-        for told in row.effects:
-            for part in (verdict_text(told), change(told, "ns"), interval(told, "ns")):
+        for entry in row.effects:
+            for part in (verdict_text(entry), change(entry, "ns"), interval(entry, "ns")):
                 assert part in table
 
 
@@ -142,8 +142,10 @@ def test_in_the_lab_the_advice_is_more_seeds() -> None:
 
 
 def test_columns_that_are_not_compared_with_the_first_say_with_which() -> None:
-    one, more = result("null", [5.0] * 30), result("proc.create", [9.0] * 30)
-    text = shown(compare([lab("a", [one]), lab("b", [one, more]), lab("c", [one, more])]), 160)
+    first, second = result("null", [5.0] * 30), result("proc.create", [9.0] * 30)
+    text = shown(
+        compare([lab("a", [first]), lab("b", [first, second]), lab("c", [first, second])]), 160
+    )
     assert "c differs from b (in what a lacks) beyond doubt in none of 3 effects: 2 no diff" in text
 
 
@@ -190,20 +192,22 @@ def test_the_command_that_tells_the_noise_can_be_copied() -> None:
     twins = ids[0], f"{ids[0][:-1]}5"  # the start says which no more
     assert _compared_again(same, [twins[0]], [twins[1]]) == " ".join(twins)
     names = {ids[0]: "it's before"}
-    told = _compared_again(same, ids, [], names=names)
-    assert shlex.split(told) == ["it's before,20261122-223100.001"]
+    command = _compared_again(same, ids, [], names=names)
+    assert shlex.split(command) == ["it's before,20261122-223100.001"]
 
 
-def _compared_again(of: Comparison, *runs: list[str], names: dict[str, str] | None = None) -> str:
+def _compared_again(
+    comparison: Comparison, *runs: list[str], names: dict[str, str] | None = None
+) -> str:
     """Return the runs that the command for the noise floor names."""
     columns = [
         msgspec.structs.replace(column, runs=ids, names=names or {})
-        for column, ids in zip(of.columns, runs, strict=True)
+        for column, ids in zip(comparison.columns, runs, strict=True)
         if ids
     ]
-    told = repeating(msgspec.structs.replace(of, columns=columns))
-    assert told
-    return told.partition("rtstone compare ")[2].removesuffix(" --floor last~2,last~1,last")
+    command = repeating(msgspec.structs.replace(comparison, columns=columns))
+    assert command
+    return command.partition("rtstone compare ")[2].removesuffix(" --floor last~2,last~1,last")
 
 
 @pytest.mark.parametrize("width", [30, 80, 1000])

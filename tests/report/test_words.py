@@ -155,9 +155,9 @@ def test_only_rights_that_were_wanted_are_lacking() -> None:
         evidence: dict[str, Value] = {"sched": "other", "locked": True}
         return structs.replace(result(policy=policy), evidence=evidence, flags=list(flags))
 
-    asked, refused = timesharing("other"), timesharing("fifo", "no_rt")
-    assert not words.lacking_rights(run_of(asked))
-    assert words.lacking_rights(run_of(asked, refused)) == {"real-time scheduling": 1}
+    unprivileged, refused = timesharing("other"), timesharing("fifo", "no_rt")
+    assert not words.lacking_rights(run_of(unprivileged))
+    assert words.lacking_rights(run_of(unprivileged, refused)) == {"real-time scheduling": 1}
 
 
 @pytest.mark.parametrize(
