@@ -97,7 +97,7 @@ def interval(effect: Effect, unit: str) -> str:
 
 
 def _unit(effect: Effect, unit: str) -> str:
-    """Return the unit of an effect's values; ``unit``: that of its row."""
+    """Return the unit of an effect's values; ``unit``: the row's."""
     return "%" if effect.part == "missed" else unit
 
 

@@ -176,7 +176,7 @@ def _listed(names: Iterable[str]) -> str:
 def flame(title: str, way: Way, against: Way | None, unit: str) -> Chart:
     """Return the flame graph of a sample, its outermost functions above.
 
-    Functions with a colour took longer, or shorter, than in the sample it is held against.
+    Functions with a colour took longer, or shorter, than in the sample it is compared with.
     """
     root = tree(way.stacks)
     drawing = _Flame(root, tree(against.stacks) if against else None, unit)
@@ -194,7 +194,7 @@ def flame(title: str, way: Way, against: Way | None, unit: str) -> Chart:
 
 
 class _Flame:
-    """A flame graph while it is drawn; ``other``: the tree of the sample it is held against."""
+    """A flame graph while it is drawn; ``other``: the tree of the sample it is compared with."""
 
     def __init__(self, root: Node, other: Node | None, unit: str) -> None:
         self.whole, self.unit = root.total, labels.symbol(unit)
@@ -247,5 +247,5 @@ class _Flame:
 
 
 def _wider(parent: Node, least: float) -> int:
-    """Return how many boxes there would be."""
+    """Return the number of boxes that are at least as wide as ``least``."""
     return sum(1 + _wider(c, least) for c in parent.calls.values() if c.total >= least)

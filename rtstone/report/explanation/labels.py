@@ -36,7 +36,7 @@ def title(explanation: Explanation, run: Run) -> str:
 
 
 def of_result(run: Run, result: Result) -> str:
-    """Return how a result of a run is called, with its load."""
+    """Return the name of a result of a run, with its load."""
     label = words.labels(run)[run.results.index(result)].removesuffix(f"load={result.load}")
     return f"{result.bench} {label}".strip() + f", load {result.load}"
 
@@ -85,7 +85,7 @@ def change(value: float) -> str:
 
 
 def share(part: float, whole: float) -> str:
-    """Return a share in per cent; what is not nothing is not 0."""
+    """Return a share in per cent; a small one is ``<0.1%``, never 0."""
     percent = 100 * part / whole if whole > 0 else 0.0
     return "<0.1%" if 0 < percent < 0.05 else f"{percent:.1f}%"
 

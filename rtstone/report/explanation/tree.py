@@ -28,12 +28,12 @@ class Node:
         return self.calls.get(name) or Node(name)
 
     def nodes(self) -> int:
-        """Return how many there are, with itself."""
+        """Return the number of calls below it, with itself."""
         return 1 + sum(node.nodes() for node in self.calls.values())
 
 
 def tree(stacks: Iterable[Stack]) -> Node:
-    """Return what all outermost functions together cost, which has no name."""
+    """Return the root, which has no name and costs what all outermost functions do."""
     root = Node("")
     for stack in stacks:
         node = root

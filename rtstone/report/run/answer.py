@@ -104,13 +104,16 @@ def answer(evaluated: RunEvaluation) -> Answer:
     elif loads:
         basis.append(f"Loads: {', '.join(loads)}.")
     basis += _disturbed(run)
-    alone = len({r.bench for r in measured}) == 1
-    judged = wakeups or [s for s in subjects if s.result.n and alone]
-    judged = [s for s in judged if not flags.spoilt(s.result.flags)] or judged
-    foremost = max(
-        [s for s in judged if s.result.max is not None] or judged,
-        key=lambda s: (s.result.missed or 0, s.result.max or 0, -s.place), default=None,
-    ) if standouts.unfit is None else subjects[standouts.unfit]  # fmt: skip
+    if standouts.unfit is not None:
+        foremost: Subject | None = subjects[standouts.unfit]
+    else:  # what missed most activations or has the largest maximum
+        one_bench = len({r.bench for r in measured}) == 1
+        judged = wakeups or [s for s in subjects if s.result.n and one_bench]
+        judged = [s for s in judged if not flags.spoilt(s.result.flags)] or judged
+        judged = [s for s in judged if s.result.max is not None] or judged
+        foremost = max(
+            judged, key=lambda s: (s.result.missed or 0, s.result.max or 0, -s.place), default=None
+        )
     return Answer(
         grade=grade, verdict=verdict, rests=_rests(run, wakeups, standouts.unfit), basis=basis,
         worst=worst, other_findings=other_findings, estimates=estimated, foremost=foremost,
@@ -129,12 +132,12 @@ def _rests(run: Run, wakeups: list[Subject], unfit: int | None) -> str:
     loads = [load for load in dict.fromkeys(r.load for r in ran) if load != NONE]
     under = "without load" if len(loads) < len({r.load for r in ran}) or not loads else ""
     if loads:
-        named = f"under {counted(len(loads), 'load')} ({', '.join(loads)})"
-        under = f"{under} and {named}" if under else named
+        under += " and " if under else ""
+        under += f"under {counted(len(loads), 'load')} ({', '.join(loads)})"
     took = "" if run.duration_s is None else f" in {seconds(run.duration_s)}"
     results = f"{counted(len(ran), 'result')}{took} {under}" if ran else "no result"
-    named = f"{run.name} ({run.target.title})" if run.name else run.target.title
-    head = f"{named}: {where}" if where else named
+    name = f"{run.name} ({run.target.title})" if run.name else run.target.title
+    head = f"{name}: {where}" if where else name
     if meaning := words.emulated(run):
         head = f"{head}; {meaning}"
     rest = [text.rstrip(".") for text in (*_left_out(wakeups, unfit), *_disturbed(run))]

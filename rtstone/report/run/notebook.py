@@ -19,7 +19,7 @@ ROWS = 40  # more of them nobody reads in a notebook
 
 
 def notebook(run: Run) -> str:
-    """Return HTML of a run; whatever a text of it says, it is no markup."""
+    """Return a run as HTML; its texts are escaped."""
     # Of some results it is said what they say, not what all cases of the run do.
     said = answer(evaluate_run(structs.replace(run, slopes=[])))
     heads = ["bench", "", "load", "n", *COLUMNS.values(), "missed", "flags"]

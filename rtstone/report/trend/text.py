@@ -123,7 +123,7 @@ def switches(change: Change, most: int | None = None) -> list[str]:
 
 
 def resolution(trend: Trend) -> str | None:
-    """Return to what share the merged values are known, None without merged ones."""
+    """Return how precisely merged values are known, None without any."""
     shares = [part.off for s in trend.series for part in s.segments if part.off is not None]
     if not shares:
         return None

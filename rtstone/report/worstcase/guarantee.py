@@ -87,8 +87,8 @@ def _facts(facts: dict[str, Value]) -> list[str]:
     return items(f"{name}: {_escaped(words(value))}" for name, value in facts.items())
 
 
-def _list(names_: str | None) -> str:
-    return NOT_RECORDED if names_ is None else names_ or "none"
+def _list(names: str | None) -> str:
+    return NOT_RECORDED if names is None else names or "none"
 
 
 def _hours(loads: Iterable[Tested]) -> str:
