@@ -139,35 +139,32 @@ class Answer(NamedTuple):
 
 def answers(comparison: Comparison, names: Sequence[str]) -> list[Answer]:
     """Return an answer per column but the first, then for what the first lacks."""
+    first = comparison.columns[0].label
     pairs: list[tuple[str, str | None]] = [(c.label, None) for c in comparison.columns[1:]]
     pairs += [(e.column, e.against) for row in comparison.rows for e in row.effects]
     several = dict.fromkeys(pairs)
     most = max(LEAST, LARGEST // max(len(several), 1))
-    return [_answer(comparison, *pair, most, names) for pair in several]
-
-
-def _answer(
-    comparison: Comparison, label: str, against: str | None, most: int, names: Sequence[str]
-) -> Answer:
-    first = comparison.columns[0].label
-    effects = [
-        RowEffect(name, effect, row)
-        for row, name in zip(comparison.rows, names, strict=True)
-        for effect in row.effects
-        if (effect.column, effect.against) == (label, against)
-    ]
-    differ = [entry for entry in effects if entry.effect.verdict in ("better", "worse")]
-    foremost: dict[str, RowEffect] = {}  # of each row
-    for entry in sorted(differ, key=lambda entry: -weight(entry.effect)):
-        foremost.setdefault(entry.name, entry)
-    largest = list(foremost.values())[:most]
-    other = first if against is None else f"{against} (in what {first} lacks)"
-    if not effects:
-        return Answer(f"{label} has no case like {other}", largest, [])
-    estimate = None if differ else _estimate(effects, other)
-    sentences = (_missed(effects, other), estimate, _balance(effects, other))
-    sentence = f"{label} {'. It '.join(filter(None, sentences))}"
-    return Answer(sentence, largest, [entry.effect for entry in effects])
+    answered = []
+    for label, against in several:
+        effects = [
+            RowEffect(name, effect, row)
+            for row, name in zip(comparison.rows, names, strict=True)
+            for effect in row.effects
+            if (effect.column, effect.against) == (label, against)
+        ]
+        differ = [entry for entry in effects if entry.effect.verdict in ("better", "worse")]
+        foremost: dict[str, RowEffect] = {}  # of each row
+        for entry in sorted(differ, key=lambda entry: -weight(entry.effect)):
+            foremost.setdefault(entry.name, entry)
+        other = first if against is None else f"{against} (in what {first} lacks)"
+        sentence = f"{label} has no case like {other}"
+        if effects:
+            estimate = None if differ else _estimate(effects, other)
+            sentences = (_missed(effects, other), estimate, _balance(effects, other))
+            sentence = f"{label} {'. It '.join(filter(None, sentences))}"
+        largest = list(foremost.values())[:most]
+        answered.append(Answer(sentence, largest, [entry.effect for entry in effects]))
+    return answered
 
 
 def _balance(effects: Sequence[RowEffect], other: str) -> str:
