@@ -126,11 +126,11 @@ def _figures(subjects: Sequence[Subject]) -> Iterator[RenderableType]:
             texts = (name, figure(fact.value, fact.unit), " ".join(subject.result.flags))
             alike.setdefault((subject.result.bench, *texts), []).append(subject)
     rows = []
-    for (bench, *texts), same in alike.items():
+    for (bench, *cells), same in alike.items():
         names = [subject.case for subject in same]
         if len(same) >= ALIKE:
             names = [f"{bench}: {len(same)} alike, by {varied(names)}"]
-        rows += [[name, *texts] for name in names]
+        rows += [[name, *cells] for name in names]
     if rows:
         yield _listed(["without samples", "figure", "value", "flags"], rows)
         yield ""
