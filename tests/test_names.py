@@ -26,7 +26,7 @@ LEFT = {
     "lab": 1,
     "measure": 3,
     "plot": 0,
-    "report": 960,
+    "report": 1,
     "results": 1,
     "server": 5,
     "simulate": 0,
@@ -35,7 +35,7 @@ LEFT = {
     "system": 3,
     "targets": 0,
     "wire": 0,
-    "tests": 6300,
+    "tests": 5750,
 }
 
 
