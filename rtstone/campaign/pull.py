@@ -38,7 +38,7 @@ home=${1:-${RTSTONE_HOME:-${XDG_DATA_HOME:-$HOME/.local/share}/rtstone}}
 cd "$home/runs" 2>/dev/null || { echo "no runs in $home" >&2; exit 1; }
 shift
 """
-_LIST = f'{_GO}for one in "$1".*; do [ ! -f "$one/{RUN}" ] || echo "$one"; done'
+_LIST = f'{_GO}for run in "$1".*; do [ ! -f "$run/{RUN}" ] || echo "$run"; done'
 _SEND = f'{_GO}exec tar -cf - -- "$@"'
 
 
@@ -46,7 +46,7 @@ class Pulled(NamedTuple):
     """How many runs came, and were here; ``refused``: what was left out, and why."""
 
     taken: int
-    known: int
+    present: int
     refused: list[str]
 
 
@@ -56,10 +56,10 @@ def pull(name: str, source: str) -> Pulled:
     ``source``: HOST:[DIR] or DIR, what RTSTONE_HOME names there.  Raises UsageError, TargetError,
     StoreError.
     """
-    there = _Machine(source) if _HOST.fullmatch(source) else _Folder(Path(source))
+    origin = _Machine(source) if _HOST.fullmatch(source) else _Folder(Path(source))
     here = arrived(name)
-    of_it = re.compile(rf"{re.escape(name)}\.[0-9a-f]{{16}}")
-    names = [run_id for run_id in there.names(name) if of_it.fullmatch(run_id)]
+    pattern = re.compile(rf"{re.escape(name)}\.[0-9a-f]{{16}}")
+    names = [run_id for run_id in origin.names(name) if pattern.fullmatch(run_id)]
     wanted = [run_id for run_id in names if run_id.partition(".")[2] not in here]
     refused: list[str] = []
     taken, arrival = 0, arrivals()
@@ -67,7 +67,7 @@ def pull(name: str, source: str) -> Pulled:
         for first in range(0, len(wanted), AT_ONCE):
             home = new_home(name, owner.name)
             try:
-                for run_id, lack in there.fetch(wanted[first : first + AT_ONCE], home):
+                for run_id, lack in origin.fetch(wanted[first : first + AT_ONCE], home):
                     why = lack or unfit(home / run_id)
                     if why is None:
                         taken += take_in(home / run_id, arrival := arrival + 1)
@@ -80,7 +80,7 @@ def pull(name: str, source: str) -> Pulled:
 
 @contextmanager
 def _owner(name: str) -> Iterator[Owner]:
-    """Own what is on its way; remove what others left that were killed.  Raises StoreError."""
+    """Own the homes of arriving runs; remove those left by killed processes.  Raises StoreError."""
     place = folder(name)
     try:
         place.mkdir(parents=True, exist_ok=True)
@@ -112,7 +112,7 @@ class _Folder:
         return sorted(path.name for path in self._runs.glob(f"{name}.*") if is_whole(path))
 
     def fetch(self, names: list[str], home: Path) -> Iterator[tuple[str, str | None]]:
-        """Copy runs, and yield their names, each with why it cannot be taken, if so.
+        """Copy runs, and yield their names, each with why it cannot be taken, None if it can.
 
         Raises StoreError.
         """
@@ -146,25 +146,25 @@ class _Machine:
     """The home of rtstone on another machine."""
 
     def __init__(self, source: str) -> None:
-        found = _HOST.fullmatch(source)
-        assert found
-        place = found["host"] + (f":{found['port']}" if found["port"] else "")
-        self._folder = found["folder"]
+        match = _HOST.fullmatch(source)
+        assert match
+        place = match["host"] + (f":{match['port']}" if match["port"] else "")
+        self._folder = match["folder"]
         self._address = address(place, source)
 
     def names(self, name: str) -> list[str]:
         """Return the runs of a campaign that are there.  Raises TargetError."""
-        with closing(Login(self._address)) as there:
-            told = there.script(_LIST, self._folder, name)
-        return sorted(told.decode("ascii", "replace").split())
+        with closing(Login(self._address)) as login:
+            reply = login.script(_LIST, self._folder, name)
+        return sorted(reply.decode("ascii", "replace").split())
 
     def fetch(self, names: list[str], home: Path) -> Iterator[tuple[str, str | None]]:
-        """Receive runs, and yield their names, each with why it cannot be taken.
+        """Receive runs, and yield their names, each with why it cannot be taken, None if it can.
 
         Raises TargetError, StoreError.
         """
-        with closing(Login(self._address)) as there:
-            sent = there.script(_SEND, self._folder, *names, limit_s=SEND_S, largest=LARGEST)
+        with closing(Login(self._address)) as login:
+            sent = login.script(_SEND, self._folder, *names, limit_s=SEND_S, largest=LARGEST)
         lacks: dict[str, str | None] = {}
         try:
             with tarfile.open(fileobj=io.BytesIO(sent), mode="r:") as archive:

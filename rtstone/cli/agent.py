@@ -18,42 +18,32 @@ from rtstone.report.parts.console import console, plain_table
 from rtstone.resources import Architecture, architecture, architectures, static_agent
 from rtstone.units import file_size
 
-_NAMES = ", ".join(one.name for one in architectures())
+_NAMES = ", ".join(arch.name for arch in architectures())
 
 
-def _asked(name: str | None) -> Architecture:
+def _architecture(name: str | None) -> Architecture:
+    """Return the architecture of a name, or of this machine.  Raises UsageError."""
     machine = name if name is not None else platform.machine()
-    if found := architecture(machine):
-        return found
+    if match := architecture(machine):
+        return match
     if name is None:
         raise UsageError(f"no agent for this machine, '{machine}'; write --arch A: {_NAMES}")
     raise UsageError(f"unknown architecture '{name}', in --arch; there are agents for {_NAMES}")
 
 
-def _state(one: Architecture) -> str:
-    try:
-        return file_size(static_agent(one.name).stat().st_size)
-    except TargetError:
-        return "not built"
-
-
-def _list() -> None:
+def _print_architectures() -> None:
+    """Print a table of the agents that there are."""
     table = plain_table()
     table.add_column("arch", no_wrap=True, style="bold cyan")
     for name in ("uname -m", "Debian", "agent"):
         table.add_column(name, overflow="fold")
-    for one in architectures():
-        table.add_row(one.name, ", ".join(one.machines), one.debian, _state(one))
+    for arch in architectures():
+        try:
+            state = file_size(static_agent(arch.name).stat().st_size)
+        except TargetError:
+            state = "not built"
+        table.add_row(arch.name, ", ".join(arch.machines), arch.debian, state)
     console(sys.stdout).print(table)
-
-
-def _make_executable(path: Path) -> None:
-    """Let everyone run a file who may read it.  Raises UsageError."""
-    try:
-        mode = path.stat().st_mode
-        path.chmod(stat.S_IMODE(mode | (mode & 0o444) >> 2))
-    except OSError as error:
-        raise UsageError(f"cannot make {path} executable: {error.strerror}") from error
 
 
 @click.command("agent")
@@ -72,14 +62,18 @@ def command(*, arch: str | None, output: Path | None) -> None:
     itself do not need this: it copies the agent, and removes it afterwards.
     """
     if output is None and arch is None:
-        return _list()
-    wanted = _asked(arch)
+        _print_architectures()
+        return
+    target = _architecture(arch)
     if output is None:
-        raise UsageError(f"no file to write the agent to; write --arch {wanted.name} -o FILE")
-    data = static_agent(wanted.name).read_bytes()
+        raise UsageError(f"no file to write the agent to; write --arch {target.name} -o FILE")
+    data = static_agent(target.name).read_bytes()
     size, regular = write_file("the agent", output, data)
-    if regular:
-        _make_executable(output)
-    told = f"{shown(str(output))}: agent for {wanted.name}, {file_size(size)}"
-    click.echo(f"{told}, SHA-256 {sha256(data).hexdigest()}", err=not regular)
-    return None
+    if regular:  # everyone may run it who may read it
+        try:
+            mode = output.stat().st_mode
+            output.chmod(stat.S_IMODE(mode | (mode & 0o444) >> 2))
+        except OSError as error:
+            raise UsageError(f"cannot make {output} executable: {error.strerror}") from error
+    summary = f"{shown(str(output))}: agent for {target.name}, {file_size(size)}"
+    click.echo(f"{summary}, SHA-256 {sha256(data).hexdigest()}", err=not regular)

@@ -17,7 +17,7 @@ from rtstone.measure.catalogue import catalogue
 from rtstone.measure.suite import Suite, load, shipped
 from rtstone.targets import find
 from rtstone.wire.parameters import Benches, allowed, quantity
-from rtstone.wire.records import Bench, Param
+from rtstone.wire.records import Bench
 
 INDEX = "README.md"
 WIDTH = 100  # of a line
@@ -30,8 +30,8 @@ def pages(benches: Benches, suites: Iterable[Suite]) -> dict[str, str]:
     for suite in suites:
         for bench in dict.fromkeys(case.bench for case in suite.cases):
             parts[bench].append(suite.name)
-    found = {f"{name}.md": page(table, parts[name]) for name, table in sorted(benches.items())}
-    return {INDEX: index(benches), **found}
+    texts = {f"{name}.md": page(table, parts[name]) for name, table in sorted(benches.items())}
+    return {INDEX: index(benches), **texts}
 
 
 def index(benches: Benches) -> str:
@@ -54,12 +54,16 @@ def page(bench: Bench, suites: Iterable[str]) -> str:
         "Slope over": f"`{bench.slope_over}`" if bench.slope_over else "",
         "In suites": named,
     }
-    told = [
+    bullets = [
         textwrap.fill(f"* {name}: {text}", WIDTH, subsequent_indent="  ")
         for name, text in facts.items()
         if text
     ]
-    params = [_parameter(param) for param in bench.params]
+    params = []
+    for param in bench.params:
+        default = quantity(param, param.default)
+        cells = (f"`{param.name}`", f"`{default}`" if default else "", allowed(param), param.help)
+        params.append(f"| {' | '.join(map(_cell, cells))} |")
     table = ["| parameter | default | values | description |", "|---|---|---|---|", *params]
     return "\n".join(
         [
@@ -68,7 +72,7 @@ def page(bench: Bench, suites: Iterable[str]) -> str:
             _GENERATED,
             "",
             *([textwrap.fill(bench.help, WIDTH), ""] if bench.help else []),
-            *([*told, ""] if told else []),
+            *([*bullets, ""] if bullets else []),
             f"    rtstone run {bench.id}",
             "",
             *(["## Parameters", "", *table, ""] if params else []),
@@ -78,23 +82,17 @@ def page(bench: Bench, suites: Iterable[str]) -> str:
     )
 
 
-def _parameter(param: Param) -> str:
-    default = quantity(param, param.default)
-    cells = (f"`{param.name}`", f"`{default}`" if default else "", allowed(param), param.help)
-    return f"| {' | '.join(_cell(cell) for cell in cells)} |"
-
-
 def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
 
-def write(found: Mapping[str, str], folder: Path) -> None:
+def write(texts: Mapping[str, str], folder: Path) -> None:
     """Write the pages to a folder, and remove all others from it."""
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("*.md"):
-        if old.name not in found:
+        if old.name not in texts:
             old.unlink()
-    for name, text in found.items():
+    for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
 
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import click
 
 from rtstone.cli.output import OutputFile, default_page, print_document, save
+from rtstone.cli.parameters import JSON
 from rtstone.cli.progress import working
-from rtstone.cli.pushing import PUSH, Reporter, checked
+from rtstone.cli.pushing import PUSH, Reporter, destination
 from rtstone.cli.streams import say
 from rtstone.errors import Inconclusive, UsageError
 
@@ -20,17 +21,14 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from rtstone.campaign.engines import Engine
-    from rtstone.campaign.job_table import Table
     from rtstone.campaign.matrix import Campaign
     from rtstone.campaign.planning import Planned
-    from rtstone.campaign.running import Ended, Event
+    from rtstone.campaign.running import Event
     from rtstone.documents.campaign import CampaignState
-    from rtstone.documents.run import Run
     from rtstone.interrupt import Interrupt
 
 WATCH_S = 1.0
 _FILE = click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
-_JSON = click.option("--json", is_flag=True, help="Print only one document, as JSON.")
 
 
 @click.group("campaign")
@@ -44,7 +42,7 @@ def command() -> None:
 
 @command.command("plan")
 @_FILE
-@_JSON
+@JSON
 def plan_command(file: Path, json: bool) -> None:
     """Say what would be measured, and about how long it takes; ask all targets, measure nothing."""
     from rtstone.campaign.matrix import read
@@ -53,8 +51,8 @@ def plan_command(file: Path, json: bool) -> None:
 
     campaign = read(file)
     with Interrupt() as interrupt:
-        found = _planned(campaign, interrupt)
-    _show(planned(campaign, found), json)
+        plan = _planned(campaign, interrupt)
+    _show(planned(campaign, plan), json)
 
 
 @command.command("run")
@@ -65,7 +63,7 @@ def plan_command(file: Path, json: bool) -> None:
     "the workers of a dask cluster.",
 )  # fmt: skip
 @PUSH
-@_JSON
+@JSON
 def run_command(file: Path, engine: str, push: str | None, json: bool) -> int:
     """Carry out what is planned and has not been done, until nothing is left.
 
@@ -81,50 +79,73 @@ def run_command(file: Path, engine: str, push: str | None, json: bool) -> int:
     help="Which part of the jobs: 3/8 is the third of eight, as of a Slurm array or a CI matrix.",
 )  # fmt: skip
 @PUSH
-@_JSON
+@JSON
 def work_command(file: Path, shard: str, push: str | None, json: bool) -> int:
     """Carry out one part of the jobs on this machine, without a table that others share.
 
     Afterwards `campaign pull` brings the runs together; in a directory that all parts share
     (RTSTONE_HOME) they are together already.
     """
-    return _carry_out(file, json, push, shard=_shard(shard))
-
-
-def _shard(text: str) -> tuple[int, int]:
-    """Return number and count of a part.  Raises UsageError."""
-    found = re.fullmatch(r"([1-9]\d{0,5})/([1-9]\d{0,5})", text)
-    if not found or int(found[1]) > int(found[2]):
-        raise UsageError(f"bad part '{text}', in --shard; write K/N, as 3/8 for the third of eight")
-    return int(found[1]), int(found[2])
+    match = re.fullmatch(r"([1-9]\d{0,5})/([1-9]\d{0,5})", shard)
+    if not match or int(match[1]) > int(match[2]):
+        raise UsageError(
+            f"bad part '{shard}', in --shard; write K/N, as 3/8 for the third of eight"
+        )
+    return _carry_out(file, json, push, shard=(int(match[1]), int(match[2])))
 
 
 def _carry_out(
     file: Path, json: bool, push: str | None, *, engine: str = "local",
     shard: tuple[int, int] | None = None,
 ) -> int:  # fmt: skip
+    """Carry out the jobs of a campaign, or of one part of them, and print its state.
+
+    A target that did not answer is asked again after all others, and so on as long as one more
+    answers.  Returns the exit code.
+    """
     from rtstone.campaign.dask_cluster import address
     from rtstone.campaign.job_table import Table
     from rtstone.campaign.matrix import read
-    from rtstone.campaign.status import status
+    from rtstone.campaign.running import Limits, Runner
+    from rtstone.campaign.status import note_absent, status
     from rtstone.interrupt import Interrupt
+    from rtstone.store.layout import runs
+    from rtstone.units import seconds
 
-    campaign, place, to = read(file), address(engine), checked(push)
-    reporter = Reporter(to, campaign) if to else None
+    campaign, scheduler, server = read(file), address(engine), destination(push)
+    reporter = Reporter(server, campaign) if server else None
+    duration_s = None if campaign.hours is None else campaign.hours * 3600
+    number, parts = shard or (1, 1)
+
+    def show_event(event: Event) -> None:
+        why = f": {event.reason}" if event.reason else ""
+        say(f"{event.state}  {event.job.title}, {seconds(event.took_s)}{why}")
+        if reporter and event.state == "done":
+            reporter.ended(runs() / event.job.run_id)
+
     with Interrupt() as interrupt:
-        found = _planned(campaign, interrupt)
-        table = Table(campaign.name, f"shard-{shard[0]}-{shard[1]}" if shard else "jobs")
+        plan = _planned(campaign, interrupt)
+        table = Table(campaign.name, f"shard-{number}-{parts}" if shard else "jobs")
         try:
             table.register()
-            rounds = _Rounds(
-                campaign, table, interrupt, place=place, shard=shard or (1, 1), reporter=reporter
-            )
-            early = rounds.run(found)
+            while True:
+                table.adopt(list(enumerate(plan.jobs))[number - 1 :: parts], plan.absent)
+                table.settle()
+                note_absent(table, plan)
+                workers = _engine(scheduler, campaign, table.owner)
+                runner = Runner(table, workers, interrupt, show_event)
+                early = runner.run(Limits(duration_s, campaign.runs)).early
+                if early or not plan.absent:
+                    break
+                again = _planned(campaign, interrupt)
+                if again.absent.keys() == plan.absent.keys():
+                    break
+                plan = again
         finally:
             table.close()
     state = status(campaign)
     if reporter:
-        reporter.tell(state, last=True)
+        reporter.report(state, last=True)
     _show(state, json)
     if early:
         say(f"{early}; `rtstone campaign run {file}` goes on")
@@ -133,93 +154,42 @@ def _carry_out(
 
 
 def _planned(campaign: Campaign, interrupt: Interrupt) -> Planned:
+    """Return the plan of a campaign, for which its targets are asked."""
     from rtstone.campaign.planning import plan
 
     with working("asking the targets"):
         return plan(campaign, interrupt)
 
 
-class _Rounds:
-    """The carrying out of a campaign, and once more if a target answers that did not before."""
+def _engine(scheduler: str | None, campaign: Campaign, owner: str) -> Engine:
+    """Return the engine of a dask scheduler, or without one that of this machine."""
+    if scheduler is None:
+        from rtstone.campaign.engines import Local
 
-    def __init__(
-        self, campaign: Campaign, table: Table, interrupt: Interrupt, *,
-        place: str | None, shard: tuple[int, int], reporter: Reporter | None,
-    ) -> None:  # fmt: skip
-        """``place``: of a dask scheduler.  ``shard``: which part of the jobs, of how many.
+        return Local(campaign.name, owner, campaign.folder)
+    from rtstone.campaign.dask_engine import Dask
 
-        ``reporter``: of the results server, None if there is none.
-        """
-        self._reporter = reporter
-        self._campaign, self._table, self._interrupt = campaign, table, interrupt
-        self._place, self._shard = place, shard
-
-    def run(self, found: Planned) -> str | None:
-        """Carry out a plan, and return why it ended before all was done, None if it did not."""
-        while True:
-            ended = self._once(found)
-            if ended.early or not found.absent:
-                return ended.early
-            again = _planned(self._campaign, self._interrupt)
-            if again.absent.keys() == found.absent.keys():
-                return None
-            found = again
-
-    def _once(self, found: Planned) -> Ended:
-        from rtstone.campaign.running import Limits, Runner
-        from rtstone.campaign.status import note_absent
-
-        number, parts = self._shard
-        self._table.adopt(list(enumerate(found.jobs))[number - 1 :: parts], found.absent)
-        self._table.settle()
-        note_absent(self._table, found)
-        hours = self._campaign.hours
-        limits = Limits(None if hours is None else hours * 3600, self._campaign.runs)
-        return Runner(self._table, self._engine(), self._interrupt, self._tell).run(limits)
-
-    def _engine(self) -> Engine:
-        names = self._campaign.name, self._table.owner, self._campaign.folder
-        if self._place is None:
-            from rtstone.campaign.engines import Local
-
-            return Local(*names)
-        from rtstone.campaign.dask_engine import Dask
-
-        return Dask(self._place, *names)
-
-    def _tell(self, event: Event) -> None:
-        from rtstone.store.layout import runs
-        from rtstone.units import seconds
-
-        why = f": {event.reason}" if event.reason else ""
-        say(f"{event.state}  {event.job.title}, {seconds(event.took_s)}{why}")
-        if self._reporter and event.state == "done":
-            self._reporter.ended(runs() / event.job.run_id)
+    return Dask(scheduler, campaign.name, owner, campaign.folder)
 
 
 @command.command("status")
 @_FILE
 @click.option("--watch", is_flag=True, help="Show it anew every second until all is done.")
-@_JSON
+@JSON
 def status_command(file: Path, watch: bool, json: bool) -> None:
     """Say how far it has come, also while it goes on: what is missing, and why."""
     from rtstone.campaign.matrix import read
     from rtstone.campaign.status import status
 
     campaign = read(file)
-    if watch and not json and sys.stdout.isatty():
-        _watch(campaign)
-    else:
+    if not watch or json or not sys.stdout.isatty():
         _show(status(campaign), json)
-
-
-def _watch(campaign: Campaign) -> None:
+        return
     from time import sleep
 
     from rich.console import Group
     from rich.live import Live
 
-    from rtstone.campaign.status import status
     from rtstone.report.parts.console import console
 
     with Live(console=console(sys.stdout), auto_refresh=False) as live:
@@ -253,32 +223,27 @@ def retry_command(file: Path) -> None:
     help="The page to write; default: NAME.html beside FILE, which then may only replace such a "
     "page.",
 )  # fmt: skip
-@_JSON
+@JSON
 def report_command(file: Path, output: Path | None, json: bool) -> None:
     """Write the matrix as one page: a verdict for each cell, what is missing, and why."""
     from rtstone.campaign.matrix import read
     from rtstone.campaign.status import status
     from rtstone.report.campaign.page import compose
     from rtstone.report.campaign.verdicts import judged
+    from rtstone.store.layout import runs
+    from rtstone.store.rundir import load
 
     campaign = read(file)
     if output is None and not json:
         output = default_page(file.with_suffix(".html"))
     state = status(campaign)
     with working("making the page") as line:
-        verdicts = judged(state, _loaded, line.steps)
+        verdicts = judged(state, lambda run_id: load(runs() / run_id), line.steps)
         page = compose(verdicts) if output else ""
     if json:
         print_document(verdicts)
     if output:
         save("the report", output, page, quiet=json)
-
-
-def _loaded(run_id: str) -> Run:
-    from rtstone.store.layout import runs
-    from rtstone.store.rundir import load
-
-    return load(runs() / run_id)
 
 
 @command.command("pull")
@@ -295,13 +260,14 @@ def pull_command(file: Path, source: str) -> None:
 
     campaign = read(file)
     with working("pulling runs"):
-        found = pull(campaign.name, source)
-    for why in found.refused:
+        pulled = pull(campaign.name, source)
+    for why in pulled.refused:
         say(f"left out: {why}")
-    click.echo(f"{counted(found.taken, 'run')} taken, {found.known} here already")
+    click.echo(f"{counted(pulled.taken, 'run')} taken, {pulled.present} here already")
 
 
 def _show(state: CampaignState, json: bool) -> None:
+    """Print the state of a campaign, as text or as a document."""
     if json:
         print_document(state)
         return
@@ -311,6 +277,7 @@ def _show(state: CampaignState, json: bool) -> None:
 
 
 def _lines(state: CampaignState) -> Iterator[RenderableType]:
+    """Return the lines of the state of a campaign, with how long the rest takes here."""
     from rtstone.measure.extent import roughly
     from rtstone.report.campaign.page import lines
 

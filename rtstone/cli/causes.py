@@ -24,33 +24,33 @@ def with_causes(path: Path, run: Run, gate: Gate) -> Gate:
     """
     from rtstone.stats.exceeded import exceeded
 
-    found = exceeded(run, gate)
+    cases = exceeded(run, gate)
     with working("explaining") as line, Interrupt() as interrupt:
         causes = []
-        for number, one in enumerate(found[:MOST]):
-            line.steps(number, min(len(found), MOST))
-            causes.append(_cause(path, run, one, interrupt))
-    return structs.replace(gate, causes=causes, causes_left=len(found) - len(causes))
+        for number, case in enumerate(cases[:MOST]):
+            line.steps(number, min(len(cases), MOST))
+            causes.append(_cause(path, run, case, interrupt))
+    return structs.replace(gate, causes=causes, causes_left=len(cases) - len(causes))
 
 
-def _cause(path: Path, run: Run, one: Exceeded, interrupt: Interrupt) -> Cause:
+def _cause(path: Path, run: Run, case: Exceeded, interrupt: Interrupt) -> Cause:
     """Return why the worst sample of a case took so long, or why that is not known."""
     from rtstone.explain.explain import answer
     from rtstone.stats.explainable import explainable
 
-    check, result = one
+    check, result = case
     cause = Cause(
         bench=check.bench, params=check.params, label=check.label, series=check.series,
         load=check.load, case=result.case,
     )  # fmt: skip
     try:
         explainable(run, result)
-        made = answer(path, run, result, "worst", "median", interrupt=interrupt)
+        reply = answer(path, run, result, "worst", "median", interrupt=interrupt)
     except Interrupted:
         raise
     except RtstoneError as error:  # which does not change what the gate says
         return structs.replace(cause, reason=str(error))
-    if made.unkept:
-        click.echo(f"not kept: {made.unkept}", err=True)
-    explained = made.explanation
+    if reply.unkept:
+        click.echo(f"not kept: {reply.unkept}", err=True)
+    explained = reply.explanation
     return structs.replace(cause, sample=explained.way.sample.index, sentence=explained.sentence)

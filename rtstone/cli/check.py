@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     help="Budget with the limits, a TOML file.",
 )
 @click.option(
-    "--baseline", "asked", multiple=True, type=RUN,
+    "--baseline", multiple=True, type=RUN,
     help="Run that relative limits refer to; repeat the option for several runs of one system.  "
     "Without --budget: fail if the run is worse than these, or with URL/series/KEY of a results "
     "server than the runs of that series since its last change.",
@@ -66,7 +66,7 @@ def command(
     *,
     names: tuple[str, ...],
     budget: Path | None,
-    asked: tuple[str, ...],
+    baseline: tuple[str, ...],
     last: int | None,
     explain: bool,
     json: bool,
@@ -80,16 +80,18 @@ def command(
     Exit code: 0 if all limits are met, 1 if one is exceeded, 3 if the run cannot tell.
     """
     if write_budget is not None:
-        others = {"--budget": budget, "--baseline": asked, "--trend": last, "--explain": explain,
-                 "--json": json, "--junit": junit, "--markdown": markdown}  # fmt: skip
-        if given := [name for name, value in others.items() if value]:
+        options = {
+            "--budget": budget, "--baseline": baseline, "--trend": last, "--explain": explain,
+            "--json": json, "--junit": junit, "--markdown": markdown,
+        }  # fmt: skip
+        if excess := [name for name, value in options.items() if value]:
             raise UsageError(
-                f"--write-budget drafts a budget and checks nothing; leave out {given[0]}"
+                f"--write-budget drafts a budget and checks nothing; leave out {excess[0]}"
             )
         return _draft(names, write_budget, margin or "20%")
     if margin is not None:
         raise UsageError("--margin applies only with --write-budget")
-    gate = _gate(names, budget, asked, last, explain=explain)
+    gate = _gate(names, budget, baseline, last, explain=explain)
     from rtstone.report.check import text as checked
 
     if junit:
@@ -110,33 +112,30 @@ def command(
 
 
 def _gate(
-    names: tuple[str, ...], budget: Path | None, asked: tuple[str, ...], last: int | None,
+    names: tuple[str, ...], budget: Path | None, baseline: tuple[str, ...], last: int | None,
     *, explain: bool,
 ) -> Gate:  # fmt: skip
-    if budget is None and last is None and not asked:
+    """Return the check of a run by the gate that the options name.  Raises UsageError."""
+    if budget is None and last is None and not baseline:
         raise UsageError(
             "no budget given; write --budget FILE, --write-budget FILE to draft one, "
             "--baseline RUN or --trend N"
         )
     if len(names) > 1:
         raise UsageError(f"only one run can be checked at a time, not {len(names)}; name one")
-    names = local(names)
-    if budget is None and last is None:
-        if explain:
-            raise UsageError("--explain applies only with --budget")
-        return _not_worse(names[0], asked)
+    (name,) = local(names)
     if budget is None:
-        if given := [
-            n for n, value in {"--baseline": asked, "--explain": explain}.items() if value
-        ]:
-            raise UsageError(f"{given[0]} applies only with --budget")
-        return _followed(names[0], last or 0)
+        options = {"--baseline": baseline and last is not None, "--explain": explain}
+        if excess := [option for option, value in options.items() if value]:
+            raise UsageError(f"{excess[0]} applies only with --budget")
+        return _baseline_gate(name, baseline) if last is None else _trend_gate(name, last)
     if last is not None:
         raise UsageError("--trend is a gate without a budget; leave out --budget, or check twice")
-    return _checked(names[0], budget, asked, explain=explain)
+    return _budget_gate(name, budget, baseline, explain=explain)
 
 
-def _checked(name: str, budget: Path, asked: tuple[str, ...], *, explain: bool) -> Gate:
+def _budget_gate(name: str, budget: Path, baseline: tuple[str, ...], *, explain: bool) -> Gate:
+    """Return the check of a run against a budget, and note the baselines that it refers to."""
     from rtstone.stats.budget import load as load_budget
     from rtstone.stats.gate import check
     from rtstone.store.baseline import baselines, note
@@ -145,10 +144,13 @@ def _checked(name: str, budget: Path, asked: tuple[str, ...], *, explain: bool) 
     with working("checking"):
         path = find(name)
         document = load(path)
-        before = [load(find(one)) for one in local(asked)] or baselines(limits.baselines, budget)
-        for baseline in before if asked else ():
-            note(baseline.run_id, budget)
-        gate = check(document, limits, before)
+        if baseline:
+            earlier = [load(find(directory)) for directory in local(baseline)]
+            for run in earlier:
+                note(run.run_id, budget)
+        else:
+            earlier = baselines(limits.baselines, budget)
+        gate = check(document, limits, earlier)
     if explain:
         from rtstone.cli.causes import with_causes
 
@@ -156,48 +158,46 @@ def _checked(name: str, budget: Path, asked: tuple[str, ...], *, explain: bool) 
     return gate
 
 
-def _not_worse(name: str, asked: tuple[str, ...]) -> Gate:
+def _baseline_gate(name: str, baseline: tuple[str, ...]) -> Gate:
     """Return whether a run is worse than others: runs by their names, or a series by its URL."""
     from rtstone.stats.trend.baseline_gate import gate
 
     document = load(find(name))
-    paths = [path for one in asked for path in _earlier(one, document.run_id)]
+    paths: list[Path] = []
+    for reference in baseline:
+        if is_url(reference):
+            from rtstone.server.client.fetch import earlier
+
+            with working("fetching runs"):
+                paths += earlier(reference, scratch(), document.run_id)
+        else:
+            paths.append(find(reference))
     with working("comparing"):
-        earlier = [run for run in map(load, paths) if run.run_id != document.run_id]
-        if not earlier:
+        runs = [run for run in map(load, paths) if run.run_id != document.run_id]
+        if not runs:
             raise UsageError("no earlier run, in --baseline: it names the run itself alone")
-        return gate(document, earlier, ", ".join(asked))
+        return gate(document, runs, ", ".join(baseline))
 
 
-def _earlier(name: str, run_id: str) -> list[Path]:
-    """Return the directories of the runs that a name or URL stands for, for this run."""
-    if not is_url(name):
-        return [find(name)]
-    from rtstone.server.client.fetch import earlier
-
-    with working("fetching runs"):
-        return earlier(name, scratch(), run_id)
-
-
-def _followed(name: str, last: int) -> Gate:
+def _trend_gate(name: str, last: int) -> Gate:
+    """Return whether a run became worse within the ``last`` stored runs of its target."""
     from rtstone.stats.trend.trend_gate import gate
     from rtstone.store.history import Wanted, history
     from rtstone.store.index import chronological, entries
 
-    path, stored = find(name), chronological(entries())
+    path = find(name)
     document = load(path)
-    ids = [entry.run_id for entry in stored]
-    if path.name not in ids:
+    run_ids = [entry.run_id for entry in chronological(entries())]
+    if path.name not in run_ids:
         raise UsageError(f"not among the stored runs, {path}; --trend follows those alone")
-    before = ids[: ids.index(path.name) + 1]
     benches = {result.bench for result in document.results}
-    with working("following the runs") as line:
-        wanted = Wanted(set(before), benches.__contains__)
-        with history(wanted, line.steps) as found:
-            return gate(document, found.observations, last, found.with_histogram)
+    wanted = Wanted(set(run_ids[: run_ids.index(path.name) + 1]), benches.__contains__)
+    with working("following the runs") as line, history(wanted, line.steps) as past:
+        return gate(document, past.observations, last, past.with_histogram)
 
 
 def _draft(names: tuple[str, ...], path: Path, margin: str) -> int:
+    """Write a budget drafted from runs to a new file.  Raises UsageError."""
     from rtstone.report.check.budget import budget_text, from_too_few
     from rtstone.stats.budget import margin as share
     from rtstone.stats.draft import draft
@@ -206,10 +206,10 @@ def _draft(names: tuple[str, ...], path: Path, margin: str) -> int:
         raise UsageError(f"file exists, {path}; name a new one")
     with working("drafting"):
         runs = [load(find(name)) for name in names]
-        drafted = draft(runs, share(margin))
-    text = budget_text(drafted)
+        budget = draft(runs, share(margin))
+    text = budget_text(budget)
     write_file("the budget", path, text)
-    if warning := from_too_few(drafted):
+    if warning := from_too_few(budget):
         click.echo(f"warning: {warning}", err=True)
     click.echo(f"{shown(str(path))}: {counted(text.count('[[case]]'), 'case')}")
     return 0

@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
 import click
@@ -126,25 +125,22 @@ def answer(line: str, breaks: str = "") -> list[str]:
     """
     from click.shell_completion import ShellComplete, split_arg_string
 
+    from rtstone.printable import line as printable
+
     words = split_arg_string(line)[1:]
     begin = "" if not words or line[-1:].isspace() else words.pop()
     commands = _Completing(name="rtstone", params=group.params, callback=group.callback)
     items = ShellComplete(commands, {}, "rtstone", ASKED).get_completions(words, begin)
     option = begin[: begin.find("=") + 1] if begin.startswith("--") else ""
-    return list(_lines(items, option, max((begin.rfind(b) + 1 for b in breaks), default=0)))
-
-
-def _lines(
-    items: Sequence[click.shell_completion.CompletionItem], option: str, present: int
-) -> Iterator[str]:
-    from rtstone.printable import line
-
+    present = max((begin.rfind(letter) + 1 for letter in breaks), default=0)
+    lines = []
     for item in items:
         if item.type == "file":
-            yield "file"
+            lines.append("file")
         else:
-            title = line(item.help or "")[:HELP]
-            yield f"plain\t{(option + str(item.value))[present:]}\t{title}"
+            word = (option + str(item.value))[present:]
+            lines.append(f"plain\t{word}\t{printable(item.help or '')[:HELP]}")
+    return lines
 
 
 def respond() -> NoReturn:

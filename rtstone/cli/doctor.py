@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from rtstone.cli.parameters import TARGET
+from rtstone.cli.parameters import JSON, TARGET
 
 
 @click.command("doctor")
@@ -16,7 +16,7 @@ from rtstone.cli.parameters import TARGET
 )  # fmt: skip
 @click.option("--cpus", metavar="LIST", help="CPUs to be measured; default: the agent's choice.")
 @click.option("--problems", is_flag=True, help="Show only what is bad, a warning or unknown.")
-@click.option("--json", is_flag=True, help="Print only one document, as JSON.")
+@JSON
 def command(place: str, cpus: str | None, problems: bool, json: bool) -> int:
     """Check whether a system is fit to be measured.  Exit code 1: something is bad.
 
@@ -31,12 +31,12 @@ def command(place: str, cpus: str | None, problems: bool, json: bool) -> int:
     target = find(place)
     with target.examine(target.chosen_cpus(cpus), measurements(place, target.name)) as system:
         measured = system.measured  # reject a bad list before checking anything
-        found = lines(system)
-    fit = not any(line.verdict == "bad" for line in found)
+        states = lines(system)
+    fit = not any(line.verdict == "bad" for line in states)
     if json:
         from rtstone.cli.output import print_document
 
-        checks = [line._asdict() | {"tunable": line.tunable} for line in found]
+        checks = [line._asdict() | {"tunable": line.tunable} for line in states]
         print_document(
             {
                 "schema": "rtstone.doctor/1",
@@ -51,5 +51,5 @@ def command(place: str, cpus: str | None, problems: bool, json: bool) -> int:
         from rtstone.cli.system_lines import checklist
 
         with paged(sys.stdout) as out:
-            out.print(*checklist(found, measured, out.width, problems, place), sep="\n")
+            out.print(*checklist(states, measured, out.width, problems, place), sep="\n")
     return int(not fit)

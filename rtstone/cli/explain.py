@@ -10,11 +10,10 @@ import click
 import msgspec
 
 from rtstone.cli.output import OutputFile, print_document, save
-from rtstone.cli.parameters import BENCH, RUN, SAMPLE, Names, Word
+from rtstone.cli.parameters import BENCH, RUN, SAMPLE, Names, Word, choice
 from rtstone.cli.progress import working
 from rtstone.documents.explanation import Explanation
 from rtstone.documents.run import Run
-from rtstone.errors import unknown
 from rtstone.interrupt import Interrupt
 from rtstone.printable import shown
 from rtstone.program import typed
@@ -32,12 +31,6 @@ FORMATS = {
 _SUFFIXES = {".html": "html", ".folded": "folded", ".json": "json"}  # of files without --format
 
 
-def _form(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
-    if name is not None and name not in FORMATS:
-        raise unknown("format", name, FORMATS, "in --format")
-    return name
-
-
 @click.command("explain")
 @click.argument("run", type=RUN)
 @click.argument("bench", type=BENCH, required=False)
@@ -51,7 +44,8 @@ def _form(context: click.Context, parameter: click.Parameter, name: str | None) 
 )  # fmt: skip
 @click.option("--series", metavar="S", help="The series, of a case with several, such as 'cpu 1'.")
 @click.option(
-    "--format", "form", callback=_form, type=Names("F", lambda: starmap(Word, FORMATS.items())),
+    "--format", "form", callback=choice("format", FORMATS, "--format"),
+    type=Names("F", lambda: starmap(Word, FORMATS.items())),
     help=f"{', '.join(FORMATS)}; default: text, or what FILE ends with.",
 )  # fmt: skip
 @click.option(
@@ -87,64 +81,59 @@ def command(
     path = find(run)
     document = load(path)
     chosen = choose(document, bench, series)
-    wanted = sample_of(chosen.result, sample, "--sample")
-    other = sample_of(chosen.result, against, "--against")
-    form = form or _named(output)
-    _ready(form)
+    subject = sample_of(chosen.result, sample, "--sample")
+    reference = sample_of(chosen.result, against, "--against")
+    if form is None:
+        form = _SUFFIXES.get(output.suffix.lower(), "text") if output else "text"
+    if form == "html":  # without the bundle there is no page: refused before anything is computed
+        from rtstone.report.parts import frame
+
+        frame.bundle()
     with working("explaining"), Interrupt() as interrupt:
-        found = answer(path, document, chosen.result, wanted, other, interrupt=interrupt)
-    made = found.explanation
-    if found.unkept:
-        click.echo(f"not kept: {found.unkept}", err=True)
-    if found.again:
+        reply = answer(path, document, chosen.result, subject, reference, interrupt=interrupt)
+    explanation = reply.explanation
+    if reply.unkept:
+        click.echo(f"not kept: {reply.unkept}", err=True)
+    if reply.again:
         click.echo("explained before; this is what was kept with the run", err=True)
     if chosen.among > 1:
         from rtstone.report.explanation.labels import of_result
 
-        told = shown(of_result(document, chosen.result))
-        click.echo(f"{told}: the largest maximum of {chosen.among} results", err=True)
+        label = shown(of_result(document, chosen.result))
+        click.echo(f"{label}: the largest maximum of {chosen.among} results", err=True)
     if output is not None:
-        content = _text(made, document) if form == "text" else _bytes(made, document, form)
+        if form == "text":
+            content: str | bytes = _text(explanation, document)
+        else:
+            content = _bytes(explanation, document, form)
         save("the explanation", output, content, quiet=json)
     if json:
-        print_document(made)
+        print_document(explanation)
     elif output is None:
-        _print(made, document, form, path)
+        _print(explanation, document, form, path)
 
 
-def _named(output: Path | None) -> str:
-    """Return the format that the name of a file tells."""
-    return _SUFFIXES.get(output.suffix.lower(), "text") if output else "text"
-
-
-def _ready(form: str) -> None:
-    """Raise MissingBundleError before anything is computed if no page could be made of it."""
-    if form == "html":
-        from rtstone.report.parts import frame
-
-        frame.bundle()
-
-
-def _bytes(made: Explanation, run: Run, form: str) -> bytes:
-    """Return an explanation in a format for other programs."""
+def _bytes(explanation: Explanation, run: Run, form: str) -> bytes:
+    """Return an explanation in a format other than text, encoded."""
     if form == "html":
         from rtstone.report.explanation.html import compose
 
-        return compose(made, run).encode("utf-8", "replace")
+        return compose(explanation, run).encode("utf-8", "replace")
     if form == "folded":
         from rtstone.formats.folded import folded
 
-        return folded(made)
+        return folded(explanation)
     if form == "chrome":
         from rtstone.formats.trace_event import trace_events
 
-        return trace_events(made)
-    return msgspec.json.format(msgspec.json.encode(made)) + b"\n"
+        return trace_events(explanation)
+    return msgspec.json.format(msgspec.json.encode(explanation)) + b"\n"
 
 
-def _print(made: Explanation, run: Run, form: str, path: Path) -> None:
+def _print(explanation: Explanation, run: Run, form: str, path: Path) -> None:
+    """Print an explanation in a format on standard output."""
     if form != "text":
-        sys.stdout.buffer.write(_bytes(made, run, form))
+        sys.stdout.buffer.write(_bytes(explanation, run, form))
         sys.stdout.buffer.flush()
         return
     from rich.text import Text
@@ -153,12 +142,12 @@ def _print(made: Explanation, run: Run, form: str, path: Path) -> None:
     from rtstone.report.explanation.text import explanation_lines
 
     with paged(sys.stdout) as out:
-        out.print(*explanation_lines(made, run, out.width, out.encoding), sep="\n")
+        out.print(*explanation_lines(explanation, run, out.width, out.encoding), sep="\n")
         page = typed(f"on the page of the run: rtstone report {run_name(path, run.name)}")
         out.print("", Text(page, style="dim"), sep="\n")
 
 
-def _text(made: Explanation, run: Run) -> str:
+def _text(explanation: Explanation, run: Run) -> str:
     """Return an explanation as text of unlimited width."""
     import io
 
@@ -167,5 +156,5 @@ def _text(made: Explanation, run: Run) -> str:
 
     stream = io.StringIO()
     out = console(stream)
-    out.print(*explanation_lines(made, run, out.width, out.encoding), sep="\n")
+    out.print(*explanation_lines(explanation, run, out.width, out.encoding), sep="\n")
     return stream.getvalue()

@@ -28,10 +28,10 @@ def command(run: str, form: str, output: Path | None) -> None:
     """Export a run for other tools.  What the format cannot hold is listed on standard error."""
     path = find(*local([run]))
     document = load(path)
-    made = writer(form).write(document, lambda result: samples(path, document, result))
-    for line in made.lost:
+    export = writer(form).write(document, lambda result: samples(path, document, result))
+    for line in export.lost:
         click.echo(f"not in the file: {line}", err=True)
     if output is None:
-        sys.stdout.buffer.write(made.data)
+        sys.stdout.buffer.write(export.data)
     else:
-        write_file("the export", output, made.data)
+        write_file("the export", output, export.data)

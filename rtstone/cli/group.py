@@ -121,7 +121,8 @@ class Lazy(click.Group):
         module = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
         command: click.Command = import_module(f"rtstone.cli.{module}").command
         if examples := EXAMPLES.get(cmd_name):
-            command.epilog = "\n".join(("\b", "Examples:", *(f"  {one}" for one in examples)))
+            lines = [f"  {example}" for example in examples]
+            command.epilog = "\n".join(("\b", "Examples:", *lines))
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -46,6 +46,6 @@ def command(runs: tuple[str, ...], bench: str | None, json: bool, output: Path |
     elif output is None:
         click.echo(text, nl=False)
     if statement.verdict == "inconclusive":
-        more = len(statement.reasons) - 1
-        rest = f"; and {more} more" if more else ""
+        further = len(statement.reasons) - 1
+        rest = f"; and {further} more" if further else ""
         raise Inconclusive(f"no guarantee, {statement.reasons[0]}{rest}")

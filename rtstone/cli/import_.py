@@ -74,8 +74,8 @@ def command(
     """
     within = {file: _within(Path(file)) for file in files if file != STDIN and Path(file).is_dir()}
     if (len(files) > 1 or within) and (json or name is not None):
-        what = "--json prints one document" if json else "--name calls one run so"
-        raise UsageError(f"{what}, not {'a directory' if within else len(files)}; name one file")
+        reason = "--json prints one document" if json else "--name calls one run so"
+        raise UsageError(f"{reason}, not {'a directory' if within else len(files)}; name one file")
     words = {option: line(text) for option, text in (("load", load), ("host", host)) if text}
     if name is not None:
         free_name(name)
@@ -109,7 +109,7 @@ def command(
             except UsageError as error:
                 rows.append(Row(path, f"refused: {error}"))
     _print(rows, json=json, table=bool(within))
-    if any(row.what.startswith("refused") for row in rows):
+    if any(row.outcome.startswith("refused") for row in rows):
         click.get_current_context().exit(UsageError.exit_code)
 
 
@@ -117,7 +117,7 @@ class Row(NamedTuple):
     """What became of a file: its run, and whether that was stored before."""
 
     path: str
-    what: str
+    outcome: str
     run: Run | None = None
 
 
@@ -189,7 +189,7 @@ class _Store:
 
 
 def _before(run: Run, same: Sequence[str]) -> Run | None:
-    """Return the one of these runs, of the same file, that says the same as this one."""
+    """Return the stored run of the same file with the same results and conditions, if any."""
     for run_id in same:
         with suppress(UsageError, StoreError):
             other = load_run(runs() / run_id)
@@ -198,12 +198,6 @@ def _before(run: Run, same: Sequence[str]) -> Run | None:
             ):  # fmt: skip
                 return other
     return None
-
-
-def _measured(run: Run) -> str:
-    """Return when a run was measured, as far as its file says."""
-    moment = run.conditions.get("tool.measured")
-    return str(moment)[:16].replace("T", " ") if moment else "unknown"
 
 
 def _print(rows: Sequence[Row], *, json: bool, table: bool) -> None:
@@ -217,29 +211,31 @@ def _print(rows: Sequence[Row], *, json: bool, table: bool) -> None:
             elif row.run:
                 samples = count(sum(result.n for result in row.run.results))
                 results = counted(len(row.run.results), "result")
-                before = ", stored before" if row.what == "stored before" else ""
+                before = ", stored before" if row.outcome == "stored before" else ""
                 click.echo(f"{row.run.run_id}: {tool(row.run)}, {results}, n {samples}{before}")
         return
-    sums = Counter(row.what.partition(":")[0] for row in rows)
+    sums = Counter(row.outcome.partition(":")[0] for row in rows)
     kinds = ("imported", "stored before", "refused", UNKNOWN)
     click.echo("; ".join(f"{sums[kind]} {kind}" for kind in kinds if sums[kind]))
     from rich.text import Text
 
     from rtstone.report.parts.console import console, plain_table
 
-    shown = plain_table()
+    listing = plain_table()
     for name in ("file", "measured", "tool", "results", "n", "run"):
-        shown.add_column(name, overflow="fold")
+        listing.add_column(name, overflow="fold")
     for row in rows:
         if row.run:
+            moment = row.run.conditions.get("tool.measured")
             members = (
-                _measured(row.run), tool(row.run), len(row.run.results),
+                str(moment)[:16].replace("T", " ") if moment else "unknown",
+                tool(row.run), len(row.run.results),
                 count(sum(result.n for result in row.run.results)),
-                row.run.run_id + (" (before)" if row.what == "stored before" else ""),
+                row.run.run_id + (" (before)" if row.outcome == "stored before" else ""),
             )  # fmt: skip
-            shown.add_row(line(row.path), *(Text(str(member)) for member in members))
-    if shown.rows:
-        console(sys.stdout).print(shown)
+            listing.add_row(line(row.path), *(Text(str(member)) for member in members))
+    if listing.rows:
+        console(sys.stdout).print(listing)
     for row in rows:
         if not row.run:
-            click.echo(f"{line(row.path)}: {line(row.what)}")
+            click.echo(f"{line(row.path)}: {line(row.outcome)}")

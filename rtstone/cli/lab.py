@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rtstone.cli.parameters import BOARD, FILE, STORED, SYSTEM
+from rtstone.cli.parameters import BOARD, FILE, JSON, STORED, SYSTEM
 from rtstone.cli.progress import working
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def command() -> None:
 
 
 @command.command("list")
-@click.option("--json", is_flag=True, help="Print only one document, as JSON.")
+@JSON
 def list_command(json: bool) -> None:
     """List the targets: which are ready, what the others lack and how to get it."""
     from rtstone.lab.systems import every
@@ -44,11 +44,18 @@ def list_command(json: bool) -> None:
     for name in ("title", "board", "state"):
         table.add_column(name, overflow="fold")
     for row in rows:
-        table.add_row(row["target"], row["title"], row["board"], _state(row))
+        if row["ready"]:
+            choices, version = "|".join(row["preempt"]), row["version"]
+            build = f" ({version})" if version and version not in row["target"] else ""
+            state = f"ready{build}" + (f", also +preempt={choices}" if choices else "")
+        else:
+            state = "; ".join(f"no {lack['what']}: {lack['command']}" for lack in row["missing"])
+        table.add_row(row["target"], row["title"], row["board"], state)
     console(sys.stdout).print(table)
 
 
 def _row(system: System) -> dict[str, Any]:
+    """Return the row of a target in the document."""
     from rtstone.lab import kernels
     from rtstone.lab.ready import missing
 
@@ -64,14 +71,6 @@ def _row(system: System) -> dict[str, Any]:
     }
 
 
-def _state(row: dict[str, Any]) -> str:
-    if row["ready"]:
-        choices, version = "|".join(row["preempt"]), row["version"]
-        build = f" ({version})" if version and version not in row["target"] else ""
-        return f"ready{build}" + (f", also +preempt={choices}" if choices else "")
-    return "; ".join(f"no {lack['what']}: {lack['command']}" for lack in row["missing"])
-
-
 @command.command("fetch")
 @click.argument("names", nargs=-1, type=SYSTEM)
 def fetch_command(names: tuple[str, ...]) -> None:
@@ -83,7 +82,7 @@ def fetch_command(names: tuple[str, ...]) -> None:
     from rtstone.lab import fetch
     from rtstone.lab.kernels import PREFIX, Kernel
 
-    def tell(label: str, kernel: Kernel) -> None:
+    def show(label: str, kernel: Kernel) -> None:
         click.echo(f"{label}: {kernel.package}, sha256 {kernel.sha256}")
 
     files = [name for name in names if name.endswith(".deb")]
@@ -92,11 +91,11 @@ def fetch_command(names: tuple[str, ...]) -> None:
         label = PREFIX[arch] + name
         with working(f"fetching {label}") as line:
             kernel = fetch.fetch(name, arch, line.echo)
-        tell(label, kernel)
+        show(label, kernel)
     for file in files:
         with working(f"unpacking {file}"):
             kernel = fetch.take(Path(file))
-        tell(PREFIX[kernel.arch] + kernel.name, kernel)
+        show(PREFIX[kernel.arch] + kernel.name, kernel)
 
 
 def _wanted(names: tuple[str, ...]) -> list[tuple[str, str]]:

@@ -9,21 +9,10 @@ from typing import Any
 
 import click
 
-from rtstone.cli.parameters import BENCH, KIND_OR_NAME, SUITE, TARGET
+from rtstone.cli.parameters import BENCH, JSON, KIND_OR_NAME, SUITE, TARGET
 from rtstone.cli.rows import KINDS, RUNS, catalogue
 from rtstone.errors import UsageError, unknown
 from rtstone.wire.records import Table
-
-
-def _run_rows(conditions: dict[str, Any]) -> list[dict[str, Any]]:
-    from rtstone.cli.run_filter import RunFilter, pick
-    from rtstone.store.index import entries
-
-    return [
-        {name: getattr(entry, name) for name in _RUN_MEMBERS} | {"benches": entry.benches.split()}
-        for entry in pick(entries(), RunFilter(**conditions))
-    ]
-
 
 _RUN_MEMBERS = (
     "run_id", "created", "suite", "target", "status", "ok", "results", "benches", "arrival", "name",
@@ -51,8 +40,8 @@ _DROPPED = ("created", "suite", "results", "ok", "status")  # where there is no 
     "--probe", is_flag=True,
     help="Of the targets that have names, show whether each answers, and what it is.",
 )  # fmt: skip
-@click.option("--json", is_flag=True, help="Print only one document, as JSON.")
-def command(kind: str, probe: bool, json: bool, **conditions: str | int | None) -> None:
+@JSON
+def command(kind: str, probe: bool, json: bool, **conditions: Any) -> None:
     """List what there is or, for the name of a bench or load, its parameters."""
     if probe:
         if kind != "targets":
@@ -61,7 +50,13 @@ def command(kind: str, probe: bool, json: bool, **conditions: str | int | None) 
         _print_probes(json)
         return
     if kind == RUNS:
-        rows = _run_rows(conditions)
+        from rtstone.cli.run_filter import RunFilter, pick
+        from rtstone.store.index import entries
+
+        rows = [
+            {name: getattr(run, name) for name in _RUN_MEMBERS} | {"benches": run.benches.split()}
+            for run in pick(entries(), RunFilter(**conditions))
+        ]
         if json:
             _print_json({RUNS: rows})
         else:

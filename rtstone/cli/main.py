@@ -11,15 +11,12 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rtstone.cli import streams
 from rtstone.errors import RtstoneError, RunSkipped, UsageError
 from rtstone.printable import line
 from rtstone.program import typed
-
-if TYPE_CHECKING:
-    import click
 
 REFUSED = {errno.EPERM, errno.ENOSYS}  # which no writing to an open stream meets
 UNWRITTEN = 4  # exit code when the output cannot be written
@@ -46,30 +43,34 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _status(arguments: Sequence[str] | None) -> int:
+    """Run the command line, whatever happens in it, and return the exit code."""
     signal.signal(signal.SIGTERM, _as_interrupt)
     streams.take_any_letter()
     try:
-        return _carried_out(arguments)
-    except (KeyboardInterrupt, BrokenPipeError, SystemExit) as end:
-        return _ended(end)
+        return _run_command(arguments)
+    except KeyboardInterrupt:
+        return _report("interrupted", 130)
+    except (BrokenPipeError, SystemExit):  # click or rich exited on a closed pipe
+        return 0
     except OSError as error:
         if error.strerror is None:  # not an error of the operating system
             return _defect(error)
         if error.filename is None and error.errno in REFUSED:
-            return _told(
+            return _report(
                 f"a system call is refused, by a sandbox as a rule: {error.strerror}; "
                 "`rtstone doctor` names it",
                 UNWRITTEN,
             )
         where = error.filename or "the output"
-        return _told(f"cannot write {where}: {error.strerror}", UNWRITTEN)
+        return _report(f"cannot write {where}: {error.strerror}", UNWRITTEN)
     except Exception as error:
         return _defect(error)
     finally:
         streams.drop_unwritten()
 
 
-def _carried_out(arguments: Sequence[str] | None) -> int:
+def _run_command(arguments: Sequence[str] | None) -> int:
+    """Run the command line, and return its exit code; an error that it foresaw is a line."""
     import click
 
     from rtstone.cli.group import group
@@ -77,61 +78,53 @@ def _carried_out(arguments: Sequence[str] | None) -> int:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("always", RunSkipped)
-            warnings.showwarning = partial(_warned, warnings.showwarning)
+            warnings.showwarning = partial(_show_warning, warnings.showwarning)
             status = group.main(arguments, prog_name="rtstone", standalone_mode=False)
         sys.stdout.flush()
     except RtstoneError as error:
-        return _told(str(error), error.exit_code)
+        return _report(str(error), error.exit_code)
+    except click.NoSuchOption as error:
+        near = f"did you mean '{error.possibilities[0]}'?" if error.possibilities else "see --help"
+        return _report(f"unknown option '{error.option_name}'; {near}", UsageError.exit_code)
     except click.ClickException as error:
-        return _told(_usage(error), UsageError.exit_code)
+        message = f"{error.format_message().rstrip('.')}; see --help"
+        return _report(message, UsageError.exit_code)
     except click.Abort:
         raise KeyboardInterrupt from None
     return status if isinstance(status, int) else 0
 
 
-def _warned(otherwise: Callable[..., None], message: Warning, *context: Any, **more: Any) -> None:
+def _show_warning(
+    fallback: Callable[..., None], message: Warning, *context: Any, **details: Any
+) -> None:
     """Print a warning for the user in a line, and any other as Python does."""
     if isinstance(message, RunSkipped):
-        _told(f"with care: {message}", 0)
+        _report(f"with care: {message}", 0)
     else:
-        otherwise(message, *context, **more)
-
-
-def _ended(end: BaseException) -> int:
-    """Return the exit code after Ctrl-C, or after click or rich exited on a closed pipe."""
-    return _told("interrupted", 130) if isinstance(end, KeyboardInterrupt) else 0
-
-
-def _usage(error: click.ClickException) -> str:
-    import click
-
-    if isinstance(error, click.NoSuchOption):
-        near = f"did you mean '{error.possibilities[0]}'?" if error.possibilities else "see --help"
-        return f"unknown option '{error.option_name}'; {near}"
-    return f"{error.format_message().rstrip('.')}; see --help"
+        fallback(message, *context, **details)
 
 
 def _defect(error: Exception) -> int:
     """Save the traceback of an unexpected exception, and print the name of the file."""
     try:
-        what = f"{type(error).__name__}: {error}"[:200].rstrip(": ")
+        fault = f"{type(error).__name__}: {error}"[:200].rstrip(": ")
     except Exception:  # str() of the exception may fail itself
-        what = type(error).__name__
+        fault = type(error).__name__
     try:
-        kept = f"the traceback is in {_kept(error)}, please report it"
+        traceback = f"the traceback is in {_save_traceback(error)}, please report it"
     except Exception:
-        kept = "the traceback could not be saved"
-    return _told(f"internal error, {what}; {kept}", DEFECT)
+        traceback = "the traceback could not be saved"
+    return _report(f"internal error, {fault}; {traceback}", DEFECT)
 
 
-def _kept(error: Exception) -> str:
+def _save_traceback(error: Exception) -> str:
     """Write a traceback to a new file that only the user can read, and return its name."""
     import tempfile
     import traceback
 
     from rtstone import __version__
 
-    told = [
+    lines = [
         f"rtstone {__version__}, Python {sys.version}\n",
         f"arguments: {sys.argv[1:]!a}\n",
         *traceback.format_exception(error),
@@ -145,11 +138,12 @@ def _kept(error: Exception) -> str:
     except Exception:  # the store itself may be at fault
         handle, name = tempfile.mkstemp(".txt", "rtstone-defect-")
     with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
-        file.writelines(told)
+        file.writelines(lines)
     return name
 
 
-def _told(message: str, status: int) -> int:
+def _report(message: str, status: int) -> int:
+    """Print a message on stderr, and return the exit code that goes with it."""
     with suppress(OSError):  # the exit code says it too
         print(f"rtstone: {typed(line(message))}", file=sys.stderr)
     return status

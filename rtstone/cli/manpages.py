@@ -47,12 +47,12 @@ FILES = {
 
 def pages(date: str) -> dict[str, str]:
     """Return the text of each page by file name."""
-    found = {"rtstone.1": _main_page(date)}
+    texts = {"rtstone.1": _main_page(date)}
     for name, summary in COMMANDS.items():
         command = group.get_command(click.Context(group), name)
         assert command
-        found[f"rtstone-{name}.1"] = _page(f"rtstone {name}", command, summary, date)
-    return found
+        texts[f"rtstone-{name}.1"] = _page(f"rtstone {name}", command, summary, date)
+    return texts
 
 
 def _main_page(date: str) -> str:
@@ -82,15 +82,15 @@ def _page(name: str, command: click.Command, summary: str, date: str) -> str:
     inner: dict[str, click.Command] = getattr(command, "commands", {})
     alone = not inner or getattr(command, "invoke_without_command", False)
     parts = {name: command} if alone else {}
-    parts |= {f"{name} {part}": found for part, found in inner.items()}
+    parts |= {f"{name} {part}": subcommand for part, subcommand in inner.items()}
     usage: list[str] = []
     options: list[str] = []
     for path, part in parts.items():
         with _context(part, path) as context:
             usage += [*([".br"] if usage else []), *_synopsis(context)]
             if part is not command:
-                told = _paragraphs(part.help or "")
-                options += _section(_text(path).upper(), *told, *_options(context))
+                paragraphs = _paragraphs(part.help or "")
+                options += _section(_text(path).upper(), *paragraphs, *_options(context))
             else:
                 options += _section("OPTIONS", *_options(context))
     lines = [*_head(name, summary, date), *_section("SYNOPSIS", *usage)]
@@ -108,17 +108,13 @@ def _context(command: click.Command, name: str) -> click.Context:
 
 
 def _head(name: str, summary: str, date: str) -> list[str]:
-    page = name.replace(" ", "-")
+    page, title = name.replace(" ", "-"), summary.rstrip(".")
     return [
         '.\\" Made from the commands; see rtstone/cli/manpages.py.',
         f'.TH {page.upper()} 1 "{date}" "rtstone {__version__}" "User Commands"',
         ".SH NAME",
-        f"{_text(page)} \\- {_text(_uncapitalised(summary.rstrip('.')))}",
+        f"{_text(page)} \\- {_text(title[:1].lower() + title[1:])}",
     ]
-
-
-def _uncapitalised(text: str) -> str:
-    return text[:1].lower() + text[1:]
 
 
 def _synopsis(context: click.Context) -> list[str]:
@@ -147,8 +143,8 @@ def _see(names: list[str]) -> list[str]:
 
 def _section(title: str, *lines: str) -> list[str]:
     """Return a section, none if there is nothing in it; it begins without the break of a line."""
-    told = lines[1:] if lines[:1] == (".PP",) else lines
-    return [f".SH {title}", *told] if told else []
+    body = lines[1:] if lines[:1] == (".PP",) else lines
+    return [f".SH {title}", *body] if body else []
 
 
 def _paragraphs(text: str, *, tight: bool = False) -> Iterator[str]:
@@ -157,15 +153,11 @@ def _paragraphs(text: str, *, tight: bool = False) -> Iterator[str]:
         if number or not tight:
             yield ".IP" if tight else ".PP"
         if paragraph.startswith("\b"):
-            kept = paragraph.splitlines()[1:]
-            yield from (".nf", *map(_text, kept), ".fi")
+            verbatim = paragraph.splitlines()[1:]
+            yield from (".nf", *map(_text, verbatim), ".fi")
         else:
-            yield from map(_text, _sentences(paragraph))
-
-
-def _sentences(paragraph: str) -> list[str]:
-    """Return a paragraph with each sentence on a line of its own, as roff wants it."""
-    return re.split(r"(?<=[.:;])\s{2,}", " ".join(paragraph.split("\n")).strip())
+            sentences = re.split(r"(?<=[.:;])\s{2,}", paragraph.replace("\n", " ").strip())
+            yield from map(_text, sentences)  # each on a line of its own, as roff wants it
 
 
 _ESCAPED = {"\\": "\\e", "-": "\\-", "~": "\\(ti", "^": "\\(ha", "'": "\\(aq"}
@@ -176,11 +168,11 @@ def _text(text: str) -> str:
     parts = ["".join(_ESCAPED.get(letter, letter) for letter in part) for part in text.split("`")]
     if len(parts) % 2 == 0:  # an odd backtick is one
         parts[-2:] = [f"{parts[-2]}\\(ga{parts[-1]}"]
-    told = "".join(
+    marked = "".join(
         f"\\fB{part}\\fR" if number % 2 else " ".join(part.split("  ")) if number else part
         for number, part in enumerate(parts)
     )
-    return f"\\&{told}" if told.startswith(".") else told
+    return f"\\&{marked}" if marked.startswith(".") else marked
 
 
 def main() -> None:

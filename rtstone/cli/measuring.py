@@ -58,7 +58,7 @@ def assignments(
 
 
 def announce(options: Options, plan: Plan, target: str = "") -> None:
-    """Say how long it will take; ``target``: which of several.
+    """Print how long it will take; ``target``: which of several.
 
     Raises UsageError if nobody may have meant that long.
     """
@@ -82,7 +82,7 @@ def await_others(
 
 
 def status_of(interrupt: Interrupt, finished: Finished, target: str = "") -> int:
-    """Say why a run has ended early, if it has, and return the exit code.
+    """Print why a run has ended early, if it has, and return the exit code.
 
     ``target``: which of several.
     """

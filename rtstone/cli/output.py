@@ -85,21 +85,21 @@ class Written(NamedTuple):
     regular: bool  # a file, rather than a pipe or a device
 
 
-def write_file(what: str, path: Path, content: str | bytes) -> Written:
-    """Write a file, named ``what`` in errors: ``the page``.  Raises UsageError."""
+def write_file(noun: str, path: Path, content: str | bytes) -> Written:
+    """Write a file, named ``noun`` in errors: ``the page``.  Raises UsageError."""
     try:
         return Written(write(content, path), path.is_file())
     except OSError as error:
-        raise UsageError(f"cannot write {what}, {path}: {error.strerror}") from error
+        raise UsageError(f"cannot write {noun}, {path}: {error.strerror}") from error
 
 
-def save(what: str, path: Path, content: str | bytes, *, quiet: bool = False) -> Written:
-    """Write a file as `write_file` does, and tell its size.
+def save(noun: str, path: Path, content: str | bytes, *, quiet: bool = False) -> Written:
+    """Write a file as `write_file` does, and report its size.
 
     ``quiet``: on standard error, as standard output is for a document alone.  So it is, too, where
     the path is no file: it may be standard output.
     """
-    written = write_file(what, path, content)
-    told = f"{printable.shown(str(path))}: {file_size(written.size)}"
-    click.echo(told, err=quiet or not written.regular)
+    written = write_file(noun, path, content)
+    summary = f"{printable.shown(str(path))}: {file_size(written.size)}"
+    click.echo(summary, err=quiet or not written.regular)
     return written

@@ -1,4 +1,4 @@
-"""The types of parameters whose values have names: a bench, a run, a target, and others.
+"""Parameters that commands share: types of values that have names (bench, run, target), --json.
 
 A type has the metavar that help shows, and the words that a shell may complete.
 """
@@ -6,15 +6,16 @@ A type has the metavar that help shows, and the words that a shell may complete.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from functools import partial
+from importlib import import_module
 from typing import NamedTuple
 
 import click
 
 from rtstone.cli.rows import KINDS, RUNS, kind_rows, named_rows
-from rtstone.errors import UsageError
+from rtstone.errors import UsageError, unknown
 
 LATEST = 50  # runs to choose from
 NAME = re.compile(r"[A-Za-z0-9][\w.:/+~-]*", re.ASCII)  # what no shell takes for more than a word
@@ -69,6 +70,22 @@ class Names(click.ParamType[str]):
         return items or ([CompletionItem(incomplete, type="file")] if self.file else [])
 
 
+def choice(
+    noun: str, names: Collection[str], option: str
+) -> Callable[[click.Context, click.Parameter, str | None], str | None]:
+    """Return the callback of an option whose value is one of these names, or none.
+
+    It raises UsageError for any other one.
+    """
+
+    def checked(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
+        if name is not None and name not in names:
+            raise unknown(noun, name, names, f"in {option}")
+        return name
+
+    return checked
+
+
 def _rows(kind: str) -> Words:
     rows, (name, *_) = KINDS[kind]
     for row in rows():
@@ -100,26 +117,10 @@ def _runs() -> Words:
             yield Word(entry.name, title)
 
 
-def _kinds() -> Words:
-    yield from map(Word, [*KINDS, RUNS])
-
-
-def _publications() -> Words:
-    from rtstone.stats.published.layout import names
-
-    yield from map(Word, names())
-
-
-def _documents() -> Words:
-    from rtstone.documents.schemas import DOCUMENTS
-
-    yield from map(Word, DOCUMENTS)
-
-
-def _writers() -> Words:
-    from rtstone.formats.registry import WRITERS
-
-    yield from map(Word, WRITERS)
+def _members(module: str, name: str) -> Words:
+    """Yield the members of a list of a module, which is imported only when they are needed."""
+    members = getattr(import_module(f"rtstone.{module}"), name)
+    yield from map(Word, members() if callable(members) else members)
 
 
 def _samples() -> Words:
@@ -127,30 +128,6 @@ def _samples() -> Words:
     from rtstone.summary import PERCENTILES
 
     yield from map(Word, [WORST, MEDIAN, *PERCENTILES])
-
-
-def _readers() -> Words:
-    from rtstone.formats.registry import READERS
-
-    yield from map(Word, READERS)
-
-
-def _figures() -> Words:
-    from rtstone.plot.draw import KINDS
-
-    yield from map(Word, KINDS)
-
-
-def _systems() -> Words:
-    from rtstone.lab.systems import SYSTEMS
-
-    yield from map(Word, SYSTEMS)
-
-
-def _stored() -> Words:
-    from rtstone.lab.removal import names
-
-    yield from map(Word, names())
 
 
 def _boards() -> Words:
@@ -182,18 +159,22 @@ SUITE_OR_BENCH = Names("SUITE or BENCH", _suites, _benches, file=True)
 RUN_SUITE_OR_BENCH = Names(
     "RUN[,RUN]... or SUITE or BENCH", _runs, _suites, _benches, file=True, listed=True
 )
-KIND_OR_NAME = Names("benches|suites|loads|targets|runs|NAME", _kinds, _benches, _loads)
+KIND_OR_NAME = Names(
+    "benches|suites|loads|targets|runs|NAME",
+    lambda: map(Word, [*KINDS, RUNS]), _benches, _loads,
+)  # fmt: skip
 LOAD = Names("L", _loads)
 TARGET = Names("T", _targets)
 ARCHITECTURE = Names("A", _architectures)
-PUBLICATION = Names("SOURCE", _publications)
-DOCUMENT = Names("NAME", _documents)
-READER = Names("F", _readers)
-WRITER = Names("F", _writers)
+PUBLICATION = Names("SOURCE", partial(_members, "stats.published.layout", "names"))
+DOCUMENT = Names("NAME", partial(_members, "documents.schemas", "DOCUMENTS"))
+READER = Names("F", partial(_members, "formats.registry", "READERS"))
+WRITER = Names("F", partial(_members, "formats.registry", "WRITERS"))
 SAMPLE = Names("S", _samples)
-FIGURE = Names("K", _figures)
-SYSTEM = Names("NAME or FILE.deb", _systems, file=True)
-STORED = Names("NAME", _stored)
+FIGURE = Names("K", partial(_members, "plot.draw", "KINDS"))
+SYSTEM = Names("NAME or FILE.deb", partial(_members, "lab.systems", "SYSTEMS"), file=True)
+STORED = Names("NAME", partial(_members, "lab.removal", "names"))
 BOARD = Names("NAME", _boards)
 SETTINGS = Names("NAME,...", _settings, listed=True)
 FILE = Names("FILE", file=True)
+JSON = click.option("--json", is_flag=True, help="Print only one document, as JSON.")

@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from rtstone.cli.output import OutputFile, save
-from rtstone.cli.parameters import BENCH, FIGURE, LOAD, RUN
-from rtstone.errors import UsageError, unknown
+from rtstone.cli.parameters import BENCH, FIGURE, LOAD, RUN, choice
+from rtstone.errors import UsageError
 from rtstone.plot.draw import FORMATS, KINDS, Request, plot, render
 from rtstone.printable import shown
 from rtstone.store.index import find
@@ -34,12 +34,6 @@ def _length(context: click.Context, parameter: click.Parameter, text: str | None
     return mm
 
 
-def _kind(context: click.Context, parameter: click.Parameter, name: str) -> str:
-    if name not in KINDS:
-        raise unknown("kind", name, KINDS, "in --kind")
-    return name
-
-
 @click.command("plot")
 @click.argument("runs", type=RUN, nargs=-1, required=True)
 @click.option(
@@ -47,7 +41,7 @@ def _kind(context: click.Context, parameter: click.Parameter, name: str) -> str:
     metavar="FILE", help="Write FILE.svg, .pdf or .png.",
 )  # fmt: skip
 @click.option(
-    "--kind", default="histogram", callback=_kind, type=FIGURE,
+    "--kind", default="histogram", callback=choice("kind", KINDS, "--kind"), type=FIGURE,
     help=f"{', '.join(KINDS)} (of Hartstone); default histogram.",
 )  # fmt: skip
 @click.option(

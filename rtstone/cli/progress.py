@@ -14,10 +14,10 @@ _EVERY_S = 0.5
 
 
 class Line:
-    """The line; ``what``: what is done, as a participle."""
+    """The line; ``task``: what is done, as a participle."""
 
-    def __init__(self, what: str, file: TextIO) -> None:
-        self._what = what
+    def __init__(self, task: str, file: TextIO) -> None:
+        self._task = task
         self._file = file
         self._begin = time.monotonic()
         self._lock = threading.Lock()
@@ -62,15 +62,15 @@ class Line:
     def _text(self) -> str:
         spent = time.monotonic() - self._begin
         if not self._share:
-            return f"{self._what}, {spent:.0f} s"
+            return f"{self._task}, {spent:.0f} s"
         left = spent * (1 / self._share - 1)
-        return f"{self._what}: {self._share:.0%}, about {left:.0f} s left"
+        return f"{self._task}: {self._share:.0%}, about {left:.0f} s left"
 
 
 @contextmanager
-def working(what: str) -> Iterator[Line]:
-    """Show on stderr, if it is a terminal, what takes longer than AFTER_S."""
-    line = Line(what, sys.stderr)
+def working(task: str) -> Iterator[Line]:
+    """Show on stderr, if it is a terminal, a task that takes longer than AFTER_S."""
+    line = Line(task, sys.stderr)
     if not sys.stderr.isatty():
         yield line
         return

@@ -1,4 +1,4 @@
-"""What `push`, `run --push` and `campaign --push` share: queue, deliver, say what came of it."""
+"""What `push`, `run --push` and `campaign --push` share: queue, deliver, report the outcome."""
 
 from __future__ import annotations
 
@@ -26,98 +26,98 @@ PUSH = click.option(
 )  # fmt: skip
 PATIENCE_S = 15.0  # for a server that does not answer, after a measurement
 _REST_S = 300.0  # that a campaign leaves such a server alone
-_STATE_S = 60.0  # between two times that a campaign tells how far it has come
+_STATE_S = 60.0  # between two reports of how far a campaign has come
 
 
-def checked(url: str | None) -> Address | None:
+def destination(url: str | None) -> Address | None:
     """Return where to push, before anything is measured.  Raises UsageError."""
     if url is None:
         return None
     from rtstone.server.client.address import address, token
 
-    found = address(url)
-    token(found)
-    return found
+    server = address(url)
+    token(server)
+    return server
 
 
-def push_after(to: Address | None, paths: Sequence[Path]) -> None:
-    """Push runs that were just measured.  That it fails is a line, and no failure of these."""
-    if to is None:
+def push_after(server: Address | None, paths: Sequence[Path]) -> None:
+    """Push runs that were just measured.  If that fails, a line on stderr says why."""
+    if server is None:
         return
     try:
         from rtstone.server.client.outbox import queue
 
         for path in paths:
-            queue(to, path)
-        tell(delivered(to, PATIENCE_S))
+            queue(server, path)
+        report(deliver_queued(server, PATIENCE_S))
     except RtstoneError as error:
         say(f"rtstone: not pushed: {error}")
 
 
-def delivered(to: Address, patience_s: float) -> Delivered:
+def deliver_queued(server: Address, patience_s: float) -> Delivered:
     """Push the runs that are queued for a server.  Raises UsageError."""
     from rtstone.server.client.http import Server
     from rtstone.server.client.outbox import deliver
 
-    with Server(to, patience_s=patience_s) as server:
-        return deliver(server)
+    with Server(server, patience_s=patience_s) as connection:
+        return deliver(connection)
 
 
-def tell(found: Delivered) -> None:
-    """Say on stderr what came of the runs to be pushed."""
-    for one in found.pushed:
-        say(f"pushed: {one.url}" if one.fresh else f"there already: {one.url}")
-    for why in found.refused:
+def report(delivery: Delivered) -> None:
+    """Report on stderr what came of the runs to be pushed."""
+    for push in delivery.pushed:
+        say(f"pushed: {push.url}" if push.fresh else f"there already: {push.url}")
+    for why in delivery.refused:
         say(f"rtstone: not pushed: {why}")
-    if found.left:
-        again = f"{counted(found.left, 'run')} queued: `rtstone push URL` sends what is queued"
-        say(f"rtstone: not pushed: {found.why}; {again}")
+    if delivery.left:
+        again = f"{counted(delivery.left, 'run')} queued: `rtstone push URL` sends what is queued"
+        say(f"rtstone: not pushed: {delivery.why}; {again}")
 
 
 class Reporter:
-    """Pushes the runs of a campaign as they end, and tells how far it has come."""
+    """Pushes the runs of a campaign as they end, and reports how far it has come."""
 
-    def __init__(self, to: Address, campaign: Campaign) -> None:
-        self._to, self._campaign = to, campaign
+    def __init__(self, server: Address, campaign: Campaign) -> None:
+        self._server, self._campaign = server, campaign
         self._silent_until = 0.0  # after the server did not answer
-        self._told = time.monotonic()
+        self._reported = time.monotonic()
 
     def ended(self, path: Path) -> None:
-        """Push a run.  A server that does not answer costs a campaign nothing but a while."""
+        """Push a run.  A server that does not answer delays a campaign, but does not end it."""
         from rtstone.server.client.outbox import queue
 
         try:
-            queue(self._to, path)
+            queue(self._server, path)
             self._push()
-            if time.monotonic() - self._told > _STATE_S:
+            if time.monotonic() - self._reported > _STATE_S:
                 from rtstone.campaign.status import status
 
-                self.tell(status(self._campaign))
+                self.report(status(self._campaign))
         except RtstoneError as error:
             say(f"rtstone: not pushed: {error}")
 
     def _push(self, *, last: bool = False) -> None:
         if time.monotonic() < self._silent_until and not last:
             return
-        found = delivered(self._to, PATIENCE_S)
-        if found.left:
+        delivery = deliver_queued(self._server, PATIENCE_S)
+        if delivery.left:
             self._silent_until = time.monotonic() + _REST_S
-        for why in found.refused:
+        for why in delivery.refused:
             say(f"rtstone: not pushed: {why}")
-        if found.why:
-            say(f"rtstone: not pushed: {found.why}; {counted(found.left, 'run')} queued")
+        if delivery.why:
+            say(f"rtstone: not pushed: {delivery.why}; {counted(delivery.left, 'run')} queued")
 
-    def tell(self, state: CampaignState, *, last: bool = False) -> None:
-        """Tell how far it has come; ``last``: and push what is left."""
+    def report(self, state: CampaignState, *, last: bool = False) -> None:
+        """Report how far the campaign has come; ``last``: push what is left first."""
         from rtstone.server.client.http import Server
-        from rtstone.server.client.push import tell
+        from rtstone.server.client.push import push_state
 
         try:
             if last:
                 self._push(last=True)
             if time.monotonic() >= self._silent_until:
-                with Server(self._to, patience_s=PATIENCE_S) as server:
-                    tell(server, state)
+                with Server(self._server, patience_s=PATIENCE_S) as connection:
+                    push_state(connection, state)
         except RtstoneError as error:
             say(f"rtstone: the state of the campaign was not told: {error}")
-        self._told = time.monotonic()
+        self._reported = time.monotonic()

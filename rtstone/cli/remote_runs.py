@@ -23,22 +23,25 @@ def local(names: Sequence[str]) -> tuple[str, ...]:
     Runs of one system are joined by commas, as in RUN,URL.  The directories are removed when the
     command ends.  Raises UsageError, TargetError.
     """
-    return tuple(_local(name) if "://" in name else name for name in names)
+    directories: list[str] = []
+    for name in names:
+        if "://" in name:
+            from rtstone.server.client.fetch import fetch, named
 
-
-def _local(text: str) -> str:
-    from rtstone.server.client.fetch import fetch, named
-
-    parts = text.split(",")
-    with working("fetching runs"):
-        return ",".join(
-            str(fetch(named(part), scratch())) if is_url(part) else part for part in parts
-        )
+            with working("fetching runs"):
+                parts = [
+                    str(fetch(named(part), scratch())) if is_url(part) else part
+                    for part in name.split(",")
+                ]
+            directories.append(",".join(parts))
+        else:
+            directories.append(name)
+    return tuple(directories)
 
 
 def scratch() -> Path:
     """Return a new directory that only this process knows, and that goes with it."""
-    found = TemporaryDirectory(prefix="rtstone-fetched-")
-    _held.append(found)
-    atexit.register(found.cleanup)
-    return Path(found.name)
+    directory = TemporaryDirectory(prefix="rtstone-fetched-")
+    _held.append(directory)
+    atexit.register(directory.cleanup)
+    return Path(directory.name)

@@ -55,8 +55,8 @@ def _read(path: Path, explained: dict[str, list[Explanation]]) -> Run:
     """Return the run in a directory, and take note of its explanations."""
     run = load(path)
     if run.run_id not in explained:
-        kept = explanations(path, run.run_id)
-        explained[run.run_id] = kept.explanations
-        for why in kept.damaged:
+        stored = explanations(path, run.run_id)
+        explained[run.run_id] = stored.explanations
+        for why in stored.damaged:
             click.echo(f"left out: {shown(why)}", err=True)
     return run

@@ -24,7 +24,6 @@ from rtstone.store.rundir import load
 
 if TYPE_CHECKING:
     from rtstone.documents.run import Run
-    from rtstone.stats.reproduce import Reproduced
 
 
 @click.command("reproduce")
@@ -76,12 +75,12 @@ def command(  # noqa: PLR0917
     from rtstone.stats.reproduce import reproduce
 
     suites = layout(source).suites
-    asked = {"--time": time, "--load": loads, "-p": params}
-    if runs and not targets and (given := [name for name, value in asked.items() if value]):
+    options = {"--time": time, "--load": loads, "-p": params}
+    if runs and not targets and (excess := [name for name, value in options.items() if value]):
         raise UsageError(
-            f"{given[0]} applies only when measuring, not to stored runs; leave it out"
+            f"{excess[0]} applies only when measuring, not to stored runs; leave it out"
         )
-    instead = _instead(suites, loads)
+    instead = _loads_by_name(suites, loads)
     html = output is not None and output.suffix.lower() == ".html"
     if html:
         from rtstone.report.parts import frame
@@ -89,20 +88,28 @@ def command(  # noqa: PLR0917
         frame.bundle()
     documents = [load(find(run)) for run in runs]
     request = Options(names=suites, instead=instead, params=params, time=time)
-    fresh, errors = _measured(request, targets if documents or targets else (LOCAL,))
+    fresh, errors = _measure(request, targets if documents or targets else (LOCAL,))
     with working("reproducing"):
-        made = reproduce(source, [*documents, *fresh])
-    _print(made, json)
+        reproduction = reproduce(source, [*documents, *fresh])
+    if json:
+        print_document(reproduction.document)
+    else:
+        from rtstone.report.parts.console import console
+        from rtstone.report.reproduction.page import reproduction_lines
+
+        screen = console(sys.stdout)
+        screen.print(*reproduction_lines(reproduction.document, screen.width), sep="\n")
     if output:
         from rtstone.report.reproduction.page import compose, markdown
 
-        save("the page", output, compose(made) if html else markdown(made.document), quiet=json)
+        page = compose(reproduction) if html else markdown(reproduction.document)
+        save("the page", output, page, quiet=json)
     for error in errors:
         print(f"rtstone: {error}", file=sys.stderr)
     return max((error.exit_code for error in errors), default=0)
 
 
-def _instead(suites: list[str], loads: tuple[str, ...]) -> dict[str, str]:
+def _loads_by_name(suites: list[str], loads: tuple[str, ...]) -> dict[str, str]:
     """Return the loads by name.  Raises UsageError for one unknown to the suites, or repeated."""
     shipped = suite.shipped()
     cases = [case for name in suites for case in suite.load(shipped[name]).cases]
@@ -119,36 +126,25 @@ def _instead(suites: list[str], loads: tuple[str, ...]) -> dict[str, str]:
     return instead
 
 
-def _measured(request: Options, targets: tuple[str, ...]) -> tuple[list[Run], list[RtstoneError]]:
+def _measure(request: Options, targets: tuple[str, ...]) -> tuple[list[Run], list[RtstoneError]]:
     """Run on each target; return the runs and the errors.  A failed target loses its column."""
-    found: list[Run] = []
+    runs: list[Run] = []
     errors: list[RtstoneError] = []
     if not targets:
-        return found, errors
+        return runs, errors
     with Interrupt() as interrupt:
         for target in targets:
-            one = structs.replace(request, target=target)
+            options = structs.replace(request, target=target)
             try:
-                run, _, error = running.carry_out(one, interrupt)
+                run, _, error = running.carry_out(options, interrupt)
             except UsageError:
                 raise
             except RtstoneError as failed:
                 error = failed
             else:
-                found.append(run)
+                runs.append(run)
             errors += [error] if error else []
             if interrupt.requested:
                 errors.append(Interrupted("interrupted"))
                 break
-    return found, errors
-
-
-def _print(made: Reproduced, json: bool) -> None:
-    if json:
-        print_document(made.document)
-        return
-    from rtstone.report.parts.console import console
-    from rtstone.report.reproduction.page import reproduction_lines
-
-    out = console(sys.stdout)
-    out.print(*reproduction_lines(made.document, out.width), sep="\n")
+    return runs, errors

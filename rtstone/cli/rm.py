@@ -20,6 +20,8 @@ from rtstone.store.selection import directories
 from rtstone.units import counted
 from rtstone.units import size as in_bytes
 
+_MOST = 3  # files left that are named
+
 
 @click.command("rm")
 @click.argument("names", type=RUN, nargs=-1, required=True)
@@ -35,9 +37,12 @@ def command(names: tuple[str, ...], yes: bool) -> int:
     _check_sessions(paths)
     for path in paths:
         click.echo(f"{shown(str(path.name))}  {in_bytes(size(path))}", err=True)
-    if not yes and not _confirmed(len(paths)):
-        click.echo("nothing was removed", err=True)
-        return 0
+    if not yes:
+        if not sys.stdin.isatty():
+            raise UsageError("nothing was removed: there is no terminal to ask on; give --yes")
+        if not click.confirm(f"Remove {counted(len(paths), 'run')}?", err=True):
+            click.echo("nothing was removed", err=True)
+            return 0
     with maybe_unread():
         print_removed(remove_together(paths))
     return 0
@@ -55,7 +60,7 @@ def _paths(name: str) -> list[Path]:
 
 
 def _check_sessions(paths: Sequence[Path]) -> None:
-    """Raise UsageError for a run of a session of which others would stay."""
+    """Raise UsageError if only some runs of a session would be removed."""
     ids = {path.name for path in paths if path.absolute().parent == runs().absolute()}
     stored = entries()
     for session in {entry.session for entry in stored if entry.run_id in ids and entry.session}:
@@ -68,23 +73,15 @@ def _check_sessions(paths: Sequence[Path]) -> None:
             )
 
 
-def _confirmed(number: int) -> bool:
-    if not sys.stdin.isatty():
-        raise UsageError("nothing was removed: there is no terminal to ask on; give --yes")
-    return click.confirm(f"Remove {counted(number, 'run')}?", err=True)
-
-
 def print_removed(removed: Sequence[Removed]) -> None:
     """Print what was removed, and what was left."""
     for run in removed:
         click.echo(f"removed {run.run_id}, {in_bytes(run.size)}")
         if run.left:
-            click.echo(f"left in {shown(str(run.path))}: {_named(run.left)}, not made by rtstone")
+            files = ", ".join(map(shown, run.left[:_MOST]))
+            if len(run.left) > _MOST:
+                files += f" and {len(run.left) - _MOST} more"
+            click.echo(f"left in {shown(str(run.path))}: {files}, not made by rtstone")
     if len(removed) > 1:
         total = in_bytes(sum(run.size for run in removed))
         click.echo(f"removed {counted(len(removed), 'run')}, {total} in all")
-
-
-def _named(files: Sequence[str], most: int = 3) -> str:
-    rest = f" and {len(files) - most} more" if len(files) > most else ""
-    return ", ".join(map(shown, files[:most])) + rest

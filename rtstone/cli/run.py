@@ -20,7 +20,7 @@ from rtstone.cli.measuring import (
 )
 from rtstone.cli.output import print_document
 from rtstone.cli.parameters import FILE, LOAD, RUN, SUITE_OR_BENCH, TARGET
-from rtstone.cli.pushing import PUSH, checked, push_after
+from rtstone.cli.pushing import PUSH, destination, push_after
 from rtstone.cli.show import print_verdict
 from rtstone.cli.streams import maybe_unread
 from rtstone.documents.plan import Plan
@@ -108,19 +108,19 @@ def command(targets: tuple[str, ...], **options: object) -> int:
         _with_icount(msgspec.convert(options | {"target": target}, Options))
         for target in targets or (LOCAL,)
     ]
-    to = checked(each[0].push)
+    server = destination(each[0].push)
     with Interrupt() as interrupt:
         status, directories = _measure(each, interrupt)
-    push_after(to, [directory.path for directory in directories if directory.finished])
+    push_after(server, [directory.path for directory in directories if directory.finished])
     return status
 
 
 def _measure(each: list[Options], interrupt: Interrupt) -> tuple[int, list[RunDirectory]]:
     """Measure on each target, print the runs, and return the exit code and their directories."""
     if len(each) > 1:
-        from rtstone.cli.together import measured
+        from rtstone.cli.together import measure_all
 
-        return measured(each, interrupt)
+        return measure_all(each, interrupt)
     (options,) = each
     finished = (carry_out if options.resume is None else _resume)(options, interrupt)
     with maybe_unread():
@@ -135,7 +135,7 @@ def _measure(each: list[Options], interrupt: Interrupt) -> tuple[int, list[RunDi
 
 
 def _with_icount(options: Options) -> Options:
-    """Return the options with --icount in the target's name, whence documents and --resume have it.
+    """Return the options with --icount in the target's name, where documents and --resume look.
 
     Raises UsageError if it does not apply.
     """
@@ -169,7 +169,7 @@ def carry_out(options: Options, interrupt: Interrupt) -> Finished:
 
 
 def _resume(options: Options, interrupt: Interrupt) -> Finished:
-    """Continue a run.  Its own plan decides everything, so no other option is accepted."""
+    """Continue a run.  Its plan is fixed, so no other option is accepted."""
     refused = {
         "a suite or bench": options.names, "--load": options.loads, "-p": options.params,
         "--time": options.time, "--cpus": options.cpus, "--out": options.out,
@@ -192,7 +192,7 @@ def _resume(options: Options, interrupt: Interrupt) -> Finished:
 
 
 def _print_summary(run: Run, path: Path | None) -> None:
-    """Print the answer; on a terminal all results too, if they fit, as each had no line so far."""
+    """Print the answer, and on a terminal all results if they fit: none had a line so far."""
     from rtstone.report.parts.console import console
     from rtstone.report.run.brief import brief
     from rtstone.report.run.terminal import followed, summary

@@ -25,8 +25,8 @@ from rtstone.wire.records import Progress
 
 
 def _case_label(plan: Plan, case: Case) -> str:
-    told = assignments(plan.benches[case.bench], case.params, case.params)
-    return f"{case.bench} {told}".rstrip()
+    values = assignments(plan.benches[case.bench], case.params, case.params)
+    return f"{case.bench} {values}".rstrip()
 
 
 def _load_starting(load: str) -> str:
@@ -38,47 +38,38 @@ def _numbers(values: dict[str, float | None], unit: str) -> str:
 
 
 def _outcome(result: Result) -> str:
+    """Return a result in a line: its first figures, or why there are none."""
     if result.status != "ok":
         return f"{result.status}: {result.reason}"
     if not result.n:
-        return f"ok {_first_figures(result)}".rstrip()
+        first = list(result.figures.items())[:2]  # what such a bench is run for
+        figures = ", ".join(f"{name} {figure(fact.value, fact.unit)}" for name, fact in first)
+        return f"ok {figures}".rstrip()
     values = {"min": result.min, "p50": result.p50, "p99": result.p99, "max": result.max}
     series = f"{result.series}: " if result.series else ""
-    known = f"  {told}" if (told := reached(result)) else ""
-    return f"{series}n {count(result.n)}  {_numbers(values, result.unit)}{known}"
-
-
-def _so_far(result: Result) -> str:
-    """Return what is known so far of a case that goes on."""
-    told = result.until
-    width = f" {told.statistic} ± {told.width:.2%}" if told and told.width is not None else ""
-    return f"n {count(result.n)} {width}"
-
-
-def _first_figures(result: Result) -> str:
-    """Return what a bench without samples tells first: what it is run for."""
-    facts = list(result.figures.items())[:2]
-    return ", ".join(f"{name} {figure(fact.value, fact.unit)}" for name, fact in facts)
+    precision = reached(result)
+    end = f"  {precision}" if precision else ""
+    return f"{series}n {count(result.n)}  {_numbers(values, result.unit)}{end}"
 
 
 class Lines(Listener):
-    """One plain line for each case as it completes; ``of``: what it is a case of, if of several."""
+    """One plain line for each case as it completes; ``target``: which one's, if of several."""
 
-    def __init__(self, file: TextIO, of: str = "") -> None:
+    def __init__(self, file: TextIO, target: str = "") -> None:
         self._file = file
-        self._of = f"{of}: " if of else ""
+        self._prefix = f"{target}: " if target else ""
         self._reasons: dict[tuple[str, str | None], int] = {}  # the first case with each
 
     def started(self, plan: Plan) -> None:
-        """Takes note of the plan."""
+        """Take note of the plan."""
         self._plan = plan
 
     def load_starting(self, load: str) -> None:
-        """Prints what is waited for."""
+        """Print what is waited for."""
         self._print(_load_starting(load))
 
     def case_ended(self, case: Case, results: list[Result]) -> None:
-        """Prints the line of the case, one for each of its series."""
+        """Print the line of the case, one for each of its series."""
         for result in results:
             place = f"{case.id}/{len(self._plan.cases)}"
             label = _case_label(self._plan, case)
@@ -87,11 +78,11 @@ class Lines(Listener):
 
     def _print(self, line: str) -> None:
         # In one piece, as others write there too.
-        self._file.write(f"{self._of}{line}\n")
+        self._file.write(f"{self._prefix}{line}\n")
         self._file.flush()
 
     def _outcome(self, case: Case, result: Result) -> str:
-        """Return the outcome; a reason that was told already is not repeated."""
+        """Return the outcome; a reason that was shown already is not repeated."""
         first = self._reasons.setdefault((result.status, result.reason), case.id)
         if result.reason and first != case.id:
             return f"{result.status}, like case {first}"
@@ -106,26 +97,26 @@ class Display(Listener):
     def __init__(self, console: Console) -> None:
         # Drawn only when something has come: between cases, or while another CPU measures.
         self._live: Live | _Row = Live(console=console, auto_refresh=False, transient=True)
-        self._untimed: list[float] = []  # what the cases took that did not tell before
+        self._untimed: list[float] = []  # what the cases took whose duration was unknown
         self._begin = time.monotonic()
 
     def started(self, plan: Plan) -> None:
-        """Opens the display."""
+        """Open the display."""
         self._plan = plan
         self._live.start()
         self._live.update(Text("starting the agent …"), refresh=True)
 
     def load_starting(self, load: str) -> None:
-        """Says what is waited for."""
+        """Show what is waited for."""
         self._live.update(Text(_load_starting(load)), refresh=True)
 
     def case_started(self, case: Case) -> None:
-        """Shows the case."""
+        """Show the case."""
         self._begin = time.monotonic()
         self._draw(case, 0.0, "")
 
     def progress(self, case: Case, record: Progress, unit: str) -> None:
-        """Shows the figures so far, or what the case says instead."""
+        """Show the figures so far, or what the case says instead."""
         elapsed = time.monotonic() - self._begin
         by_time = elapsed / max(self._plan.expected_s(case) or math.inf, 1e-9)
         share = min(max((record.done or 0) / 1000, by_time), 1.0)
@@ -139,17 +130,20 @@ class Display(Listener):
         self._draw(case, share, f"n {count(record.n)}  {_numbers(values, unit)}")
 
     def round_ended(self, case: Case, results: list[Result]) -> None:
-        """Shows what is known so far."""
-        self._draw(case, 1.0, _so_far(results[-1]))
+        """Show what is known so far."""
+        figures, until = f"n {count(results[-1].n)} ", results[-1].until
+        if until and until.width is not None:
+            figures += f" {until.statistic} ± {until.width:.2%}"
+        self._draw(case, 1.0, figures)
 
     def case_ended(self, case: Case, results: list[Result]) -> None:
-        """Shows the case's results until the next one has begun."""
+        """Show the case's results until the next one has begun."""
         if self._plan.expected_s(case) is None:
             self._untimed.append(time.monotonic() - self._begin)
         self._draw(case, 1.0, _outcome(results[-1]))
 
     def ended(self) -> None:
-        """Closes the display."""
+        """Close the display."""
         self._live.stop()
 
     def _draw(self, case: Case, share: float, figures: str) -> None:
@@ -173,9 +167,9 @@ class Display(Listener):
         return Group(head, Text(figures or " "), bar)
 
     def _expected_s(self, case: Case) -> float:
-        known = self._plan.expected_s(case)
-        if known is not None:
-            return known
+        planned = self._plan.expected_s(case)
+        if planned is not None:
+            return planned
         return sum(self._untimed) / len(self._untimed) if self._untimed else 0.2
 
 
@@ -187,7 +181,7 @@ class Displays:
         self._rows: dict[str, RenderableType] = dict.fromkeys(names, Text("waiting …", "dim"))
         self._alone = threading.Lock()  # each run has a thread of its own
 
-    def of(self, name: str) -> Display:
+    def display(self, name: str) -> Display:
         """Return the display of one of the runs."""
         return _Line(self._live.console, _Row(self, name))
 
@@ -196,19 +190,16 @@ class Displays:
         with self._alone:
             self._rows[name] = row
             self._live.start()
-            self._live.update(self._table(), refresh=True)
+            table = Table.grid(padding=(0, 2, 0, 0), expand=True)
+            table.add_column(style="bold cyan", no_wrap=True)
+            table.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
+            for title, line in self._rows.items():
+                table.add_row(Text(title), line)
+            self._live.update(table, refresh=True)
 
     def close(self) -> None:
         """Close all of them."""
         self._live.stop()
-
-    def _table(self) -> Table:
-        table = Table.grid(padding=(0, 2, 0, 0), expand=True)
-        table.add_column(style="bold cyan", no_wrap=True)
-        table.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
-        for name, row in self._rows.items():
-            table.add_row(Text(name), row)
-        return table
 
 
 class _Row:
@@ -225,7 +216,7 @@ class _Row:
         self._displays.show(self._name, row)
 
     def stop(self) -> None:
-        """Say that the run has ended; others may go on."""
+        """Show that the run has ended; others may go on."""
         self._displays.show(self._name, Text("done", "dim"))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
@@ -39,59 +39,47 @@ def pick(entries: list[Entry], conditions: RunFilter, now: datetime | None = Non
     Raises UsageError for a malformed time, and for a name that neither a stored run nor rtstone
     itself has.
     """
-    tests = [
-        _named("suite", conditions.suite, entries, _suites, _shipped),
-        _named("target", conditions.target, entries, _targets, TARGETS.keys),
-        _named("bench", conditions.bench, entries, _benches, list),
-    ]
+    picked = entries
+    for noun in ("suite", "target", "bench"):
+        name = getattr(conditions, noun)
+        if name is None:
+            continue
+        stored = {word for entry in entries for word in _names(noun, entry)}
+        if stored and name not in stored and name not in _own_names(noun):
+            raise unknown(noun, name, stored, "of the stored runs")
+        picked = [entry for entry in picked if name in _names(noun, entry)]
     if conditions.status is not None:
         if conditions.status not in STATUSES:
             raise unknown("status", conditions.status, STATUSES)
-        tests.append(lambda entry: entry.status == conditions.status)
+        picked = [entry for entry in picked if entry.status == conditions.status]
     if conditions.since is not None:
         moment = _moment(conditions.since, now or datetime.now(UTC))
-        tests.append(lambda entry: entry.begun is not None and entry.begun >= moment)
-    picked = [entry for entry in entries if all(test(entry) for test in tests)]
+        picked = [entry for entry in picked if entry.begun is not None and entry.begun >= moment]
     return picked if conditions.last is None else picked[max(len(picked) - conditions.last, 0) :]
 
 
-def _named(
-    noun: str,
-    name: str | None,
-    entries: list[Entry],
-    words: Callable[[Entry], set[str]],
-    own: Callable[[], Iterable[str]],
-) -> Callable[[Entry], bool]:
-    """Return the test for a name; ``own``: names that are valid even if no run has them."""
-    if name is None:
-        return lambda entry: True
-    stored = {word for entry in entries for word in words(entry)}
-    if stored and name not in stored and name not in own():
-        raise unknown(noun, name, stored, "of the stored runs")
-    return lambda entry: name in words(entry)
+def _names(noun: str, entry: Entry) -> set[str]:
+    """Return the names of the suites, the target or the benches of a run, and of their kinds."""
+    if noun == "suite":
+        return {entry.suite, *entry.suite.split()} if entry.suite else set()
+    if noun == "target":
+        names = {entry.target, entry.target.partition(":")[0]}
+        return names | {entry.called} if entry.called else names
+    benches = entry.benches.split()
+    return {*benches, *(bench.partition(".")[0] for bench in benches)}
 
 
-def _shipped() -> Iterable[str]:
-    from rtstone.measure.suite import shipped
+def _own_names(noun: str) -> Iterable[str]:
+    """Return the names of suites or targets that are valid even if no run has them."""
+    if noun == "suite":
+        from rtstone.measure.suite import shipped
 
-    return shipped()
-
-
-def _suites(entry: Entry) -> set[str]:
-    return {entry.suite, *entry.suite.split()} if entry.suite else set()
-
-
-def _targets(entry: Entry) -> set[str]:
-    words = {entry.target, entry.target.partition(":")[0]}
-    return words | {entry.called} if entry.called else words
-
-
-def _benches(entry: Entry) -> set[str]:
-    ids = entry.benches.split()
-    return {*ids, *(bench.partition(".")[0] for bench in ids)}
+        return shipped()
+    return TARGETS if noun == "target" else ()
 
 
 def _moment(text: str, now: datetime) -> datetime:
+    """Return the time that --since names.  Raises UsageError."""
     if ago := _AGO.fullmatch(text):
         return now - timedelta(**{_AGES[ago[2]]: int(ago[1])})
     try:

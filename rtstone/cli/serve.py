@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -68,16 +68,19 @@ def command(
     needed()
     from rtstone.server.settings import settings
 
-    asked = settings(home(store), listen, reading, database)
+    server = settings(home(store), listen, reading, database)
     if status:
         from rtstone.cli.serve_status import show
 
-        return show(asked)
+        return show(server)
     if verify or rebuild:
-        return _kept(asked, verify, rebuild)
+        return _reconcile(server, verify, rebuild)
     if demo:
-        _fill(asked)
-    _serve(asked)
+        from rtstone.server.projects import Places
+
+        with opened(server) as tables:
+            import_module("rtstone.server.demo").fill(tables, Places(server.store))
+    _serve(server)
     return 0
 
 
@@ -112,13 +115,13 @@ def opened(settings: Settings) -> Iterator[Database]:
         yield database
 
 
-def _kept(asked: Settings, verify: bool, rebuild: bool) -> int:
+def _reconcile(server: Settings, verify: bool, rebuild: bool) -> int:
     """Make the index anew, prove that it agrees; return 1 if it does not."""
     from rtstone.server import reconcile
     from rtstone.server.projects import Places
 
-    places = Places(asked.store)
-    with opened(asked) as database:
+    places = Places(server.store)
+    with opened(server) as database:
         if rebuild:
             done = reconcile.rebuild(database, places)
             click.echo(f"indexed {counted(done.added, 'run')} anew")
@@ -134,53 +137,39 @@ def _kept(asked: Settings, verify: bool, rebuild: bool) -> int:
     return 1 if faults else 0
 
 
-def _fill(asked: Settings) -> None:
-    """Fill the store with runs to look at.  Raises UsageError if it is not empty."""
-    from rtstone.server.projects import Places
-
-    with opened(asked) as database:
-        import_module("rtstone.server.demo").fill(database, Places(asked.store))
-
-
-def _serve(asked: Settings) -> None:
-    from rtstone.server.serving import listen, serve
-
-    _close_to_others(asked)
-    with opened(asked):  # what is wrong with it is said here, not in the log
-        pass
-    on = listen(asked)
-    asked = asked._replace(port=on.getsockname()[1])
-    say(_first_line(asked))
-    sys.stderr.flush()
-    serve(asked, on)
-
-
-def _close_to_others(asked: Settings) -> None:
-    """Let nobody else of this machine read what comes in.
+def _serve(server: Settings) -> None:
+    """Serve until the server is ended, closed to others of this machine.
 
     Raises UsageError for a store that others can enter, where who may read needs a token.
     """
+    from rtstone.server.serving import listen, serve
+
     os.umask(0o077)
-    try:
-        mode = asked.store.stat().st_mode
-    except OSError:  # it is yet to be made
-        return
-    if asked.reading == "token" and mode & 0o007:
-        raise UsageError(
-            f"all users of this machine can enter {asked.store}, past --read token; "
-            f"chmod o-rwx {shlex.quote(str(asked.store))}"
-        )
+    with suppress(OSError):  # it is yet to be made
+        if server.reading == "token" and server.store.stat().st_mode & 0o007:
+            raise UsageError(
+                f"all users of this machine can enter {server.store}, past --read token; "
+                f"chmod o-rwx {shlex.quote(str(server.store))}"
+            )
+    with opened(server):  # what is wrong with it is said here, not in the log
+        pass
+    listener = listen(server)
+    server = server._replace(port=listener.getsockname()[1])
+    say(_first_line(server))
+    sys.stderr.flush()
+    serve(server, listener)
 
 
-def _first_line(asked: Settings) -> str:
-    """Return what is told at the start: where, how much, who may read."""
+def _first_line(server: Settings) -> str:
+    """Return what is said at the start: where, how much, who may read."""
     from rtstone.server.projects import Places
     from rtstone.store.layout import RUN_ID
 
-    places = Places(asked.store)
+    places = Places(server.store)
     projects = places.projects()
     folders = [places.runs(name) for name in projects if places.runs(name).is_dir()]
-    number = sum(bool(RUN_ID.fullmatch(one.name)) for some in folders for one in some.iterdir())
-    who = "everybody" if asked.reading == "open" else "who has a token"
+    names = [path.name for folder in folders for path in folder.iterdir()]
+    number = sum(bool(RUN_ID.fullmatch(name)) for name in names)
+    who = "everybody" if server.reading == "open" else "who has a token"
     many = f"{counted(number, 'run')} in {counted(len(projects), 'project')}"
-    return f"{asked.base}/  {many}; {who} may read, who has a token may push"
+    return f"{server.base}/  {many}; {who} may read, who has a token may push"

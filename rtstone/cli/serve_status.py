@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from rtstone.server.database import Database
     from rtstone.server.room import Upload
     from rtstone.server.settings import Settings
     from rtstone.server.status import ServerStatus
@@ -27,35 +26,29 @@ if TYPE_CHECKING:
 def show(settings: Settings) -> int:
     """Print how a server stands; return 1 if it is not well.  Raises UsageError."""
     from rtstone.report.parts.console import console
-    from rtstone.server.database import saying_why
+    from rtstone.server.database import Database, saying_why
     from rtstone.server.status import status
 
     if not settings.store.is_dir():
         raise UsageError(f"no store, {settings.store}; name the server's with --store")
-    database, fault = _opened(settings)
+    database, fault = None, ""
+    try:
+        database = Database.as_it_is(settings.database, settings.store)
+    except RtstoneError as error:
+        fault = str(error)
     try:
         with closing(database) if database else nullcontext(), saying_why(settings.store):
             standing = status(settings, database, fault)
     except StoreError as error:
         standing = status(settings, None, str(error))
     click.echo(_first_line(standing))
-    to = console(sys.stdout)
-    to.print(_projects(standing))
-    if any(own for _, own in standing.tokens):
-        to.print(_tokens(standing))
+    screen = console(sys.stdout)
+    screen.print(_projects(standing))
+    if any(uploads for _, uploads in standing.tokens):
+        screen.print(_tokens(standing))
     for limit in standing.limits:
         click.echo(limit)
     return 1 if standing.faults else 0
-
-
-def _opened(settings: Settings) -> tuple[Database | None, str]:
-    """Return the database as it is, or why it cannot be read."""
-    from rtstone.server.database import Database
-
-    try:
-        return Database.as_it_is(settings.database, settings.store), ""
-    except RtstoneError as error:
-        return None, str(error)
 
 
 def _first_line(standing: ServerStatus) -> str:
@@ -89,10 +82,10 @@ def _tokens(standing: ServerStatus) -> Table:
     from rich.table import Table
 
     table = Table("token", "name", "scope", "project", "uploads open", box=None)
-    for token, own in standing.tokens:
-        if own:
+    for token, uploads in standing.tokens:
+        if uploads:
             table.add_row(
-                token.id, shown(token.name), token.scope, token.project or "all", _open(own)
+                token.id, shown(token.name), token.scope, token.project or "all", _open(uploads)
             )
     return table
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import click
 
+from rtstone.cli.output import print_document
 from rtstone.cli.parameters import RUN
 from rtstone.cli.remote_runs import local
 from rtstone.documents.run import Run
@@ -32,15 +32,31 @@ def command(run: str, quiet: bool, conditions: bool, worst_case: bool, json: boo
     path = find(*local([run]))
     document = load(path)
     if worst_case:
-        _worst_cases(document, json)
-    elif json:
-        from rtstone.cli.output import print_document
+        from rtstone.stats.worstcase.guarantee import worst_cases
 
+        estimates = worst_cases(document)
+        if json:
+            print_document(estimates)
+        else:
+            from rtstone.report.parts.console import console
+            from rtstone.report.worstcase.text import worst_case_lines
+
+            console(sys.stdout).print(*worst_case_lines(estimates, document), sep="\n")
+    elif json:
         print_document(document)
     elif quiet:
         print_verdict(document)
     else:
-        _summary(document, path, conditions)
+        from rtstone.cli.pager import paged
+        from rtstone.report.run import terminal
+        from rtstone.stats.evaluate import evaluate_run
+
+        with paged(sys.stdout) as out:
+            out.print(*terminal.summary(evaluate_run(document), out.width, out.encoding), sep="\n")
+            if conditions:
+                out.print("", terminal.conditions(document), sep="\n")
+            name = run_name(path, document.name)
+            out.print(*terminal.stored(path, name, out.width), sep="\n")
 
 
 def print_verdict(run: Run) -> None:
@@ -56,30 +72,3 @@ def print_verdict(run: Run) -> None:
         from rich.text import Text
 
         out.print(Text(why))
-
-
-def _summary(run: Run, path: Path, everything: bool) -> None:
-    from rtstone.cli.pager import paged
-    from rtstone.report.run.terminal import conditions, stored, summary
-    from rtstone.stats.evaluate import evaluate_run
-
-    with paged(sys.stdout) as out:
-        out.print(*summary(evaluate_run(run), out.width, out.encoding), sep="\n")
-        if everything:
-            out.print("", conditions(run), sep="\n")
-        out.print(*stored(path, run_name(path, run.name), out.width), sep="\n")
-
-
-def _worst_cases(run: Run, json: bool) -> None:
-    from rtstone.stats.worstcase.guarantee import worst_cases
-
-    found = worst_cases(run)
-    if json:
-        from rtstone.cli.output import print_document
-
-        print_document(found)
-    else:
-        from rtstone.report.parts.console import console
-        from rtstone.report.worstcase.text import worst_case_lines
-
-        console(sys.stdout).print(*worst_case_lines(found, run), sep="\n")

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rtstone.cli.output import OutputFile, print_document, save
-from rtstone.cli.parameters import RUN
+from rtstone.cli.parameters import JSON, RUN
 from rtstone.cli.progress import working
 from rtstone.errors import UsageError
 
 if TYPE_CHECKING:
     from rtstone.documents.run import Run
-    from rtstone.documents.simulation import Simulation
-    from rtstone.simulate.study import Share, Study
+    from rtstone.simulate.study import Share
 
 
 def _stored_run(context: click.Context, parameter: click.Parameter, name: str | None) -> Run | None:
@@ -40,7 +39,6 @@ _COSTS = (
         "rheal.ts, of a tick from CONFIG_HZ and det.bintime.  Explicit options take precedence.",
     ),
 )  # fmt: skip
-_JSON = click.option("--json", is_flag=True, help="Print only one document, as JSON.")
 _PAGE = click.option(
     "-o", "output", type=OutputFile(), metavar="FILE.html", help="Also write the curves as a page."
 )
@@ -94,7 +92,7 @@ def _with_costs(command: Any) -> Any:
     help="What simulates: local (default), worker processes of this machine, or dask:ADDRESS, the "
     "workers of a dask cluster.",
 )  # fmt: skip
-@_JSON
+@JSON
 @_PAGE
 @click.pass_context
 def command(context: click.Context, /, **options: Any) -> None:
@@ -105,16 +103,19 @@ def command(context: click.Context, /, **options: Any) -> None:
     Hartstone.
     """
     if context.invoked_subcommand is not None:
-        _no_options_before(context)
+        _refuse_options(context)
         return
     if options["output"]:
         from rtstone.report.parts import frame
 
         frame.bundle()
-    study, simulation = _asked(options)
+    from rtstone.simulate.engine import require
     from rtstone.simulate.parsing import workers
+    from rtstone.simulate.report import requested
     from rtstone.simulate.study import run
 
+    require()
+    study, simulation = requested(options)
     with _share(options["engine"]) as share, working("simulating") as line:
         points, breakdown = run(study, workers(options["workers"]), line.steps, share)
     from msgspec.structs import replace
@@ -135,7 +136,7 @@ def command(context: click.Context, /, **options: Any) -> None:
 
 @contextmanager
 def _share(engine: str) -> Iterator[Share | None]:
-    """Yield what shares the work out among the workers of a cluster, None for this machine."""
+    """Yield the function that distributes the work over a cluster, None for this machine."""
     from rtstone.campaign import dask_cluster
 
     place = dask_cluster.address(engine)
@@ -170,7 +171,7 @@ def _share(engine: str) -> Iterator[Share | None]:
     help="Raw speed; default: as the run measured it, else 5 times the baseline.",
 )  # fmt: skip
 @_with_costs
-@_JSON
+@JSON
 def hartstone_command(experiments: tuple[str, ...], json: bool, **options: Any) -> None:
     """Simulate the Hartstone experiments (PH, PN, AH, SH, SA, 1 to 4).
 
@@ -193,7 +194,8 @@ def hartstone_command(experiments: tuple[str, ...], json: bool, **options: Any) 
     console(sys.stdout).print(*hartstone_lines(document), sep="\n")
 
 
-def _no_options_before(context: click.Context) -> None:
+def _refuse_options(context: click.Context) -> None:
+    """Raise UsageError for an option before the name of a subcommand."""
     from click.core import ParameterSource
 
     for name in context.params:
@@ -202,11 +204,3 @@ def _no_options_before(context: click.Context) -> None:
                 f"an option before '{context.invoked_subcommand}' has no effect, in simulate; "
                 f"write it after, see `rtstone simulate {context.invoked_subcommand} --help`"
             )
-
-
-def _asked(options: dict[str, Any]) -> tuple[Study, Simulation]:
-    from rtstone.simulate.engine import require
-    from rtstone.simulate.report import requested
-
-    require()
-    return requested(options)

@@ -16,7 +16,7 @@ from rtstone.system.findings import GROUPS, PROBLEMS, VERDICTS, Line
 from rtstone.system.tune import Entry
 from rtstone.units import counted
 
-# Told by sign and word, as colours may be missing.
+# Shown by sign and word, as colours may be missing.
 SIGNS = {"good": "+", "seen": "=", "warn": "!", "bad": "X", "unknown": "?", "yours": "-"}
 STYLES = {
     "good": "green",
@@ -34,10 +34,10 @@ def verdict(lines: Sequence[Line]) -> Text:
     bad = [line.title for line in lines if line.verdict == "bad"]
     warned = sum(line.verdict == "warn" for line in lines)
     mended = sum(line.tunable for line in lines)
-    told = f"Not fit: {', '.join(bad)}" if bad else "Fit"
-    told += f"{';' if bad else ','} {counted(warned, 'warning')}"
-    told += typed(f", {mended} mended by `rtstone tune apply`") if mended else ""
-    return Text(told, style="bold red" if bad else "bold green")
+    text = f"Not fit: {', '.join(bad)}" if bad else "Fit"
+    text += f"{';' if bad else ','} {counted(warned, 'warning')}"
+    text += typed(f", {mended} mended by `rtstone tune apply`") if mended else ""
+    return Text(text, style="bold red" if bad else "bold green")
 
 
 def checklist(
@@ -60,9 +60,9 @@ def checklist(
     yield Text(f"{where}; {counts}", style="dim")
     bad = [line for line in lines if line.verdict == "bad"]
     yield from _part("bad: mend these first", bad, width, advised=True)
-    kept = {*PROBLEMS, "unknown"} - {"bad"} if problems else set(VERDICTS)
+    verdicts = {*PROBLEMS, "unknown"} - {"bad"} if problems else set(VERDICTS)
     for group in GROUPS:
-        chosen = [line for line in lines if line.group == group and line.verdict in kept]
+        chosen = [line for line in lines if line.group == group and line.verdict in verdicts]
         yield from _part(group, chosen, width)
 
 
@@ -75,7 +75,7 @@ def _part(title: str, lines: Iterable[Line], width: int, advised: bool = False) 
 
 
 def _line(line: Line, width: int, advised: bool) -> Iterator[Text]:
-    """What was found and, below it, what to do; a bad line's advice stands at the top already."""
+    """Yield a finding and, below it, what to do; the advice of bad ones is at the top already."""
     head = f"{SIGNS[line.verdict]} {line.verdict:<8}"
     indent = " " * len(head)
     title = line.title if not line.value else f"{line.title:<{TITLE}} "
@@ -99,20 +99,20 @@ WORTH = {
 }  # fmt: skip
 
 
-def tuned(told: Sequence[Entry], width: int) -> Iterator[Text]:
+def tuned(entries: Sequence[Entry], width: int) -> Iterator[Text]:
     """Yield one line for each change: what it was, and is."""
-    if not told:
+    if not entries:
         yield Text("nothing is tuned")
-    for one in told:
-        worth = WORTH[one.outcome]
-        head = f"{SIGNS[worth]} {one.outcome:<11}"
-        parts = [f"{one.setting:<16}", f"/{one.path}" if one.path else ""]
-        if one.old or one.new:
-            parts.append(f"{one.old or '-'} -> {one.new or '-'}")
+    for entry in entries:
+        worth = WORTH[entry.outcome]
+        head = f"{SIGNS[worth]} {entry.outcome:<11}"
+        parts = [f"{entry.setting:<16}", f"/{entry.path}" if entry.path else ""]
+        if entry.old or entry.new:
+            parts.append(f"{entry.old or '-'} -> {entry.new or '-'}")
         text = " ".join(part for part in parts if part)
-        parting = "; " if one.path else " "
+        parting = "; " if entry.path else " "
         rows = _wrapped(
-            f"{text}{parting}{one.reason}" if one.reason else text,
+            f"{text}{parting}{entry.reason}" if entry.reason else text,
             width - len(head),
             "  ",
         )

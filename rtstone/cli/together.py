@@ -27,14 +27,22 @@ from rtstone.program import typed
 from rtstone.store.rundir import RunDirectory
 
 
-def measured(each: Sequence[Options], interrupt: Interrupt) -> tuple[int, list[RunDirectory]]:
+def measure_all(each: Sequence[Options], interrupt: Interrupt) -> tuple[int, list[RunDirectory]]:
     """Measure the same on several targets at once, and print all runs.
 
     Returns the exit code, the highest of all (one that failed does not cost the others), and the
-    directories of the runs.  Raises UsageError as long as nothing has been measured.
+    directories of the runs.  Raises UsageError as long as nothing has been measured, also for an
+    option that can only mean one run.
     """
     first = each[0]
-    _check(first)
+    single = {
+        "--resume": (first.resume, "continue one run after the other, without --target"),
+        "--out": (first.out, "leave it out: `rtstone list runs` knows where they are"),
+        "--name": (first.name, "leave it out: the targets tell the runs apart"),
+    }
+    for option, (value, advice) in single.items():
+        if value is not None:
+            raise UsageError(f"{option} is for a single run, not for several targets; {advice}")
     try:
         prepared = prepare(each, interrupt)
         members = [member for member in prepared if isinstance(member, Member)]
@@ -56,18 +64,6 @@ def measured(each: Sequence[Options], interrupt: Interrupt) -> tuple[int, list[R
     return _show(first, all_ended, interrupt), directories
 
 
-def _check(options: Options) -> None:
-    """Raise UsageError for an option that can only mean one run."""
-    single = {
-        "--resume": (options.resume, "continue one run after the other, without --target"),
-        "--out": (options.out, "leave it out: `rtstone list runs` knows where they are"),
-        "--name": (options.name, "leave it out: the targets tell the runs apart"),
-    }
-    for option, (value, advice) in single.items():
-        if value is not None:
-            raise UsageError(f"{option} is for a single run, not for several targets; {advice}")
-
-
 def _listeners(options: Options, members: Sequence[Member], held: ExitStack) -> list[Listener]:
     """Return what shows the progress of each member on stderr until ``held`` ends."""
     if (options.json or options.quiet) and not sys.stderr.isatty():
@@ -79,10 +75,11 @@ def _listeners(options: Options, members: Sequence[Member], held: ExitStack) -> 
         return [Lines(sys.stderr, member.spec) for member in members]
     displays = Displays(console(sys.stderr), [member.spec for member in members])
     held.callback(displays.close)
-    return [displays.of(member.spec) for member in members]
+    return [displays.display(member.spec) for member in members]
 
 
 def _document(ended: Sequence[Ended | Lost]) -> Session:
+    """Return the document of a session: all runs, also those that came to nothing."""
     runs = [_run(member) for member in ended]
     sessions = [run.session for run in runs if run.session]
     return Session(session=sessions[0] if sessions else runs[0].run_id, runs=runs)
@@ -95,7 +92,7 @@ def _run(member: Ended | Lost) -> Run:
 
 
 def _show(options: Options, ended: Sequence[Ended], interrupt: Interrupt) -> int:
-    """Print all runs, and return the exit code."""
+    """Print all runs, or the answer of each and where they are compared; return the exit code."""
     document = _document(ended)
     with maybe_unread():
         if options.json:
@@ -105,34 +102,26 @@ def _show(options: Options, ended: Sequence[Ended], interrupt: Interrupt) -> int
                 print(f"{member.spec}: ", end="", flush=True)
                 print_verdict(_run(member))
         else:
-            _print_briefs(ended)
-            _print_followed(ended, document.session)
+            from rich.text import Text
+
+            from rtstone.report.parts.console import console
+            from rtstone.report.run.brief import brief
+            from rtstone.stats.evaluate import evaluate_run
+
+            out = console(sys.stdout)
+            for member in ended:
+                if member.finished:
+                    run = evaluate_run(member.finished.run)
+                    out.print(Text(member.spec, style="bold cyan"))
+                    out.print(*brief(run, out.width, out.encoding), sep="\n")
+                    out.print()
+            stored = [member.finished.directory for member in ended if member.finished]
+            if sum(directory.finished for directory in stored) > 1:
+                name = document.session
+                print(typed(f"side by side: rtstone compare {name}; a page: rtstone report {name}"))
     return max(
         status_of(interrupt, member.finished, member.spec)
         if member.finished
         else report_error(member.error, member.spec)
         for member in ended
     )
-
-
-def _print_briefs(ended: Sequence[Ended]) -> None:
-    """Print the answer of each run that has a result."""
-    from rich.text import Text
-
-    from rtstone.report.parts.console import console
-    from rtstone.report.run.brief import brief
-    from rtstone.stats.evaluate import evaluate_run
-
-    out = console(sys.stdout)
-    for member in ended:
-        if member.finished:
-            out.print(Text(member.spec, style="bold cyan"))
-            out.print(*brief(evaluate_run(member.finished.run), out.width, out.encoding), sep="\n")
-            out.print()
-
-
-def _print_followed(ended: Sequence[Ended], session: str) -> None:
-    """Say where all of them are compared."""
-    directories = [member.finished.directory for member in ended if member.finished]
-    if sum(directory.finished for directory in directories) > 1:
-        print(typed(f"side by side: rtstone compare {session}; a page: rtstone report {session}"))

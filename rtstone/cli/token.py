@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rtstone.cli.parameters import JSON
 from rtstone.cli.serve import DATABASE, STORE, home, needed, opened
 from rtstone.cli.streams import say
 from rtstone.errors import UsageError
@@ -56,44 +57,43 @@ def new_command(
     if expires is not None:
         until = datetime.now(UTC).timestamp() + age(expires, "in --expires")
     with _database(store, database) as tables:
-        made = new_token(tables, name, scope, project, until)
-        by_command(tables, "token new", project, f"{made.split('_')[1]} {name} {scope}")
+        token = new_token(tables, name, scope, project, until)
+        by_command(tables, "token new", project, f"{token.split('_')[1]} {name} {scope}")
     say("keep it in RTSTONE_TOKEN or in ~/.config/rtstone/tokens.toml; it is not shown again:")
-    click.echo(made)
+    click.echo(token)
 
 
 @command.command("list")
 @STORE
 @DATABASE
-@click.option("--json", is_flag=True, help="Print only one document, as JSON.")
+@JSON
 def list_command(store: Path | None, database: str | None, json: bool) -> None:
     """List the tokens: for whom, for what, when last used."""
     needed()
     from rtstone.server.access import all_tokens
 
     with _database(store, database) as tables:
-        found = all_tokens(tables)
+        tokens = all_tokens(tables)
     if json:
         from rtstone.cli.output import print_document
 
-        print_document([token._asdict() for token in found])
+        print_document([token._asdict() for token in tokens])
         return
     from rich.table import Table
 
     from rtstone.report.parts.console import console
 
     table = Table("id", "name", "scope", "project", "last used", "state", box=None)
-    for token in found:
-        state = _state(token)
+    for token in tokens:
         table.add_row(
             token.id,
             shown(token.name),
             token.scope,
             token.project or "all",
             _day(token.used),
-            state,
+            _state(token),
         )
-    console(sys.stdout).print(table if found else "no tokens; `rtstone token new` makes one")
+    console(sys.stdout).print(table if tokens else "no tokens; `rtstone token new` makes one")
 
 
 @command.command("revoke")
@@ -123,10 +123,12 @@ def _database(store: Path | None, database: str | None) -> AbstractContextManage
 
 
 def _day(moment: float | None) -> str:
+    """Return the date of a moment in s since 1970, in UTC."""
     return "never" if moment is None else f"{datetime.fromtimestamp(moment, UTC):%Y-%m-%d}"
 
 
 def _state(token: Token) -> str:
+    """Return whether a token is valid, and until or since when."""
     if token.revoked is not None:
         return f"revoked {_day(token.revoked)}"
     if token.expires is None:

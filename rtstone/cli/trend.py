@@ -60,28 +60,29 @@ def command(
         frame.bundle()
     with uncollected():  # nothing of what is read is let go before the end
         if where is not None and is_url(where):
-            made = _remote(where, benches, metrics, by, target)
+            trend = _trend_of_server(where, benches, metrics, by, target)
         else:
             if where is not None:
                 os.environ["RTSTONE_HOME"] = where
-            made = _trend(benches, metrics, by, target)
+            trend = _trend_of_store(benches, metrics, by, target)
     if json:
-        print_document(made)
+        print_document(trend)
     else:
         from rtstone.cli.pager import paged
         from rtstone.report.trend.page import trend_lines
 
         with paged(sys.stdout) as out:
-            out.print(*trend_lines(made, out.width, out.encoding), sep="\n", soft_wrap=True)
+            out.print(*trend_lines(trend, out.width, out.encoding), sep="\n", soft_wrap=True)
     if output is not None:
         from rtstone.report.trend.page import compose
 
-        save("the page", output, compose(made), quiet=json)
+        save("the page", output, compose(trend), quiet=json)
 
 
-def _trend(
+def _trend_of_store(
     benches: tuple[str, ...], metrics: tuple[Metric, ...], by: By, target: str | None
 ) -> Trend:
+    """Return the trend of the stored runs.  Raises UsageError if none has samples."""
     from rtstone.documents.case_key import is_named
     from rtstone.stats.trend.trend import TrendRequest, trend
     from rtstone.store.history import Wanted, history
@@ -89,48 +90,47 @@ def _trend(
     stored = entries()
     if not stored:
         raise UsageError("no runs are stored; measure some with `rtstone run`")
-    wanted = {
+    run_ids = {
         entry.run_id
         for bench in benches
         for entry in pick(stored, RunFilter(bench=bench, target=target))
     }
-
-    read = Wanted(wanted, lambda bench: is_named(bench, benches))
-    with working("following the runs") as line, history(read, line.steps) as found:
-        for why in found.damaged:
+    wanted = Wanted(run_ids, lambda bench: is_named(bench, benches))
+    with working("following the runs") as line, history(wanted, line.steps) as past:
+        for why in past.damaged:
             click.echo(f"left out: {why}", err=True)
-        full = found.whole if "bound" in metrics else found.with_histogram
-        made = trend(found.observations, TrendRequest(metrics, by), full)
-    if not made.series:
+        full = past.whole if "bound" in metrics else past.with_histogram
+        document = trend(past.observations, TrendRequest(metrics, by), full)
+    if not document.series:
         raise UsageError(f"no result has samples, of {', '.join(benches)}; see `rtstone list runs`")
-    return made
+    return document
 
 
-def _remote(
+def _trend_of_server(
     url: str, benches: tuple[str, ...], metrics: tuple[Metric, ...], by: By, target: str | None
 ) -> Trend:
-    """Return the trend of the runs of a results server."""
+    """Return the trend of the runs of a results server.  Raises UsageError, TargetError."""
     from rtstone.server.client.observations import observations
     from rtstone.stats.trend.trend import TrendRequest, trend
 
     if "bound" in metrics:
         raise UsageError("a bound needs whole runs, which are not fetched; use --store DIR there")
     with working("fetching the runs"):
-        found = observations(url, benches)
-    for why in found.damaged:
+        past = observations(url, benches)
+    for why in past.damaged:
         click.echo(f"left out: {why}", err=True)
-    if found.left:
-        click.echo(f"left out: the oldest {counted(found.left, 'run')}", err=True)
-    runs = {id(one.run): one.run for one in found.observations}
-    wanted = {
+    if past.left:
+        click.echo(f"left out: the oldest {counted(past.left, 'run')}", err=True)
+    runs = {id(observation.run): observation.run for observation in past.observations}
+    run_ids = {
         run.run_id
         for run in runs.values()
         if target in (None, run.target.name, run.target.called, run.target.name.partition(":")[0])
     }
-    made = trend(
-        [one for one in found.observations if one.run.run_id in wanted],
-        TrendRequest(metrics, by), lambda one: one.result,
+    document = trend(
+        [observation for observation in past.observations if observation.run.run_id in run_ids],
+        TrendRequest(metrics, by), lambda observation: observation.result,
     )  # fmt: skip
-    if not made.series:
+    if not document.series:
         raise UsageError(f"no result has samples, of {', '.join(benches)}, on {url}")
-    return made
+    return document

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rtstone.cli.parameters import SETTINGS, TARGET
+from rtstone.cli.parameters import JSON, SETTINGS, TARGET
 
 if TYPE_CHECKING:
     from rtstone.system.tune import Entry
@@ -19,7 +19,6 @@ _TARGET = click.option(
     "--target", "place", type=TARGET, default="local",
     help="The system to tune; default: this one.  Or one that you can log in to.",
 )  # fmt: skip
-_JSON = click.option("--json", is_flag=True, help="Print only one document, as JSON.")
 
 
 @click.group("tune")
@@ -42,7 +41,7 @@ def command() -> None:
     "servers off (since 6.12), a runaway real-time task keeps its CPU for good.",
 )  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Only show what would be changed.")
-@_JSON
+@JSON
 def apply_command(
     place: str, cpus: str | None, only: str | None, dry_run: bool, json: bool
 ) -> None:
@@ -67,7 +66,7 @@ def apply_command(
 @click.option(
     "--force", is_flag=True, help="Also restore values that were changed by others since."
 )
-@_JSON
+@JSON
 def restore_command(place: str, force: bool, json: bool) -> int:
     """Restore all values in reverse order; exit code 4 if one could not be restored."""
     from rtstone.system import tune
@@ -88,7 +87,7 @@ def restore_command(place: str, force: bool, json: bool) -> int:
 
 @command.command("status")
 @_TARGET
-@_JSON
+@JSON
 def status_command(place: str, json: bool) -> None:
     """Show what is tuned, since when, and whether it still holds."""
     from rtstone.system import tune

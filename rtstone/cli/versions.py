@@ -6,7 +6,7 @@ import platform
 import re
 import subprocess
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from importlib import metadata
 from pathlib import Path
 
@@ -24,26 +24,33 @@ def brief() -> str:
 
 def full() -> str:
     """Return name and version, and what else this installation consists of."""
+    from rtstone.simulate.engine import LIBRARY
+
+    agents = {
+        "local": resources.local_agent(), "sim": resources.BUILT / "rtstone-agent-sim",
+        **{architecture.name: architecture.agent for architecture in resources.architectures()},
+    }  # fmt: skip
+    images = {image.stem: image for image in sorted(resources.BUILT.glob("*.elf"))}
     rows = {
         "commit": _commit(),
         "package": shown(str(resources.path())),
         "Python": f"{platform.python_version()}, {platform.python_implementation()}",
         "platform": platform.platform(),
-        "agents": _states(_agents()),
-        "images": _states((one.stem, one) for one in sorted(resources.BUILT.glob("*.elf"))),
-        "engine": _engine(),
+        "agents": _states(agents),
+        "images": _states(images),
+        "engine": "present" if LIBRARY.is_file() else "missing",
         "optional": ", ".join(_optional()) or "none",
         "licence": "MIT; the file NOTICE names the works of others in it",
     }
-    return "\n".join([brief(), *(_row(label, text) for label, text in rows.items() if text)])
-
-
-def _row(label: str, text: str) -> str:
-    indent = " " * (_LABEL + 1)
-    return textwrap.fill(
-        text, _WIDTH, initial_indent=f"{label:{_LABEL}} ", subsequent_indent=indent,
-        break_on_hyphens=False,
-    )  # fmt: skip
+    lines = [
+        textwrap.fill(
+            text, _WIDTH, initial_indent=f"{label:{_LABEL}} ", subsequent_indent=" " * (_LABEL + 1),
+            break_on_hyphens=False,
+        )
+        for label, text in rows.items()
+        if text
+    ]  # fmt: skip
+    return "\n".join([brief(), *lines])
 
 
 def _commit() -> str:
@@ -61,17 +68,10 @@ def _commit() -> str:
     return done.stdout.strip()
 
 
-def _agents() -> Iterator[tuple[str, Path]]:
-    yield "local", resources.local_agent()
-    yield "sim", resources.BUILT / "rtstone-agent-sim"
-    for one in resources.architectures():
-        yield one.name, one.agent
-
-
-def _states(programs: Iterable[tuple[str, Path]]) -> str:
-    """Return which programs there are, by version: those of other machines cannot be asked."""
+def _states(programs: Mapping[str, Path]) -> str:
+    """Return the names of programs by version, read from the files: other machines' cannot run."""
     states: dict[str, list[str]] = {}
-    for name, path in programs:
+    for name, path in programs.items():
         try:
             data = path.read_bytes()
         except FileNotFoundError:
@@ -82,12 +82,6 @@ def _states(programs: Iterable[tuple[str, Path]]) -> str:
             state = __version__ if f"\0{__version__}\0".encode() in data else "another version"
         states.setdefault(state, []).append(name)
     return "; ".join(f"{state}: {', '.join(names)}" for state, names in states.items()) or "none"
-
-
-def _engine() -> str:
-    from rtstone.simulate.engine import LIBRARY
-
-    return "present" if LIBRARY.is_file() else "missing"
 
 
 def _optional() -> Iterator[str]:

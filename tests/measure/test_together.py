@@ -232,8 +232,8 @@ def test_each_run_has_a_line_of_the_display(plan: Plan, result: Result) -> None:
     console = Console(file=out, force_terminal=True, width=100, color_system=None)
     displays = Displays(console, ["pi4", "nuc"])
     for name in ("pi4", "nuc"):
-        displays.of(name).started(plan)
-    displays.of("pi4").ended()
+        displays.display(name).started(plan)
+    displays.display("pi4").ended()
     displays.close()
     told = re.sub(r"\x1b\[[?0-9]*[A-Zhl]", "", out.getvalue())
     rows = [line.split() for line in told.splitlines()]

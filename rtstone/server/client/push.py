@@ -153,7 +153,7 @@ def _passes(response: Response) -> bool:
     return elsewhere or response.status in {400, 404, 408, 423, 429, 500, 502, 503, 504, 507}
 
 
-def tell(server: Server, state: CampaignState) -> None:
+def push_state(server: Server, state: CampaignState) -> None:
     """Send how far a campaign has come.  Raises Unreachable, Refused."""
     where = server.address.api("campaigns", state.name)
     headers = {"Content-Type": "application/json"}
