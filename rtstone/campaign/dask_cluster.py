@@ -99,5 +99,5 @@ def _checked(work: Callable[[_A], _B], version: str, item: _A) -> _B:
 
 def workers(client: Client) -> list[tuple[int, dict[str, float]]]:
     """Return the number of threads of each worker, and the resources that it holds."""
-    found = client.scheduler_info(n_workers=-1)["workers"].values()
-    return [(int(one["nthreads"]), dict(one.get("resources", {}))) for one in found]
+    descriptions = client.scheduler_info(n_workers=-1)["workers"].values()
+    return [(int(worker["nthreads"]), dict(worker.get("resources", {}))) for worker in descriptions]

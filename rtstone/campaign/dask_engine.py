@@ -15,7 +15,7 @@ import msgspec
 from rtstone.campaign.dask_cluster import connect, lost, workers
 from rtstone.campaign.engines import Carried, Engine, new_home
 from rtstone.campaign.jobs import CORE, Job
-from rtstone.campaign.work import TOLD, Outcome, perform
+from rtstone.campaign.work import REASON, Outcome, perform
 from rtstone.errors import StoreError, TargetError
 from rtstone.printable import line, parsed
 from rtstone.store.intake import FILES
@@ -46,7 +46,7 @@ class Dask(Engine):
         self._theirs: list[Any] = []
 
     def _look(self) -> None:
-        """Look which workers there are.  Raises TargetError if the scheduler is gone."""
+        """Update the list of workers.  Raises TargetError if the scheduler is gone."""
         if time.monotonic() - self._seen < LOOK_S:
             return
         if self._client.status != "running":
@@ -55,12 +55,12 @@ class Dask(Engine):
         self._seen = time.monotonic()
 
     def slots(self) -> int:
-        """One for each thread of a worker, and one more for each worker to have next."""
+        """Return one for each thread of a worker, and one more for each worker to have next."""
         self._look()
         return sum(threads + 1 for threads, _ in self._workers)
 
     def lacks(self, target: str, lane: str) -> str | None:
-        """Return which worker there is none of."""
+        """Return why no worker can take a job of this target, None if one can."""
         self._look()
         if lane == CORE:
             return None if self._workers else "no dask worker is there"
@@ -72,30 +72,34 @@ class Dask(Engine):
         """Have a worker do a job."""
         held = {} if job.lane == CORE else {job.cell.target: 1}
         task = msgspec.json.encode(job)
-        theirs: Any = self._client.submit(
+        remote: Any = self._client.submit(
             carry_out, task, str(self._folder), pure=False, resources=held
         )
-        self._theirs.append(theirs)
-        found: Future[Carried] = Future()
-        theirs.add_done_callback(lambda one: self._take(job, one, found))
-        return found
+        self._theirs.append(remote)
+        future: Future[Carried] = Future()
+        remote.add_done_callback(lambda ended: self._take(job, ended, future))
+        return future
 
-    def _take(self, job: Job, theirs: Any, found: Future[Carried]) -> None:
+    def _take(self, job: Job, remote: Any, future: Future[Carried]) -> None:
         """Take over what came of a job, in a thread of dask."""
         with suppress(ValueError):
-            self._theirs.remove(theirs)
+            self._theirs.remove(remote)
         try:
-            found.set_result(self._carried(job, theirs))
+            future.set_result(self._carried(job, remote))
         except BaseException as error:
-            found.set_exception(error)
+            future.set_exception(error)
 
-    def _carried(self, job: Job, theirs: Any) -> Carried:
+    def _carried(self, job: Job, remote: Any) -> Carried:
         """Return what came of a job.  Raises StoreError."""
         home = new_home(self._campaign, self._owner)
         try:
-            outcome, files = _answer(theirs.result())
+            outcome, files = _answer(remote.result())
         except Exception as error:  # whatever a worker sends or raises is its own
-            return Carried(Outcome(fault="defect", reason=_why(error)), home)
+            try:
+                lost(error)
+            except Exception as why:
+                reason = line(str(why))[:REASON]
+            return Carried(Outcome(fault="defect", reason=reason), home)
         try:
             place = home / "runs" / job.run_id
             place.mkdir(parents=True)
@@ -106,10 +110,10 @@ class Dask(Engine):
         return Carried(outcome, home)
 
     def stop(self) -> None:
-        """Give up what was begun: a job that a worker has already is done there in vain."""
-        for one in list(self._theirs):
+        """Give up all jobs; one that a worker has begun is carried out there in vain."""
+        for remote in list(self._theirs):
             with suppress(Exception):
-                one.cancel()
+                remote.cancel()
 
     def close(self) -> None:
         """Leave the cluster."""
@@ -119,7 +123,7 @@ class Dask(Engine):
 
 
 def _answer(sent: Any) -> tuple[Outcome, dict[str, bytes]]:
-    """Return what a worker tells of a job, and the files of its run.
+    """Return what a worker reports of a job, and the files of its run.
 
     Raises TypeError, ValueError, MsgspecError if it is no such answer.
     """
@@ -130,23 +134,16 @@ def _answer(sent: Any) -> tuple[Outcome, dict[str, bytes]]:
     return parsed(outcome, Outcome), contents
 
 
-def _why(error: Exception) -> str:
-    try:
-        lost(error)
-    except Exception as why:
-        return line(str(why))[:TOLD]
-
-
 def carry_out(task: bytes, folder: str) -> tuple[bytes, dict[str, bytes]]:
     """Carry out a job on a worker, and return what came of it and the files of its run."""
     job = msgspec.json.decode(task, type=Job)
     home = Path(tempfile.mkdtemp(prefix="rtstone-job-"))
     try:
         outcome = perform(job, folder, str(home), lambda process: None)
-        made = home / "runs" / job.run_id
+        directory = home / "runs" / job.run_id
         files = {
             path.name: regular(path, LARGEST)
-            for path in (made.iterdir() if made.is_dir() else ())
+            for path in (directory.iterdir() if directory.is_dir() else ())
             if FILES.fullmatch(path.name)
         }
         return msgspec.json.encode(outcome), files

@@ -69,7 +69,7 @@ class Local(Engine):
         self._stopping = False
 
     def slots(self) -> int:
-        """One for each CPU that may be used."""
+        """Return one for each CPU that may be used."""
         return self._cpus
 
     def submit(self, job: Job) -> Future[Carried]:
@@ -78,12 +78,12 @@ class Local(Engine):
 
     def _carry_out(self, job: Job) -> Carried:
         home = new_home(self._campaign, self._owner)
-        found: list[subprocess.Popen[bytes]] = []
+        own: list[subprocess.Popen[bytes]] = []
 
         def started(process: subprocess.Popen[bytes]) -> None:
             with self._lock:
                 self._processes.add(process)
-                found.append(process)
+                own.append(process)
                 if self._stopping:
                     _signal(process)
 
@@ -91,7 +91,7 @@ class Local(Engine):
             return Carried(perform(job, str(self._folder), str(home), started), home)
         finally:
             with self._lock:
-                self._processes.difference_update(found)
+                self._processes.difference_update(own)
 
     def stop(self) -> None:
         """Send all of them SIGTERM."""

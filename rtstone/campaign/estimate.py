@@ -1,4 +1,4 @@
-"""Say how long jobs take together."""
+"""Estimate how long jobs take together."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ START_S = 0.5  # of a job, beyond its run
 
 
 def in_parallel_s(jobs: Iterable[tuple[str, float | None]], cpus: int) -> float | None:
-    """Return about how long jobs take, None if too little is known of any.
+    """Return about how long jobs take, in s, None if the time of any is unknown.
 
     ``jobs``: lane and expected time in s of each.  ``cpus``: how many there are.
     """

@@ -71,7 +71,7 @@ class Table:
     """
 
     def __init__(self, name: str, part: str = "jobs", *, fresh: bool = True) -> None:
-        """``fresh``: make it if it is not there, else StoreError."""
+        """Open the table.  ``fresh``: make it if it is not there, else raise StoreError."""
         self.name = name
         self.path = folder(name) / f"{part}.db"
         self._owner: Owner | None = None
@@ -110,7 +110,11 @@ class Table:
             if not self._sound(database):
                 if not fresh:
                     raise sqlite3.DatabaseError("no table of this version; `campaign run` makes it")
-                self._make(database)
+                database.execute("BEGIN EXCLUSIVE")
+                if not self._sound(database):  # another one has made it meanwhile
+                    for statement in _MAKE.split(";"):
+                        database.execute(statement)
+                database.execute("COMMIT")
         except BaseException:
             database.close()
             raise
@@ -118,14 +122,8 @@ class Table:
 
     @staticmethod
     def _sound(database: sqlite3.Connection) -> bool:
+        """Return whether the tables are of this version."""
         return bool(database.execute("PRAGMA user_version").fetchone() == (_VERSION,))
-
-    def _make(self, database: sqlite3.Connection) -> None:
-        database.execute("BEGIN EXCLUSIVE")
-        if not self._sound(database):  # another one has made it meanwhile
-            for statement in _MAKE.split(";"):
-                database.execute(statement)
-        database.execute("COMMIT")
 
     def _lost(self, error: Exception) -> StoreError:
         words = getattr(error, "strerror", None) or str(error)
@@ -175,10 +173,10 @@ class Table:
         ``absent``: targets that did not answer, whose jobs of the plan before stay in it.
         """
         with self._changing() as database:
-            known = [name for (name,) in database.execute("SELECT DISTINCT target FROM jobs")]
+            targets = [name for (name,) in database.execute("SELECT DISTINCT target FROM jobs")]
             database.executemany(
                 "UPDATE jobs SET rank=NULL WHERE rank IS NOT NULL AND target=?",
-                [(name,) for name in known if name not in absent],
+                [(name,) for name in targets if name not in absent],
             )
             database.executemany(
                 "INSERT INTO jobs (key, rank, target, cell, lane, expected, job, state, reason) "
@@ -196,21 +194,21 @@ class Table:
             )  # fmt: skip
 
     def fact(self, name: str) -> str | None:
-        """Return what is noted by that name."""
-        found = self._rows("SELECT value FROM facts WHERE name=?", name)
-        return found[0][0] if found else None
+        """Return the fact noted under a name, None if there is none."""
+        rows = self._rows("SELECT value FROM facts WHERE name=?", name)
+        return rows[0][0] if rows else None
 
     def note(self, name: str, value: str) -> None:
-        """Note something by a name."""
+        """Note a fact under a name."""
         with self._changing() as database:
             database.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
 
     def settle(self) -> None:
         """Bring the states in line with the run directories: what is there is done."""
-        there = arrived(self.name)
+        keys = arrived(self.name)
         rows = self._rows("SELECT key, state FROM jobs")
-        done = [(key,) for key, state in rows if state != "done" and key in there]
-        gone = [(key,) for key, state in rows if state == "done" and key not in there]
+        done = [(key,) for key, state in rows if state != "done" and key in keys]
+        gone = [(key,) for key, state in rows if state == "done" and key not in keys]
         if done or gone:
             with self._changing() as database:
                 database.executemany(
@@ -224,15 +222,15 @@ class Table:
         """Return the jobs of the present plan, in order."""
         cells: dict[str, Cell] = {}
         decode = msgspec.json.Decoder(Cell).decode
-        found = []
+        rows = []
         for key, rank, text, *rest in self._rows(
             "SELECT key, rank, cell, lane, expected, state, reason FROM jobs "
             "WHERE rank IS NOT NULL ORDER BY rank"
         ):
             if (cell := cells.get(text)) is None:
                 cell = cells[text] = decode(text)
-            found.append(Row(key, rank, cell, *rest))
-        return found
+            rows.append(Row(key, rank, cell, *rest))
+        return rows
 
     def earlier(self) -> int:
         """Return how many jobs are of earlier plans only."""
@@ -246,7 +244,7 @@ class Table:
     # ---- leases -----------------------------------------------------------------------------
 
     def register(self) -> None:
-        """Become a runner, whose end others see.  Ends what runners have left that are gone."""
+        """Become a runner, whose end others see, and end the leases of runners that are gone."""
         try:
             self._owner = Owner(self.path.parent)
         except OSError as error:
@@ -258,8 +256,9 @@ class Table:
         owners = [
             name for (name,) in self._rows("SELECT DISTINCT owner FROM jobs WHERE state='leased'")
         ]
-        others = [name for name in owners if name != self.owner]
-        dead = [(name,) for name in others if is_dead(self.path.parent, name)]
+        dead = [
+            (name,) for name in owners if name != self.owner and is_dead(self.path.parent, name)
+        ]
         with self._changing() as database:
             again = "UPDATE jobs SET state='planned', owner=NULL WHERE state='leased' AND "
             count = database.executemany(f"{again} owner=?", dead).rowcount if dead else 0
@@ -281,10 +280,10 @@ class Table:
         if not self._rows(query, target):  # without a write
             return None
         with self._changing() as database:
-            found = database.execute(query, (target,)).fetchone()
-            if found is None:
+            row = database.execute(query, (target,)).fetchone()
+            if row is None:
                 return None
-            key, text, lane = found
+            key, text, lane = row
             taken = "SELECT 1 FROM jobs WHERE lane=? AND state='leased' LIMIT 1"
             if lane != CORE and database.execute(taken, (lane,)).fetchone():
                 return None
@@ -296,11 +295,11 @@ class Table:
 
     def first_rank(self, target: str) -> tuple[int, str] | None:
         """Return rank and lane of the next job of a target."""
-        found = self._rows(
+        rows = self._rows(
             "SELECT rank, lane FROM jobs WHERE target=? AND state='planned' AND rank IS NOT NULL "
             "ORDER BY rank LIMIT 1", target,
         )  # fmt: skip
-        return found[0] if found else None
+        return rows[0] if rows else None
 
     def renew(self) -> None:
         """Renew the leases of this runner."""
@@ -319,7 +318,7 @@ class Table:
     # ---- ends -------------------------------------------------------------------------------
 
     def done(self, key: str, took_s: float | None, note: str | None = None) -> None:
-        """Note that the run of a job is there; ``note``: what is to be said of it."""
+        """Note that the run of a job is there; ``note``: a remark on it."""
         self._end(key, "done", note, took_s)
 
     def failed(self, key: str, reason: str, took_s: float | None = None) -> None:
@@ -365,13 +364,14 @@ class Table:
             ).rowcount
 
 
-def arrived(name: str) -> set[str]:
+def arrived(campaign: str) -> set[str]:
     """Return the keys of a campaign's runs that are in the store."""
-    start = f"{name}."
+    start = f"{campaign}."
     try:
-        with os.scandir(runs()) as found:
-            return {one.name[len(start) :] for one in found if one.name.startswith(start)}
+        with os.scandir(runs()) as directory:
+            names = [entry.name for entry in directory]
     except FileNotFoundError:
         return set()
     except OSError as error:
         raise StoreError(f"cannot read the runs, {runs()}: {error.strerror}") from error
+    return {name.removeprefix(start) for name in names if name.startswith(start)}

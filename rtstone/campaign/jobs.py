@@ -39,9 +39,9 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def title(self) -> str:
-        """What it is, in words."""
+        """The target with its seed, the cell and the repeat, in words."""
         again = f", repeat {self.repeat}" if self.repeat > 1 else ""
-        return f"{self.spec}: {self.cell.what}{again}"
+        return f"{self.spec}: {self.cell.title}{again}"
 
 
 def run_id(campaign: str, key: str) -> str:

@@ -67,8 +67,8 @@ class Cell(msgspec.Struct, frozen=True):
     params: dict[str, str] = {}
 
     @property
-    def what(self) -> str:
-        """What is measured, in words, without where."""
+    def title(self) -> str:
+        """The suites, benches, load and parameters, in words, without the target."""
         under = [] if self.load is None else [f"load {self.load}"]
         return ", ".join([self.measure, *under, *(f"{k}={v}" for k, v in self.params.items())])
 
@@ -82,13 +82,13 @@ class Exclusion(msgspec.Struct, frozen=True, kw_only=True):
     params: dict[str, str] = {}
 
     def matches(self, cell: Cell) -> bool:
-        """Return whether a cell is meant."""
+        """Return whether it excludes a cell."""
         pairs = [
             (self.target, cell.target), (self.measure, cell.measure), (self.load, cell.load),
             *((text, cell.params.get(name)) for name, text in self.params.items()),
         ]  # fmt: skip
-        given = [(pattern, text) for pattern, text in pairs if pattern is not None]
-        return all(text is not None and fnmatchcase(text, pattern) for pattern, text in given)
+        conditions = [(pattern, text) for pattern, text in pairs if pattern is not None]
+        return all(text is not None and fnmatchcase(text, pattern) for pattern, text in conditions)
 
 
 class Campaign(msgspec.Struct, frozen=True, kw_only=True):
@@ -116,31 +116,31 @@ class Campaign(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def folder(self) -> Path:
-        """Where the file lies, and what it names is looked for."""
+        """The directory of the file, where the files that it names are looked for."""
         return self.file.parent
 
     def every_cell(self) -> Iterator[Cell]:
         """Yield all cells, also the excluded ones."""
         loads: list[str | None] = [*self.loads] or [None]
         for target, measure, load in product(self.targets, self.measure, loads):
-            for given in product(*self.params.values()):
-                yield Cell(target, measure, load, dict(zip(self.params, given, strict=True)))
+            for values in product(*self.params.values()):
+                yield Cell(target, measure, load, dict(zip(self.params, values, strict=True)))
 
     def cells(self) -> list[Cell]:
         """Return the cells to measure.
 
         Raises UsageError if there is none, or if an exclusion excludes nothing.
         """
-        found = list(self.every_cell())
-        for number, one in enumerate(self.exclude, 1):
-            if not any(map(one.matches, found)):
+        cells = list(self.every_cell())
+        for number, exclusion in enumerate(self.exclude, 1):
+            if not any(map(exclusion.matches, cells)):
                 raise UsageError(
                     f"excludes nothing, in {self.file}, exclude {number}; correct or remove it"
                 )
-        kept = [cell for cell in found if not any(one.matches(cell) for one in self.exclude)]
-        if not kept:
+        rest = [cell for cell in cells if not any(e.matches(cell) for e in self.exclude)]
+        if not rest:
             raise UsageError(f"everything is excluded, in {self.file}; remove an [[exclude]]")
-        return kept
+        return rest
 
 
 def read(path: Path) -> Campaign:
@@ -153,10 +153,15 @@ def read(path: Path) -> Campaign:
             raise UsageError(f'no {name}, in {where}; write {name} = ["…"]')
     order = table.get("order", "interleaved")
     if order not in get_args(Order):
-        known = ", ".join(get_args(Order))
-        raise UsageError(f"order is one of {known}, not '{order}', in {where}")
-    found = Campaign(
-        name=_name(path),
+        choices = ", ".join(get_args(Order))
+        raise UsageError(f"order is one of {choices}, not '{order}', in {where}")
+    if path.suffix != ".toml" or not _NAME.fullmatch(path.stem):
+        raise UsageError(
+            f"the ids of a campaign's runs begin with its file's name, and '{path.name}' cannot; "
+            "call it NAME.toml: up to 40 letters, digits, _ and -, a letter first"
+        )
+    campaign = Campaign(
+        name=path.stem,
         file=path.absolute(),
         title=str(table.get("title", path.stem)),
         targets=_texts(table, "targets", where),
@@ -164,7 +169,7 @@ def read(path: Path) -> Campaign:
         loads=_texts(table, "loads", where),
         params=_axes(table.get("params", {}), where),
         seeds=_seeds(table, where),
-        repeat=_whole(table, "repeat", where) or 1,
+        repeat=_count(table, "repeat", where) or 1,
         order=order,
         time=table.get("time"),
         until=table.get("until"),
@@ -172,61 +177,60 @@ def read(path: Path) -> Campaign:
         exclude=_exclusions(table, where),
         **_limits(table.get("limits", {}), f"[limits] of {where}"),
     )
-    _check_size(found)
-    return found
-
-
-def _name(path: Path) -> str:
-    if path.suffix != ".toml" or not _NAME.fullmatch(path.stem):
+    axes = [len(campaign.targets), len(campaign.measure), len(campaign.loads), len(campaign.seeds)]
+    axes += [len(values) for values in campaign.params.values()]
+    size = prod(max(1, number) for number in axes) * campaign.repeat
+    if size > MOST_JOBS:
         raise UsageError(
-            f"the ids of a campaign's runs begin with its file's name, and '{path.name}' cannot; "
-            "call it NAME.toml: up to 40 letters, digits, _ and -, a letter first"
+            f"{size} jobs, in {campaign.file}; a campaign has up to {MOST_JOBS}: part it in several"
         )
-    return path.stem
+    return campaign
 
 
 def _texts(table: Mapping[str, Any], key: str, where: str) -> list[str]:
     """Return a list of texts, each once."""
-    found = table.get(key, [])
-    for one in found:
-        if not isinstance(one, str) or not one.strip() or "\n" in one:
-            raise UsageError(f"'{one}' is not text, in '{key}' of {where}; write {key} = [\"…\"]")
-    _check_once(found, key, where)
-    return list(found)
+    texts = table.get(key, [])
+    for text in texts:
+        if not isinstance(text, str) or not text.strip() or "\n" in text:
+            raise UsageError(f"'{text}' is not text, in '{key}' of {where}; write {key} = [\"…\"]")
+    _check_once(texts, key, where)
+    return list(texts)
 
 
 def _measures(table: Mapping[str, Any], where: str) -> list[str]:
-    """Return what is measured, with single blanks; the words of each are as a shell's."""
-    found = [" ".join(text.split()) for text in _texts(table, "measure", where)]
-    for text in found:
+    """Return the entries of 'measure', with single blanks, each of which a shell can split."""
+    measures = [" ".join(text.split()) for text in _texts(table, "measure", where)]
+    for text in measures:
         try:
             shlex.split(text)
         except ValueError as error:
             raise UsageError(f"{str(error).lower()}, in 'measure' of {where}: {text}") from error
-    return found
+    return measures
 
 
-def _check_once(found: Collection[object], key: str, where: str) -> None:
+def _check_once(items: Collection[object], key: str, where: str) -> None:
+    """Raise UsageError for an item that is in a list twice."""
     seen: set[object] = set()
-    for one in found:
-        if one in seen:
-            raise UsageError(f"'{one}' is there twice, in '{key}' of {where}; remove one")
-        seen.add(one)
+    for item in items:
+        if item in seen:
+            raise UsageError(f"'{item}' is there twice, in '{key}' of {where}; remove one")
+        seen.add(item)
 
 
 def _axes(params: Mapping[str, object], where: str) -> dict[str, list[str]]:
     """Return the values of each parameter as texts, as -p takes them."""
-    found: dict[str, list[str]] = {}
-    for name, given in params.items():
-        items = given if isinstance(given, list) else [given]
+    axes: dict[str, list[str]] = {}
+    for name, values in params.items():
+        items = values if isinstance(values, list) else [values]
         if not items:
             raise UsageError(f"no value for '{name}', in [params] of {where}; write at least one")
-        found[name] = [_text(item, f"'{name}' in [params] of {where}") for item in items]
-        _check_once(found[name], f"{name}' in '[params]", where)
-    return found
+        axes[name] = [_text(item, f"'{name}' in [params] of {where}") for item in items]
+        _check_once(axes[name], f"{name}' in '[params]", where)
+    return axes
 
 
-def _text(value: object, what: str) -> str:
+def _text(value: object, place: str) -> str:
+    """Return the value of a parameter as -p takes it.  Raises UsageError."""
     match value:
         case bool():
             return "1" if value else "0"
@@ -234,20 +238,21 @@ def _text(value: object, what: str) -> str:
             return str(value)
         case str() if value.strip() and "\n" not in value:
             return value
-    raise UsageError(f"a value is text, a number or true or false: {what}; correct it")
+    raise UsageError(f"a value is text, a number or true or false: {place}; correct it")
 
 
 def _seeds(table: Mapping[str, Any], where: str) -> list[int]:
+    """Return the seeds.  Raises UsageError for one that is invalid or repeated."""
     seeds = table.get("seeds", [])
-    for one in seeds:
-        if not isinstance(one, int) or isinstance(one, bool) or not 0 <= one < SEEDS:
-            raise UsageError(f"'{one}' is no seed, in {where}; seeds are 0 to {SEEDS - 1}")
+    for seed in seeds:
+        if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < SEEDS:
+            raise UsageError(f"'{seed}' is no seed, in {where}; seeds are 0 to {SEEDS - 1}")
     _check_once(seeds, "seeds", where)
     return list(seeds)
 
 
-def _whole(table: Mapping[str, Any], key: str, where: str) -> int | None:
-    """Return a number from 1, None if there is none."""
+def _count(table: Mapping[str, Any], key: str, where: str) -> int | None:
+    """Return a number from 1 to MOST_JOBS, None if the key is absent.  Raises UsageError."""
     number = table.get(key)
     if number is not None and not 1 <= number <= MOST_JOBS:
         raise UsageError(f"{key} is a number from 1 to {MOST_JOBS}, not {number}, in {where}")
@@ -255,37 +260,29 @@ def _whole(table: Mapping[str, Any], key: str, where: str) -> int | None:
 
 
 def _exclusions(table: Mapping[str, Any], where: str) -> list[Exclusion]:
-    found = []
-    for number, one in enumerate(table.get("exclude", []), 1):
+    """Return the [[exclude]] tables.  Raises UsageError."""
+    exclusions = []
+    for number, conditions in enumerate(table.get("exclude", []), 1):
         place = f"{where}, exclude {number}"
-        if not isinstance(one, dict):
+        if not isinstance(conditions, dict):
             raise UsageError(f"an exclusion is not a table, in {place}; write [[exclude]]")
-        toml.check_keys(one, _EXCLUDE, place)
-        given = one.get("params", {})
-        for name in given:
+        toml.check_keys(conditions, _EXCLUDE, place)
+        values = conditions.get("params", {})
+        for name in values:
             if name not in table.get("params", {}):
                 raise UsageError(f"'{name}' is not in [params], in {place}; name one that is")
-        params = {name: _text(value, f"'{name}', in {place}") for name, value in given.items()}
-        if not (params or one.keys() - {"params"}):
+        params = {name: _text(value, f"'{name}', in {place}") for name, value in values.items()}
+        if not (params or conditions.keys() - {"params"}):
             raise UsageError(f"an exclusion without a condition excludes all, in {place}; name one")
-        found.append(Exclusion(**{**one, "params": params}))
-    return found
+        exclusions.append(Exclusion(**{**conditions, "params": params}))
+    return exclusions
 
 
 def _limits(table: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Return hours and runs of [limits], None for one that is not there.  Raises UsageError."""
     toml.check_keys(table, _LIMITS, where)
     hours = table.get("hours")
     number = isinstance(hours, int | Decimal) and not isinstance(hours, bool)
     if hours is not None and not (number and 0 < hours <= MOST_HOURS):
         raise UsageError(f"hours is a number above 0, up to {MOST_HOURS}, in {where}")
-    return {"hours": None if hours is None else float(hours), "runs": _whole(table, "runs", where)}
-
-
-def _check_size(found: Campaign) -> None:
-    axes = [len(found.targets), len(found.measure), len(found.loads), len(found.seeds)]
-    axes += [len(values) for values in found.params.values()]
-    size = prod(max(1, number) for number in axes) * found.repeat
-    if size > MOST_JOBS:
-        raise UsageError(
-            f"{size} jobs, in {found.file}; a campaign has up to {MOST_JOBS}: part it in several"
-        )
+    return {"hours": None if hours is None else float(hours), "runs": _count(table, "runs", where)}

@@ -12,7 +12,6 @@ from rtstone.campaign.durations import Past
 from rtstone.campaign.jobs import CORE, WHOLE, Job
 from rtstone.campaign.matrix import Campaign, Cell
 from rtstone.campaign.requests import key_of, request
-from rtstone.documents.plan import Plan
 from rtstone.documents.run import LOCAL
 from rtstone.errors import RtstoneError, TargetError, UsageError
 from rtstone.interrupt import Interrupt
@@ -35,11 +34,11 @@ class Planned(NamedTuple):
 
 
 class _Answer(NamedTuple):
-    """What a target with one of its seeds offers, and its kernel."""
+    """What a target with one of its seeds offers, its kernel, and the lane of its jobs."""
 
     spec: str
     seed: int | None
-    there: Offer
+    offer: Offer
     kernel: str | None
     lane: str
 
@@ -53,37 +52,42 @@ def plan(campaign: Campaign, interrupt: Interrupt) -> Planned:
     with chdir(campaign.folder):
         cells = campaign.cells()
         answers, absent = _ask(campaign, {cell.target for cell in cells}, interrupt)
-        past, here = Past(), _machine()
-        found: list[tuple[Cell, list[Job]]] = []
+        past = Past()
+        planned: list[tuple[Cell, list[Job]]] = []
         for cell in cells:
             jobs = [
-                one for answer in answers.get(cell.target, ())
-                for one in _jobs(campaign, cell, answer._replace(lane=_lane(answer, here)), past)
-            ]  # fmt: skip
-            found.append((cell, jobs))
-    _check_possible(campaign, found)
+                job
+                for answer in answers.get(cell.target, ())
+                for job in _jobs(campaign, cell, answer, past)
+            ]
+            planned.append((cell, jobs))
+    _check_possible(campaign, planned)
     seeds = max(1, len(campaign.seeds))
-    lost = [cell.target for cell, _ in found if cell.target in absent]
+    lost = [cell.target for cell, _ in planned if cell.target in absent]
     unkeyed = {name: lost.count(name) * campaign.repeat * seeds for name in absent}
-    return Planned(_ordered(campaign, [jobs for _, jobs in found]), absent, unkeyed)
+    return Planned(_ordered(campaign, [jobs for _, jobs in planned]), absent, unkeyed)
 
 
 def _ask(
     campaign: Campaign, targets: set[str], interrupt: Interrupt
 ) -> tuple[dict[str, list[_Answer]], dict[str, str]]:
     """Return the answers of each target, and why others gave none."""
+    try:
+        here = find(LOCAL).detail().get("machine")
+    except RtstoneError:  # this machine has no agent
+        here = None
     answers: dict[str, list[_Answer]] = {}
     absent: dict[str, str] = {}
     for name in campaign.targets:
         if name not in targets:
             continue
         try:
-            answers[name] = list(_answers(campaign, name, interrupt))
+            answers[name] = list(_answers(campaign, name, here, interrupt))
         except TargetError as error:
             absent[name] = str(error)
         except UsageError as error:
             raise UsageError(f"{error}, in {campaign.file}") from error
-    seeded = any(one.seed is not None for found in answers.values() for one in found)
+    seeded = any(answer.seed is not None for replies in answers.values() for answer in replies)
     if campaign.seeds and not seeded and not absent:
         raise UsageError(
             f"no target has a seed, in {campaign.file}; leave out 'seeds', or give 'repeat'"
@@ -91,10 +95,26 @@ def _ask(
     return answers, absent
 
 
-def _answers(campaign: Campaign, name: str, interrupt: Interrupt) -> Iterator[_Answer]:
-    there = ask(name, interrupt)
-    if not campaign.seeds or there.place.detail.get("seed") is None:
-        yield _Answer(name, None, there, there.target.running_kernel(), "")
+def _answers(
+    campaign: Campaign, name: str, here: object, interrupt: Interrupt
+) -> Iterator[_Answer]:
+    """Yield the answer of a target, one for each seed if it has one; ``here``: this machine's id.
+
+    Raises TargetError, UsageError, Interrupted.
+    """
+    offer = ask(name, interrupt)
+    machine = offer.place.detail.get("machine")
+    if offer.target.hosted:
+        lane = CORE
+    # What an exec: reaches nobody knows, so it is taken for this machine.
+    elif offer.target.name == LOCAL or offer.target.name.startswith(EXEC):
+        lane = WHOLE
+    elif machine:
+        lane = WHOLE if machine == here else str(machine)
+    else:
+        lane = offer.target.name
+    if not campaign.seeds or offer.place.detail.get("seed") is None:
+        yield _Answer(name, None, offer, offer.target.running_kernel(), lane)
         return
     if "+seed=" in name:
         raise UsageError(f"target '{name}' has a seed, and 'seeds' gives others; leave one out")
@@ -102,83 +122,56 @@ def _answers(campaign: Campaign, name: str, interrupt: Interrupt) -> Iterator[_A
         spec = f"{name}+seed={seed}"
         target = find(spec)
         place = msgspec.structs.replace(
-            there.place,
+            offer.place,
             name=target.name if target.named else spec,
             detail=dict(target.detail()),
         )
         yield _Answer(
-            spec, seed, there._replace(target=target, place=place), target.running_kernel(), ""
+            spec, seed, offer._replace(target=target, place=place), target.running_kernel(), lane
         )
-
-
-def _machine() -> object:
-    """Return the id of this machine, None if it has none."""
-    try:
-        return find(LOCAL).detail().get("machine")
-    except RtstoneError:  # it has no agent
-        return None
-
-
-def _lane(answer: _Answer, here: object) -> str:
-    """Return what a job shares with others that cannot run beside it.
-
-    What an exec: reaches nobody knows, so it is taken for this machine.
-    """
-    there = answer.there
-    machine = there.place.detail.get("machine")
-    name = there.target.name
-    if there.target.hosted:
-        return CORE
-    if name == LOCAL or name.startswith(EXEC) or (machine and machine == here):
-        return WHOLE
-    return str(machine or name)
 
 
 def _jobs(campaign: Campaign, cell: Cell, answer: _Answer, past: Past) -> Iterator[Job]:
-    wish = request(cell, answer.spec, campaign.time, campaign.until, campaign.cpus)
+    """Yield the jobs of a cell with one seed.  Raises UsageError if it cannot be measured."""
+    run_request = request(cell, answer.spec, campaign.time, campaign.until, campaign.cpus)
     try:
-        made = draft(wish, answer.there)
+        run_plan = draft(run_request, answer.offer)
     except UsageError as error:
         raise UsageError(
-            f"{error} (target '{cell.target}', {cell.what}, in {campaign.file})"
+            f"{error} (target '{cell.target}', {cell.title}, in {campaign.file})"
         ) from error
-    if made.endless:
+    if run_plan.endless:
         raise UsageError(
-            f"never ends: {cell.what} on target '{cell.target}', in {campaign.file}; "
+            f"never ends: {cell.title} on target '{cell.target}', in {campaign.file}; "
             "give a time above 0"
         )
+    expected_s = past.took_s(run_plan)  # as the last such run did, else as the limits say
+    if expected_s is None and (length := extent(run_plan)):
+        expected_s = length.seconds
+    lacks = None
+    if not run_plan.cases:
+        lacks = run_plan.absent[0].reason if run_plan.absent else "nothing to measure"
     first = Job(
         campaign=campaign.name, key="", cell=cell, spec=answer.spec, lane=answer.lane,
         time=campaign.time, until=campaign.until, cpus=campaign.cpus, seed=answer.seed,
-        expected_s=_expected_s(made, past), lacks=_lack(made),
+        expected_s=expected_s, lacks=lacks,
     )  # fmt: skip
     for repeat in range(1, campaign.repeat + 1):
-        key = key_of(made, answer.kernel, repeat)
+        key = key_of(run_plan, answer.kernel, repeat)
         yield msgspec.structs.replace(first, key=key, repeat=repeat)
 
 
-def _expected_s(made: Plan, past: Past) -> float | None:
-    """Return how long a run of the plan takes: as the last one did, else as its limits say."""
-    if (took := past.took_s(made)) is not None:
-        return took
-    found = extent(made)
-    return found.seconds if found else None
-
-
-def _lack(made: Plan) -> str | None:
-    """Return why the target can run nothing of the plan, None if it can run something."""
-    if made.cases:
-        return None
-    return made.absent[0].reason if made.absent else "nothing to measure"
-
-
-def _check_possible(campaign: Campaign, found: Sequence[tuple[Cell, list[Job]]]) -> None:
+def _check_possible(campaign: Campaign, planned: Sequence[tuple[Cell, list[Job]]]) -> None:
     """Raise UsageError for a value of an axis with which nothing can be measured anywhere."""
     possible: dict[tuple[str, str], bool] = {}
     why: dict[tuple[str, str], str] = {}
-    for cell, jobs in found:
+    for cell, jobs in planned:
         able = not jobs or any(job.lacks is None for job in jobs)  # not jobs: nobody answered yet
-        for value in _values(cell):
+        values = [("target", cell.target), ("measure", cell.measure)]
+        if cell.load is not None:
+            values.append(("load", cell.load))
+        values += [(f"parameter {name}", text) for name, text in cell.params.items()]
+        for value in values:
             possible[value] = possible.get(value, False) or able
             why.setdefault(value, next((job.lacks for job in jobs if job.lacks), ""))
     for (axis, name), able in possible.items():
@@ -187,14 +180,6 @@ def _check_possible(campaign: Campaign, found: Sequence[tuple[Cell, list[Job]]])
                 f"nothing can be measured with {axis} '{name}' on any target, in {campaign.file}: "
                 f"{why[axis, name]}; take it out"
             )
-
-
-def _values(cell: Cell) -> Iterator[tuple[str, str]]:
-    yield "target", cell.target
-    yield "measure", cell.measure
-    if cell.load is not None:
-        yield "load", cell.load
-    yield from ((f"parameter {name}", value) for name, value in cell.params.items())
 
 
 def _ordered(campaign: Campaign, cells: Sequence[list[Job]]) -> list[Job]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import suppress
 from pathlib import Path
@@ -51,7 +51,7 @@ class Ended(NamedTuple):
     early: str | None
 
 
-Tell = Callable[[Event], None]
+Listener = Callable[[Event], None]
 
 
 class _Trouble(NamedTuple):
@@ -64,9 +64,11 @@ class _Trouble(NamedTuple):
 class Runner:
     """Carries out the jobs of a table.  Several may do so at once."""
 
-    def __init__(self, table: Table, engine: Engine, interrupt: Interrupt, tell: Tell) -> None:
+    def __init__(
+        self, table: Table, engine: Engine, interrupt: Interrupt, listener: Listener
+    ) -> None:
         self._table, self._engine = table, engine
-        self._interrupt, self._tell = interrupt, tell
+        self._interrupt, self._listener = interrupt, listener
         self._flying: dict[Future[Carried], Job] = {}
         self._trouble: dict[str, _Trouble] = {}
         self._targets = table.targets()
@@ -88,7 +90,7 @@ class Runner:
                 done, _ = wait(self._flying, POLL_S, FIRST_COMPLETED)
                 for future in done:
                     self._ended(self._flying.pop(future), future)
-                self._keep()
+                self._renew_leases()
         finally:
             self._engine.close()
             for future, job in self._flying.items():
@@ -126,7 +128,10 @@ class Runner:
         return bool(left["planned"] or left["leased"])
 
     def _begin(self) -> bool:
-        """Begin the next job that can run beside those that do; return whether there was one."""
+        """Begin the next job that can run beside those that do; return whether there was one.
+
+        Ends the campaign if the engine has had nobody for any of the next jobs for a while.
+        """
         lanes = Counter(job.lane for job in self._flying.values())
         now = time.monotonic()
         heads = []
@@ -134,42 +139,32 @@ class Runner:
             head = self._table.first_rank(target)
             if head and self._trouble.get(target, _Trouble()).until <= now:
                 heads.append((*head, target))
-        self._check_workers([(lane, target) for _, lane, target in heads])
+        why = [self._engine.lacks(target, lane) for _, lane, target in heads]
+        if self._flying or not why or None in why:
+            self._able = now
+        elif now - self._able > PATIENCE_S:
+            self._early = str(why[0])
         for _, lane, target in sorted(heads):
             if self._engine.lacks(target, lane):
                 continue
-            if self._fits(lane, lanes):
+            here = self._engine.here
+            if lane == CORE:
+                fits = not (here and lanes[WHOLE]) and lanes[CORE] < self._engine.slots()
+            else:
+                fits = not lanes[lane] and not (here and lane == WHOLE and lanes[CORE])
+            if fits:
                 if job := self._table.lease(target):
-                    self._submit(job)
+                    if is_whole(runs() / job.run_id):  # its runner ended before it could note it
+                        self._table.done(job.key, None)
+                    else:
+                        self._flying[self._engine.submit(job)] = job
+                        self._begun += 1
                     return True
-            elif lane == WHOLE and self._engine.here:
+            elif lane == WHOLE and here:
                 lanes[CORE] += self._engine.slots()  # it waits for those that run, not for others
         return False
 
-    def _check_workers(self, heads: Sequence[tuple[str, str]]) -> None:
-        """End if the engine has had nobody for any of the next jobs for a while."""
-        why = [self._engine.lacks(target, lane) for lane, target in heads]
-        if self._flying or not why or None in why:
-            self._able = time.monotonic()
-        elif time.monotonic() - self._able > PATIENCE_S:
-            self._early = str(why[0])
-
-    def _submit(self, job: Job) -> None:
-        """Begin a job, unless its run is there, of a runner that could not tell any more."""
-        if is_whole(runs() / job.run_id):
-            self._table.done(job.key, None)
-        else:
-            self._flying[self._engine.submit(job)] = job
-            self._begun += 1
-
-    def _fits(self, lane: str, lanes: Counter[str]) -> bool:
-        """Return whether a job of a lane can run beside others."""
-        here = self._engine.here
-        if lane == CORE:
-            return not (here and lanes[WHOLE]) and lanes[CORE] < self._engine.slots()
-        return not lanes[lane] and not (here and lane == WHOLE and lanes[CORE])
-
-    def _keep(self) -> None:
+    def _renew_leases(self) -> None:
         """Renew the own leases, and take over those of runners that are gone."""
         now = time.monotonic()
         if self._flying and now - self._renewed > RENEW_S:
@@ -182,6 +177,7 @@ class Runner:
     # ---- ending -----------------------------------------------------------------------------
 
     def _ended(self, job: Job, future: Future[Carried]) -> None:
+        """Take in the run of a job that has ended, or note why there is none."""
         try:
             outcome, home = future.result()
         except StoreError as error:
@@ -212,7 +208,7 @@ class Runner:
                 take_in(home / "runs" / job.run_id, self._arrival)
                 self._table.done(job.key, outcome.took_s, outcome.reason)
                 self._trouble.pop(target, None)
-                self._tell(Event(job, "done", outcome.reason, outcome.took_s))
+                self._listener(Event(job, "done", outcome.reason, outcome.took_s))
             case "interrupted":
                 self._table.again(job.key, None, counts=False)
             case "store":
@@ -222,28 +218,26 @@ class Runner:
             case _:
                 if self._table.attempts(job.key) < ATTEMPTS:
                     self._table.again(job.key, reason, counts=True)
-                    self._tell(Event(job, "again", reason, outcome.took_s))
+                    self._listener(Event(job, "again", reason, outcome.took_s))
                 else:
                     self._fail(job, reason, outcome.took_s, home)
-                if outcome.fault == "target":
-                    self._rest(target, reason)
+                if outcome.fault == "target":  # leave it alone, longer each time; at last give up
+                    times = self._trouble.get(target, _Trouble()).times
+                    if times < len(RESTS_S):
+                        until = time.monotonic() + RESTS_S[times]
+                        self._trouble[target] = _Trouble(times + 1, until)
+                    else:
+                        reason = f"target given up, {times + 1} failures: {reason}"
+                        self._table.give_up(target, reason)
 
     def _fail(self, job: Job, reason: str, took_s: float, home: Path) -> None:
         """Give a job up, and keep what there is of its run."""
-        made = home / "runs" / job.run_id
-        if made.is_dir():
-            kept = folder(job.campaign) / "failed"
+        directory = home / "runs" / job.run_id
+        if directory.is_dir():
+            failed = folder(job.campaign) / "failed"
             with suppress(OSError):
-                kept.mkdir(exist_ok=True)
-                drop(kept / job.run_id)
-                made.rename(kept / job.run_id)
+                failed.mkdir(exist_ok=True)
+                drop(failed / job.run_id)
+                directory.rename(failed / job.run_id)
         self._table.failed(job.key, reason, took_s)
-        self._tell(Event(job, "failed", reason, took_s))
-
-    def _rest(self, target: str, reason: str) -> None:
-        """Leave a target alone for a while, longer each time; at last give it up."""
-        times = self._trouble.get(target, _Trouble()).times
-        if times < len(RESTS_S):
-            self._trouble[target] = _Trouble(times + 1, time.monotonic() + RESTS_S[times])
-        else:
-            self._table.give_up(target, f"target given up, {times + 1} failures: {reason}")
+        self._listener(Event(job, "failed", reason, took_s))

@@ -1,4 +1,4 @@
-"""Say how far a campaign has come, from its tables and the run directories alone."""
+"""Report how far a campaign has come, from its tables and the run directories alone."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _STATES: dict[State, str] = {"leased": "running"}  # as the document calls them
 _FIRST: tuple[State, ...] = ("done", "leased", "failed", "unsupported", "planned")
 
 
-def planned(campaign: Campaign, found: Planned) -> CampaignState:
+def planned(campaign: Campaign, plan: Planned) -> CampaignState:
     """Return the state of a plan that is not carried out yet, or whose runs are there already."""
     rows = [
         Row(
@@ -36,22 +36,22 @@ def planned(campaign: Campaign, found: Planned) -> CampaignState:
             "unsupported" if job.lacks else "planned",
             job.lacks,
         )
-        for rank, job in enumerate(found.jobs)
+        for rank, job in enumerate(plan.jobs)
     ]
-    return _state(campaign, rows, _absent(found), 0)
+    return _state(campaign, rows, _absent(plan), 0)
 
 
-def note_absent(table: Table, found: Planned) -> None:
+def note_absent(table: Table, plan: Planned) -> None:
     """Note in a table which targets did not answer and have no jobs of an earlier plan."""
-    known = table.targets()
-    lost = {name: one for name, one in _absent(found).items() if name not in known}
+    targets = table.targets()
+    lost = {name: missing for name, missing in _absent(plan).items() if name not in targets}
     table.note(ABSENT, msgspec.json.encode(lost).decode())
 
 
-def _absent(found: Planned) -> dict[str, Missing]:
+def _absent(plan: Planned) -> dict[str, Missing]:
     return {
-        name: Missing(reason=reason, jobs=found.unkeyed[name])
-        for name, reason in found.absent.items()
+        name: Missing(reason=reason, jobs=plan.unkeyed[name])
+        for name, reason in plan.absent.items()
     }
 
 
@@ -62,12 +62,12 @@ def status(campaign: Campaign) -> CampaignState:
     earlier = 0
     for table in tables(campaign):
         for row in table.rows():
-            known = best.get(row.key)
-            if known is None or _FIRST.index(row.state) < _FIRST.index(known.state):
+            other = best.get(row.key)
+            if other is None or _FIRST.index(row.state) < _FIRST.index(other.state):
                 best[row.key] = row
         earlier += table.earlier()
-        told = table.fact(ABSENT)
-        absent |= msgspec.json.decode(told or "{}", type=dict[str, Missing])
+        note = table.fact(ABSENT)
+        absent |= msgspec.json.decode(note or "{}", type=dict[str, Missing])
         table.close()
     rows = sorted(best.values(), key=lambda row: row.rank)
     return _state(campaign, rows, absent, earlier)
@@ -79,49 +79,52 @@ def tables(campaign: Campaign) -> Iterator[Table]:
     There are several if parts of it were carried out.  Raises UsageError if there is none,
     StoreError.
     """
-    found = sorted(path.stem for path in folder(campaign.name).glob("*.db"))
-    if not found:
+    parts = sorted(path.stem for path in folder(campaign.name).glob("*.db"))
+    if not parts:
         raise UsageError(
             f"campaign '{campaign.name}' was never begun; `rtstone campaign run` begins it"
         )
-    for part in found:
+    for part in parts:
         yield Table(campaign.name, part, fresh=False)
 
 
 def _state(
     campaign: Campaign, rows: Sequence[Row], absent: dict[str, Missing], earlier: int
 ) -> CampaignState:
-    there = arrived(campaign.name)
-    rows = [_seen(row, there) for row in rows]
+    rows = _settled(rows, arrived(campaign.name))
     left = [(row.lane, row.expected_s) for row in rows if row.state in {"planned", "leased"}]
     cells: dict[str, list[Row]] = {}
     titles: dict[int, str] = {}  # jobs of a cell share its object, within a table
     for row in rows:
         title = titles.get(id(row.cell))
         if title is None:
-            title = titles[id(row.cell)] = f"{row.cell.target}: {row.cell.what}"
+            title = titles[id(row.cell)] = f"{row.cell.target}: {row.cell.title}"
         cells.setdefault(title, []).append(row)
     return CampaignState(
         name=campaign.name,
         title=campaign.title,
         jobs=_counts(rows),
         left_s=in_parallel_s(left, len(os.sched_getaffinity(0))),
-        cells=[_cell(campaign.name, found) for found in cells.values()],
+        cells=[_cell(campaign.name, jobs) for jobs in cells.values()],
         absent=absent,
         earlier=earlier,
     )
 
 
-def _seen(row: Row, there: set[str]) -> Row:
-    """Return the row with the state that the run directories give it."""
-    if row.key in there:
-        return row if row.state == "done" else row._replace(state="done", reason=None)
-    return row._replace(state="planned", reason=None) if row.state == "done" else row
+def _settled(rows: Iterable[Row], keys: set[str]) -> list[Row]:
+    """Return the rows with the states that the run directories give them."""
+    settled = []
+    for row in rows:
+        if (row.key in keys) == (row.state == "done"):
+            settled.append(row)
+        else:
+            state: State = "done" if row.key in keys else "planned"
+            settled.append(row._replace(state=state, reason=None))
+    return settled
 
 
 def _counts(rows: Iterable[Row]) -> Counts:
-    found = Counter(_STATES.get(row.state, row.state) for row in rows)
-    return Counts(**found)
+    return Counts(**Counter(_STATES.get(row.state, row.state) for row in rows))
 
 
 def _cell(name: str, rows: Sequence[Row]) -> CampaignCell:
@@ -139,5 +142,5 @@ def _cell(name: str, rows: Sequence[Row]) -> CampaignCell:
 
 
 def _reasons(rows: Iterable[Row]) -> list[Missing]:
-    found = Counter(row.reason for row in rows if row.reason)
-    return [Missing(reason=reason, jobs=n) for reason, n in found.most_common()]
+    numbers = Counter(row.reason for row in rows if row.reason)
+    return [Missing(reason=reason, jobs=n) for reason, n in numbers.most_common()]

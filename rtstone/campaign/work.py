@@ -33,7 +33,7 @@ from rtstone.printable import line
 
 SPARE_S = 600.0  # time limit of a job beyond ten times what it is expected to take
 UNKNOWN_S = 6 * 3600.0  # of one of which nobody knows how long it takes
-TOLD = 300  # characters of a crash that are told
+REASON = 300  # characters of a crash that are shown
 
 # What may have made a job fail: itself, its target, the disk here, a signal to end, a defect.
 Fault = Literal["job", "target", "store", "interrupted", "defect"]
@@ -62,7 +62,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def limit_s(job: Job) -> float:
-    """Return after how long a job is stopped, in s."""
+    """Return the time after which a job is stopped, in s."""
     return UNKNOWN_S if job.expected_s is None else SPARE_S + 10 * job.expected_s
 
 
@@ -84,27 +84,21 @@ def perform(
         return Outcome(fault="store", reason=f"no process can be started: {error.strerror}")
     started(process)
     try:
-        out, told = process.communicate(msgspec.json.encode(task), timeout=limit_s(job))
+        out, errors = process.communicate(msgspec.json.encode(task), timeout=limit_s(job))
     except subprocess.TimeoutExpired:
-        _kill(process)
+        with suppress(OSError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
         return Outcome(
             fault="target", reason=f"did not end within {limit_s(job):.0f} s; it was stopped"
         )
     with suppress(msgspec.MsgspecError):
         return msgspec.json.decode(out, type=Outcome)
-    return Outcome(fault="defect", reason=_death(process.returncode, told))
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    with suppress(OSError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
-
-
-def _death(status: int, told: bytes) -> str:
-    words = line(told.decode(errors="replace"))[-TOLD:]
+    status = process.returncode
     how = f"by {signal.Signals(-status).name}" if status < 0 else f"with exit status {status}"
-    return f"its process ended {how}{f': {words}' if words else ''}"
+    words = line(errors.decode(errors="replace"))[-REASON:]
+    reason = f"its process ended {how}{f': {words}' if words else ''}"
+    return Outcome(fault="defect", reason=reason)
 
 
 # ---- in the process of the job ------------------------------------------------------------------
@@ -116,33 +110,29 @@ def main() -> None:
     if not end_with(task.parent):
         os._exit(1)
     os.environ["RTSTONE_HOME"] = task.home
+    begin = time.monotonic()
     with Interrupt() as interrupt:
-        outcome = _outcome(task, interrupt)
+        try:
+            outcome = Outcome(reason=_run(task, interrupt))
+        except RtstoneError as error:
+            outcome = Outcome(fault=_fault(error), reason=str(error))
+    outcome = msgspec.structs.replace(outcome, took_s=time.monotonic() - begin)
     sys.stdout.buffer.write(msgspec.json.encode(outcome))
     sys.stdout.buffer.flush()
 
 
-def _outcome(task: Task, interrupt: Interrupt) -> Outcome:
-    begin = time.monotonic()
-    try:
-        note = _run(task, interrupt)
-        return Outcome(reason=note, took_s=time.monotonic() - begin)
-    except RtstoneError as error:
-        return Outcome(fault=_fault(error), reason=str(error), took_s=time.monotonic() - begin)
-
-
 def _fault(error: RtstoneError) -> Fault:
+    """Return what made a job fail."""
     cause = error.__cause__
     if isinstance(error, StoreError) or (isinstance(cause, OSError) and cause.errno in _FULL):
         return "store"
-    kinds: tuple[tuple[type[RtstoneError], Fault], ...] = (
-        (Interrupted, "interrupted"), (TargetError, "target"),
-    )  # fmt: skip
-    return next((fault for kind, fault in kinds if isinstance(error, kind)), "job")
+    if isinstance(error, Interrupted):
+        return "interrupted"
+    return "target" if isinstance(error, TargetError) else "job"
 
 
 def _run(task: Task, interrupt: Interrupt) -> str | None:
-    """Make the run, and return what is to be said of it.  Raises RtstoneError."""
+    """Make the run, and return a remark on it, None if there is none.  Raises RtstoneError."""
     from rtstone.campaign.requests import key_of, request
     from rtstone.measure.exclusive import alone, beside
     from rtstone.measure.listener import Listener
@@ -150,12 +140,12 @@ def _run(task: Task, interrupt: Interrupt) -> str | None:
     from rtstone.measure.start import execute
 
     job = task.job
-    there = Path(task.folder)
+    folder = Path(task.folder)
     with ExitStack() as held:
-        if there.is_dir():
-            held.enter_context(chdir(there))
-        wish = request(job.cell, job.spec, job.time, job.until, job.cpus)
-        target, plan = build_plan(wish, interrupt)
+        if folder.is_dir():
+            held.enter_context(chdir(folder))
+        run_request = request(job.cell, job.spec, job.time, job.until, job.cpus)
+        target, plan = build_plan(run_request, interrupt)
         if key_of(plan, target.running_kernel(), job.repeat) != job.key:
             raise UsageError(
                 f"not what was planned: target '{job.spec}', its kernel or its agent has changed; "
@@ -166,10 +156,10 @@ def _run(task: Task, interrupt: Interrupt) -> str | None:
         elif job.lane == CORE:
             held.enter_context(beside(interrupt))
         plan = msgspec.structs.replace(plan, run_id=job.run_id)
-        done = execute(plan, target, interrupt=interrupt, listener=Listener())
-    if done.run.status != "complete" or not done.directory.finished:
-        raise done.error or Inconclusive(done.run.reason or "the run is incomplete")
-    return str(done.error) if done.error else None
+        finished = execute(plan, target, interrupt=interrupt, listener=Listener())
+    if finished.run.status != "complete" or not finished.directory.finished:
+        raise finished.error or Inconclusive(finished.run.reason or "the run is incomplete")
+    return str(finished.error) if finished.error else None
 
 
 if __name__ == "__main__":
