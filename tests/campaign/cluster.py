@@ -26,15 +26,15 @@ class Cluster:
         self._await(port)
 
     def _start(self, part: str, *words: str) -> subprocess.Popen[bytes]:
-        program = [sys.executable, "-m", f"distributed.cli.dask_{part}", *words]
+        command = [sys.executable, "-m", f"distributed.cli.dask_{part}", *words]
         with (self._folder / f"{part}-{len(self._programs)}.log").open("wb") as log:
             # A directory of its own, as of another machine.
-            found = subprocess.Popen(
-                ["setpriv", "--pdeathsig", "KILL", *program],
+            program = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "KILL", *command],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self._folder,
             )  # fmt: skip
-        self._programs.append(found)
-        return found
+        self._programs.append(program)
+        return program
 
     def _await(self, port: int) -> None:
         for _ in range(600):
@@ -63,8 +63,8 @@ class Cluster:
 def cluster(folder: Path) -> Iterator[Cluster]:
     """Run a scheduler without workers, with its files in a directory."""
     folder.mkdir()
-    found = Cluster(folder)
+    running = Cluster(folder)
     try:
-        yield found
+        yield running
     finally:
-        found.close()
+        running.close()

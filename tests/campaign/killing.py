@@ -53,8 +53,8 @@ def killed(file: Path, home: Path, log: Path, *, kills: int, mean_s: float, seed
         runners[victim].kill()
         runners[victim].wait()
         runners[victim] = runner(file, home, log)
-    for one in runners:
-        assert one.wait() == 0, log.read_text()
+    for program in runners:
+        assert program.wait() == 0, log.read_text()
     return time.monotonic() - begin
 
 
@@ -75,13 +75,13 @@ def keys(home: Path, name: str) -> Counter[str]:
     return Counter(key for key, _ in rows)
 
 
-def differing(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
+def differing(first: dict[str, Any], second: dict[str, Any]) -> list[str]:
     """Return the keys of runs that differ, but for those that measure time."""
-    assert one.keys() == other.keys()
+    assert first.keys() == second.keys()
     return [
-        key for key in one
-        if not one[key]["target"]["name"].startswith(TIMED)
-        and _without(one[key]) != _without(other[key])
+        key for key in first
+        if not first[key]["target"]["name"].startswith(TIMED)
+        and _without(first[key]) != _without(second[key])
     ]  # fmt: skip
 
 

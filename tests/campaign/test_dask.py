@@ -22,9 +22,9 @@ samples = 100
 
 
 @pytest.fixture
-def there(tmp_path: Path) -> Iterator[Cluster]:
-    with cluster(tmp_path / "cluster") as found:
-        yield found
+def dask(tmp_path: Path) -> Iterator[Cluster]:
+    with cluster(tmp_path / "cluster") as started:
+        yield started
 
 
 def rtstone(home: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
@@ -33,47 +33,47 @@ def rtstone(home: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
     )
 
 
-def test_a_worker_is_killed_and_another_one_comes(there: Cluster, tmp_path: Path) -> None:
+def test_a_worker_is_killed_and_another_one_comes(dask: Cluster, tmp_path: Path) -> None:
     file = tmp_path / "farm.toml"
     file.write_text(FILE)
     quiet, home, log = tmp_path / "quiet", tmp_path / "home", tmp_path / "log"
     killing.undisturbed(file, quiet, tmp_path / "quiet.log")
-    first = there.worker()
-    there.worker()
-    running = killing.runner(file, home, log, "--engine", f"dask:{there.address}")
+    first = dask.worker()
+    dask.worker()
+    runner = killing.runner(file, home, log, "--engine", f"dask:{dask.address}")
     end = time.monotonic() + 60
     while len(killing.runs(home, "farm")) < 5 and time.monotonic() < end:
         time.sleep(0.02)
     first.kill()
-    there.worker()
-    assert running.wait() == 0, log.read_text()
-    one, other = killing.runs(quiet, "farm"), killing.runs(home, "farm")
-    assert len(one) == 20
-    assert killing.differing(one, other) == []
+    dask.worker()
+    assert runner.wait() == 0, log.read_text()
+    undisturbed, disturbed = killing.runs(quiet, "farm"), killing.runs(home, "farm")
+    assert len(undisturbed) == 20
+    assert killing.differing(undisturbed, disturbed) == []
     assert set(killing.keys(home, "farm").values()) == {1}
     assert killing.left_behind(home) == []
 
 
-def test_a_simulation_has_the_same_document_on_both_engines(there: Cluster, tmp_path: Path) -> None:
-    there.worker()
+def test_a_simulation_has_the_same_document_on_both_engines(dask: Cluster, tmp_path: Path) -> None:
+    dask.worker()
     study = ["simulate", "--policy", "rm,edf", "--tasks", "5", "--utilisation", "0.7,0.95",
              "--sets", "120", "--json"]  # fmt: skip
     here = rtstone(tmp_path, *study)
-    elsewhere = rtstone(tmp_path, *study, "--engine", f"dask:{there.address}")
+    elsewhere = rtstone(tmp_path, *study, "--engine", f"dask:{dask.address}")
     assert (here.returncode, elsewhere.returncode) == (0, 0), elsewhere.stderr
     assert here.stdout == elsewhere.stdout
     assert here.stdout
 
 
-def test_no_scheduler_is_one_line(there: Cluster, tmp_path: Path) -> None:
+def test_no_scheduler_is_one_line(dask: Cluster, tmp_path: Path) -> None:
     file = tmp_path / "farm.toml"
     file.write_text(FILE)
-    there.close()
+    dask.close()
     for words in (["campaign", "run", str(file)], ["simulate", "--sets", "10"]):
-        done = rtstone(tmp_path / "home", *words, "--engine", f"dask:{there.address}")
+        done = rtstone(tmp_path / "home", *words, "--engine", f"dask:{dask.address}")
         assert done.returncode == 4
         assert done.stderr.decode().startswith(
-            f"rtstone: no dask scheduler answers at {there.address}; start one there with: "
+            f"rtstone: no dask scheduler answers at {dask.address}; start one there with: "
         )
         assert len(done.stderr.splitlines()) == 1
     done = rtstone(tmp_path, "campaign", "run", str(file), "--engine", "dsk:1")

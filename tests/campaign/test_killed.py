@@ -41,9 +41,9 @@ def test_two_runners_killed_at_random_moments(file: Path, quiet: Path, tmp_path:
     home = tmp_path / "home"
     killing.killed(file, home, tmp_path / "log", kills=10, mean_s=0.6, seed=19)
     assert set(killing.keys(home, "killed").values()) == {1}
-    one, other = killing.runs(quiet, "killed"), killing.runs(home, "killed")
-    assert len(one) == 24
-    assert killing.differing(one, other) == []
+    undisturbed, disturbed = killing.runs(quiet, "killed"), killing.runs(home, "killed")
+    assert len(undisturbed) == 24
+    assert killing.differing(undisturbed, disturbed) == []
     end = time.monotonic() + 5
     while (left := killing.left_behind(home)) and time.monotonic() < end:
         time.sleep(0.05)
@@ -60,8 +60,8 @@ def test_it_goes_on_without_its_table(file: Path, quiet: Path, tmp_path: Path) -
     killing.undisturbed(file, home, log)
     assert {path: path.stat().st_mtime_ns for path in (home / "runs").rglob("*.json")} == before
     gone = next((home / "runs").glob("killed.*"))
-    for one in gone.iterdir():
-        one.unlink()
+    for file_of_run in gone.iterdir():
+        file_of_run.unlink()
     gone.rmdir()
     killing.undisturbed(file, home, log)
     assert len(killing.runs(home, "killed")) == 24

@@ -75,9 +75,9 @@ class Liar(Engine):
             (place / "run.json").write_text(json.dumps(run | {"run_id": job.run_id}))
         elif self.lie == "none given":
             shutil.copytree(first, home / "runs" / "lies.ffffffffffffffff")
-        found: Future[Carried] = Future()
-        found.set_result(Carried(Outcome(), home))
-        return found
+        future: Future[Carried] = Future()
+        future.set_result(Carried(Outcome(), home))
+        return future
 
     def stop(self) -> None:
         pass

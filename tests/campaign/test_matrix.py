@@ -52,10 +52,10 @@ def campaign(folder: Path, text: str) -> Campaign:
 
 
 def test_the_cells_are_the_product_without_what_is_excluded(tmp_path: Path) -> None:
-    found = campaign(tmp_path, WHOLE)
-    assert (found.name, found.repeat, found.hours, found.runs) == ("night", 3, 0.5, 500)
-    assert found.params == {"period": ["1ms", "5000"], "samples": ["100"]}
-    cells = found.cells()
+    night = campaign(tmp_path, WHOLE)
+    assert (night.name, night.repeat, night.hours, night.runs) == ("night", 3, 0.5, 500)
+    assert night.params == {"period": ["1ms", "5000"], "samples": ["100"]}
+    cells = night.cells()
     # 3 targets x 2 x 2 loads x 2 periods, less 4 of one target's under load, less 3 x 2 - 1 others.
     assert len(cells) == len(set(map(str, cells))) == 24 - 4 - 5
     params = {"period": "5000", "samples": "100"}
@@ -65,13 +65,13 @@ def test_the_cells_are_the_product_without_what_is_excluded(tmp_path: Path) -> N
 
 
 def test_what_is_left_out_has_a_default(tmp_path: Path) -> None:
-    found = campaign(tmp_path, 'targets = ["sim"]\nmeasure = ["lab"]')
-    assert found.cells() == [Cell("sim", "lab")]
-    assert (found.title, found.order, found.repeat) == ("night", "interleaved", 1)
+    night = campaign(tmp_path, 'targets = ["sim"]\nmeasure = ["lab"]')
+    assert night.cells() == [Cell("sim", "lab")]
+    assert (night.title, night.order, night.repeat) == ("night", "interleaved", 1)
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
         ("", "no targets"),
         ('targets = ["sim"]', "no measure"),
@@ -93,23 +93,23 @@ def test_what_is_left_out_has_a_default(tmp_path: Path) -> None:
         ('targets = ["sim", "b"]\nmeasure = ["lab"]\nrepeat = 600000', "1200000 jobs"),
     ],
 )  # fmt: skip
-def test_a_mistake_is_refused_with_what_and_where(tmp_path: Path, wrong: str, told: str) -> None:
+def test_a_mistake_is_refused_with_what_and_where(tmp_path: Path, wrong: str, message: str) -> None:
     path = written(tmp_path, wrong)
     with pytest.raises(UsageError) as raised:
         read(path)
-    assert told.replace("{}", str(path)) in str(raised.value)
+    assert message.replace("{}", str(path)) in str(raised.value)
     assert str(path) in str(raised.value)
 
 
 @pytest.mark.parametrize(
-    ("exclude", "told"),
+    ("exclude", "message"),
     [('target = "simm"', "excludes nothing"), ('target = "*"', "everything is excluded")],
 )
 def test_an_exclusion_must_leave_something_and_take_something(
-    tmp_path: Path, exclude: str, told: str
+    tmp_path: Path, exclude: str, message: str
 ) -> None:
     text = f'targets = ["sim"]\nmeasure = ["lab"]\n[[exclude]]\n{exclude}'
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=message):
         campaign(tmp_path, text).cells()
 
 
@@ -122,7 +122,7 @@ def test_the_name_begins_run_ids(tmp_path: Path) -> None:
 def mutations(text: str, number: int) -> list[str]:
     """Return texts with one mistake each: a letter, a line, a value or a key."""
     rng = random.Random(19)
-    found = []
+    texts = []
     for _ in range(number):
         lines = text.strip().split("\n")
         place = rng.randrange(len(lines))
@@ -144,8 +144,8 @@ def mutations(text: str, number: int) -> list[str]:
                 del lines[place]
             case 5:
                 lines[place] = line[::-1]
-        found.append("\n".join(lines))
-    return found
+        texts.append("\n".join(lines))
+    return texts
 
 
 def test_two_hundred_mutations_are_understood_or_refused_in_a_line(

@@ -66,15 +66,15 @@ def test_what_one_target_lacks_is_no_job_there(tmp_path: Path, cli: Cli) -> None
         'targets = ["sim", "qemu:freertos-a64"]\nmeasure = ["sched.yield"]\n'
         'loads = ["none", "heavy"]'
     )
-    found = cli("campaign", "plan", path, "--json").document
-    assert (found["jobs"]["planned"], found["jobs"]["unsupported"]) == (3, 1)
-    (lacking,) = [cell for cell in found["cells"] if cell["jobs"]["unsupported"]]
+    document = cli("campaign", "plan", path, "--json").document
+    assert (document["jobs"]["planned"], document["jobs"]["unsupported"]) == (3, 1)
+    (lacking,) = [cell for cell in document["cells"] if cell["jobs"]["unsupported"]]
     assert (lacking["target"], lacking["load"]) == ("qemu:freertos-a64", "heavy")
     assert lacking["missing"][0]["reason"]
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         (BOTH + "seeds = [1]", "no target has a seed"),
         ('targets = ["simm"]\nmeasure = ["sched.yield"]', "unknown target 'simm'"),
@@ -84,10 +84,12 @@ def test_what_one_target_lacks_is_no_job_there(tmp_path: Path, cli: Cli) -> None
         (BOTH.replace("sched.yield", "sched.yiel"), "unknown suite or bench 'sched.yiel'"),
     ],
 )
-def test_nonsense_is_refused_before_anything_starts(tmp_path: Path, text: str, told: str) -> None:
+def test_nonsense_is_refused_before_anything_starts(
+    tmp_path: Path, text: str, message: str
+) -> None:
     with pytest.raises(UsageError) as raised:
         planned(tmp_path, text)
-    assert told in str(raised.value)
+    assert message in str(raised.value)
     assert "plan.toml" in str(raised.value)
 
 

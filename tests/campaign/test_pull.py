@@ -64,8 +64,8 @@ def test_parts_are_disjoint_and_whole_together(cli: Cli, file: Path, tmp_path: P
 def test_parts_may_share_a_directory(cli: Cli, file: Path, home: Path) -> None:
     for number in (1, 2):
         work(cli, file, home, f"{number}/2")
-    found = cli("campaign", "status", file, "--json").document
-    assert (found["jobs"]["done"], found["jobs"]["planned"]) == (6, 0)
+    document = cli("campaign", "status", file, "--json").document
+    assert (document["jobs"]["done"], document["jobs"]["planned"]) == (6, 0)
 
 
 def test_what_is_no_complete_run_is_left_out(cli: Cli, file: Path, tmp_path: Path) -> None:
@@ -79,10 +79,10 @@ def test_what_is_no_complete_run_is_left_out(cli: Cli, file: Path, tmp_path: Pat
     (other / "runs" / "parts.zz").mkdir()
     done = cli("campaign", "pull", file, other)
     assert done.out == "3 runs taken, 0 here already\n"
-    told = [line for line in done.err.splitlines() if line.startswith("left out: ")]
-    assert len(told) == 2  # the first is no run at all
-    assert any(f"{second.name}: not a readable run.json" in line for line in told)
-    assert any(f"{third.name}: it holds incomplete run" in line for line in told)
+    lines = [line for line in done.err.splitlines() if line.startswith("left out: ")]
+    assert len(lines) == 2  # the first is no run at all
+    assert any(f"{second.name}: not a readable run.json" in line for line in lines)
+    assert any(f"{third.name}: it holds incomplete run" in line for line in lines)
 
 
 def test_a_campaign_that_is_carried_out_beside_it_takes_nothing_away(
@@ -186,22 +186,22 @@ def test_a_hostile_run_costs_only_itself(cli: Cli, file: Path, tmp_path: Path) -
     file.write_text(file.read_text().replace("repeat = 3", "repeat = 5"))
     other = tmp_path / "other"
     work(cli, file, other, "1/1")
-    made = sorted((other / "runs").glob("parts.*"))
-    told = [damaged(run, kind) for run, kind in zip(made, HOSTILE, strict=False)]
+    paths = sorted((other / "runs").glob("parts.*"))
+    reasons = [damaged(run, kind) for run, kind in zip(paths, HOSTILE, strict=False)]
     # Of another campaign, and names that are none.
-    shutil.copytree(made[-1], other / "runs" / "else.0123456789abcdef")
+    shutil.copytree(paths[-1], other / "runs" / "else.0123456789abcdef")
     for name in (
         "parts.0123456789abcdef\n",
         "parts.0123456789abcdef.x",
         "parts..",
         f"parts.{'f' * 200}",
     ):
-        shutil.copytree(made[-1], other / "runs" / name)
+        shutil.copytree(paths[-1], other / "runs" / name)
     done = cli("campaign", "pull", file, other)
     assert (done.status, done.out) == (0, "2 runs taken, 0 here already\n"), done.err
     left = [line for line in done.err.splitlines() if line.startswith("left out: ")]
     assert len(left) == len(HOSTILE)
-    assert all(any(why in line for line in left) for why in told), left
+    assert all(any(why in line for line in left) for why in reasons), left
     assert "\x1b" not in done.err
 
 
@@ -228,17 +228,17 @@ def test_a_clock_that_is_wrong_there(
 
 
 @pytest.fixture
-def there(
+def machine(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Board]:
     folder = tmp_path_factory.mktemp("board")
-    with board(folder) as found, logged_in(found, tmp_path, monkeypatch):
-        yield found
+    with board(folder) as machine, logged_in(machine, tmp_path, monkeypatch):
+        yield machine
 
 
 @NEEDED
-def test_runs_come_by_ssh(cli: Cli, file: Path, there: Board) -> None:
-    work(cli, file, there.folder / "elsewhere", "1/2")
+def test_runs_come_by_ssh(cli: Cli, file: Path, machine: Board) -> None:
+    work(cli, file, machine.folder / "elsewhere", "1/2")
     done = cli("campaign", "pull", file, "board:/run/board/elsewhere")
     assert done.out == "3 runs taken, 0 here already\n", done.err
     assert "3 of 6 jobs done" in cli("campaign", "plan", file).out
@@ -248,7 +248,7 @@ def test_runs_come_by_ssh(cli: Cli, file: Path, there: Board) -> None:
 
 @NEEDED
 @pytest.mark.parametrize(
-    ("say", "told"),
+    ("say", "message"),
     [
         ("yes", "board answers with more than 1 MiB"),
         ("printf x", "board sent no archive of runs"),
@@ -256,23 +256,23 @@ def test_runs_come_by_ssh(cli: Cli, file: Path, there: Board) -> None:
     ],
 )
 def test_what_is_no_archive_is_refused_in_a_line(
-    cli: Cli, file: Path, there: Board, say: str, told: str
+    cli: Cli, file: Path, machine: Board, say: str, message: str
 ) -> None:
-    work(cli, file, there.folder / "elsewhere", "1/6")
-    there.program("tar", f"exec {say}")
+    work(cli, file, machine.folder / "elsewhere", "1/6")
+    machine.program("tar", f"exec {say}")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pull, "LARGEST", 1 << 20)
         done = cli("campaign", "pull", file, "board:/run/board/elsewhere")
-    assert (done.status, told in done.says) == (4, True), done.err
+    assert (done.status, message in done.says) == (4, True), done.err
 
 
 @NEEDED
 def test_only_runs_of_the_campaign_are_asked_for(
-    cli: Cli, file: Path, there: Board, home: Path, tmp_path: Path
+    cli: Cli, file: Path, machine: Board, home: Path, tmp_path: Path
 ) -> None:
     """Neither another directory of this machine nor a run of another campaign gets in."""
-    work(cli, file, there.folder / "elsewhere", "1/6")
-    (run,) = (there.folder / "elsewhere" / "runs").glob("parts.*")
+    work(cli, file, machine.folder / "elsewhere", "1/6")
+    (run,) = (machine.folder / "elsewhere" / "runs").glob("parts.*")
     own = tmp_path / "parts" / "own.0123456789abcdef"
     shutil.copytree(run, own)
     for part in own.glob("*.json"):
@@ -288,10 +288,10 @@ def test_only_runs_of_the_campaign_are_asked_for(
 
 @NEEDED
 def test_a_hostile_archive_writes_nothing_but_runs(
-    cli: Cli, file: Path, there: Board, tmp_path: Path, home: Path
+    cli: Cli, file: Path, machine: Board, tmp_path: Path, home: Path
 ) -> None:
-    work(cli, file, there.folder / "elsewhere", "1/6")
-    (run,) = (there.folder / "elsewhere" / "runs").glob("parts.*")
+    work(cli, file, machine.folder / "elsewhere", "1/6")
+    (run,) = (machine.folder / "elsewhere" / "runs").glob("parts.*")
     text = io.BytesIO()
     with tarfile.open(fileobj=text, mode="w") as archive:
         for name in ("../evil", "/tmp/evil", f"{run.name}/../../evil", f"{run.name}/sub/run.json",
@@ -305,8 +305,8 @@ def test_a_hostile_archive_writes_nothing_but_runs(
         for path in run.iterdir():
             if path.name != "plan.json":
                 archive.add(path, f"{run.name}/{path.name}")
-    (there.folder / "evil.tar").write_bytes(text.getvalue())
-    there.program("tar", f"cat {shlex.quote('/run/board/evil.tar')}")
+    (machine.folder / "evil.tar").write_bytes(text.getvalue())
+    machine.program("tar", f"cat {shlex.quote('/run/board/evil.tar')}")
     before = {path for path in tmp_path.rglob("*") if "run" not in path.parts}
     done = cli("campaign", "pull", file, "board:/run/board/elsewhere")
     assert done.out == "0 runs taken, 0 here already\n"

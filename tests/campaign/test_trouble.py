@@ -56,10 +56,10 @@ def test_a_target_that_vanishes_for_good_is_given_up(
     file = written(tmp_path, "sim", name)
     done = cli("campaign", "run", file, "--json")
     assert done.status == 3
-    found = cells(done.document)
-    assert found["sim"]["jobs"]["done"] == 3
-    assert (found[name]["jobs"]["done"], found[name]["jobs"]["failed"]) == (1, 2)
-    assert all("the board is off" in one["reason"] for one in found[name]["missing"])
+    cell = cells(done.document)
+    assert cell["sim"]["jobs"]["done"] == 3
+    assert (cell[name]["jobs"]["done"], cell[name]["jobs"]["failed"]) == (1, 2)
+    assert all("the board is off" in missing["reason"] for missing in cell[name]["missing"])
     assert int((tmp_path / "starts").read_text()) == 3 + 4  # the last one gave it up
     board([])
     assert cli("campaign", "status", file, "--json").document["jobs"]["failed"] == 2
@@ -75,9 +75,9 @@ def test_a_target_that_never_answered_is_missing_and_not_forgotten(
     done = cli("campaign", "run", file, "--json")
     assert done.status == 3
     assert done.document["absent"][name]["jobs"] == 3
-    told = cli("campaign", "status", file).out
-    assert "3 of 6 jobs done, 3 of targets that did not answer" in told
-    assert "no answer:" in told
+    text = cli("campaign", "status", file).out
+    assert "3 of 6 jobs done, 3 of targets that did not answer" in text
+    assert "no answer:" in text
     done = cli("campaign", "run", file, "--json")
     assert (done.status, done.document["jobs"]["done"], done.document["absent"]) == (0, 6, {})
 
@@ -140,9 +140,9 @@ def test_what_has_changed_since_it_was_planned_is_not_measured_under_its_name(
 ) -> None:
     cell = Cell("sim", "sched.yield")
     job = Job(campaign="x", key="0" * 16, cell=cell, spec="sim", lane="core")
-    found = work.perform(job, str(tmp_path), str(tmp_path), lambda process: None)
-    assert found.fault == "job"
-    assert "not what was planned" in str(found.reason)
+    outcome = work.perform(job, str(tmp_path), str(tmp_path), lambda process: None)
+    assert outcome.fault == "job"
+    assert "not what was planned" in str(outcome.reason)
     assert not (tmp_path / "runs").exists()
 
 
@@ -167,11 +167,11 @@ def test_a_full_disk_ends_it_in_a_line_and_loses_nothing(tmp_path: Path) -> None
         ["unshare", "-m", "--propagation", "private", "sh", "-c", script],
         env=killing.environment(home), capture_output=True, text=True, check=False,
     )  # fmt: skip
-    first, some, second, every, *left = done.stdout.split()
-    told = [
+    first, number, second, every, *left = done.stdout.split()
+    lines = [
         line for line in (tmp_path / "first").read_text().splitlines() if line.startswith("rtstone")
     ]
-    assert (first, len(told)) == ("4", 1), (done, (tmp_path / "first").read_text())
-    assert "No space left on device" in told[0] or "disk is full" in told[0]
-    assert int(some) < 6
+    assert (first, len(lines)) == ("4", 1), (done, (tmp_path / "first").read_text())
+    assert "No space left on device" in lines[0] or "disk is full" in lines[0]
+    assert int(number) < 6
     assert (second, every, left) == ("0", "6", []), (tmp_path / "second").read_text()

@@ -63,16 +63,16 @@ def sound() -> Run:
     """Return a valid run in which every member of a result occurs, and little more."""
     whole = synthetic.run()
     rich = [r for r in whole.results if r.trace or r.blocks or r.corrected or r.tables or r.worst]
-    others = [r for r in whole.results if r.figures or r.load_rates or r.status != "ok"]
-    kept = [short(r) for r in [*rich[:4], *others[:4]]]
-    return structs.replace(whole, results=kept)
+    rest = [r for r in whole.results if r.figures or r.load_rates or r.status != "ok"]
+    results = [short(r) for r in [*rich[:4], *rest[:4]]]
+    return structs.replace(whole, results=results)
 
 
-def short(of: Result) -> Result:
+def short(result: Result) -> Result:
     """Return the same with few rows."""
-    trace = of.trace and structs.replace(of.trace, rows=of.trace.rows[:10])
-    blocks = of.blocks and structs.replace(of.blocks, max=of.blocks.max[:120])
-    return structs.replace(of, trace=trace, blocks=blocks)
+    trace = result.trace and structs.replace(result.trace, rows=result.trace.rows[:10])
+    blocks = result.blocks and structs.replace(result.blocks, max=result.blocks.max[:120])
+    return structs.replace(result, trace=trace, blocks=blocks)
 
 
 ORDINARY = {0.5, 999.9, 1e6}  # like 1.0 and 1e15
@@ -116,9 +116,9 @@ def read(cli: Cli, home: Path, tmp_path: Path, odd: Any, commands: list[list[str
         places["OUT"].unlink(missing_ok=True)
         done = cli(*(places.get(word, word) for word in words))
         if done.status == DEFECT:
-            (told,) = home.glob("defect-*")
-            text = told.read_text()
-            told.unlink()
+            (path,) = home.glob("defect-*")
+            text = path.read_text()
+            path.unlink()
             pytest.fail(f"{words}\n{text}")
         assert done.status in {0, 1, 2, 3}
 

@@ -90,9 +90,9 @@ def test_the_exit_code_is_the_verdict(
 def test_what_needs_attention_comes_first(cli: Cli, budget: Any) -> None:
     done = cli("check", stored(run(*mixed())), "--budget", budget(*MIXED))
     assert done.status == 1
-    told = [line.split("  ")[0].strip() for line in done.out.splitlines() if line[1] == " "]
-    assert told[:4] == ["- failed", "! not measured", "? inconclusive", "+ passed"]
-    assert told[4].startswith("- failed: 4 checks, 1 failed, 1 not measured, 1 inconclusive")
+    verdicts = [line.split("  ")[0].strip() for line in done.out.splitlines() if line[1] == " "]
+    assert verdicts[:4] == ["- failed", "! not measured", "? inconclusive", "+ passed"]
+    assert verdicts[4].startswith("- failed: 4 checks, 1 failed, 1 not measured, 1 inconclusive")
 
 
 def test_no_largest_sample_without_the_time_it_was_seen_in(cli: Cli, budget: Any) -> None:
@@ -196,21 +196,21 @@ def test_what_is_no_limit_is_refused_without_trying_all_ways_to_read_it(
 
 @pytest.mark.parametrize("margin", ["1e999999999%", "1e300%", "100001%", "nan%", "-5%"])
 def test_a_margin_is_a_share(cli: Cli, tmp_path: Path, margin: str) -> None:
-    one = stored(run(result(FLAT)))
-    done = cli("check", one, "--write-budget", tmp_path / "new.toml", "--margin", margin)
+    name = stored(run(result(FLAT)))
+    done = cli("check", name, "--write-budget", tmp_path / "new.toml", "--margin", margin)
     assert (done.status, done.out) == (2, "")
     assert f"bad margin '{margin}'" in done.says
 
 
 def test_other_mistakes_end_with_2(cli: Cli, budget: Any, tmp_path: Path) -> None:
-    one = stored(run(result(FLAT)))
+    name = stored(run(result(FLAT)))
     good = budget(entry('max = "1s"'))
     for arguments, says in [
-        (["check", one], "no budget given"),
+        (["check", name], "no budget given"),
         (["check", "nothing", "--budget", good], "no run 'nothing'"),
-        (["check", one, "--budget", tmp_path / "none.toml"], "cannot read budget"),
-        (["check", one, "--budget", good, "--baseline", "nothing"], "no run 'nothing'"),
-        (["check", one, "--budget", good, "--junit", "/proc/x"], "rtstone: cannot write "),
+        (["check", name, "--budget", tmp_path / "none.toml"], "cannot read budget"),
+        (["check", name, "--budget", good, "--baseline", "nothing"], "no run 'nothing'"),
+        (["check", name, "--budget", good, "--junit", "/proc/x"], "rtstone: cannot write "),
     ]:
         done = cli(*arguments)
         assert (done.status, done.out) == (2, "")
@@ -272,11 +272,11 @@ def test_junit(
     assert (root.tag, suite.tag) == ("testsuites", "testsuite")
     assert suite.get("name") == "a? & b"
     tests = suite.findall("testcase")
-    told = ["failure", "error", "skipped"]
-    found = [next((c.tag for c in test if c.tag in told), None) for test in tests]
-    assert found == elements
-    assert [suite.get(f"{word}s" if word != "skipped" else word) for word in told] == [
-        str(elements.count(word)) for word in told
+    words = ["failure", "error", "skipped"]
+    tags = [next((c.tag for c in test if c.tag in words), None) for test in tests]
+    assert tags == elements
+    assert [suite.get(f"{word}s" if word != "skipped" else word) for word in words] == [
+        str(elements.count(word)) for word in words
     ]
     assert suite.get("tests") == "4"
     assert len({test.get("name") for test in tests}) == 4
@@ -322,12 +322,14 @@ def test_what_would_have_failed_is_in_each_format(cli: Cli, budget: Any, tmp_pat
     words = ("check", now, "--budget", file, *names)
     done = cli(*words, "--junit", xml, "--markdown", md)
     assert done.status == 0
-    for told in ("5.40 µs or more would have failed", "a shift of 11% or more would have failed",
-                 "a loss of 1 in 3 338 or more would have failed",
-                 "samples above it, 1 in 3 338 or more, would have shown"):  # fmt: skip
-        assert told in done.out
-        assert told in xml.read_text()
-        assert told in md.read_text()
+    for sentence in (
+        "5.40 µs or more would have failed", "a shift of 11% or more would have failed",
+        "a loss of 1 in 3 338 or more would have failed",
+        "samples above it, 1 in 3 338 or more, would have shown",
+    ):  # fmt: skip
+        assert sentence in done.out
+        assert sentence in xml.read_text()
+        assert sentence in md.read_text()
     shares = {c["limit"]: c["detectable"] for c in cli(*words, "--json").document["checks"]}
     assert shares["<= +10%"] == pytest.approx(0.1, abs=1e-6)
     assert shares["<= 5.3us"] == pytest.approx(5398 / 5000 - 1, abs=3e-4)
@@ -335,7 +337,7 @@ def test_what_would_have_failed_is_in_each_format(cli: Cli, budget: Any, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("members", "told"),
+    ("members", "sentence"),
     [
         ({"detectable": 0.0361}, "a shift of 3.7% or more would have failed"),
         ({"detectable": 2.5}, "a shift of 250% or more would have failed"),
@@ -346,10 +348,10 @@ def test_what_would_have_failed_is_in_each_format(cli: Cli, budget: Any, tmp_pat
     ],
 )
 def test_what_would_have_failed_against_earlier_runs(
-    members: dict[str, Any], told: str | None
+    members: dict[str, Any], sentence: str | None
 ) -> None:
     check = Check(bench="b", load="none", what="p50", limit="not worse", verdict="passed")
-    assert power(structs.replace(check, **members)) == told
+    assert power(structs.replace(check, **members)) == sentence
 
 
 def test_the_summary_has_no_empty_words(cli: Cli) -> None:
@@ -426,11 +428,11 @@ def test_a_run_keeps_the_budget_that_is_drafted_from_it(
     cli: Cli, tmp_path: Path, measured: Callable[[], Run], margin: str
 ) -> None:
     drafted_from = measured()
-    one, file = stored(drafted_from), tmp_path / "drafted.toml"
-    drafted = cli("check", one, "--write-budget", file, "--margin", margin)
+    name, file = stored(drafted_from), tmp_path / "drafted.toml"
+    drafted = cli("check", name, "--write-budget", file, "--margin", margin)
     assert drafted.status == 0
     assert drafted.err.startswith("warning: drafted from one run") != counted(drafted_from)
-    done = cli("check", one, "--budget", file, "--json")
+    done = cli("check", name, "--budget", file, "--json")
     assert done.err == ""
     assert {c["verdict"] for c in done.document["checks"]} == {"passed"}
     assert done.status == 0
@@ -439,8 +441,8 @@ def test_a_run_keeps_the_budget_that_is_drafted_from_it(
 def scaled(times: float, number: int) -> str:
     """Store a run under two loads with values scaled by a factor."""
     loads = {f"x{k}": [times * k * v for v in FLAT] for k in (1, 2)}
-    found = [result(values, load=load, missed=0) for load, values in loads.items()]
-    return stored(run(*found), f"scaled-{number}")
+    results = [result(values, load=load, missed=0) for load, values in loads.items()]
+    return stored(run(*results), f"scaled-{number}")
 
 
 def test_a_drafted_limit_leaves_what_runs_differ_by_and_the_margin(
@@ -477,11 +479,11 @@ def test_what_scatters_too_far_is_not_limited(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_drafted(cli: Cli, tmp_path: Path) -> None:
-    one, file = stored(run(*mixed()[2:])), tmp_path / "new.toml"
+    name, file = stored(run(*mixed()[2:])), tmp_path / "new.toml"
     two = stored(run(*mixed()), "two")
     (tmp_path / "old.toml").touch()
     mistakes: list[tuple[list[str | Path], str]] = [
-        ([one, "--write-budget", file], "no valid result"),
+        ([name, "--write-budget", file], "no valid result"),
         ([two, "--write-budget", tmp_path / "old.toml"], "file exists"),
         ([two, "--write-budget", file, "--margin", "20"], "write a share such as 20%"),
         ([two, "--write-budget", file, "--junit", "x"], "leave out --junit"),

@@ -13,7 +13,7 @@ from rtstone.documents.run import Result, Run
 from rtstone.errors import TargetError
 from rtstone.store.explanations import explanations
 from rtstone.store.layout import runs
-from tests.cli.test_compare import kept
+from tests.cli.test_compare import store_run
 from tests.conftest import Cli
 from tests.report.explained import SENTENCE, Asked, explained_run, in_place, late, small
 from tests.stats.test_gate import entry
@@ -23,7 +23,7 @@ WHY = f"why dk.periodic, load syscalls: sample 1 733, {SENTENCE}"
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
+def questions(monkeypatch: pytest.MonkeyPatch) -> Asked:
     """What an explanation is asked for; of the wrong result there is none."""
 
     def explain(result: Result) -> Explanation:
@@ -40,29 +40,29 @@ def checked(cli: Cli, tmp_path: Path, run: Run, limits: str, *words: str) -> tup
     """Check a run, and return where it is kept, the exit code and the output."""
     path = tmp_path / "budget.toml"
     path.write_text(limits)
-    name = kept(run)
+    name = store_run(run)
     done = cli("check", name, "--budget", path, "--explain", *words)
     return name, done.status, done.out
 
 
 def test_the_worst_sample_of_what_failed_is_explained_and_kept(
-    cli: Cli, tmp_path: Path, asked: Asked
+    cli: Cli, tmp_path: Path, questions: Asked
 ) -> None:
     most = max(r.max or 0 for r in RUN.results if r.load == "none" and r.bench == "dk.periodic")
     assert most < (late(RUN).max or 0)
     limits = entry(f'max = "{most + 1:.0f} instr"', 'p50 = "1M instr"')
     name, status, out = checked(cli, tmp_path, RUN, limits)
     assert status == 1
-    assert asked == [(runs() / name, late(RUN), "worst", "median")]
+    assert questions == [(runs() / name, late(RUN), "worst", "median")]
     assert WHY in out.splitlines()
     assert out.splitlines()[-1].startswith("- failed: 4 checks, 1 failed")
-    (one,) = explanations(runs() / name, name).explanations
-    assert one.sentence == SENTENCE
+    (explanation,) = explanations(runs() / name, name).explanations
+    assert explanation.sentence == SENTENCE
 
 
-def test_what_passes_is_not_explained(cli: Cli, tmp_path: Path, asked: Asked) -> None:
+def test_what_passes_is_not_explained(cli: Cli, tmp_path: Path, questions: Asked) -> None:
     _, status, out = checked(cli, tmp_path, RUN, entry('max = "1G instr"'))
-    assert (status, asked) == (0, [])
+    assert (status, questions) == (0, [])
     assert "why" not in out
 
 
@@ -75,9 +75,9 @@ def many() -> Run:
     return structs.replace(RUN, results=cases)
 
 
-def test_the_five_worst_of_many(cli: Cli, tmp_path: Path, asked: Asked) -> None:
+def test_the_five_worst_of_many(cli: Cli, tmp_path: Path, questions: Asked) -> None:
     name, _, out = checked(cli, tmp_path, many(), entry('max = "10 instr"', 'p99 = "1 instr"'))
-    assert [result.case for _, result, _, _ in asked] == [6, 5, 4, 3, 2]
+    assert [result.case for _, result, _, _ in questions] == [6, 5, 4, 3, 2]
     assert "2 more cases exceeded limits and were not explained" in out
     done = cli("check", name, "--budget", tmp_path / "budget.toml", "--explain", "--json")
     assert [cause["case"] for cause in done.document["causes"]] == [6, 5, 4, 3, 2]
@@ -90,7 +90,9 @@ def test_the_five_worst_of_many(cli: Cli, tmp_path: Path, asked: Asked) -> None:
 
 
 @pytest.mark.parametrize("option", ["--markdown", "--junit"])
-def test_the_summaries_of_ci_have_them(cli: Cli, tmp_path: Path, asked: Asked, option: str) -> None:
+def test_the_summaries_of_ci_have_them(
+    cli: Cli, tmp_path: Path, questions: Asked, option: str
+) -> None:
     limits, file = entry('max = "10k instr"', 'loads = ["syscalls"]'), tmp_path / "summary"
     checked(cli, tmp_path, RUN, limits, option, str(file))
     assert "sample 1 733" in file.read_text()
@@ -121,6 +123,6 @@ def test_a_lab_that_is_not_ready_leaves_the_verdict(
 
 
 def test_a_draft_explains_nothing(cli: Cli, tmp_path: Path) -> None:
-    done = cli("check", kept(RUN), "--explain", "--write-budget", tmp_path / "b.toml")
+    done = cli("check", store_run(RUN), "--explain", "--write-budget", tmp_path / "b.toml")
     assert done.status == 2
     assert "leave out --explain" in done.says

@@ -18,7 +18,7 @@ from tests.conftest import Cli, Fake
 from tests.stats.lab import lab, result, study
 
 
-def kept(run: Run) -> str:
+def store_run(run: Run) -> str:
     """Store a document like a run does; return its id."""
     place = home() / run.run_id
     place.mkdir(parents=True)
@@ -29,7 +29,7 @@ def kept(run: Run) -> str:
 
 @pytest.fixture
 def lab_runs(cli: Cli) -> list[str]:
-    return [kept(run) for run in study(seeds=(1, 2), samples=30)]
+    return [store_run(run) for run in study(seeds=(1, 2), samples=30)]
 
 
 def test_a_table_of_systems(cli: Cli, lab_runs: list[str]) -> None:
@@ -72,14 +72,14 @@ def test_simulated_systems(cli: Cli) -> None:
 def test_bad_input_is_one_line(
     cli: Cli, lab_runs: list[str], names: tuple[str, ...], says: str
 ) -> None:
-    kept(lab("b", [result("clk.overhead", [1.0])], run_id="other"))
-    kept(lab("c", [result("null", [1.0], unit="ns")], unit="ns", run_id="time"))
+    store_run(lab("b", [result("clk.overhead", [1.0])], run_id="other"))
+    store_run(lab("c", [result("null", [1.0], unit="ns")], unit="ns", run_id="time"))
     done = cli("compare", *(lab_runs[int(name)] if name.isdigit() else name for name in names))
     assert done.status == 2
     assert done.out == ""
-    (told,) = done.says.splitlines()
-    assert told.startswith("rtstone: ")
-    assert says in told
+    (line,) = done.says.splitlines()
+    assert line.startswith("rtstone: ")
+    assert says in line
 
 
 def test_a_report_holds_the_comparison(cli: Cli, lab_runs: list[str], tmp_path: Path) -> None:
@@ -187,8 +187,8 @@ def test_what_cannot_be_measured_or_joined_is_one_line(
 
     done = cli("compare", *map(named, arguments))
     assert (done.status, done.out) == (2, "")
-    (told,) = done.says.splitlines()
-    assert says in told
+    (line,) = done.says.splitlines()
+    assert says in line
 
 
 def test_an_interrupt_keeps_the_pairs_there_are(

@@ -32,7 +32,7 @@ FREE = {
 
 def words(line: str, breaks: str = "") -> list[str]:
     """The words that may stand at the end of the line."""
-    return [told.split("\t")[1] for told in answer(line, breaks) if told.startswith("plain\t")]
+    return [row.split("\t")[1] for row in answer(line, breaks) if row.startswith("plain\t")]
 
 
 def commands() -> Iterator[tuple[str, click.Command]]:
@@ -97,22 +97,22 @@ def test_a_name_that_a_shell_would_carry_out_is_no_name(monkeypatch: pytest.Monk
     hostile = ["$(id)", "a;id", "a b", "`id`", "a\nplain\tb", "*", "-rf", "a\x1b[2J", "good"]
     source = partial(map, lambda name: Word(name, "a\n\x1b[2Jb"), hostile)
     monkeypatch.setattr(PUBLICATION, "sources", (source,))
-    (told,) = answer("rtstone reproduce ")
-    assert told == "plain\tgood\ta ?[2Jb"
+    (row,) = answer("rtstone reproduce ")
+    assert row == "plain\tgood\ta ?[2Jb"
 
 
-def asked(line: str, **more: str) -> subprocess.CompletedProcess[str]:
+def completing(line: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [RTSTONE], env=os.environ | {"_RTSTONE_COMPLETE": "1", "COMP_LINE": line} | more,
+        [RTSTONE], env=os.environ | {"_RTSTONE_COMPLETE": "1", "COMP_LINE": line} | environment,
         capture_output=True, text=True, check=False, timeout=20,
     )  # fmt: skip
 
 
 def test_an_error_is_silent(tmp_path: Path) -> None:
     for line in ("", "rtstone 'unclosed", "rtstone no-such-command ", "rtstone run --no-such "):
-        done = asked(line)
+        done = completing(line)
         assert (done.returncode, done.stderr) == (0, ""), line
-    done = asked("rtstone run dk.", RTSTONE_AGENT=str(tmp_path))
+    done = completing("rtstone run dk.", RTSTONE_AGENT=str(tmp_path))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
@@ -137,5 +137,5 @@ def test_each_script_completes_in_its_shell(shell: str, cli: Cli, tmp_path: Path
         env=os.environ | {"PATH": f"{RTSTONE.parent}:{os.environ['PATH']}"}, timeout=30,
     )  # fmt: skip
     assert done.stderr == ""
-    (found,) = done.stdout.splitlines()
-    assert found.split("\t")[0] == ("lynx-486" if shell == "bash" else "--target=sim:lynx-486")
+    (row,) = done.stdout.splitlines()
+    assert row.split("\t")[0] == ("lynx-486" if shell == "bash" else "--target=sim:lynx-486")

@@ -32,12 +32,13 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def of_kernel(root: Path, monkeypatch: pytest.MonkeyPatch, **refused: Any) -> None:
     """Let this machine be a tree with a simulated kernel behind it."""
     monkeypatch.setattr(
-        facts, "System", lambda **more: trees.system(root, files=Kernel(root, **refused), **more)
+        facts, "System", lambda **words: trees.system(root, files=Kernel(root, **refused), **words)
     )
 
 
 def outcomes(document: dict[str, Any]) -> dict[str, str]:
-    return {one["path"] or one["setting"]: one["outcome"] for one in document["changes"]}
+    changes = document["changes"]
+    return {change["path"] or change["setting"]: change["outcome"] for change in changes}
 
 
 def test_doctor_says_what_is_bad_and_ends_with_1(tree: Path, cli: Cli) -> None:
@@ -62,7 +63,7 @@ def test_the_document_of_doctor(tree: Path, cli: Cli) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["doctor", "--cpus", "9"], "CPU 9 is not online"),
         (["doctor", "--cpus", "one"], "bad CPU list 'one'"),
@@ -71,11 +72,11 @@ def test_the_document_of_doctor(tree: Path, cli: Cli) -> None:
         (["tune", "restor"], "restor"),
     ],
 )
-def test_bad_requests(tree: Path, cli: Cli, arguments: list[str], told: str) -> None:
+def test_bad_requests(tree: Path, cli: Cli, arguments: list[str], message: str) -> None:
     before = snapshot(tree)
     done = cli(*arguments)
     assert done.status == 2
-    assert told in done.says
+    assert message in done.says
     assert snapshot(tree) == before
 
 

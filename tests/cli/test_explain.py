@@ -19,7 +19,7 @@ from rtstone.report.parts import frame
 from rtstone.store.explanations import explanations
 from rtstone.store.layout import runs
 from rtstone.units import file_size
-from tests.cli.test_compare import kept
+from tests.cli.test_compare import store_run
 from tests.conftest import Cli
 from tests.report.explained import SENTENCE, Asked, explained_run, in_place, late, small
 
@@ -31,66 +31,66 @@ needs_charts = pytest.mark.skipif(
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
+def questions(monkeypatch: pytest.MonkeyPatch) -> Asked:
     """What an explanation is asked for; it is the same for all."""
     return in_place(monkeypatch, lambda result: small(RUN))
 
 
 @pytest.fixture
-def run_id(asked: Asked) -> str:
-    return kept(RUN)
+def run_id(questions: Asked) -> str:
+    return store_run(RUN)
 
 
-def unmarked(made: Explanation) -> Explanation:
+def unmarked(explanation: Explanation) -> Explanation:
     """Return an explanation without what it is known again by."""
-    return structs.replace(made, asked=None, made_by=None)
+    return structs.replace(explanation, asked=None, made_by=None)
 
 
-def test_the_worst_wake_up_is_explained_and_kept(cli: Cli, run_id: str, asked: Asked) -> None:
+def test_the_worst_wake_up_is_explained_and_kept(cli: Cli, run_id: str, questions: Asked) -> None:
     done = cli("explain", run_id)
     assert (done.status, done.out.splitlines()[0]) == (0, SENTENCE)
     assert "dk.periodic, load syscalls: the largest maximum of 2 results" in done.err
-    assert asked == [(runs() / run_id, late(RUN), "worst", "median")]
+    assert questions == [(runs() / run_id, late(RUN), "worst", "median")]
     assert f"rtstone report {run_id}" in done.out
-    (one,), damaged = explanations(runs() / run_id, run_id)
-    assert (unmarked(one), damaged) == (small(RUN), [])
+    (explanation,), damaged = explanations(runs() / run_id, run_id)
+    assert (unmarked(explanation), damaged) == (small(RUN), [])
 
 
-def test_a_bench_and_its_samples(cli: Cli, run_id: str, asked: Asked) -> None:
+def test_a_bench_and_its_samples(cli: Cli, run_id: str, questions: Asked) -> None:
     done = cli("explain", run_id, "sem", "--sample", "17", "--against", "p99")
     assert (done.status, done.err) == (0, "")
-    ((_, result, sample, against),) = asked
+    ((_, result, sample, against),) = questions
     assert (result.bench, sample, against) == ("sem.wait.busy", "17", "p99")
 
 
-def test_a_kept_explanation_is_not_made_again(cli: Cli, run_id: str, asked: Asked) -> None:
+def test_a_kept_explanation_is_not_made_again(cli: Cli, run_id: str, questions: Asked) -> None:
     first = cli("explain", run_id)
     assert "explained before" not in first.err
     again = cli("explain", run_id, "--sample", str(late(RUN).worst[0].index))
     assert "explained before; this is what was kept with the run" in again.err
-    assert (again.out, len(asked)) == (first.out, 1)
+    assert (again.out, len(questions)) == (first.out, 1)
 
 
-def test_another_question_is_answered_anew(cli: Cli, run_id: str, asked: Asked) -> None:
+def test_another_question_is_answered_anew(cli: Cli, run_id: str, questions: Asked) -> None:
     for words in ([], ["--sample", "3"], ["--against", "p99"], ["dk.periodic", "--sample", "p99"]):
         assert "explained before" not in cli("explain", run_id, *words).err
-    assert len(asked) == 4
+    assert len(questions) == 4
 
 
-def test_a_run_that_changed_is_explained_anew(cli: Cli, run_id: str, asked: Asked) -> None:
+def test_a_run_that_changed_is_explained_anew(cli: Cli, run_id: str, questions: Asked) -> None:
     cli("explain", run_id)
     (runs() / run_id / "run.json").write_bytes(
         msgspec.json.encode(structs.replace(RUN, notes=["resumed"]))
     )
     assert "explained before" not in cli("explain", run_id).err
-    assert len(asked) == 2
+    assert len(questions) == 2
 
 
-def test_a_series_is_chosen(cli: Cli, asked: Asked) -> None:
+def test_a_series_is_chosen(cli: Cli, questions: Asked) -> None:
     each = [structs.replace(late(RUN), series=f"task {n}", max=1e6 / (n + 1)) for n in range(3)]
-    name = kept(structs.replace(RUN, results=each))
+    name = store_run(structs.replace(RUN, results=each))
     done = cli("explain", name, "--series", "task 1")
-    assert [result.series for _, result, _, _ in asked] == ["task 1"]
+    assert [result.series for _, result, _, _ in questions] == ["task 1"]
     assert done.status == 0
     assert "dk.periodic task 0, load syscalls: the largest maximum of 3" in cli("explain", name).err
     done = cli("explain", name, "--series", "task 9")
@@ -110,12 +110,12 @@ def test_a_series_is_chosen(cli: Cli, asked: Asked) -> None:
     ],
 )
 def test_what_is_not_there(
-    cli: Cli, run_id: str, asked: Asked, words: list[str], says: str
+    cli: Cli, run_id: str, questions: Asked, words: list[str], says: str
 ) -> None:
     done = cli("explain", run_id, *words)
     assert (done.status, done.out) == (2, "")
     assert says in done.says
-    assert asked == []
+    assert questions == []
 
 
 def test_a_run_that_was_not_traced_has_no_explanation(cli: Cli) -> None:
@@ -133,7 +133,7 @@ def test_a_run_that_was_not_traced_has_no_explanation(cli: Cli) -> None:
     ids=lambda target: target.name,
 )
 def test_a_run_that_nobody_can_explain(cli: Cli, target: Target) -> None:
-    done = cli("explain", kept(structs.replace(RUN, target=target)))
+    done = cli("explain", store_run(structs.replace(RUN, target=target)))
     assert (done.status, done.out) == (2, "")
     assert f"samples of run {RUN.run_id} cannot be explained" in done.says
 

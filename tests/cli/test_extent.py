@@ -12,18 +12,18 @@ from tests.conftest import Cli, Fake
 
 
 @pytest.mark.parametrize(
-    ("seconds", "told"),
+    ("seconds", "text"),
     [
         (0, "1 s"), (37.2, "38 s"), (60, "1 min"), (78, "1 min 20 s"), (599, "10 min"),
         (3600, "60 min"), (7100, "118 min"), (100_003, "28 h"), (300_000, "3 days"),
     ],
 )  # fmt: skip
-def test_a_duration_as_one_would_say_it(seconds: float, told: str) -> None:
-    assert roughly(seconds) == told
+def test_a_duration_as_one_would_say_it(seconds: float, text: str) -> None:
+    assert roughly(seconds) == text
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("words", "text"),
     [
         (["null"], "1 case, about 1 s"),
         (["null", "--time", "30"], "1 case, about 31 s"),
@@ -33,10 +33,10 @@ def test_a_duration_as_one_would_say_it(seconds: float, told: str) -> None:
         (["null", "--until", "ci=5%,time=10min"], "1 case, at most 10 min"),
     ],
 )
-def test_the_first_line_says_how_long(fake: Fake, cli: Cli, asked: list[str], told: str) -> None:
-    done = cli("run", *asked)
-    assert done.err.splitlines()[0].startswith(told)
-    assert cli("run", *asked, "--json").err == ""
+def test_the_first_line_says_how_long(fake: Fake, cli: Cli, words: list[str], text: str) -> None:
+    done = cli("run", *words)
+    assert done.err.splitlines()[0].startswith(text)
+    assert cli("run", *words, "--json").err == ""
 
 
 def test_what_has_a_time_of_its_own_is_not_timed(cli: Cli) -> None:
@@ -63,10 +63,10 @@ def test_hours_are_refused(fake: Fake, cli: Cli) -> None:
 
 
 @pytest.mark.parametrize(
-    "more", [["--yes"], ["--time", "1h"], ["-p", "samples=400"], ["-p", "time=59min"]]
+    "options", [["--yes"], ["--time", "1h"], ["-p", "samples=400"], ["-p", "time=59min"]]
 )
-def test_hours_that_were_asked_for(fake: Fake, cli: Cli, more: list[str]) -> None:
-    assert cli("run", *HOURS, *more).status == 0
+def test_hours_that_were_asked_for(fake: Fake, cli: Cli, options: list[str]) -> None:
+    assert cli("run", *HOURS, *options).status == 0
 
 
 def test_a_suite_knows_how_long_it_takes(fake: Fake, cli: Cli, tmp_path: Path) -> None:
@@ -78,16 +78,16 @@ def test_a_suite_knows_how_long_it_takes(fake: Fake, cli: Cli, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("param", "told"),
+    ("param", "text"),
     [
         ("period=1", "period=1 is 1 s,"), ("period=1,2ms", "period=1 is 1 s,"),
         ("period=0.001", ""), ("period=1s", ""), ("period=10ms", ""),
     ],
 )  # fmt: skip
 def test_the_unit_that_is_assumed_is_said_where_it_matters(
-    fake: Fake, cli: Cli, param: str, told: str
+    fake: Fake, cli: Cli, param: str, text: str
 ) -> None:
     done = cli("run", "dk.periodic", "-p", param, "--yes")
     assert done.status == 0
-    assert done.err.startswith(told)
-    assert ("without a unit" in done.err) == bool(told)
+    assert done.err.startswith(text)
+    assert ("without a unit" in done.err) == bool(text)

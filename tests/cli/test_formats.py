@@ -10,7 +10,7 @@ import pytest
 
 import rtstone
 from rtstone.store.layout import runs
-from tests.cli.test_compare import kept
+from tests.cli.test_compare import store_run
 from tests.conftest import Cli
 from tests.formats.long import DATA
 from tests.formats.test_export import own
@@ -117,7 +117,7 @@ def test_imports_compare_with_their_like_alone(cli: Cli) -> None:
     done = cli("compare", "last", "last~1")
     assert done.status == 0
     assert "net of the clock" not in done.out.lower() and "rights" not in done.out
-    name = kept(own())
+    name = store_run(own())
     done = cli("compare", name, "last")
     assert done.status == 2 and "no bench in common" in done.says
 
@@ -233,7 +233,7 @@ def test_refused(cli: Cli, arguments: tuple[str | Path, ...], says: str) -> None
 
 
 def test_export(cli: Cli, tmp_path: Path) -> None:
-    name = kept(own())
+    name = store_run(own())
     done = cli("export", name, "--format", "cyclictest-json", "-o", tmp_path / "a.json")
     assert (done.status, done.out) == (0, "")
     assert "not in the file: thread 0: 1 negative samples" in done.err
@@ -249,11 +249,11 @@ def test_single_samples_of_a_run(cli: Cli, tmp_path: Path) -> None:
     done = cli("export", "last", "--format", "samples", "-o", tmp_path / "samples.csv")
     assert (done.status, done.out) == (0, "")
     with (tmp_path / "samples.csv").open(newline="") as file:
-        found = list(csv.DictReader(file))
-    assert [float(row["value"]) for row in found] == rtstone.load().samples().tolist()
-    assert [row["sample"] for row in found] == [str(number) for number in range(600)]
+        rows = list(csv.DictReader(file))
+    assert [float(row["value"]) for row in rows] == rtstone.load().samples().tolist()
+    assert [row["sample"] for row in rows] == [str(number) for number in range(600)]
     worst = rtstone.load().result.worst[0]
-    assert float(found[worst.index]["at_s"]) == worst.at_s
+    assert float(rows[worst.index]["at_s"]) == worst.at_s
     cli("import", DATA / "cyclictest-2.4-h.txt")
     done = cli("export", "last", "--format", "samples")
     assert (done.status, done.out) == (2, "")

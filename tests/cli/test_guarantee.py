@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from tests.cli.test_compare import kept
+from tests.cli.test_compare import store_run
 from tests.conftest import Cli
 from tests.stats.recorded import latencies, run
 
 
 @pytest.fixture
 def promised() -> str:
-    return kept(run("20261121-promised", latencies(), latencies(load="heavy", seed=2)))
+    return store_run(run("20261121-promised", latencies(), latencies(load="heavy", seed=2)))
 
 
 def test_the_statement_says_all_that_it_must(cli: Cli, promised: str, tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_one_document(cli: Cli, promised: str) -> None:
 
 
 def test_without_a_bound_the_exit_code_is_3(cli: Cli) -> None:
-    short = kept(run("20261121-short", latencies(section_s=5.0)))
+    short = store_run(run("20261121-short", latencies(section_s=5.0)))
     done = cli("guarantee", short)
     assert done.status == 3
     assert "No guarantee of a latency: inconclusive" in done.out
@@ -54,12 +54,12 @@ def test_without_a_bound_the_exit_code_is_3(cli: Cli) -> None:
 
 def test_older_runs_do_not_name_drivers(cli: Cli) -> None:
     older = structs.replace(run("20261121-older", latencies()), conditions={})
-    done = cli("guarantee", kept(older))
+    done = cli("guarantee", store_run(older))
     assert done.out.count("not recorded") >= 3
 
 
 def test_mistakes(cli: Cli, promised: str) -> None:
-    other = kept(run("20261121-other", latencies(), **{"kernel.release": "6.6"}))
+    other = store_run(run("20261121-other", latencies(), **{"kernel.release": "6.6"}))
     done = cli("guarantee", promised, other)
     assert done.status == 2
     assert "kernel.release (20261121-promised 6.1.0-rt, 20261121-other 6.6)" in done.says
@@ -77,16 +77,16 @@ def test_show_tells_how_bad_each_case_can_get(cli: Cli, promised: str) -> None:
     document = cli("show", promised, "--worst-case", "--json").document
     assert document["schema"] == "rtstone.worstcase/1"
     assert [case["load"] for case in document["cases"]] == ["none", "heavy"]
-    short = kept(run("20261121-short", latencies(section_s=5.0)))
-    told = cli("show", short, "--worst-case").out
-    assert "? dk.periodic load=none: inconclusive: measured for 5 s" in told
-    assert "measure 55.0 s longer" in told
+    short = store_run(run("20261121-short", latencies(section_s=5.0)))
+    text = cli("show", short, "--worst-case").out
+    assert "? dk.periodic load=none: inconclusive: measured for 5 s" in text
+    assert "measure 55.0 s longer" in text
 
 
 def test_a_model_has_the_worst_case_that_it_was_given_and_guarantees_nothing(cli: Cli) -> None:
     """In the worst case the interrupt costs 7.1 us there, plus what the load's tasks add."""
-    asked = ("int.latency.phase", "--load", "rt200", "--time", "70")
-    assert cli("run", *asked, "--target", "sim:rtai-24.1.8").status == 0
+    words = ("int.latency.phase", "--load", "rt200", "--time", "70")
+    assert cli("run", *words, "--target", "sim:rtai-24.1.8").status == 0
     (case,) = cli("show", "last", "--worst-case", "--json").document["cases"]
     estimate = case["worst_case"]
     assert estimate["observed_max"] == 9200

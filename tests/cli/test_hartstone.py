@@ -94,12 +94,12 @@ def test_documents_of_versions_that_told_the_last_clean_test_are_read_alike(dist
     last = msgspec.structs.replace(figures["breakdown utilisation"], value=at.again)
     figures["breakdown utilisation"] = last
     old = msgspec.structs.replace(result, figures=figures)
-    known = breakdown(old)
-    assert isinstance(known, Breakdown)
-    assert (known.missed, known.again, known.broke) == (at.missed, at.again, True)
-    assert known.held == pytest.approx(at.held, abs=0.006)  # from the table of tests
+    earlier = breakdown(old)
+    assert isinstance(earlier, Breakdown)
+    assert (earlier.missed, earlier.again, earlier.broke) == (at.missed, at.again, True)
+    assert earlier.held == pytest.approx(at.held, abs=0.006)  # from the table of tests
     figures["no breakdown up to"] = figures.pop("breakdown utilisation")
     unbroken = breakdown(msgspec.structs.replace(old, figures=figures))
-    assert unbroken == known  # a last test without a miss is no "no deadline was missed"
+    assert unbroken == earlier  # a last test without a miss is no "no deadline was missed"
     bare = msgspec.structs.replace(old, tables=[])
     assert breakdown(bare) is None  # it held up to what is not known

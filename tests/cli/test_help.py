@@ -10,7 +10,7 @@ import pytest
 
 from rtstone.cli import progress
 from rtstone.cli.group import COMMANDS, EXAMPLES, group
-from tests.cli.test_compare import kept
+from tests.cli.test_compare import store_run
 from tests.conftest import Cli
 from tests.report.synthetic import run
 
@@ -48,7 +48,7 @@ def test_an_example_is_a_command(example: str, monkeypatch: pytest.MonkeyPatch) 
 def test_a_report_without_a_name_is_report_html(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept(run())
+    store_run(run())
     monkeypatch.chdir(tmp_path)
     for _ in range(2):  # the second takes the place of the first
         done = cli("report", "last")

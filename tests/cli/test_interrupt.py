@@ -74,7 +74,7 @@ def strikes(monkeypatch: pytest.MonkeyPatch) -> Strikes:
     return Strikes(monkeypatch, signal.SIGINT)
 
 
-def told(*logs: Path) -> Iterator[records.Result]:
+def measured(*logs: Path) -> Iterator[records.Result]:
     """The results in these logs, as the agents sent them."""
     for log in logs:
         reader = Reader()
@@ -123,8 +123,8 @@ def test_resumed_it_has_all_samples_and_none_twice(
     cli: Cli, late: str, strikes: Strikes, again: int
 ) -> None:
     """Also if it is interrupted again; and the cases that were not begun follow."""
-    asked = ("run", "null", "dk.periodic", "-p", "period=100us,150us", *LONG, "--target", late)
-    assert cli(*asked).status == 130
+    words = ("run", "null", "dk.periodic", "-p", "period=100us,150us", *LONG, "--target", late)
+    assert cli(*words).status == 130
     # What is left may be done before a second progress, so that the first is struck at.
     path, strikes.left, strikes.least = find("last"), again, -1
     first = load(path).results[1]
@@ -134,8 +134,8 @@ def test_resumed_it_has_all_samples_and_none_twice(
     run = load(path)
     assert (run.status, statuses(run)) == ("complete", ["ok"] * 3)
     result = run.results[1]
-    found = told(path / "wire.log", *sorted(path.glob("wire-*.log")))
-    rounds = [r for r in found if r.id == 2 or r.id // ROUNDS == 2]
+    matches = measured(path / "wire.log", *sorted(path.glob("wire-*.log")))
+    rounds = [r for r in matches if r.id == 2 or r.id // ROUNDS == 2]
     assert 2 <= len(rounds) <= 2 + again  # it may be done when it is struck again
     assert result.n == sum(r.n for r in rounds) == SAMPLES
     assert result.missed == sum(r.missed or 0 for r in rounds) > (first.missed or 0) > 0
@@ -155,8 +155,8 @@ def test_resumed_it_has_all_samples_and_none_twice(
 def test_with_a_time_limit_the_time_that_is_left_is_measured(
     cli: Cli, late: str, strikes: Strikes
 ) -> None:
-    asked = ("dk.periodic", "--time", "100s", "-p", "period=100us", "--target", late)
-    assert cli("run", *asked).status == 130
+    words = ("dk.periodic", "--time", "100s", "-p", "period=100us", "--target", late)
+    assert cli("run", *words).status == 130
     first = load(find("last")).results[0]
     assert first.section_s
     assert cli("run", "--resume", "last").status == 0
@@ -168,7 +168,7 @@ def test_with_a_time_limit_the_time_that_is_left_is_measured(
 
 
 def stop_at(
-    fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch, *asked: str, **scenario: Any
+    fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch, *words: str, **scenario: Any
 ) -> int:
     """A run that is interrupted in its first case, which has what the scenario says."""
     fake(at=1, fate="hang", exact=True, **scenario)
@@ -176,12 +176,12 @@ def stop_at(
     monkeypatch.setattr(agent_session, "POLL_S", 0.02)
     with monkeypatch.context() as struck:
         struck.setattr(Listener, "case_started", lambda *_: os.kill(os.getpid(), signal.SIGINT))
-        return cli("run", *asked).status
+        return cli("run", *words).status
 
 
 def cases_in(log: Path) -> list[tuple[int, int]]:
-    found = re.findall(rb'"t": "case", "id": (\d+), .*?"samples": (\d+)', log.read_bytes())
-    return [(int(one), int(samples)) for one, samples in found]
+    matches = re.findall(rb'"t": "case", "id": (\d+), .*?"samples": (\d+)', log.read_bytes())
+    return [(int(case), int(samples)) for case, samples in matches]
 
 
 def test_the_samples_that_are_missing_are_asked_for(
@@ -291,13 +291,13 @@ def test_time_0_measures_until_it_is_stopped(cli: Cli, late: str, strikes: Strik
     strikes.left = 1
     assert cli("run", "--resume", path).status == 0
     (result,) = load(path).results
-    rounds = list(told(path / "wire.log", path / "wire-2.log"))
+    rounds = list(measured(path / "wire.log", path / "wire-2.log"))
     assert result.n == sum(part.n for part in rounds) > first.results[0].n
     assert result.missed == sum(part.missed or 0 for part in rounds)
 
 
 @pytest.mark.parametrize(
-    ("asked", "why"),
+    ("words", "why"),
     [
         (["quick"], "this run has 45 cases"),
         (["null", "sem.try.free"], "this run has 2 cases"),
@@ -310,8 +310,8 @@ def test_time_0_measures_until_it_is_stopped(cli: Cli, late: str, strikes: Strik
         (["null", "-p", "raw=1"], "raw=1 keeps every sample"),
     ],
 )
-def test_one_case_alone_is_measured_without_an_end(cli: Cli, asked: list[str], why: str) -> None:
-    done = cli("run", *asked, "--time", "0")
+def test_one_case_alone_is_measured_without_an_end(cli: Cli, words: list[str], why: str) -> None:
+    done = cli("run", *words, "--time", "0")
     assert done.status in {2, 4}
     assert why in done.says or "qemu" in done.says
     assert latest() is None
@@ -326,13 +326,13 @@ def test_time_0_lifts_the_limit_of_a_publications_suite(cli: Cli) -> None:
 
 
 def test_single_samples_go_on_where_they_ended(cli: Cli, late: str, strikes: Strikes) -> None:
-    asked = ("run", *ASKED, "-p", "raw=1", "-p", "samples=1000000", "--target", late)
-    assert cli(*asked).status == 130
+    words = ("run", *ASKED, "-p", "raw=1", "-p", "samples=1000000", "--target", late)
+    assert cli(*words).status == 130
     path = find("last")
     before = rtstone.load(path).samples()
     assert cli("run", "--resume", path).status == 0
     after = rtstone.load(path).samples()
     assert len(after) == 1_000_000
     assert (after[: len(before)] == before).all()
-    assert cli(*asked).status == 0
+    assert cli(*words).status == 0
     assert (rtstone.load("last").samples()[: len(before)] == before).all()

@@ -26,20 +26,20 @@ QUIET, LOSSY = [quiet(n) for n in range(5)], [lossy(n) for n in range(3)]
 
 def keep(*runs: Run) -> list[str]:
     """Store runs, and return their names."""
-    for one in runs:
-        stored(one, one.run_id)
-    return [one.run_id for one in runs]
+    for run in runs:
+        stored(run, run.run_id)
+    return [run.run_id for run in runs]
 
 
 def test_commands_and_programs_say_that_activations_were_lost(cli: Cli, tmp_path: Path) -> None:
     a, b = ",".join(keep(*QUIET[:3])), ",".join(keep(*LOSSY))
-    told = cli("compare", a, b)
-    assert "missed 31% of its activations" in " ".join(told.out.split()).partition(". ")[0]
+    done = cli("compare", a, b)
+    assert "missed 31% of its activations" in " ".join(done.out.split()).partition(". ")[0]
     document = json.loads(cli("compare", a, b, "--json").out)
-    made = rtstone.compare(a.split(","), b.split(","))
+    comparison = rtstone.compare(a.split(","), b.split(","))
     for verdicts in (
         [e["verdict"] for e in document["rows"][0]["effects"] if e["part"] == "missed"],
-        [e.verdict for e in made.rows[0].effects if e.part == "missed"],
+        [e.verdict for e in comparison.rows[0].effects if e.part == "missed"],
     ):
         assert verdicts == ["worse"]
     page = tmp_path / "compared.html"
@@ -89,10 +89,10 @@ def test_two_runs_take_their_floor_from_older_runs_under_the_same_conditions(cli
         runs[9], results=[structs.replace(r, p50=1.3 * (r.p50 or 0)) for r in runs[9].results]
     )
     names = keep(*runs[:9], slower)
-    told = floor_of(cli, "last~1", "last")
-    assert told == "from 8 stored runs under the same conditions: quiet-0 to quiet-7"
-    made = rtstone.compare("last~1", "last")
-    median = next(e for e in made.rows[0].effects if e.part == "median")
+    floor = floor_of(cli, "last~1", "last")
+    assert floor == "from 8 stored runs under the same conditions: quiet-0 to quiet-7"
+    comparison = rtstone.compare("last~1", "last")
+    median = next(e for e in comparison.rows[0].effects if e.part == "median")
     assert (median.verdict, median.basis) == ("worse", "single")
     assert median.ratio == pytest.approx(1.3, abs=0.02)
     first = cli("compare", names[3], names[4]).out
@@ -125,7 +125,7 @@ def test_runs_under_other_conditions_are_no_noise_floor(cli: Cli, change: dict[s
     if "agent" in members:
         assert runs[0].agent
         members["agent"] = structs.replace(runs[0].agent, source="bb")
-    keep(*(structs.replace(one, **members) for one in runs[:3]), *runs[3:])
+    keep(*(structs.replace(run, **members) for run in runs[:3]), *runs[3:])
     assert floor_of(cli, "last~1", "last").startswith("unknown")
 
 
@@ -142,27 +142,27 @@ def test_runs_of_another_target_or_under_a_load_set_differently_are_no_noise_flo
 ) -> None:
     runs = [quiet(number) for number in range(5)]
     keep(*runs[:3], structs.replace(runs[3], target=Target(name="ssh:other")))
-    assert [one.run_id for one in before(runs[4])] == ["quiet-2", "quiet-1", "quiet-0"]
+    assert [run.run_id for run in before(runs[4])] == ["quiet-2", "quiet-1", "quiet-0"]
 
-    def loaded(one: Run, rate: int) -> Run:
-        told = [Loaded(load=name, status="ok", params={"rate": rate if name == "b" else 1})
+    def loaded(run: Run, rate: int) -> Run:
+        loads = [Loaded(load=name, status="ok", params={"rate": rate if name == "b" else 1})
                 for name in "ab"]  # fmt: skip
-        return structs.replace(one, loads=told)
+        return structs.replace(run, loads=loads)
 
-    systems = [System(one.run_id, [loaded(one, 1)]) for one in runs[3:]]
-    alike = [loaded(one, 1) for one in runs[2::-1]]
-    assert [one.run_id for one in scatter(systems, lambda _: alike)] == [
+    systems = [System(run.run_id, [loaded(run, 1)]) for run in runs[3:]]
+    alike = [loaded(run, 1) for run in runs[2::-1]]
+    assert [run.run_id for run in scatter(systems, lambda _: alike)] == [
         "quiet-0", "quiet-1", "quiet-2",
     ]  # fmt: skip
-    others = [
-        [loaded(one, 2) for one in alike],
-        [structs.replace(one, target=Target(name="ssh:other")) for one in alike],
+    groups = [
+        [loaded(run, 2) for run in alike],
+        [structs.replace(run, target=Target(name="ssh:other")) for run in alike],
         [
-            structs.replace(one, target=Target(name="local", detail={"machine": "x"}))
-            for one in alike
+            structs.replace(run, target=Target(name="local", detail={"machine": "x"}))
+            for run in alike
         ],
     ]
-    for other in others:
+    for other in groups:
 
         def past(_: Run, other: list[Run] = other) -> list[Run]:
             return other

@@ -21,10 +21,10 @@ def test_a_name_is_used_wherever_the_run_is(fake: Fake, cli: Cli, tmp_path: Path
     path = find("tuned")
     assert load(path).name == "tuned"
     assert [entry.name for entry in entries()] == ["tuned", "as it came"]
-    told = cli("show", "tuned", "--conditions").out
-    assert "tuned (local)" in told
-    assert f"tuned ({path.name})" in told
-    assert told.splitlines()[-1].endswith("a page of it: rtstone report tuned")
+    text = cli("show", "tuned", "--conditions").out
+    assert "tuned (local)" in text
+    assert f"tuned ({path.name})" in text
+    assert text.splitlines()[-1].endswith("a page of it: rtstone report tuned")
     assert f"run tuned ({path.name})" in rtstone.load("tuned")._repr_html_()
     assert "rtstone show 'as it came'; a page: rtstone report 'as it came'" in shown
     assert cli("list", "runs", "--json").document["runs"][0]["name"] == "tuned"

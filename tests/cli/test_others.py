@@ -28,7 +28,7 @@ def test_show(fake: Fake, cli: Cli) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["show", "last"], "no run 'last'"),
         (["show", "nothing"], "no run 'nothing'"),
@@ -39,10 +39,10 @@ def test_show(fake: Fake, cli: Cli) -> None:
         (["report", "last", "-o", "x.html"], "no run 'last'"),
     ],
 )
-def test_bad_requests(fake: Fake, cli: Cli, arguments: list[str], told: str) -> None:
+def test_bad_requests(fake: Fake, cli: Cli, arguments: list[str], message: str) -> None:
     done = cli(*arguments)
     assert done.status == 2
-    assert told in done.says
+    assert message in done.says
 
 
 def test_a_killed_host_leaves_a_run_that_can_be_shown(fake: Fake, cli: Cli, home: Path) -> None:
@@ -53,11 +53,11 @@ def test_a_killed_host_leaves_a_run_that_can_be_shown(fake: Fake, cli: Cli, home
 
 
 def test_lists(fake: Fake, cli: Cli) -> None:
-    for what, part in [
+    for kind, part in [
         ("benches", "ctx.ballast"), ("suites", "quick"), ("loads", "none"), ("targets", "local"),
     ]:  # fmt: skip
-        assert part in cli("list", what).out
-        assert part in json.dumps(cli("list", what, "--json").document[what])
+        assert part in cli("list", kind).out
+        assert part in json.dumps(cli("list", kind, "--json").document[kind])
     assert cli("list").out == cli("list", "benches").out
     assert cli("list", "runs").status == 0
 
@@ -70,8 +70,8 @@ def test_a_list_of_runs_fits_on_a_terminal(
     cli("run", "quick", "--name", "a" * 20, "--target", "sim", "--time", "1ms")
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", str(width))
-    *lines, told = click.unstyle(cli("list", "runs").out).splitlines()
-    assert told == f"no room for {left}; in --json"
+    *lines, last = click.unstyle(cli("list", "runs").out).splitlines()
+    assert last == f"no room for {left}; in --json"
     assert all(len(line) <= width for line in lines)
     assert "a" * 20 in lines[1] and " sim" in lines[1]
 
@@ -88,7 +88,7 @@ def test_a_report(fake: Fake, cli: Cli, tmp_path: Path, monkeypatch: pytest.Monk
     cli("run", "null")
     page = pytest.importorskip("rtstone.report.page")
 
-    monkeypatch.setattr(page, "compose", lambda made, _: made.runs[0].run.run_id)
+    monkeypatch.setattr(page, "compose", lambda comparison, _: comparison.runs[0].run.run_id)
     done = cli("report", "last", "last", "-o", tmp_path / "x.html")
     assert done.status == 0
     assert (tmp_path / "x.html").read_text() == find("last").name
@@ -134,15 +134,15 @@ def test_a_reader_of_stdout_that_has_gone_is_no_fault(
     fake: Fake, cli: Cli, command: str, stdout: str
 ) -> None:
     cli("run", "null")
-    status, _, told = shell(UNREAD % command if stdout == "unread" else f"R {command} {stdout}")
-    assert (status, "Traceback" in told, "rtstone:" in told) == (0, False, False)
+    status, _, errors = shell(UNREAD % command if stdout == "unread" else f"R {command} {stdout}")
+    assert (status, "Traceback" in errors, "rtstone:" in errors) == (0, False, False)
 
 
 def test_a_run_that_nobody_reads_ends_with_its_own_code(fake: Fake) -> None:
     fake(at=1, fate="kill")
-    status, _, told = shell(UNREAD % "run null")
+    status, _, errors = shell(UNREAD % "run null")
     assert status == 4
-    assert "was killed by SIGKILL" in told
+    assert "was killed by SIGKILL" in errors
 
 
 def test_a_reader_of_stderr_that_has_gone_does_not_stop_a_run(fake: Fake) -> None:
@@ -157,26 +157,26 @@ def test_a_reader_of_stderr_that_has_gone_does_not_stop_a_run(fake: Fake) -> Non
     ("command", "exit_code"), [("list <&-", 0), ("list 2>&-", 0), ("list nothing 2>&-", 2)]
 )
 def test_a_closed_stdin_or_stderr_is_no_fault(fake: Fake, command: str, exit_code: int) -> None:
-    status, out, told = shell(f"R {command}")
+    status, out, errors = shell(f"R {command}")
     assert (status, "dk.periodic" in out) == (exit_code, exit_code == 0)
-    assert "Traceback" not in out + told
-    assert "rtstone:" not in told
+    assert "Traceback" not in out + errors
+    assert "rtstone:" not in errors
 
 
 @pytest.mark.parametrize("command", ["--help", "list", "list --json", "run null"])
 def test_a_full_disk_behind_stdout_is_told(fake: Fake, command: str) -> None:
-    status, _, told = shell(f"R {command} >/dev/full")
+    status, _, errors = shell(f"R {command} >/dev/full")
     assert status == 4
-    assert told.splitlines()[-1] == "rtstone: cannot write the output: No space left on device"
-    assert "Traceback" not in told
+    assert errors.splitlines()[-1] == "rtstone: cannot write the output: No space left on device"
+    assert "Traceback" not in errors
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_streams_that_do_not_know_every_letter(fake: Fake, encoding: str) -> None:
     fake(extra={"overhead": -(10**5)})  # so that it prints µs
     for command in ("run null", "show last", "run 'nüll€'"):
-        status, _, told = shell(f"R {command}", PYTHONIOENCODING=encoding)
-        assert "Traceback" not in told
+        status, _, errors = shell(f"R {command}", PYTHONIOENCODING=encoding)
+        assert "Traceback" not in errors
         assert status == (2 if "€" in command else 0)
 
 

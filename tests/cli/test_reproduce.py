@@ -54,8 +54,8 @@ def test_what_is_inconclusive_is_laid_out_and_said(
 ) -> None:
     carry_out = run.carry_out
 
-    def doubtful(*asked: Any) -> Any:
-        return *carry_out(*asked)[:2], Inconclusive("1 of 16 results is invalid")
+    def doubtful(*arguments: Any) -> Any:
+        return *carry_out(*arguments)[:2], Inconclusive("1 of 16 results is invalid")
 
     monkeypatch.setattr(run, "carry_out", doubtful)
     done = cli("reproduce", *SIM, "--json")
@@ -88,7 +88,7 @@ def test_a_page(cli: Cli, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["gutsalow"], "did you mean 'gutsalov'"),
         (["gutsalov", "--target", "sim:nothing"], "nothing"),
@@ -103,7 +103,7 @@ def test_a_page(cli: Cli, tmp_path: Path) -> None:
         (["gutsalov", "--target", "sim", "-p", "balast=3"], "did you mean 'ballast'"),
     ],
 )
-def test_what_cannot_be_done_is_told_in_a_line(cli: Cli, words: list[str], told: str) -> None:
+def test_what_cannot_be_done_is_told_in_a_line(cli: Cli, words: list[str], message: str) -> None:
     done = cli("reproduce", *words)
     assert (done.status, done.out) == (2, "")
-    assert told in done.says
+    assert message in done.says

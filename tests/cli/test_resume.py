@@ -165,7 +165,7 @@ def resumed(cli: Cli, path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("other", "told"),
+    ("other", "message"),
     [
         ({"source": "another"}, "agent.source was 00ff00ff00ff, is another"),
         ({"conditions": {"cpu.model": "Real"}}, "cpu.model was Imaginary, is Real"),
@@ -183,16 +183,16 @@ def resumed(cli: Cli, path: Path) -> None:
     ids=["agent", "machine", "kernel", "tuning", "command line", "hyperthreading"],
 )
 def test_what_the_agent_tells_must_be_what_it_was(
-    fake: Fake, cli: Cli, other: dict[str, object], told: str
+    fake: Fake, cli: Cli, other: dict[str, object], message: str
 ) -> None:
     began = {"cpu.governor": "performance", "kernel.cmdline": "quiet " * 20, "cpu.smt": "off"}
     fake(conditions=began)
     assert cli(*GRID).status == 0
     path = interrupted(find("last"))
-    more = other.pop("conditions", {})
-    fake(conditions={**began, **more}, **other)  # type: ignore[dict-item]
+    conditions = other.pop("conditions", {})
+    fake(conditions={**began, **conditions}, **other)  # type: ignore[dict-item]
     for _ in range(2):  # nor did the run begin on the refused one
-        assert told in refused(cli, path)
+        assert message in refused(cli, path)
     fake(conditions=began)
     resumed(cli, path)
 
@@ -247,8 +247,8 @@ def test_another_model(cli: Cli, tmp_path: Path) -> None:
     model = tmp_path / "mine.toml"
     text = 'title = "Mine"\nlabel = "a test\'s own"\n[cost]\nread = "9ns"\nsem_give = "1us"\n'
     model.write_text(text)
-    asked = ("run", "null", "sem.post.nowait", "-p", "samples=100", "--target", f"sim:{model}")
-    whole = cli(*asked, "--json").document["results"]
+    words = ("run", "null", "sem.post.nowait", "-p", "samples=100", "--target", f"sim:{model}")
+    whole = cli(*words, "--json").document["results"]
     path = interrupted(find("last"))
     model.write_text(text.replace("1us", "2us"))
     assert "the model's file was" in refused(cli, path)
@@ -305,29 +305,29 @@ def _cannot_start(*_: object) -> None:
 
 
 @pytest.mark.parametrize("name", ["run.json.new", "wire-2.log"])
-@pytest.mark.parametrize("there", [True, False])
+@pytest.mark.parametrize("exists", [True, False])
 def test_links_in_a_directory_of_somebody_else_lead_nowhere(
-    fake: Fake, cli: Cli, tmp_path: Path, name: str, there: bool
+    fake: Fake, cli: Cli, tmp_path: Path, name: str, exists: bool
 ) -> None:
     assert cli(*GRID).status == 0
     path = interrupted(find("last"))
     precious = tmp_path / "precious"
-    if there:
+    if exists:
         precious.write_text("precious")
     (path / name).symlink_to(precious)
     done = cli("run", "--resume", path)
     assert done.status in {0, 2, 4}, done.err
     assert "Traceback" not in done.err
-    assert precious.exists() == there
-    assert not there or precious.read_text() == "precious"
+    assert precious.exists() == exists
+    assert not exists or precious.read_text() == "precious"
     if done.status:
         (path / name).unlink()
         resumed(cli, path)
 
 
-@pytest.mark.parametrize("more", [["null"], ["-p", "a=1"], ["--time", "1"], ["--load", "heavy"]])
-def test_nothing_else_can_be_asked_for(fake: Fake, cli: Cli, more: list[str]) -> None:
-    done = cli("run", "--resume", "last", *more)
+@pytest.mark.parametrize("options", [["null"], ["-p", "a=1"], ["--time", "1"], ["--load", "heavy"]])
+def test_nothing_else_can_be_asked_for(fake: Fake, cli: Cli, options: list[str]) -> None:
+    done = cli("run", "--resume", "last", *options)
     assert done.status == 2
     assert "continues the run as it was requested" in done.says
 

@@ -76,9 +76,10 @@ def test_a_suite_file(fake: Fake, cli: Cli, tmp_path: Path) -> None:
 
 
 def test_time_takes_the_place_of_samples(fake: Fake, cli: Cli) -> None:
-    def params(*more: str) -> dict[str, Any]:
-        found: dict[str, Any] = cli("run", "null", "--json", *more).document["results"][0]["params"]
-        return found
+    def params(*options: str) -> dict[str, Any]:
+        result = cli("run", "null", "--json", *options).document["results"][0]
+        values: dict[str, Any] = result["params"]
+        return values
 
     assert (params("--time", "2")["time"], params("--time", "2")["samples"]) == (2 * 10**9, 0)
     assert params("--time", "5ms", "-p", "samples=7")["samples"] == 7
@@ -139,8 +140,8 @@ def test_the_host_keeps_off_every_cpu_that_a_case_names(
     monkeypatch.setattr(os, "sched_setaffinity", lambda _, cpus: set_to.append(cpus))
     monkeypatch.setattr(Local, "default_cpus", lambda _: frozenset({2}))
     named = [(["-p", "cpus=0"], {1, 2}), (["--cpus", "0-1"], {2}), (["--cpus", "all"], {0, 1, 2})]
-    for more, left in [*named, ([], {0, 1})]:
-        assert cli("run", "null", *more).status == 0
+    for options, left in [*named, ([], {0, 1})]:
+        assert cli("run", "null", *options).status == 0
         assert set_to[-2] == left
 
 
@@ -165,7 +166,7 @@ def test_two_runs_at_once(fake: Fake) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["ctx.balast"], "did you mean 'ctx.ballast'"),
         (["quik"], "did you mean 'quick'"),
@@ -198,13 +199,13 @@ def test_bad_requests_end_with_2_before_anything_is_measured(  # noqa: PLR0917
     home: Path,
     monkeypatch: pytest.MonkeyPatch,
     arguments: list[str],
-    told: str,
+    message: str,
 ) -> None:
     trace = fake()
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
     done = cli("run", *arguments)
     assert done.status == 2
-    assert told in done.says
+    assert message in done.says
     assert done.out == ""
     starts = trace.read_text().splitlines() if trace.exists() else []
     assert starts in ([], ["--list"])
@@ -235,7 +236,7 @@ def test_a_home_that_cannot_be_written(
 
 
 @pytest.mark.parametrize(
-    ("fate", "told"),
+    ("fate", "message"),
     [
         ("kill", "was killed by SIGKILL"),
         ("fail", "exit status 3; its output ends: the clock has stopped"),
@@ -244,13 +245,13 @@ def test_a_home_that_cannot_be_written(
 )
 @pytest.mark.parametrize("case", [1, 2, 3])
 def test_an_agent_that_dies_in_mid_run(
-    fake: Fake, cli: Cli, fate: str, told: str, case: int
+    fake: Fake, cli: Cli, fate: str, message: str, case: int
 ) -> None:
     trace = fake(at=case, fate=fate)
     done = cli(*GRID, "--json")
     assert done.status == 4
-    assert told in done.says
-    assert told in done.document["reason"]
+    assert message in done.says
+    assert message in done.document["reason"]
     assert done.document["status"] == "incomplete"
     assert statuses(done.document) == ["ok"] * (case - 1) + ["incomplete"] * (4 - case)
     assert load(newest()).results[0].case == 1
@@ -435,7 +436,7 @@ def test_what_is_damaged_is_asked_for_again(
 
 
 @pytest.mark.parametrize(
-    ("wire", "told"),
+    ("wire", "message"),
     [
         ({"result 1": "damage"}, "1 of 3 results is invalid, ctx.ballast: wire: record 8 damaged"),
         (
@@ -446,12 +447,12 @@ def test_what_is_damaged_is_asked_for_again(
     ],
 )
 def test_what_an_inconclusive_run_says(
-    fake: Fake, cli: Cli, wire: dict[str, str], told: str
+    fake: Fake, cli: Cli, wire: dict[str, str], message: str
 ) -> None:
     fake(wire=wire, forgets=True)
     done = cli(*GRID)
     assert done.status == 3
-    assert told in done.says
+    assert message in done.says
 
 
 def test_an_end_that_is_lost_without_a_trace_does_not_stop_the_run(
@@ -598,11 +599,11 @@ def test_an_interrupt_at_any_moment(  # noqa: PLR0917
     if complete is None:
         assert done.document["results"] == []
         return
-    found = statuses(done.document)
-    assert found[:complete] == ["ok"] * complete
-    assert len(found) == 3
+    endings = statuses(done.document)
+    assert endings[:complete] == ["ok"] * complete
+    assert len(endings) == 3
     # The running case may still end well; those after it must not begin.
-    assert found[complete + 1 :] == ["incomplete"] * max(0, 2 - complete)
+    assert endings[complete + 1 :] == ["incomplete"] * max(0, 2 - complete)
     assert done.document["status"] == ("complete" if complete == 3 else "incomplete")
     assert statuses(done.document) == [result.status for result in load(newest()).results]
 
@@ -730,10 +731,10 @@ def test_one_that_talks_for_ever_can_be_ended(
 # ---- raw samples -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("asked", [["--time", "3"], ["-p", "samples=10000001"]])
-def test_all_samples_want_a_number_of_them(fake: Fake, cli: Cli, asked: list[str]) -> None:
+@pytest.mark.parametrize("options", [["--time", "3"], ["-p", "samples=10000001"]])
+def test_all_samples_want_a_number_of_them(fake: Fake, cli: Cli, options: list[str]) -> None:
     trace = fake()
-    done = cli("run", "null", "-p", "raw=1", *asked)
+    done = cli("run", "null", "-p", "raw=1", *options)
     assert done.status == 2
     assert "raw=1 keeps every sample and needs their number" in done.says
     assert trace.read_text() == "--list\n"  # nothing was started

@@ -19,15 +19,15 @@ class Terminal(io.StringIO):
 @pytest.fixture
 def pager(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A pager that keeps what it is given; the terminal has ten lines."""
-    kept = tmp_path / "kept"
+    pages = tmp_path / "kept"
     program = tmp_path / "pager"
-    program.write_text(f'#!/bin/sh\ncat >{kept}\necho "$LESS" >>{kept}\n')
+    program.write_text(f'#!/bin/sh\ncat >{pages}\necho "$LESS" >>{pages}\n')
     program.chmod(0o755)
     for name, value in (("PAGER", str(program)), ("LINES", "10"), ("COLUMNS", "40")):
         monkeypatch.setenv(name, value)
     monkeypatch.delenv("LESS", raising=False)
     monkeypatch.setenv("TERM", "xterm")
-    return kept
+    return pages
 
 
 def lines(file: io.StringIO, n: int) -> str:

@@ -48,13 +48,13 @@ def model(tmp_path: Path) -> str:
 
 
 def test_the_same_results_whatever_the_host_does(cli: Cli, model: str) -> None:
-    asked = [
+    words = [
         "run", *BENCHES, "--target", model, "-p", "ballast=0,33", "-p", "samples=100",
         "--load", "none", "--load", "rt200", "--json",
     ]  # fmt: skip
-    first = cli(*asked).document
+    first = cli(*words).document
     with disturbed():
-        second = cli(*asked).document
+        second = cli(*words).document
     assert first["results"] == second["results"]
     assert {key for key in first if first[key] != second[key]} <= {
         "run_id",
@@ -72,13 +72,13 @@ def test_gaps_are_found_and_gated(cli: Cli, model: str, tmp_path: Path) -> None:
     """The stalls of the model, where it looks for them; finding none is a result like any other."""
     budget = tmp_path / "budget.toml"
     budget.write_text('[[case]]\nbench = "hw.latency"\nfigures = { "gaps" = "<= 0" }\n')
-    asked = ["run", "hw.latency", "--target", model, "--time", "60ms", "-p", "window=20ms"]
+    words = ["run", "hw.latency", "--target", model, "--time", "60ms", "-p", "window=20ms"]
     for width, gaps, verdict in (("20ms", 1, 1), ("4ms", 0, 0)):
-        (found,) = cli(*asked, "-p", f"width={width}", "--json").document["results"]
-        assert (found["status"], found["n"]) == ("ok", gaps)
-        assert found["figures"]["gaps"]["value"] == gaps
-        assert found["max"] == (8e6 if gaps else None)
-        listed = [row for table in found["tables"] for row in table["rows"]]
+        (result,) = cli(*words, "-p", f"width={width}", "--json").document["results"]
+        assert (result["status"], result["n"]) == ("ok", gaps)
+        assert result["figures"]["gaps"]["value"] == gaps
+        assert result["max"] == (8e6 if gaps else None)
+        listed = [row for table in result["tables"] for row in table["rows"]]
         assert [length for _, length in listed] == ["8000.000"] * gaps
         assert cli("check", "last", "--budget", budget).status == verdict
 
@@ -99,11 +99,11 @@ def test_nothing_of_the_host_is_told(cli: Cli, model: str) -> None:
 
 
 def test_what_it_lacks_is_unsupported(cli: Cli) -> None:
-    asked = ["run", "posix.options", "proc.create", "--target", "sim", "-p", "kind=thread,clone"]
-    done = cli(*asked, "--load", "none", "--load", "copy", "--json")
+    words = ["run", "posix.options", "proc.create", "--target", "sim", "-p", "kind=thread,clone"]
+    done = cli(*words, "--load", "none", "--load", "copy", "--json")
     assert done.status == 0
-    told = [(r["bench"], r["load"], r["status"], r["reason"]) for r in done.document["results"]]
-    assert told == [
+    outcomes = [(r["bench"], r["load"], r["status"], r["reason"]) for r in done.document["results"]]
+    assert outcomes == [
         ("proc.create", "none", "ok", None),
         *(
             ("posix.options", load, "unsupported", "this target has no bench posix.options")
@@ -136,12 +136,12 @@ def test_heavy_load_is_what_the_model_says_of_it(cli: Cli, tmp_path: Path) -> No
         'sem_take = "2us"\ninterrupt = "3us"\nadd = { amount = "4ns" }\n'
         '[load.heavy]\nsem_give = "7us"\ntimer = "9us"\nadd = { amount = "5ns" }\n'
     )
-    asked = ["run", "sem.post.nowait", "sem.wait.free", "det.timer_jitter", "det.response",
+    words = ["run", "sem.post.nowait", "sem.wait.free", "det.timer_jitter", "det.response",
              "--target", f"sim:{model}", "-p", "samples=20"]  # fmt: skip
-    done = cli(*asked, "--load", "none", "--load", "heavy", "--json")
+    done = cli(*words, "--load", "none", "--load", "heavy", "--json")
     assert done.status == 0, done.err
-    found = {(r["bench"], r["load"]): r for r in done.document["results"]}
-    means = {place: round(result["mean"]) for place, result in found.items()}
+    results = {(r["bench"], r["load"]): r for r in done.document["results"]}
+    means = {place: round(result["mean"]) for place, result in results.items()}
     assert means == {
         ("sem.post.nowait", "none"): 1000, ("sem.post.nowait", "heavy"): 7000,
         ("sem.wait.free", "none"): 2000, ("sem.wait.free", "heavy"): 2000,
@@ -149,7 +149,7 @@ def test_heavy_load_is_what_the_model_says_of_it(cli: Cli, tmp_path: Path) -> No
         # calibrated without load
         ("det.response", "none"): 10_000_000, ("det.response", "heavy"): 12_500_000,
     }  # fmt: skip
-    (rate,) = found["sem.post.nowait", "heavy"]["load_rates"]
+    (rate,) = results["sem.post.nowait", "heavy"]["load_rates"]
     assert (rate["component"], rate["alive"]) == ("modelled", True)
     assert rate["achieved"] > 0
 
@@ -164,8 +164,8 @@ def test_a_model_that_says_nothing_of_heavy_load_does_not_have_it(cli: Cli) -> N
 
 def test_a_number_is_made_of_what_ran(cli: Cli) -> None:
     """Components that the target lacks are left out."""
-    asked = ["run", "rheal.sum_time", "rheal.il", "--target", "sim", "-p", "irq=interrupt,eventfd"]
-    done = cli(*asked, "-p", "samples=20", "-p", "loops=100", "--json")
+    words = ["run", "rheal.sum_time", "rheal.il", "--target", "sim", "-p", "irq=interrupt,eventfd"]
+    done = cli(*words, "-p", "samples=20", "-p", "loops=100", "--json")
     assert done.status == 0
     assert {r["status"] for r in done.document["results"] if r["bench"] == "rheal.sum_time"} == {
         "ok"
@@ -203,14 +203,14 @@ def test_every_suite_can_be_expanded(name: str) -> None:
     """Of the benches that it names, all available ones run if one of their loads is available."""
     with Interrupt() as interrupt:
         offered = catalogue(find("sim"), interrupt)
-        known = merge_catalogues(offered, catalogue(find("local"), interrupt))
-    wanted = select([name], known.benches)
-    expanded = expand(wanted, Request(), offered, known)
+        merged = merge_catalogues(offered, catalogue(find("local"), interrupt))
+    wanted = select([name], merged.benches)
+    expanded = expand(wanted, Request(), offered, merged)
     named = {case.bench for case in [*expanded.cases, *expanded.derived]}
-    there = {want.bench for want in wanted} & set(offered.benches)
-    there -= {c.bench for c in expanded.absent if c.reason.startswith("no load")} - named
-    assert there
-    assert there - named == set()
+    offered_benches = {want.bench for want in wanted} & set(offered.benches)
+    offered_benches -= {c.bench for c in expanded.absent if c.reason.startswith("no load")} - named
+    assert offered_benches
+    assert offered_benches - named == set()
     assert named <= set(offered.benches)
 
 

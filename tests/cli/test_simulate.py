@@ -81,21 +81,22 @@ def test_the_page(cli: Cli, tmp_path: Path) -> None:
 def test_costs_of_a_run(cli: Cli, measured: Path) -> None:
     costs = cli("simulate", *SMALL, "--costs-from", measured, "--json").document["request"]["costs"]
     assert (costs["switch_ns"], costs["from_run"]) == (2000, "r1")
-    given = cli("simulate", *SMALL, "--costs-from", measured, "--switch-cost", "3us", "--json")
-    assert given.document["request"]["costs"]["switch_ns"] == 3000
+    done = cli("simulate", *SMALL, "--costs-from", measured, "--switch-cost", "3us", "--json")
+    assert done.document["request"]["costs"]["switch_ns"] == 3000
 
 
 def test_hartstone_beside_a_run(cli: Cli, measured: Path) -> None:
-    asked = ("simulate", "hartstone", "--costs-from", measured)
-    found = cli(*asked, "--json").document
-    beside = [e for e in found["experiments"] if e["measured"] is not None]
-    (one,) = beside
-    assert (one["experiment"], one["set"], one["policy"]) == ("PH.1", "sei", "rm")
-    assert one["raw_kwips"] == 3200
-    assert one["gap"] == pytest.approx(one["breakdown"] - 90.5)
-    assert one["breakdown"] < one["breakdown_free"] == 100
-    assert len(found["experiments"]) == 20
-    out = cli(*asked, "ph.1").out
+    words = ("simulate", "hartstone", "--costs-from", measured)
+    document = cli(*words, "--json").document
+    beside = [e for e in document["experiments"] if e["measured"] is not None]
+    (experiment,) = beside
+    assert experiment["experiment"] == "PH.1"
+    assert (experiment["set"], experiment["policy"]) == ("sei", "rm")
+    assert experiment["raw_kwips"] == 3200
+    assert experiment["gap"] == pytest.approx(experiment["breakdown"] - 90.5)
+    assert experiment["breakdown"] < experiment["breakdown_free"] == 100
+    assert len(document["experiments"]) == 20
+    out = cli(*words, "ph.1").out
     assert "gap: the OS" in out
     assert "90.5" in out
 
@@ -120,20 +121,21 @@ def test_a_system_without_costs_has_no_gap(cli: Cli, tmp_path: Path) -> None:
     assert (refused.status, refused.out) == (2, "")
     assert "no cost of a switch in run" in refused.says
     assert "or write --switch-cost" in refused.says
-    asked = ("simulate", "hartstone", "--costs-from", run, "--switch-cost", "0")
-    found = cli(*asked, "--json").document
-    assert found["costs"]["switch_ns"] == 0
-    assert "switch: given" in found["costs"]["sources"]
-    beside = {e["experiment"]: e for e in found["experiments"] if e["measured"] is not None}
+    words = ("simulate", "hartstone", "--costs-from", run, "--switch-cost", "0")
+    document = cli(*words, "--json").document
+    assert document["costs"]["switch_ns"] == 0
+    assert "switch: given" in document["costs"]["sources"]
+    beside = {e["experiment"]: e for e in document["experiments"] if e["measured"] is not None}
     assert list(beside) == ["AH.3", "SH.3", "SA.3"]
-    for one in beside.values():
-        assert one["gap"] == 0
-        assert one["measured_first_miss"] == pytest.approx(one["first_miss"], abs=1e-3)
-        assert (one["duration_ns"], one["stop_misses"]) == (1_000_000_000, 1)
-        assert one["raw_kwips"] == 16_000
-    assert [one["form"] for one in beside.values()] == [None, "server", "server"]
-    assert {e["raw_kwips"] for e in found["experiments"]} == {16_000}
-    out = cli(*asked, "ah.3", "ah.1").out
+    for experiment in beside.values():
+        assert experiment["gap"] == 0
+        first_miss = pytest.approx(experiment["first_miss"], abs=1e-3)
+        assert experiment["measured_first_miss"] == first_miss
+        assert (experiment["duration_ns"], experiment["stop_misses"]) == (1_000_000_000, 1)
+        assert experiment["raw_kwips"] == 16_000
+    assert [experiment["form"] for experiment in beside.values()] == [None, "server", "server"]
+    assert {e["raw_kwips"] for e in document["experiments"]} == {16_000}
+    out = cli(*words, "ah.3", "ah.1").out
     assert "+0.0" in out
     assert "not measured" in out
 
@@ -146,7 +148,7 @@ def test_hartstone_alone(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (["--policy", "emf"], "did you mean 'edf'"),
         (["--tasks", "0"], "in --tasks"),
@@ -181,10 +183,10 @@ def test_hartstone_alone(cli: Cli) -> None:
         (["hartstone", "--form", "server", "--policy", "edf"], "not simulated under edf"),
     ],
 )
-def test_bad_requests(cli: Cli, arguments: list[str], told: str) -> None:
+def test_bad_requests(cli: Cli, arguments: list[str], message: str) -> None:
     done = cli("simulate", *arguments)
     assert (done.status, done.out) == (2, "")
-    assert told in done.says
+    assert message in done.says
     assert len(done.err.splitlines()) == 1
 
 

@@ -22,8 +22,8 @@ def test_the_agent_is_told_before_the_first_case(fake: Fake, cli: Cli) -> None:
         n for n, command in enumerate(heard) if command.startswith(b"case ")
     )
     assert next(iter(script(plan, plan.cases))) == "trace 50000 4"
-    asked = structs.replace(plan, trace=structs.replace(plan.trace, stacks=True))
-    assert next(iter(script(asked, plan.cases))) == "trace 50000 4 stacks"
+    stacked = structs.replace(plan, trace=structs.replace(plan.trace, stacks=True))
+    assert next(iter(script(stacked, plan.cases))) == "trace 50000 4 stacks"
 
 
 def test_nothing_is_said_of_it_unless_asked(fake: Fake, cli: Cli) -> None:

@@ -54,31 +54,31 @@ def rounds_of(path: Path) -> list[Result]:
 
 
 @pytest.mark.parametrize(
-    ("asked", "share", "statistic"),
+    ("wanted", "share", "statistic"),
     [("5%", 0.05, "p50"), ("1%", 0.01, "p50"), ("0.5%", 0.005, "p50"), ("1%,p99", 0.01, "p99")],
 )
 def test_it_ends_when_it_is_known_and_not_before(
-    cli: Cli, noise: str, asked: str, share: float, statistic: str
+    cli: Cli, noise: str, wanted: str, share: float, statistic: str
 ) -> None:
     truth = {"p50": 2000, "p99": 2980}[statistic]
-    done = cli("run", *POST, "--target", noise, "--until", f"ci={asked}")
+    done = cli("run", *POST, "--target", noise, "--until", f"ci={wanted}")
     assert done.status == 0
     result = only(load(find("last")))
     assert result.until
-    told = result.until
-    assert (result.ended, told.statistic, told.asked) == ("ci", statistic, share)
-    *before, last = told.rounds
+    until = result.until
+    assert (result.ended, until.statistic, until.asked) == ("ci", statistic, share)
+    *before, last = until.rounds
     assert all(r.width is None or r.width > share for r in before)
-    assert last.width == told.width
-    assert told.width is not None
-    assert told.width <= share
+    assert last.width == until.width
+    assert until.width is not None
+    assert until.width <= share
     assert len(before) > 0
-    assert (sum(r.n for r in told.rounds), told.rounds[0].n) == (result.n, 200)
+    assert (sum(r.n for r in until.rounds), until.rounds[0].n) == (result.n, 200)
     ends = result.ci95[statistic]
     assert ends
     assert max(ends[1] - truth, truth - ends[0]) < 3 * share * truth
-    known = f"{told.width:.2%}" if told.width >= 0.004 else "0.4% or less"
-    assert f"{statistic} ± {known} (95%) after {len(told.rounds)} rounds" in done.out
+    reached = f"{until.width:.2%}" if until.width >= 0.004 else "0.4% or less"
+    assert f"{statistic} ± {reached} (95%) after {len(until.rounds)} rounds" in done.out
 
 
 def test_it_is_the_pool_of_its_rounds(cli: Cli, noise: str) -> None:
@@ -97,9 +97,9 @@ def test_it_is_the_pool_of_its_rounds(cli: Cli, noise: str) -> None:
     assert dict(result.histogram) == counts
     assert result.max == max(part.max or 0 for part in parts)
     assert result.warmup == sum(part.warmup for part in parts)
-    found = estimate(parts, "p50")
-    assert found
-    assert result.until.width == pytest.approx(width(found), abs=1e-6)
+    interval = estimate(parts, "p50")
+    assert interval
+    assert result.until.width == pytest.approx(width(interval), abs=1e-6)
     # Rounds have different random numbers: the same samples again would add no information.
     assert len({part.mean for part in parts}) == len(parts)
 
@@ -180,8 +180,8 @@ def test_the_rounds_had_are_kept_and_gone_on_with(
         assert cut.until
         assert len(cut.until.rounds) == number - 1
     (path / "run.json").unlink()
-    kept = load(path).results
-    assert [(r.n, r.until, r.status) for r in kept] == [
+    results = load(path).results
+    assert [(r.n, r.until, r.status) for r in results] == [
         (r.n, r.until, r.status) for r in before.results
     ]
     fake()
@@ -238,7 +238,7 @@ def test_a_damaged_round_costs_its_case_alone(cli: Cli, fake: Fake, harm: str) -
 
 
 @pytest.mark.parametrize(
-    ("more", "told"),
+    ("options", "message"),
     [
         (["--until", "ci=2"], "write 0.5% to 50%"),
         (["--until", "ci=2%", "--time", "5"], "write --until ci=2%,time=5"),
@@ -249,11 +249,11 @@ def test_a_damaged_round_costs_its_case_alone(cli: Cli, fake: Fake, harm: str) -
         ),
     ],
 )
-def test_what_cannot_be_is_refused(cli: Cli, fake: Fake, more: list[str], told: str) -> None:
+def test_what_cannot_be_is_refused(cli: Cli, fake: Fake, options: list[str], message: str) -> None:
     fake()
-    done = cli("run", "null", *more)
+    done = cli("run", "null", *options)
     assert done.status == 2
-    assert told in done.says
+    assert message in done.says
 
 
 def test_plans_without_it_stay_as_they_were(plan: Plan) -> None:

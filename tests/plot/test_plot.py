@@ -28,7 +28,7 @@ from rtstone.results.pool import percentiles
 from rtstone.summary import PERCENTILES
 from rtstone.wire.buckets import index_of
 from rtstone.wire.records import Bench
-from tests.cli.test_compare import kept
+from tests.cli.test_compare import store_run
 from tests.conftest import Cli
 from tests.formats.long import DATA, run_of
 from tests.formats.test_export import own
@@ -440,7 +440,7 @@ def test_the_extra_asks_for_the_matplotlib_that_a_plot_needs() -> None:
 
 
 def test_the_command(cli: Cli, tmp_path: Path) -> None:
-    name = kept(loads())
+    name = store_run(loads())
     out = tmp_path / "figure.svg"
     done = cli("plot", name, "-o", out, "--width", "3.5in", "--height", "60mm", "--load", "heavy")
     assert (done.status, done.err) == (0, "")
@@ -469,7 +469,7 @@ def test_wrong_use(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], says: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    done = cli("plot", kept(loads()), *arguments)
+    done = cli("plot", store_run(loads()), *arguments)
     assert (done.status, done.out) == (2, "")
     assert says in done.says
     assert not list(tmp_path.glob("*.svg"))

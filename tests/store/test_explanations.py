@@ -17,7 +17,7 @@ from rtstone.store import explanations as store
 from rtstone.store.explanations import explanations, keep
 from rtstone.store.layout import runs
 from rtstone.store.removal import remove, size
-from tests.cli.test_compare import kept
+from tests.cli.test_compare import store_run
 from tests.conftest import Cli
 from tests.report.explained import drawn, explained_run, small
 
@@ -27,7 +27,7 @@ NAME = "explanation-1-1733.json"
 
 @pytest.fixture
 def place() -> Path:
-    return runs() / kept(RUN)
+    return runs() / store_run(RUN)
 
 
 def test_it_is_read_as_it_was_kept_and_a_later_one_takes_its_place(place: Path) -> None:

@@ -24,7 +24,7 @@ from rtstone.system.facts import CPU, System, chosen, mask, masked
 from rtstone.system.findings import GROUPS, VERDICTS
 from rtstone.system.membership import membership
 from rtstone.system.probes import Probe
-from tests.cli.test_compare import kept
+from tests.cli.test_compare import store_run
 from tests.system.trees import (
     ALL,
     KERNEL,
@@ -615,7 +615,7 @@ def test_each_quantity_is_of_the_newest_run_that_has_it(
         results = [result(name, 1000.0 * day) for name in names]
         document = msgspec.structs.replace(past(*results)("")[0], run_id=f"2026112{day}-x",
                                            created=f"2026-11-2{day}T00:00:00+00:00")  # fmt: skip
-        kept(document)
+        store_run(document)
     found = look(system(tmp_path / "root", past=measurements()))
     assert found["known.wakeup"][1].startswith("max 1.00 µs")
     assert found["known.syscalls"][1].startswith("max 2.00 µs")
