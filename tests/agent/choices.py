@@ -29,15 +29,15 @@ def _cases(bench: Json) -> Iterator[str]:
     for name, param in params.items():  # the minimum of loops, periods and durations
         if param["type"] in {"int", "duration"} and name not in {*SHORT, "prio", "speed", "rate"}:
             words[name] = str(param["min"])
-    yield bench["id"] + _told(words)
+    yield bench["id"] + _words_of(words)
     if "speed" in params:  # only in the first case: it takes longer than all others together
         words["speed"] = SPEED
     for name, param in params.items():
         for value in _choices(param):
-            yield bench["id"] + _told(words | {name: value})
+            yield bench["id"] + _words_of(words | {name: value})
 
 
-def _told(words: dict[str, str]) -> str:
+def _words_of(words: dict[str, str]) -> str:
     return "".join(f" {name}={value}" for name, value in words.items())
 
 
@@ -48,10 +48,10 @@ def every_choice(listed: Sequence[Json]) -> list[str]:
     return [f"case {i} {case}" for i, case in enumerate(cases)]
 
 
-def are_answered(commands: Sequence[str], found: Sequence[Json]) -> None:
+def are_answered(commands: Sequence[str], records: Sequence[Json]) -> None:
     """Check that each case has a result, or says what the system lacks."""
-    ends = {r["id"]: r for r in pick(found, "end")}
-    results = {r["id"] for r in pick(found, "result")}
+    ends = {r["id"]: r for r in pick(records, "end")}
+    results = {r["id"] for r in pick(records, "result")}
     wrong = []
     for command in commands:
         i = int(command.split()[1])

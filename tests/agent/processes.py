@@ -18,13 +18,13 @@ def stat_of(pid: int) -> list[str]:
 
 def parents() -> dict[int, int]:
     """Return the parent of every process that is no zombie."""
-    found = {}
+    parents_by_pid = {}
     for directory in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             state, parent, *_ = stat_of(pid := int(directory.name))
             if state not in "ZX":
-                found[pid] = int(parent)
-    return found
+                parents_by_pid[pid] = int(parent)
+    return parents_by_pid
 
 
 def children(pid: int) -> list[int]:
@@ -35,10 +35,10 @@ def children(pid: int) -> list[int]:
 def descendants(pid: int) -> list[int]:
     """Return all processes that descend from one; a child's number may be the lower one."""
     everyone = parents()
-    found = [pid]
-    for ancestor in found:
-        found += [child for child, parent in everyone.items() if parent == ancestor]
-    return found[1:]
+    pids = [pid]
+    for ancestor in pids:
+        pids += [child for child, parent in everyone.items() if parent == ancestor]
+    return pids[1:]
 
 
 def name_of(pid: int) -> str:

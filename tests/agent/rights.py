@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.agent.speak import QUICK, asked, records
+from tests.agent.speak import QUICK, command_lines, records
 
 
 def may_realtime() -> bool:
@@ -30,9 +30,9 @@ needs_strace = pytest.mark.skipif(shutil.which("strace") is None, reason="needs 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to give rights up")
 
 
-def limited(what: int, limit: int) -> Callable[[], None]:
+def limited(part: int, limit: int) -> Callable[[], None]:
     """Return a ``preexec_fn`` that sets a limit of resources."""
-    return lambda: resource.setrlimit(what, (limit, limit))
+    return lambda: resource.setrlimit(part, (limit, limit))
 
 
 def nobody(*capabilities: str) -> list[str]:
@@ -60,7 +60,7 @@ def unprivileged(
 ) -> Any:
     """Send commands to an agent of nobody with these capabilities; return records of some kinds."""
     done = subprocess.run(
-        [*nobody(*capabilities), copy, QUICK], input=asked(*commands, "bye"),
+        [*nobody(*capabilities), copy, QUICK], input=command_lines(*commands, "bye"),
         stdout=subprocess.PIPE, timeout=60, check=True, **options,
     )  # fmt: skip
     return [r for r in records(done.stdout) if r["t"] in kinds]

@@ -63,21 +63,21 @@ def filled(record: Json) -> Json:
 
 def records(lines: bytes, reader: Reader | None = None) -> list[Json]:
     """Return the records of an agent's output but for echoes; fail if it contains anything else."""
-    reader, found = reader or Reader(), []
+    reader, records = reader or Reader(), []
     for line in lines.splitlines():
         for item in reader.feed(line):
             assert not isinstance(item, Noise), item
-        found.append(filled(json.loads(line.split(b" ", 2)[2].rsplit(b" ", 1)[0])))
+        records.append(filled(json.loads(line.split(b" ", 2)[2].rsplit(b" ", 1)[0])))
     spoilt = {defect.first: defect for defect in reader.defects}
     numbered = {int(line.split(b" ", 2)[1]): line for line in lines.splitlines()}
     assert not spoilt, [(defect, numbered.get(seq)) for seq, defect in spoilt.items()]
-    assert all("text" in r for r in pick(found, "heard")), "a command was damaged"
-    return [r for r in found if r["t"] != "heard"]
+    assert all("text" in r for r in pick(records, "heard")), "a command was damaged"
+    return [r for r in records if r["t"] != "heard"]
 
 
-def pick(found: Iterable[Json], kind: str) -> list[Json]:
+def pick(records: Iterable[Json], kind: str) -> list[Json]:
     """Return the records of one kind."""
-    return [r for r in found if r["t"] == kind]
+    return [r for r in records if r["t"] == kind]
 
 
 def listed(kind: str, agent: Path = AGENT) -> list[Json]:
@@ -86,7 +86,7 @@ def listed(kind: str, agent: Path = AGENT) -> list[Json]:
     return pick(records(done.stdout), kind)
 
 
-def asked(*commands: str, first: int = 1) -> bytes:
+def command_lines(*commands: str, first: int = 1) -> bytes:
     """Return commands as lines, numbered from ``first``."""
     return "".join(f"{framed(n, c)}\n" for n, c in enumerate(commands, first)).encode()
 
@@ -95,7 +95,7 @@ def talk(commands: Sequence[str], *args: str, agent: Path = AGENT, **options: An
     """Send an agent the commands and `bye`, and return all records of its answer."""
     done = subprocess.run(
         [agent, *args],
-        input=asked(*commands, "bye"),
+        input=command_lines(*commands, "bye"),
         stdout=subprocess.PIPE,
         timeout=PATIENCE_S,
         check=True,
@@ -132,10 +132,10 @@ class Agent(subprocess.Popen[bytes]):
 
     def until(self, kind: str) -> list[Json]:
         """Return the next records, up to the first of that kind."""
-        found = [self.next()]
-        while found[-1]["t"] != kind:
-            found.append(self.next())
-        return found
+        records = [self.next()]
+        while records[-1]["t"] != kind:
+            records.append(self.next())
+        return records
 
     def next(self) -> Json:
         """Return the next record; fail if the agent ends or is silent for too long."""
@@ -148,10 +148,10 @@ class Agent(subprocess.Popen[bytes]):
                 raise AssertionError(f"the agent ended: status {self.wait(timeout=10)}")
             self._unread += said
         line, self._unread = self._unread.split(b"\n", 1)
-        found = records(line, self._reader)
-        if not found:
+        records_of_line = records(line, self._reader)
+        if not records_of_line:
             return self.next()
-        self.last = found[0]
+        self.last = records_of_line[0]
         return self.last
 
     def ready(self) -> bool:
@@ -163,9 +163,9 @@ class Agent(subprocess.Popen[bytes]):
         """Return the next record, which must be an echo."""
         assert self.stdout
         while b"\n" not in self._unread:
-            more = os.read(self.stdout.fileno(), 1 << 16)
-            assert more, f"the agent ended: {self._unread!r}"
-            self._unread += more
+            chunk = os.read(self.stdout.fileno(), 1 << 16)
+            assert chunk, f"the agent ended: {self._unread!r}"
+            self._unread += chunk
         line, self._unread = self._unread.split(b"\n", 1)
         (item,) = self._reader.feed(line)
         assert isinstance(item, Record), item
@@ -179,10 +179,10 @@ class Agent(subprocess.Popen[bytes]):
     def begin(self, command: str, samples: int = 1) -> list[Json]:
         """Begin a case and return its records so far, once it has taken so many samples."""
         self.send("progress 10")
-        found = self.ask(f"case 1 {command}", "progress")
-        while found[-1].get("n", 0) < samples:
-            found += self.until("progress")
-        return found
+        records = self.ask(f"case 1 {command}", "progress")
+        while records[-1].get("n", 0) < samples:
+            records += self.until("progress")
+        return records
 
     def rest(self, *commands: str, timeout: float = 30) -> list[Json]:
         """Send commands, close the agent's input, and return all records until it ended."""
@@ -206,16 +206,16 @@ def ask_living(command: str, *args: str, agent: Path = AGENT) -> list[Json]:
     most of what a short one takes is the agent's start.  An agent that fails is not asked again.
     """
     key: tuple[str | Path, ...] = (agent, *args)
-    asked = _living.pop(key, None) or Agent(*key)
+    living = _living.pop(key, None) or Agent(*key)
     try:
-        found = asked.ask(f"case 1 {command}", "end")
+        records = living.ask(f"case 1 {command}", "end")
     except BaseException:
-        asked.end_now()
+        living.end_now()
         raise
-    _living[key] = asked
+    _living[key] = living
     if len(_living) > MOST_LIVING:
         _end(_living.pop(next(iter(_living))))  # which has waited longest
-    return found
+    return records
 
 
 def end_living() -> None:
@@ -233,10 +233,10 @@ def _end(agent: Agent) -> None:
 def case(command: str, *args: str, agent: Path = AGENT, **options: Any) -> tuple[list[Json], Json]:
     """Run one case and return (results, end); without options, by an agent that can live on."""
     if agent in LIVE_ON and not options:
-        found = ask_living(command, *args, agent=agent)
+        records = ask_living(command, *args, agent=agent)
     else:
-        found = talk([f"case 1 {command}"], *args, agent=agent, **options)
-    return pick(found, "result"), pick(found, "end")[0]
+        records = talk([f"case 1 {command}"], *args, agent=agent, **options)
+    return pick(records, "result"), pick(records, "end")[0]
 
 
 def result(command: str, *args: str, agent: Path = AGENT, **options: Any) -> Json:
@@ -247,19 +247,19 @@ def result(command: str, *args: str, agent: Path = AGENT, **options: Any) -> Jso
     return results[0]
 
 
-def in_ns(found: list[Json]) -> list[Json]:
+def in_ns(records: list[Json]) -> list[Json]:
     """Convert all values of series to ns, in place; ``tick`` is the ns of one unit before."""
     ticks: dict[tuple[int, str], Fraction] = {}
-    for r in found:
+    for r in records:
         if r["t"] == "result":
             ticks[r["id"], r["series"]] = Fraction(10**9, r["hz"])
-    for r in found:
+    for r in records:
         if r["t"] == "raw":
             tick = ticks[r["id"], r.get("series", "")]
             r["v"] = [_ns(v, tick) for v in r["v"]]
         elif r["t"] == "result":
             _result_in_ns(r, ticks[r["id"], r["series"]])
-    return found
+    return records
 
 
 def _ns(value: int | None, tick: Fraction) -> Any:
@@ -279,17 +279,17 @@ def _result_in_ns(r: Json, tick: Fraction) -> None:
     r["worst"] = [[_ns(v, tick), i, _ns(at, tick)] for v, i, at in r["worst"]]
 
 
-def bucket(found: Json, index: int) -> tuple[Any, Any]:
+def bucket(record: Json, index: int) -> tuple[Any, Any]:
     """Return start and width of a bucket of a result in ns."""
-    low, width = bounds(index, found["bits"])
-    return low * found["tick"], width * found["tick"]
+    low, width = bounds(index, record["bits"])
+    return low * record["tick"], width * record["tick"]
 
 
-def figures(found: Json) -> dict[str, float]:
+def figures(record: Json) -> dict[str, float]:
     """Return the figures of a result by name."""
-    return {name: value for name, value, _ in found["figures"]}
+    return {name: value for name, value, _ in record["figures"]}
 
 
-def spread(found: Json) -> tuple[Any, Any]:
+def spread(record: Json) -> tuple[Any, Any]:
     """Return minimum and maximum of a result."""
-    return found["min"], found["max"]
+    return record["min"], record["max"]

@@ -27,10 +27,10 @@ def test_first_stamp_to_last_is_at_least_49_hand_overs() -> None:
     assert end["status"] == "ok", end["reason"]
     assert end["evidence"]["tasks"] == 51
     assert results[0]["n"] == 3
-    told = figures(results[0])
+    values = figures(results[0])
     # a task only leaves the CPU when preempted; more switches if one had a second turn before
-    assert told["hand-overs from first to last stamp"] >= 49
-    assert 0 <= told["tasks that ran out of order"] <= 50
+    assert values["hand-overs from first to last stamp"] >= 49
+    assert 0 <= values["tasks that ran out of order"] <= 50
 
 
 @realtime
@@ -39,25 +39,25 @@ def test_half_of_the_tasks_are_done_and_the_time_is_accounted_for() -> None:
     results, end = case(f"sched.bg50.half work={work} samples=2")
     assert end["status"] == "ok", end["reason"]
     assert end["evidence"]["tasks"] == 51
-    (found,) = results
-    told = figures(found)
-    assert found["n"] == 2
+    (record,) = results
+    values = figures(record)
+    assert record["n"] == 2
     # more if the 25th lost the CPU before it could tell of its end
-    assert 25 <= told["tasks that had ended at the half"] <= 50
-    if "overhead share" not in told:
+    assert 25 <= values["tasks that had ended at the half"] <= 50
+    if "overhead share" not in values:
         pytest.skip("other tasks had more of the CPU than the overhead is")
     # one CPU cannot provide more time than has passed: a time stamp, clock or count taken too
     # late makes this negative
-    assert 0 <= told["overhead share"] < 100
-    assert told["involuntary switches"] > 0
-    elapsed = found["sum"] * 1e9 / found["hz"]  # or longer, up to when the 25th told
-    overhead = told["overhead per switch"] * told["involuntary switches"]
-    share = told["overhead share"]  # reported to 1e-3 of a %
+    assert 0 <= values["overhead share"] < 100
+    assert values["involuntary switches"] > 0
+    elapsed = record["sum"] * 1e9 / record["hz"]  # or longer, up to when the 25th told
+    overhead = values["overhead per switch"] * values["involuntary switches"]
+    share = values["overhead share"]  # reported to 1e-3 of a %
     assert overhead >= elapsed * (share - 1e-3) / 100
     assert overhead <= end["evidence"]["section_ns"] * (share + 1e-3) / 100
     # the 25 that have ended had done all their work by then
-    received = elapsed * (1 - told["overhead share"] / 100)
-    assert received >= 25 * 2 * 0.5 * told["CPU time of the work among the others"]
+    received = elapsed * (1 - values["overhead share"] / 100)
+    assert received >= 25 * 2 * 0.5 * values["CPU time of the work among the others"]
 
 
 @realtime

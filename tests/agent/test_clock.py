@@ -16,13 +16,13 @@ def test_every_stamp_is_of_the_clock_that_the_agent_names(
     args: tuple[str, ...], source: str
 ) -> None:
     """Successive readings add up to the time that passed by another clock."""
-    found = talk(["case 1 det.bintime clock=counter samples=1000000 warmup=0"], *args)
-    clock = pick(found, "clock")[0]
+    records = talk(["case 1 det.bintime clock=counter samples=1000000 warmup=0"], *args)
+    clock = pick(records, "clock")[0]
     assert clock["source"] == source or not source
     if source == "vdso":
         assert clock["hz"] == 10**9
-    result = pick(found, "result")[0]
-    end = pick(found, "end")[0]
+    result = pick(records, "result")[0]
+    end = pick(records, "end")[0]
     assert end["status"] == "ok", end["reason"]
     assert result["hz"] == clock["hz"]
     section_s = end["evidence"]["section_ns"] / 1e9
@@ -33,12 +33,14 @@ def test_the_clock_is_measured_on_the_cpu_of_the_case() -> None:
     """Where that is of another kind, its overhead and granule are not the default CPU's."""
     begin = talk(["case 1 null samples=20"], agent=BUILD / "tests" / "kinds-agent")
     default = pick(begin, "end")[0]["evidence"]["cpus"][0]
-    others = sorted(os.sched_getaffinity(0) - {default})
-    if not others:
+    other_cpus = sorted(os.sched_getaffinity(0) - {default})
+    if not other_cpus:
         pytest.skip("needs two CPUs")
-    commands = [f"case {i} null samples=20 cpus={cpu}" for i, cpu in ((1, default), (2, others[0]))]
-    found = talk(commands, agent=BUILD / "tests" / "kinds-agent")
-    (clock,) = pick(found, "clock")
-    here, there = pick(found, "result")
+    commands = [
+        f"case {i} null samples=20 cpus={cpu}" for i, cpu in ((1, default), (2, other_cpus[0]))
+    ]
+    records = talk(commands, agent=BUILD / "tests" / "kinds-agent")
+    (clock,) = pick(records, "clock")
+    here, case_records = pick(records, "result")
     assert (here["overhead"], here.get("granule")) == (clock["overhead"], None)
-    assert (there["overhead"], there["granule"]) == (77, 13)
+    assert (case_records["overhead"], case_records["granule"]) == (77, 13)

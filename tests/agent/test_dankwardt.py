@@ -21,8 +21,8 @@ from tests.agent.speak import (
     QUICK,
     STUB,
     Agent,
-    asked,
     case,
+    command_lines,
     figures,
     pick,
     records,
@@ -45,34 +45,36 @@ FIRST, CYCLE = 470_020, 50_005_040
 
 @pytest.mark.parametrize(("mode", "overhead"), [("relative", 20), ("absolute", 0)])
 def test_a_sleep_deviates_by_the_wake_up(mode: str, overhead: int) -> None:
-    found = result(f"dk.nanosleep mode={mode}", agent=STUB)
-    assert spread(found) == (5000 + overhead, 5000 + overhead)
-    assert (found["overhead"], found["negative"]) == (overhead, 0)
-    assert (found["n"], found["warmup"]) == (998, 2)  # of 1000, as in the source
-    assert figures(found)["ended early"] == 0
+    record = result(f"dk.nanosleep mode={mode}", agent=STUB)
+    assert spread(record) == (5000 + overhead, 5000 + overhead)
+    assert (record["overhead"], record["negative"]) == (overhead, 0)
+    assert (record["n"], record["warmup"]) == (998, 2)  # of 1000, as in the source
+    assert figures(record)["ended early"] == 0
 
 
 def test_a_stall_at_the_end_of_a_sleep_is_one_large_deviation() -> None:
     start_of_third = FIRST + 2 * CYCLE
-    found = result("dk.nanosleep samples=10 warmup=0", str(150 * MS), str(10 * MS), agent=STUB)
+    record = result("dk.nanosleep samples=10 warmup=0", str(150 * MS), str(10 * MS), agent=STUB)
     value = 160 * MS - start_of_third - 50 * MS
-    assert [(v, i) for v, i, _ in found["worst"][:2]] == [(value, 2), (5020, 0)]
+    assert [(v, i) for v, i, _ in record["worst"][:2]] == [(value, 2), (5020, 0)]
     # the median is known to the width of its bucket
-    assert figures(found)["above the median, most"] == pytest.approx(value - 5020, abs=32)
+    assert figures(record)["above the median, most"] == pytest.approx(value - 5020, abs=32)
 
 
 def test_a_sleep_that_ends_early_is_negative_and_in_no_percentile() -> None:
-    found = result("dk.nanosleep samples=10 warmup=0", str(120 * MS), "0", agent=STUB)
+    record = result("dk.nanosleep samples=10 warmup=0", str(120 * MS), "0", agent=STUB)
     took = 120 * MS + 5000 - (FIRST + 2 * CYCLE)
-    assert (found["n"], found["negative"]) == (10, 1)
-    assert spread(found) == (5020, 5020)
-    assert figures(found)["ended early"] == 1
-    assert figures(found)["ended early by, most"] == 50 * MS - took
+    assert (record["n"], record["negative"]) == (10, 1)
+    assert spread(record) == (5020, 5020)
+    assert figures(record)["ended early"] == 1
+    assert figures(record)["ended early by, most"] == 50 * MS - took
 
 
 def test_a_sleep_until_a_time_is_not_ended_by_a_signal() -> None:
-    found = result("dk.nanosleep mode=absolute samples=10 warmup=0", str(120 * MS), "0", agent=STUB)
-    assert (found["negative"], spread(found)) == (0, (5000, 5000))
+    record = result(
+        "dk.nanosleep mode=absolute samples=10 warmup=0", str(120 * MS), "0", agent=STUB
+    )
+    assert (record["negative"], spread(record)) == (0, (5000, 5000))
 
 
 # ---- dk.latencytest -------------------------------------------------------------------------
@@ -92,38 +94,38 @@ def audio(*stalls: int) -> tuple[dict[str, Any], dict[str, Any], dict[str, float
     return period, loop, figures(period)
 
 
-def within(found: dict[str, float]) -> list[float]:
-    return [found[name] for name in (
+def within(figures: dict[str, float]) -> list[float]:
+    return [figures[name] for name in (
         "periods within 1 ms", "periods within 2 ms", "loops within 0.1 ms", "loops within 0.2 ms",
     )]  # fmt: skip
 
 
 def test_audio_without_disturbance_keeps_its_times() -> None:
-    period, loop, found = audio()
+    period, loop, loop_figures = audio()
     assert spread(period) == (PERIOD, PERIOD)
     assert spread(loop) == (READS * 20 + 20, READS * 20 + 20)
-    assert within(found) == [100, 100, 100, 100]
+    assert within(loop_figures) == [100, 100, 100, 100]
     assert period["missed"] == 0
 
 
 def test_a_late_wake_up_is_a_long_period_and_no_long_loop() -> None:
-    period, loop, found = audio(RELEASE + 20 * PERIOD, 1_500_000)
+    period, loop, loop_figures = audio(RELEASE + 20 * PERIOD, 1_500_000)
     assert period["max"] == PERIOD + 1_500_000 - 5000
     assert loop["max"] == READS * 20 + 20
-    assert within(found) == [98, 100, 100, 100]
+    assert within(loop_figures) == [98, 100, 100, 100]
 
 
 def test_a_stall_in_the_loop_is_a_long_loop_and_no_long_period() -> None:
-    period, loop, found = audio(RELEASE + 20 * PERIOD + MS, 150_000)
+    period, loop, loop_figures = audio(RELEASE + 20 * PERIOD + MS, 150_000)
     assert spread(period) == (PERIOD, PERIOD)
     assert READS * 20 + 150_000 <= loop["max"] <= READS * 20 + 150_020
-    assert within(found) == [100, 100, 98, 100]
+    assert within(loop_figures) == [100, 100, 98, 100]
 
 
 def test_audio_periods_that_never_were_are_counted() -> None:
-    period, _, found = audio(RELEASE + 20 * PERIOD, 4 * MS)
+    period, _, loop_figures = audio(RELEASE + 20 * PERIOD, 4 * MS)
     assert period["missed"] == 1
-    assert within(found) == [98, 98, 100, 100]
+    assert within(loop_figures) == [98, 98, 100, 100]
 
 
 # ---- dk.periodic by policy ------------------------------------------------------------------
@@ -167,22 +169,22 @@ def test_deadlines_where_there_are_none() -> None:
 
 @deadline
 def test_a_job_within_its_runtime() -> None:
-    (found,), end = case(
+    (record,), end = case(
         "dk.periodic policy=deadline config=2cpu period=20000000 runtime=10000000 samples=20"
     )
     assert end["status"] == "ok", end["reason"]
     assert end["evidence"]["sched"] == "deadline"
-    assert figures(found)["runtime used up"] == 0
+    assert figures(record)["runtime used up"] == 0
 
 
 @deadline
 def test_jobs_beyond_their_runtime_are_made_to_wait() -> None:
     # No system wakes up and sleeps again within 1.1 us: each job waits for at least a period.
-    found = result(
+    record = result(
         "dk.periodic policy=deadline config=2cpu period=1000000 runtime=1100 samples=20 warmup=0"
     )
-    assert figures(found)["runtime used up"] == found["n"] == 20
-    assert found["missed"] >= 19
+    assert figures(record)["runtime used up"] == record["n"] == 20
+    assert record["missed"] >= 19
 
 
 @deadline
@@ -209,9 +211,9 @@ def test_deadlines_that_others_have_reserved_are_there() -> None:
     """Else a target would be another one for as long, and no run on it could be resumed."""
     words = "dk.periodic policy=deadline config=2cpu period=20000000 runtime=10000000 samples=20"
     taken = ("-f", "-o", os.devnull, "-e", "inject=sched_setattr:error=EBUSY")
-    found = talk([f"case 1 {words}"], *taken, str(AGENT), QUICK, agent=Path("strace"))
-    assert "deadline" in found[0]["caps"]
-    (end,) = pick(found, "end")
+    records = talk([f"case 1 {words}"], *taken, str(AGENT), QUICK, agent=Path("strace"))
+    assert "deadline" in records[0]["caps"]
+    (end,) = pick(records, "end")
     assert end["status"] == "unsupported"
     assert "other tasks have reserved the CPU time" in end["reason"]
 
@@ -240,23 +242,23 @@ def test_without_some_of_the_cpus_that_is_the_cause() -> None:
 # ---- dk.setitimer ---------------------------------------------------------------------------
 
 
-def without_a_signal(found: dict[str, Any], interval_ns: int) -> int:
+def without_a_signal(record: dict[str, Any], interval_ns: int) -> int:
     """Return how many expirations were due in the time that passed but had no signal."""
-    interval = interval_ns * found["hz"] // 1_000_000_000
-    return int((found["sum"] + interval // 2) // interval - found["n"])
+    interval = interval_ns * record["hz"] // 1_000_000_000
+    return int((record["sum"] + interval // 2) // interval - record["n"])
 
 
 def test_every_signal_of_the_timer_is_one_distance() -> None:
-    found = result("dk.setitimer interval=2000000 samples=100 warmup=0")
-    told = figures(found)
-    assert found["n"] == 100
-    assert told["signals"] == 101
-    assert told["expirations without a signal"] == without_a_signal(found, 2_000_000)
+    record = result("dk.setitimer interval=2000000 samples=100 warmup=0")
+    values = figures(record)
+    assert record["n"] == 100
+    assert values["signals"] == 101
+    assert values["expirations without a signal"] == without_a_signal(record, 2_000_000)
     interval = 2e6
-    tick = 1e9 / found["hz"]
-    assert told["max - interval"] == pytest.approx(found["max"] * tick - interval, abs=2)
-    assert told["mean - interval"] == pytest.approx(found["sum"] / 100 * tick - interval, abs=2)
-    assert told["min - interval"] == pytest.approx(found["min"] * tick - interval, abs=2)
+    tick = 1e9 / record["hz"]
+    assert values["max - interval"] == pytest.approx(record["max"] * tick - interval, abs=2)
+    assert values["mean - interval"] == pytest.approx(record["sum"] / 100 * tick - interval, abs=2)
+    assert values["min - interval"] == pytest.approx(record["min"] * tick - interval, abs=2)
     assert figures(result("dk.setitimer interval=2000000 samples=10"))["signals"] == 13
 
 
@@ -268,10 +270,10 @@ def test_expirations_that_fall_together_are_missed() -> None:
     time.sleep(0.1)  # 50 expirations
     os.kill(measuring, signal.SIGCONT)
     agent.send_signal(signal.SIGTERM)
-    found = pick(begun + agent.rest(), "result")[0]
-    assert figures(found)["expirations without a signal"] >= 40
-    assert figures(found)["expirations without a signal"] == without_a_signal(found, 2_000_000)
-    assert figures(found)["signals"] == found["n"] + 1
+    record = pick(begun + agent.rest(), "result")[0]
+    assert figures(record)["expirations without a signal"] >= 40
+    assert figures(record)["expirations without a signal"] == without_a_signal(record, 2_000_000)
+    assert figures(record)["signals"] == record["n"] + 1
 
 
 # ---- dk.lat_ctx -----------------------------------------------------------------------------
@@ -282,17 +284,19 @@ def test_the_token_visits_all_alike_and_the_method_is_lmbenchs(processes: int, s
     runs, end = case(f"dk.lat_ctx processes={processes} size={size} samples=50 warmup=3")
     assert end["status"] == "ok", end["reason"]
     assert [r["series"] for r in runs] == ["run 1", "run 2", "run 3"]
-    told = figures(runs[0])
-    assert told["visits per process and run, fewest"] == 53
-    assert told["visits per process and run, most"] == 53
+    values = figures(runs[0])
+    assert values["visits per process and run, fewest"] == 53
+    assert values["visits per process and run, most"] == 53
     assert end["evidence"]["tasks"] == processes
     # The lowest mean of three runs is reported, less the least of what pipe and summing took.
     hops = [r["sum"] / r["n"] / r["hz"] * 1e9 / processes for r in runs]  # and a clock reading
     assert all(r["batch"] == processes for r in runs)
-    beside = told["pipe and summing, least of 6"]
-    assert told["lowest: hop as timed"] == pytest.approx(min(hops), abs=50)
-    assert told["lowest of 3"] == pytest.approx(told["lowest: hop as timed"] - beside, abs=2)
-    assert told["highest of 3"] - told["lowest of 3"] == pytest.approx(max(hops) - min(hops), abs=2)
+    beside = values["pipe and summing, least of 6"]
+    assert values["lowest: hop as timed"] == pytest.approx(min(hops), abs=50)
+    assert values["lowest of 3"] == pytest.approx(values["lowest: hop as timed"] - beside, abs=2)
+    assert values["highest of 3"] - values["lowest of 3"] == pytest.approx(
+        max(hops) - min(hops), abs=2
+    )
     assert 0 < beside * processes <= min(r["overhead"] / r["hz"] * 1e9 for r in runs) + 1
 
 
@@ -339,10 +343,10 @@ def test_each_kind_of_call_is_made_while_its_series_is_taken() -> None:
     assert end["status"] == "ok", end["reason"]
     assert [r["series"] for r in series] == ["read", "write", "fork", "mmap", "scan", "open"]
     assert all(r["n"] == 200 for r in series)
-    made = figures(series[0])
-    assert len(made) == 6
-    assert min(made.values()) > 0
-    assert processes_ever() - before >= made["calls of fork, exit and wait"]
+    calls = figures(series[0])
+    assert len(calls) == 6
+    assert min(calls.values()) > 0
+    assert processes_ever() - before >= calls["calls of fork, exit and wait"]
     assert end["evidence"]["tasks"] == 2
 
 
@@ -355,13 +359,13 @@ def test_a_call_that_the_system_cannot_make_is_left_out_and_told(tmp_path: Path)
         hide = f"mount --bind {tmp_path}/ptmx $(readlink -f /dev/ptmx) && exec {AGENT}"
         done = subprocess.run(
             ["unshare", "--mount", "--propagation=private", "sh", "-c", hide],
-            input=asked("case 1 dk.schedlat samples=50 time=0", "bye"), stdout=subprocess.PIPE,
-            timeout=60, check=True,
+            input=command_lines("case 1 dk.schedlat samples=50 time=0", "bye"),
+            stdout=subprocess.PIPE, timeout=60, check=True,
         )  # fmt: skip
-    found = records(done.stdout)
-    series = pick(found, "result")
+    answer_records = records(done.stdout)
+    series = pick(answer_records, "result")
     assert [r["series"] for r in series] == ["read", "write", "fork", "mmap", "scan"]
-    assert [r["status"] for r in pick(found, "end")] == ["ok"]
+    assert [r["status"] for r in pick(answer_records, "end")] == ["ok"]
     assert [table["rows"] for table in series[0]["tables"] if table["title"] == "left out"] == [
         [["open", "calls of open and close (/dev/ptmx)", "No such device or address"]]
     ]
@@ -385,22 +389,22 @@ def test_the_calls_are_made_by_a_less_urgent_process_on_the_same_cpu() -> None:
 @as_root
 def test_locked_memory_takes_no_fault() -> None:
     results, end = case("dk.pagefaults lock=1 samples=500")
-    told = figures(results[0])
+    values = figures(results[0])
     assert end["evidence"]["locked"] is True
-    assert told["minor faults in the section"] == told["major faults in the section"] == 0
-    assert told["pages written to"] == results[0]["n"] == 500
+    assert values["minor faults in the section"] == values["major faults in the section"] == 0
+    assert values["pages written to"] == results[0]["n"] == 500
 
 
 def test_a_fresh_page_takes_a_fault_at_least() -> None:
     results, end = case("dk.pagefaults lock=0 samples=500")
-    told = figures(results[0])
+    values = figures(results[0])
     assert end["evidence"]["locked"] is False
-    assert told["pages written to"] == 500
-    assert told["minor faults in the section"] + told["major faults in the section"] >= 500
+    assert values["pages written to"] == 500
+    assert values["minor faults in the section"] + values["major faults in the section"] >= 500
 
 
-def step(found: dict[str, Any], number: int) -> dict[str, str]:
-    (table,) = found["tables"]
+def step(record: dict[str, Any], number: int) -> dict[str, str]:
+    (table,) = record["tables"]
     row = next(row for row in table["rows"] if row[0].startswith(str(number)))
     return dict(zip(table["columns"], row, strict=True))
 
@@ -408,15 +412,15 @@ def step(found: dict[str, Any], number: int) -> dict[str, str]:
 @as_root
 @realtime
 def test_the_set_up_step_by_step() -> None:
-    found = result("env.setup samples=100")
-    assert [row[0][0] for row in found["tables"][0]["rows"]] == list("123456d")
-    assert step(found, 3)["result"] == "locked"
-    assert not any(step(found, number)["error"] for number in range(1, 7))
-    assert step(found, 4)["result"] == step(found, 6)["result"]  # no fault in between
-    told = figures(found)
-    assert told["minor faults in the section"] == 0
+    record = result("env.setup samples=100")
+    assert [row[0][0] for row in record["tables"][0]["rows"]] == list("123456d")
+    assert step(record, 3)["result"] == "locked"
+    assert not any(step(record, number)["error"] for number in range(1, 7))
+    assert step(record, 4)["result"] == step(record, 6)["result"]  # no fault in between
+    values = figures(record)
+    assert values["minor faults in the section"] == 0
     limit = Path("/proc/sys/kernel/sched_rt_runtime_us").read_text()
-    assert told["real-time limit (-1: none)"] == float(limit)
+    assert values["real-time limit (-1: none)"] == float(limit)
 
 
 @as_root
@@ -425,10 +429,10 @@ def test_what_the_set_up_is_refused_is_told(copy: Path) -> None:
         copy, ["case 1 env.setup samples=50", "case 2 dk.pagefaults samples=50"], [],
         preexec_fn=limited(resource.RLIMIT_MEMLOCK, 65536), kinds=("result", "end"),
     )  # fmt: skip
-    found = pick(answers, "result")[0]
-    assert (step(found, 2)["result"], step(found, 3)["result"]) == ("refused", "refused")
-    assert "CAP_SYS_NICE" in step(found, 2)["missing"]
-    assert "CAP_IPC_LOCK" in step(found, 3)["missing"]
+    record = pick(answers, "result")[0]
+    assert (step(record, 2)["result"], step(record, 3)["result"]) == ("refused", "refused")
+    assert "CAP_SYS_NICE" in step(record, 2)["missing"]
+    assert "CAP_IPC_LOCK" in step(record, 3)["missing"]
     setup, faults = pick(answers, "end")
     assert (setup["status"], setup["evidence"]["locked"]) == ("ok", False)
     assert faults["status"] == "unsupported"

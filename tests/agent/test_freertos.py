@@ -17,7 +17,7 @@ from rtstone.measure.catalogue import catalogue
 from rtstone.resources import BUILT
 from rtstone.targets import find
 from tests.agent.choices import are_answered, every_choice
-from tests.agent.speak import BUILD, Json, asked, pick, records
+from tests.agent.speak import BUILD, Json, command_lines, pick, records
 from tests.conftest import Cli
 
 pytestmark = pytest.mark.lab
@@ -91,7 +91,7 @@ def emulate(board: str, tmp_path_factory: pytest.TempPathFactory) -> Run:
 
     def run(commands: Sequence[str], image: str | None = None, timeout: float = 60) -> Session:
         script = tmp_path_factory.mktemp("freertos") / "script"
-        script.write_bytes(b"#rts script\n" + asked(*commands) + b"\0")
+        script.write_bytes(b"#rts script\n" + command_lines(*commands) + b"\0")
         system = systems.find(board)
         path = BUILD.parent / board / image if image else BUILT / str(system.image)
         done = subprocess.run(
@@ -99,9 +99,9 @@ def emulate(board: str, tmp_path_factory: pytest.TempPathFactory) -> Run:
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=timeout, check=False,
         )  # fmt: skip
         lines = done.stdout.splitlines(keepends=True)
-        told = [line for line in lines if line.startswith(b"#rts")]
+        protocol_lines = [line for line in lines if line.startswith(b"#rts")]
         other = b"".join(line for line in lines if not line.startswith(b"#rts"))
-        return records(b"".join(told)), other, done.returncode
+        return records(b"".join(protocol_lines)), other, done.returncode
 
     return run
 
@@ -143,18 +143,18 @@ def listed(session: Session) -> list[Json]:
 
 
 @pytest.fixture(scope="session")
-def told(session: Session) -> Told:
+def answer_of(session: Session) -> Told:
     """Return the results and ends of some of CASES."""
 
-    def of(cases: list[str]) -> list[Json]:
+    def select(cases: list[str]) -> list[Json]:
         ids = {CASES.index(case) for case in cases}
         return [r for r in session[0] if r["t"] in {"result", "end"} and r["id"] in ids]
 
-    return of
+    return select
 
 
-def ends(found: Sequence[Json]) -> list[str]:
-    return [r["status"] for r in pick(found, "end")]
+def ends(records: Sequence[Json]) -> list[str]:
+    return [r["status"] for r in pick(records, "end")]
 
 
 def instructions(result: Json, board: str) -> int:
@@ -176,39 +176,39 @@ def test_the_contract_of_ports(emulate: Run) -> None:
     assert (status, output) == (0, b"")
 
 
-def test_what_the_agent_says_of_itself(session: Session, told: Told) -> None:
-    found, output, status = session
+def test_what_the_agent_says_of_itself(session: Session, answer_of: Told) -> None:
+    records, output, status = session
     assert (status, output) == (0, b"")
-    assert found[0]["port"] == "freertos"
-    assert found[0]["os"].startswith("FreeRTOS V11.2")
-    assert {"event", "irq_timer", "suspend", "soft_irq", "heap"} <= set(found[0]["caps"])
-    benches = {r["id"] for r in pick(found, "bench")}
+    assert records[0]["port"] == "freertos"
+    assert records[0]["os"].startswith("FreeRTOS V11.2")
+    assert {"event", "irq_timer", "suspend", "soft_irq", "heap"} <= set(records[0]["caps"])
+    benches = {r["id"] for r in pick(records, "bench")}
     assert {"sched.yield", "rheal.db", "dk.schedlat", "int.latency.self"} <= benches
-    values = pick(found, "conditions")[0]["values"]
+    values = pick(records, "conditions")[0]["values"]
     assert (values["freertos.heap"], values["freertos.time_slicing"]) == ("heap_4", False)
-    end = told(CASES[:1])[-1]
+    end = answer_of(CASES[:1])[-1]
     assert 0 < end["evidence"]["stack_bytes"] < end["evidence"]["heap_bytes"]
 
 
-def test_counts_are_those_of_the_lab(told: Told, session: Session, board: str) -> None:
+def test_counts_are_those_of_the_lab(answer_of: Told, session: Session, board: str) -> None:
     (hello,) = pick(session[0], "hello")
     if not hello["compiler"].startswith("GNU 12."):
         pytest.skip(f"the counts are of GCC 12, not of {hello['compiler']}")
-    results = pick(told(COUNTED), "result")
+    results = pick(answer_of(COUNTED), "result")
     counted = [instructions(r, board) for r in results]
     assert counted == pytest.approx(list(COUNTS[board].values()), rel=0.05)
 
 
-def test_gaps_are_the_ticks_of_the_system(told: Told, board: str, listed: list[Json]) -> None:
+def test_gaps_are_the_ticks_of_the_system(answer_of: Told, board: str, listed: list[Json]) -> None:
     """One every ms while the task looks, each as long as any other, and nothing else."""
     if board == "freertos-m3":
         assert "hw.latency" not in {r["id"] for r in listed}  # it is in the image of Hartstone
         return
-    found, end = told(GAPS)
-    instruction = found["hz"] / systems.find(board).board.instructions_per_s  # in counts
+    records, end = answer_of(GAPS)
+    instruction = records["hz"] / systems.find(board).board.instructions_per_s  # in counts
     assert end["status"] == "ok"
-    assert found["max"] - found["min"] <= instruction
-    began = [float(row[0]) * 1000 for row in found["tables"][0]["rows"]]  # ms
+    assert records["max"] - records["min"] <= instruction
+    began = [float(row[0]) * 1000 for row in records["tables"][0]["rows"]]  # ms
     first = began[0] % 1
     # The first 3.5 ms begin anywhere, and the others at a tick, which ends the sleep before them.
     ticks = [tick for tick in range(4) if tick + first < 3.5]
@@ -217,11 +217,11 @@ def test_gaps_are_the_ticks_of_the_system(told: Told, board: str, listed: list[J
     assert began == pytest.approx([tick + first for tick in ticks], abs=turn)
 
 
-def test_an_event_says_how_long_ago_it_was(told: Told, board: str) -> None:
+def test_an_event_says_how_long_ago_it_was(answer_of: Told, board: str) -> None:
     """The handler begins soon after its timer fired, or after the kernel unmasks it."""
-    found = told(EVENTS)
-    assert ends(found) == ["ok"]
-    spans = late(found, board)
+    records = answer_of(EVENTS)
+    assert ends(records) == ["ok"]
+    spans = late(records, board)
     least, most = spans["handler"]
     assert 0 < least < 100
     assert most < 300
@@ -249,18 +249,18 @@ def test_two_runs_are_the_same(twice: tuple[Session, Session]) -> None:
     assert first == second
 
 
-def test_all_of_rhealstone(told: Told) -> None:
-    assert ends(told(RHEALSTONE)) == ["ok"] * len(RHEALSTONE)
+def test_all_of_rhealstone(answer_of: Told) -> None:
+    assert ends(answer_of(RHEALSTONE)) == ["ok"] * len(RHEALSTONE)
 
 
-def test_sleeps_end_at_ticks_and_releases_lie_there(told: Told) -> None:
-    (result,) = pick(told(SLEEPS), "result")
+def test_sleeps_end_at_ticks_and_releases_lie_there(answer_of: Told) -> None:
+    (result,) = pick(answer_of(SLEEPS), "result")
     assert result["missed"] == 0
     assert 0 < result["max"] < 1_000_000  # ns; between ticks it would be most of a tick
 
 
-def test_mutexes_inherit_and_binary_semaphores_do_not(told: Told) -> None:
-    first = [{f[0]: f[1] for f in r["figures"]} for r in pick(told(INVERSION), "result")]
+def test_mutexes_inherit_and_binary_semaphores_do_not(answer_of: Told) -> None:
+    first = [{f[0]: f[1] for f in r["figures"]} for r in pick(answer_of(INVERSION), "result")]
     assert [f["M ran before H had the resource"] > 0 for f in first] == [True, False]
 
 
@@ -271,16 +271,16 @@ def test_channels(emulate: Run, listed: list[Json], board: str) -> None:
     large = ["notification", "message_buffer", "queue_set"]
     assert kinds == ["queue", "mailbox", *(large if board != "freertos-m3" else [])]
     benches = [f"ipc.{b} mechanism={k}" for k in kinds for b in ("send", "receive", "srsr")]
-    found, _, _ = emulate([f"case {i} {b} size=64 samples=20" for i, b in enumerate(benches)])
-    assert ends(found) == ["ok"] * len(benches)
+    records, _, _ = emulate([f"case {i} {b} size=64 samples=20" for i, b in enumerate(benches)])
+    assert ends(records) == ["ok"] * len(benches)
 
 
 @pytest.mark.usefixtures("thorough")
 def test_every_choice_of_every_parameter(emulate: Run, listed: list[Json]) -> None:
     commands = every_choice(listed)
-    found, output, status = emulate(commands, timeout=600)
+    records, output, status = emulate(commands, timeout=600)
     assert (status, output) == (0, b"")
-    are_answered(commands, found)
+    are_answered(commands, records)
 
 
 @pytest.mark.usefixtures("thorough")
@@ -288,22 +288,22 @@ def test_a_case_that_hangs_is_ended_and_the_next_one_runs(emulate: Run, board: s
     """Likewise after cases that measure nothing: they have failed."""
     names = ["none", "hang", "none", "wait", "none", "silent", "idle", "none"]
     commands = [f"case {i} bad.{name}" for i, name in enumerate(names)]
-    found, _, status = emulate(commands, image="bad_cases.elf")
+    records, _, status = emulate(commands, image="bad_cases.elf")
     assert status == 0
-    assert ends(found) == ["ok", "failed", "ok", "failed", "ok", "failed", "failed", "ok"]
-    reasons = [r["reason"] for r in pick(found, "end")]
+    assert ends(records) == ["ok", "failed", "ok", "failed", "ok", "failed", "failed", "ok"]
+    reasons = [r["reason"] for r in pick(records, "end")]
     assert "no progress" in reasons[1]
     assert reasons[5:7] == ["it gave up without a reason", "it ended without a sample"]
-    good = pick(found, "result")
+    good = pick(records, "result")
     assert len({instructions(r, board) for r in good}) == 1  # removed tasks do not slow the others
 
 
-def late(found: Sequence[Json], board: str) -> dict[str, tuple[int, int]]:
+def late(records: Sequence[Json], board: str) -> dict[str, tuple[int, int]]:
     """Return the smallest and largest lateness of each series, in instructions."""
     per_s = systems.find(board).board.instructions_per_s
     return {
         r["series"]: (round(r["min"] * per_s / r["hz"]), round(r["max"] * per_s / r["hz"]))
-        for r in found
+        for r in records
         if r["t"] == "result"
     }
 
@@ -313,8 +313,10 @@ def test_a_message_is_copied_with_interrupts_masked(emulate: Run, board: str) ->
     """The longest delay grows with the message, by the cost of copying a byte."""
     sizes = [64, 512, 2048]
     options = "calls=queue samples=500"
-    found, _, _ = emulate([f"case {i} dk.schedlat {options} size={s}" for i, s in enumerate(sizes)])
-    spans = [late([r], board)["queue"] for r in pick(found, "result")]
+    records, _, _ = emulate(
+        [f"case {i} dk.schedlat {options} size={s}" for i, s in enumerate(sizes)]
+    )
+    spans = [late([r], board)["queue"] for r in pick(records, "result")]
     assert len({least for least, _ in spans}) == 1  # if it falls outside the call
     small, middle, large = (most for _, most in spans)
     a_byte = {"freertos-a64": 0.156, "freertos-m3": 0.5625}.get(board)
@@ -339,31 +341,31 @@ def test_the_least_priority_leaves_a_level_below_the_case(emulate: Run, listed: 
     (null,) = [r for r in listed if r["t"] == "bench" and r["id"] == "null"]
     least = next(p["min"] for p in null["params"] if p["name"] == "prio")
     assert least == 12  # time sharing has level 1, and the case uses 10 levels below its own
-    found, _, _ = emulate(
+    records, _, _ = emulate(
         ["load bg50 tasks=2", f"case 1 sem.post.lower prio={least} samples=20",
          f"case 2 sem.post.lower prio={least - 1} samples=20"]
     )  # fmt: skip
-    assert ends(found) == ["ok", "failed"]
+    assert ends(records) == ["ok", "failed"]
 
 
 @pytest.mark.usefixtures("thorough")
 def test_a_load_that_was_silenced_goes_on_when_its_periods_do(emulate: Run) -> None:
     """det.response pauses loads to calibrate; a resumed task misses no future period."""
-    found, _, _ = emulate(["load heavy/reduced", "case 1 det.response samples=20 block=1000000"])
-    (end,) = pick(found, "end")
+    records, _, _ = emulate(["load heavy/reduced", "case 1 det.response samples=20 block=1000000"])
+    (end,) = pick(records, "end")
     assert end["status"] == "ok"
     missed = {k["component"]: k["missed"] for k in end["load"]}
     assert set(missed) == {"cpu", "interrupt", "syscall", "memory"}
     assert all(count < 10_000 for count in missed.values()), missed
 
 
-@pytest.mark.parametrize("what", ["fault", "deep"])
-def test_a_fault_is_one_line_and_a_status(emulate: Run, what: str) -> None:
-    found, output, status = emulate([f"case 1 bad.{what}"], image="bad_cases.elf")
+@pytest.mark.parametrize("part", ["fault", "deep"])
+def test_a_fault_is_one_line_and_a_status(emulate: Run, part: str) -> None:
+    records, output, status = emulate([f"case 1 bad.{part}"], image="bad_cases.elf")
     assert status == 1
     assert output.strip().startswith(b"rtstone: ")
     assert len(output.strip().splitlines()) == 1
-    assert not ends(found)
+    assert not ends(records)
 
 
 def test_a_counter_that_is_not_the_clock_is_told(board: str) -> None:
@@ -379,18 +381,18 @@ def test_a_counter_that_is_not_the_clock_is_told(board: str) -> None:
     assert done.stdout.strip().startswith(b"rtstone: mcycle does not count ns")
 
 
-def test_names_that_do_not_exist_are_unsupported(told: Told) -> None:
-    (end,) = pick(told(NO_NAMES), "end")
+def test_names_that_do_not_exist_are_unsupported(answer_of: Told) -> None:
+    (end,) = pick(answer_of(NO_NAMES), "end")
     assert end["status"] == "unsupported"
     assert end["reason"]
 
 
 def test_background_tasks_need_slices_and_only_the_second_test_cpu_times(
-    told: Told, board: str
+    answer_of: Told, board: str
 ) -> None:
     if board == "freertos-m3":
         pytest.skip("its benches have an image of their own there")
-    reasons = [end["reason"] for end in pick(told(BACKGROUND), "end")]
+    reasons = [end["reason"] for end in pick(answer_of(BACKGROUND), "end")]
     assert reasons[0].startswith("needs round_robin: configUSE_TIME_SLICING is 0, ")
     assert reasons[1].startswith("needs cpu_time: ")
 
@@ -404,8 +406,8 @@ def test_handlers_use_no_fpu_register(board: str) -> None:
     assert FPU_REGISTER.search(listing)  # in the agent's tasks
     seen = set()
     for function in listing.split("\n\n"):
-        if found := HANDLERS.search(function.partition("\n")[0]):
-            seen.add(found[1])
+        if match := HANDLERS.search(function.partition("\n")[0]):
+            seen.add(match[1])
             assert not FPU_REGISTER.search(function), function
     assert {"service", "vApplicationIRQHandler", "xQueueGiveFromISR"} <= seen
 
@@ -416,11 +418,11 @@ def test_hartstone_has_an_image_of_its_own(cli: Cli) -> None:
         pytest.skip(f"no {lacking[0].what}: {lacking[0].command}")
     short = ("-p", "duration=100ms", "-p", "samples=20", "--time", "300ms", "--json")
     here = cli("run", "hart.PH.1", "dk.periodic", "--target", "qemu:freertos-m3", *short).document
-    told = {r["bench"]: (r["status"], r["reason"]) for r in here["results"]}
-    assert told["hart.PH.1"] == ("unsupported", "Hartstone is in the image freertos-m3-hart")
-    assert told["dk.periodic"] == ("ok", None)
-    there = cli("run", "hart.PH.1", "--target", "qemu:freertos-m3-hart", *short).document
-    assert [r["status"] for r in there["results"]] == ["ok"]
+    statuses = {r["bench"]: (r["status"], r["reason"]) for r in here["results"]}
+    assert statuses["hart.PH.1"] == ("unsupported", "Hartstone is in the image freertos-m3-hart")
+    assert statuses["dk.periodic"] == ("ok", None)
+    document = cli("run", "hart.PH.1", "--target", "qemu:freertos-m3-hart", *short).document
+    assert [r["status"] for r in document["results"]] == ["ok"]
     every, most, rest = (
         set(catalogue(find(f"qemu:{name}"), Interrupt()).benches)
         for name in ("freertos-a64", "freertos-m3", "freertos-m3-hart")
@@ -430,21 +432,21 @@ def test_hartstone_has_an_image_of_its_own(cli: Cli) -> None:
     assert every - most <= rest
 
 
-def test_the_footprint_is_that_of_the_image(told: Told) -> None:
-    found = told(FOOTPRINT)
-    assert ends(found) == ["ok", "ok", "unsupported", "unsupported"]
-    counted = [{name: value for name, value, _ in r["figures"]} for r in pick(found, "result")]
+def test_the_footprint_is_that_of_the_image(answer_of: Told) -> None:
+    records = answer_of(FOOTPRINT)
+    assert ends(records) == ["ok", "ok", "unsupported", "unsupported"]
+    counted = [{name: value for name, value, _ in r["figures"]} for r in pick(records, "result")]
     assert 90_000 < counted[0]["image"] < 400_000
     assert 0 < counted[0]["of it in use"] < counted[0]["heap"]
     assert counted[1]["served within H's block"] == 0
     assert counted[1]["delay by each interrupt"] > 0
-    reasons = [r["reason"] for r in pick(found, "end")]
+    reasons = [r["reason"] for r in pick(records, "end")]
     assert reasons[2] == "needs rwlock: no read-write locks"
     assert reasons[3].startswith("needs cold_cache: ")
 
 
-def test_a_case_that_gives_up_before_its_first_sample_has_no_timed_section(told: Told) -> None:
+def test_a_case_that_gives_up_before_its_first_sample_has_no_timed_section(answer_of: Told) -> None:
     """That of a case before it was told once."""
-    (end,) = pick(told(UNTIMED), "end")
+    (end,) = pick(answer_of(UNTIMED), "end")
     assert end["status"] == "unsupported"
     assert end["evidence"]["section_ns"] is None

@@ -13,7 +13,7 @@ import pytest
 
 from tests.agent.processes import descendants
 from tests.agent.rights import as_root, copied, nobody, realtime
-from tests.agent.speak import HASTY, QUICK, Json, asked, pick, records
+from tests.agent.speak import HASTY, QUICK, Json, command_lines, pick, records
 from tests.agent.test_loads import LoadAgent, text
 
 pytestmark = [pytest.mark.machine, as_root]
@@ -43,10 +43,10 @@ def agent(reachable: Path) -> Path:
     return granted(HASTY, reachable)
 
 
-def told(command: list[str], *lines: str, **options: Any) -> list[Json]:
+def records_of(command: list[str], *lines: str, **options: Any) -> list[Json]:
     """Send commands to an agent that is started so, and return all records of its answer."""
     done = subprocess.run(
-        [*command, QUICK], input=asked(*lines, "bye"),
+        [*command, QUICK], input=command_lines(*lines, "bye"),
         stdout=subprocess.PIPE, timeout=60, check=True, **options,
     )  # fmt: skip
     return records(done.stdout)
@@ -54,7 +54,9 @@ def told(command: list[str], *lines: str, **options: Any) -> list[Json]:
 
 @realtime
 def test_its_user_measures_with_the_rights_of_the_file(agent: Path) -> None:
-    answers = told([*USER, str(agent)], "case 1 dk.periodic period=1000000 samples=5 warmup=0")
+    answers = records_of(
+        [*USER, str(agent)], "case 1 dk.periodic period=1000000 samples=5 warmup=0"
+    )
     (end,), (conditions,) = pick(answers, "end"), pick(answers, "conditions")
     assert end["status"] == "ok", end["reason"]
     assert (end["evidence"]["sched"], end["evidence"]["locked"]) == ("fifo", True)
@@ -66,7 +68,7 @@ def test_its_user_measures_with_the_rights_of_the_file(agent: Path) -> None:
 
 def test_it_refuses_programs_files_and_addresses_of_its_users_choice(agent: Path) -> None:
     loads = [*(f"{name} {words}".strip() for name, words in PROGRAMS.items()), *TEXTS]
-    answers = told(
+    answers = records_of(
         [*USER, str(agent)],
         *(f"load {load}" for load in loads),
         "load none",
@@ -88,7 +90,7 @@ def test_who_has_the_rights_otherwise_may_choose(agent: Path, reachable: Path) -
     reachable.chmod(0o777)
     plain = shutil.copy(HASTY, reachable / "plain")
     for command in ([str(agent)], [*nobody(*RIGHTS), str(plain)]):
-        answers = told(
+        answers = records_of(
             command, f"load write dir={text(reachable)} ram=1 size=65536", "case 1 null samples=10"
         )
         (loaded,) = pick(answers, "loaded")
@@ -110,10 +112,10 @@ def test_no_variable_chooses_a_program_or_a_directory(agent: Path, reachable: Pa
     }  # fmt: skip
     user = [f"/usr/bin/{USER[0]}", *USER[1:]]
     plain = shutil.copy(HASTY, reachable / "plain")
-    told([*user, str(plain)], "case 1 posix.options", env=environment)
+    records_of([*user, str(plain)], "case 1 posix.options", env=environment)
     assert "sort" in started.read_text()  # as the variable says
     started.unlink()
-    answers = told(
+    answers = records_of(
         [*user, str(agent)],
         "case 1 posix.options",
         "load files many=100",  # in $TMPDIR, or else in /var/tmp

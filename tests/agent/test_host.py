@@ -12,7 +12,7 @@ import pytest
 
 from rtstone.wire.commands import framed
 from tests.agent.processes import SHM, descendants, gone
-from tests.agent.speak import HASTY, QUICK, Agent, asked, pick
+from tests.agent.speak import HASTY, QUICK, Agent, command_lines, pick
 
 pytestmark = pytest.mark.machine
 
@@ -93,10 +93,10 @@ def test_the_end_of_input_ends_a_case_that_has_a_lease() -> None:
     agent = Agent()
     agent.send("alive 60000")
     agent.begin(ENDLESS)
-    found = agent.rest()
-    assert pick(found, "end")[0]["reason"] == "stopped"
-    assert pick(found, "result")[0]["n"] > 0
-    assert found[-1]["t"] == "bye"
+    records = agent.rest()
+    assert pick(records, "end")[0]["reason"] == "stopped"
+    assert pick(records, "result")[0]["n"] > 0
+    assert records[-1]["t"] == "bye"
 
 
 @pytest.mark.parametrize("load", ["none", "command run=sleep%2060"])
@@ -135,6 +135,6 @@ def test_an_agent_that_waits_for_its_frozen_host_ends() -> None:
 def test_a_script_is_not_read_ahead() -> None:
     """Without a lease the end of input ends nothing, and `stop` waits for its turn."""
     agent = Agent()
-    said(agent, asked("case 1 null samples=5", "stop", "case 2 null samples=5"))
-    found = agent.rest()
-    assert [end["status"] for end in pick(found, "end")] == ["ok", "ok"]
+    said(agent, command_lines("case 1 null samples=5", "stop", "case 2 null samples=5"))
+    records = agent.rest()
+    assert [end["status"] for end in pick(records, "end")] == ["ok", "ok"]

@@ -66,9 +66,9 @@ def start(
 
 def loaded(agent: Agent) -> tuple[str, str | None]:
     """Return status and reason of its load, once it has ended."""
-    (found,) = pick(agent.rest(timeout=60), "loaded")
+    (record,) = pick(agent.rest(timeout=60), "loaded")
     assert agent.returncode == 0
-    return found["status"], found["reason"]
+    return record["status"], record["reason"]
 
 
 def of_length(base: Path, length: int) -> Path:
@@ -107,9 +107,9 @@ def test_a_name_longer_than_any_path_is_the_directory_it_names_or_refused(
 ) -> None:
     half, odd = divmod(length - len(str(public)), 2)
     (public / "precious").write_text("as it was")
-    there = start("files many=10", str(public) + "/" * odd + "/." * half)
+    agent = start("files many=10", str(public) + "/" * odd + "/." * half)
     missing = start("files many=10", (str(public) + "/missing" * 1024)[:length])
-    assert loaded(there) == ("ok", None)
+    assert loaded(agent) == ("ok", None)
     status, reason = loaded(missing)
     assert status == "failed"
     assert reason and reason.endswith("No such file or directory; set TMPDIR to where it can")
@@ -229,8 +229,8 @@ def lock() -> Iterator[Path]:
 def note(lock: Path, directory: Path, **other: int) -> None:
     """Write into the lock file that a directory has to be removed."""
     status = directory.stat()
-    made = {"device": status.st_dev, "inode": status.st_ino, **other}
-    lock.write_text(f"{made['device']:020} {made['inode']:020} {directory}\n")
+    identity = {"device": status.st_dev, "inode": status.st_ino, **other}
+    lock.write_text(f"{identity['device']:020} {identity['inode']:020} {directory}\n")
 
 
 def sweep(*before: str) -> None:

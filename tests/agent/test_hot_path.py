@@ -74,27 +74,27 @@ def instructions(machine: Machine, name: str) -> list[str]:
         [machine.objdump, "-dr", "--no-show-raw-insn", f"--disassemble={name}", path],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    found: list[str] = []
+    code: list[str] = []
     for line in done.stdout.splitlines():
         if relocation := re.match(r"\s+[0-9a-f]+: R_\w+\s+(\S+)", line):
-            found[-1] += f" {relocation[1]}"
+            code[-1] += f" {relocation[1]}"
         elif instruction := re.match(r"\s+[0-9a-f]+:\t(.*)", line):
             text = " ".join(instruction[1].split())
-            if text.startswith("jalr ra") and found[-1].startswith("auipc ra"):  # one call
-                found[-1] += f" {text}"
+            if text.startswith("jalr ra") and code[-1].startswith("auipc ra"):  # one call
+                code[-1] += f" {text}"
             else:
-                found.append(text)
-    assert found, f"no {name} in {path}"
-    return found
+                code.append(text)
+    assert code, f"no {name} in {path}"
+    return code
 
 
 @pytest.mark.parametrize("name", list(PROCEDURES))
 @pytest.mark.parametrize("which", list(MACHINES))
 def test_between_two_stamps_lies_the_call_and_nothing_else(which: str, name: str) -> None:
     machine = MACHINES[which]
-    found = instructions(machine, name)
-    at = [i for i, text in enumerate(found) if re.search(machine.stamp, text)]
-    spans = [found[a + 1 : b] for a, b in itertools.pairwise(at)]
+    code = instructions(machine, name)
+    at = [i for i, text in enumerate(code) if re.search(machine.stamp, text)]
+    spans = [code[a + 1 : b] for a, b in itertools.pairwise(at)]
     if name == "read_pairs":
         call = None
         timed = [s for s in spans if not any(re.search(machine.leave, i) for i in s)]
@@ -114,11 +114,11 @@ def test_between_two_stamps_lies_the_call_and_nothing_else(which: str, name: str
 def test_the_time_is_read_as_soon_as_a_sleep_returns(which: str) -> None:
     """After clock_nanosleep() comes nothing but the test for EINTR, and clock_gettime()."""
     machine = MACHINES[which]
-    found = instructions(machine, "wake_up_periodically")
-    slept = [i for i, text in enumerate(found) if "clock_nanosleep" in text]
+    code = instructions(machine, "wake_up_periodically")
+    slept = [i for i, text in enumerate(code) if "clock_nanosleep" in text]
     assert len(slept) == 2  # by either clock
     for start in slept:
-        after = itertools.takewhile(lambda text: "clock_gettime" not in text, found[start + 1 :])
+        after = itertools.takewhile(lambda text: "clock_gettime" not in text, code[start + 1 :])
         between = list(after)
         assert len(between) <= 6, between
         assert len([i for i in between if re.search(machine.leave, i)]) <= 1, between

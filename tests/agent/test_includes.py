@@ -59,9 +59,9 @@ def layer(path: Path) -> str:
     if room in {"benches", "loads"}:
         return "benches and loads"
     assert room == "core", path
-    found = [name for name, files in LAYERS.items() if path.stem in files]
-    assert found, f"{path.name} is in no layer: put it into the table above"
-    return found[0]
+    layers = [name for name, files in LAYERS.items() if path.stem in files]
+    assert layers, f"{path.name} is in no layer: put it into the table above"
+    return layers[0]
 
 
 def included(path: Path) -> Iterator[Path]:

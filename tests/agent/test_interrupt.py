@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.speak import AGENT, asked, case, pick, records, result
+from tests.agent.speak import AGENT, case, command_lines, pick, records, result
 
 pytestmark = pytest.mark.machine
 
@@ -61,11 +61,11 @@ def test_the_tracer_is_set_read_and_put_back(tmp_path: Path) -> None:
     command = f"int.latency.timerlat samples=3 warmup=0 period=2000000 tracefs={root}"
     agent = subprocess.Popen([AGENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     thread.start()
-    out, _ = agent.communicate(asked(f"case 1 {command}", "bye"), timeout=60)
+    out, _ = agent.communicate(command_lines(f"case 1 {command}", "bye"), timeout=60)
     stop.set()
     thread.join()
-    found = pick(records(out), "result")
-    assert [(r["series"], r["n"], r["min"], r["max"], r["sum"]) for r in found] == [
+    results = pick(records(out), "result")
+    assert [(r["series"], r["n"], r["min"], r["max"], r["sum"]) for r in results] == [
         ("irq", 3, 932, 5000, 6932), ("thread", 3, 2000, 11700, 20700),
     ]  # fmt: skip
     assert during[0][0] == "timerlat"
@@ -81,6 +81,6 @@ def test_without_the_tracer_it_says_why(tmp_path: Path) -> None:
 
 
 def test_every_expiration_is_served_or_missed() -> None:
-    found = result("int.latency.user period=500000 samples=400 warmup=0")
-    assert (found["n"], found["omitted"]["n"]) == (400, found["missed"])
-    assert found["max"] < 1 << 62
+    record = result("int.latency.user period=500000 samples=400 warmup=0")
+    assert (record["n"], record["omitted"]["n"]) == (400, record["missed"])
+    assert record["max"] < 1 << 62

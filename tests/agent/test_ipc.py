@@ -13,7 +13,18 @@ import pytest
 
 from tests.agent.processes import SHM, descendants, gone
 from tests.agent.rights import as_root, needs_strace, nobody, realtime
-from tests.agent.speak import AGENT, QUICK, STUB, Agent, asked, case, figures, pick, result, talk
+from tests.agent.speak import (
+    AGENT,
+    QUICK,
+    STUB,
+    Agent,
+    case,
+    command_lines,
+    figures,
+    pick,
+    result,
+    talk,
+)
 from tests.waiting import soon
 
 pytestmark = pytest.mark.machine
@@ -26,10 +37,10 @@ MECHANISMS = ["queue", "sysv", "pipe", "fifo", "unix", "mailbox"]
 
 @pytest.mark.parametrize("size", [16, 1024, 16384])
 def test_one_receive_lies_between_the_stamps(size: int) -> None:
-    found = result(f"ipc.receive size={size} samples=300 warmup=7", agent=STUB)
-    assert (found["min"], found["max"]) == (1020, 1020)
+    record = result(f"ipc.receive size={size} samples=300 warmup=7", agent=STUB)
+    assert (record["min"], record["max"]) == (1020, 1020)
     # one to see whether the system supports it, and one for each sample
-    assert figures(found)["messages sent"] == 1 + 7 + 300
+    assert figures(record)["messages sent"] == 1 + 7 + 300
 
 
 @pytest.mark.parametrize("mechanism", ["damaging", "repeating"])
@@ -56,12 +67,12 @@ def test_a_message_that_is_too_large_is_refused_with_the_limit() -> None:
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_no_receiver_runs_while_a_send_is_timed(mechanism: str, entity: str) -> None:
     for size in (1024, 5120, 16384):
-        found = result(f"ipc.send mechanism={mechanism} entity={entity} size={size} samples=150")
-        told = figures(found)
-        assert told["receiver ran within the interval"] == 0
-        assert told["sent before the last one was received"] == 0
+        record = result(f"ipc.send mechanism={mechanism} entity={entity} size={size} samples=150")
+        values = figures(record)
+        assert values["receiver ran within the interval"] == 0
+        assert values["sent before the last one was received"] == 0
         # one at the start, one for each sample and one at the end: all were received and correct
-        assert told["messages sent"] == 1 + 10 + 150 + 1
+        assert values["messages sent"] == 1 + 10 + 150 + 1
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
@@ -119,16 +130,18 @@ def test_a_round_trip_between_processes(mechanism: str) -> None:
 @realtime
 def test_the_copies_are_computed_only_where_there_are_none() -> None:
     for mechanism in MECHANISMS:
-        found = result(f"ipc.srsr mechanism={mechanism} size=16384 samples=100")
-        told = figures(found)
+        record = result(f"ipc.srsr mechanism={mechanism} size=16384 samples=100")
+        values = figures(record)
         if mechanism != "mailbox":
-            assert set(told) == {"messages sent"}
+            assert set(values) == {"messages sent"}
             continue
-        net = found["sum"] / found["n"] - found["overhead"]
-        rtt = net * 1e9 / found["hz"]
-        copies = 2 * told["mean memcpy of a message"]
+        net = record["sum"] / record["n"] - record["overhead"]
+        rtt = net * 1e9 / record["hz"]
+        copies = 2 * values["mean memcpy of a message"]
         assert copies > 0
-        assert told["computed: mean round trip + 2 memcpy"] == pytest.approx(rtt + copies, abs=0.1)
+        assert values["computed: mean round trip + 2 memcpy"] == pytest.approx(
+            rtt + copies, abs=0.1
+        )
 
 
 @contextlib.contextmanager
@@ -148,12 +161,12 @@ def at_work(command: str, *agent: str | Path) -> Iterator[tuple[Agent, list[int]
 
 def links(pids: list[int]) -> list[str]:
     """Return what the processes' file descriptors refer to, except those that every agent has."""
-    found = []
+    links = []
     for pid in pids:
         for fd in Path(f"/proc/{pid}/fd").iterdir():
             with contextlib.suppress(OSError):
-                found += [str(fd.readlink())] if int(fd.name) > 2 else []
-    return found
+                links += [str(fd.readlink())] if int(fd.name) > 2 else []
+    return links
 
 
 def queues(agent: int, *namespace: str) -> list[list[str]]:
@@ -181,15 +194,15 @@ def queues_of_case(agent: int, pid: int) -> list[list[str]]:
      ("sysv", "", 0), ("mailbox", "", 0)],
 )  # fmt: skip
 def test_a_mechanism_is_what_it_is_called(mechanism: str, pattern: str, descriptors: int) -> None:
-    others = ["queue", "pipe", "fifo", "unix"]
+    mechanisms = ["queue", "pipe", "fifo", "unix"]
     patterns = [r"/rtstone-\d+\.\d", r"pipe:", r"/dev/shm/fifo", r"socket:"]
     with at_work(f"ipc.srsr mechanism={mechanism}", AGENT, QUICK) as (agent, family):
-        found = links(family)
+        targets = links(family)
         if pattern:
-            assert len([link for link in found if re.fullmatch(pattern, link)]) == descriptors
-        for other, strange in zip(others, patterns, strict=True):
+            assert len([link for link in targets if re.fullmatch(pattern, link)]) == descriptors
+        for other, strange in zip(mechanisms, patterns, strict=True):
             if other != mechanism:
-                assert not [link for link in found if re.match(strange, link)]
+                assert not [link for link in targets if re.match(strange, link)]
         ids = queues_of_case(agent.pid, family[0])
         assert len(ids) == (2 if mechanism == "sysv" else 0)
         assert not queues(agent.pid)  # no other process sees them, and they end with the case
@@ -242,7 +255,8 @@ def test_a_limit_of_the_system_is_named(anyone: list[str | Path]) -> None:
         if size > 64 << 10:
             continue  # no message is that large
         done = subprocess.run(
-            [*anyone], input=asked(f"case 1 ipc.send mechanism={mechanism} size={size}", "bye"),
+            [*anyone],
+            input=command_lines(f"case 1 ipc.send mechanism={mechanism} size={size}", "bye"),
             capture_output=True, check=True, timeout=20,
         )  # fmt: skip
         assert b'"status":"unsupported"' in done.stdout

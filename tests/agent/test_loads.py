@@ -85,11 +85,11 @@ class LoadAgent(Agent):
         On a busy machine one may get neither its CPU nor its disk within the first case.
         """
         for _ in range(60):
-            found = self.case(command)
-            assert all(part["alive"] for part in found.values()), found
-            if all(part["achieved"] > 0 for part in found.values()):
-                return found
-        raise AssertionError(f"a component does nothing: {found}")
+            loads = self.case(command)
+            assert all(part["alive"] for part in loads.values()), loads
+            if all(part["achieved"] > 0 for part in loads.values()):
+                return loads
+        raise AssertionError(f"a component does nothing: {loads}")
 
     def workers(self) -> list[int]:
         """Return the processes that the agent has started itself."""
@@ -105,10 +105,10 @@ class LoadAgent(Agent):
 @pytest.fixture
 def agent(request: pytest.FixtureRequest) -> Iterator[LoadAgent]:
     """Return HASTY, or the agent that is the fixture's parameter."""
-    it = LoadAgent(agent=getattr(request, "param", HASTY))
-    yield it
-    if it.poll() is None:
-        assert gone(it.bye())
+    load_agent = LoadAgent(agent=getattr(request, "param", HASTY))
+    yield load_agent
+    if load_agent.poll() is None:
+        assert gone(load_agent.bye())
 
 
 unhurried = pytest.mark.parametrize("agent", [AGENT], ids=["unhurried"], indirect=True)
@@ -171,15 +171,15 @@ def test_what_is_wrong_is_said_in_one_line(command: str, reason: str) -> None:
 def test_what_cannot_be_is_unsupported_and_so_are_the_cases_under_it() -> None:
     every = ",".join(map(str, os.sched_getaffinity(0)))
     loads = ["load driver", f"load heavy away={every}", "load copy dir=/dev/shm"]
-    found = talk([*loads, f"case 1 {SHORT}", "load copy size=x", f"case 2 {SHORT}", "load none",
+    records = talk([*loads, f"case 1 {SHORT}", "load copy size=x", f"case 2 {SHORT}", "load none",
                   f"case 3 {SHORT}"])  # fmt: skip
-    driver, heavy, memory, bad, none = pick(found, "loaded")
+    driver, heavy, memory, bad, none = pick(records, "loaded")
     assert (bad["status"], none["status"]) == ("failed", "ok")
     assert driver["status"] == heavy["status"] == memory["status"] == "unsupported"
     assert driver["reason"] == "no slow block device: name one with device=PATH"
     assert "place=any" in heavy["reason"]
     assert "dir=PATH" in memory["reason"]
-    without, wrong, free = pick(found, "end")
+    without, wrong, free = pick(records, "end")
     assert (without["status"], without["load"]) == ("unsupported", None)
     assert without["reason"] == f"load copy: {memory['reason']}"
     assert (wrong["status"], "parameter size: 'x'" in wrong["reason"]) == ("failed", True)
@@ -187,9 +187,9 @@ def test_what_cannot_be_is_unsupported_and_so_are_the_cases_under_it() -> None:
 
 
 def test_a_system_of_one_task_has_no_load() -> None:
-    found = talk(["load bg50", f"case 1 {SHORT}"], agent=STUB)
-    assert pick(found, "loaded")[0]["status"] == "unsupported"
-    assert pick(found, "end")[0]["load"] is None
+    records = talk(["load bg50", f"case 1 {SHORT}"], agent=STUB)
+    assert pick(records, "loaded")[0]["status"] == "unsupported"
+    assert pick(records, "end")[0]["load"] is None
 
 
 def test_none_stops_the_load_that_runs(agent: LoadAgent) -> None:
@@ -247,12 +247,12 @@ def test_every_process_is_where_it_belongs(agent: LoadAgent, command: str, cpus:
     agent.load(command)
     family = descendants(agent.pid)
     assert len(family) >= len(agent.workers()) > 0
-    found = []
+    places = []
     for pid in family:
         with contextlib.suppress(ProcessLookupError):  # a child that has ended by now
-            found.append(cpus_of(pid))
-    assert len(found) >= len(agent.workers())
-    assert found == [cpus] * len(found)
+            places.append(cpus_of(pid))
+    assert len(places) >= len(agent.workers())
+    assert places == [cpus] * len(places)
 
 
 @realtime
@@ -336,14 +336,14 @@ def test_a_stopped_worker_has_no_rate_and_a_killed_one_is_dead(agent: LoadAgent)
     cpu, syscalls = agent.workers()  # in the order of their start
     os.kill(cpu, signal.SIGSTOP)
     time.sleep(0.1)  # the window must begin after the stop
-    found = agent.case(LONGER)
-    assert (found["cpu"]["achieved"], found["cpu"]["alive"]) == (0, True)
-    assert found["syscall"]["achieved"] > 0
+    loads = agent.case(LONGER)
+    assert (loads["cpu"]["achieved"], loads["cpu"]["alive"]) == (0, True)
+    assert loads["syscall"]["achieved"] > 0
     os.kill(syscalls, signal.SIGKILL)
-    found = agent.case()
-    assert found["syscall"]["alive"] is False
-    assert found["syscall"]["why"] == "killed by signal 9 (Killed)"
-    assert found["cpu"]["alive"] is True
+    loads = agent.case()
+    assert loads["syscall"]["alive"] is False
+    assert loads["syscall"]["why"] == "killed by signal 9 (Killed)"
+    assert loads["cpu"]["alive"] is True
 
 
 @beside
@@ -361,8 +361,8 @@ def test_packets_are_whole_messages_that_arrived(agent: LoadAgent) -> None:
     reader.start()
     only = " ".join(f"{name}=0" for name in HEAVY if name != "network")
     agent.load(f"heavy {only} net=external peer=127.0.0.1:{server.getsockname()[1]}")
-    found = agent.work()["network"]
-    counted = found["achieved"] * found["window_s"]
+    load = agent.work()["network"]
+    counted = load["achieved"] * load["window_s"]
     agent.load("none")
     reader.join(timeout=10)
     server.close()
@@ -380,13 +380,13 @@ def test_loopback_packets_are_what_the_receiver_has_taken(agent: LoadAgent) -> N
     assert agent.case()["network"]["achieved"] > 0
     os.kill(receiver, signal.SIGSTOP)
     time.sleep(0.1)  # the windows of cases in quicker succession begin at the same mark
-    found = agent.case(LONGER)["network"]
-    assert (found["achieved"], found["alive"]) == (0, True)
+    network = agent.case(LONGER)["network"]
+    assert (network["achieved"], network["alive"]) == (0, True)
     os.kill(receiver, signal.SIGKILL)
     time.sleep(0.1)
-    found = agent.case()["network"]
-    assert found["alive"] is False
-    assert "the connection has ended" in found["why"]
+    network = agent.case()["network"]
+    assert network["alive"] is False
+    assert "the connection has ended" in network["why"]
 
 
 @beside
@@ -408,8 +408,8 @@ def test_serial_interrupts_are_the_bytes_that_come_back(agent: LoadAgent) -> Non
     threading.Thread(target=echo, daemon=True).start()
     only = " ".join(f"{name}=0" for name in HEAVY if name != "interrupt")
     agent.load(f"heavy {only} irq=external serial={os.ttyname(slave)}")
-    found = agent.work()["interrupt"]
-    counted = found["achieved"] * found["window_s"]
+    interrupts = agent.work()["interrupt"]
+    counted = interrupts["achieved"] * interrupts["window_s"]
     agent.load("none")
     assert 0 < counted <= back
     assert back <= sent / 2 + 1
@@ -471,7 +471,7 @@ def test_a_file_is_no_larger_than_there_is_room_for(tmp_path: Path, load: str, s
 @as_root
 @beside
 @pytest.mark.parametrize(
-    ("load", "room", "least", "told"),
+    ("load", "room", "least", "message"),
     [
         ("truncate", "8m", "", "load truncate: files of 4194304 bytes instead of 16777216"),
         ("heavy ram=1", "8m", "", "load heavy: files of 4194304 bytes instead of 67108864"),
@@ -479,15 +479,15 @@ def test_a_file_is_no_larger_than_there_is_room_for(tmp_path: Path, load: str, s
     ],
 )  # fmt: skip
 def test_a_size_that_is_not_as_wanted_is_told(
-    tmp_path: Path, load: str, room: str, least: str, told: str
+    tmp_path: Path, load: str, room: str, least: str, message: str
 ) -> None:
     agent = small_disk(tmp_path, room)
-    found = agent.rest(f"load {load}", timeout=60)
-    (loaded,) = pick(found, "loaded")
+    records = agent.rest(f"load {load}", timeout=60)
+    (loaded,) = pick(records, "loaded")
     assert (loaded["status"], least in (loaded["reason"] or "")) == (
         "unsupported" if least else "ok", True,
     ), loaded  # fmt: skip
-    assert [r["text"].startswith(told) for r in pick(found, "log")] == [True] * bool(told)
+    assert [r["text"].startswith(message) for r in pick(records, "log")] == [True] * bool(message)
 
 
 @beside
@@ -554,10 +554,10 @@ def test_a_process_of_the_load_that_dies_is_noticed(agent: LoadAgent) -> None:
                 os.kill(child, signal.SIGKILL)
         if end not in agent.workers():
             break
-    found = agent.case()
-    assert found["unmap"]["why"] == "killed by signal 9 (Killed)"
-    assert found["exit"]["why"] == f"a process of {size} bytes: Cannot allocate memory"
-    assert (found["urandom"]["alive"], random in agent.workers()) == (True, True)
+    loads = agent.case()
+    assert loads["unmap"]["why"] == "killed by signal 9 (Killed)"
+    assert loads["exit"]["why"] == f"a process of {size} bytes: Cannot allocate memory"
+    assert (loads["urandom"]["alive"], random in agent.workers()) == (True, True)
 
 
 # ---- programs --------------------------------------------------------------------------------
@@ -570,9 +570,9 @@ def test_a_command_is_repeated_and_counted(agent: LoadAgent, tmp_path: Path) -> 
     log.chmod(0o666)
     agent.load(f"command run={text(f'echo run >>{log}; sleep 0.05')}")
     before = log.read_text().count("run")
-    found = agent.case("null samples=0 time=400000000")["command"]
-    assert found["alive"]
-    assert 0 < found["runs"] <= log.read_text().count("run")
+    loads = agent.case("null samples=0 time=400000000")["command"]
+    assert loads["alive"]
+    assert 0 < loads["runs"] <= log.read_text().count("run")
     assert before < log.read_text().count("run")
 
 
@@ -613,9 +613,9 @@ def test_a_command_that_fails_is_dead(
 
 def test_a_program_that_is_not_there_is_named() -> None:
     environment = {**os.environ, "PATH": "/nowhere"}
-    found = talk(["load hackbench", "load stress-ng args=-h", "load x11"], env=environment)
-    reasons = [r["reason"] for r in pick(found, "loaded")]
-    assert [r["status"] for r in pick(found, "loaded")] == ["unsupported"] * 3
+    records = talk(["load hackbench", "load stress-ng args=-h", "load x11"], env=environment)
+    reasons = [r["reason"] for r in pick(records, "loaded")]
+    assert [r["status"] for r in pick(records, "loaded")] == ["unsupported"] * 3
     for reason, package in zip(reasons, ["rt-tests", "stress-ng", "x11-apps"], strict=True):
         assert reason.endswith(f"is not installed (Debian: apt-get install {package})")
 
@@ -735,9 +735,9 @@ def test_told_to_stop_in_the_lead_it_ends() -> None:
             break
         time.sleep(0.01)
     agent.terminate()
-    found = agent.rest()
-    assert [r["reason"] for r in pick(found, "loaded")] == ["stopped"]
-    assert found[-1]["t"] == "bye"
+    records = agent.rest()
+    assert [r["reason"] for r in pick(records, "loaded")] == ["stopped"]
+    assert records[-1]["t"] == "bye"
     assert gone(family)
 
 
@@ -750,8 +750,8 @@ def copy(reachable: Path) -> Path:
 @as_root
 @beside
 def test_without_rights_programs_are_looked_after_as_well(copy: Path) -> None:
-    killed, told = (LoadAgent(*nobody(), agent=copy) for _ in range(2))
-    for agent in (killed, told):
+    killed, second = (LoadAgent(*nobody(), agent=copy) for _ in range(2))
+    for agent in (killed, second):
         loaded = agent.answer("load min", "loaded")
         assert loaded["status"] == "unsupported"
         assert "CAP_SYS_NICE" in loaded["reason"]
@@ -759,9 +759,9 @@ def test_without_rights_programs_are_looked_after_as_well(copy: Path) -> None:
     family = descendants(killed.pid)
     assert len(family) >= 4
     killed.end_now()
-    assert gone(told.bye())  # the program has 3 s to clean up
+    assert gone(second.bye())  # the program has 3 s to clean up
     assert soon(lambda: gone(family))
-    assert soon(lambda: not work_dirs(killed.pid) + work_dirs(told.pid))
+    assert soon(lambda: not work_dirs(killed.pid) + work_dirs(second.pid))
 
 
 # a program whose name in /proc/PID/stat has two lines

@@ -29,10 +29,10 @@ def test_both_writers_wait_and_both_get_it_at_once() -> None:
     # per sample: M and H are started and block, and get the lock one after the other
     evidence = end["evidence"]
     assert evidence["nvcsw"] + evidence["nivcsw"] >= 4 * 200
-    told = results[0]["tables"][0]["rows"][0][0]
+    time = results[0]["tables"][0]["rows"][0][0]
     ahead = counted["less urgent writer came first"]
     words = {0.0: "the more urgent", 210.0: "who asked first"}
-    assert told == words.get(ahead, "in turn")
+    assert time == words.get(ahead, "in turn")
 
 
 @realtime
@@ -56,15 +56,15 @@ def test_it_ends_when_its_time_is_up(bench: str) -> None:
 
 @two_cpus
 def test_a_spin_lock_goes_to_the_other_cpu() -> None:
-    found = result("sync.spin.contended samples=200")
-    assert found["n"] == 200
-    assert figures(found) == {"had it before it was unlocked": 0}
+    record = result("sync.spin.contended samples=200")
+    assert record["n"] == 200
+    assert figures(record) == {"had it before it was unlocked": 0}
 
 
 def test_on_one_cpu_nobody_contends() -> None:
-    one = {min(os.sched_getaffinity(0))}
+    cpu = {min(os.sched_getaffinity(0))}
     _, end = case(
-        "sync.spin.contended", agent=AGENT, preexec_fn=lambda: os.sched_setaffinity(0, one)
+        "sync.spin.contended", agent=AGENT, preexec_fn=lambda: os.sched_setaffinity(0, cpu)
     )
     assert end["status"] == "unsupported"
     assert "no second CPU" in end["reason"]

@@ -28,8 +28,8 @@ from tests.agent.speak import (
     STUB,
     Agent,
     Json,
-    asked,
     case,
+    command_lines,
     figures,
     listed,
     pick,
@@ -71,11 +71,11 @@ def test_every_group_has_a_bench_and_no_other_word_is_used() -> None:
 @pytest.fixture(scope="module")
 def answers() -> dict[str, tuple[list[Json], Json]]:
     """Return results and end of every bench, from one agent."""
-    found = talk([f"case {i} {name} samples={N}" for i, name in enumerate(BENCHES)])
+    records = talk([f"case {i} {name} samples={N}" for i, name in enumerate(BENCHES)])
     return {
         name: (
-            [r for r in found if r["t"] == "result" and r["id"] == i],
-            next(r for r in found if r["t"] == "end" and r["id"] == i),
+            [r for r in records if r["t"] == "result" and r["id"] == i],
+            next(r for r in records if r["t"] == "end" and r["id"] == i),
         )
         for i, name in enumerate(BENCHES)
     }
@@ -132,7 +132,7 @@ def test_who_runs_when(command: str, never: list[str], switches: int) -> None:
     results, end = case(f"{command} samples=200")
     assert end["status"] == "ok", end["reason"]
     counted = figures(results[0])
-    assert {what: counted[what] for what in never} == dict.fromkeys(never, 0)
+    assert {event: counted[event] for event in never} == dict.fromkeys(never, 0)
     evidence = end["evidence"]
     # Of all threads of the process: those of a condition variable or a mutex block themselves.
     assert evidence["nivcsw"] + evidence["nvcsw"] >= switches * 200
@@ -173,8 +173,8 @@ def test_what_one_cpu_cannot_show_is_said() -> None:
 
 def counts(command: str) -> tuple[dict[str, float], int]:
     """Return the figures, and the operations of all samples including warm-up."""
-    found = result(f"{command} samples={N}")
-    return figures(found), (found["n"] + found["warmup"]) * found["batch"]
+    record = result(f"{command} samples={N}")
+    return figures(record), (record["n"] + record["warmup"]) * record["batch"]
 
 
 @pytest.mark.parametrize("batch", [1, 16])
@@ -296,8 +296,8 @@ def test_clocks_are_asked_by_name(clock: str, name: int) -> None:
 @pytest.mark.parametrize("name", ["lock", "unlock"])
 @pytest.mark.parametrize("batch", [1, 8])
 def test_one_call_and_one_read_of_the_clock_lie_between_the_stamps(name: str, batch: int) -> None:
-    found = result(f"posix.mutex.{name} batch={batch}", agent=STUB)
-    assert (found["min"], found["max"]) == (batch * 1000 + 20, batch * 1000 + 20)
+    record = result(f"posix.mutex.{name} batch={batch}", agent=STUB)
+    assert (record["min"], record["max"]) == (batch * 1000 + 20, batch * 1000 + 20)
 
 
 # ---- the system calls, as strace sees them ---------------------------------------------------
@@ -323,7 +323,7 @@ def traced(command: str, call: str, directory: Path) -> list[str]:
     log = directory / "calls"
     subprocess.run(
         ["strace", "-f", "-o", log, "-e", f"trace=/^({call})$", AGENT, QUICK],
-        input=asked(f"case 1 {command}", "bye"),
+        input=command_lines(f"case 1 {command}", "bye"),
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120, check=True,
     )  # fmt: skip
     return [x for x in log.read_text().splitlines() if "(" in x and "resumed>" not in x]
@@ -337,10 +337,10 @@ def test_the_system_sees_the_call(
 ) -> None:
     bench = BENCHES[command.partition(" ")[0]]
     batch = " batch=1" if any(p["name"] == "batch" for p in bench["params"]) else ""
-    found = sum(text in x for x in traced(f"{command} samples=100{batch}", call, tmp_path))
+    count = sum(text in x for x in traced(f"{command} samples=100{batch}", call, tmp_path))
     operations = (100 + WARMUP) * per_sample
     # one or two more for the preparation, and some of the agent that puts off the watchdog
-    assert operations <= found <= operations + 9
+    assert operations <= count <= operations + 9
 
 
 @needs_strace
@@ -386,8 +386,8 @@ def test_a_limit_of_locked_memory_is_named(copy: Path) -> None:
 def test_a_file_in_memory_is_no_file(bench: str) -> None:
     done = subprocess.run(
         ["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /var/tmp && exec "$0"', AGENT],
-        input=asked(f"case 1 {bench}", "bye"), stdout=subprocess.PIPE, timeout=60, check=True,
-        env={**os.environ, "TMPDIR": "/dev/shm"},
+        input=command_lines(f"case 1 {bench}", "bye"), stdout=subprocess.PIPE, timeout=60,
+        check=True, env={**os.environ, "TMPDIR": "/dev/shm"},
     )  # fmt: skip
     end = pick(records(done.stdout), "end")[0]
     assert end["status"] == "unsupported"

@@ -17,10 +17,10 @@ MS = 1_000_000
 
 
 def test_an_expiration_is_late_by_the_wake_up() -> None:
-    found = result("det.timer_jitter samples=100 warmup=3", agent=STUB)
-    assert (found["min"], found["max"], found["missed"], found["warmup"]) == (5000, 5000, 0, 3)
-    assert figures(found)["drift"] == 0
-    assert figures(found)["largest, without drift"] == 5000
+    record = result("det.timer_jitter samples=100 warmup=3", agent=STUB)
+    assert (record["min"], record["max"], record["missed"], record["warmup"]) == (5000, 5000, 0, 3)
+    assert figures(record)["drift"] == 0
+    assert figures(record)["largest, without drift"] == 5000
 
 
 @pytest.mark.parametrize(
@@ -30,18 +30,18 @@ def test_an_expiration_is_late_by_the_wake_up() -> None:
 )
 def test_expirations_that_fall_together_are_missed(length: int, lateness: int, missed: int) -> None:
     command = "det.timer_jitter samples=60 warmup=0"
-    found = result(command, str(30 * MS), str(length), agent=STUB)
-    assert [value for value, _, _ in found["worst"][:2]] == [lateness, 5000]
-    assert found["worst"][0][1] == 20
-    assert found["missed"] == missed == found["omitted"]["n"]
+    record = result(command, str(30 * MS), str(length), agent=STUB)
+    assert [value for value, _, _ in record["worst"][:2]] == [lateness, 5000]
+    assert record["worst"][0][1] == 20
+    assert record["missed"] == missed == record["omitted"]["n"]
     # One long wait is no drift.  (If a stall ends exactly when an expiration is due, that one is
     # earlier than all others, and the line through the earliest ones is tilted.)
     if length % MS:
-        assert figures(found)["drift"] == 0
-        assert figures(found)["largest, without drift"] == lateness
+        assert figures(record)["drift"] == 0
+        assert figures(record)["largest, without drift"] == lateness
     series = [lateness - k * MS for k in range(missed, 0, -1)]
-    assert found["omitted"]["sum"] == sum(series)
-    got = [bounds(i, 7) for i, count in found["omitted"]["hist"] for _ in range(count)]
+    assert record["omitted"]["sum"] == sum(series)
+    got = [bounds(i, 7) for i, count in record["omitted"]["hist"] for _ in range(count)]
     assert all(low <= v < low + width for v, (low, width) in zip(series, got, strict=True))
 
 
@@ -58,14 +58,14 @@ def test_what_a_long_stall_omits_may_need_more_than_64_bits() -> None:
 def test_every_expiration_is_taken_or_missed(by: str) -> None:
     results, end = case(f"det.timer_jitter by={by} period=1000000 samples=300 warmup=0")
     assert end["status"] == "ok"
-    (found,) = results
+    (record,) = results
     # 300 samples and the missed ones cover the time from the first to the last
-    due = found["n"] + found["missed"]
+    due = record["n"] + record["missed"]
     covered = end["evidence"]["section_ns"] / MS
     assert due - 1 <= covered + 1
-    assert found["n"] == 300
-    assert found["max"] < 1 << 62  # none came early
-    assert found["omitted"]["n"] == found["missed"]
+    assert record["n"] == 300
+    assert record["max"] < 1 << 62  # none came early
+    assert record["omitted"]["n"] == record["missed"]
 
 
 # ---- det.response -------------------------------------------------------------------------------
@@ -73,13 +73,13 @@ def test_every_expiration_is_taken_or_missed(by: str) -> None:
 
 @pytest.mark.parametrize("work", ["add", "copy", "whet"])
 def test_a_block_is_work_of_the_length_it_is_calibrated_to(work: str) -> None:
-    found = result(f"det.response work={work} block=1000000 samples=30")
-    told = figures(found)
-    assert told["pieces of work in a block"] > 1
-    assert told["stretch"] == pytest.approx(found["max"] / found["hz"] / 0.001, rel=1e-3)
+    record = result(f"det.response work={work} block=1000000 samples=30")
+    values = figures(record)
+    assert values["pieces of work in a block"] > 1
+    assert values["stretch"] == pytest.approx(record["max"] / record["hz"] / 0.001, rel=1e-3)
     # A block takes time: no compiler has removed what was calibrated.  How much, exactly, is a
     # question for a system whose speed does not change (truth_time).
-    assert found["min"] / found["hz"] * 1e9 > 0.1 * told["shortest of 10 tries"]
+    assert record["min"] / record["hz"] * 1e9 > 0.1 * values["shortest of 10 tries"]
 
 
 # ---- sig.rt -------------------------------------------------------------------------------------

@@ -18,43 +18,43 @@ pytestmark = pytest.mark.machine
 PROFILES = ("51", "52", "53", "54")
 
 
-def rows(found: dict[str, Any], title: str) -> list[dict[str, str]]:
-    table = next(t for t in found["tables"] if t["title"] == title)
+def rows(options_table: dict[str, Any], title: str) -> list[dict[str, str]]:
+    table = next(t for t in options_table["tables"] if t["title"] == title)
     return [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
 
 
-def options(found: dict[str, Any]) -> dict[str, dict[str, str]]:
-    return {row["option"]: row for row in rows(found, "Options")}
+def options(options_table: dict[str, Any]) -> dict[str, dict[str, str]]:
+    return {row["option"]: row for row in rows(options_table, "Options")}
 
 
 @pytest.fixture(scope="module")
-def found() -> dict[str, Any]:
+def options_table() -> dict[str, Any]:
     results, end = case("posix.options")
     assert end["status"] == "ok", end["reason"]
     return results[0]
 
 
-def test_no_object_of_a_probe_is_left(found: dict[str, Any]) -> None:
-    assert options(found)["MESSAGE_PASSING"]["probe"] == "works"
+def test_no_object_of_a_probe_is_left(options_table: dict[str, Any]) -> None:
+    assert options(options_table)["MESSAGE_PASSING"]["probe"] == "works"
     places = ("/dev/shm", "/dev/mqueue")
     assert not [path for place in places for path in Path(place).glob("*rtstone-*.probe")]
     assert not list(Path("/tmp").glob("rtstone-??????"))
 
 
-def test_there_are_no_samples(found: dict[str, Any]) -> None:
-    assert (found["n"], found["min"], found["hist"]) == (0, None, [])
-    assert found["ended"] is None
+def test_there_are_no_samples(options_table: dict[str, Any]) -> None:
+    assert (options_table["n"], options_table["min"], options_table["hist"]) == (0, None, [])
+    assert options_table["ended"] is None
 
 
-def test_sysconf_is_what_python_sees(found: dict[str, Any]) -> None:
+def test_sysconf_is_what_python_sees(options_table: dict[str, Any]) -> None:
     checked = 0
-    for name, row in options(found).items():
+    for name, row in options(options_table).items():
         key = "SC_2_VERSION" if name == "POSIX.2" else f"SC_{name}"
         if key in os.sysconf_names:
             assert row["sysconf"] == str(os.sysconf(key)), name
             checked += 1
     assert checked >= 15
-    for row in rows(found, "Limits"):
+    for row in rows(options_table, "Limits"):
         if (key := f"SC_{row['limit']}") in os.sysconf_names:
             value = os.sysconf(key)
             assert row["value"] == ("none" if value < 0 else str(value)), key
@@ -70,26 +70,26 @@ def expanded(macros: list[str]) -> list[str]:
     return [line[1:].strip() for line in done.stdout.splitlines() if line.startswith("@")]
 
 
-def test_macros_are_what_the_compiler_sees(found: dict[str, Any]) -> None:
-    table = {name: row for name, row in options(found).items() if row["macro"] != "-"}
+def test_macros_are_what_the_compiler_sees(options_table: dict[str, Any]) -> None:
+    table = {name: row for name, row in options(options_table).items() if row["macro"] != "-"}
     names = ["_POSIX2_VERSION" if name == "POSIX.2" else f"_POSIX_{name}" for name in table]
     seen = ["unset" if text in names else text for text in expanded(names)]
     assert [row["macro"] for row in table.values()] == seen
     assert "200809L" in seen
 
 
-def judged_again(found: dict[str, Any]) -> None:
+def judged_again(options_table: dict[str, Any]) -> None:
     """Derive profiles and figures from the table of options."""
-    table = options(found)
-    told = figures(found)
-    profiles = rows(found, "Profiles")
+    table = options(options_table)
+    values = figures(options_table)
+    profiles = rows(options_table, "Profiles")
     for profile, said in zip(PROFILES, profiles[:4], strict=True):
-        asked = [n for n, row in table.items() if profile in row["asked for by PSE (2003)"]]
-        missing = [n for n in asked if table[n]["supported"] != "yes"]
+        names = [n for n, row in table.items() if profile in row["asked for by PSE (2003)"]]
+        missing = [n for n in names if table[n]["supported"] != "yes"]
         assert said["missing"] == ", ".join(missing)
         assert said["satisfied"] == ("no" if missing else "yes")
-        assert told[f"PSE{profile} options asked for"] == len(asked)
-        assert told[f"PSE{profile} options there"] == len(asked) - len(missing)
+        assert values[f"PSE{profile} options asked for"] == len(names)
+        assert values[f"PSE{profile} options there"] == len(names) - len(missing)
     for row in table.values():
         works = row["probe"] == "works"
         announced = row["sysconf"] == "-" or int(row["sysconf"]) > 0
@@ -101,9 +101,9 @@ def judged_again(found: dict[str, Any]) -> None:
             assert row["supported"] == ("works, not announced" if works else "no")
 
 
-def test_profiles_follow_from_the_options(found: dict[str, Any]) -> None:
-    judged_again(found)
-    editions = [row["edition of 1003.13"][:4] for row in rows(found, "Profiles")]
+def test_profiles_follow_from_the_options(options_table: dict[str, Any]) -> None:
+    judged_again(options_table)
+    editions = [row["edition of 1003.13"][:4] for row in rows(options_table, "Profiles")]
     assert editions == ["2003"] * 4 + ["1998"] * 4
 
 
@@ -113,7 +113,9 @@ def nothing_to_lock_or_to_queue() -> None:
 
 
 @as_root
-def test_what_is_announced_but_does_not_work_is_partial(copy: Path, found: dict[str, Any]) -> None:
+def test_what_is_announced_but_does_not_work_is_partial(
+    copy: Path, options_table: dict[str, Any]
+) -> None:
     answers = unprivileged(
         copy, ["case 1 posix.options"], [], preexec_fn=nothing_to_lock_or_to_queue,
         kinds=("result",),
@@ -122,7 +124,7 @@ def test_what_is_announced_but_does_not_work_is_partial(copy: Path, found: dict[
     judged_again(poor)
     for name in ("MESSAGE_PASSING", "MEMLOCK", "MEMLOCK_RANGE", "PRIORITY_SCHEDULING",
                  "THREAD_PRIORITY_SCHEDULING", "RAW_SOCKETS"):  # fmt: skip
-        rich_row, row = options(found)[name], options(poor)[name]
+        rich_row, row = options(options_table)[name], options(poor)[name]
         assert (row["macro"], row["sysconf"]) == (rich_row["macro"], rich_row["sysconf"])
         assert (rich_row["supported"], row["supported"]) == ("yes", "partial"), name
     assert "(mqd_t)-1: " in options(poor)["MESSAGE_PASSING"]["probe"]

@@ -60,16 +60,16 @@ def simulated(
 
 
 def excess_us(
-    fitted: Counts, stamps: Counts, others: Counts, other_stamps: Counts
+    fitted: Counts, stamps: Counts, counts: Counts, other_stamps: Counts
 ) -> tuple[Floats, Floats]:
     """Return the others' excess (µs) over the line below those fitted, and the line (ticks)."""
-    out, line = np.zeros(len(others)), np.zeros(2)
-    found = LIBRARY.phase_excess(
+    out, line = np.zeros(len(counts)), np.zeros(2)
+    sum_of_excess = LIBRARY.phase_excess(
         pointer(fitted), pointer(stamps), ctypes.c_uint64(len(fitted)), ctypes.c_double(NOMINAL),
-        pointer(others), pointer(other_stamps), ctypes.c_uint64(len(others)), pointer(out),
+        pointer(counts), pointer(other_stamps), ctypes.c_uint64(len(counts)), pointer(out),
         pointer(line),
     )  # fmt: skip
-    assert found
+    assert sum_of_excess
     return out / TICKS_US, line
 
 
@@ -92,10 +92,10 @@ def true_excess(a: Arrivals, n: int) -> Floats:
 @pytest.mark.parametrize(("width", "allowed"), [(1024, 0.02), (8192, 0.02), (40960, 0.09)])
 def test_the_bias_of_windows_without_load(width: int, allowed: float) -> None:
     a = simulated(8 * 40960)
-    found = by_windows(a, width)
-    error = found - true_excess(a, len(found))
+    excess = by_windows(a, width)
+    error = excess - true_excess(a, len(excess))
     assert abs(error.mean()) < allowed
-    assert abs(found.max() - true_excess(a, len(found)).max()) < 0.3
+    assert abs(excess.max() - true_excess(a, len(excess)).max()) < 0.3
 
 
 def lifted(n: int, quiet: int) -> Floats:
@@ -117,10 +117,10 @@ def test_a_line_of_the_quiet_stretches_does_not(seed: int) -> None:
     n, quiet = 40960 + 2048, 1024
     a = simulated(n, seed, floor_us=lifted(n, quiet))
     ends = np.r_[0:quiet, n - quiet : n]
-    found, line = excess_us(a.k[ends].copy(), a.m[ends].copy(), a.k.copy(), a.m.copy())
-    error = found - true_excess(a, n)
+    excess, line = excess_us(a.k[ends].copy(), a.m[ends].copy(), a.k.copy(), a.m.copy())
+    error = excess - true_excess(a, n)
     assert abs(error.mean()) < 0.1
-    assert abs(found.max() - true_excess(a, n).max()) < 0.2
+    assert abs(excess.max() - true_excess(a, n).max()) < 0.2
     # the period: 37 ppm, found to 0.1 ppm
     assert line[1] / NOMINAL * 1e6 == pytest.approx(37, abs=0.1)
 
@@ -151,22 +151,22 @@ def numbered(m: Counts, counts: Counts | None = None) -> tuple[Counts, int]:
 def test_lost_and_merged_requests_are_counted_and_nothing_is_renumbered() -> None:
     a = simulated(20000)
     rng = np.random.default_rng(5)
-    kept = np.sort(np.r_[0, 19999, rng.choice(np.arange(1, 19999), 19000, replace=False)])
-    m = a.m[kept].copy()
+    indices = np.sort(np.r_[0, 19999, rng.choice(np.arange(1, 19999), 19000, replace=False)])
+    m = a.m[indices].copy()
     k, missing = numbered(m)
-    assert np.array_equal(k, a.k[kept])
-    assert missing == 20000 - len(kept)
+    assert np.array_equal(k, a.k[indices])
+    assert missing == 20000 - len(indices)
 
 
 def test_an_activation_serves_the_first_of_those_that_merged() -> None:
     a = simulated(1000)
     # 500 to 503 come together, with the time stamp of the last
-    kept = np.delete(np.arange(1000), [500, 501, 502])
-    m, told = a.m[kept].copy(), np.diff(kept, prepend=kept[0]).astype(np.uint64)
-    k, missing = numbered(m, told)
+    indices = np.delete(np.arange(1000), [500, 501, 502])
+    m, stamps = a.m[indices].copy(), np.diff(indices, prepend=indices[0]).astype(np.uint64)
+    k, missing = numbered(m, stamps)
     assert missing == 3
     assert k[500] == 500
-    assert np.array_equal(np.delete(k, 500), np.delete(a.k[kept], 500))
+    assert np.array_equal(np.delete(k, 500), np.delete(a.k[indices], 500))
     excess, _ = excess_us(k, m, k, m)
     assert excess[500] == pytest.approx(3e6 / HZ + a.latency_us[503] - 2, abs=0.2)
 
@@ -215,12 +215,12 @@ def test_it_is_the_best_line_there_is(points: list[tuple[int, int]]) -> None:
     k = np.array([p[0] for p in points], np.uint64)
     m = np.array([p[1] + 10**6 for p in points], np.uint64)
     out, line = np.zeros(len(k)), np.zeros(2)
-    found = LIBRARY.phase_excess(
+    excess = LIBRARY.phase_excess(
         pointer(k), pointer(m), ctypes.c_uint64(len(k)), ctypes.c_double(70.0), pointer(k),
         pointer(m), ctypes.c_uint64(len(k)), pointer(out), pointer(line),
     )  # fmt: skip
-    assert bool(found) == (len(set(k)) > 1)
-    if found:
+    assert bool(excess) == (len(set(k)) > 1)
+    if excess:
         assert out.min() > -1e-6
         assert out.sum() == pytest.approx(best_by_force(points), abs=1e-3)
 
@@ -233,15 +233,15 @@ MS = 1_000_000
 def test_on_the_stub_every_activation_is_as_late_as_planted() -> None:
     # Requests every millisecond from 1 ms on, served after 5 µs; those from 200 ms on wait 3.5 ms.
     command = "int.latency.phase rate=1000 quiet=64 span=1024 samples=1000 warmup=0"
-    found = result(command, str(200 * MS), str(3 * MS + MS // 2), agent=STUB)
-    offset = found["overhead"]  # a sample on the line
-    assert found["min"] == offset
-    assert [value - offset for value, _, _ in found["worst"][:2]] == [3 * MS + MS // 2 - 5000, 0]
-    told = figures(found)
-    assert told["requests lost or merged"] == 3
-    assert told["period against nominal"] == 0
-    assert told["largest step, needs no phase"] == 3 * MS + MS // 2 - 5000
-    assert found["tables"][0]["rows"][0][2:] == ["independent", "the handler"]
+    record = result(command, str(200 * MS), str(3 * MS + MS // 2), agent=STUB)
+    offset = record["overhead"]  # a sample on the line
+    assert record["min"] == offset
+    assert [value - offset for value, _, _ in record["worst"][:2]] == [3 * MS + MS // 2 - 5000, 0]
+    values = figures(record)
+    assert values["requests lost or merged"] == 3
+    assert values["period against nominal"] == 0
+    assert values["largest step, needs no phase"] == 3 * MS + MS // 2 - 5000
+    assert record["tables"][0]["rows"][0][2:] == ["independent", "the handler"]
 
 
 @pytest.mark.parametrize(
@@ -274,12 +274,12 @@ def test_a_source_that_is_not_there_says_so(params: str, device: str) -> None:
 @pytest.mark.machine
 @pytest.mark.parametrize("bench", ["int.latency.phase", "dk.irqsoff", "dk.irq_latency"])
 def test_a_timer_of_the_system_is_told_to_be_dependent(bench: str) -> None:
-    found = result(f"{bench} source=timerfd rate=4096 span=1024 quiet=64 samples=900 warmup=0")
-    assert found["n"] == 900
-    assert found["tables"][0]["rows"][0][2].startswith("dependent")
-    assert found["tables"][0]["rows"][0][3] == "a woken task"
-    told = figures(found)
-    assert told["lines fitted"] == 1
+    record = result(f"{bench} source=timerfd rate=4096 span=1024 quiet=64 samples=900 warmup=0")
+    assert record["n"] == 900
+    assert record["tables"][0]["rows"][0][2].startswith("dependent")
+    assert record["tables"][0]["rows"][0][3] == "a woken task"
+    values = figures(record)
+    assert values["lines fitted"] == 1
     if bench == "dk.irqsoff":
-        span = (found["max"] - found["min"]) / found["hz"] * 1e9
-        assert told["bound, with the wake-up in it"] == pytest.approx(span, rel=1e-3)
+        span = (record["max"] - record["min"]) / record["hz"] * 1e9
+        assert values["bound, with the wake-up in it"] == pytest.approx(span, rel=1e-3)

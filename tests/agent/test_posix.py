@@ -26,8 +26,8 @@ from tests.agent.speak import (
     HASTY,
     QUICK,
     Agent,
-    asked,
     case,
+    command_lines,
     figures,
     listed,
     pick,
@@ -42,14 +42,14 @@ pytestmark = pytest.mark.machine
 
 def leftovers() -> list[str]:
     """Return objects of agents that have ended, and glibc's temporary semaphores."""
-    found = []
+    names = []
     for path in SHM.iterdir():
         owner = re.search(r"rtstone-(\d+)\.", path.name)
         if re.fullmatch(r"sem\.\w{6}", path.name) or (
             owner and not Path("/proc", owner[1]).exists()
         ):
-            found.append(path.name)
-    return found
+            names.append(path.name)
+    return names
 
 
 def test_every_bench_runs_or_says_why_not() -> None:
@@ -231,9 +231,9 @@ def step_wall_clock(ms: int) -> bool:
                                    "det.timer_jitter by=sigwaitinfo"])  # fmt: skip
 def test_a_wall_clock_that_is_set_is_told(bench: str) -> None:
     """Set forward by more than a period, or back by less, the wake-up is no sample."""
-    told = "wake-ups at which the clock was set"
+    text = "wake-ups at which the clock was set"
     words = f"{bench} period=2000000"
-    assert figures(result(f"{words} samples=20"))[told] == 0
+    assert figures(result(f"{words} samples=20"))[text] == 0
     if not step_wall_clock(0):
         pytest.skip("needs the right to set the clock")
     agent = Agent()
@@ -241,9 +241,9 @@ def test_a_wall_clock_that_is_set_is_told(bench: str) -> None:
     begun = agent.ask(f"case 1 {words} time=500000000 samples=0", "progress")  # it measures
     step_wall_clock(5)
     step_wall_clock(-5)
-    [found] = pick(begun + agent.rest("bye"), "result")
-    assert 1 <= figures(found)[told] <= 4, figures(found)  # each may be noticed twice
-    assert found["max"] < 1 << 62  # nothing is late by what it would be early
+    [record] = pick(begun + agent.rest("bye"), "result")
+    assert 1 <= figures(record)[text] <= 4, figures(record)  # each may be noticed twice
+    assert record["max"] < 1 << 62  # nothing is late by what it would be early
 
 
 @pytest.mark.parametrize("by", ["signal", "sigwaitinfo"])
@@ -265,10 +265,10 @@ def test_who_waits_for_a_wall_clock_looks_when_it_is_set(by: str) -> None:
     if not pick(answers, "result"):  # on a busy machine it has none at all
         assert "its time was over before the first sample" in pick(answers, "end")[0]["reason"]
         return
-    [found] = pick(answers, "result")
-    assert 1 <= found["n"] <= 4
-    assert found["ended"] == "time"
-    assert figures(found)["wake-ups at which the clock was set"] >= 1
+    [record] = pick(answers, "result")
+    assert 1 <= record["n"] <= 4
+    assert record["ended"] == "time"
+    assert figures(record)["wake-ups at which the clock was set"] >= 1
 
 
 @as_root
@@ -334,14 +334,14 @@ def measuring(agent: Agent) -> int | None:
 
 def keepers() -> dict[int, int]:
     """Return the running keepers, by the inode of the lock file that they wait for."""
-    found = {}
+    locks_by_process = {}
     for comm in Path("/proc").glob("[0-9]*/comm"):
         with contextlib.suppress(OSError):
             if comm.read_text() == "rtstone-keeper\n":
                 files = (comm.parent / "fd").iterdir()
                 locks = [f.stat().st_ino for f in files if ".lock" in str(f.readlink())]
-                found.update(dict.fromkeys(locks, int(comm.parent.name)))
-    return found
+                locks_by_process.update(dict.fromkeys(locks, int(comm.parent.name)))
+    return locks_by_process
 
 
 def keeper_of(agent: Agent) -> int:
@@ -395,7 +395,7 @@ def test_no_keeper_outlives_its_agent(stop: str | signal.Signals) -> None:
     assert fds == {"/dev/null", f"/dev/shm/rtstone-{agent.pid}.lock"}
     if isinstance(stop, signal.Signals):
         agent.send_signal(stop)
-    agent.communicate(asked("bye") if stop == "bye" else b"", timeout=10)
+    agent.communicate(command_lines("bye") if stop == "bye" else b"", timeout=10)
     assert gone([keeper])
     assert not (SHM / f"rtstone-{agent.pid}.lock").exists()
 
@@ -429,7 +429,7 @@ agent.wait()
 def test_a_host_that_is_killed_leaves_nothing_of_its_agent(seed: int, tmp_path: Path) -> None:
     moments = random.Random(seed)
     words = ["load command run=sleep%2060", "progress 20", "case 1 dk.periodic samples=0"]
-    lines = asked(*words).decode()
+    lines = command_lines(*words).decode()
     hosts = [
         subprocess.Popen(
             [sys.executable, "-S", "-c", HOST, HASTY, lines], stdout=subprocess.PIPE,
@@ -460,7 +460,7 @@ def test_a_sweep_spares_an_agent_that_lives() -> None:
         subprocess.run([AGENT, "--sweep"], check=True, timeout=10)
         assert lock.exists()
     finally:
-        agent.communicate(asked("bye"), timeout=10)
+        agent.communicate(command_lines("bye"), timeout=10)
     assert not lock.exists()
 
 
@@ -473,7 +473,7 @@ def test_a_sweep_never_comes_between_a_lock_and_its_name() -> None:
         names = {f"rtstone-{agent.pid}.lock" for agent in agents}
         assert names <= {path.name for path in SHM.iterdir()}
         for agent in agents:
-            agent.communicate(asked("bye"), timeout=10)
+            agent.communicate(command_lines("bye"), timeout=10)
 
 
 MEANWHILE = "dk.nanosleep request=10000000 samples=0 time=200000000"
@@ -598,7 +598,7 @@ def test_where_others_are_hidden_it_is_not_known_whether_there_are(copy: Path) -
         done = subprocess.run(
             ["unshare", "--mount", "--propagation=private", "sh", "-c", hidden, "sh",
              *nobody(), copy],
-            input=asked(f"case 1 {MEANWHILE}", "bye"), stdout=subprocess.PIPE, timeout=30,
+            input=command_lines(f"case 1 {MEANWHILE}", "bye"), stdout=subprocess.PIPE, timeout=30,
             check=True,
         )  # fmt: skip
     assert [r["evidence"]["others"] for r in pick(records(done.stdout), "end")] == [None]
@@ -610,10 +610,10 @@ def test_told_to_stop_it_hands_over_what_it_has(stop: signal.Signals) -> None:
     begun = agent.begin("dk.periodic samples=0 time=60000000000", samples=101)
     agent.send_signal(stop)
     answers = begun + agent.rest()
-    found = pick(answers, "result")[0]
+    record = pick(answers, "result")[0]
     end = pick(answers, "end")[0]
-    assert found["ended"] == "stopped"
-    assert found["n"] > 100
+    assert record["ended"] == "stopped"
+    assert record["n"] > 100
     assert (end["status"], end["reason"]) == ("failed", "stopped")
     assert answers[-1]["t"] == "bye"
     assert not leftovers()
@@ -634,8 +634,9 @@ def test_who_does_not_come_back_does_not_lose_what_there_is() -> None:
 
 def test_it_can_be_started_by_one_that_ignores_its_children() -> None:
     done = subprocess.run(
-        ["env", "--ignore-signal=CHLD", AGENT], input=asked("case 1 null samples=100", "bye"),
-        stdout=subprocess.PIPE, timeout=20, check=True,
+        ["env", "--ignore-signal=CHLD", AGENT],
+        input=command_lines("case 1 null samples=100", "bye"), stdout=subprocess.PIPE,
+        timeout=20, check=True,
     )  # fmt: skip
     assert [r["status"] for r in pick(records(done.stdout), "end")] == ["ok"]
 
@@ -647,12 +648,12 @@ def test_the_first_process_of_a_container_is_an_agent_like_others() -> None:
     names = ["sem.post.higher type=pshared entity=process samples=20", "null samples=10"]
     commands = ["load bg50 tasks=2", *(f"case {i} {name}" for i, name in enumerate(names)), "bye"]
     done = subprocess.run(
-        [*container, AGENT, QUICK], input=asked(*commands), capture_output=True, timeout=60,
+        [*container, AGENT, QUICK], input=command_lines(*commands), capture_output=True, timeout=60,
         check=True,
     )  # fmt: skip
-    found = records(done.stdout)
-    assert [end["status"] for end in pick(found, "end")] == ["ok", "ok"]
-    assert (found[-1]["t"], done.stderr) == ("bye", b"")
+    answers_read = records(done.stdout)
+    assert [end["status"] for end in pick(answers_read, "end")] == ["ok", "ok"]
+    assert (answers_read[-1]["t"], done.stderr) == ("bye", b"")
 
 
 def test_a_crash_costs_one_case() -> None:
@@ -673,10 +674,10 @@ EXIT_0 = bytes.fromhex("b8e7000000 31ff 0f05")  # x86-64: exit_group(0)
 def leave(pid: int) -> None:
     """Let a process exit with status 0 where its threads return from what they wait for."""
     for thread in Path(f"/proc/{pid}/task").iterdir():
-        told = (thread / "syscall").read_text().split()
-        if told[0] != "running":
+        words = (thread / "syscall").read_text().split()
+        if words[0] != "running":
             with Path(f"/proc/{pid}/mem").open("r+b", buffering=0) as memory:
-                memory.seek(int(told[-1], 16))
+                memory.seek(int(words[-1], 16))
                 memory.write(EXIT_0)
 
 
@@ -737,23 +738,23 @@ def test_a_stall_of_8_ms_on_this_machine() -> None:
         os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
         first = time.monotonic_ns()
         os.sched_setaffinity(0, allowed)
-    found = pick(begun + agent.rest("bye"), "result")[0]
+    record = pick(begun + agent.rest("bye"), "result")[0]
     least, most = last - release, first - release
-    assert [v for v, _, _ in found["worst"] if least <= v <= most], (least, most, found["worst"])
-    assert found["missed"] >= (least - 1) // period
+    assert [v for v, _, _ in record["worst"] if least <= v <= most], (least, most, record["worst"])
+    assert record["missed"] >= (least - 1) // period
 
 
 # ---- cold caches ----------------------------------------------------------------------------
 
 
 def test_what_is_read_before_a_cold_sample_is_larger_than_any_cache() -> None:
-    told = [path.read_text() for path in Path("/sys/devices/system/cpu/cpu0/cache").glob("*/size")]
+    sizes = [path.read_text() for path in Path("/sys/devices/system/cpu/cpu0/cache").glob("*/size")]
     _, end = case("sem.try.free samples=3 cache=cold")
-    if not told:
+    if not sizes:
         assert end["status"] == "unsupported"
         assert "how large the caches are is not told" in end["reason"]
         return
-    largest = max(int(size.strip().rstrip("K")) << 10 for size in told)
+    largest = max(int(size.strip().rstrip("K")) << 10 for size in sizes)
     results, end = case("sem.try.free samples=3 cache=cold")
     assert end["status"] == "ok", end["reason"]
     assert figures(results[0])["read before each sample"] > 2 * largest

@@ -34,18 +34,18 @@ def test_one_call_lies_between_the_stamps() -> None:
 @realtime
 @pytest.mark.parametrize(("kind", "prio"), [("thread", 49), ("clone", 50), ("fork", 50)])
 def test_a_child_does_not_run_before_its_creation_has_been_timed(kind: str, prio: int) -> None:
-    found = result(f"proc.create kind={kind} samples=200 prio=50")
-    assert figures(found)[EARLY] == 0  # of all, including those of the warm-up
-    assert figures(found)["priority of the parent"] == 50
+    record = result(f"proc.create kind={kind} samples=200 prio=50")
+    assert figures(record)[EARLY] == 0  # of all, including those of the warm-up
+    assert figures(record)["priority of the parent"] == 50
     # unless the call sets the priority, it is the parent's: the child waits behind the parent
-    assert figures(found)["priority of a child"] == prio
+    assert figures(record)["priority of a child"] == prio
 
 
 @realtime
 @pytest.mark.parametrize("kind", ["spawn", "vfork"])
 def test_where_the_parent_waits_for_the_child_every_one_of_them_ran(kind: str) -> None:
-    found = result(f"proc.create kind={kind} samples=60 warmup=5")
-    assert figures(found)[EARLY] == 65
+    record = result(f"proc.create kind={kind} samples=60 warmup=5")
+    assert figures(record)[EARLY] == 65
 
 
 @realtime

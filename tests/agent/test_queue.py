@@ -13,19 +13,19 @@ pytestmark = [pytest.mark.machine, realtime]
 @pytest.mark.parametrize("entity", ["thread", "process"])
 def test_the_receiver_preempts_the_sender(entity: str) -> None:
     # The bench itself fails unless every message came once, in order, with its contents.
-    found = result(f"mq.latency entity={entity} samples=500")
-    assert found["n"] == 500
-    assert figures(found)["receiver did not preempt"] == 0
+    record = result(f"mq.latency entity={entity} samples=500")
+    assert record["n"] == 500
+    assert figures(record)["receiver did not preempt"] == 0
 
 
 @pytest.mark.parametrize("entity", ["thread", "process"])
 @pytest.mark.parametrize("size", [1024, 8192])
 def test_the_rate_is_that_of_the_blocks(entity: str, size: int) -> None:
-    found = result(f"mq.throughput entity={entity} size={size} messages=100 samples=20")
-    rates = figures(found)
-    block_s = found["max"] / found["hz"]
+    record = result(f"mq.throughput entity={entity} size={size} messages=100 samples=20")
+    rates = figures(record)
+    block_s = record["max"] / record["hz"]
     assert rates["worst block"] == pytest.approx(size * 100 / block_s / 1e6, rel=1e-3)
-    mean_s = found["sum"] / found["n"] / found["hz"]
+    mean_s = record["sum"] / record["n"] / record["hz"]
     assert rates["average"] == pytest.approx(size * 100 / mean_s / 1e6, rel=1e-3)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.agent.rights import as_root
-from tests.agent.speak import AGENT, QUICK, Json, asked, pick, records
+from tests.agent.speak import AGENT, QUICK, Json, command_lines, pick, records
 from tests.kinds.kinds import control_group, inside, without
 
 pytestmark = [pytest.mark.machine, as_root]
@@ -20,7 +20,7 @@ def measured(group: Path, case: str = BUSY) -> list[Json]:
     fair = without("sys_nice", "sys_resource")  # no real time
     done = subprocess.run(
         [*inside(group), *fair, str(AGENT), QUICK],
-        input=asked("conditions", f"case 1 {case}", "bye"),
+        input=command_lines("conditions", f"case 1 {case}", "bye"),
         capture_output=True, check=True, timeout=60,
     )  # fmt: skip
     return records(done.stdout)

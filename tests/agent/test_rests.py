@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from tests.agent.speak import SIM, asked, listed, pick, records
+from tests.agent.speak import SIM, command_lines, listed, pick, records
 from tests.agent.truth import C
 
 # As RT throttling by default: 950 ms of each second.
@@ -28,7 +28,7 @@ def costs(times: int) -> list[str]:
 
 def pauses(bench: str, times: int) -> int:
     """Return how often real-time tasks of a case had used up their share of a second."""
-    commands = asked(f"case 1 {bench} samples=0 time=2300000000", "bye")
+    commands = command_lines(f"case 1 {bench} samples=0 time=2300000000", "bye")
     done = subprocess.run(
         [SIM, *costs(times), LIMIT], input=commands, capture_output=True, timeout=60, check=True
     )

@@ -17,8 +17,8 @@ pytestmark = pytest.mark.machine
 COMPONENTS = ["ts", "pt", "il", "ss", "db", "im", "dt"]
 
 
-def table(found: dict[str, Any], title: str) -> list[list[str]]:
-    rows: list[list[str]] = next(t["rows"] for t in found["tables"] if t["title"] == title)
+def table(record: dict[str, Any], title: str) -> list[list[str]]:
+    rows: list[list[str]] = next(t["rows"] for t in record["tables"] if t["title"] == title)
     return rows
 
 
@@ -26,32 +26,32 @@ def table(found: dict[str, Any], title: str) -> list[list[str]]:
 
 
 def test_an_interrupt_is_a_call_and_a_reading_of_the_clock() -> None:
-    found = result("rheal.il samples=700", agent=STUB)
-    assert (found["min"], found["max"], found["n"], found["overhead"]) == (1020, 1020, 700, 20)
-    assert found["warmup"] == 10
+    record = result("rheal.il samples=700", agent=STUB)
+    assert (record["min"], record["max"], record["n"], record["overhead"]) == (1020, 1020, 700, 20)
+    assert record["warmup"] == 10
 
 
 def test_the_classic_form_is_net_already() -> None:
-    found = result("rheal.il form=classic loops=30 measurements=1", agent=STUB)
-    tick = 1e9 / found["hz"]
-    assert (found["min"] * tick, found["n"], found["overhead"]) == (1000, 1, 0)
-    assert figures(found) == {"stamp overhead, subtracted": 20, "requests served": 30}
+    record = result("rheal.il form=classic loops=30 measurements=1", agent=STUB)
+    tick = 1e9 / record["hz"]
+    assert (record["min"] * tick, record["n"], record["overhead"]) == (1000, 1, 0)
+    assert figures(record) == {"stamp overhead, subtracted": 20, "requests served": 30}
 
 
 def test_the_classic_form_tells_fractions_of_a_tick() -> None:
     # One of 8 requests falls into the last 5 ns of a stall: 0.625 ns in the mean.
-    (found,), _ = case(
+    (record,), _ = case(
         "rheal.il form=classic loops=8 measurements=1", "100084225", "1000", agent=STUB
     )
-    assert figures(found)["requests served"] == 8
-    assert found["sum"] * 1e9 / found["hz"] == pytest.approx(1000.625, abs=0.05)
+    assert figures(record)["requests served"] == 8
+    assert record["sum"] * 1e9 / record["hz"] == pytest.approx(1000.625, abs=0.05)
 
 
 def test_a_sample_of_the_classic_form_is_one_measurement() -> None:
     command = "rheal.il form=classic loops=3 measurements=3 raw=1"
-    found = result(command, agent=STUB)
-    assert (found["n"], found["warmup"]) == (3, 0)
-    assert figures(found)["requests served"] == 9
+    record = result(command, agent=STUB)
+    assert (record["n"], record["warmup"]) == (3, 0)
+    assert figures(record)["requests served"] == 9
     assert result(f"{command} samples=2", agent=STUB)["n"] == 2
 
 
@@ -91,18 +91,18 @@ CLEAN = [
 @realtime
 @pytest.mark.parametrize("name", COMPONENTS)
 def test_every_event_came_in_the_order_that_is_measured(name: str) -> None:
-    found = result(f"rheal.{name} samples=700 warmup=7")
-    assert (found["n"], found["warmup"], found["ended"]) == (700, 7, "samples")
-    assert not any(value for key, value in figures(found).items() if key in CLEAN)
-    assert found["overhead"] > 0
+    record = result(f"rheal.{name} samples=700 warmup=7")
+    assert (record["n"], record["warmup"], record["ended"]) == (700, 7, "samples")
+    assert not any(value for key, value in figures(record).items() if key in CLEAN)
+    assert record["overhead"] > 0
 
 
 @realtime
 @pytest.mark.parametrize("form", ["signal", "eventfd"])
 def test_each_request_is_served_once(form: str) -> None:
-    found = result(f"rheal.il irq={form} form=classic loops=123 measurements=2")
-    assert figures(found)["requests served"] == 246
-    assert table(found, "what stands for an interrupt") == [[form]]
+    record = result(f"rheal.il irq={form} form=classic loops=123 measurements=2")
+    assert figures(record)["requests served"] == 246
+    assert table(record, "what stands for an interrupt") == [[form]]
 
 
 N = 300
@@ -124,25 +124,25 @@ def test_the_classic_value_is_what_its_parts_make(name: str) -> None:
     if end["status"] == "unsupported":  # on a disturbed machine: no other value is reported instead
         assert end["reason"].startswith("n.e.: ")
         return
-    (found,) = results
-    assert (end["status"], found["n"], found["overhead"], found["warmup"]) == ("ok", 1, 0, 0)
-    tick = 1e9 / found["hz"]
-    assert found["sum"] * tick == pytest.approx(FORMULAS[name](figures(found)), abs=tick + 0.01)
+    (record,) = results
+    assert (end["status"], record["n"], record["overhead"], record["warmup"]) == ("ok", 1, 0, 0)
+    tick = 1e9 / record["hz"]
+    assert record["sum"] * tick == pytest.approx(FORMULAS[name](figures(record)), abs=tick + 0.01)
 
 
 @realtime
 def test_both_forms_of_the_message_latency_are_told() -> None:
-    told = figures(result(f"rheal.im form=classic loops={N} measurements=1"))
-    each = (told["T_run"] - told["T_loop"]) / (N - 1)
-    assert told["latency less T_recv"] == pytest.approx(each - told["T_recv"], abs=0.01)
-    assert told["latency less rheal.ts"] == pytest.approx(each - told["rheal.ts"], abs=0.01)
+    values = figures(result(f"rheal.im form=classic loops={N} measurements=1"))
+    each = (values["T_run"] - values["T_loop"]) / (N - 1)
+    assert values["latency less T_recv"] == pytest.approx(each - values["T_recv"], abs=0.01)
+    assert values["latency less rheal.ts"] == pytest.approx(each - values["rheal.ts"], abs=0.01)
 
 
 @realtime
 def test_the_throughput_is_size_by_mean_time() -> None:
-    found = result("rheal.dt size=2048 samples=100")
-    mean_s = (found["sum"] / found["n"] - found["overhead"]) / found["hz"]
-    assert figures(found)["throughput"] == pytest.approx(2 / mean_s, rel=1e-6)
+    record = result("rheal.dt size=2048 samples=100")
+    mean_s = (record["sum"] / record["n"] - record["overhead"]) / record["hz"]
+    assert figures(record)["throughput"] == pytest.approx(2 / mean_s, rel=1e-6)
 
 
 @realtime
@@ -172,15 +172,15 @@ def test_an_inversion_ends_and_is_told_as_not_determined(form: str, variant: str
 @realtime
 @pytest.mark.parametrize("variant", ["rtems", "kar tick=200000"])
 def test_with_inheritance_h_always_meets_the_lock_and_m_never_goes_first(variant: str) -> None:
-    found = result(f"rheal.db variant={variant} samples=200 warmup=0")
-    assert found["n"] == 200
-    assert figures(found)["H met the lock free"] <= (0 if variant == "rtems" else 20)
+    record = result(f"rheal.db variant={variant} samples=200 warmup=0")
+    assert record["n"] == 200
+    assert figures(record)["H met the lock free"] <= (0 if variant == "rtems" else 20)
 
 
 @realtime
 def test_under_a_ceiling_h_never_meets_the_lock() -> None:
-    found = result("rheal.db lock=protect samples=200 warmup=0")
-    assert figures(found)["H met the lock free"] == 256  # of a round
+    record = result("rheal.db lock=protect samples=200 warmup=0")
+    assert figures(record)["H met the lock free"] == 256  # of a round
 
 
 @realtime

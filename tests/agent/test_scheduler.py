@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.agent.rights import as_root
-from tests.agent.speak import AGENT, asked, pick, records
+from tests.agent.speak import AGENT, command_lines, pick, records
 
 pytestmark = as_root
 
@@ -46,7 +46,7 @@ def asked_in(tmp_path: Path, files: dict[str, str]) -> tuple[dict[str, Any], str
     """
     done = subprocess.run(
         ["unshare", "--mount", "--propagation=private", "sh", "-c", script],
-        input=asked("case 1 hw.latency window=1000000000 width=999000000", "bye"),
+        input=command_lines("case 1 hw.latency window=1000000000 width=999000000", "bye"),
         stdout=subprocess.PIPE, timeout=60, check=True,
     )  # fmt: skip
     answers = records(done.stdout)

@@ -14,9 +14,9 @@ MESSAGE = "mq.latency samples=10 entity="
 
 def took(command: str, *model: str) -> int:
     """Return the constant time of a case, in ns, on a system where nothing else takes any time."""
-    found = result(command, "cost.read.fixed=1000", *model, agent=AGENT)
-    assert found["min"] == found["max"]
-    return int(found["max"]) - int(found["overhead"])
+    record = result(command, "cost.read.fixed=1000", *model, agent=AGENT)
+    assert record["min"] == record["max"]
+    return int(record["max"]) - int(record["overhead"])
 
 
 @pytest.mark.parametrize(
@@ -77,8 +77,8 @@ def test_a_lock_that_the_model_has_no_cost_of_is_not_there(bench: str, cap: str,
 
 
 def test_a_simulated_system_has_no_caches() -> None:
-    found = talk(["case 1 sched.yield samples=5 cache=cold"], "cost.read.fixed=1000",
+    records = talk(["case 1 sched.yield samples=5 cache=cold"], "cost.read.fixed=1000",
                  "cost.time.fixed=1000", agent=AGENT)  # fmt: skip
-    end = pick(found, "end")[0]
+    end = pick(records, "end")[0]
     assert end["status"] == "unsupported"
     assert end["reason"] == "needs cold_cache: the simulated system has no caches"

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.agent.speak import asked, pick, records
+from tests.agent.speak import command_lines, pick, records
 from tests.agent.truth import SIM, C, answers, per
 from tests.waiting import soon
 
@@ -24,7 +24,7 @@ def endless(*before: str) -> Iterator[tuple[subprocess.Popen[bytes], list[bytes]
     ) as agent:
         assert agent.stdin
         assert agent.stdout
-        agent.stdin.write(asked(*before, ENDLESS))
+        agent.stdin.write(command_lines(*before, ENDLESS))
         agent.stdin.flush()
         lines = []
         for line in agent.stdout:
@@ -37,7 +37,7 @@ def endless(*before: str) -> Iterator[tuple[subprocess.Popen[bytes], list[bytes]
 
 def test_a_model_in_which_nothing_costs_time_says_so() -> None:
     done = subprocess.run(
-        [SIM.path], input=asked(ENDLESS), capture_output=True, timeout=60, check=False
+        [SIM.path], input=command_lines(ENDLESS), capture_output=True, timeout=60, check=False
     )  # ideal: no costs
     assert done.returncode == 1
     assert b"time stands still" in done.stderr
@@ -48,14 +48,14 @@ def test_a_case_that_is_stopped_ends_with_what_it_has() -> None:
         assert agent.stdout
         time.sleep(0.1)
         agent.send_signal(signal.SIGTERM)
-        found = records(b"".join([*lines, agent.stdout.read()]))
-    result = pick(found, "result")[0]
+        answers = records(b"".join([*lines, agent.stdout.read()]))
+    result = pick(answers, "result")[0]
     assert result["n"] > 0
     assert result["ended"] == "stopped"
     assert result["min"] == result["max"] == C.read
-    end = pick(found, "end")[0]
+    end = pick(answers, "end")[0]
     assert (end["status"], end["reason"]) == ("failed", "stopped")
-    assert found[-1]["t"] == "bye"
+    assert answers[-1]["t"] == "bye"
 
 
 def test_a_case_goes_on_for_as_long_as_its_host_speaks() -> None:
@@ -63,7 +63,7 @@ def test_a_case_goes_on_for_as_long_as_its_host_speaks() -> None:
     with endless("alive 60000") as (agent, _):
         assert agent.stdin
         for _ in range(2):
-            agent.stdin.write(asked("alive 60000"))
+            agent.stdin.write(command_lines("alive 60000"))
             agent.stdin.flush()
             agent.send_signal(signal.SIGALRM)
             assert soon(lambda: not _pending(agent.pid))
@@ -81,25 +81,25 @@ def _pending(pid: int) -> int:
 def test_a_sleep_beyond_all_patience_beside_a_load_is_no_hang() -> None:
     """The procedure has sleeps of a minute; the timeout of the case is longer."""
     command = "case 1 dk.nanosleep request=60000000000 samples=2 warmup=0"
-    found = answers(SIM, "load min", command, model=[per("add", 3_000_000)])
-    assert pick(found, "end")[0]["status"] == "ok"
+    records = answers(SIM, "load min", command, model=[per("add", 3_000_000)])
+    assert pick(records, "end")[0]["status"] == "ok"
 
 
 def test_cases_follow_each_other_as_if_each_were_the_first() -> None:
     """Time and random numbers start again; no case affects the next one."""
     model = ["seed=5", "cost.switch.random=0:0,1000000000:900000"]
     command = "sem.post.higher samples=200"
-    found = answers(SIM, *(f"case {i} {command}" for i in (1, 2, 3)), model=model)
-    results = [r | {"id": 0, "seq": 0} for r in pick(found, "result")]
+    records = answers(SIM, *(f"case {i} {command}" for i in (1, 2, 3)), model=model)
+    results = [r | {"id": 0, "seq": 0} for r in pick(records, "result")]
     assert len(results) == 3
     assert results[0] == results[1] == results[2]
 
 
 def test_percentiles_are_told_while_a_case_runs() -> None:
-    found = answers(SIM, "progress 1", "case 1 null samples=3000000 time=0", model=[])
-    told = pick(found, "progress")
-    assert told
-    for progress in told:
+    records = answers(SIM, "progress 1", "case 1 null samples=3000000 time=0", model=[])
+    progress_records = pick(records, "progress")
+    assert progress_records
+    for progress in progress_records:
         assert progress["min"] == progress["max"] == C.read
         assert progress["p50"] == progress["p99"]
         assert 127 * C.read <= 128 * progress["p50"] <= 128 * C.read  # the start of its bucket

@@ -99,18 +99,18 @@ def test_it_measures_with_its_counter_and_without(static: Path, options: tuple[s
         f"case {i} {bench} samples={2 if bench.endswith('cold') else 20} warmup=0"
         for i, bench in enumerate(benches)
     ]
-    found = talk(commands, *options, agent=static)
-    (clock,) = pick(found, "clock")
+    records = talk(commands, *options, agent=static)
+    (clock,) = pick(records, "clock")
     assert clock["source"] == ("vdso" if options else MACHINES[name].clock)
     assert clock["hz"] >= 1_000_000
-    ends = pick(found, "end")
+    ends = pick(records, "end")
     assert [end["id"] for end in ends] == list(range(len(benches)))
     for bench, end in zip(benches, ends, strict=True):
         if end["status"] == "unsupported":  # where nobody may be real-time
             assert "real-time" in end["reason"], bench
         else:
             assert end["status"] == "ok", (bench, end["reason"])
-    results = {benches[r["id"]]: r for r in pick(found, "result")}
+    results = {benches[r["id"]]: r for r in pick(records, "result")}
     assert results["null"]["n"] == 20
     assert results["sem.try.free cache=cold"]["n"] == 2
     assert 1e-6 <= results["dk.nanosleep"]["min"] / clock["hz"] < 1
@@ -118,29 +118,29 @@ def test_it_measures_with_its_counter_and_without(static: Path, options: tuple[s
 
 
 def clock_told(agent: Path) -> tuple[Json, list[Json]]:
-    found = talk(["case 1 null samples=20"], agent=agent)
-    (clock,) = pick(found, "clock")
-    return clock, pick(found, "log")
+    records = talk(["case 1 null samples=20"], agent=agent)
+    (clock,) = pick(records, "clock")
+    return clock, pick(records, "log")
 
 
 def test_the_frequency_of_riscv_is_the_device_trees_unless_that_is_wrong(tmp_path: Path) -> None:
     """The emulator has the counter of this machine."""
     agent = emulated("riscv64", tmp_path, "-L", tmp_path)
-    found, (log,) = clock_told(agent)
+    record, (log,) = clock_told(agent)
     assert log["level"] == "info"
     assert "timebase-frequency of the device tree is not there" in log["text"]
-    assert f"the counter's {found['hz']} Hz are measured" in log["text"]
-    told = round(found["hz"], -4) + 1  # nobody measures that
+    assert f"the counter's {record['hz']} Hz are measured" in log["text"]
+    rounded = round(record["hz"], -4) + 1  # nobody measures that
     for size in (4, 8):
-        if told.bit_length() <= 8 * size:
-            plant(tmp_path / TIMEBASE, told.to_bytes(size, "big"))
+        if rounded.bit_length() <= 8 * size:
+            plant(tmp_path / TIMEBASE, rounded.to_bytes(size, "big"))
             clock, logs = clock_told(agent)
-            assert (clock["source"], clock["hz"], logs) == ("rdtime", told, [])
+            assert (clock["source"], clock["hz"], logs) == ("rdtime", rounded, [])
     plant(tmp_path / TIMEBASE, (10_000_000).to_bytes(4, "big"))
     clock, (log,) = clock_told(agent)
     assert log["level"] == "warn"
     assert "device tree says that the counter has 10000000 Hz, but it has " in log["text"]
-    assert abs(clock["hz"] / told - 1) < 0.01
+    assert abs(clock["hz"] / rounded - 1) < 0.01
 
 
 def test_the_frequency_of_aarch64_is_its_registers_unless_that_is_wrong(tmp_path: Path) -> None:
@@ -166,10 +166,10 @@ def test_sizes_beyond_32_bits_are_not_cut_off_there(tmp_path: Path) -> None:
         f"load unmap size={5 << 30}",
         "case 3 null",
     ]
-    some, all_of_them, refused = pick(talk(commands, QUICK, agent=agent), "end")
-    assert some["status"] == all_of_them["status"] == "ok"
-    if some["evidence"]["locked"]:  # every page that is new to the process is a fault
-        assert all_of_them["evidence"]["minflt"] >= some["evidence"]["minflt"]
+    some_end, all_of_them, refused = pick(talk(commands, QUICK, agent=agent), "end")
+    assert some_end["status"] == all_of_them["status"] == "ok"
+    if some_end["evidence"]["locked"]:  # every page that is new to the process is a fault
+        assert all_of_them["evidence"]["minflt"] >= some_end["evidence"]["minflt"]
     assert refused["status"] == "failed"
     assert f"{5 << 30} bytes: Cannot allocate memory" in refused["reason"]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.agent.rights import as_root
-from tests.agent.speak import AGENT, QUICK, Json, asked, pick, records
+from tests.agent.speak import AGENT, QUICK, Json, command_lines, pick, records
 
 CPUS = sorted(os.sched_getaffinity(0))
 pytestmark = [
@@ -30,7 +30,7 @@ def written(stat: Path, ticks: int) -> None:
         file.write("\n".join(lines) + "\n")
 
 
-def measured(stat: Path, ticks: int, more: int, case: str = PERIOD) -> tuple[Json, Json]:
+def measured(stat: Path, ticks: int, extra: int, case: str = PERIOD) -> tuple[Json, Json]:
     """Return result and evidence of 0.6 s in whose middle so many ticks are stolen."""
     stat.touch()
     written(stat, ticks)
@@ -39,16 +39,16 @@ def measured(stat: Path, ticks: int, more: int, case: str = PERIOD) -> tuple[Jso
         ["unshare", "--mount", "sh", "-c", plant], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as agent:
         assert agent.stdin and agent.stdout
-        agent.stdin.write(asked(f"case 1 {case}", "bye"))
+        agent.stdin.write(command_lines(f"case 1 {case}", "bye"))
         agent.stdin.flush()
         lines = b""
         while b'"t":"case"' not in lines:
             lines += agent.stdout.readline()
         time.sleep(0.35)
-        written(stat, ticks + more)
+        written(stat, ticks + extra)
         lines += agent.stdout.read()
-    found = records(lines)
-    return pick(found, "result")[0], pick(found, "end")[0]["evidence"]
+    all_records = records(lines)
+    return pick(all_records, "result")[0], pick(all_records, "end")[0]["evidence"]
 
 
 def test_each_of_the_worst_samples_has_what_was_stolen_around_it(tmp_path: Path) -> None:

@@ -34,20 +34,20 @@ def talk(commands: list[str], *stalls: str) -> list[Json]:
 
 
 def case(command: str, *stalls: str) -> tuple[list[Json], Json]:
-    found = talk([f"case 1 {command}"], *stalls)
-    return pick(found, "result"), pick(found, "end")[0]
+    records = talk([f"case 1 {command}"], *stalls)
+    return pick(records, "result"), pick(records, "end")[0]
 
 
 def result(command: str, *stalls: str) -> Json:
-    (found,), end = case(command, *stalls)
+    (record,), end = case(command, *stalls)
     assert end["status"] == "ok", end["reason"]
-    return found
+    return record
 
 
 def test_null_is_the_overhead_and_nothing_else() -> None:
-    found = result("null")
-    assert spread(found) == (found["overhead"], found["overhead"]) == (20, 20)
-    assert found["negative"] == 0
+    record = result("null")
+    assert spread(record) == (record["overhead"], record["overhead"]) == (20, 20)
+    assert record["negative"] == 0
 
 
 @pytest.mark.parametrize(
@@ -61,9 +61,9 @@ def test_one_call_and_one_read_of_the_clock_lie_between_the_stamps(command: str)
 
 @pytest.mark.parametrize("batch", [2, 7, 64])
 def test_a_batch_is_so_many_calls(batch: int) -> None:
-    found = result(f"sem.wait.free batch={batch}")
-    assert spread(found) == (batch * 1000 + 20, batch * 1000 + 20)
-    assert found["batch"] == batch
+    record = result(f"sem.wait.free batch={batch}")
+    assert spread(record) == (batch * 1000 + 20, batch * 1000 + 20)
+    assert record["batch"] == batch
 
 
 def test_an_interval_too_short_for_the_clock_is_batched() -> None:
@@ -75,12 +75,12 @@ def test_an_interval_too_short_for_the_clock_is_batched() -> None:
 
 def test_bintime_sees_every_stall_between_two_readings() -> None:
     stalls = ["100000000", "3000000", "700000000", "5000000"]
-    found = result("det.bintime clock=counter time=900000000", *stalls)
-    worst = [value for value, _, _ in found["worst"][:3]]
+    record = result("det.bintime clock=counter time=900000000", *stalls)
+    worst = [value for value, _, _ in record["worst"][:3]]
     assert worst == [5 * MS + 20, 3 * MS + 20, 20]
-    assert found["min"] == 20
-    assert figures(found)["blocking (max - mean)"] == pytest.approx(
-        5 * MS + 20 - found["sum"] / found["n"], abs=0.001
+    assert record["min"] == 20
+    assert figures(record)["blocking (max - mean)"] == pytest.approx(
+        5 * MS + 20 - record["sum"] / record["n"], abs=0.001
     )
 
 
@@ -123,9 +123,9 @@ def test_raw_with_few_samples_keeps_just_them() -> None:
 
 
 def test_periodic_without_stall_is_late_by_the_wake_up() -> None:
-    found = result("dk.periodic samples=1000 time=0 warmup=5")
-    assert spread(found) == (5000, 5000)
-    assert (found["n"], found["warmup"], found["missed"]) == (1000, 5, 0)
+    record = result("dk.periodic samples=1000 time=0 warmup=5")
+    assert spread(record) == (5000, 5000)
+    assert (record["n"], record["warmup"], record["missed"]) == (1000, 5, 0)
 
 
 @pytest.mark.parametrize(
@@ -141,15 +141,15 @@ def test_periodic_without_stall_is_late_by_the_wake_up() -> None:
 def test_a_stall_is_one_late_wake_up_and_so_many_missed(
     length: int, lateness: int, missed: int
 ) -> None:
-    found = result("dk.periodic samples=100 time=0 warmup=0", str(30 * MS), str(length))
-    assert found["max"] == lateness
-    assert [value for value, _, _ in found["worst"][:2]] == [lateness, 5000]
-    assert found["worst"][0][1] == 20  # the 21st activation
-    assert found["missed"] == missed == found["omitted"]["n"]
+    record = result("dk.periodic samples=100 time=0 warmup=0", str(30 * MS), str(length))
+    assert record["max"] == lateness
+    assert [value for value, _, _ in record["worst"][:2]] == [lateness, 5000]
+    assert record["worst"][0][1] == 20  # the 21st activation
+    assert record["missed"] == missed == record["omitted"]["n"]
     # the lateness that the missed ones would have had: a period less for each
     series = [lateness - k * MS for k in range(missed, 0, -1)]
-    assert found["omitted"]["sum"] == sum(series)
-    got = [bucket(found, i) for i, count in found["omitted"]["hist"] for _ in range(count)]
+    assert record["omitted"]["sum"] == sum(series)
+    got = [bucket(record, i) for i, count in record["omitted"]["hist"] for _ in range(count)]
     assert all(low <= v < low + width for v, (low, width) in zip(series, got, strict=True))
 
 
@@ -164,11 +164,11 @@ def test_activations_add_up() -> None:
 
 def test_releases_can_be_aligned() -> None:
     # a stall over 100 ns after a release that lies 250 us after a multiple of the period
-    found = result("dk.periodic align=250000 samples=50 time=0 warmup=0", "30250000", "100000")
-    assert found["worst"][0][0] == 100_000
-    assert found["worst"][1][0] == 5000
-    found = result("dk.periodic align=150000 samples=50 time=0 warmup=0", "30250000", "100000")
-    assert found["worst"][0][0] == 5000  # the stall lies between two releases
+    record = result("dk.periodic align=250000 samples=50 time=0 warmup=0", "30250000", "100000")
+    assert record["worst"][0][0] == 100_000
+    assert record["worst"][1][0] == 5000
+    record = result("dk.periodic align=150000 samples=50 time=0 warmup=0", "30250000", "100000")
+    assert record["worst"][0][0] == 5000  # the stall lies between two releases
 
 
 def test_raw_keeps_every_sample_in_order() -> None:
@@ -194,7 +194,7 @@ def test_what_fills_the_caches_lies_between_samples_not_in_them(command: str) ->
     assert figures(cold) == {"read before each sample": 12345}
     # of equal values, the first are the worst: each is this much later than the one before
     distances = [
-        {b[2] - a[2] for a, b in itertools.pairwise(found["worst"])} for found in (warm, cold)
+        {b[2] - a[2] for a, b in itertools.pairwise(record["worst"])} for record in (warm, cold)
     ]
     assert {d + 7000 for d in distances[0]} == distances[1]
 

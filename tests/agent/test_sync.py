@@ -12,8 +12,8 @@ pytestmark = pytest.mark.machine
 
 @pytest.mark.parametrize("kind", ["unnamed", "mutex"])
 def test_test1_is_two_calls_and_a_reading_of_the_clock(kind: str) -> None:
-    found = result(f"sync.test1 type={kind}", agent=STUB)
-    assert (found["min"], found["max"]) == (2020, 2020)
+    record = result(f"sync.test1 type={kind}", agent=STUB)
+    assert (record["min"], record["max"]) == (2020, 2020)
 
 
 @pytest.mark.parametrize("kind", ["unnamed", "named", "mutex"])
@@ -35,15 +35,15 @@ def test_every_round_trip_is_answered(entity: str, kind: str, config: str) -> No
     assert (end["status"], results[0]["n"], results[0]["warmup"]) == ("ok", 300, 7)
 
 
-def verdict(found: dict[str, object]) -> str:
-    tables = found["tables"]
+def verdict(record: dict[str, object]) -> str:
+    tables = record["tables"]
     assert isinstance(tables, list)
     return str(tables[0]["rows"][0][0])
 
 
 @realtime
 @pytest.mark.parametrize(
-    ("params", "told", "m_first"),
+    ("params", "message", "m_first"),
     [
         ("protocol=none", "inverted", True),
         ("protocol=inherit", "bounded", False),
@@ -52,25 +52,25 @@ def verdict(found: dict[str, object]) -> str:
     ],
 )
 def test_inversion_is_seen_where_it_is_and_only_there(
-    params: str, told: str, m_first: bool
+    params: str, message: str, m_first: bool
 ) -> None:
-    found = result(f"sync.test3 {params} samples=12 warmup=2 loop=5000000")
-    assert verdict(found) == told
-    counts = figures(found)
+    record = result(f"sync.test3 {params} samples=12 warmup=2 loop=5000000")
+    assert verdict(record) == message
+    counts = figures(record)
     assert counts["order was another"] == 0
     # M had the CPU before H had the resource, either in every round or in none.
     assert counts["M ran before H had the resource"] == (14 if m_first else 0)
 
 
 @pytest.mark.parametrize(
-    ("params", "told"),
+    ("params", "message"),
     [
         ("lock=semaphore protocol=inherit", "a semaphore has no owner"),
         ("config=2cpu", "all its tasks on one CPU"),
     ],
 )
 @realtime
-def test_what_cannot_be_measured_says_why(params: str, told: str) -> None:
+def test_what_cannot_be_measured_says_why(params: str, message: str) -> None:
     _, end = case(f"sync.test3 {params}")
     assert end["status"] == "unsupported"
-    assert told in end["reason"] or "second CPU" in end["reason"]
+    assert message in end["reason"] or "second CPU" in end["reason"]

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.agent.rights import limited, needs_strace
-from tests.agent.speak import AGENT, QUICK, Agent, asked, case, figures, pick, result, talk
+from tests.agent.speak import AGENT, QUICK, Agent, case, command_lines, figures, pick, result, talk
 from tests.waiting import soon
 
 pytestmark = pytest.mark.machine
@@ -32,7 +32,7 @@ def traced(command: str, calls: str, directory: Path) -> list[str]:
     log = directory / "calls"
     subprocess.run(
         ["strace", "-f", "-y", "-o", log, "-e", f"trace={calls}", AGENT, QUICK],
-        input=asked(f"case 1 {command} samples={N}", "bye"),
+        input=command_lines(f"case 1 {command} samples={N}", "bye"),
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120, check=True,
     )  # fmt: skip
     return log.read_text().splitlines()
@@ -73,9 +73,9 @@ def test_a_sample_is_the_call_that_it_is_called_after(
     if calls == "execve":  # each in a process of its own
         assert list(tasks.values()) == [1] * (N + WARMUP)
     else:  # the measuring task, which makes most of them
-        known = command == "sys.getpid"  # one more: it first asks for its own process id
+        is_getpid = command == "sys.getpid"  # one more: it first asks for its own process id
         calls_seen = tasks.most_common(1)[0][1]  # strace tears lines that two tasks end at once
-        assert 0 <= N + WARMUP + known - calls_seen <= 4, lines[-20:]
+        assert 0 <= N + WARMUP + is_getpid - calls_seen <= 4, lines[-20:]
 
 
 @pytest.mark.parametrize("command", BENCHES)
@@ -162,8 +162,8 @@ def test_no_object_or_process_is_left() -> None:
 
 def programs() -> list[str]:
     """Return the command lines of all processes."""
-    told = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True)
-    return told.stdout.split("\n")
+    output = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True)
+    return output.stdout.split("\n")
 
 
 # ---- memory available and in use ------------------------------------------------------------
@@ -171,9 +171,9 @@ def programs() -> list[str]:
 
 def test_the_footprint_is_what_the_system_tells_of_it() -> None:
     counted = figures(result("sys.footprint"))
-    told = dict(re.findall(r"(\w+): +(\d+) kB", Path("/proc/meminfo").read_text()))
-    assert counted["memory that the kernel has to give"] == int(told["MemTotal"]) * 1024
-    assert 0 < counted["of it in use"] < int(told["MemTotal"]) * 1024
+    kilobytes = dict(re.findall(r"(\w+): +(\d+) kB", Path("/proc/meminfo").read_text()))
+    assert counted["memory that the kernel has to give"] == int(kilobytes["MemTotal"]) * 1024
+    assert 0 < counted["of it in use"] < int(kilobytes["MemTotal"]) * 1024
     assert counted["agent, file"] == AGENT.stat().st_size
     code = re.findall(r"([0-9a-f]+)-([0-9a-f]+) : Kernel code", Path("/proc/iomem").read_text())
     bytes_of_code = sum(int(to, 16) - int(start, 16) + 1 for start, to in code if int(to, 16))

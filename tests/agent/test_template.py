@@ -13,7 +13,7 @@ from rtstone.measure.capabilities import merge_catalogues
 from rtstone.wire.parameters import Catalogue
 from rtstone.wire.reader import Noise, Reader
 from rtstone.wire.records import Bench
-from tests.agent.speak import AGENT, BUILD, Json, asked, filled, records, result, talk
+from tests.agent.speak import AGENT, BUILD, Json, command_lines, filled, records, result, talk
 
 TEMPLATE = BUILD / "tests" / "template-agent"
 CASES = "samples=50 time=2000000000"
@@ -25,8 +25,8 @@ def said(text: bytes) -> list[Json]:
     return [filled(json.loads(line.split(b" ", 2)[2][:-9])) for line in done.stdout.splitlines()]
 
 
-def of_kind(found: list[Json], kind: str) -> list[Json]:
-    return [record for record in found if record["t"] == kind]
+def of_kind(records: list[Json], kind: str) -> list[Json]:
+    return [record for record in records if record["t"] == kind]
 
 
 def tables(agent: Any, command: list[str], *args: str) -> dict[str, Json]:
@@ -45,16 +45,16 @@ def test_tables_without_texts_are_completed_by_those_of_the_local_agent() -> Non
     texts += [p["help"] for t in small.values() for p in t["params"]]
     assert set(texts) == {""}
     done = subprocess.run(
-        [TEMPLATE], input=asked("list"), capture_output=True, timeout=60, check=True
+        [TEMPLATE], input=command_lines("list"), capture_output=True, timeout=60, check=True
     )
     here = dict(_benches(done.stdout))
     done = subprocess.run([AGENT, "--list"], capture_output=True, timeout=60, check=True)
-    there = dict(_benches(done.stdout))
-    both = merge_catalogues(Catalogue(here, {}), Catalogue(there, {})).benches
+    benches = dict(_benches(done.stdout))
+    both = merge_catalogues(Catalogue(here, {}), Catalogue(benches, {})).benches
     for name, bench in here.items():
-        assert (both[name].title, both[name].help) == (there[name].title, there[name].help)
-        known = {p.name for p in there[name].params}  # dk.schedlat has two more here
-        assert all(p.help for p in both[name].params if p.name in known)
+        assert (both[name].title, both[name].help) == (benches[name].title, benches[name].help)
+        names = {p.name for p in benches[name].params}  # dk.schedlat has two more here
+        assert all(p.help for p in both[name].params if p.name in names)
         assert [p.default for p in both[name].params][: len(bench.params)] == [
             p.default for p in bench.params
         ]
@@ -64,15 +64,15 @@ def _benches(lines: bytes) -> list[tuple[str, Bench]]:
     reader = Reader()
     items = [item for line in lines.splitlines() for item in reader.feed(line)]
     assert not any(isinstance(item, Noise) for item in items)
-    found = [getattr(item, "record", item) for item in items]
-    return [(b.id, b) for b in found if isinstance(b, Bench)]
+    records = [getattr(item, "record", item) for item in items]
+    return [(b.id, b) for b in records if isinstance(b, Bench)]
 
 
 def test_the_whole_catalogue_within_64_kib() -> None:
     names = tables(TEMPLATE, ["list"])
     commands = [f"case {i} {name} {CASES}" for i, name in enumerate(names)]
     done = subprocess.run(
-        [TEMPLATE], input=asked(*commands, "bye"), capture_output=True,
+        [TEMPLATE], input=command_lines(*commands, "bye"), capture_output=True,
         timeout=120, check=True,
     )  # fmt: skip
     ends = dict(zip(names, of_kind(records(done.stdout), "end"), strict=True))
@@ -97,13 +97,13 @@ def test_the_whole_catalogue_within_64_kib() -> None:
 )
 def test_nothing_but_the_call_lies_between_the_stamps(bench: str, ticks: int) -> None:
     """On this system a clock reading takes one tick, a call five."""
-    found = result(f"{bench} samples=100 batch=1" if bench != "null" else f"{bench} samples=100",
+    measured = result(f"{bench} samples=100 batch=1" if bench != "null" else f"{bench} samples=100",
                    agent=TEMPLATE)  # fmt: skip
-    assert (found["n"], found["min"], found["max"]) == (100, ticks, ticks)
+    assert (measured["n"], measured["min"], measured["max"]) == (100, ticks, ticks)
 
 
 def test_every_run_sends_the_same_bytes() -> None:
-    commands = asked(f"case 1 sync.test3 {CASES}", f"case 2 dk.nanosleep {CASES}", "bye")
+    commands = command_lines(f"case 1 sync.test3 {CASES}", f"case 2 dk.nanosleep {CASES}", "bye")
     runs = [
         subprocess.run([TEMPLATE], input=commands, capture_output=True, timeout=60, check=True)
         for _ in range(2)
@@ -112,39 +112,39 @@ def test_every_run_sends_the_same_bytes() -> None:
 
 
 def test_inheritance_shows_in_the_inversion() -> None:
-    found = {
+    by_protocol = {
         how: result(f"sync.test3 protocol={how} {CASES}", agent=TEMPLATE)
         for how in ("none", "inherit")
     }
-    assert found["none"]["min"] > 100 * found["inherit"]["max"]
+    assert by_protocol["none"]["min"] > 100 * by_protocol["inherit"]["max"]
 
 
 def test_a_host_ends_the_case_and_another_one_comes() -> None:
     endless = "case 1 dk.nanosleep samples=0 time=3600000000000"
-    first = asked("alive 60000", endless, "stop", "bye")
-    second = asked("hello", "case 1 null samples=5", "bye", first=700)
-    found = said(first + second)
-    assert [(e["id"], e.get("reason")) for e in of_kind(found, "end")] == [
+    first = command_lines("alive 60000", endless, "stop", "bye")
+    second = command_lines("hello", "case 1 null samples=5", "bye", first=700)
+    records = said(first + second)
+    assert [(e["id"], e.get("reason")) for e in of_kind(records, "end")] == [
         (1, "stopped"), (1, None),
     ]  # fmt: skip
-    assert [hello["n"] for hello in of_kind(found, "hello")] == [0, 700]
-    clock, same = of_kind(found, "clock")
+    assert [hello["n"] for hello in of_kind(records, "hello")] == [0, 700]
+    clock, same = of_kind(records, "clock")
     assert clock == same
-    assert of_kind(found, "bye") == 2 * [{"t": "bye", "cases": 1}]
+    assert of_kind(records, "bye") == 2 * [{"t": "bye", "cases": 1}]
 
 
 def test_the_serial_line_forgives_what_terminals_do() -> None:
-    first, second = (asked(f"case {n} null samples=5", first=n) for n in (1, 2))
-    found = said(b"\r\n" + first.replace(b"\n", b"\r\n\n") + b"x" * 600 + b"\n?" + second)
-    assert [(e["id"], e["status"]) for e in of_kind(found, "end")] == [(1, "ok"), (2, "ok")]
-    assert [h["n"] for h in of_kind(found, "heard") if not h.get("text")] == [1]
+    first, second = (command_lines(f"case {n} null samples=5", first=n) for n in (1, 2))
+    records = said(b"\r\n" + first.replace(b"\n", b"\r\n\n") + b"x" * 600 + b"\n?" + second)
+    assert [(e["id"], e["status"]) for e in of_kind(records, "end")] == [(1, "ok"), (2, "ok")]
+    assert [h["n"] for h in of_kind(records, "heard") if not h.get("text")] == [1]
 
 
 def test_a_load_runs_beside_a_case() -> None:
-    found = said(asked("load min", f"case 1 dk.nanosleep {CASES}", "load none", "bye"))
-    first, none = of_kind(found, "loaded")
+    records = said(command_lines("load min", f"case 1 dk.nanosleep {CASES}", "load none", "bye"))
+    first, none = of_kind(records, "loaded")
     assert (first["status"], none["load"]) == ("ok", "none")
-    [end] = of_kind(found, "end")
+    [end] = of_kind(records, "end")
     assert end["status"] == "ok"
     [spin] = end["load"]
     assert spin["alive"]

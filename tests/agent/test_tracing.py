@@ -28,7 +28,7 @@ from rtstone.explain.ring import Event, Formats
 from rtstone.explain.timeline import Interrupted, Names, Part, Sampled, interrupted, parts, tasks
 from tests.agent.processes import SHM
 from tests.agent.rights import as_root, nobody, realtime
-from tests.agent.speak import AGENT, QUICK, Agent, Json, asked, pick, records
+from tests.agent.speak import AGENT, QUICK, Agent, Json, command_lines, pick, records
 from tests.agent.test_posix import keeper_of
 from tests.waiting import soon
 
@@ -47,7 +47,7 @@ class Place(NamedTuple):
     def instances(self) -> Path:
         return Path(f"/proc/{self.process}/root/sys/kernel/tracing/instances")
 
-    def there(self) -> set[str]:
+    def own_instances(self) -> set[str]:
         """Return the instances of agents that share this /dev/shm: the kernel has one tracefs."""
         own = re.compile(rf"rtstone-\d+-{SHM.stat().st_dev:x}\.")
         return {path.name for path in self.instances.iterdir() if own.match(path.name)}
@@ -63,13 +63,13 @@ class Place(NamedTuple):
         """Return an agent in the midst of a traced case."""
         agent = self.agent()
         agent.send("trace 0 4\ncase 1 dk.periodic samples=100000 period=100000")
-        assert soon(self.there)
+        assert soon(self.own_instances)
         return agent
 
     def talk(self, *commands: str) -> list[Json]:
         done = subprocess.run(
-            self.command(AGENT, QUICK), input=asked(*commands, "bye"), stdout=subprocess.PIPE,
-            check=True, timeout=60,
+            self.command(AGENT, QUICK), input=command_lines(*commands, "bye"),
+            stdout=subprocess.PIPE, check=True, timeout=60,
         )  # fmt: skip
         return records(done.stdout)
 
@@ -86,9 +86,9 @@ def place() -> Iterator[Place]:
         mounted = holder.stdout.readline()
         if not mounted:
             pytest.skip("tracefs cannot be mounted")
-        found = Place(holder.pid)
-        yield found
-        left = found.there()
+        holder_place = Place(holder.pid)
+        yield holder_place
+        left = holder_place.own_instances()
         holder.kill()
     assert not left
 
@@ -121,11 +121,11 @@ def hog() -> Iterator[None]:
         yield
 
 
-def snapshots(found: list[Json], case: int = 1) -> dict[int, tuple[Json, bytes]]:
+def snapshots(records: list[Json], case: int = 1) -> dict[int, tuple[Json, bytes]]:
     """Return the first part and the pages of each snapshot of a case, by index of its sample."""
     heads: dict[int, Json] = {}
     data: dict[int, bytes] = defaultdict(bytes)
-    for part in (one for one in pick(found, "snapshot") if one["id"] == case):
+    for part in (snapshot for snapshot in pick(records, "snapshot") if snapshot["id"] == case):
         heads.setdefault(part["index"], part)
         assert part["at"] == len(data[part["index"]])
         data[part["index"]] += base64.b64decode(part["data"])
@@ -140,13 +140,15 @@ def measured(head: Json, events: Sequence[Event]) -> int:
     return task
 
 
-def explained(found: list[Json]) -> Iterator[tuple[Json, list[Part], Interrupted | None]]:
+def explained(records: list[Json]) -> Iterator[tuple[Json, list[Part], Interrupted | None]]:
     """Yield each snapshot's first part, the parts of its time, what its interrupt came into."""
-    starts = sorted((int(one["address"], 16), one["name"]) for one in pick(found, "symbol"))
+    starts = sorted(
+        (int(symbol["address"], 16), symbol["name"]) for symbol in pick(records, "symbol")
+    )
     ends = [*(start for start, _ in starts[1:]), 1 << 64]
     functions = Functions([start for start, _ in starts], ends, [name for _, name in starts])
-    formats = Formats((e["name"], e["format"]) for e in pick(found, "event"))
-    for head, pages in snapshots(found).values():
+    formats = Formats((e["name"], e["format"]) for e in pick(records, "event"))
+    for head, pages in snapshots(records).values():
         events = formats.read(pages, head["page"]).events
         sample = Sampled(head["due"], head["stamp"], measured(head, events))
         names = Names(tasks(events), {}, functions)
@@ -156,38 +158,38 @@ def explained(found: list[Json]) -> Iterator[tuple[Json, list[Part], Interrupted
 
 @realtime
 def test_the_largest_samples_are_kept_and_nothing_remains(place: Place) -> None:
-    found = place.talk("trace 0 2", "case 1 dk.periodic samples=100", "case 2 null samples=100")
-    result, _ = pick(found, "result")
-    end, other = pick(found, "end")
-    kept = snapshots(found)
-    assert 1 <= len(kept) <= 2 == end["evidence"]["snapshots"]
+    records = place.talk("trace 0 2", "case 1 dk.periodic samples=100", "case 2 null samples=100")
+    result, _ = pick(records, "result")
+    end, other = pick(records, "end")
+    largest = snapshots(records)
+    assert 1 <= len(largest) <= 2 == end["evidence"]["snapshots"]
     worst = {index: value for value, index, _ in result["worst"]}
-    assert all(worst[index] == head["value"] for index, (head, _) in kept.items())
-    assert all(head["stamp"] - head["due"] == head["value"] for head, _ in kept.values())
-    told = {name for name, value, _ in result["figures"] if value >= 0}
-    assert {f"{what} {how} tracing"
-            for what in ("median", "null") for how in ("with", "without")} <= told  # fmt: skip
+    assert all(worst[index] == head["value"] for index, (head, _) in largest.items())
+    assert all(head["stamp"] - head["due"] == head["value"] for head, _ in largest.values())
+    positive = {name for name, value, _ in result["figures"] if value >= 0}
+    assert {f"{name} {how} tracing"
+            for name in ("median", "null") for how in ("with", "without")} <= positive  # fmt: skip
     assert other["evidence"]["snapshots"] >= 1  # `null` is traced, too
-    assert place.there() == set()
+    assert place.own_instances() == set()
 
 
 @realtime
 def test_a_case_that_is_not_traced_knows_nothing_of_it(place: Place) -> None:
-    found = place.talk("case 1 dk.periodic samples=20")
-    assert {"snapshot", "event"}.isdisjoint(record["t"] for record in found)
-    assert "snapshots" not in pick(found, "end")[0]["evidence"]
+    records = place.talk("case 1 dk.periodic samples=20")
+    assert {"snapshot", "event"}.isdisjoint(record["t"] for record in records)
+    assert "snapshots" not in pick(records, "end")[0]["evidence"]
 
 
 @realtime
 @pytest.mark.usefixtures("hog")
 def test_who_had_the_cpu_is_named_and_the_parts_are_the_sample(place: Place) -> None:
     cpu = max(os.sched_getaffinity(0))
-    found = place.talk("trace 500000 3", f"case 1 dk.periodic samples=300 prio=50 cpus={cpu}")
-    kept = snapshots(found)
-    assert kept, "the hog delays a twentieth of the samples"
+    records = place.talk("trace 500000 3", f"case 1 dk.periodic samples=300 prio=50 cpus={cpu}")
+    largest = snapshots(records)
+    assert largest, "the hog delays a twentieth of the samples"
     blocked = 0
-    for head, way, _ in explained(found):
-        assert all(one.end == other.start for one, other in itertools.pairwise(way))
+    for head, way, _ in explained(records):
+        assert all(state.end == other.start for state, other in itertools.pairwise(way))
         assert (way[0].start, way[-1].end) == (head["due"], head["stamp"])
         assert way[-1].kind == "return"
         by_hog = sum(
@@ -215,12 +217,12 @@ def reader() -> Iterator[None]:
 @pytest.mark.usefixtures("reader")
 def test_the_functions_are_named_that_the_interrupt_came_into(place: Place) -> None:
     cpu = max(os.sched_getaffinity(0))
-    found = place.talk("trace 0 16 stacks", f"case 1 dk.periodic samples=100 prio=50 cpus={cpu}")
+    records = place.talk("trace 0 16 stacks", f"case 1 dk.periodic samples=100 prio=50 cpus={cpu}")
     lines = Path("/proc/kallsyms").read_text().splitlines()
-    known = {(f"{int(line.split()[0], 16):x}", line.split()[2]) for line in lines}
-    told = {(one["address"], one["name"]) for one in pick(found, "symbol")}
-    assert told and told <= known
-    assert any(into and "vfs_read" in into.functions for _, _, into in explained(found))
+    symbols = {(f"{int(line.split()[0], 16):x}", line.split()[2]) for line in lines}
+    named = {(symbol["address"], symbol["name"]) for symbol in pick(records, "symbol")}
+    assert named and named <= symbols
+    assert any(into and "vfs_read" in into.functions for _, _, into in explained(records))
 
 
 @pytest.fixture
@@ -248,9 +250,9 @@ def timers() -> Iterator[None]:
 @pytest.mark.usefixtures("timers")
 def test_the_timer_is_named_whose_interrupt_was_long(place: Place) -> None:
     cpu = max(os.sched_getaffinity(0))
-    found = place.talk("trace 0 16", f"case 1 dk.periodic samples=500 prio=50 cpus={cpu}")
+    records = place.talk("trace 0 16", f"case 1 dk.periodic samples=500 prio=50 cpus={cpu}")
     named = 0.0
-    for head, way, _ in explained(found):
+    for head, way, _ in explained(records):
         spent = sum(
             part.end - part.start for part in way if "in timerfd_tmrproc" in (part.by or "")
         )
@@ -267,23 +269,23 @@ def test_killed_at_random_moments_it_leaves_nothing(place: Place) -> None:
         agent = place.agent()
         agent.send(f"trace 0 4\ncase 1 null samples=100\n{periodic} samples=100\n{periodic}")
         if number % 2:
-            assert soon(place.there)
+            assert soon(place.own_instances)
         time.sleep(moments.uniform(0.0, 0.3 if number % 2 else 0.6))
         agent.end_now()
-        assert soon(lambda: not place.there())
+        assert soon(lambda: not place.own_instances())
 
 
 @realtime
 def test_what_an_agent_without_a_keeper_left_the_next_one_removes(place: Place) -> None:
     agent = place.tracing()
-    (name,) = place.there()
+    (name,) = place.own_instances()
     assert re.fullmatch(rf"rtstone-{agent.pid}-[0-9a-f]+\.[0-9a-f]+-[0-9a-f]{{16}}", name)
     os.kill(keeper_of(agent), signal.SIGKILL)
     agent.end_now()
     assert (SHM / f"rtstone-{agent.pid}.lock").exists()
-    assert soon(lambda: place.there() == {name})
+    assert soon(lambda: place.own_instances() == {name})
     subprocess.run(place.command(AGENT, "--sweep"), check=True)
-    assert place.there() == set()
+    assert place.own_instances() == set()
 
 
 @realtime
@@ -293,9 +295,9 @@ def test_its_keeper_removes_it_after_the_sweep_of_an_agent_without_tracefs(place
     os.kill(keeper, signal.SIGSTOP)
     agent.end_now()
     assert soon(lambda: swept(SHM / f"rtstone-{agent.pid}.lock"))
-    assert place.there()
+    assert place.own_instances()
     os.kill(keeper, signal.SIGCONT)
-    assert soon(lambda: not place.there())
+    assert soon(lambda: not place.own_instances())
 
 
 def swept(lock: Path) -> bool:
@@ -307,7 +309,7 @@ def swept(lock: Path) -> bool:
 def refused(command: list[str]) -> str:
     """Return why an agent cannot trace."""
     done = subprocess.run(
-        command, input=asked("trace 0 1", "case 1 null samples=10", "bye"),
+        command, input=command_lines("trace 0 1", "case 1 null samples=10", "bye"),
         stdout=subprocess.PIPE, check=True, timeout=60,
     )  # fmt: skip
     (end,) = pick(records(done.stdout), "end")
@@ -318,9 +320,9 @@ def refused(command: list[str]) -> str:
 
 def test_without_tracefs_or_rights_it_says_what_to_do(place: Place, copy: Path) -> None:
     absent = "umount /sys/kernel/tracing 2>/dev/null; exec " + f"{AGENT} {QUICK}"
-    told = refused(["unshare", "--mount", "sh", "-c", absent])
-    assert "no tracefs is mounted at /sys/kernel/tracing" in told
-    assert "mount -t tracefs" in told
+    reason = refused(["unshare", "--mount", "sh", "-c", absent])
+    assert "no tracefs is mounted at /sys/kernel/tracing" in reason
+    assert "mount -t tracefs" in reason
     assert "measure as root" in refused(place.command(*nobody(), copy, QUICK))
 
 

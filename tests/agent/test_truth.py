@@ -23,7 +23,10 @@ UNCHECKED = {
 }
 
 
-ALL = sorted({check for of in CHECKS.values() for check in of}, key=lambda check: check.__name__)
+ALL = sorted(
+    {check for case_check in CHECKS.values() for check in case_check},
+    key=lambda check: check.__name__,
+)
 
 
 @pytest.mark.parametrize("check", ALL, ids=lambda check: check.__name__)

@@ -111,9 +111,9 @@ def ns(ps: int) -> int:
     return (ps + 500) // 1000
 
 
-def per(what: str, ps: int, of: str = "amount") -> str:
+def per(part: str, ps: int, unit: str = "amount") -> str:
     """Return the setting of a model that charges an operation so many ps per unit."""
-    return f"cost.{what}.{of}=0:0,1:{ps}"
+    return f"cost.{part}.{unit}=0:0,1:{ps}"
 
 
 def case_of(agent: Agent, command: str, *words: str) -> list[Json]:
@@ -136,10 +136,10 @@ def answers(agent: Agent, *commands: str, model: list[str] | None = None) -> lis
 
 def series(agent: Agent, command: str, *model: str) -> dict[str, Json]:
     """Return the results of a case, which must be ok, by the names of their series."""
-    found = in_ns(case_of(agent, command, *C.words(), *model))
-    end = pick(found, "end")[0]
+    records = in_ns(case_of(agent, command, *C.words(), *model))
+    end = pick(records, "end")[0]
     assert end["status"] == "ok", end["reason"]
-    return {r["series"]: r for r in pick(found, "result")}
+    return {r["series"]: r for r in pick(records, "result")}
 
 
 def result(agent: Agent, command: str, *model: str) -> Json:
@@ -149,9 +149,9 @@ def result(agent: Agent, command: str, *model: str) -> Json:
 
 def raw(agent: Agent, command: str, *model: str) -> tuple[Json, list[int]]:
     """Return the result of a case, and all its samples in order."""
-    found = in_ns(case_of(agent, f"{command} raw=1", *C.words(), *model))
-    values = [v for r in pick(found, "raw") for v in r["v"]]
-    return pick(found, "result")[0], values
+    records = in_ns(case_of(agent, f"{command} raw=1", *C.words(), *model))
+    values = [v for r in pick(records, "raw") for v in r["v"]]
+    return pick(records, "result")[0], values
 
 
 def about(value: float) -> Any:
@@ -159,29 +159,29 @@ def about(value: float) -> Any:
     return pytest.approx(value, rel=1e-12, abs=5.1e-4)
 
 
-def always(found: Json, value: int, overhead: int = C.read) -> None:
+def always(record: Json, value: int, overhead: int = C.read) -> None:
     """Check that every sample has this value, less the clock; `overhead` is what is subtracted."""
     raw_value = value + overhead
-    assert [found["min"], found["max"]] == [raw_value, raw_value], (
-        f"{found['min']} to {found['max']}, where the model implies {raw_value}"
+    assert [record["min"], record["max"]] == [raw_value, raw_value], (
+        f"{record['min']} to {record['max']}, where the model implies {raw_value}"
     )
-    assert found["sum"] == found["n"] * raw_value
-    assert (found["overhead"], found["negative"]) == (overhead, 0)
-    buckets = [(bucket(found, i), count) for i, count in found["hist"]]
-    assert [count for _, count in buckets] == [found["n"]]
+    assert record["sum"] == record["n"] * raw_value
+    assert (record["overhead"], record["negative"]) == (overhead, 0)
+    buckets = [(bucket(record, i), count) for i, count in record["hist"]]
+    assert [count for _, count in buckets] == [record["n"]]
     (low, width), _ = buckets[0]
     assert low <= raw_value < low + width
 
 
-def holds(found: Json, values: list[int]) -> None:
+def holds(record: Json, values: list[int]) -> None:
     """Check count, sum, extremes, worst and histogram of a result against these values."""
-    assert found["n"] == len(values)
-    assert (found["sum"], found["min"], found["max"]) == (sum(values), min(values), max(values))
+    assert record["n"] == len(values)
+    assert (record["sum"], record["min"], record["max"]) == (sum(values), min(values), max(values))
     by_size = sorted(range(len(values)), key=lambda i: (-values[i], i))
-    assert [w[0] for w in found["worst"]] == [values[i] for i in by_size[:16]]
+    assert [w[0] for w in record["worst"]] == [values[i] for i in by_size[:16]]
     left = sorted(values)
-    for index, count in found["hist"]:
-        low, width = bucket(found, index)
+    for index, count in record["hist"]:
+        low, width = bucket(record, index)
         assert all(low <= v < low + width for v in left[:count])
         del left[:count]
     assert not left

@@ -46,15 +46,15 @@ def clocks(agent: Agent) -> None:
 def bintime(agent: Agent) -> None:
     readings = {"library": C.time, "syscall": C.time_syscall, "counter": C.read}
     for clock, cost in readings.items():
-        found = result(
+        record = result(
             agent, f"det.bintime clock={clock} time=5000000", "stall=1000003:40009:1100009"
         )
         stalls = [1000003 + i * 1100009 for i in range(4)]  # of 5 ms; the next is at 5.4 ms
-        assert [w[0] for w in found["worst"][:5]] == [cost + 40009] * len(stalls) + [cost]
-        assert found["sum"] == found["n"] * cost + len(stalls) * 40009
-        assert found["min"] == cost
-        blocking = found["max"] - found["sum"] / found["n"]
-        assert figures(found)["blocking (max - mean)"] == pytest.approx(blocking, abs=1e-3)
+        assert [w[0] for w in record["worst"][:5]] == [cost + 40009] * len(stalls) + [cost]
+        assert record["sum"] == record["n"] * cost + len(stalls) * 40009
+        assert record["min"] == cost
+        blocking = record["max"] - record["sum"] / record["n"]
+        assert figures(record)["blocking (max - mean)"] == pytest.approx(blocking, abs=1e-3)
 
 
 @truth("hw.latency")
@@ -68,41 +68,41 @@ def gaps(agent: Agent) -> None:
         (begins + 1_500_007, 90_001),
     ]
     words = f"hw.latency threshold={over} window={window} width={width} time=3000000"
-    found = result(agent, words, *(f"stall={at}:{length}:0" for at, length in seen + unseen))
+    record = result(agent, words, *(f"stall={at}:{length}:0" for at, length in seen + unseen))
     lengths = [length for _, length in seen]
-    holds(found, [C.read + length for length in lengths])
-    assert (found["overhead"], found["ended"]) == (C.read, "time")
-    (table,) = found["tables"]
+    holds(record, [C.read + length for length in lengths])
+    assert (record["overhead"], record["ended"]) == (C.read, "time")
+    (table,) = record["tables"]
     assert table["columns"] == ["began (s)", "length (us)"]
     assert [length for _, length in table["rows"]] == [f"{n / 1000:.3f}" for n in lengths]
     for (at, _), (began, _) in zip(seen, table["rows"], strict=True):
         assert 0 <= at - begins - round(float(began) * 1e9) < 2 * C.read
-    told = figures(found)
-    assert (told["gaps"], told["longest time between two readings"]) == (3, 70_001)
-    assert width * 3 <= told["looked at"] <= (width + 2 * C.read) * 3
-    assert told["taken away"] == about(100 * sum(lengths) / told["looked at"])
+    values = figures(record)
+    assert (values["gaps"], values["longest time between two readings"]) == (3, 70_001)
+    assert width * 3 <= values["looked at"] <= (width + 2 * C.read) * 3
+    assert values["taken away"] == about(100 * sum(lengths) / values["looked at"])
 
 
 @truth("hw.latency")
 def no_gap(agent: Agent) -> None:
     """Nothing but what is at most as long as the threshold: no sample, and the longest is told."""
-    found = result(
+    record = result(
         agent, "hw.latency window=1000000 width=1000000 time=3000000", "stall=1100003:9999:0"
     )
-    assert (found["n"], found["tables"]) == (0, [])
-    told = figures(found)
-    assert (told["gaps"], told["longest time between two readings"]) == (0, 9999)
+    assert (record["n"], record["tables"]) == (0, [])
+    values = figures(record)
+    assert (values["gaps"], values["longest time between two readings"]) == (0, 9999)
 
 
 @truth("hw.latency")
 def more_gaps_than_are_listed(agent: Agent) -> None:
     """They are counted, and so many samples end it."""
     words = "hw.latency threshold=100 samples=5000 time=0 window=1000000 width=900000"
-    found = result(agent, words, "stall=20000:500:1000")
-    assert (found["n"], found["ended"]) == (5000, "samples")
-    told = figures(found)
-    assert told["gaps"] == 5000
-    assert len(found["tables"][0]["rows"]) == 5000 - told["gaps that are not listed"] == 4096
+    record = result(agent, words, "stall=20000:500:1000")
+    assert (record["n"], record["ended"]) == (5000, "samples")
+    values = figures(record)
+    assert values["gaps"] == 5000
+    assert len(record["tables"][0]["rows"]) == 5000 - values["gaps that are not listed"] == 4096
 
 
 SINGLE = {
@@ -131,9 +131,9 @@ SINGLE = {
 @truth(*{command.split()[0] for command in SINGLE})
 def single_calls(agent: Agent) -> None:
     for command, cost in SINGLE.items():
-        found = result(agent, f"{command} samples=300 batch=1")
-        always(found, cost)
-        assert (found["n"], found["warmup"], found["ended"]) == (300, 10, "samples")
+        record = result(agent, f"{command} samples=300 batch=1")
+        always(record, cost)
+        assert (record["n"], record["warmup"], record["ended"]) == (300, 10, "samples")
 
 
 @truth("sem.wait.free", "sched.yield", "mem.memset")
@@ -149,23 +149,23 @@ def batches(agent: Agent) -> None:
 
 def sizes(low: int, high: int, n: int) -> list[int]:
     """Yield the sizes that every system is asked for: Park-Miller from seed 123."""
-    x, found = 123, []
+    x, numbers = 123, []
     for _ in range(n):
         x = x * 16807 % 2147483647
-        found.append(low + x % (high - low + 1))
-    return found
+        numbers.append(low + x % (high - low + 1))
+    return numbers
 
 
 @truth("mem.malloc.small", "mem.malloc.large", "mem.free")
 def heap(agent: Agent) -> None:
     cost = per("malloc", 1103)  # for each byte, so that every single size matters
     for command, low, high in (("small", 1, 19584), ("large", 19584, 1000000)):
-        found, values = raw(agent, f"mem.malloc.{command} samples=500", cost)
-        asked = sizes(low, high, 510)[10:]
-        expected = [C.read + ns(1000 * C.malloc + 1103 * size) for size in asked]
+        records, values = raw(agent, f"mem.malloc.{command} samples=500", cost)
+        large = sizes(low, high, 510)[10:]
+        expected = [C.read + ns(1000 * C.malloc + 1103 * size) for size in large]
         assert values == expected
-        holds(found, expected)
-        assert figures(found)["failed allocations"] == 0
+        holds(records, expected)
+        assert figures(records)["failed allocations"] == 0
     for order in ("fifo", "lifo", "random"):
         always(result(agent, f"mem.free order={order} samples=300", cost), C.free)
 
@@ -174,10 +174,10 @@ def heap(agent: Agent) -> None:
 def blocks(agent: Agent) -> None:
     for size in (64, 1024, 5120, 16384):
         for bench in ("memcpy.fwd", "memcpy.rev", "memmove.up", "memmove.down"):
-            found = result(agent, f"mem.{bench} size={size} batch=1 samples=50", per("copy", 307))
-            always(found, ns(307 * size))
-        found = result(agent, f"mem.memset size={size} batch=1 samples=50", per("set", 211))
-        always(found, ns(211 * size))
+            record = result(agent, f"mem.{bench} size={size} batch=1 samples=50", per("copy", 307))
+            always(record, ns(307 * size))
+        record = result(agent, f"mem.memset size={size} batch=1 samples=50", per("set", 211))
+        always(record, ns(211 * size))
 
 
 @truth("proc.create", "proc.kill")
@@ -203,7 +203,7 @@ def random_costs(agent: Agent) -> None:
     points = [(0, 0), (500_000_000, 90_000), (990_000_000, 400_000), (1_000_000_000, 80_000_000)]
     table = ",".join(f"{x}:{y}" for x, y in points)
     for seed in (0, 20260101):
-        found, values = raw(
+        records, values = raw(
             agent,
             "sem.post.nowait batch=1 samples=4000",
             f"seed={seed}",
@@ -212,7 +212,7 @@ def random_costs(agent: Agent) -> None:
         costs = Random(seed).costs(C.sem_give, points)
         expected = [C.read + next(costs) for _ in range(4010)][10:]
         assert values == expected
-        holds(found, expected)
+        holds(records, expected)
 
 
 @truth("null", "sem.wait.free")
@@ -220,8 +220,8 @@ def stalls_lie_where_they_fall(agent: Agent) -> None:
     """Samples that a stall interrupts are longer by it, and no others."""
     time = Time((100_003, 7001), (200_017, 13_007), (300_007, 101))
     words = time.words()
-    found, values = raw(agent, "sem.wait.free batch=1 samples=1000 warmup=0", *words)
+    records, values = raw(agent, "sem.wait.free batch=1 samples=1000 warmup=0", *words)
     long = sorted(v - C.read - C.sem_take for v in values if v != C.read + C.sem_take)
     assert set(long) <= {101, 7001, 13_007}
-    inside = found["sum"] - found["n"] * (C.read + C.sem_take)
+    inside = records["sum"] - records["n"] * (C.read + C.sem_take)
     assert inside == sum(long)

@@ -30,19 +30,19 @@ def rounds(size: int) -> dict[str, list[int]]:
     """Return the calls of a round by kind; none is interrupted.  At the end L reads the time."""
     blocks = [ns(1000 * C.malloc + MALLOC * 16 * i) for i in range(1, 9)]
     out, into = ns(1000 * C.queue_send + SEND * size), ns(1000 * C.queue_receive + RECEIVE * size)
-    of = {
+    calls = {
         "queue": [out, into],
         "heap": [*blocks, *8 * [C.free]],
         "task": [C.child_create, C.child_kill, C.child_reap],
     }
-    return {kind: [*calls, C.time] for kind, calls in of.items()}
+    return {kind: [*calls, C.time] for kind, calls in calls.items()}
 
 
 def lateness(calls: list[int], n: int, created: int) -> tuple[list[int], int]:
     """Return how late H runs each of n times, and how many rounds L completes meanwhile."""
     now = STARTED + C.task_create
     left: Iterable[int] = itertools.cycle(calls)
-    made: list[int] = []
+    delays: list[int] = []
 
     def until(release: int, first: Iterable[int] = ()) -> int:
         """Let H sleep and L make its calls; the interrupt takes effect after one of them."""
@@ -51,7 +51,7 @@ def lateness(calls: list[int], n: int, created: int) -> tuple[list[int], int]:
         left = itertools.chain(first, left)
         for call in left if now < release else ():
             now += call
-            made.append(call)
+            delays.append(call)
             if now >= release:
                 break
         now += WAKE_UP
@@ -61,39 +61,39 @@ def lateness(calls: list[int], n: int, created: int) -> tuple[list[int], int]:
     until(now + C.time + MS, [created])
     now += C.time
     release = now - C.time + LEAD
-    before = made.count(C.time)
+    before = delays.count(C.time)
     late = []
     for _ in range(n):
         late.append(until(release) - release)
         release += MS
         now += C.time
-    return late, made.count(C.time) - before
+    return late, delays.count(C.time) - before
 
 
 @truth("dk.schedlat")
 def every_delay_is_what_is_left_of_a_call(agent: Agent) -> None:
     for size in (64, 5120):
         for kind, calls in rounds(size).items():
-            found, values = raw(
+            records, values = raw(
                 agent, f"dk.schedlat calls={kind} size={size} samples=300 warmup=0", *MODEL
             )
-            expected, made = lateness(calls, 300, C.queue_create)
+            expected, count = lateness(calls, 300, C.queue_create)
             assert values == expected
-            holds(found, expected)
-            assert list(figures(found).values()) == [made]
-            assert (found["series"], found["missed"]) == (kind, 0)
+            holds(records, expected)
+            assert list(figures(records).values()) == [count]
+            assert (records["series"], records["missed"]) == (kind, 0)
 
 
 @truth("dk.schedlat")
 def the_longest_call_shows_in_the_maximum(agent: Agent) -> None:
     """A request comes anywhere during a call, so sometimes nearly at its beginning."""
     for size in (64, 16384):
-        found = series(agent, f"dk.schedlat size={size} samples=3000", *MODEL)
-        assert list(found) == ["queue", "heap", "task"]
+        series_record = series(agent, f"dk.schedlat size={size} samples=3000", *MODEL)
+        assert list(series_record) == ["queue", "heap", "task"]
         for kind, calls in rounds(size).items():
-            longest = found[kind]["max"] - WAKE_UP
+            longest = series_record[kind]["max"] - WAKE_UP
             assert 0.95 * max(calls) < longest < max(calls)
-            assert found[kind]["min"] >= WAKE_UP
+            assert series_record[kind]["min"] >= WAKE_UP
 
 
 @truth("dk.schedlat")

@@ -31,10 +31,10 @@ def run(
     """Run an experiment on a system where only work and the named operations cost time."""
     words = ["cost.read.fixed=1000", f"cost.kwi.amount=0:0,1:{1000 * kwi}", *model]
     words += [f"cost.{name}.fixed={1000 * ns}" for name, ns in costs.items()]
-    found = case_of(agent, command, *words)
-    end = pick(found, "end")[0]
+    experiment = case_of(agent, command, *words)
+    end = pick(experiment, "end")[0]
     assert end["status"] == "ok", end["reason"]
-    result: Json = pick(found, "result")[0]
+    result: Json = pick(experiment, "result")[0]
     table = result["tables"][0]
     rows = [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
     tests: list[list[dict[str, str]]] = []
@@ -45,24 +45,30 @@ def run(
     return Experiment(figures(result), tests)
 
 
-def told(row: dict[str, str]) -> tuple[int, int, int, str, str]:
+def counts_of(row: dict[str, str]) -> tuple[int, int, int, str, str]:
     """Return a row's counts met, missed, skipped, mean lateness and longest response in us."""
     return (int(row["met"]), int(row["missed"]), int(row["skipped"]), row["average late us"],
             row["longest response us"])  # fmt: skip
 
 
-def as_told(of: Told) -> tuple[int, int, int, str, str]:
+def as_told(report: Told) -> tuple[int, int, int, str, str]:
     """Return the same of a test that was played."""
-    late = of.late / of.missed if of.missed else 0
-    return (of.met, of.missed, of.skipped, f"{late / 1000:.1f}", f"{of.longest / 1000:.1f}")
+    late = report.late / report.missed if report.missed else 0
+    return (
+        report.met,
+        report.missed,
+        report.skipped,
+        f"{late / 1000:.1f}",
+        f"{report.longest / 1000:.1f}",
+    )
 
 
-def breaks_down(found: Experiment, clean: int) -> None:
+def breaks_down(experiment: Experiment, clean: int) -> None:
     """Return the last test without a miss, and its figure of merit."""
-    assert found.figures["last test without a miss"] == clean
-    assert found.figures["first test with a miss"] == clean + 1
-    merit = float(found.tests[clean - 1][0]["utilisation %"])
-    assert found.figures["breakdown utilisation"] == pytest.approx(merit, abs=0.006)
+    assert experiment.figures["last test without a miss"] == clean
+    assert experiment.figures["first test with a miss"] == clean + 1
+    merit = float(experiment.tests[clean - 1][0]["utilisation %"])
+    assert experiment.figures["breakdown utilisation"] == pytest.approx(merit, abs=0.006)
 
 
 @truth("hart.raw")
@@ -72,21 +78,21 @@ def raw_speed(agent: Agent) -> None:
 
 def run_raw(agent: Agent) -> float:
     words = ["cost.read.fixed=1000", f"cost.kwi.amount=0:0,1:{1000 * S // RAW}"]
-    told = pick(case_of(agent, "hart.raw", *words), "result")[0]
-    assert 10 <= told["sum"] / told["hz"] < 10.1  # seconds of work, in the unit of the samples
-    return figures(told)["raw speed"]
+    record = pick(case_of(agent, "hart.raw", *words), "result")[0]
+    assert 10 <= record["sum"] / record["hz"] < 10.1  # seconds of work, in the unit of the samples
+    return figures(record)["raw speed"]
 
 
 @truth("hart.PH.1", "hart.PH.2", "hart.PH.3", "hart.PH.4")
 def harmonic_sets_reach_the_whole(agent: Agent) -> None:
     """Under both policies, the last step at or below 100% is the last one without a miss."""
     for experiment in (1, 2, 3, 4):
-        found = run(agent, f"hart.PH.{experiment} duration={DURATION}")
-        m = int(found.figures["factor of all loads"])
+        experiment_run = run(agent, f"hart.PH.{experiment} duration={DURATION}")
+        m = int(experiment_run.figures["factor of all loads"])
         assert m == RAW // 5 // 320  # a fifth of raw speed
         sets = (periodic_set("PH", experiment, n, m, S // RAW) for n in count(1))
         last = next(n for n, tasks in enumerate(sets) if utilisation(tasks) > 1)
-        breaks_down(found, last)
+        breaks_down(experiment_run, last)
         command = f"hart.PH.{experiment} duration={DURATION} policy=edf stop=first"
         breaks_down(run(agent, command), last)
 
@@ -138,9 +144,9 @@ def exact_breakdown(experiment: int, m: int, kwi: int) -> int:
 @truth("hart.PN.1", "hart.PN.2", "hart.PN.3", "hart.PN.4")
 def other_sets_break_down_where_analysis_says(agent: Agent) -> None:
     for experiment in (1, 2, 3, 4):
-        found = run(agent, f"hart.PN.{experiment} duration={DURATION} stop=first")
-        m = int(found.figures["factor of all loads"])
-        breaks_down(found, exact_breakdown(experiment, m, S // RAW))
+        experiment_run = run(agent, f"hart.PN.{experiment} duration={DURATION} stop=first")
+        m = int(experiment_run.figures["factor of all loads"])
+        breaks_down(experiment_run, exact_breakdown(experiment, m, S // RAW))
         edf = run(agent, f"hart.PN.{experiment} duration={10 * S} policy=edf stop=first")
         sets = (periodic_set("PN", experiment, n, m, S // RAW) for n in count(1))
         breaks_down(edf, next(n for n, tasks in enumerate(sets) if utilisation(tasks) > 1))
@@ -155,12 +161,12 @@ def so_do_fifty_drawn_at_random(agent: Agent) -> None:
         speed = draw.randint(S // kwi, 2 * S // kwi)  # the factor follows from the reported figures
         m = max(speed // 5 // 322, 1)
         last = exact_breakdown(experiment, m, kwi)
-        found = run(
+        experiment_run = run(
             agent, f"hart.PN.{experiment} duration={DURATION} stop=first speed={speed}", kwi
         )
-        assert found.figures["factor of all loads"] == m
-        assert found.figures["last test without a miss"] == last
-        assert found.figures["first test with a miss"] == last + 1
+        assert experiment_run.figures["factor of all loads"] == m
+        assert experiment_run.figures["last test without a miss"] == last
+        assert experiment_run.figures["first test with a miss"] == last + 1
 
 
 @cache
@@ -173,13 +179,13 @@ def played(base: str, experiment: int, n: int, m: int, switch: int = 0) -> list[
 def every_activation_is_accounted_for(agent: Agent) -> None:
     """Compare met, missed, skipped, lateness and longest response of every task of every test."""
     for bench, base, experiment in (("PN.1", "PN", 1), ("PN.3", "PN", 3), ("PH.1", "PH", 1)):
-        found = run(agent, f"hart.{bench} duration={DURATION}")
-        m = int(found.figures["factor of all loads"])
-        for n, rows in enumerate(found.tests, 1):
+        experiment_run = run(agent, f"hart.{bench} duration={DURATION}")
+        m = int(experiment_run.figures["factor of all loads"])
+        for n, rows in enumerate(experiment_run.tests, 1):
             tasks = periodic_set(base, experiment, n, m, S // RAW)
             expected = [as_told(t) for t in played(base, experiment, n, m)]
-            assert [told(row) for row in rows] == expected
-            due = [sum(told(row)[:3]) for row in rows]
+            assert [counts_of(row) for row in rows] == expected
+            due = [sum(counts_of(row)[:3]) for row in rows]
             assert due == [DURATION * t.rate // (10 * S) for t in tasks]
 
 
@@ -187,14 +193,14 @@ def every_activation_is_accounted_for(agent: Agent) -> None:
 def a_switch_costs_its_cost(agent: Agent) -> None:
     """Every response is longer by the switches within it, and by nothing else."""
     switch = 7_919
-    found = run(agent, f"hart.PN.1 duration={DURATION} stop=first", switch=switch)
+    experiment = run(agent, f"hart.PN.1 duration={DURATION} stop=first", switch=switch)
     free = run(agent, f"hart.PN.1 duration={DURATION} stop=first")
-    m = int(found.figures["factor of all loads"])
-    assert found.figures["breakdown utilisation"] < free.figures["breakdown utilisation"]
-    for n, rows in enumerate(found.tests[:-1], 1):
+    m = int(experiment.figures["factor of all loads"])
+    assert experiment.figures["breakdown utilisation"] < free.figures["breakdown utilisation"]
+    for n, rows in enumerate(experiment.tests[:-1], 1):
         expected = [as_told(t) for t in played("PN", 1, n, m, switch)]
-        assert [told(row)[0:3] for row in rows] == [one[0:3] for one in expected]
-        assert [told(row)[4] for row in rows] == [one[4] for one in expected]
+        assert [counts_of(row)[0:3] for row in rows] == [task[0:3] for task in expected]
+        assert [counts_of(row)[4] for row in rows] == [task[4] for task in expected]
 
 
 @truth("hart.PH.1", "hart.PH.3")
@@ -226,13 +232,13 @@ def one_disturbance_leaves_an_interval(agent: Agent) -> None:
     assert "held again at" not in quiet.figures
     clean = int(quiet.figures["last test without a miss"])
     stall = f"stall={3 * (5 * S + DURATION) + 5 * S + DURATION // 2}:{S // 20}:0"
-    found = run(agent, command, model=(stall,))
-    at = [100 * float(rows[0]["utilisation %"]) / 100 for rows in found.tests]
-    assert found.figures["first test with a miss"] == 4
-    assert found.figures["last test without a miss"] == clean > 4
-    assert found.figures["breakdown utilisation"] == pytest.approx(at[2], abs=0.006)
-    assert found.figures["first miss at"] == pytest.approx(at[3], abs=0.006)
-    assert found.figures["held again at"] == pytest.approx(at[clean - 1], abs=0.006)
+    experiment = run(agent, command, model=(stall,))
+    at = [100 * float(rows[0]["utilisation %"]) / 100 for rows in experiment.tests]
+    assert experiment.figures["first test with a miss"] == 4
+    assert experiment.figures["last test without a miss"] == clean > 4
+    assert experiment.figures["breakdown utilisation"] == pytest.approx(at[2], abs=0.006)
+    assert experiment.figures["first miss at"] == pytest.approx(at[3], abs=0.006)
+    assert experiment.figures["held again at"] == pytest.approx(at[clean - 1], abs=0.006)
     few = run(agent, f"{command} samples=6", model=(stall,)).figures  # the last test is clean
     assert few["breakdown utilisation"] == pytest.approx(at[2], abs=0.006)
     assert few["held again at"] == pytest.approx(at[5], abs=0.006)
@@ -263,10 +269,10 @@ def sporadic_experiments_can_break_down(agent: Agent) -> None:
 @truth("hart.PH.4")
 def two_hundred_tests_can_be_told(agent: Agent) -> None:
     """A published set that hardly loads a fast system: all tests, all tasks are reported."""
-    found = run(agent, f"hart.PH.4 set=sei duration={S // 4} start={S // 100}", 100)
-    assert found.figures["tests"] == found.figures["last test without a miss"] == 200
-    assert [int(row["tasks"]) for row in found.tests[-1]] == [1, 1, 200, 1, 1]
-    assert [told(row)[:3] for row in found.tests[-1]] == [
+    experiment = run(agent, f"hart.PH.4 set=sei duration={S // 4} start={S // 100}", 100)
+    assert experiment.figures["tests"] == experiment.figures["last test without a miss"] == 200
+    assert [int(row["tasks"]) for row in experiment.tests[-1]] == [1, 1, 200, 1, 1]
+    assert [counts_of(row)[:3] for row in experiment.tests[-1]] == [
         (0, 0, 0), (1, 0, 0), (400, 0, 0), (4, 0, 0), (8, 0, 0)
     ]  # fmt: skip
 
@@ -274,9 +280,9 @@ def two_hundred_tests_can_be_told(agent: Agent) -> None:
 @truth("hart.AH.1", "hart.AH.2", "hart.AH.3", "hart.AH.4")
 def sporadic_work_counts(agent: Agent) -> None:
     for experiment in (1, 2, 3, 4):
-        found = run(agent, f"hart.AH.{experiment} duration={DURATION}")
-        m = int(found.figures["factor of all loads"])
-        first = found.tests[0]
+        experiment_run = run(agent, f"hart.AH.{experiment} duration={DURATION}")
+        m = int(experiment_run.figures["factor of all loads"])
+        first = experiment_run.tests[0]
         assert [row["task"] for row in first[5:7]] == ["6 sporadic", "7 background"]
         assert [int(row["KWIPP"]) for row in first] == [
             16 * m,
@@ -288,11 +294,11 @@ def sporadic_work_counts(agent: Agent) -> None:
             8 * m,
         ]
         assert [float(row["Hz"]) for row in first[5:]] == [10.0, 2.0]
-        arrivals = sum(told(first[5])[:3])
+        arrivals = sum(counts_of(first[5])[:3])
         assert 10 <= arrivals <= 40  # in 2 s, 50 ms and more apart
         # alone at its priority, except for what has a higher rate than 20 Hz: task 5
         assert float(first[5]["longest response us"]) <= 1e-3 * (3 * m * S / RAW)
-        assert told(first[6])[:3] == (0, 0, 0)  # it has no deadlines
+        assert counts_of(first[6])[:3] == (0, 0, 0)  # it has no deadlines
 
 
 @truth("hart.SH.1", "hart.SH.2", "hart.SH.3", "hart.SH.4")
@@ -301,15 +307,15 @@ def blocking_is_bounded(agent: Agent) -> None:
     for experiment in (1, 2, 3, 4):
         for form in ("monitor", "server"):
             command = f"hart.SH.{experiment} duration={DURATION} stop=first form={form}"
-            found = run(agent, command)
-            m = int(found.figures["factor of all loads"])
-            for n, rows in enumerate(found.tests, 1):
+            experiment_run = run(agent, command)
+            m = int(experiment_run.figures["factor of all loads"])
+            for n, rows in enumerate(experiment_run.tests, 1):
                 work = m * (n if experiment == 3 else 1) * S // RAW
                 longest = [float(row["longest blocking us"]) for row in rows[:5]]
                 assert longest[4] <= work / 1000 + 0.05, f"{command}, test {n}"
                 if form == "monitor":
                     assert longest[0] < DURATION / 2000
-            assert [int(row["KWIPP"]) for row in found.tests[0]] == [
+            assert [int(row["KWIPP"]) for row in experiment_run.tests[0]] == [
                 load * m for load in (32, 16, 8, 4, 2)
             ]
 
@@ -332,15 +338,15 @@ def a_system_without_inheritance_has_all_but_the_monitor(agent: Agent) -> None:
 def all_together(agent: Agent) -> None:
     for experiment in (1, 2, 3, 4):
         for form in ("monitor", "server"):
-            found = run(agent, f"hart.SA.{experiment} duration={DURATION} form={form}")
-            m = int(found.figures["factor of all loads"])
+            experiment_run = run(agent, f"hart.SA.{experiment} duration={DURATION} form={form}")
+            m = int(experiment_run.figures["factor of all loads"])
             loads = [16 * m, 8 * m, 4 * m, 2 * m, m, 2 * m, 8 * m]
-            assert [int(row["KWIPP"]) for row in found.tests[0][:7]] == loads
+            assert [int(row["KWIPP"]) for row in experiment_run.tests[0][:7]] == loads
             if experiment == 4:
-                added = [int(row["tasks"]) - 1 for row in found.tests[3]]
+                added = [int(row["tasks"]) - 1 for row in experiment_run.tests[3]]
                 assert added == [0, 0, 2, 0, 0, 1, 0]
             if experiment == 3:
-                grown = [int(row["KWIPP"]) for row in found.tests[1][:7]]
+                grown = [int(row["KWIPP"]) for row in experiment_run.tests[1][:7]]
                 assert grown == [load + m for load in loads[:6]] + [8 * m]
 
 

@@ -12,7 +12,7 @@ MS = 1_000_000
 
 
 class Loaded(NamedTuple):
-    found: Json
+    record: Json
     done: float  # units of the load's work within the window
     window: float  # ns
     cpu: float  # ns of the load in the window
@@ -25,10 +25,10 @@ def loaded(agent: Agent, load: str, command: str, *model: str) -> Loaded:
     assert end["status"] == "ok", end["reason"]
     (part,) = end["load"]
     assert part["alive"]
-    found = pick(got, "result")[0]
+    record = pick(got, "result")[0]
     seconds = part["window_s"]
     return Loaded(
-        found, part["achieved"] * seconds, seconds * SECOND, part["cpu_ms"] * seconds * MS
+        record, part["achieved"] * seconds, seconds * SECOND, part["cpu_ms"] * seconds * MS
     )
 
 
@@ -47,7 +47,7 @@ def spinning(agent: Agent) -> None:
     add = 3001  # ps
     run = loaded(agent, "min", SLEEPER, per("add", add))
     # a wake-up waits for the end of a clock reading
-    assert WAKE_UP == run.found["min"] <= run.found["max"] < WAKE_UP + C.time
+    assert WAKE_UP == run.record["min"] <= run.record["max"] < WAKE_UP + C.time
     a_pass = C.time + (1000 * add + 500) // 1000
     assert abs(run.done * a_pass - run.cpu) < 20 * a_pass
     assert abs(run.window - taken(run.window) - run.cpu) < run.window * 1e-5
@@ -58,7 +58,7 @@ def background(agent: Agent) -> None:
     """Fifty tasks share the CPU, a switch after each slice."""
     add, slice_ns = 3001, 200_003
     run = loaded(agent, "bg50", SLEEPER, per("add", add), f"slice={slice_ns}")
-    assert run.found["max"] <= WAKE_UP + C.switch  # at worst one of their switches has just begun
+    assert run.record["max"] <= WAKE_UP + C.switch  # at worst one of their switches has just begun
     a_pass = (1000 * add + 500) // 1000
     assert abs(run.done * a_pass - run.cpu) < 50 * a_pass + run.cpu * 1e-6
     switches = run.cpu / slice_ns * C.switch
@@ -76,7 +76,7 @@ def ring(agent: Agent) -> None:
     assert abs(run.done / n * cpu - run.cpu) < 40 * cpu
     assert abs(run.done / n * turn - (run.window - taken(run.window))) < 40 * turn
     longest = C.sem_take + C.sem_block, C.switch, C.sem_give + C.sem_wake
-    assert WAKE_UP <= run.found["min"] <= run.found["max"] < WAKE_UP + max(longest)
+    assert WAKE_UP <= run.record["min"] <= run.record["max"] < WAKE_UP + max(longest)
 
 
 @truth("dk.nanosleep")
@@ -88,8 +88,8 @@ def driver(agent: Agent) -> None:
     period = masked + every + WAKE_UP
     meets = run.window / (10 * MS)  # each of these delays a call
     assert abs(run.done - run.window / period) <= 3 + meets * (masked + 4 * C.switch) / period
-    assert masked * 0.5 < run.found["max"] - WAKE_UP <= masked
-    assert run.found["min"] == WAKE_UP
+    assert masked * 0.5 < run.record["max"] - WAKE_UP <= masked
+    assert run.record["min"] == WAKE_UP
 
 
 @truth("dk.nanosleep")
@@ -116,4 +116,4 @@ def nothing_changes_beside_them(agent: Agent) -> None:
     for load in ("min", "rt200", "bg50"):
         for bench, cost in (("sem.post.nowait batch=1", C.sem_give), ("null", 0)):
             run = loaded(agent, load, f"{bench} samples=2000", per("add", 3001))
-            always(run.found, cost)
+            always(run.record, cost)

@@ -13,11 +13,11 @@ LOCKED = C.mutex_lock + C.mutex_block + C.switch + C.mutex_unlock + C.mutex_wake
 SENT = C.queue_send + C.queue_wake + C.switch + C.queue_receive
 
 
-def classic(found: Json, value: float) -> None:
+def classic(record: Json, value: float) -> None:
     """Check five loop differences, reported to about 0.1 ns; nothing is subtracted from them."""
-    assert (found["n"], found["overhead"]) == (5, 0)
-    assert 0.05 < found["tick"] < 0.2
-    assert found["min"] == found["max"] == pytest.approx(value, abs=float(found["tick"]))
+    assert (record["n"], record["overhead"]) == (5, 0)
+    assert 0.05 < record["tick"] < 0.2
+    assert record["min"] == record["max"] == pytest.approx(value, abs=float(record["tick"]))
 
 
 @truth("rheal.ts", "rheal.ss")
@@ -33,17 +33,17 @@ def pauses_between_rounds_are_no_part_of_what_is_measured(agent: Agent) -> None:
 
 @truth("rheal.ts")
 def task_switch(agent: Agent) -> None:
-    found = result(agent, "rheal.ts samples=500")
-    always(found, C.yield_ + C.switch)
-    assert figures(found)["switches nobody asked for"] == 0
+    record = result(agent, "rheal.ts samples=500")
+    always(record, C.yield_ + C.switch)
+    assert figures(record)["switches nobody asked for"] == 0
     loops = 1000
-    found = result(agent, f"rheal.ts form=classic loops={loops}")
-    told = figures(found)
-    assert told["T_dir"] == about(C.yield_)
-    assert told["T_loop"] == about(C.read)  # a loop without a call takes no time
-    each = ((2 * loops - 1) * (C.yield_ + C.switch) + told["T_run"] % 1) / (2 * loops - 1)
-    assert told["task switch, T_dir not subtracted"] == pytest.approx(each, abs=0.5)
-    classic(found, told["task switch, T_dir not subtracted"] - C.yield_)
+    record = result(agent, f"rheal.ts form=classic loops={loops}")
+    values = figures(record)
+    assert values["T_dir"] == about(C.yield_)
+    assert values["T_loop"] == about(C.read)  # a loop without a call takes no time
+    each = ((2 * loops - 1) * (C.yield_ + C.switch) + values["T_run"] % 1) / (2 * loops - 1)
+    assert values["task switch, T_dir not subtracted"] == pytest.approx(each, abs=0.5)
+    classic(record, values["task switch, T_dir not subtracted"] - C.yield_)
 
 
 @truth("rheal.pt")
@@ -68,9 +68,9 @@ def shuffling(agent: Agent) -> None:
 
 @truth("rheal.db")
 def deadlock(agent: Agent) -> None:
-    found = result(agent, "rheal.db samples=500")
-    always(found, LOCKED)
-    assert figures(found)["H met the lock free"] == 0
+    record = result(agent, "rheal.db samples=500")
+    always(record, LOCKED)
+    assert figures(record)["H met the lock free"] == 0
     always(result(agent, "rheal.db samples=100 variant=kar"), LOCKED)
     # the published difference includes H's own release
     classic(result(agent, "rheal.db form=classic loops=1000"), LOCKED + C.mutex_unlock)
@@ -81,8 +81,8 @@ def nothing_breaks_it(agent: Agent) -> None:
     """M runs while H waits: this is detected, reported, and ended after a limit."""
     for form in ("sampled", "classic"):
         for variant in ("rtems", "kar"):
-            found = answers(agent, f"case 1 rheal.db lock=none form={form} variant={variant}")
-            end = pick(found, "end")[0]
+            records = answers(agent, f"case 1 rheal.db lock=none form={form} variant={variant}")
+            end = pick(records, "end")[0]
             assert end["status"] == "unsupported"
             assert end["reason"].startswith("n.e.: M ran while H waited")
 

@@ -35,12 +35,12 @@ def semaphore_queue(agent: Agent) -> None:
     """Each task that already waits costs what the model says, whatever its priority."""
     for rank in ("lower", "equal"):
         for waiters in (0, 1, 33, 65):
-            found = result(
+            record = result(
                 agent,
                 f"sem.wait.busy waiters={waiters} rank={rank} samples=50 warmup=140",
                 per("sem_block", 31_000, "waiters"),
             )
-            always(found, WAIT + 31 * waiters + C.switch)
+            always(record, WAIT + 31 * waiters + C.switch)
 
 
 @truth("sched.yield.pair", "ctx.ballast")
@@ -55,14 +55,14 @@ def yields(agent: Agent) -> None:
         assert figures(pair)["switches nobody asked for"] == 0
         for ballast in (0, 1, 33, 129):
             words = f"ctx.ballast ballast={ballast} policy={policy} samples=50"
-            ready, there = per("switch", 37_000, "ready"), per("switch", 41_000, "tasks")
+            ready, cost = per("switch", 37_000, "ready"), per("switch", 41_000, "tasks")
             # A, B and the ballast; if it is blocked, also the task that has checked that
             always(
-                result(agent, f"{words} state=ready", ready, there),
+                result(agent, f"{words} state=ready", ready, cost),
                 path + 37 * (1 + ballast) + 41 * (2 + ballast),
             )
             always(
-                result(agent, f"{words} state=blocked", ready, there),
+                result(agent, f"{words} state=blocked", ready, cost),
                 path + 37 * 2 + 41 * (3 + ballast),
             )
 
@@ -70,15 +70,15 @@ def yields(agent: Agent) -> None:
 @truth("sched.yield.pair")
 def slices_end(agent: Agent) -> None:
     """A slice that ends between time stamp and yield is reported: no task asked for that switch."""
-    found = result(agent, "sched.yield.pair policy=rr samples=100", f"slice={C.read}")
-    assert figures(found)["switches nobody asked for"] > 0
+    record = result(agent, "sched.yield.pair policy=rr samples=100", f"slice={C.read}")
+    assert figures(record)["switches nobody asked for"] > 0
 
 
 @truth("sync.test2")
 def round_trip(agent: Agent) -> None:
     for entity in ("thread", "process"):
-        found = result(agent, f"sync.test2 entity={entity} samples=100")
-        always(found, 2 * (GIVE + WAIT + C.switch + spaces(entity)))
+        record = result(agent, f"sync.test2 entity={entity} samples=100")
+        always(record, 2 * (GIVE + WAIT + C.switch + spaces(entity)))
 
 
 @truth("sync.test3")
@@ -102,10 +102,10 @@ def inversion(agent: Agent) -> None:
         ),
     }
     for words, (latency, verdict, inverted) in expected.items():
-        found = result(agent, f"sync.test3 {words} loop={loop} samples=20 warmup=2")
-        always(found, latency)
-        assert found["tables"][0]["rows"][0][0] == verdict
-        assert figures(found) == {
+        record = result(agent, f"sync.test3 {words} loop={loop} samples=20 warmup=2")
+        always(record, latency)
+        assert record["tables"][0]["rows"][0][0] == verdict
+        assert figures(record) == {
             "M ran before H had the resource": 22 * inverted,
             "order was another": 0,
         }
@@ -127,9 +127,9 @@ def what_is_an_inversion(agent: Agent) -> None:
 @truth("posix.mutex.handover")
 def hand_over(agent: Agent) -> None:
     for protocol in ("none", "inherit"):
-        found = result(agent, f"posix.mutex.handover protocol={protocol} samples=100")
-        always(found, C.mutex_unlock + C.mutex_wake + C.switch)
-        assert set(figures(found).values()) == {0}
+        record = result(agent, f"posix.mutex.handover protocol={protocol} samples=100")
+        always(record, C.mutex_unlock + C.mutex_wake + C.switch)
+        assert set(figures(record).values()) == {0}
 
 
 @truth("sync.irqthread")
@@ -141,13 +141,13 @@ def interrupts_for_a_less_urgent_task(agent: Agent) -> None:
         (("cost.interrupt.fixed=0",), 0, "left to the less urgent task"),
         (("cost.switch.fixed=0",), 1, "served ahead of the more urgent task"),
     ):
-        found, values = raw(
+        records, values = raw(
             agent,
             "sync.irqthread rate=1000 block=10000000 samples=30",
             per("add", 1000),
             *words,
         )
-        counted = figures(found)
+        counted = figures(records)
         alone = counted["shortest without interrupts"]
         each = 0 if "cost.interrupt.fixed=0" in words else handler
         lost = 0 if "cost.switch.fixed=0" in words else switches
@@ -158,7 +158,7 @@ def interrupts_for_a_less_urgent_task(agent: Agent) -> None:
         assert counted[below] == about(each + lost)
         assert counted["share that delays the more urgent one"] == about(100 * share)
         assert counted["served within H's block"] == 0
-        assert found["tables"][0]["rows"][0][0] == verdict
+        assert records["tables"][0]["rows"][0][0] == verdict
 
 
 @truth("sync.irqthread")
@@ -175,10 +175,10 @@ def blocks_that_vary_allow_no_verdict(agent: Agent) -> None:
 
 @truth("sync.rwlock.handover")
 def hand_over_to_a_writer(agent: Agent) -> None:
-    found = result(agent, "sync.rwlock.handover samples=100")
-    always(found, C.rwlock_unlock + C.rwlock_wake + C.switch)
-    assert set(figures(found).values()) == {0}
-    assert found["tables"][0]["rows"] == [["the more urgent"]]
+    record = result(agent, "sync.rwlock.handover samples=100")
+    always(record, C.rwlock_unlock + C.rwlock_wake + C.switch)
+    assert set(figures(record).values()) == {0}
+    assert record["tables"][0]["rows"] == [["the more urgent"]]
     # waiting tasks cost: of three that lock two wait, and the one that unlocks sees both
     asks = result(agent, "sync.rwlock.handover samples=100", per("rwlock_unlock", 37000, "waiters"))
     always(asks, C.rwlock_unlock + 2 * 37 + C.rwlock_wake + C.switch)
@@ -191,12 +191,12 @@ def barrier(agent: Agent) -> None:
     for tasks in (2, 3, 7):
         first = C.barrier_wait + C.barrier_wake + 37 * (tasks - 1) + C.switch
         for until, latency in (("urgent", first), ("last", first + (tasks - 2) * each)):
-            found = result(
+            record = result(
                 agent, f"sync.barrier tasks={tasks} until={until} samples=50",
                 per("barrier_wake", 37000),
             )  # fmt: skip
-            always(found, latency)
-            assert set(figures(found).values()) == {0}
+            always(record, latency)
+            assert set(figures(record).values()) == {0}
 
 
 SEND, RECEIVE = 307, 709  # ps for each byte
@@ -215,34 +215,34 @@ def messages(agent: Agent) -> None:
             always(result(agent, f"ipc.send {words}", *model), out + C.queue_wake)
             always(result(agent, f"ipc.receive {words}", *model), into)
             trip = result(agent, f"ipc.srsr {words}", *model)
-            there = out + C.queue_wake + waits + into
-            always(trip, 2 * there)
+            transit = out + C.queue_wake + waits + into
+            always(trip, 2 * transit)
             if mechanism == "mailbox":
-                told = figures(trip)
+                values = figures(trip)
                 copy = ns(101 * size)
-                assert told["mean memcpy of a message"] == about(copy)
-                computed = told["computed: mean round trip + 2 memcpy"]
-                assert computed == about(2 * there + 2 * copy)
+                assert values["mean memcpy of a message"] == about(copy)
+                computed = values["computed: mean round trip + 2 memcpy"]
+                assert computed == about(2 * transit + 2 * copy)
 
 
 @truth("ipc.srsr")
 def messages_between_processes(agent: Agent) -> None:
-    there = C.queue_send + C.queue_wake + C.queue_block + C.switch + C.space + C.queue_receive
-    always(result(agent, "ipc.srsr entity=process samples=50"), 2 * there)
+    transit = C.queue_send + C.queue_wake + C.queue_block + C.switch + C.space + C.queue_receive
+    always(result(agent, "ipc.srsr entity=process samples=50"), 2 * transit)
 
 
 @truth("mq.latency")
 def queue_latency(agent: Agent) -> None:
     for size in (64, 1024):
         send, receive = ns(1000 * C.queue_send + SEND * size), ns(2203_000 + RECEIVE * size)
-        found = result(
+        record = result(
             agent,
             f"mq.latency size={size} samples=50",
             per("queue_send", SEND),
             per("queue_receive", RECEIVE),
         )
-        always(found, send + C.queue_wake + C.switch + receive)
-        assert figures(found)["receiver did not preempt"] == 0
+        always(record, send + C.queue_wake + C.switch + receive)
+        assert figures(record)["receiver did not preempt"] == 0
 
 
 @truth("mq.throughput")
@@ -263,25 +263,25 @@ def queue_throughput(agent: Agent) -> None:
         + (n - 1) * C.read  # the last is the stamp
         + (turns - 1) * (C.queue_wake + C.queue_block + C.switch)
     )
-    found = result(
+    record = result(
         agent,
         f"mq.throughput size={size} messages={n} samples=20",
         per("queue_send", SEND),
         per("queue_receive", RECEIVE),
     )
-    always(found, sender + receiver)
+    always(record, sender + receiver)
     rate = size * n / (C.read + sender + receiver) * 1000  # MB of 10^6 bytes per second
-    told = figures(found)
-    assert told["worst block"] == about(rate)
-    assert told["average"] == about(rate)
+    values = figures(record)
+    assert values["worst block"] == about(rate)
+    assert values["average"] == about(rate)
 
 
 @truth("sched.bg50.orig")
 def background_start(agent: Agent) -> None:
     """49 hand-overs, each of a slice and a switch."""
-    found = result(agent, "sched.bg50.orig samples=4", per("add", 10_000), "slice=1000003")
-    always(found, 49 * (1_000_003 + C.switch) - C.read)
-    assert figures(found) == {
+    record = result(agent, "sched.bg50.orig samples=4", per("add", 10_000), "slice=1000003")
+    always(record, 49 * (1_000_003 + C.switch) - C.read)
+    assert figures(record) == {
         "hand-overs from first to last stamp": 49,
         "tasks that ran out of order": 0,
     }
@@ -312,18 +312,18 @@ def background_half(agent: Agent) -> None:
     got += [rounds * slice_ns + rest + C.read + GIVE] + [rounds * slice_ns] * 25
     elapsed = C.read + half + C.read + GIVE + C.switch  # until the measuring task looks
     for policy in ("other", "rr"):
-        found = halves(agent, slice_ns, policy)
-        always(found, half)
-        told = figures(found)
+        record = halves(agent, slice_ns, policy)
+        always(record, half)
+        values = figures(record)
         overhead = elapsed - sum(got)
         preempted = 2 * 50 * rounds
-        assert told["overhead share"] == about(100 * overhead / elapsed)
-        assert told["involuntary switches"] == preempted
-        assert told["overhead per switch"] == about(2 * overhead / preempted)
+        assert values["overhead share"] == about(100 * overhead / elapsed)
+        assert values["involuntary switches"] == preempted
+        assert values["overhead per switch"] == about(2 * overhead / preempted)
         unfair = (max(got) - min(got)) / (sum(got) / 50)
         name = "unfairness ((max - min) / mean of CPU time)"
-        assert told[name] == about(100 * unfair)
-        assert told["tasks that had ended at the half"] == 25
+        assert values[name] == about(100 * unfair)
+        assert values["tasks that had ended at the half"] == 25
 
 
 @truth("sched.bg50.half")
@@ -336,17 +336,17 @@ def background_half_among_others(agent: Agent) -> None:
         words = f"case 1 sched.bg50.half work={ASKED // 10} samples=2"
         model = [per("add", ADD), f"slice={slice_ns}"]
         commands = [f"load bg50 tasks={tasks}", words] if tasks else [words]
-        (found,) = pick(answers(agent, *commands, model=model), "result")
-        return figures(found)
+        (record,) = pick(answers(agent, *commands, model=model), "result")
+        return figures(record)
 
     alone = beside(0, short)
     assert alone[of_load] == 0
     for tasks in (1, 20):
-        told = beside(tasks, short)
+        others_work = beside(tasks, short)
         for name in shares:
-            assert told[name] == pytest.approx(alone[name], rel=2e-3)
+            assert others_work[name] == pytest.approx(alone[name], rel=2e-3)
         turns = WORK / 10 / short  # of each of all tasks, one slice long
-        assert told[of_load] == pytest.approx(tasks * turns * short, rel=0.02)
+        assert others_work[of_load] == pytest.approx(tasks * turns * short, rel=0.02)
     assert not shares & set(beside(50, short * 100))
 
 
@@ -363,9 +363,9 @@ def background_half_interrupted(agent: Agent) -> None:
     half = WAIT + C.switch + 50 * lap + 24 * (last + C.switch) + last - C.read
     elapsed = C.read + half + C.read + C.switch + 25 * (last + C.switch)
     elapsed += 24 * (C.time_syscall + WAIT + C.switch) + GIVE + C.switch
-    found = halves(agent, slice_ns)
-    always(found, half)
-    told = figures(found)
-    assert told["overhead share"] == about(100 * (1 - (50 * (WORK + C.read) + GIVE) / elapsed))
-    assert told["involuntary switches"] == 2 * 50 * slices
-    assert told["tasks that had ended at the half"] == 50
+    record = halves(agent, slice_ns)
+    always(record, half)
+    values = figures(record)
+    assert values["overhead share"] == about(100 * (1 - (50 * (WORK + C.read) + GIVE) / elapsed))
+    assert values["involuntary switches"] == 2 * 50 * slices
+    assert values["tasks that had ended at the half"] == 50

@@ -31,25 +31,27 @@ STARTED = C.task_create + C.switch  # when the measuring task starts
 @truth("dk.periodic")
 def periodic(agent: Agent) -> None:
     for policy in ("fifo", "deadline", "rr", "other"):
-        found = result(agent, f"dk.periodic policy={policy} samples=500")
-        always(found, WAKE_UP, overhead=0)
-        assert (found["missed"], found["omitted"]["n"]) == (0, 0)
+        record = result(agent, f"dk.periodic policy={policy} samples=500")
+        always(record, WAKE_UP, overhead=0)
+        assert (record["missed"], record["omitted"]["n"]) == (0, 0)
         if policy == "deadline":
-            assert figures(found) == {"runtime used up": 0}
+            assert figures(record) == {"runtime used up": 0}
 
 
 @truth("dk.periodic")
 def periodic_tasks(agent: Agent) -> None:
     """Several on a CPU: apart they do not know of each other, together they wait for each other."""
     for policy in ("fifo", "rr", "other"):
-        found = series(agent, f"dk.periodic tasks=3 samples=50 policy={policy}")
-        assert list(found) == ["task0", "task1", "task2"]
-        for one in found.values():
-            always(one, WAKE_UP, overhead=0)
-    told = answers(agent, "case 1 dk.periodic tasks=3 distance=100 samples=50 raw=1")
+        series_record = series(agent, f"dk.periodic tasks=3 samples=50 policy={policy}")
+        assert list(series_record) == ["task0", "task1", "task2"]
+        for record in series_record.values():
+            always(record, WAKE_UP, overhead=0)
+    answer_records = answers(agent, "case 1 dk.periodic tasks=3 distance=100 samples=50 raw=1")
     beside = C.time + C.sleep + C.switch  # of each that the same interrupt has woken before
     for place in range(3):
-        (values,) = (r["v"] for r in told if r["t"] == "raw" and r["series"] == f"task{place}")
+        (values,) = (
+            r["v"] for r in answer_records if r["t"] == "raw" and r["series"] == f"task{place}"
+        )
         assert values[:-1] == [WAKE_UP + place * (beside - 100)] * 49  # then the others end
 
 
@@ -97,15 +99,15 @@ def releases(n: int, first: int, period: int, beside: int) -> tuple[list[int], l
 def missed_activations(agent: Agent) -> None:
     for policy, beside in (("fifo", 0), ("deadline", C.time_syscall)):  # it reads its CPU time
         late, omitted = releases(100, 11 * MS, MS, beside)
-        found, values = raw(
+        records, values = raw(
             agent,
             f"dk.periodic policy={policy} align=0 samples=100 warmup=0",
             *Time(*STALLS).words(),
         )
         assert values == late
-        holds(found, late)
-        assert found["missed"] == len(omitted) == found["omitted"]["n"]
-        assert found["omitted"]["sum"] == sum(omitted)
+        holds(records, late)
+        assert records["missed"] == len(omitted) == records["omitted"]["n"]
+        assert records["omitted"]["sum"] == sum(omitted)
         assert len(omitted) == 8 + 2 + 3 + 1
 
 
@@ -136,13 +138,13 @@ def overhead_is_the_least_pair(agent: Agent) -> None:
 def random_wake_ups(agent: Agent) -> None:
     points = [(0, 0), (900_000_000, 2_000_000), (1_000_000_000, 700_000_000)]
     table = ",".join(f"{x}:{y}" for x, y in points)
-    found, values = raw(
+    records, values = raw(
         agent, "dk.periodic samples=3000 warmup=0", "seed=77", f"cost.interrupt.random={table}"
     )
     costs = Random(77).costs(C.interrupt, points)
     expected = [next(costs) + C.switch for _ in range(3000)]
     assert values == expected
-    holds(found, expected)
+    holds(records, expected)
 
 
 @truth("dk.periodic")
@@ -246,17 +248,17 @@ def slow_timer(agent: Agent) -> None:
 
 @truth("det.timer_jitter")
 def timer(agent: Agent) -> None:
-    found = result(agent, "det.timer_jitter samples=500")
-    always(found, WAKE_UP, overhead=0)
-    assert figures(found) == {"drift": 0, "largest, without drift": WAKE_UP}
+    record = result(agent, "det.timer_jitter samples=500")
+    always(record, WAKE_UP, overhead=0)
+    assert figures(record) == {"drift": 0, "largest, without drift": WAKE_UP}
     late = 3 * MS + 7
     words = [f"stall=30000000:{late}:0"]
-    found = result(agent, "det.timer_jitter samples=100 warmup=0", *words)
+    record = result(agent, "det.timer_jitter samples=100 warmup=0", *words)
     first = STARTED + 10 * MS
     due = first + -(-(30 * MS - first) // MS) * MS
     expected = 30 * MS + late + WAKE_UP - due
-    assert found["max"] == expected
-    assert found["missed"] == (expected - 1) // MS == found["omitted"]["n"]
+    assert record["max"] == expected
+    assert record["missed"] == (expected - 1) // MS == record["omitted"]["n"]
 
 
 @truth("dk.nanosleep")
@@ -279,20 +281,20 @@ def sleeps(agent: Agent) -> None:
 @truth("dk.nanosleep")
 def sleeps_with_a_tick(agent: Agent) -> None:
     """As on Linux 2.4: 50 ms requested with a tick of 10 ms take 60, less the time before it."""
-    found = result(agent, "dk.nanosleep request=50000000 samples=20", "tick=10000000")
+    record = result(agent, "dk.nanosleep request=50000000 samples=20", "tick=10000000")
     # from a tick to the sixth after it: a sample begins one reading after the wake-up
-    assert (found["min"], found["max"]) == (10 * MS - C.time, 10 * MS - C.time)
+    assert (record["min"], record["max"]) == (10 * MS - C.time, 10 * MS - C.time)
 
 
 @truth("dk.latencytest")
 def audio(agent: Agent) -> None:
     period, words = 2_902_494, "dk.latencytest samples=50"
-    found = series(agent, words)
-    always(found["period"], period, overhead=0)
+    series_record = series(agent, words)
+    always(series_record["period"], period, overhead=0)
     reads = period // 10 * 8 // C.read
-    always(found["loop"], reads * C.read)
-    assert found["period"]["missed"] == 0
-    assert figures(found["period"]) == {
+    always(series_record["loop"], reads * C.read)
+    assert series_record["period"]["missed"] == 0
+    assert figures(series_record["period"]) == {
         "periods within 1 ms": 100,
         "periods within 2 ms": 100,
         "loops within 0.1 ms": 100,
@@ -308,10 +310,10 @@ def response(agent: Agent) -> None:
         piece = 1009 * amount  # ps
         piece *= 1000 if amount == 1 else 1
         model = per(op, piece // amount)
-        found = result(agent, f"det.response work={work} block={block} samples=20", model)
+        record = result(agent, f"det.response work={work} block={block} samples=20", model)
         count = calibrated(block, piece)
-        always(found, ns(count * piece))
-        assert figures(found) == {
+        always(record, ns(count * piece))
+        assert figures(record) == {
             "pieces of work in a block": count,
             "shortest of 10 tries": about(ns(count * piece)),
             "stretch": about((ns(count * piece) + C.read) / block),
@@ -341,13 +343,13 @@ def interrupts(agent: Agent) -> None:
     """If all latencies are equal there is no excess."""
     words = "rate=8000 quiet=64 span=1024 samples=2048"
     for bench in LATENCY:
-        found = result(agent, f"{bench} {words}")
-        always(found, 0, overhead=BELOW)
-        told = figures(found)
-        assert told["lines fitted"] == 3  # 2 samples are warm-up
-        del told["lines fitted"]
-        assert set(told.values()) == {0}
-        assert found["tables"][0]["rows"] == [
+        record = result(agent, f"{bench} {words}")
+        always(record, 0, overhead=BELOW)
+        values = figures(record)
+        assert values["lines fitted"] == 3  # 2 samples are warm-up
+        del values["lines fitted"]
+        assert set(values.values()) == {0}
+        assert record["tables"][0]["rows"] == [
             ["simulated device", "8000.000 Hz", "independent", "the handler"]
         ]
 
@@ -386,19 +388,19 @@ def stalled_interrupts(agent: Agent) -> None:
     first, period, stall = STARTED + MS, 125_000, 60 * MS
     for bench in LATENCY:
         for length in (50_021, 300_007):
-            found = result(
+            record = result(
                 agent,
                 f"{bench} rate=8000 quiet=64 span=1024 samples=1024 warmup=0",
                 f"stall={stall}:{length}:0",
             )
             met = [r for r in range(first, 2 * stall, period) if stall <= r < stall + length]
             delay = stall + length - met[0]
-            assert [v - BELOW for v, _, _ in found["worst"][:2]] == [delay, 0]
-            told = figures(found)
-            assert told["requests lost or merged"] == len(met) - 1
-            assert told["largest step, needs no phase"] == delay
+            assert [v - BELOW for v, _, _ in record["worst"][:2]] == [delay, 0]
+            values = figures(record)
+            assert values["requests lost or merged"] == len(met) - 1
+            assert values["largest step, needs no phase"] == delay
             if bench == "dk.irqsoff":
-                assert told["bound, with the wake-up in it"] == delay
+                assert values["bound, with the wake-up in it"] == delay
 
 
 @truth(*LATENCY)
@@ -406,13 +408,13 @@ def masked_interrupts(agent: Agent) -> None:
     """A driver that masks interrupts for 50 us delays a request by at most, and by nearly, that."""
     masked = 50_000
     for bench in LATENCY:
-        found = answers(
+        records = answers(
             agent,
             "load driver",
             f"case 1 {bench} rate=8000 quiet=64 span=1024 samples=4096",
             model=[f"cost.device.fixed={1000 * masked}"],
         )
-        measured = pick(found, "result")[0]
+        measured = pick(records, "result")[0]
         longest = measured["max"] - BELOW
         assert 0.9 * masked < longest <= masked
         assert measured["min"] == BELOW

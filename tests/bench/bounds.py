@@ -71,8 +71,8 @@ def episodes(share: float, ratio: float, length: float) -> Kind:
         heavy = np.zeros(n, bool)
         number = random.poisson(n * share / length)
         lengths = random.geometric(1 / length, number)
-        for start, of in zip(random.integers(0, n, number), lengths, strict=True):
-            heavy[start : start + of] = True
+        for start, stall_length in zip(random.integers(0, n, number), lengths, strict=True):
+            heavy[start : start + stall_length] = True
         return random.exponential(size=n) * np.where(heavy, ratio, 1.0)
 
     return Kind(draw, mixture(share, ratio).level)
@@ -165,14 +165,14 @@ def outcomes(
 ) -> list[Outcome]:
     """Return the outcome for each extrapolation."""
     random = np.random.default_rng(seed)
-    found: list[list[float]] = [[] for _ in extrapolations]
+    by_extrapolation: list[list[float]] = [[] for _ in extrapolations]
     for _ in range(sets):
         result = recorded(BASE + SCALE * kind.draw(random, N), SECTION_S, kind.clock)
         for place, times in enumerate(extrapolations):
             bound = worst_case([result], 3600 / SECTION_S / times).bound
             if bound is not None:
-                found[place].append(bound / (BASE + SCALE * kind.level(1 / (N * times))))
-    return [Outcome(sets, np.array(ratios)) for ratios in found]
+                by_extrapolation[place].append(bound / (BASE + SCALE * kind.level(1 / (N * times))))
+    return [Outcome(sets, np.array(ratios)) for ratios in by_extrapolation]
 
 
 def most(bounds: int) -> float:
@@ -186,16 +186,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--sets", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("kinds", nargs="*", metavar="KIND", help="those whose names contain this")
-    asked = parser.parse_args(argv)
+    options = parser.parse_args(argv)
     print(f"| samples | {' | '.join(f'{t}-fold: given | below | bound / truth' for t in TIMES)} |")
     print(f"|---{'|---' * 3 * len(TIMES)}|")
     bad = False
     for name, kind in KINDS.items():
-        if asked.kinds and not any(part in name for part in asked.kinds):
+        if options.kinds and not any(part in name for part in options.kinds):
             continue
-        found = outcomes(kind, asked.sets, asked.seed)
-        print(f"| {name} | {' | '.join(one.cells for one in found)} |", flush=True)
-        bad |= any(one.below > most(len(one.ratios)) for one in found)
+        judged = outcomes(kind, options.sets, options.seed)
+        print(f"| {name} | {' | '.join(outcome.cells for outcome in judged)} |", flush=True)
+        bad |= any(outcome.below > most(len(outcome.ratios)) for outcome in judged)
     return int(bad)
 
 

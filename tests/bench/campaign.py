@@ -53,12 +53,12 @@ def killed(arguments: argparse.Namespace, folder: Path) -> None:
     print(f"undisturbed: {took:.0f} s", flush=True)
     kills, every = arguments.kills, arguments.every
     took = killing.killed(file, home, folder / "log", kills=kills, mean_s=every, seed=19)
-    one, other = killing.runs(quiet, "mixed"), killing.runs(home, "mixed")
+    path, other = killing.runs(quiet, "mixed"), killing.runs(home, "mixed")
     times = killing.keys(home, "mixed")
     print(
-        f"two runners, {kills} kills: {took:.0f} s\n{len(other)} runs of {len(one)}, "
+        f"two runners, {kills} kills: {took:.0f} s\n{len(other)} runs of {len(path)}, "
         f"keys there other than once: {sum(n != 1 for n in times.values())}, "
-        f"results that differ: {len(killing.differing(one, other))}, "
+        f"results that differ: {len(killing.differing(path, other))}, "
         f"left behind: {len(killing.left_behind(home))}",
         flush=True,
     )
@@ -78,11 +78,11 @@ def dask(arguments: argparse.Namespace, folder: Path) -> None:
     file = folder / "farm.toml"
     file.write_text(SMALL.format(repeat=arguments.jobs))
     killing.undisturbed(file, folder / "here", folder / "here.log")
-    one = killing.runs(folder / "here", "farm")
-    with cluster(folder / "cluster") as there:
-        words = ["--engine", f"dask:{there.address}"]
+    path = killing.runs(folder / "here", "farm")
+    with cluster(folder / "cluster") as dask_cluster:
+        words = ["--engine", f"dask:{dask_cluster.address}"]
         for number in (1, 2):
-            worker = there.worker()
+            worker = dask_cluster.worker()
             home = folder / f"home-{number}"
             took = killing.undisturbed(file, home, folder / "log", *words)
             ran = sum(_took(home, "farm"))
@@ -95,11 +95,11 @@ def dask(arguments: argparse.Namespace, folder: Path) -> None:
         while len(killing.runs(home, "farm")) < arguments.jobs // 2:
             time.sleep(0.05)
         worker.kill()
-        there.worker()
+        dask_cluster.worker()
         assert running.wait() == 0, (folder / "log").read_text()
     other = killing.runs(home, "farm")
-    differ = len(killing.differing(one, other))
-    print(f"one of two killed, one added: {len(other)} of {len(one)} runs, {differ} differ")
+    differ = len(killing.differing(path, other))
+    print(f"one of two killed, one added: {len(other)} of {len(path)} runs, {differ} differ")
 
 
 def _took(home: Path, name: str) -> list[float]:
@@ -134,11 +134,11 @@ def _runner(home: Path, folder: Path, like: Path) -> None:
     """Measure what the runner does for a job: lease it, store its run, note that it is done."""
     file = folder / "more.toml"
     file.write_text(SMALL.format(repeat=2 * CYCLES))
-    found = plan(read(file), Interrupt())
+    planned = plan(read(file), Interrupt())
     table = Table("more")
     table.register()
-    table.adopt(enumerate(found.jobs))
-    staged = [shutil.copytree(like, folder / job.run_id) for job in found.jobs[:CYCLES]]
+    table.adopt(enumerate(planned.jobs))
+    staged = [shutil.copytree(like, folder / job.run_id) for job in planned.jobs[:CYCLES]]
     begin, cpu = time.monotonic(), time.process_time()
     for number, path in enumerate(staged):
         job = table.lease("sim")
@@ -163,18 +163,18 @@ COMMAND = [killing.RTSTONE, "campaign"]
 def _fill(file: Path, home: Path, like: Path) -> None:
     """Copy a run for every job of a campaign, and make its table."""
     os.environ["RTSTONE_HOME"] = str(home)
-    found = plan(read(file), Interrupt())
-    for job in found.jobs:
+    planned = plan(read(file), Interrupt())
+    for job in planned.jobs:
         place = home / "runs" / job.run_id
         if not place.exists():
             shutil.copytree(like, place)
     table = Table("many")
-    table.adopt(enumerate(found.jobs))
+    table.adopt(enumerate(planned.jobs))
     table.settle()
     table.close()
 
 
-def _timed(what: str, command: list[str], home: Path) -> float:
+def _timed(part: str, command: list[str], home: Path) -> float:
     """Print what a command takes, and return its time of the CPU, with what it started, in s."""
     begin = time.monotonic()
     quiet = subprocess.DEVNULL
@@ -183,7 +183,7 @@ def _timed(what: str, command: list[str], home: Path) -> float:
     process.returncode = os.waitstatus_to_exitcode(status)
     assert process.returncode == 0
     print(
-        f"{what}: {time.monotonic() - begin:.2f} s, of the CPU "
+        f"{part}: {time.monotonic() - begin:.2f} s, of the CPU "
         f"{usage.ru_utime + usage.ru_stime:.2f} s, {usage.ru_maxrss / 1024:.0f} MiB",
         flush=True,
     )
@@ -193,7 +193,7 @@ def _timed(what: str, command: list[str], home: Path) -> float:
 def main() -> None:
     """Measure what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=[one.__name__ for one in MEASURED])
+    parser.add_argument("what", choices=[runner.__name__ for runner in MEASURED])
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--jobs", type=int, default=100)
     parser.add_argument("--runs", type=int, default=10_000)
@@ -210,7 +210,9 @@ def main() -> None:
         (folder / "run").mkdir(mode=0o700)
         os.environ["XDG_RUNTIME_DIR"] = str(folder / "run")
         try:
-            next(one for one in MEASURED if one.__name__ == arguments.what)(arguments, folder)
+            next(runner for runner in MEASURED if runner.__name__ == arguments.what)(
+                arguments, folder
+            )
         finally:
             if POSSIBLE:
                 board.close()

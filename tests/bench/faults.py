@@ -42,12 +42,12 @@ class Trial(NamedTuple):
 
     status: int
     said: list[str]  # the lines of rtstone itself
-    kept: bool
+    complete: bool
     clean_s: float | None
     left: list[str]
 
     @property
-    def told(self) -> bool:
+    def reported(self) -> bool:
         """Return whether the exit status is one of a target's, with one line if it is not 0."""
         return self.status < 0 or (self.status in {0, 3, 4} and len(self.said) == bool(self.status))
 
@@ -55,9 +55,9 @@ class Trial(NamedTuple):
 class Client:
     """A run of rtstone on the board, with a place of its own."""
 
-    def __init__(self, folder: Path, there: Board, target: str) -> None:
+    def __init__(self, folder: Path, board: Board, target: str) -> None:
         self.folder, self.target = folder, target
-        there.client(folder)
+        board.client(folder)
         (folder / "run").mkdir(mode=0o700)
         self.home = folder / "home"
         changes = {"RTSTONE_HOME": str(self.home), "XDG_RUNTIME_DIR": str(folder / "run")}
@@ -101,8 +101,8 @@ class Client:
 
 
 def _kill(part: str) -> Callable[[Board, Client], None]:
-    def act(there: Board, client: Client) -> None:
-        for pid, words in there.processes().items():
+    def act(board: Board, client: Client) -> None:
+        for pid, words in board.processes().items():
             if part in words:
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
@@ -112,26 +112,26 @@ def _kill(part: str) -> Callable[[Board, Client], None]:
 
 
 def _remount(option: str) -> Callable[[Board, Client], None]:
-    def act(there: Board, client: Client) -> None:
+    def act(board: Board, client: Client) -> None:
         for place in PLACES:
             with suppress(subprocess.CalledProcessError):  # there may be more in it by now
-                there.inside("mount", "-o", f"remount,{option}", f"/{place}")
+                board.inside("mount", "-o", f"remount,{option}", f"/{place}")
 
     return act
 
 
 # What is done to a run: before it starts, or at a random moment.
 BEFORE: dict[str, Callable[[Board, Client], None]] = {
-    "host key changed": lambda there, client: there.trust("key"),
-    "wrong architecture": lambda there, client: there.program(
+    "host key changed": lambda board, client: board.trust("key"),
+    "wrong architecture": lambda board, client: board.program(
         "uname", '[ "$1" = -s ] && echo Linux || echo sparc64'
     ),
     "disk full": _remount("size=64k"),
     "all directories noexec": _remount("noexec"),
 }
 DURING: dict[str, Callable[[Board, Client], None]] = {
-    "client killed": lambda there, client: client.process.kill(),
-    "client stopped for good": lambda there, client: client.process.send_signal(signal.SIGSTOP),
+    "client killed": lambda board, client: client.process.kill(),
+    "client stopped for good": lambda board, client: client.process.send_signal(signal.SIGSTOP),
     "sshd's child killed": _kill("@notty"),
     "agent killed": _kill("/agent --uploaded"),
     "disk becomes full": _remount("size=64k"),
@@ -149,45 +149,48 @@ def clean_after(left: Callable[[], list[str]]) -> tuple[float | None, list[str]]
     return None, left()
 
 
-def end_stopped(there: Board, client: Client) -> tuple[float | None, list[str]]:
+def end_stopped(board: Board, client: Client) -> tuple[float | None, list[str]]:
     """Wait until nothing is left there of a client that is frozen; then kill it."""
-    clean, left = clean_after(there.left)
+    clean, left = clean_after(board.left)
     client.process.kill()
     client.process.wait()
     after, here = clean_after(client.left)
     return clean if after is not None else None, left + here
 
 
-def trial(name: str, there: Board, target: str, moment_s: float) -> Trial:
+def trial(name: str, board: Board, target: str, moment_s: float) -> Trial:
     """Let one fault happen to one run."""
-    there.reset()
+    board.reset()
     with tempfile.TemporaryDirectory(prefix="rtstone-fault-") as folder:
-        client = Client(Path(folder), there, target)
+        client = Client(Path(folder), board, target)
         if name in BEFORE:
-            BEFORE[name](there, client)
+            BEFORE[name](board, client)
         client.start()
         if name in DURING:
             time.sleep(moment_s)
-            DURING[name](there, client)
+            DURING[name](board, client)
         if name == "client stopped for good":
             status, said = -9, ""
-            clean, left = end_stopped(there, client)
+            clean, left = end_stopped(board, client)
         else:
             status, said = client.end(3 * LIMIT_S)
-            clean, left = clean_after(lambda: there.left() + client.left())
+            clean, left = clean_after(lambda: board.left() + client.left())
         lines = [line for line in said.splitlines() if line.startswith("rtstone: ")]
         return Trial(status, lines, client.keeps_all(), clean, left)
 
 
 def line(name: str, trials: list[Trial]) -> str:
     """Return the line of the table for one kind of fault."""
-    ended = Counter("killed" if one.status < 0 else f"exit {one.status}" for one in trials)
-    times = sorted(one.clean_s for one in trials if one.clean_s is not None)
+    ended = Counter("killed" if trial.status < 0 else f"exit {trial.status}" for trial in trials)
+    times = sorted(trial.clean_s for trial in trials if trial.clean_s is not None)
     left = len(trials) - len(times)
     middle = f"{statistics.median(times):6.2f} {times[-1]:6.2f}" if times else f"{'-':>6} {'-':>6}"
-    told, kept = sum(one.told for one in trials), sum(one.kept for one in trials)
-    how = ", ".join(f"{what} {count}" for what, count in sorted(ended.items()))
-    return f"{name:28} {len(trials):4} {told:5} {kept:5} {middle} {left:5}  {how}"
+    reported, complete = (
+        sum(trial.reported for trial in trials),
+        sum(trial.complete for trial in trials),
+    )
+    how = ", ".join(f"{item} {count}" for item, count in sorted(ended.items()))
+    return f"{name:28} {len(trials):4} {reported:5} {complete:5} {middle} {left:5}  {how}"
 
 
 def main() -> None:
@@ -199,29 +202,33 @@ def main() -> None:
     chance = random.Random(seed)
     print(f"{number} faults, seed {seed}; a limit of {LIMIT_S:.0f} s until nothing is left")
     kinds = sys.argv[3:] or [*BEFORE, *DURING]
-    found: dict[str, list[Trial]] = {name: [] for name in kinds}
-    with tempfile.TemporaryDirectory(prefix="rtstone-board-") as files, board(Path(files)) as there:
+    trials_by_kind: dict[str, list[Trial]] = {name: [] for name in kinds}
+    with (
+        tempfile.TemporaryDirectory(prefix="rtstone-board-") as files,
+        board(Path(files)) as remote,
+    ):
         begin = time.monotonic()
-        whole = trial("", there, TARGETS[0], 0)
+        whole = trial("", remote, TARGETS[0], 0)
         length = time.monotonic() - begin
         if whole.status:
             sys.exit(f"a run without a fault failed: {whole}")
-        names = list(found)
+        names = list(trials_by_kind)
         for turn in range(number):
             name = names[turn % len(names)]
             target = chance.choice(TARGETS)
-            found[name].append(trial(name, there, target, chance.uniform(0, length)))
+            trials_by_kind[name].append(trial(name, remote, target, chance.uniform(0, length)))
             print(f"\r{turn + 1}/{number}", end="", file=sys.stderr)
     print(f"\r{'fault':28} {'n':>4} {'told':>5} {'kept':>5} {'clean':>6} {'max':>6} {'left':>5}")
-    for name, trials in found.items():
+    for name, trials in trials_by_kind.items():
         if trials:
             print(line(name, trials))
-    for name, trials in found.items():
-        for one in trials:
-            if not (one.told and one.kept):
-                print(f"{name}: exit {one.status}, kept {one.kept}: {' / '.join(one.said)}")
-            if one.left:
-                print(f"{name}: left: {', '.join(one.left)}")
+    for name, trials in trials_by_kind.items():
+        for result in trials:
+            if not (result.reported and result.complete):
+                lines = " / ".join(result.said)
+                print(f"{name}: exit {result.status}, kept {result.complete}: {lines}")
+            if result.left:
+                print(f"{name}: left: {', '.join(result.left)}")
 
 
 if __name__ == "__main__":

@@ -64,8 +64,8 @@ class Bench:
         done = self._rtstone("check", "last", "--budget", str(budget), "--json")
         if not done.stdout:
             sys.exit(f"no check: {done.stderr}")
-        found: dict[str, object] = json.loads(done.stdout)
-        return found
+        document: dict[str, object] = json.loads(done.stdout)
+        return document
 
 
 def _rows(gate: dict[str, object]) -> list[str]:
@@ -99,7 +99,7 @@ class Audit(NamedTuple):
 def relative(audit: Audit, gates: int, seed: int = 1) -> Counter[str]:
     """Return how many gates had which verdict, and in how many the first case failed."""
     rng = np.random.default_rng(seed)
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     shape = (gates, audit.cases, audit.runs + 1)
     scatter = audit.scatter * np.exp(audit.apart * rng.standard_normal((gates, audit.cases, 1)))
     values = 1000 * np.exp(scatter * rng.standard_normal(shape))
@@ -113,9 +113,9 @@ def relative(audit: Audit, gates: int, seed: int = 1) -> Counter[str]:
         rule = Tolerance(numbers)
         verdicts = [rule.judged(number).verdict for number in numbers]
         order = ("failed", "inconclusive", "passed")
-        found[next(verdict for verdict in order if verdict in verdicts)] += 1
-        found["first"] += verdicts[0] == "failed"
-    return found
+        counts[next(verdict for verdict in order if verdict in verdicts)] += 1
+        counts["first"] += verdicts[0] == "failed"
+    return counts
 
 
 def _relative(gates: int) -> None:
@@ -129,11 +129,11 @@ def _relative(gates: int) -> None:
     }  # fmt: skip
     for percent in (2.0, 5.0, 10.0):
         for name, members in kinds.items():
-            found = relative(Audit(percent)._replace(**members), gates)
-            told = [f"{kind} {found[kind] / gates:.1%}" for kind in
+            counts = relative(Audit(percent)._replace(**members), gates)
+            shares = [f"{kind} {counts[kind] / gates:.1%}" for kind in
                     ("passed", "inconclusive", "failed")]  # fmt: skip
-            first = f", the first case {found['first'] / gates:.1%}" if "worse" in members else ""
-            print(f"+{percent:g}%, {name}: {', '.join(told)}{first}", flush=True)
+            first = f", the first case {counts['first'] / gates:.1%}" if "worse" in members else ""
+            print(f"+{percent:g}%, {name}: {', '.join(shares)}{first}", flush=True)
 
 
 def main() -> int:
@@ -144,25 +144,25 @@ def main() -> int:
     parser.add_argument("--from", type=int, default=5, dest="runs")
     parser.add_argument("--time")
     parser.add_argument("--relative", type=int, metavar="GATES")
-    asked = parser.parse_args()
-    if asked.relative:
-        _relative(asked.relative)
+    options = parser.parse_args()
+    if options.relative:
+        _relative(options.relative)
         return 0
     passed = failed = 0
     with tempfile.TemporaryDirectory(prefix="rtstone-gates-") as home:
-        bench = Bench(Path(home), asked.suite, asked.time)
-        for _ in range(asked.runs):
+        bench = Bench(Path(home), options.suite, options.time)
+        for _ in range(options.runs):
             bench.measure()
-        for number in range(1, asked.gates + 1):
+        for number in range(1, options.gates + 1):
             bench.measure()
-            gate = bench.gate(number, asked.runs)
+            gate = bench.gate(number, options.runs)
             passed += gate["verdict"] == "passed"
             failed += gate["verdict"] == "failed"
             checks = len(gate["checks"])  # type: ignore[arg-type]
             print(f"gate {number}: {gate['verdict']}, {checks} limits", flush=True)
             print(*_rows(gate), sep="\n", end="\n" if _rows(gate) else "", flush=True)
-    print(f"{passed} of {asked.gates} gates passed, {failed} failed: {asked.suite}")
-    return 0 if asked.gates - passed <= ALLOWED * asked.gates else 1
+    print(f"{passed} of {options.gates} gates passed, {failed} failed: {options.suite}")
+    return 0 if options.gates - passed <= ALLOWED * options.gates else 1
 
 
 if __name__ == "__main__":

@@ -33,8 +33,8 @@ def main() -> None:
         short, long = (_least(make(n), form) for n in (SHORT, TIMES * SHORT))
         bad = long > MOST * short + 0.02
         slow = slow or bad
-        told = f"{1e3 * short:.1f} ms and {1e3 * long:.1f} ms, goal {MOST} times"
-        print(f"{'SLOW' if bad else 'good'}  import {make.__name__} as {form}: {told}")
+        text = f"{1e3 * short:.1f} ms and {1e3 * long:.1f} ms, goal {MOST} times"
+        print(f"{'SLOW' if bad else 'good'}  import {make.__name__} as {form}: {text}")
     sys.exit(slow)
 
 

@@ -16,9 +16,9 @@ from rich.table import Table
 
 from rtstone.lab import systems
 from rtstone.resources import BUILT
-from tests.agent.speak import Json, asked, records
+from tests.agent.speak import Json, command_lines, records
 
-IMAGES = [name for name, one in systems.SYSTEMS.items() if one.image and not one.beside]
+IMAGES = [name for name, system in systems.SYSTEMS.items() if system.image and not system.beside]
 BRIEFLY = {"samples": "samples=20", "time": "time=1000000000", "warmup": "warmup=2"}
 LIMIT_S = 600
 
@@ -28,7 +28,7 @@ def emulate(name: str, commands: Sequence[str]) -> list[Json]:
     system = systems.find(name)
     with tempfile.TemporaryDirectory() as place:
         script = Path(place) / "script"
-        script.write_bytes(b"#rts script\n" + asked(*commands) + b"\0")
+        script.write_bytes(b"#rts script\n" + command_lines(*commands) + b"\0")
         command = systems.command(system, image=BUILT / str(system.image), script=script)
         done = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT_S, check=True
@@ -58,9 +58,9 @@ def main() -> None:
         sizes = subprocess.run(["size", image], capture_output=True, text=True, check=True)
         console.print(sizes.stdout)
         benches = [r for r in emulate(name, ["list"]) if r["t"] == "bench"]
-        found = emulate(name, [case_of(i, bench) for i, bench in enumerate(benches)])
+        records = emulate(name, [case_of(i, bench) for i, bench in enumerate(benches)])
         table = Table("bench", "status", "tasks", "stack", "heap", title=name)
-        for end in (r for r in found if r["t"] == "end"):
+        for end in (r for r in records if r["t"] == "end"):
             e = end["evidence"]
             table.add_row(
                 benches[end["id"]]["id"], end["status"], shown(e.get("tasks")),

@@ -50,24 +50,24 @@ def measure(*arguments: str) -> dict[str, dict[str, float]]:
 
 def periodic() -> dict[str, float]:
     """Return median and mean lateness of dk.periodic, in ns."""
-    found = measure("dk.periodic", "-p", f"period={PERIOD_US}us", "-p", f"samples={CYCLES}")
-    return {name: found["dk.periodic"][name] for name in ("p50", "mean")}
+    measurements = measure("dk.periodic", "-p", f"period={PERIOD_US}us", "-p", f"samples={CYCLES}")
+    return {name: measurements["dk.periodic"][name] for name in ("p50", "mean")}
 
 
 def cyclictest() -> dict[str, float]:
     """Return the mean lateness of the same task by cyclictest, in ns; it prints no percentile."""
     text = run("cyclictest", "-q", "-N", "-m", "-t1", f"-a{CPU}", f"--mainaffinity={REST}",
                f"-p{PRIO}", f"-i{PERIOD_US}", f"-l{CYCLES}")  # fmt: skip
-    found = re.search(r"Avg:\s*(\d+)", text)
-    assert found, text
-    return {"mean": float(found[1])}
+    match = re.search(r"Avg:\s*(\d+)", text)
+    assert match, text
+    return {"mean": float(match[1])}
 
 
 def semaphores() -> dict[str, float]:
     """Return the round trip of two threads: post to a higher-priority waiter, its next wait; ns."""
-    found = measure("sem.post.higher", "sem.wait.busy", "-p", "samples=20000")
+    measurements = measure("sem.post.higher", "sem.wait.busy", "-p", "samples=20000")
     return {
-        name: found["sem.post.higher"][name] + found["sem.wait.busy"][name]
+        name: measurements["sem.post.higher"][name] + measurements["sem.wait.busy"][name]
         for name in ("p50", "mean")
     }
 
@@ -76,9 +76,9 @@ def pipe() -> dict[str, float]:
     """Return the round trip of `perf bench sched pipe`: two threads, one priority and CPU; ns."""
     text = run("taskset", "-c", str(CPU), "chrt", "-f", str(PRIO), "perf", "bench", "sched",
                "pipe", "-T", "-l", str(ROUND_TRIPS))  # fmt: skip
-    found = re.search(r"([\d.]+) usecs/op", text)
-    assert found, text
-    return {"mean": float(found[1]) * 1000}
+    match = re.search(r"([\d.]+) usecs/op", text)
+    assert match, text
+    return {"mean": float(match[1]) * 1000}
 
 
 class Pair(NamedTuple):

@@ -103,7 +103,7 @@ class Latencies(NamedTuple):
     most: float
 
     @classmethod
-    def of(cls, values: list[int], ns: int) -> Latencies:
+    def from_samples(cls, values: list[int], ns: int) -> Latencies:
         """Return those of samples in ns; an instruction takes ``ns``."""
         ranked = [value / ns for value in sorted(values)]
         n = len(ranked)
@@ -133,8 +133,8 @@ def programs(arch: str) -> dict[str, bytes]:
     if not note.exists():
         _fetch(arch, place)
     hashes = msgspec.json.decode(note.read_bytes(), type=dict[str, str])
-    for path, known in hashes.items():
-        if digest(place / path) != known:
+    for path, known_digest in hashes.items():
+        if digest(place / path) != known_digest:
             raise TargetError(f"{place / path} is not what was fetched; remove {place}")
     return {path: (place / path).read_bytes() for path in hashes}
 
@@ -162,8 +162,8 @@ def _sources(root: Path, arch: str) -> Iterator[tuple[str, Path]]:
     folder = f"{arch}-linux-gnu"
     for name in LIBRARIES:
         (source,) = {
-            found.resolve() for part in ("lib", "usr/lib")
-            if (found := root / part / folder / name).exists()
+            sources_path.resolve() for part in ("lib", "usr/lib")
+            if (sources_path := root / part / folder / name).exists()
         }  # fmt: skip
         yield f"lib/{name}", source
     loader = LOADERS[arch]
@@ -178,13 +178,13 @@ def awake(arch: str, work: Path) -> bytes:
     return (work / "awake").read_bytes()
 
 
-def guest(kernel: Kernel, script: bytes, more: dict[str, bytes], ns: int) -> bytes:
+def guest(kernel: Kernel, script: bytes, programs_added: dict[str, bytes], ns: int) -> bytes:
     """Return the initial file system: cyclictest first, and then the agent."""
     files = {
         "init": INIT.replace("@longest", str(LONGEST * ns)).encode(),
         "agent": images.AGENTS[kernel.arch].read_bytes(),
         "rtstone/script": script,
-        **more,
+        **programs_added,
     }
     return images.archive(files, (*images.DIRECTORIES, "bin", "lib", "lib64"))
 
@@ -192,10 +192,10 @@ def guest(kernel: Kernel, script: bytes, more: dict[str, bytes], ns: int) -> byt
 # ---- a boot ----------------------------------------------------------------------------------
 
 
-def boot(system: System, more: dict[str, bytes], run: Path) -> Boot | None:
+def boot(system: System, programs_added: dict[str, bytes], run: Path) -> Boot | None:
     """Boot a guest, measure in it, and return what it printed; None if the run failed."""
     ns = 1 << system.board.shift
-    images.linux = lambda kernel, script: guest(kernel, script, more, ns)
+    images.linux = lambda kernel, script: guest(kernel, script, programs_added, ns)
     align = ",".join(f"{phase}us" for phase in PHASES_US)
     said = io.StringIO()
     try:
@@ -209,8 +209,8 @@ def boot(system: System, more: dict[str, bytes], run: Path) -> Boot | None:
             print(said.getvalue())
             return None
     text = (run / "wire.log").read_text("utf-8", "replace")
-    theirs = {which: Latencies.of(values, ns) for which, values in _of_cyclictest(text)}
-    ours = {phase: Latencies.of(values, ns) for phase, values in _of_periodic(text)}
+    theirs = {which: Latencies.from_samples(values, ns) for which, values in _of_cyclictest(text)}
+    ours = {phase: Latencies.from_samples(values, ns) for phase, values in _of_periodic(text)}
     return Boot(theirs, ours, text)
 
 
@@ -238,7 +238,7 @@ def _of_periodic(text: str) -> Iterator[tuple[int, list[int]]]:
 # ---- the table -------------------------------------------------------------------------------
 
 
-def compare(system: System, found: Boot) -> bool:
+def compare(system: System, boot: Boot) -> bool:
     """Print the rows of a guest; return whether dk.periodic takes no more than its peer.
 
     That is the peer whose main thread is still, as the whole one also has the latencies of releases
@@ -246,12 +246,14 @@ def compare(system: System, found: Boot) -> bool:
     another timer of the kernel has met.
     """
     good = True
-    for phase, ours in found.periodic.items():
+    for phase, ours in boot.periodic.items():
         print(f"{system.name}, releases at {phase} us of each {PERIOD_US} us")
         print(f"  {'dk.periodic':30} {_row(ours, '8.1f')}")
         for main, title in (("whole", "cyclictest"), ("still", "  its main thread frozen")):
-            theirs = found.cyclictest[main, phase]
-            ratios = Latencies(*(one / other for one, other in zip(ours, theirs, strict=True)))
+            theirs = boot.cyclictest[main, phase]
+            ratios = Latencies(
+                *(package / other for package, other in zip(ours, theirs, strict=True))
+            )
             print(f"  {title:30} {_row(theirs, '8.1f')}")
             print(f"  {'    ratio':30} {_row(ratios, '8.4f')}", flush=True)
             good = good and (main == "whole" or max(ratios[1:-1]) <= 1)
@@ -266,17 +268,20 @@ def measured(name: str) -> bool | None:
     """Boot a guest twice and print its rows; None: it is not complete here, which is printed."""
     system = systems.find(name)
     if lacking := ready.missing(system):
-        print(*(f"{name}: not run, no {one.what}: {one.command}" for one in lacking), sep="\n")
+        print(
+            *(f"{name}: not run, no {package.what}: {package.command}" for package in lacking),
+            sep="\n",
+        )
         return None
     with TemporaryDirectory() as folder:
         work = Path(folder)
         try:
-            more = programs(system.board.arch)
+            executables = programs(system.board.arch)
         except TargetError as error:
             print(f"{name}: not run, no cyclictest: {error}")
             return None
-        more["bin/awake"] = awake(system.board.arch, work)
-        boots = [boot(system, more, work / f"run{n}") for n in (1, 2)]
+        executables["bin/awake"] = awake(system.board.arch, work)
+        boots = [boot(system, executables, work / f"run{n}") for n in (1, 2)]
     if boots[0] is None or boots[1] is None:
         return False
     if boots[0].text != boots[1].text:

@@ -78,15 +78,15 @@ def explained(image: str, built: Path, work: Path) -> dict[str, Any]:
     return dict(json.loads(output(*rtstone, "explain", work / "run", "--json")))
 
 
-def good(found: dict[str, Any]) -> bool:
+def good(explanation: dict[str, Any]) -> bool:
     """Return whether the loop is named and counted, and all that is told adds up."""
-    raw = found["way"]["sample"]["raw"]
-    first = found["functions"][0]
+    raw = explanation["way"]["sample"]["raw"]
+    first = explanation["functions"][0]
     return bool(
         first["name"] == "planted_loop"
         and abs(first["own"] - PLANTED) <= PLANTED // 100
-        and sum(part["length"] for part in found["way"]["segments"]) == raw
-        and sum(one["own"] for one in found["functions"]) == raw
+        and sum(part["length"] for part in explanation["way"]["segments"]) == raw
+        and sum(function["own"] for function in explanation["functions"]) == raw
     )
 
 
@@ -96,12 +96,12 @@ def main() -> None:
     for board, image, loop, settings in IMAGES:
         with TemporaryDirectory() as name:
             work = Path(name)
-            found = explained(image, build(board, image, loop, settings, work), work)
-        first, fine = found["functions"][0], good(found)
+            explanation = explained(image, build(board, image, loop, settings, work), work)
+        first, fine = explanation["functions"][0], good(explanation)
         wrong |= not fine
-        print(f"{image}: {first['name']} {first['own']} of {found['way']['sample']['raw']}",
+        print(f"{image}: {first['name']} {first['own']} of {explanation['way']['sample']['raw']}",
               "" if fine else "WRONG")  # fmt: skip
-        print(f"  {found['sentence']}")
+        print(f"  {explanation['sentence']}")
     sys.exit(wrong)
 
 

@@ -63,8 +63,8 @@ def shown(result: Json | None) -> str:
 def catalogue(name: str) -> tuple[Counter[str], Counter[str]]:
     """Run every bench of a system briefly; return how many end how, and the reasons."""
     benches = [r for r in emulate(name, ["list"]) if r["t"] == "bench"]
-    found = emulate(name, [case_of(i, bench) for i, bench in enumerate(benches)])
-    ends = [r for r in found if r["t"] == "end"]
+    run = emulate(name, [case_of(i, bench) for i, bench in enumerate(benches)])
+    ends = [r for r in run if r["t"] == "end"]
     reasons = [str(end["reason"]) for end in ends if end["status"] != "ok"]
     return Counter(end["status"] for end in ends), Counter(reasons)
 
@@ -72,8 +72,8 @@ def catalogue(name: str) -> tuple[Counter[str], Counter[str]]:
 def sizes(name: str) -> tuple[int, ...]:
     """Return the bytes of text, data and zeroed data of an image."""
     image = BUILT / str(systems.find(name).image)
-    told = subprocess.run(["size", image], capture_output=True, text=True, check=True).stdout
-    return tuple(map(int, told.splitlines()[1].split()[:3]))
+    output = subprocess.run(["size", image], capture_output=True, text=True, check=True).stdout
+    return tuple(map(int, output.splitlines()[1].split()[:3]))
 
 
 def table(first: str, columns: list[str], rows: list[tuple[str, list[Any]]]) -> None:
@@ -97,7 +97,9 @@ def main() -> None:
     ways = sorted({status for statuses, _ in ran.values() for status in statuses})
     table("", PROCESSORS, [(way, [ran[name][0][way] for name in PROCESSORS]) for way in ways])
     why = sorted({reason for _, reasons in ran.values() for reason in reasons})
-    table("", PROCESSORS, [(one, [ran[name][1][one] for name in PROCESSORS]) for one in why])
+    table(
+        "", PROCESSORS, [(reason, [ran[name][1][reason] for name in PROCESSORS]) for reason in why]
+    )
     kinds = enumerate(("text", "data", "zeroed data"))
     measures = {name: sizes(name) for name in PROCESSORS}
     table("", PROCESSORS, [(kind, [measures[n][i] for n in PROCESSORS]) for i, kind in kinds])

@@ -27,12 +27,12 @@ STARTS = 7  # of each target
 
 def _ratio(pairs: int, seconds: float) -> None:
     """Print the ratio of the medians of dk.periodic, with its interval and both medians."""
-    told = subprocess.run(
+    output = subprocess.run(
         [RTSTONE, "compare", "--run", *TARGETS, "dk.periodic", "--pairs", str(pairs),
          "--time", str(seconds), "--all", "--json"],
         stdout=subprocess.PIPE, check=False, text=True,
     ).stdout  # fmt: skip
-    (row,) = json.loads(told)["rows"]
+    (row,) = json.loads(output)["rows"]
     medians = " and ".join(f"{cell['p50'] / 1000:.1f} µs" for cell in row["cells"])
     effect = next(effect for effect in row["effects"] if effect["statistic"] == "p50")
     low, high = effect["ci95"]
@@ -45,12 +45,12 @@ def _ratio(pairs: int, seconds: float) -> None:
 def _start(target: str) -> float:
     """Return seconds from the command to the end of its only case, less what the case took."""
     begin = time.monotonic()
-    told = subprocess.run(
+    output = subprocess.run(
         [RTSTONE, "run", "dk.periodic", "--target", target, "--time", "0.5", "--json"],
         capture_output=True, check=True, text=True,
     ).stdout  # fmt: skip
     took = time.monotonic() - begin
-    section: float = json.loads(told)["results"][0]["evidence"]["section_ns"] / 1e9
+    section: float = json.loads(output)["results"][0]["evidence"]["section_ns"] / 1e9
     return took - section
 
 
@@ -59,7 +59,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=10)
     parser.add_argument("--time", type=float, default=3)
-    given = parser.parse_args()
+    options = parser.parse_args()
     if not POSSIBLE:
         sys.exit(str(NEEDED.kwargs["reason"]))
     with TemporaryDirectory() as place:
@@ -70,7 +70,7 @@ def main() -> None:
             board.client(folder)
             os.environ["PATH"] = f"{folder}:{os.environ['PATH']}"
             os.environ["RTSTONE_HOME"] = str(folder / "runs")
-            _ratio(given.pairs, given.time)
+            _ratio(options.pairs, options.time)
             for target in TARGETS:
                 starts = [_start(target) for _ in range(STARTS)]
                 print(

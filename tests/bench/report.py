@@ -53,8 +53,8 @@ def drawn_s(driver: webdriver.Chrome, page: Path) -> float:
     """Return the time from the start of loading until everything in view is drawn, in s."""
     driver.get("about:blank")
     driver.get(page.as_uri())
-    told: Any = driver.execute_async_script(DRAWN)
-    return float(told) / 1000
+    drawn: Any = driver.execute_async_script(DRAWN)
+    return float(drawn) / 1000
 
 
 def printed_s(driver: webdriver.Chrome) -> float:

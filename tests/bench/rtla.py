@@ -75,19 +75,19 @@ def guest(root: Path, disk_image: bytes, kernel: Kernel, script: bytes) -> bytes
 
 def by_rtla(log: str) -> tuple[str, float]:
     """Return the blocking thread in rtla's analysis, and its share of the sample in percent."""
-    found = re.search(r"Blocking thread: .*\((.*) %\)\r?\n +(.*):\d+ ", log)
-    if not found:
+    match = re.search(r"Blocking thread: .*\((.*) %\)\r?\n +(.*):\d+ ", log)
+    if not match:
         sys.exit(f"rtla has analysed nothing; it said:\n{log}")
-    return found[2], float(found[1])
+    return match[2], float(match[1])
 
 
 def by_rtstone(run: Path) -> tuple[str, float]:
     """Return the same of rtstone's explanation of its largest sample."""
-    told = subprocess.run(
+    output = subprocess.run(
         [RTSTONE, "explain", run, "--json"], check=True,
         stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
-    way = json.loads(told.stdout)["way"]
+    way = json.loads(output.stdout)["way"]
     parts = [part for part in way["segments"] if part["kind"] == "blocking"]
     most = max(parts, key=lambda part: part["length"])
     share = 100 * sum(part["length"] for part in parts) / way["sample"]["raw"]

@@ -56,18 +56,18 @@ _LIMIT_S = {"overview": 0.3, "series": 0.3, "run": 1.0, "search": 0.3}
 
 
 def main() -> None:
-    asked = argparse.ArgumentParser(description=__doc__)
-    asked.add_argument("runs", type=int, nargs="*", default=[1_000, 10_000])
-    asked.add_argument("--database", help="postgresql://...: an empty database")
-    asked.add_argument("--requests", type=int, default=1_000, help="for the memory")
-    told = asked.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("runs", type=int, nargs="*", default=[1_000, 10_000])
+    parser.add_argument("--database", help="postgresql://...: an empty database")
+    parser.add_argument("--requests", type=int, default=1_000, help="for the memory")
+    options = parser.parse_args()
     bound_heap()  # as `rtstone serve`
-    for runs in told.runs:
+    for runs in options.runs:
         with tempfile.TemporaryDirectory(prefix="rtstone-bench-", dir="/var/tmp") as folder:
-            _one(Path(folder), runs, told.database, told.requests)
+            _measure(Path(folder), runs, options.database, options.requests)
 
 
-def _one(folder: Path, runs: int, url: str | None, requests: int) -> None:
+def _measure(folder: Path, runs: int, url: str | None, requests: int) -> None:
     places = Places(folder / "store")
     places.runs(MAIN).mkdir(parents=True)
     variants = list(_variants(folder))
@@ -100,7 +100,7 @@ class _Variant(NamedTuple):
 
     document: bytes
     shared: Path
-    found: dict[str, IndexEntry]  # by target
+    entries: dict[str, IndexEntry]  # by target
     links: dict[str, Path]  # the document that runs of a target share
 
 
@@ -121,19 +121,21 @@ def _variants(folder: Path) -> Iterator[_Variant]:
     chance = random.Random(1)
     for number in range(_VARIANTS):
         by = chance.gauss(1.0, 0.02) * (1.0 if number < _VARIANTS // 2 else 1.3)
-        varied = msgspec.structs.replace(run, results=[scaled(one, by) for one in run.results])
+        varied = msgspec.structs.replace(
+            run, results=[scaled(result, by) for result in run.results]
+        )
         shared = folder / "variants" / f"v-{number}"
         shared.mkdir(parents=True)
         for name in (PLAN, LOG):
             shutil.copy(source / name, shared / name)  # a file has at most 65 000 names
-        made = _Variant(msgspec.json.encode(varied), shared, {}, {})
+        variant = _Variant(msgspec.json.encode(varied), shared, {}, {})
         for target in map(_target, range(_TARGETS)):
-            text = _document(made, "r", target, "6.0.0-rt", 0.0)
+            text = _document(variant, "r", target, "6.0.0-rt", 0.0)
             (shared / RUN).write_bytes(text)
-            made.found[target] = examine(shared, 0.0)
-            made.links[target] = shared / target
-            made.links[target].write_bytes(text)
-        yield made
+            variant.entries[target] = examine(shared, 0.0)
+            variant.links[target] = shared / target
+            variant.links[target].write_bytes(text)
+        yield variant
 
 
 def _target(number: int) -> str:
@@ -144,54 +146,54 @@ def _kernel(number: int) -> str:
     return f"6.{number // 5000 % 12}.{number % 7}-rt"
 
 
-def _document(of: _Variant, run_id: str, target: str, kernel: str, begun: float) -> bytes:
-    told = {"@run": run_id, "@target": target, "@kernel": kernel,
+def _document(variant: _Variant, run_id: str, target: str, kernel: str, begun: float) -> bytes:
+    members = {"@run": run_id, "@target": target, "@kernel": kernel,
             "@created": datetime.fromtimestamp(begun, UTC).isoformat()}  # fmt: skip
-    text = of.document
-    for place, value in told.items():
+    text = variant.document
+    for place, value in members.items():
         text = text.replace(f'"{place}"'.encode(), f'"{value}"'.encode())
     return text
 
 
-def _place(folder: Path, of: _Variant, run_id: str) -> Path:
+def _place(folder: Path, variant: _Variant, run_id: str) -> Path:
     """Make the directory of a run, without its document."""
-    there = folder / run_id
-    there.mkdir()
+    path = folder / run_id
+    path.mkdir()
     for name in (PLAN, LOG):
-        os.link(of.shared / name, there / name)
-    return there
+        os.link(variant.shared / name, path / name)
+    return path
 
 
 def _fill(database: Database, places: Places, variants: list[_Variant], runs: int) -> None:
     folder, now = places.runs(MAIN), time()
     numbers, half = iter(range(runs)), len(variants) // 2
-    while some := list(itertools.islice(numbers, 500)):
-        found = []
-        for number in some:
+    while batch := list(itertools.islice(numbers, 500)):
+        entries_found = []
+        for number in batch:
             target, age = _target(number), (runs - number) // _TARGETS  # in runs of the target
             slower = number % 10 == 7 and age < min(_SLOWER, runs // _TARGETS // 2)
-            of = variants[number // _TARGETS % half + half * slower]
+            variant = variants[number // _TARGETS % half + half * slower]
             run_id, begun = f"r-{number:06}", now - _YEAR_S * (runs - number) / runs
-            found.append(_varied(of.found[target], number, run_id, begun))
-            there = _place(folder, of, run_id)
+            entries_found.append(_varied(variant.entries[target], number, run_id, begun))
+            path = _place(folder, variant, run_id)
             if age > _OWN:
-                os.link(of.links[target], there / RUN)
+                os.link(variant.links[target], path / RUN)
             else:
-                text = _document(of, run_id, target, _kernel(number), begun)
-                (there / RUN).write_bytes(text)
+                text = _document(variant, run_id, target, _kernel(number), begun)
+                (path / RUN).write_bytes(text)
         with database.writing() as connection:
-            add(connection, database.project(connection, MAIN), found)
+            add(connection, database.project(connection, MAIN), entries_found)
 
 
-def _varied(of: IndexEntry, number: int, run_id: str, begun: float) -> IndexEntry:
+def _varied(variant: IndexEntry, number: int, run_id: str, begun: float) -> IndexEntry:
     """Return what is indexed of a run, as of another one on its target."""
     kernel, created = _kernel(number), datetime.fromtimestamp(begun, UTC).isoformat()
-    row = {**of.row, "run_id": run_id, "created": created, "begun": begun, "arrived": begun,
+    row = {**variant.row, "run_id": run_id, "created": created, "begun": begun, "arrived": begun,
            "kernel": kernel}  # fmt: skip
-    tags = {tag for tag in of.tags if tag[0] != "kernel"} | {("kernel", kernel)}
+    tags = {tag for tag in variant.tags if tag[0] != "kernel"} | {("kernel", kernel)}
     if number % 1000 == 7:
         tags |= {("flag", "throttled"), ("label", f"release-{number // 1000}")}
-    return IndexEntry(row, tags, of.series)
+    return IndexEntry(row, tags, variant.series)
 
 
 def _agreement(places: Places, variants: list[_Variant]) -> None:
@@ -199,17 +201,17 @@ def _agreement(places: Places, variants: list[_Variant]) -> None:
     folder = places.runs(MAIN)
     folder.mkdir(parents=True)
     for number in range(_SAMPLE):
-        of, run_id = variants[number % len(variants)], f"r-{number:06}"
-        text = _document(of, run_id, _target(number), _kernel(number), time() - number)
-        (_place(folder, of, run_id) / RUN).write_bytes(text)
+        variant, run_id = variants[number % len(variants)], f"r-{number:06}"
+        text = _document(variant, run_id, _target(number), _kernel(number), time() - number)
+        (_place(folder, variant, run_id) / RUN).write_bytes(text)
     with closing(Database(None, places.store)) as database:
         for name, step in (("taken up", reconcile), ("made anew", rebuild), ("proved", verify)):
             began, busy = perf_counter(), process_time()
-            found = step(database, places)
+            seconds = step(database, places)
             took, busy = perf_counter() - began, process_time() - busy
             print(f"{name}: {_SAMPLE / took:.0f} runs a second, {1000 * busy / _SAMPLE:.1f} ms of "
                   "CPU each")  # fmt: skip
-        assert found == []
+        assert seconds == []
 
 
 def _rows(database: Database, name: str) -> int:
@@ -223,7 +225,7 @@ def _size(database: Database, places: Places) -> int:
         with database.reading() as connection:
             query = sql.text("SELECT pg_database_size(current_database())")
             return int(connection.execute(query).scalar_one())
-    return sum(one.stat().st_size for one in places.store.glob("server.db*"))
+    return sum(path.stat().st_size for path in places.store.glob("server.db*"))
 
 
 @contextmanager
@@ -239,29 +241,29 @@ def _quietly(places: Places, url: str | None) -> Iterator[Served]:
 
 def _addresses(client: httpx.Client) -> Iterator[tuple[str, list[str]]]:
     """Yield what is asked for; of runs another one each time, as pages that were made are kept."""
-    told = client.get("/p/main/overview.json", timeout=60).json()
+    overview = client.get("/p/main/overview.json", timeout=60).json()
     slower = client.get("/p/main/series.json?target=board-07", timeout=60).json()["changes"]
-    key = max(slower, key=lambda one: slower[one])
-    last = sorted(one["last"]["run_id"] for one in told["targets"])
+    key = max(slower, key=lambda target: slower[target])
+    last = sorted(target["last"]["run_id"] for target in overview["targets"])
     yield "overview", ["/p/main/"]
     yield "series", [f"/p/main/series/{key}"]
     yield "run", [f"/p/main/runs/{run}" for run in last[: _TIMES + 1]]
     yield "run, again", [f"/p/main/runs/{last[0]}"]
     yield "compare", [f"/p/main/compare?run={a}&run={b}" for a, b in itertools.pairwise(last)]
     yield "search, all", ["/p/main/search"]
-    for asked in _ASKED:
-        yield f"search, {asked}", [f"/p/main/search?{asked}"]
+    for page in _ASKED:
+        yield f"search, {page}", [f"/p/main/search?{page}"]
     yield "metrics", ["/p/main/metrics"]
     yield "feed", ["/p/main/feed.atom"]
 
 
 def _time(client: httpx.Client, name: str, addresses: list[str]) -> None:
-    asked = itertools.cycle(addresses)
-    first, *times = [_once(client, next(asked)) for _ in range(_TIMES + 1)]
+    endless = itertools.cycle(addresses)
+    first, *times = [_once(client, next(endless)) for _ in range(_TIMES + 1)]
     limit = _LIMIT_S.get(name.partition(",")[0])
-    told = f"   (limit {1000 * limit:.0f})" if limit else ""
+    limit_text = f"   (limit {1000 * limit:.0f})" if limit else ""
     print(f"  {name:45} first {1000 * first:6.0f}  median {1000 * statistics.median(times):6.0f}  "
-          f"most {1000 * max(times):6.0f} ms{told}")  # fmt: skip
+          f"most {1000 * max(times):6.0f} ms{limit_text}")  # fmt: skip
 
 
 def _busy(served: Served) -> None:
@@ -283,25 +285,25 @@ def _busy(served: Served) -> None:
 
 def _once(client: httpx.Client, address: str) -> float:
     began = perf_counter()
-    found = client.get(address, timeout=120)
+    entries_found = client.get(address, timeout=120)
     took = perf_counter() - began
-    assert found.status_code == 200, found.text[:200]
+    assert entries_found.status_code == 200, entries_found.text[:200]
     return took
 
 
 def _memory(client: httpx.Client, runs: int, requests: int) -> None:
     """Tell how the memory of the process grows over many requests of different pages."""
-    chance, found = random.Random(1), []
+    chance, sizes = random.Random(1), []
     for number in range(requests + 1):
         if number % max(1, requests // 10) == 0:
-            found.append(_resident())
+            sizes.append(_resident())
         run = f"/p/main/runs/r-{runs - 1 - chance.randrange(min(runs, 2000)):06}"
         views = ("/p/main/", f"/p/main/search?target=board-{chance.randrange(40):02}", run,
                  f"{run}/run.json", "/p/main/series.json?target=board-07", "/p/main/campaigns",
                  "/p/main/feed.atom")  # fmt: skip
         client.get(chance.choice(views), timeout=60)
-    told = " ".join(f"{one / 1e6:.0f}" for one in found)
-    print(f"  memory over {requests} requests: {told} MB")
+    figures_text = " ".join(f"{size / 1e6:.0f}" for size in sizes)
+    print(f"  memory over {requests} requests: {figures_text} MB")
 
 
 def _resident() -> int:

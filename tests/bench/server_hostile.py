@@ -55,16 +55,16 @@ _ODD: tuple[Any, ...] = (
 
 
 def main() -> None:
-    asked = argparse.ArgumentParser(description=__doc__)
-    asked.add_argument("uploads", type=int, nargs="?", default=100_000)
-    asked.add_argument("--guesses", type=int, default=10_000)
-    asked.add_argument("--connections", type=int, default=1_000)
-    asked.add_argument("--seed", type=int, default=1)
-    told = asked.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("uploads", type=int, nargs="?", default=100_000)
+    parser.add_argument("--guesses", type=int, default=10_000)
+    parser.add_argument("--connections", type=int, default=1_000)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="rtstone-bench-", dir="/var/tmp") as folder:
         template = _template(Path(folder))
-        asyncio.run(_mutated(Path(folder) / "mutated", template, told.uploads, told.seed))
-        _served(Path(folder), template, told)
+        asyncio.run(_mutated(Path(folder) / "mutated", template, options.uploads, options.seed))
+        _served(Path(folder), template, options)
 
 
 def _template(folder: Path) -> Template:
@@ -86,16 +86,16 @@ def _memory(pid: int | str = "self") -> int:
 
 def _bytes(rng: random.Random, data: bytes) -> bytes:
     """Return data some bytes of which are others, more, or fewer."""
-    found = bytearray(data)
+    spoilt = bytearray(data)
     for _ in range(rng.randrange(1, 6)):
-        at = rng.randrange(len(found) or 1)
-        found[at : at + rng.randrange(4)] = rng.randbytes(rng.randrange(4))
-    return bytes(found)
+        at = rng.randrange(len(spoilt) or 1)
+        spoilt[at : at + rng.randrange(4)] = rng.randbytes(rng.randrange(4))
+    return bytes(spoilt)
 
 
-def _told(rng: random.Random, one: Upload) -> bytes:
+def _wrong_manifest(rng: random.Random, upload: Upload) -> bytes:
     """Return a manifest with something else somewhere."""
-    manifest = json.loads(json.dumps(one.manifest))
+    manifest = json.loads(json.dumps(upload.manifest))
     place: Any = manifest
     while True:
         key = rng.choice(list(place) if isinstance(place, dict) else range(len(place)))
@@ -111,13 +111,13 @@ def _mutation(rng: random.Random, template: Template, run_id: str) -> tuple[byte
     """Return what is told and sent, and what kind of mutation it is."""
     files = files_of(template, run_id)
     good, chance = upload(run_id, files), rng.random()
-    told = json.dumps(good.manifest).encode()
+    manifest = json.dumps(good.manifest).encode()
     if chance < 0.45:
-        return _bytes(rng, told), good.blob, "bytes of the manifest"
+        return _bytes(rng, manifest), good.blob, "bytes of the manifest"
     if chance < 0.80:
-        return _told(rng, good), good.blob, "a member of the manifest"
+        return _wrong_manifest(rng, good), good.blob, "a member of the manifest"
     if chance < 0.90:
-        return told, _bytes(rng, good.blob), "what was sent"
+        return manifest, _bytes(rng, good.blob), "what was sent"
     if chance < 0.95:
         changed = upload(run_id, files, _bytes(rng, good.blob))
     elif chance < 0.96:
@@ -173,34 +173,37 @@ async def _mutated(store: Path, template: Template, number: int, seed: int) -> N
 
 
 async def _sent(
-    client: httpx.AsyncClient, headers: dict[str, str], what: tuple[bytes, bytes, str]
+    client: httpx.AsyncClient, headers: dict[str, str], request: tuple[bytes, bytes, str]
 ) -> tuple[str, str, str]:
     """Send an upload; return its kind with what came of it.
 
     And the run that was stored, and the upload that waits for more.
     """
-    told, blob, kind = what
+    method, blob, kind = request
     number = ""
-    found = await client.post(WHERE, content=told, headers=headers)
-    if found.status_code == 201:
-        begun = found.json()
+    response = await client.post(WHERE, content=method, headers=headers)
+    if response.status_code == 201:
+        begun = response.json()
         offset = begun["offset"]
         at = {"Upload-Offset": str(offset)}
         number = begun["upload"]
         where = f"{WHERE}/{number}"
-        found = await client.patch(where, content=blob[offset:], headers=headers | at)
-    assert found.status_code in {200, 201, 204, 400, 409, 413, 422}, (found.status_code, found.text)
-    if found.status_code in {200, 201}:
-        return f"{kind}: stored", found.json()["url"].rpartition("/")[2], ""
-    assert found.status_code == 204 or found.text.count("\n") == 1, found.text
-    waits = found.status_code in {204, 413} and bool(number)
-    return f"{kind}: {found.status_code}", "", number if waits else ""
+        response = await client.patch(where, content=blob[offset:], headers=headers | at)
+    assert response.status_code in {200, 201, 204, 400, 409, 413, 422}, (
+        response.status_code,
+        response.text,
+    )
+    if response.status_code in {200, 201}:
+        return f"{kind}: stored", response.json()["url"].rpartition("/")[2], ""
+    assert response.status_code == 204 or response.text.count("\n") == 1, response.text
+    waits = response.status_code in {204, 413} and bool(number)
+    return f"{kind}: {response.status_code}", "", number if waits else ""
 
 
 # ---- a server -----------------------------------------------------------------------------------
 
 
-def _served(folder: Path, template: Template, told: argparse.Namespace) -> None:
+def _served(folder: Path, template: Template, options: argparse.Namespace) -> None:
     store = folder / "store"
     tokens = {
         "push": token(store), "read": token(store, "--scope", "read"),
@@ -214,20 +217,20 @@ def _served(folder: Path, template: Template, told: argparse.Namespace) -> None:
             bearer = {k: {"Authorization": f"Bearer {v}"} for k, v in tokens.items()}
             assert server.process
             pid = server.process.pid
-            for what, step in _steps(server, client, bearer, template, told).items():
+            for title, step in _steps(server, client, bearer, template, options).items():
                 before, begin = _memory(pid), time.monotonic()
                 said = step()
                 grown = _memory(pid) - before
-                print(f"{what}: {said}; {time.monotonic() - begin:.1f} s, "
+                print(f"{title}: {said}; {time.monotonic() - begin:.1f} s, "
                       f"memory {grown / 1e6:+.0f} MB to {_memory(pid) / 1e6:.0f} MB")  # fmt: skip
-                assert grown < _GROWTH, what
-                assert stored(store / "runs") == set(), what
+                assert grown < _GROWTH, title
+                assert stored(store / "runs") == set(), title
             honest = upload("honest", files_of(template, "honest"))
             end = time.monotonic() + 60
-            while (found := send(client, bearer["push"], honest)).status_code == 429:
+            while (response := send(client, bearer["push"], honest)).status_code == 429:
                 assert time.monotonic() < end
                 time.sleep(0.5)
-            assert found.status_code == 201, found.text
+            assert response.status_code == 201, response.text
         assert server.end() == 0
     assert stored(store / "runs") == {"honest"}
     print("afterwards an honest run is stored, and nothing else")
@@ -235,15 +238,15 @@ def _served(folder: Path, template: Template, told: argparse.Namespace) -> None:
 
 def _steps(
     server: Serving, client: httpx.Client, bearer: dict[str, dict[str, str]],
-    template: Template, told: argparse.Namespace,
+    template: Template, options: argparse.Namespace,
 ) -> dict[str, Callable[[], str]]:  # fmt: skip
     return {
         "bombs": lambda: _bombs(client, bearer["push"], template),
         "large bodies": lambda: _large(client, bearer["push"]),
         "scopes and projects crossed": lambda: _crossed(client, bearer, template),
-        "idle connections": lambda: _idle(server, told.connections),
+        "idle connections": lambda: _idle(server, options.connections),
         "slow requests": lambda: _slow(server, bearer["push"], template),
-        "guessed tokens": lambda: _guessed(client, told.guesses),
+        "guessed tokens": lambda: _guessed(client, options.guesses),
     }
 
 
@@ -257,7 +260,7 @@ def _bombs(client: httpx.Client, headers: dict[str, str], template: Template) ->
         upload("bomb", {PLAN: b"[" * (50 << 20), LOG: b""}),
         upload("bomb", {PLAN: b'{"a":' * (20 << 20), LOG: b""}),
     ]
-    statuses = [send(client, headers, one).status_code for one in sent]
+    statuses = [send(client, headers, answer).status_code for answer in sent]
     assert set(statuses) <= {400, 413, 422}, statuses
     return f"refused with {statuses}"
 
@@ -267,22 +270,22 @@ def _large(client: httpx.Client, headers: dict[str, str]) -> str:
     for text in (b"[" * 250_000, b'{"a":' * 50_000, b"9" * 250_000, b'"' + b"a" * (64 << 20)):
         for method, where in (("POST", WHERE), ("PUT", "/api/v1/p/main/campaigns/night")):
             with suppress(httpx.TransportError):  # it may hang up on what is too large
-                found = client.request(method, where, content=text, headers=headers)
-                statuses.append(found.status_code)
+                response = client.request(method, where, content=text, headers=headers)
+                statuses.append(response.status_code)
     assert set(statuses) <= {400, 413}, statuses
     return f"refused with {sorted(set(statuses))}"
 
 
 def _crossed(client: httpx.Client, bearer: dict[str, dict[str, str]], template: Template) -> str:
-    one = upload("crossed", files_of(template, "crossed"))
-    found = [send(client, headers, one).status_code for headers in ({}, bearer["read"])]
-    found += [send(client, bearer["other"], one).status_code]
-    found += [
+    crossed = upload("crossed", files_of(template, "crossed"))
+    statuses = [send(client, headers, crossed).status_code for headers in ({}, bearer["read"])]
+    statuses += [send(client, bearer["other"], crossed).status_code]
+    statuses += [
         client.delete("/api/v1/p/main/runs/x", headers=h).status_code for h in bearer.values()
     ]
-    found += [client.get(path).status_code for path in ("/", "/p/main/", "/metrics")]
-    assert set(found) <= {401, 403}, found
-    return f"{len(found)} requests refused"
+    statuses += [client.get(path).status_code for path in ("/", "/p/main/", "/metrics")]
+    assert set(statuses) <= {401, 403}, statuses
+    return f"{len(statuses)} requests refused"
 
 
 def _idle(server: Serving, number: int) -> str:
@@ -293,10 +296,10 @@ def _idle(server: Serving, number: int) -> str:
         nonlocal slowest
         while not over.wait(0.05):
             begin = time.monotonic()
-            found = httpx.get(
+            response = httpx.get(
                 f"http://127.0.0.1:{server.port}/healthz", trust_env=False, timeout=60
             )
-            assert found.status_code == 200
+            assert response.status_code == 200
             slowest = max(slowest, time.monotonic() - begin)
 
     honest = threading.Thread(target=ask)
@@ -306,12 +309,12 @@ def _idle(server: Serving, number: int) -> str:
         held.callback(over.set)
         idle = []
         for n in range(2 * number):
-            one = held.enter_context(socket.create_connection(("127.0.0.1", server.port)))
+            connection = held.enter_context(socket.create_connection(("127.0.0.1", server.port)))
             if n % 2:
-                one.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n")
-            idle.append(one)
+                connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n")
+            idle.append(connection)
         time.sleep(HEADER_S + 2)
-        closed = sum(_is_closed(one) for one in idle)
+        closed = sum(_is_closed(connection) for connection in idle)
     assert closed == len(idle), f"{len(idle) - closed} of {len(idle)} are still open"
     return (
         f"all {len(idle)} were closed within {HEADER_S:.0f} s, at most {CONNECTIONS} were open; "
@@ -319,10 +322,10 @@ def _idle(server: Serving, number: int) -> str:
     )
 
 
-def _is_closed(one: socket.socket) -> bool:
-    one.setblocking(False)
+def _is_closed(connection: socket.socket) -> bool:
+    connection.setblocking(False)
     try:
-        return one.recv(1) == b""
+        return connection.recv(1) == b""
     except BlockingIOError:
         return False
     except OSError:
@@ -332,28 +335,28 @@ def _is_closed(one: socket.socket) -> bool:
 def _slow(server: Serving, headers: dict[str, str], template: Template) -> str:
     """Drip bodies and heads, a byte a second, until they are ended."""
     files = files_of(template, "slow")
-    told = json.dumps(upload("slow", files).manifest).encode()
-    lines = [f"POST {WHERE} HTTP/1.1", "Host: localhost", f"Content-Length: {len(told)}"]
+    manifest = json.dumps(upload("slow", files).manifest).encode()
+    lines = [f"POST {WHERE} HTTP/1.1", "Host: localhost", f"Content-Length: {len(manifest)}"]
     lines += [f"{name}: {value}" for name, value in headers.items()]
     head = "\r\n".join([*lines, "", ""]).encode()
     begin, ended = time.monotonic(), list[float]()
     with ExitStack() as held:
         address = ("127.0.0.1", server.port)
-        there = [held.enter_context(socket.create_connection(address)) for _ in range(20)]
-        for n, one in enumerate(there):
-            one.sendall(head if n % 2 else head[:20])
-        while there and time.monotonic() - begin < 90:
-            for one in list(there):
+        connections = [held.enter_context(socket.create_connection(address)) for _ in range(20)]
+        for n, connection in enumerate(connections):
+            connection.sendall(head if n % 2 else head[:20])
+        while connections and time.monotonic() - begin < 90:
+            for connection in list(connections):
                 try:
-                    one.sendall(b" ")
-                    gone = _is_closed(one) or one.recv(0) is None
+                    connection.sendall(b" ")
+                    gone = _is_closed(connection) or connection.recv(0) is None
                 except OSError:
                     gone = True
                 if gone:
-                    there.remove(one)
+                    connections.remove(connection)
                     ended.append(time.monotonic() - begin)
             time.sleep(1.0)
-        assert not there, f"{len(there)} still go on"
+        assert not connections, f"{len(connections)} still go on"
     return f"20 ended, the last after {max(ended):.0f} s"
 
 
@@ -362,8 +365,8 @@ def _guessed(client: httpx.Client, number: int) -> str:
     rng = random.Random(1)
     for _ in range(number):
         value = f"rts_{rng.randbytes(6).hex()}_{'A' * 43}"
-        found = client.post(WHERE, headers={"Authorization": f"Bearer {value}"})
-        statuses[found.status_code] += 1
+        response = client.post(WHERE, headers={"Authorization": f"Bearer {value}"})
+        statuses[response.status_code] += 1
     assert statuses.keys() <= {401, 429}, statuses
     return f"{statuses[401]} were not valid, {statuses[429]} too many at a time"
 

@@ -42,19 +42,21 @@ _PATIENCE_S = 900.0
 
 
 def main() -> None:
-    asked = argparse.ArgumentParser(description=__doc__)
-    asked.add_argument("--runs", type=int, default=200)
-    asked.add_argument("--clients", type=int, default=8)
-    asked.add_argument("--kills", type=int, default=50)
-    asked.add_argument("--every", type=float, default=0.7, help="mean time between two kills, in s")
-    asked.add_argument("--seed", type=int, default=1)
-    told = asked.parse_args()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--clients", type=int, default=8)
+    parser.add_argument("--kills", type=int, default=50)
+    parser.add_argument(
+        "--every", type=float, default=0.7, help="mean time between two kills, in s"
+    )
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="rtstone-bench-", dir="/var/tmp") as folder:
-        _one(Path(folder), told)
+        _push(Path(folder), options)
 
 
-def _one(folder: Path, told: argparse.Namespace) -> None:
-    paths = list(_made(folder, told.runs, told.seed))
+def _push(folder: Path, options: argparse.Namespace) -> None:
+    paths = list(_runs(folder, options.runs, options.seed))
     store = folder / "disk" / "store"
     over, halves = threading.Event(), set[str]()
     kills: list[int] = []
@@ -63,7 +65,9 @@ def _one(folder: Path, told: argparse.Namespace) -> None:
         with serve(store, folder / "log") as server, cutting(server.port, _CUT) as relay:
 
             def kill() -> None:
-                kills.append(kill_again_and_again(server, over, told.kills, told.every, told.seed))
+                kills.append(
+                    kill_again_and_again(server, over, options.kills, options.every, options.seed)
+                )
 
             helpers = [threading.Thread(target=kill)]
             helpers += [threading.Thread(target=_watch, args=(store / "runs", over, halves))]
@@ -71,24 +75,24 @@ def _one(folder: Path, told: argparse.Namespace) -> None:
             if small:
                 helpers += [threading.Thread(target=_fill, args=(store.parent, over, full))]
             begin = time.monotonic()
-            for one in helpers:
-                one.start()
-            found = push_all(relay.port, paths, told.clients, _PATIENCE_S)
+            for helper in helpers:
+                helper.start()
+            clients = push_all(relay.port, paths, options.clients, _PATIENCE_S)
             took = time.monotonic() - begin
             over.set()
-            for one in helpers:
-                one.join()
+            for helper in helpers:
+                helper.join()
             ended = server.end()
         size = sum(len(pack(path).blob) for path in paths) / len(paths)
-        print(f"{len(paths)} runs of {size / 1024:.0f} KiB packed, {told.clients} clients: "
+        print(f"{len(paths)} runs of {size / 1024:.0f} KiB packed, {options.clients} clients: "
               f"{took:.0f} s; {relay.cuts} connections cut, {kills[0]} kills, "
               f"disk full {len(full)} times for {sum(full):.0f} s in all")  # fmt: skip
         _check(store, paths)
-    assert found.faults == [], found.faults[:5]
+    assert clients.faults == [], clients.faults[:5]
     assert halves == set(), halves
     assert ended == 0
-    if kills[0] < told.kills:
-        print(f"all was pushed after {kills[0]} of {told.kills} kills: push more runs (--runs)")
+    if kills[0] < options.kills:
+        print(f"all was pushed after {kills[0]} of {options.kills} kills: push more runs (--runs)")
 
 
 def _check(store: Path, paths: list[Path]) -> None:
@@ -103,19 +107,19 @@ def _check(store: Path, paths: list[Path]) -> None:
         reconcile(database, places)
         assert verify(database, places) == []
         with database.reading() as connection:
-            found = list(connection.execute(sql.select(runs.c.run_id)).scalars())
-    assert sorted(found) == sorted(names)
+            run_ids = list(connection.execute(sql.select(runs.c.run_id)).scalars())
+    assert sorted(run_ids) == sorted(names)
     print("nothing lost, nothing twice, index and directories agree")
 
 
-def _made(folder: Path, number: int, seed: int) -> Iterator[Path]:
+def _runs(folder: Path, number: int, seed: int) -> Iterator[Path]:
     """Measure a run on the simulated system, and yield variants of it."""
     os.environ["RTSTONE_HOME"] = str(folder / "home")
     assert _status(["run", "quick", "--target", "sim", "--quiet"]) == 0
-    made = next((folder / "home" / "runs").iterdir())
-    run = msgspec.json.decode((made / RUN).read_bytes(), type=Run)
-    plan = msgspec.json.decode((made / PLAN).read_bytes(), type=Plan)
-    template, rng = Template(made, run, plan), random.Random(seed)
+    run_path = next((folder / "home" / "runs").iterdir())
+    run = msgspec.json.decode((run_path / RUN).read_bytes(), type=Run)
+    plan = msgspec.json.decode((run_path / PLAN).read_bytes(), type=Plan)
+    template, rng = Template(run_path, run, plan), random.Random(seed)
     for n in range(number):
         path = another(template, f"20261101-000000.000-quick-{n:04}", folder / "here")
         with (path / LOG).open("ab") as log:  # as of a noisy line
@@ -136,11 +140,11 @@ def _disk(place: Path) -> Iterator[bool]:
     """Make a small file system, and yield whether that was possible."""
     place.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", f"size={_DISK}", "tmpfs", str(place)]
-    made = os.geteuid() == 0 and subprocess.run(mount, check=False).returncode == 0
+    mounted = os.geteuid() == 0 and subprocess.run(mount, check=False).returncode == 0
     try:
-        yield made
+        yield mounted
     finally:
-        if made:
+        if mounted:
             subprocess.run(["umount", "-l", str(place)], check=True)
 
 

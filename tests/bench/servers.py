@@ -72,11 +72,13 @@ def main() -> None:
         for name, words in SETTINGS.items():
             if kernel == "linux-6.1" and SERVER in words:
                 continue
-            one = spun(kernel, words)
-            longest = f"{one.longest:,} | {one.longest / PER_MS:.1f}" if one.longest else "- | -"
+            result = spun(kernel, words)
+            longest = (
+                f"{result.longest:,} | {result.longest / PER_MS:.1f}" if result.longest else "- | -"
+            )
             print(
-                f"| {one.release} | {name} | {one.gaps} | {longest} | {one.share:.1%} | "
-                f"{', '.join(one.flags) or '-'} |",
+                f"| {result.release} | {name} | {result.gaps} | {longest} | {result.share:.1%} | "
+                f"{', '.join(result.flags) or '-'} |",
                 flush=True,
             )
 

@@ -58,9 +58,9 @@ def study() -> float:
         points, _ = run(STUDY, 1)
         spent = time.process_time() - begin
         speeds.append(sum(point.events for point in points) / spent / 1e6)
-    told = f"{median(speeds):.1f} million events of its points per second and core"
+    text = f"{median(speeds):.1f} million events of its points per second and core"
     between = f"({min(speeds):.1f} to {max(speeds):.1f})"
-    print(f"a study, its sets drawn and its breakdowns found: {told} {between}")
+    print(f"a study, its sets drawn and its breakdowns found: {text} {between}")
     return median(speeds) * 1e6
 
 

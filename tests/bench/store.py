@@ -64,12 +64,12 @@ def _grown(run: Run, results: int, seed: int) -> Run:
     """Return a run with so many results, derived from those of a real one."""
     chance = random.Random(seed)
     real = [result for result in run.results if result.status == "ok" and result.histogram]
-    made = [
+    explanations = [
         structs.replace(_other(real[k % len(real)], f"load{k // len(real)}", chance), case=k + 1)
         for k in range(results)
     ]
     run_id = f"{run.run_id}-{results}-{seed}"
-    return structs.replace(run, run_id=run_id, results=made, slopes=[], notes=[])
+    return structs.replace(run, run_id=run_id, results=explanations, slopes=[], notes=[])
 
 
 def _stored(home: Path, real: Path, run: Run) -> Path:
@@ -132,11 +132,11 @@ def main() -> None:
         entries()
         print(f"{'index of them all, from nothing':40} {time.monotonic() - begin:6.2f} s")
         late = False
-        for what, goal, words in goals:
+        for name, goal, words in goals:
             wall, cpu = _least_s(words, home)
             late |= cpu > goal
-            told = f"of {goal} s" + (" TOO LONG" if cpu > goal else "")
-            print(f"{what:40} {cpu:6.2f} s {told}, on the wall {wall:.2f} s")
+            text = f"of {goal} s" + (" TOO LONG" if cpu > goal else "")
+            print(f"{name:40} {cpu:6.2f} s {text}, on the wall {wall:.2f} s")
     sys.exit(late)
 
 

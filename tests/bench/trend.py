@@ -66,14 +66,15 @@ def changes(values: Floats) -> list[Change]:
 
 def share(events: Iterator[bool]) -> float:
     """Return how often something happens."""
-    found = list(events)
-    return sum(found) / len(found)
+    outcomes = list(events)
+    return sum(outcomes) / len(outcomes)
 
 
-def found(values: Floats, at: int) -> bool:
+def is_caught(values: Floats, at: int) -> bool:
     """Return whether a change for the worse is found at a place, or so many runs beside it."""
     return any(
-        abs(one.at - at) <= WITHIN and one.effect.verdict == "worse" for one in changes(values)
+        abs(change.at - at) <= WITHIN and change.effect.verdict == "worse"
+        for change in changes(values)
     )
 
 
@@ -86,13 +87,15 @@ def errors(machine: str, metric: str, factor: float) -> None:
     values = noise(machine, metric)
     scatter = 1.4826 * float(np.median(np.abs(np.log(values / np.median(values)))))
     draw = [drawn(machine, metric, RUNS, rng) for _ in range(SERIES)]
-    alarms = share(bool(changes(one)) for one in draw)
+    alarms = share(bool(changes(series)) for series in draw)
     draw = draw[:SHIFTED]
     places = rng.integers(20, RUNS - 20, SHIFTED).tolist()
     middle = share(
-        found(shifted(one, at, factor), at) for one, at in zip(draw, places, strict=True)
+        is_caught(shifted(series, at, factor), at) for series, at in zip(draw, places, strict=True)
     )
-    soon = share(found(shifted(one, RUNS - WITHIN, factor), RUNS - WITHIN) for one in draw)
+    soon = share(
+        is_caught(shifted(series, RUNS - WITHIN, factor), RUNS - WITHIN) for series in draw
+    )
     print(
         f"{machine:6} {metric}  scatter of runs {scatter:6.1%}  false alarms {alarms:5.1%}  "
         f"{factor - 1:+.0%}: {middle:6.1%} found, {soon:6.1%} in the first {WITHIN} runs after it",
@@ -102,9 +105,9 @@ def errors(machine: str, metric: str, factor: float) -> None:
 
 def as_it_was(machine: str, metric: str) -> None:
     """Print what is found in the real series itself, with its own order."""
-    told = changes(noise(machine, metric))
+    detected = changes(noise(machine, metric))
     print(f"{machine:6} {metric}  {len(noise(machine, metric))} runs in their order: "
-          f"{len(told)} changes")  # fmt: skip
+          f"{len(detected)} changes")  # fmt: skip
 
 
 def every_error() -> None:
@@ -125,9 +128,12 @@ def power() -> None:
             at = RUNS - after
             noises = np.exp(0.01 * rng.normal(size=(POWER, RUNS)))
             row.append(
-                share(found(shifted(1e4 * one, at, np.exp(0.01 * width)), at) for one in noises)
+                share(
+                    is_caught(shifted(1e4 * noise, at, np.exp(0.01 * width)), at)
+                    for noise in noises
+                )
             )
-        print(f"{width:10g}" + "".join(f"{one:10.1%}" for one in row), flush=True)
+        print(f"{width:10g}" + "".join(f"{cell:10.1%}" for cell in row), flush=True)
 
 
 # ---- runs that are like those beside them -------------------------------------------------------
@@ -142,15 +148,15 @@ def alike() -> None:
         *((f"cycle of {n} runs", partial(cycle, period=n)) for n in CYCLES),
     ):
         draws = [1e4 * np.exp(0.05 * draw(1, RUNS, rng)[0]) for _ in range(ALIKE)]
-        series = [only(followed(observed(one.tolist()))) for one in draws]
-        alarms = share(bool(one.changes) for one in series)
-        others = share(
-            bool(s.changes) or any("wander" in one.reason for one in s.doubts) for s in series
+        series = [only(followed(observed(draw.tolist()))) for draw in draws]
+        alarms = share(bool(series.changes) for series in series)
+        share_of_others = share(
+            bool(s.changes) or any("wander" in doubt.reason for doubt in s.doubts) for s in series
         )
         places = rng.integers(20, RUNS - 20, ALIKE // 4).tolist()
-        seen = share(found(shifted(one, at, np.exp(0.5)), at)
-                     for one, at in zip(draws, places, strict=False))  # fmt: skip
-        print(f"{name:20}{alarms:9.1%}{others:24.1%}{seen:14.1%}", flush=True)
+        seen = share(is_caught(shifted(draw, at, np.exp(0.5)), at)
+                     for draw, at in zip(draws, places, strict=False))  # fmt: skip
+        print(f"{name:20}{alarms:9.1%}{share_of_others:24.1%}{seen:14.1%}", flush=True)
 
 
 # ---- the gate -----------------------------------------------------------------------------------
@@ -158,7 +164,7 @@ def alike() -> None:
 
 def _judged(values: Floats, last: int) -> set[Finding]:
     """Return what the joint test finds in any of these series."""
-    joint = Joint([History(one, 0.0) for one in values], last, LEVEL)
+    joint = Joint([History(value, 0.0) for value in values], last, LEVEL)
     return {joint.judge(number).finding for number in range(len(values))}
 
 
@@ -169,20 +175,20 @@ def gates() -> None:
     for correlated in (0.0, *CORRELATIONS[1:]):
         many = HISTORIES if not correlated else HISTORIES // 2
         for cases in CASES:
-            told = []
+            lines = []
             for runs, last in SHAPES if not correlated else SHAPES[1::2]:
                 draws = (autoregressive(2 * cases, runs, rng, correlated) for _ in range(many))
-                failed = share(Finding.WORSE in _judged(one, last) for one in draws)
-                told.append(f"{runs}/{last}: {failed:.1%}")
-            print(f"correlation {correlated:g}, {cases:2} cases; runs/last {', '.join(told)}",
+                failed = share(Finding.WORSE in _judged(draw, last) for draw in draws)
+                lines.append(f"{runs}/{last}: {failed:.1%}")
+            print(f"correlation {correlated:g}, {cases:2} cases; runs/last {', '.join(lines)}",
                   flush=True)  # fmt: skip
     print("\nwith all cases, and with one, ten times slower in the last runs, through the gate")
     for cases in CASES:
         for runs, last in ((6, 3), (8, 3), (16, 5)):
             for slower in sorted({1, cases}):
                 seen = Counter(_tenfold(cases, slower, runs, last, rng) for _ in range(TENFOLD))
-                what = f"{cases:2} cases, {slower:2} slower, {runs} runs, last {last}"
-                print(f"{what}: {dict(seen)}", flush=True)
+                text = f"{cases:2} cases, {slower:2} slower, {runs} runs, last {last}"
+                print(f"{text}: {dict(seen)}", flush=True)
 
 
 def _tenfold(cases: int, slower: int, runs: int, last: int, rng: Rng) -> str:
@@ -198,16 +204,16 @@ def oracle() -> None:
         print(f"\nno oracle: {LACKING}")
         return
     rng = np.random.default_rng(3)
-    for what, factor in (("no shift", 1.0), ("a shift of 3%", 1.03), ("a shift of 6%", 1.06)):
+    for title, factor in (("no shift", 1.0), ("a shift of 3%", 1.03), ("a shift of 6%", 1.06)):
         draw = [drawn("quiet", "p50", RUNS, rng) for _ in range(ORACLE)]
-        many = [[log(v) for v in shifted(one, RUNS // 2, factor)] for one in draw]
+        many = [[log(v) for v in shifted(series, RUNS // 2, factor)] for series in draw]
         ours = [[split.at for split in change_points(series)] for series in many]
-        told = otava(many)
-        same = share(mine == one.original for mine, one in zip(ours, told, strict=True))
-        any_ = [share(iter(map(bool, one))) for one in (ours, [t.original for t in told],
-                                                         [t.hunter for t in told])]  # fmt: skip
+        findings = otava(many)
+        same = share(mine == finding.original for mine, finding in zip(ours, findings, strict=True))
+        any_ = [share(iter(map(bool, points))) for points in (ours, [t.original for t in findings],
+                                                         [t.hunter for t in findings])]  # fmt: skip
         print(
-            f"Otava, {what}: the same changes in {same:.1%} of {ORACLE}; any change: here "
+            f"Otava, {title}: the same changes in {same:.1%} of {ORACLE}; any change: here "
             f"{any_[0]:.1%}, there {any_[1]:.1%}, by Hunter's t-test {any_[2]:.1%}"
         )
 
@@ -245,8 +251,8 @@ def _varied(result: Result, chance: random.Random) -> Result:
     """Return a result with other counts in the same buckets, as of another run of its agent."""
     counts = [(value, count + chance.randrange(3)) for value, count in result.histogram]
     n = sum(count for _, count in counts)
-    known = percentiles(counts, n, 0, result.max)
-    return structs.replace(result, histogram=counts, n=n, overflow=0, **known)
+    expected = percentiles(counts, n, 0, result.max)
+    return structs.replace(result, histogram=counts, n=n, overflow=0, **expected)
 
 
 def _timed(words: Sequence[str], home: Path) -> tuple[float, float, float]:
@@ -270,13 +276,13 @@ def store() -> bool:
               f"{most:.0f} MB")  # fmt: skip
         size = (home / "catalogue.db").stat().st_size / 1e6
         late = False
-        for what, more in ((f"{TARGETS} targets, p50 and p99", []),
+        for title, options in ((f"{TARGETS} targets, p50 and p99", []),
                            ("one target", ["--target", "ssh:board7"])):  # fmt: skip
-            tries = [_timed([*words, *more], home) for _ in range(TRIES)]
+            tries = [_timed([*words, *options], home) for _ in range(TRIES)]
             wall, cpu, most = min(tries)
             late |= cpu > GOAL_S
-            told = f"of {GOAL_S:g} s" + (" TOO LONG" if cpu > GOAL_S else "")
-            print(f"trend of {STORED} runs, {what}: CPU {cpu:.2f} s {told}, on the wall "
+            text = f"of {GOAL_S:g} s" + (" TOO LONG" if cpu > GOAL_S else "")
+            print(f"trend of {STORED} runs, {title}: CPU {cpu:.2f} s {text}, on the wall "
                   f"{wall:.2f} s, {most:.0f} MB; catalogue {size:.0f} MB on disk")  # fmt: skip
     return late
 

@@ -192,7 +192,7 @@ def answer(script: Path, arguments: list[str], begin_with: list[str]) -> Answer:
 
 def lacks(holds: Holds, text: str) -> list[str]:
     """Return what an answer is said to hold and does not."""
-    return [what for what, pattern in holds.items() if not re.search(pattern, text)]
+    return [hold for hold, pattern in holds.items() if not re.search(pattern, text)]
 
 
 def arguments(user: User, seconds: int) -> list[str]:
@@ -202,12 +202,12 @@ def arguments(user: User, seconds: int) -> list[str]:
     return [f"time={seconds}s"] if user.name.endswith(".py") else ["--time", str(seconds)]
 
 
-def told(user: User, seconds: int) -> tuple[list[str], list[str]]:
+def answers_of(user: User, seconds: int) -> tuple[list[str], list[str]]:
     """Run both scripts; return rows of the table, and what is not as it is said to be."""
     begin_with = powerless() if user.nobody else []
     scripts = EXAMPLES / user.name, OTHERS / user.name
     measured = user.fixed or seconds
-    found = [
+    answers = [
         answer(scripts[0], arguments(user, seconds), begin_with),
         answer(scripts[1], [str(measured)], begin_with),
     ]
@@ -215,12 +215,12 @@ def told(user: User, seconds: int) -> tuple[list[str], list[str]]:
     lasts = ["-" if user.name == LAB else least, least]
     holding = user.ours, user.theirs
     rows, wrong = [], []
-    for script, one, holds, lasting in zip(scripts, found, holding, lasts, strict=True):
+    for script, reply, holds, lasting in zip(scripts, answers, holding, lasts, strict=True):
         name = script.relative_to(EXAMPLES.parent)
         count = written(script)
         rows.append(f"| {user.who} | `{name}` | {count.commands} | {count.lines}"
-                    f" | {one.seconds:.0f} | {lasting} | {one.status} |")  # fmt: skip
-        wrong += [f"{name}: does not hold {what}" for what in lacks(holds, one.text)]
+                    f" | {reply.seconds:.0f} | {lasting} | {reply.status} |")  # fmt: skip
+        wrong += [f"{name}: does not hold {lack}" for lack in lacks(holds, reply.text)]
     return rows, wrong
 
 
@@ -243,7 +243,7 @@ def main() -> int:
         "|---|---|---|---|---|---|---|"
     )
     for user in users:
-        rows, lacking = told(user, options.seconds)
+        rows, lacking = answers_of(user, options.seconds)
         print(*rows, sep="\n", flush=True)
         wrong += lacking
     print("\n| user | only rtstone's answer holds | only the other answer holds |\n|---|---|---|")

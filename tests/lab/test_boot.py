@@ -15,13 +15,13 @@ from rtstone.interrupt import bound
 from rtstone.lab import images, kernels, ready, systems
 from rtstone.lab.kernels import Kernel
 from rtstone.wire.reader import Noise, Reader
-from tests.agent.speak import asked
+from tests.agent.speak import command_lines
 
 pytestmark = pytest.mark.lab
 
 SYSTEM = systems.find("linux-6.1")
 LIMIT_S = 120
-SCRIPT = asked(
+SCRIPT = command_lines(
     "case 1 null samples=1000",
     "case 2 sem.post.higher samples=200",
     "case 3 posix.sio.fsync samples=20",
@@ -52,33 +52,35 @@ def boot(kernel: Kernel, archive: bytes, place: Path) -> bytes:
 
 def records(console: bytes) -> list[dict[str, Any]]:
     """Return all records in the output; fail on a damaged one."""
-    reader, found = Reader(), []
+    reader, records = Reader(), []
     for line in console.splitlines():
         for item in reader.feed(line):
             if not isinstance(item, Noise):
-                found.append(json.loads(line.split(b"#rts ", 1)[1].split(b" ", 1)[1][:-9]))
+                records.append(json.loads(line.split(b"#rts ", 1)[1].split(b" ", 1)[1][:-9]))
     assert not reader.defects
-    return found
+    return records
 
 
 def test_a_guest_measures(kernel: Kernel, tmp_path: Path) -> None:
-    found = records(boot(kernel, images.linux(kernel, SCRIPT), tmp_path / "one"))
-    assert found[0]["os"] == f"Linux {kernel.release}"
-    assert found[0]["arch"] == "aarch64"
-    assert found[-1] == {"t": "bye", "cases": 4}
-    ends = [record for record in found if record["t"] == "end"]
+    read_records = records(boot(kernel, images.linux(kernel, SCRIPT), tmp_path / "one"))
+    assert read_records[0]["os"] == f"Linux {kernel.release}"
+    assert read_records[0]["arch"] == "aarch64"
+    assert read_records[-1] == {"t": "bye", "cases": 4}
+    ends = [record for record in read_records if record["t"] == "end"]
     assert [(end["id"], end["status"], end.get("reason")) for end in ends] == [
         (number, "ok", None) for number in range(1, 5)
     ]
-    clock = next(record for record in found if record["t"] == "clock")
+    clock = next(record for record in read_records if record["t"] == "clock")
     assert (clock["source"], clock["hz"]) == ("cntvct", SYSTEM.board.instructions_per_s)
-    null = next(record for record in found if record["t"] == "result")
+    null = next(record for record in read_records if record["t"] == "result")
     assert null["min"] == null["max"] == clock["overhead"]  # counts are not disturbed
 
 
 def test_an_init_that_cannot_go_on_says_why_and_ends(kernel: Kernel, tmp_path: Path) -> None:
     block = (0).to_bytes(8, "little") + bytes(images.BLOCK)  # no file system
-    archive = images.initramfs(images.AGENTS["aarch64"], asked("bye"), kernel.modules, block)
+    archive = images.initramfs(
+        images.AGENTS["aarch64"], command_lines("bye"), kernel.modules, block
+    )
     console = boot(kernel, archive, tmp_path / "one")
     assert b"rtstone: init: cannot mount /dev/ram0 on /var/tmp: Invalid argument\n" in console
     assert records(console) == []
@@ -89,14 +91,14 @@ def test_a_users_kernel_boots_without_modules(kernel: Kernel, tmp_path: Path) ->
     shutil.copy(kernel.image, image)
     mine = kernels.from_file(image)
     assert (mine.arch, mine.release) == (kernel.arch, kernel.release)
-    script = asked("case 1 null samples=10", "case 2 posix.sio.fsync", "bye")
-    found = records(boot(mine, images.linux(mine, script), tmp_path / "one"))
-    assert [r["status"] for r in found if r["t"] == "end"] == ["ok", "unsupported"]
+    script = command_lines("case 1 null samples=10", "case 2 posix.sio.fsync", "bye")
+    read_records = records(boot(mine, images.linux(mine, script), tmp_path / "one"))
+    assert [r["status"] for r in read_records if r["t"] == "end"] == ["ok", "unsupported"]
     with pytest.raises(TargetError, match="has not been fetched"):
         kernels.find("mine", "aarch64")
 
 
-START = asked(
+START = command_lines(
     "case 1 boot samples=200",
     "case 2 dk.periodic samples=20",
     "case 3 posix.sio.fsync samples=5",
@@ -106,25 +108,31 @@ START = asked(
 
 
 def test_the_start_is_measured_before_the_guest_settles(kernel: Kernel, tmp_path: Path) -> None:
-    found = records(boot(kernel, images.linux(kernel, START), tmp_path / "guest"))
-    ends = {one["id"]: one for one in found if one["t"] == "end"}
+    read_records = records(boot(kernel, images.linux(kernel, START), tmp_path / "guest"))
+    ends = {
+        read_record["id"]: read_record for read_record in read_records if read_record["t"] == "end"
+    }
     assert [ends[n]["status"] for n in (1, 2, 3, 4)] == ["ok", "ok", "ok", "unsupported"]
     assert "first case of a run" in ends[4]["reason"]
-    (conditions,) = (one["values"] for one in found if one["t"] == "conditions")
+    (conditions,) = (
+        read_record["values"] for read_record in read_records if read_record["t"] == "conditions"
+    )
     assert conditions["guest.settled_ms"] == 0
-    first = next(one for one in found if one["t"] == "result")
-    told = {name: value for name, value, _ in first["figures"]}
-    init, timely = told["reset to init"], told["reset to the first timely wake-up"]
+    first = next(read_record for read_record in read_records if read_record["t"] == "result")
+    values = {name: value for name, value, _ in first["figures"]}
+    init, timely = values["reset to init"], values["reset to the first timely wake-up"]
     section_s = ends[1]["evidence"]["section_ns"] / 1e9
     assert 0 < init < timely < init + 2e9  # ns of virtual time: in two seconds nobody settles
     assert section_s == pytest.approx(200 * 0.001, rel=0.1)
-    assert told["late by a period or more"] == 0
+    assert values["late by a period or more"] == 0
 
 
 def test_a_start_under_load_is_none(kernel: Kernel, tmp_path: Path) -> None:
-    script = asked("load tcp", "case 1 boot samples=20", "bye")
-    found = records(boot(kernel, images.linux(kernel, script), tmp_path / "guest"))
-    (end,) = (one for one in found if one["t"] == "end")
+    script = command_lines("load tcp", "case 1 boot samples=20", "bye")
+    read_records = records(boot(kernel, images.linux(kernel, script), tmp_path / "guest"))
+    (end,) = (read_record for read_record in read_records if read_record["t"] == "end")
     assert end["status"] == "unsupported"
-    (conditions,) = (one["values"] for one in found if one["t"] == "conditions")
+    (conditions,) = (
+        read_record["values"] for read_record in read_records if read_record["t"] == "conditions"
+    )
     assert conditions["guest.settled_ms"] == 1000

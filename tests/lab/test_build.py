@@ -81,9 +81,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     (tree / "image").write_bytes(ARM64)
     monkeypatch.setenv("PATH", str(programs))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    made = Place(tree, programs, [])
-    made.does("true")
-    return made
+    build_place = Place(tree, programs, [])
+    build_place.does("true")
+    return build_place
 
 
 @pytest.fixture(autouse=True)
@@ -92,10 +92,10 @@ def _open_temporary_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
     real = Path.stat
 
     def stat(path: Path, *, follow_symlinks: bool = True) -> os.stat_result:
-        found = real(path, follow_symlinks=follow_symlinks)
+        status = real(path, follow_symlinks=follow_symlinks)
         if path in tmp_path.parents:
-            return os.stat_result((found.st_mode & ~0o22, *found[1:4], os.geteuid(), *found[5:]))
-        return found
+            return os.stat_result((status.st_mode & ~0o22, *status[1:4], os.geteuid(), *status[5:]))
+        return status
 
     monkeypatch.setattr(Path, "stat", stat)
 
@@ -162,7 +162,7 @@ def test_a_changed_source_is_built_in_its_place(place: Place) -> None:
     assert "13.1.0" in (place.build().built or pytest.fail()).compiler
     assert len(place.builds()) == 3
     folder = kernels.cache() / "own"
-    assert [one.name for one in folder.iterdir()] == ["mine-aarch64"]  # no old one is kept
+    assert [path.name for path in folder.iterdir()] == ["mine-aarch64"]  # no old one is kept
 
 
 def test_a_damaged_kernel_is_built_again(place: Place) -> None:
@@ -171,7 +171,9 @@ def test_a_damaged_kernel_is_built_again(place: Place) -> None:
     says = "is not what was built; `rtstone lab build-kernel` brings it again"
     with pytest.raises(TargetError, match=says):
         kernels.find("own/mine", "aarch64")
-    (lack,) = (one for one in ready.missing(systems.find("own/mine")) if "kernel" in one.what)
+    (lack,) = (
+        missing for missing in ready.missing(systems.find("own/mine")) if "kernel" in missing.what
+    )
     assert lack.command == "rtstone lab build-kernel"
     assert place.build().image.read_bytes() == ARM64
 
@@ -257,7 +259,7 @@ def test_the_boards_own_fragments(board: str) -> None:
     file = resources.path("lab", "fragments", f"{board}.config")
     options = kconfig.read(str(file))
     assert len(kconfig.merged(options)) == len(options) > 40
-    assert all(one.name not in {"CONFIG_PREEMPT", "CONFIG_HZ"} for one in options)
+    assert all(option.name not in {"CONFIG_PREEMPT", "CONFIG_HZ"} for option in options)
 
 
 # ---- what is missing, and what fails -----------------------------------------------------------
@@ -418,7 +420,7 @@ def test_an_interrupt_leaves_nothing_listed_and_nothing_running(
 
 
 def objects() -> list[Path]:
-    return [one for one in (kernels.cache() / "objects").iterdir() if one.is_dir()]
+    return [path for path in (kernels.cache() / "objects").iterdir() if path.is_dir()]
 
 
 def test_a_kernel_is_removed_with_its_objects(place: Place, cli: Cli) -> None:
@@ -436,7 +438,7 @@ def test_a_kernel_is_removed_with_its_objects(place: Place, cli: Cli) -> None:
     assert place.build(name="twin") == kernels.find("own/twin", "aarch64")
     cli("lab", "remove", "own/twin")
     assert objects() == []
-    assert [one.name for one in (kernels.cache() / "own").iterdir()] == []
+    assert [path.name for path in (kernels.cache() / "own").iterdir()] == []
     done = cli("lab", "remove", "own/twin")
     assert (done.status, "unknown kernel of the lab's 'own/twin'" in done.says) == (2, True)
 
@@ -452,11 +454,11 @@ def test_objects_are_removed_and_a_kernel_stays(place: Place, cli: Cli) -> None:
 
 def test_what_is_being_built_is_not_removed(place: Place) -> None:
     place.build()
-    (made,) = objects()
+    (parts,) = objects()
     for name in ("own/mine", "objects"):
-        with build.locked(made), pytest.raises(TargetError, match="is being built already"):
+        with build.locked(parts), pytest.raises(TargetError, match="is being built already"):
             removal.remove(name)
-    assert objects() == [made]
+    assert objects() == [parts]
     assert [note.name for note in kernels.own()] == ["own/mine"]
 
 

@@ -19,15 +19,19 @@ def explained(cli: Cli, place: Path, *words: str) -> dict[str, Any]:
     return dict(done.document)
 
 
-def check_sums(found: dict[str, Any]) -> None:
+def check_sums(explanation: dict[str, Any]) -> None:
     """Everything that is told of a sample adds up to it."""
-    for way in filter(None, (found["way"], found["against"])):
+    for way in filter(None, (explanation["way"], explanation["against"])):
         raw = way["sample"]["raw"]
         assert sum(part["length"] for part in way["segments"]) == raw
         assert sum(stack["cost"] for stack in way["stacks"]) == raw
         assert way["segments"][0]["start"] == 0
-    assert sum(one["own"] for one in found["functions"]) == found["way"]["sample"]["raw"]
-    assert sum(n for _, n in found["all_samples"]["functions"]) == found["all_samples"]["cost"]
+    assert (
+        sum(function["own"] for function in explanation["functions"])
+        == explanation["way"]["sample"]["raw"]
+    )
+    totals = explanation["all_samples"]
+    assert sum(n for _, n in totals["functions"]) == totals["cost"]
 
 
 def measured(cli: Cli, place: Path, system: str, *words: str) -> dict[str, Any]:
@@ -43,12 +47,16 @@ def test_the_tick_makes_a_sample_longer_by_its_instructions(
     cli: Cli, tmp_path: Path, system: str
 ) -> None:
     result = measured(cli, tmp_path / "run", system, "sem.post.higher", "-p", "samples=600")
-    found = explained(cli, tmp_path / "run")
-    check_sums(found)
-    assert found["way"]["sample"]["value"] == result["max"]
-    assert [part["kind"] for part in found["against"]["segments"]] == ["task", "switch", "return"]
-    tick = sum(part["length"] for part in found["way"]["segments"] if part["kind"] == "irq")
-    longer = found["way"]["sample"]["raw"] - found["against"]["sample"]["raw"]
+    explanation = explained(cli, tmp_path / "run")
+    check_sums(explanation)
+    assert explanation["way"]["sample"]["value"] == result["max"]
+    assert [part["kind"] for part in explanation["against"]["segments"]] == [
+        "task",
+        "switch",
+        "return",
+    ]
+    tick = sum(part["length"] for part in explanation["way"]["segments"] if part["kind"] == "irq")
+    longer = explanation["way"]["sample"]["raw"] - explanation["against"]["sample"]["raw"]
     assert longer > 10
     assert 0 <= longer - tick <= 1  # on AArch64 with the vector's jump
 
@@ -69,14 +77,14 @@ def test_a_processor_that_is_not_known_is_refused(
 def test_a_wake_up_is_explained_twice_alike(cli: Cli, tmp_path: Path) -> None:
     place = tmp_path / "run"
     result = measured(cli, place, "freertos-a64", "dk.periodic", "-p", "samples=50")
-    found = explained(cli, place)
-    check_sums(found)
-    assert found["way"]["sample"]["value"] == result["max"]
-    kinds = [part["kind"] for part in found["way"]["segments"]]
+    explanation = explained(cli, place)
+    check_sums(explanation)
+    assert explanation["way"]["sample"]["value"] == result["max"]
+    kinds = [part["kind"] for part in explanation["way"]["segments"]]
     assert kinds == ["irq-delay", "handler", "wakeup", "handler", "switch", "return"]
-    (kept,) = place.glob("explanation-*.json")
-    kept.unlink()
-    assert explained(cli, place) == found
+    (path,) = place.glob("explanation-*.json")
+    path.unlink()
+    assert explained(cli, place) == explanation
 
 
 def test_series_of_a_case(cli: Cli, tmp_path: Path) -> None:
@@ -84,14 +92,14 @@ def test_series_of_a_case(cli: Cli, tmp_path: Path) -> None:
     place = tmp_path / "tasks"
     measured(cli, place, "freertos-a64", "dk.periodic", "-p", "samples=30", "-p", "tasks=2")
     for series in ("task0", "task1"):
-        found = explained(cli, place, "--series", series)
-        check_sums(found)
-        assert found["series"] == series
+        explanation = explained(cli, place, "--series", series)
+        check_sums(explanation)
+        assert explanation["series"] == series
     other = tmp_path / "interrupt"
     measured(cli, other, "freertos-a64", "int.latency.self", "-p", "samples=30")
-    found = explained(cli, other, "--series", "task")
-    check_sums(found)
-    assert "vTaskSwitchContext" in {one["name"] for one in found["functions"]}
+    explanation = explained(cli, other, "--series", "task")
+    check_sums(explanation)
+    assert "vTaskSwitchContext" in {function["name"] for function in explanation["functions"]}
     done = cli("explain", other, "--series", "handler")
     assert done.status == 2
     assert "where samples of series 'handler' begin is not known" in done.says

@@ -112,8 +112,8 @@ def test_a_kernel_is_fetched(plant: Path) -> None:
     assert kernel.package == f"linux-image-{RELEASE} 6.1.9-1"
     assert kernel.image.read_bytes() == f"./boot/vmlinuz-{RELEASE}".encode()
     assert [path.stem for path in kernel.modules] == list(fetch.MODULES)
-    kept = {path.name for path in kernel.image.parent.iterdir()}
-    assert kept == {kernel.image.name, "kernel.json"} | {path.name for path in kernel.modules}
+    names = {path.name for path in kernel.image.parent.iterdir()}
+    assert names == {kernel.image.name, "kernel.json"} | {path.name for path in kernel.modules}
     assert [path.name for path in kernels.cache().iterdir()] == [kernel.image.parent.name]
 
 
@@ -179,18 +179,18 @@ def test_a_newer_build_leaves_the_older_one(plant: Path, cli: Cli) -> None:
     second = fetch.fetch("linux-6.1-rt", "aarch64", quiet)
     brings(plant, "11")
     third = fetch.fetch("linux-6.1-rt", "aarch64", quiet)
-    found = {
+    kernels_by_target = {
         name: kernels.find(f"linux-6.1-rt{name}", "aarch64").release
         for name in ("", "@6.1.0-9", "@6.1.0-10", "@6.1.0-11")
     }
-    assert found == {
+    assert kernels_by_target == {
         "": third.release, "@6.1.0-9": first.release, "@6.1.0-10": second.release,
         "@6.1.0-11": third.release,
     }  # fmt: skip
     assert kernels.builds("linux-6.1-rt", "aarch64") == ["6.1.0-9", "6.1.0-10", "6.1.0-11"]
     rows = cli("lab", "list", "--json").document["systems"]
-    there = {row["target"]: row["version"] for row in rows if row["version"]}
-    assert list(there.items()) == [
+    versions = {row["target"]: row["version"] for row in rows if row["version"]}
+    assert list(versions.items()) == [
         ("qemu:linux-6.1-rt", "6.1.0-11"),
         ("qemu:linux-6.1-rt@6.1.0-9", "6.1.0-9"),
         ("qemu:linux-6.1-rt@6.1.0-10", "6.1.0-10"),
@@ -252,8 +252,8 @@ def test_a_package_file_is_taken(plant: Path, cli: Cli) -> None:
     ],
 )
 def test_the_kernel_in_a_package_file(plant: Path, name: str, arch: str, kernel: str) -> None:
-    found, its = fetch._build_of(deb(plant, name, arch), name, arch)
-    assert kernels.PREFIX[its] + found == kernel
+    build, its = fetch._build_of(deb(plant, name, arch), name, arch)
+    assert kernels.PREFIX[its] + build == kernel
 
 
 @pytest.mark.parametrize(
@@ -323,7 +323,7 @@ def test_what_is_in_the_way_is_told(plant: Path, spoil: Callable[[Path], None], 
 
 
 def test_a_kernel_in_two_packages() -> None:
-    told = """linux-image-7.2.13+deb14-arm64
+    package_list = """linux-image-7.2.13+deb14-arm64
   PreDepends: linux-base
  |Depends: dracut
   Depends: linux-base-7.2.13+deb14-arm64
@@ -332,7 +332,7 @@ def test_a_kernel_in_two_packages() -> None:
   Suggests: linux-doc-7.2
 """
     names = ["linux-binary-7.2.13+deb14-arm64", "linux-modules-7.2.13+deb14-arm64"]
-    assert fetch.parts_of(told) == names
+    assert fetch.parts_of(package_list) == names
     assert not fetch.parts_of(DEPENDS)
 
 

@@ -26,7 +26,7 @@ class Entry(NamedTuple):
 
 def entries(archive: bytes) -> dict[str, Entry]:
     """Return the entries of a newc archive in order; fail if it is malformed."""
-    found: dict[str, Entry] = {}
+    members: dict[str, Entry] = {}
     at = 0
     while True:
         assert archive[at : at + 6] == b"070701"
@@ -36,10 +36,10 @@ def entries(archive: bytes) -> dict[str, Entry]:
         start = (at + 110 + length + 3) // 4 * 4
         if name == "TRAILER!!!":
             assert start == len(archive)
-            return found
-        assert name not in found
+            return members
+        assert name not in members
         data = archive[start : start + size]
-        found[name] = Entry(mode, (uid, gid), mtime, (major, minor), data)
+        members[name] = Entry(mode, (uid, gid), mtime, (major, minor), data)
         at = (start + size + 3) // 4 * 4
 
 
@@ -55,10 +55,10 @@ def inputs(place: Path, when: int) -> tuple[Path, list[Path]]:
 
 
 def test_the_same_content_gives_the_same_bytes(tmp_path: Path) -> None:
-    one = images.initramfs(*_with_script(tmp_path / "one", 1), b"")
+    first = images.initramfs(*_with_script(tmp_path / "one", 1), b"")
     other = images.initramfs(*_with_script(tmp_path / "other", 10**9 + 4), b"")
-    assert one == other
-    assert one != images.initramfs(tmp_path / "one/agent", b"bye\n", [], b"")
+    assert first == other
+    assert first != images.initramfs(tmp_path / "one/agent", b"bye\n", [], b"")
 
 
 def _with_script(place: Path, when: int) -> tuple[Path, bytes, list[Path]]:
@@ -68,17 +68,17 @@ def _with_script(place: Path, when: int) -> tuple[Path, bytes, list[Path]]:
 
 def test_what_is_in_it(tmp_path: Path) -> None:
     agent, modules = inputs(tmp_path / "in", 5)
-    found = entries(images.initramfs(agent, b"bye\n", modules, b"blocks"))
-    assert list(found) == sorted(found)  # a directory comes before its content
-    assert found["init"].data == agent.read_bytes()
-    assert found["init"].mode == stat.S_IFREG | 0o755
-    assert found["rtstone/script"].data == b"bye\n"
-    assert found["rtstone/modules/00-zeta.ko"].data == modules[0].read_bytes()
-    assert found["rtstone/modules/01-alpha.ko"].data == modules[1].read_bytes()
-    assert found["rtstone/disk"].data == b"blocks"
-    assert found["dev/console"].device == (5, 1)
-    assert stat.S_ISCHR(found["dev/console"].mode)
-    assert all(entry.owner == (0, 0) and entry.mtime == 0 for entry in found.values())
+    content = entries(images.initramfs(agent, b"bye\n", modules, b"blocks"))
+    assert list(content) == sorted(content)  # a directory comes before its content
+    assert content["init"].data == agent.read_bytes()
+    assert content["init"].mode == stat.S_IFREG | 0o755
+    assert content["rtstone/script"].data == b"bye\n"
+    assert content["rtstone/modules/00-zeta.ko"].data == modules[0].read_bytes()
+    assert content["rtstone/modules/01-alpha.ko"].data == modules[1].read_bytes()
+    assert content["rtstone/disk"].data == b"blocks"
+    assert content["dev/console"].device == (5, 1)
+    assert stat.S_ISCHR(content["dev/console"].mode)
+    assert all(entry.owner == (0, 0) and entry.mtime == 0 for entry in content.values())
 
 
 @pytest.mark.skipif(not images.mke2fs(), reason="needs e2fsprogs")

@@ -10,7 +10,7 @@ import pytest
 
 from rtstone.interrupt import bound
 from rtstone.lab import images, kernels, ready, systems
-from tests.agent.speak import asked, pick
+from tests.agent.speak import command_lines, pick
 from tests.lab.test_boot import records
 
 pytestmark = pytest.mark.lab
@@ -30,7 +30,7 @@ def ends(kernel: str, commands: list[str], place: Path) -> list[dict[str, Any]]:
         pytest.skip(f"no {lacking[0].what}: {lacking[0].command}")
     linux = kernels.find(kernel, system.board.arch)
     initramfs, console = place / "initramfs", place / "console"
-    initramfs.write_bytes(images.linux(linux, asked(*commands, "bye")))
+    initramfs.write_bytes(images.linux(linux, command_lines(*commands, "bye")))
     words = systems.command(
         system, image=linux.image, initramfs=initramfs, icount=False, serial=f"file:{console}"
     )

@@ -61,6 +61,6 @@ def test_a_target_repeats_itself_to_the_instruction(cli: Cli, name: str) -> None
 def test_another_seed_is_another_sample(cli: Cli, name: str) -> None:
     """Else the seeds of a published table would prove nothing."""
     skip_unless_ready(name)
-    one, two = quiet(cli, name), document(cli, f"{name}+seed=2")
-    histograms = [[r["histogram"] for r in d["results"]] for d in (one, two)]
+    first, second = quiet(cli, name), document(cli, f"{name}+seed=2")
+    histograms = [[r["histogram"] for r in d["results"]] for d in (first, second)]
     assert histograms[0] != histograms[1]

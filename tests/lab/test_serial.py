@@ -35,9 +35,9 @@ def board(name: str) -> Iterator[str]:
     with subprocess.Popen(bound(words), stdout=subprocess.PIPE, text=True) as emulator:
         try:
             assert emulator.stdout
-            found = re.search(r"/dev/pts/\d+", emulator.stdout.readline())
-            assert found
-            yield f"serial:{found[0]}"
+            match = re.search(r"/dev/pts/\d+", emulator.stdout.readline())
+            assert match
+            yield f"serial:{match[0]}"
         finally:
             emulator.kill()
 
@@ -59,9 +59,9 @@ def same(result: Result) -> Result | dict[str, Any]:
     """
     if result.load == "none" or result.status != "ok":
         return result
-    told = {name: getattr(result, name) for name in UNDER_LOAD}
+    figures = {name: getattr(result, name) for name in UNDER_LOAD}
     names = ("tasks", "prio", "sched", "cpus", "config", "locked")
-    return told | {name: result.evidence.get(name) for name in names}
+    return figures | {name: result.evidence.get(name) for name in names}
 
 
 @pytest.mark.parametrize(
@@ -72,17 +72,17 @@ def test_a_serial_line_tells_what_the_emulators_own_target_does(
 ) -> None:
     if name != "freertos-m3" and os.environ.get("RTSTONE_LAB") != "all":
         pytest.skip("takes long: RTSTONE_LAB=all runs it")
-    there = run(cli, f"qemu:{name}", tmp_path / "qemu")
+    measured_run = run(cli, f"qemu:{name}", tmp_path / "qemu")
     with board(name) as target:
         run(cli, target, tmp_path / "serial")
     directory, plan, logs = RunDirectory.resume(tmp_path / "serial")
     directory.close()
-    plan = structs.replace(plan, target=there.target)  # whose clock counts instructions
+    plan = structs.replace(plan, target=measured_run.target)  # whose clock counts instructions
     here = replay(plan, *logs)
-    for one, other in zip(here.results, there.results, strict=True):
-        assert same(one) == same(other)
-        if one.status == "ok":
-            assert one.p50 == pytest.approx(other.p50, rel=0.05)
+    for result, other in zip(here.results, measured_run.results, strict=True):
+        assert same(result) == same(other)
+        if result.status == "ok":
+            assert result.p50 == pytest.approx(other.p50, rel=0.05)
     identity: dict[str, Any] = {
         "run_id": "",
         "created": "",
@@ -90,4 +90,4 @@ def test_a_serial_line_tells_what_the_emulators_own_target_does(
         "duration_s": None,
         "results": [],
     }
-    assert structs.replace(here, **identity) == structs.replace(there, **identity)
+    assert structs.replace(here, **identity) == structs.replace(measured_run, **identity)

@@ -74,14 +74,14 @@ def plant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     )
     monkeypatch.setattr(fetch, "OS_RELEASE", tmp_path / "os-release")
     monkeypatch.setattr(sources, "PACKED", tmp_path / "src")
-    monkeypatch.setattr(kernels, "private", lambda part: _made(kernels.cache() / part))
+    monkeypatch.setattr(kernels, "private", lambda part: _new_directory(kernels.cache() / part))
     monkeypatch.setenv("PLANT", str(tmp_path))
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path
 
 
-def _made(place: Path) -> Path:
+def _new_directory(place: Path) -> Path:
     place.mkdir(parents=True, exist_ok=True)
     return place
 
@@ -93,15 +93,15 @@ def quiet(_: str) -> None:
 def test_a_package_is_unpacked_once(plant: Path) -> None:
     archive(plant / "src/linux-source-6.1.tar.xz")
     said: list[str] = []
-    found = sources.find("linux-source-6.1", said.append)
-    assert (found.name, found.version) == ("linux-source-6.1", "6.1.192")
-    assert found.tree.is_relative_to(plant / "cache")
+    source = sources.find("linux-source-6.1", said.append)
+    assert (source.name, source.version) == ("linux-source-6.1", "6.1.192")
+    assert source.tree.is_relative_to(plant / "cache")
     assert said == ["unpacking linux-source-6.1"]
-    assert sources.find("linux-source-6.1", said.append) == found
+    assert sources.find("linux-source-6.1", said.append) == source
     assert len(said) == 1
     archive(plant / "src/linux-source-6.1.tar.xz", 193)  # a newer package
     assert sources.find("linux-source-6.1", quiet).version == "6.1.193"
-    assert [one.name for one in (kernels.cache() / "source").iterdir()] == ["linux-source-6.1"]
+    assert [path.name for path in (kernels.cache() / "source").iterdir()] == ["linux-source-6.1"]
     assert not (plant / "calls").exists()
 
 
@@ -124,8 +124,8 @@ def test_a_package_without_the_sources(plant: Path) -> None:
 
 def test_the_real_time_patches_are_those_that_the_archive_has(plant: Path) -> None:
     archive(plant / "src/linux-source-6.1.tar.xz")
-    found = sources.find("linux-source-6.1-rt", quiet)
-    assert found.version == "6.1.192-rt64"
+    source = sources.find("linux-source-6.1-rt", quiet)
+    assert source.version == "6.1.192-rt64"
     assert (plant / "sources").read_text().startswith("deb-src [")
     tried = [line for line in (plant / "calls").read_text().splitlines() if "--diff-only" in line]
     assert [line.split("=")[-1] for line in tried] == ["6.1.192-2", "6.1.187-1"]

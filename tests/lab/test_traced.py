@@ -31,19 +31,19 @@ def test_the_system_call_that_kept_the_cpu_is_found(cli: Cli, tmp_path: Path) ->
     run = load(place)
     (result,) = run.results
     assert (result.status, "traced" in result.flags) == ("ok", True)
-    kept = traced(place, result)
-    assert 1 <= len(kept) <= 4
+    culprits = traced(place, result)
+    assert 1 <= len(culprits) <= 4
     values = {worst.index: worst.value for worst in result.worst}
-    told = []
-    for index in kept:
-        found = explain(place, run, result, str(index), "median", interrupt=Interrupt())
-        assert found.source == "trace"
-        segments = found.way.segments
-        assert found.lost == 0
-        assert found.way.sample.value == values[index]
+    sentences = []
+    for index in culprits:
+        explanation = explain(place, run, result, str(index), "median", interrupt=Interrupt())
+        assert explanation.source == "trace"
+        segments = explanation.way.segments
+        assert explanation.lost == 0
+        assert explanation.way.sample.value == values[index]
         assert sum(segment.length for segment in segments) == values[index]
         assert all(a.start + a.length == b.start for a, b in itertools.pairwise(segments))
-        told.append(found.sentence)
+        sentences.append(explanation.sentence)
     # Of a task that was in its call when recording went on, the call is not known.
-    assert all('the thread "init"' in sentence for sentence in told), told
-    assert any('"init", in munmap,' in sentence for sentence in told), told
+    assert all('the thread "init"' in sentence for sentence in sentences), sentences
+    assert any('"init", in munmap,' in sentence for sentence in sentences), sentences

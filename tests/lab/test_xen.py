@@ -19,7 +19,7 @@ from rtstone.resources import BUILT
 from rtstone.targets.xen import Console
 from rtstone.wire import records
 from rtstone.wire.reader import Reader, Record
-from tests.agent.speak import asked
+from tests.agent.speak import command_lines
 from tests.conftest import Cli
 
 NAME = "xen/freertos-a64+linux-6.1"
@@ -55,24 +55,25 @@ def parsed(blob: bytes) -> dict[str, Any]:
 
 
 def test_the_device_tree_names_the_files_of_the_domains() -> None:
-    one, two = xen.Domain(128, b"k" * 5, arguments="one"), xen.Domain(512, b"kernel", b"ramdisk")
-    files = xen.modules([one, two])
-    tree = parsed(xen.device_tree([one, two], ["sched=credit"], 1024))
+    first = xen.Domain(128, b"k" * 5, arguments="one")
+    second = xen.Domain(512, b"kernel", b"ramdisk")
+    files = xen.modules([first, second])
+    tree = parsed(xen.device_tree([first, second], ["sched=credit"], 1024))
     assert struct.unpack(">4I", tree["memory@40000000"]["reg"]) == (0, 0x40000000, 0, 1 << 30)
     chosen = tree["chosen"]
     assert chosen["xen,xen-bootargs"] == b"sched=credit\0"
-    found = {}
+    parts = {}
     for domain in ("domU1", "domU2"):
         assert chosen[domain]["compatible"] == b"xen,domain\0"
         for name, node in chosen[domain].items():
             if name.startswith("module@"):
                 high, address, _, size = struct.unpack(">4I", node["reg"])
                 assert (high, f"{address:x}") == (0, name.removeprefix("module@"))
-                found[address] = node["compatible"].split(b"\0")[0], size
-    assert list(found.values()) == [
+                parts[address] = node["compatible"].split(b"\0")[0], size
+    assert list(parts.values()) == [
         (b"multiboot,kernel", 5), (b"multiboot,kernel", 6), (b"multiboot,ramdisk", 7),
     ]  # fmt: skip
-    assert {address: size for address, (_, size) in found.items()} == {
+    assert {address: size for address, (_, size) in parts.items()} == {
         address: len(data) for address, data in files.items()
     }
     assert struct.unpack(">2I", chosen["domU2"]["memory"]) == (0, 512 << 10)  # KiB
@@ -80,14 +81,14 @@ def test_the_device_tree_names_the_files_of_the_domains() -> None:
 
 @pytest.mark.skipif(not IMAGE.exists(), reason="`make freertos` builds the image")
 def test_an_image_begins_at_its_entry_and_holds_script_and_delay() -> None:
-    made = xen.image(IMAGE, b"a script", 7)
-    first, _, offset, size, _ = struct.unpack_from("<IIQQQ", made)
+    image = xen.image(IMAGE, b"a script", 7)
+    first, _, offset, size, _ = struct.unpack_from("<IIQQQ", image)
     (entry,) = struct.unpack_from("<Q", IMAGE.read_bytes(), 0x18)
-    assert made[56:60] == b"ARM\x64"
+    assert image[56:60] == b"ARM\x64"
     assert first == 0x14000000 | (entry - 0x40000000) // 4  # b
     assert offset == 0
-    assert len(made) < 2 << 20 < 96 << 20 < size < 128 << 20  # its heap, in the domain's memory
-    assert struct.unpack_from("<I8s", made, 0xFFC) == (7, b"a script")
+    assert len(image) < 2 << 20 < 96 << 20 < size < 128 << 20  # its heap, in the domain's memory
+    assert struct.unpack_from("<I8s", image, 0xFFC) == (7, b"a script")
     with pytest.raises(TargetError, match="run fewer cases at a time"):
         xen.image(IMAGE, bytes(1 << 20), 0)
 
@@ -120,9 +121,9 @@ def test_lines_are_put_together_again(length: int) -> None:
 
 
 def test_pieces_of_two_domains_may_alternate() -> None:
-    one, two = (printed(n, b"%d" % n * 200 + b"\n").splitlines(keepends=True) for n in (1, 2))
+    first, second = (printed(n, b"%d" % n * 200 + b"\n").splitlines(keepends=True) for n in (1, 2))
     console = Console("linux-6.1", "none")
-    mixed = b"".join(a + b for a, b in zip(one, two, strict=True))
+    mixed = b"".join(a + b for a, b in zip(first, second, strict=True))
     assert (
         console.feed(mixed[:150]) + console.feed(mixed[150:])
         == b"1" * 200 + b"\n" + b"2" * 200 + b"\n"
@@ -137,8 +138,8 @@ WORKING = RATE % (2.5, "true")
 OURS = '{"t":"case","id":1,"bench":"null","params":{}}'
 
 
-def company(*told: str) -> bytes:
-    return b"".join(printed(2, record(n, json)) for n, json in enumerate(told))
+def company(*message: str) -> bytes:
+    return b"".join(printed(2, record(n, json)) for n, json in enumerate(message))
 
 
 def test_the_agent_may_measure_while_the_load_runs() -> None:
@@ -148,7 +149,7 @@ def test_the_agent_may_measure_while_the_load_runs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "says"),
+    ("lines", "says"),
     [
         ([LOADED % "ok"], "load 'exit' was not running in time in linux-6.1"),
         ([LOADED % "failed"], "load 'exit' does not run in linux-6.1: no room"),
@@ -158,10 +159,10 @@ def test_the_agent_may_measure_while_the_load_runs() -> None:
         ([END % (1, WORKING), CASE % 2, END % (2, WORKING)], "linux-6.1 has ended its part: ok"),
     ],
 )
-def test_a_load_that_does_not_run_makes_no_result(told: list[str], says: str) -> None:
+def test_a_load_that_does_not_run_makes_no_result(lines: list[str], says: str) -> None:
     console = Console("linux-6.1", "exit")
     with pytest.raises(TargetError, match=says):
-        console.feed(company(*told) + printed(1, record(0, OURS)))
+        console.feed(company(*lines) + printed(1, record(0, OURS)))
 
 
 # ---- targets -----------------------------------------------------------------------------------
@@ -194,7 +195,9 @@ def test_freertos_measures_in_a_domain(tmp_path: Path) -> None:
     system = systems.find(NAME)
     if lacking := missing(system):
         pytest.skip(f"no {lacking[0].what}: {lacking[0].command}")
-    script = asked("case 1 int.latency.self samples=100", "case 2 dk.periodic samples=100", "bye")
+    script = command_lines(
+        "case 1 int.latency.self samples=100", "case 2 dk.periodic samples=100", "bye"
+    )
     domain = xen.domain(system, script, xen.Setting(1, icount=True), settle_ms=5)
     console, tree = tmp_path / "console", tmp_path / "tree"
     tree.write_bytes(xen.device_tree([domain], xen.ARGUMENTS, systems.MEMORY))
@@ -213,13 +216,13 @@ def test_freertos_measures_in_a_domain(tmp_path: Path) -> None:
                 time.sleep(0.1)
         finally:
             emulator.kill()
-    found = [item.body for line in _of_domain(console).splitlines() for item in Reader().feed(line)
+    parts = [item.body for line in _of_domain(console).splitlines() for item in Reader().feed(line)
              if isinstance(item, Record)]  # fmt: skip
-    ends = [(body.id, body.status) for body in found if isinstance(body, records.End)]
+    ends = [(body.id, body.status) for body in parts if isinstance(body, records.End)]
     assert ends == [(1, "ok"), (2, "ok")]
-    results = [body for body in found if isinstance(body, records.Result)]
+    results = [body for body in parts if isinstance(body, records.Result)]
     assert [(r.series, r.n) for r in results] == [("handler", 100), ("task", 100), ("", 100)]
-    (conditions,) = (body.values for body in found if isinstance(body, records.Conditions))
+    (conditions,) = (body.values for body in parts if isinstance(body, records.Conditions))
     assert (conditions["board"], conditions["guest.settled_ms"]) == ("virt-a53-xen", 5)
 
 

@@ -22,7 +22,7 @@ from rtstone.system.probes import Probe
 from rtstone.system.settings import Make
 from rtstone.targets.local import Local
 from tests.agent.rights import as_root
-from tests.agent.speak import AGENT, QUICK, asked, pick, records
+from tests.agent.speak import AGENT, QUICK, command_lines, pick, records
 from tests.system.trees import Tree, plant, system, usual
 
 ONE_PLACE = "mp.kinds"
@@ -78,8 +78,8 @@ SYSTEMS = {
 }  # fmt: skip
 
 
-def line(root: Path, **more: Any) -> tuple[str, str, str]:
-    (line,) = [item for item in checks.lines(system(root, **more)) if item.id == ONE_PLACE]
+def line(root: Path, **members: Any) -> tuple[str, str, str]:
+    (line,) = [item for item in checks.lines(system(root, **members)) if item.id == ONE_PLACE]
     return line.verdict, line.value, line.advice
 
 
@@ -131,24 +131,24 @@ def test_an_absurd_capacity_is_none(tmp_path: Path, text: str) -> None:
     assert system(tmp_path).measured == {7}
 
 
-def odd(root: Path, what: str, name: str) -> None:
+def odd(root: Path, part: str, name: str) -> None:
     """Put something at a name that is not a regular file."""
     path = root / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
-    if what == "pipe":
+    if part == "pipe":
         os.mkfifo(path)
-    elif what == "directory":
+    elif part == "directory":
         path.mkdir()
     else:
         path.symlink_to(path)
 
 
-@pytest.mark.parametrize("what", ["pipe", "directory", "loop"])
+@pytest.mark.parametrize("part", ["pipe", "directory", "loop"])
 @pytest.mark.parametrize("name", [f"{CPU}/cpu1/cpu_capacity", "sys/devices/cpu_core/cpus"])
-def test_what_is_no_file_is_not_waited_for(tmp_path: Path, what: str, name: str) -> None:
+def test_what_is_no_file_is_not_waited_for(tmp_path: Path, part: str, name: str) -> None:
     plant(tmp_path, (BIG_LITTLE if "capacity" in name else HYBRID))
-    odd(tmp_path, what, name)
+    odd(tmp_path, part, name)
     assert line(tmp_path)[0] == "unknown"
 
 
@@ -184,32 +184,37 @@ def test_the_host_keeps_off_the_cpu_that_the_agent_will_choose(
 
 
 def test_a_tenth_is_the_limit_of_a_kind() -> None:
-    def of(*sizes: int) -> list[list[int]]:
+    def kinds_of(*sizes: int) -> list[list[int]]:
         table = dict(enumerate(sizes))
         return [sorted(kind.cpus) for kind in kinds(table, table, {})]
 
-    assert of(1024, 922) == [[0, 1]]
-    assert of(1024, 921) == [[0], [1]]
-    assert of(1024, 950, 880) == [[0, 1], [2]]  # the tenth is of the largest, not from one to one
-    assert of(1, 1024, 1) == [[1], [0, 2]]
-    assert of() == []
+    assert kinds_of(1024, 922) == [[0, 1]]
+    assert kinds_of(1024, 921) == [[0], [1]]
+    assert kinds_of(1024, 950, 880) == [
+        [0, 1],
+        [2],
+    ]  # the tenth is of the largest, not from one to one
+    assert kinds_of(1, 1024, 1) == [[1], [0, 2]]
+    assert kinds_of() == []
 
 
 def test_types_tell_where_capacities_do_not() -> None:
     types = {0: "core", 1: "core", 2: "atom", 3: "lowpower"}
 
-    def of(*sizes: int, **more: str) -> list[tuple[str, list[int], str]]:
+    def kinds_of(*sizes: int, **kind_names: str) -> list[tuple[str, list[int], str]]:
         table = dict(enumerate(sizes))
-        machine = kinds(range(4), table, types | {int(cpu[1:]): name for cpu, name in more.items()})
+        machine = kinds(
+            range(4), table, types | {int(cpu[1:]): name for cpu, name in kind_names.items()}
+        )
         return [(kind.name, sorted(kind.cpus), kind.capacity) for kind in machine]
 
     by_type = [("performance", [0, 1], ""), ("middle", [2], ""), ("efficiency", [3], "")]
-    assert of() == of(1024, 1024) == of(1024, 1024, 1024, 1024) == by_type
-    assert of(400, 400, 1024, 1024) == [
+    assert kinds_of() == kinds_of(1024, 1024) == kinds_of(1024, 1024, 1024, 1024) == by_type
+    assert kinds_of(400, 400, 1024, 1024) == [
         ("performance", [2, 3], "capacity 1024"), ("efficiency", [0, 1], "capacity 400"),
     ]  # fmt: skip
-    assert of(c3="gpu") == []
-    assert of(1024, 1000, 1024, 1024, c3="") == [
+    assert kinds_of(c3="gpu") == []
+    assert kinds_of(1024, 1000, 1024, 1024, c3="") == [
         ("all alike", [0, 1, 2, 3], "capacity 1000 to 1024")
     ]
 
@@ -258,7 +263,7 @@ def agent_in(root: Path, *commands: str) -> list[Any]:
     script = f"mount --bind {root}/sys/devices /sys/devices && exec {AGENT} {QUICK}"
     done = subprocess.run(
         ["unshare", "--mount", "--propagation=private", "sh", "-c", script],
-        input=asked(*commands, "bye"), stdout=subprocess.PIPE, timeout=60, check=True,
+        input=command_lines(*commands, "bye"), stdout=subprocess.PIPE, timeout=60, check=True,
     )  # fmt: skip
     return records(done.stdout)
 
@@ -272,10 +277,10 @@ def test_the_agent_records_what_doctor_sees(tmp_path: Path, name: str) -> None:
 
 
 @as_root
-@pytest.mark.parametrize("what", ["pipe", "directory", "loop"])
-def test_the_agent_waits_for_nothing(tmp_path: Path, what: str) -> None:
+@pytest.mark.parametrize("part", ["pipe", "directory", "loop"])
+def test_the_agent_waits_for_nothing(tmp_path: Path, part: str) -> None:
     plant(tmp_path, BIG_LITTLE)
-    odd(tmp_path, what, f"{CPU}/cpu1/cpu_capacity")
+    odd(tmp_path, part, f"{CPU}/cpu1/cpu_capacity")
     (conditions,) = pick(agent_in(tmp_path, "case 1 null samples=2"), "conditions")
     assert conditions["values"]["cpu.capacity"] is None
 

@@ -53,8 +53,8 @@ def look(tree: System) -> Found:
     return {line.id: (line.verdict, line.value) for line in checks.lines(tree)}
 
 
-def verdicts(found: Found, *names: str) -> list[str]:
-    return [found[name][0] for name in names]
+def verdicts(findings: Found, *names: str) -> list[str]:
+    return [findings[name][0] for name in names]
 
 
 # ---- systems ------------------------------------------------------------------------------------
@@ -85,31 +85,31 @@ def test_a_tuned_real_time_box(tmp_path: Path) -> None:
     }  # fmt: skip
     box = system(plant(tmp_path, tree), probes=WORKING)
     assert box.measured == {3}  # the last isolated CPU, although it is not in the affinity mask
-    found = look(box)
-    poor = {name: line for name, line in found.items() if line[0] in ("bad", "warn")}
+    findings = look(box)
+    poor = {name: line for name, line in findings.items() if line[0] in ("bad", "warn")}
     assert poor == {}
-    assert found["os.preemption"] == ("good", "PREEMPT_RT")
-    assert found["mp.tasks"] == ("good", "isolated; 0 tasks bound to it")
-    assert "isolcpus=2-3" in found["today.cmdline"][1]
+    assert findings["os.preemption"] == ("good", "PREEMPT_RT")
+    assert findings["mp.tasks"] == ("good", "isolated; 0 tasks bound to it")
+    assert "isolcpus=2-3" in findings["today.cmdline"][1]
 
 
 def test_a_laptop_as_it_comes(tmp_path: Path) -> None:
-    found = look(system(plant(tmp_path, usual()), probes=WORKING))
-    assert found["today.governor"] == ("bad", "powersave")
-    assert found["today.idle"] == ("warn", "C6 85 µs")
-    assert found["today.thp"] == ("warn", "always")
-    assert found["today.swap"] == ("warn", "2048 MiB")
-    assert found["today.soft_watchdog"] == ("warn", "on CPU 0-3")
-    assert found["mp.interrupts"] == ("warn", "1 of 3 may: 24")
-    assert found["mp.hits"] == ("warn", "24 eth0 5x")
-    assert found["mp.tasks"] == ("warn", "1 tasks may run there, 0 of them nowhere else")
-    assert found["mp.isolated"] == ("warn", "none")
-    assert found["mp.nohz_full"][0] == "warn"
-    assert found["os.preemption"] == (
+    findings = look(system(plant(tmp_path, usual()), probes=WORKING))
+    assert findings["today.governor"] == ("bad", "powersave")
+    assert findings["today.idle"] == ("warn", "C6 85 µs")
+    assert findings["today.thp"] == ("warn", "always")
+    assert findings["today.swap"] == ("warn", "2048 MiB")
+    assert findings["today.soft_watchdog"] == ("warn", "on CPU 0-3")
+    assert findings["mp.interrupts"] == ("warn", "1 of 3 may: 24")
+    assert findings["mp.hits"] == ("warn", "24 eth0 5x")
+    assert findings["mp.tasks"] == ("warn", "1 tasks may run there, 0 of them nowhere else")
+    assert findings["mp.isolated"] == ("warn", "none")
+    assert findings["mp.nohz_full"][0] == "warn"
+    assert findings["os.preemption"] == (
         "unknown", "PREEMPT_DYNAMIC, started as voluntary; not told now",
     )  # fmt: skip
-    assert found["today.virtual"] == ("good", "no")
-    assert found["rt.throttling"] == (
+    assert findings["today.virtual"] == ("good", "no")
+    assert findings["rt.throttling"] == (
         "good", "none in this kernel; its limit (950000 of 1000000 µs) is for deadline tasks",
     )  # fmt: skip
 
@@ -193,8 +193,8 @@ def test_a_loaded_scheduler(tmp_path: Path, tree: Tree, finding: tuple[str, str]
 
 def test_deep_states_that_nobody_may_hold_off_are_bad(tmp_path: Path) -> None:
     held = WORKING | {"idle_request": lambda: Probe(False, "Permission denied")}
-    found = look(system(plant(tmp_path, usual()), probes=held))
-    assert verdicts(found, "today.idle", "today.dma_latency") == ["bad", "warn"]
+    findings = look(system(plant(tmp_path, usual()), probes=held))
+    assert verdicts(findings, "today.idle", "today.dma_latency") == ["bad", "warn"]
 
 
 def test_a_container_without_rights_in_the_trap_of_group_scheduling(tmp_path: Path) -> None:
@@ -210,15 +210,15 @@ def test_a_container_without_rights_in_the_trap_of_group_scheduling(tmp_path: Pa
         ".dockerenv": "",
         f"{CPU}/cpu3/cpufreq/scaling_governor": "performance\n",
     }
-    found = look(system(plant(tmp_path, tree)))
-    assert found["rt.group"] == ("bad", "0 µs in group /docker/abc")
-    assert found["rt.granted"] == ("bad", "no CAP_SYS_NICE, and a limit of 0")
-    assert found["cap.nice"] == ("bad", "not held")
+    findings = look(system(plant(tmp_path, tree)))
+    assert findings["rt.group"] == ("bad", "0 µs in group /docker/abc")
+    assert findings["rt.granted"] == ("bad", "no CAP_SYS_NICE, and a limit of 0")
+    assert findings["cap.nice"] == ("bad", "not held")
     names = ("cap.lock", "cap.admin", "cap.rawio", "cap.resource", "cap.override")
-    assert verdicts(found, *names) == ["warn"] * 5
-    assert verdicts(found, "limit.rtprio", "limit.memlock", "limit.queues") == ["warn"] * 3
-    assert found["today.container"] == ("warn", "docker")
-    assert found["today.quota"] == ("warn", f"50000 of 100000 µs in /{mount}/docker/abc")
+    assert verdicts(findings, *names) == ["warn"] * 5
+    assert verdicts(findings, "limit.rtprio", "limit.memlock", "limit.queues") == ["warn"] * 3
+    assert findings["today.container"] == ("warn", "docker")
+    assert findings["today.quota"] == ("warn", f"50000 of 100000 µs in /{mount}/docker/abc")
 
 
 def test_the_trap_catches_who_holds_every_capability(tmp_path: Path) -> None:
@@ -227,9 +227,9 @@ def test_the_trap_catches_who_holds_every_capability(tmp_path: Path) -> None:
         "proc/self/mountinfo": "32 31 0:30 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n",
         "sys/fs/cgroup/cpu/a/cpu.rt_runtime_us": "0\n",
     }
-    found = look(system(plant(tmp_path, tree)))
-    assert found["rt.granted"] == ("bad", "refused by the control group")
-    assert verdicts(found, "cap.nice", "rt.group") == ["good", "bad"]
+    findings = look(system(plant(tmp_path, tree)))
+    assert findings["rt.granted"] == ("bad", "refused by the control group")
+    assert verdicts(findings, "cap.nice", "rt.group") == ["good", "bad"]
 
 
 def test_limits_do_where_capabilities_are_missing(tmp_path: Path) -> None:
@@ -237,9 +237,9 @@ def test_limits_do_where_capabilities_are_missing(tmp_path: Path) -> None:
         "proc/self/status": f"CapEff:\t{NO}\nCpus_allowed_list:\t0-3\n",
         "proc/self/limits": LIMITS.format(nproc="4096", memlock="unlimited", rtprio="99"),
     }
-    found = look(system(plant(tmp_path, tree)))
+    findings = look(system(plant(tmp_path, tree)))
     names = ("cap.nice", "cap.lock", "limit.rtprio", "limit.memlock", "rt.granted")
-    assert verdicts(found, *names) == ["good"] * 5
+    assert verdicts(findings, *names) == ["good"] * 5
 
 
 def test_capabilities_of_the_agents_file_count(tmp_path: Path) -> None:
@@ -252,9 +252,9 @@ def test_capabilities_of_the_agents_file_count(tmp_path: Path) -> None:
         "realtime": lambda: Probe(False, "EPERM"),
         "agent_capabilities": lambda: Probe(True, f"{bits:x}"),
     }
-    found = look(system(plant(tmp_path, tree), probes=by_file))
+    findings = look(system(plant(tmp_path, tree), probes=by_file))
     names = ("rt.granted", "cap.nice", "cap.lock", "cap.rawio")
-    assert verdicts(found, *names) == ["good", "good", "good", "warn"]
+    assert verdicts(findings, *names) == ["good", "good", "good", "warn"]
 
 
 def test_the_rights_of_the_agents_group_count_for_its_members_only(tmp_path: Path) -> None:
@@ -266,13 +266,13 @@ def test_the_rights_of_the_agents_group_count_for_its_members_only(tmp_path: Pat
         "agent_capabilities": lambda: Probe(True, f"{1 << 23 | 1 << 14:x}"),
         "agent_group": lambda: Probe(True, "by the rights of group rtstone"),
     }
-    found = look(system(tree, probes=by_file))
-    assert found["rt.granted"] == ("good", "by the rights of group rtstone")
-    assert verdicts(found, "cap.nice", "cap.lock") == ["good", "good"]
+    findings = look(system(tree, probes=by_file))
+    assert findings["rt.granted"] == ("good", "by the rights of group rtstone")
+    assert verdicts(findings, "cap.nice", "cap.lock") == ["good", "good"]
     by_file["agent_group"] = lambda: Probe(False, "for others: join them")
-    found = look(system(tree, probes=by_file))
-    assert found["rt.granted"] == ("bad", "the agent is for others: join them")
-    assert verdicts(found, "cap.nice", "cap.lock") == ["bad", "warn"]
+    findings = look(system(tree, probes=by_file))
+    assert findings["rt.granted"] == ("bad", "the agent is for others: join them")
+    assert verdicts(findings, "cap.nice", "cap.lock") == ["bad", "warn"]
 
 
 def test_a_refusal_is_bad(tmp_path: Path) -> None:
@@ -302,9 +302,9 @@ def test_whoever_holds_the_capability_is_not_told_to_add_it(
 def test_what_cannot_be_seen_is_not_good(tmp_path: Path) -> None:
     """With hidepid, only one's own processes are there."""
     tree = {name: text for name, text in usual().items() if not name.startswith("proc/1/")}
-    found = look(system(plant(tmp_path, tree)))
+    findings = look(system(plant(tmp_path, tree)))
     for name in ("env.competitors", "env.realtime", "mp.tasks"):
-        assert found[name] == (
+        assert findings[name] == (
             "unknown", "other users' processes are hidden (hidepid); root sees them"
         )  # fmt: skip
 
@@ -323,8 +323,8 @@ def test_a_quota_above_the_own_group_counts_too(tmp_path: Path) -> None:
         "sys/fs/cgroup/pod/cpu.max": "20000 100000\n",
         "sys/fs/cgroup/cgroup.controllers": "cpu\n",
     }
-    found = look(system(plant(tmp_path, tree)))
-    assert found["today.quota"] == ("warn", "20000 of 100000 µs in /sys/fs/cgroup/pod")
+    findings = look(system(plant(tmp_path, tree)))
+    assert findings["today.quota"] == ("warn", "20000 of 100000 µs in /sys/fs/cgroup/pod")
 
 
 def test_a_virtual_machine(tmp_path: Path) -> None:
@@ -334,29 +334,29 @@ def test_a_virtual_machine(tmp_path: Path) -> None:
         "sys/class/dmi/id/product_name": "KVM\n",
         "sys/devices/system/clocksource/clocksource0/current_clocksource": "kvm-clock\n",
     }
-    found = look(system(plant(tmp_path, tree)))
-    assert found["today.virtual"] == ("warn", "yes KVM")
-    assert found["today.steal"] == ("warn", "1.00% since the start")
-    assert found["today.smi"] == ("unknown", "not counted for a guest")
-    assert found["env.clock"] == ("warn", "kvm-clock")
+    findings = look(system(plant(tmp_path, tree)))
+    assert findings["today.virtual"] == ("warn", "yes KVM")
+    assert findings["today.steal"] == ("warn", "1.00% since the start")
+    assert findings["today.smi"] == ("unknown", "not counted for a guest")
+    assert findings["env.clock"] == ("warn", "kvm-clock")
 
 
 def test_a_system_where_nearly_nothing_is_told(tmp_path: Path) -> None:
-    found = look(system(tmp_path))
-    judged = {name: line for name, line in found.items() if line[0] not in ("unknown", "yours")}
+    findings = look(system(tmp_path))
+    judged = {name: line for name, line in findings.items() if line[0] not in ("unknown", "yours")}
     assert judged == {
         "today.proc": ("warn", "not mounted"),
         "today.sys": ("warn", "not mounted"),
     }
-    assert all(value for verdict, value in found.values() if verdict == "unknown")
+    assert all(value for verdict, value in findings.values() if verdict == "unknown")
 
 
 def test_nonsense_in_files_is_unknown(tmp_path: Path) -> None:
     tree = dict.fromkeys(usual(), "nonsense ?! -7 [\n")
-    found = look(system(plant(tmp_path, tree)))
-    assert found["rt.throttling"][0] == "unknown"
-    assert found["mp.default_affinity"][0] == "unknown"
-    assert found["env.competitors"][0] == "unknown"
+    findings = look(system(plant(tmp_path, tree)))
+    assert findings["rt.throttling"][0] == "unknown"
+    assert findings["mp.default_affinity"][0] == "unknown"
+    assert findings["env.competitors"][0] == "unknown"
 
 
 def test_what_a_hostile_machine_says_is_no_defect(tmp_path: Path) -> None:
@@ -371,9 +371,9 @@ def test_what_a_hostile_machine_says_is_no_defect(tmp_path: Path) -> None:
     }  # fmt: skip
     plant(tmp_path, tree)
     (tmp_path / "proc/config.gz").write_bytes(gzip.compress(bytes(100 << 20)))
-    found = look(system(tmp_path))
-    assert found["env.interrupts"] == ("unknown", "/proc/interrupts cannot be read")
-    assert found["os.timers"][0] == "unknown"
+    findings = look(system(tmp_path))
+    assert findings["env.interrupts"] == ("unknown", "/proc/interrupts cannot be read")
+    assert findings["os.timers"][0] == "unknown"
 
 
 # ---- single checks ------------------------------------------------------------------------------
@@ -426,8 +426,8 @@ def test_competitors(tmp_path: Path, competitor: dict[str, str], finding: tuple[
 
 
 def test_other_real_time_tasks(tmp_path: Path) -> None:
-    found = look(system(plant(tmp_path, usual() | task(50, "jackd", policy=1, rtprio=70))))
-    assert found["env.realtime"] == ("warn", "jackd (50 fifo 70)")
+    findings = look(system(plant(tmp_path, usual() | task(50, "jackd", policy=1, rtprio=70))))
+    assert findings["env.realtime"] == ("warn", "jackd (50 fifo 70)")
 
 
 def between(tmp_path: Path, change: dict[str, str]) -> Found:
@@ -437,7 +437,7 @@ def between(tmp_path: Path, change: dict[str, str]) -> Found:
 
 
 def test_what_goes_on_now(tmp_path: Path) -> None:
-    found = between(
+    findings = between(
         tmp_path,
         task(50, "hog", ran=10**6)
         | {
@@ -446,12 +446,12 @@ def test_what_goes_on_now(tmp_path: Path) -> None:
             "proc/stat": "cpu3 100 0 100 800 0 0 0 50 0 0\n",
         },
     )
-    assert found["env.competitors"][0] == "warn"
-    assert found["env.competitors"][1].startswith("busy: hog (50)")
-    assert found["env.interrupts"][0] == "warn"
-    assert "24 eth0 999995x" in found["env.interrupts"][1]
-    assert found["env.disk"][0] == "warn"
-    assert found["today.steal"][1].startswith("goes on")
+    assert findings["env.competitors"][0] == "warn"
+    assert findings["env.competitors"][1].startswith("busy: hog (50)")
+    assert findings["env.interrupts"][0] == "warn"
+    assert "24 eth0 999995x" in findings["env.interrupts"][1]
+    assert findings["env.disk"][0] == "warn"
+    assert findings["today.steal"][1].startswith("goes on")
 
 
 def test_requests_of_a_partition_are_not_counted_twice(tmp_path: Path) -> None:
@@ -487,8 +487,8 @@ def test_steered_interrupts(
 
 
 def test_interrupts_of_other_cpus_are_no_matter(tmp_path: Path) -> None:
-    found = between(tmp_path, {"proc/interrupts": interrupts(10**6, 10**6, 10**6, 5)})
-    assert found["env.interrupts"][0] == "good"
+    findings = between(tmp_path, {"proc/interrupts": interrupts(10**6, 10**6, 10**6, 5)})
+    assert findings["env.interrupts"][0] == "good"
 
 
 def test_smi_count(tmp_path: Path) -> None:
@@ -505,8 +505,8 @@ def test_smi_count(tmp_path: Path) -> None:
 
 def test_hyper_threads(tmp_path: Path) -> None:
     siblings = {f"{CPU}/cpu3/topology/thread_siblings_list": "1,3\n"}
-    found = look(system(plant(tmp_path, usual() | siblings)))
-    assert found["mp.siblings"] == ("warn", "shares its core: CPU 1,3")
+    findings = look(system(plant(tmp_path, usual() | siblings)))
+    assert findings["mp.siblings"] == ("warn", "shares its core: CPU 1,3")
 
 
 @pytest.mark.parametrize(
@@ -514,8 +514,8 @@ def test_hyper_threads(tmp_path: Path) -> None:
 )
 def test_clock_source(tmp_path: Path, source: str, verdict: str) -> None:
     name = "sys/devices/system/clocksource/clocksource0/current_clocksource"
-    found = look(system(plant(tmp_path, usual() | {name: source})))
-    assert found["env.clock"] == (verdict, source)
+    findings = look(system(plant(tmp_path, usual() | {name: source})))
+    assert findings["env.clock"] == (verdict, source)
 
 
 @pytest.mark.parametrize(
@@ -523,8 +523,8 @@ def test_clock_source(tmp_path: Path, source: str, verdict: str) -> None:
     [(Probe(True, "0.001"), "good"), (Probe(False, "4000"), "bad")],
 )
 def test_timers(tmp_path: Path, outcome: Probe, verdict: str) -> None:
-    found = look(system(tmp_path, probes={"timers": lambda: outcome}))
-    assert found["os.timers"] == (verdict, f"{outcome.text} µs")
+    findings = look(system(tmp_path, probes={"timers": lambda: outcome}))
+    assert findings["os.timers"] == (verdict, f"{outcome.text} µs")
 
 
 # ---- which CPU ----------------------------------------------------------------------------------
@@ -574,23 +574,23 @@ def result(bench: str, worst: float, status: Any = "ok") -> Result:
 def test_known_quantities_are_seen_and_not_judged(tmp_path: Path) -> None:
     results = (result("dk.periodic", 5000.0), result("dk.periodic", 9000.0),
                result("det.bintime", 10.0, "failed"), result("sched.yield", 700.0))  # fmt: skip
-    found = look(system(tmp_path, past=past(*results)))
-    assert found["known.wakeup"] == (
+    findings = look(system(tmp_path, past=past(*results)))
+    assert findings["known.wakeup"] == (
         "seen",
         "max 9.00 µs in 7.00 s, p50 100 ns, n 1 000, dk.periodic, load none, run 20261121-x",
     )  # fmt: skip
-    assert found["known.syscalls"][1].startswith(
+    assert findings["known.syscalls"][1].startswith(
         "max 700 ns in 7.00 s, p50 100 ns, n 1 000, sched.yield"
     )
     calls = (result("sched.yield", 700.0), result("sys.read", 300.0), result("sys.read", 900.0))
     seen = look(system(tmp_path, past=past(*calls)))["known.syscalls"]
     assert seen[1].startswith("max 900 ns in 7.00 s, p50 100 ns, n 1 000, sys.read")
-    assert found["known.masking"] == ("unknown", "not measured")
-    assert found["known.interrupt"] == ("unknown", "not measured")
+    assert findings["known.masking"] == ("unknown", "not measured")
+    assert findings["known.interrupt"] == ("unknown", "not measured")
 
 
 @pytest.mark.parametrize(
-    ("rate", "width", "verdict", "told"),
+    ("rate", "width", "verdict", "message"),
     [
         (2.3, 1.0, "warn", "2.30 ns more per waiting task"),
         (-2.3, 1.0, "good", "2.30 ns less per waiting task"),
@@ -598,13 +598,13 @@ def test_known_quantities_are_seen_and_not_judged(tmp_path: Path) -> None:
     ],
 )
 def test_constant_time_scheduling_is_a_slope(
-    tmp_path: Path, rate: float, width: float, verdict: str, told: str
+    tmp_path: Path, rate: float, width: float, verdict: str, message: str
 ) -> None:
     slope = Slope(bench="ctx.ballast", load="none", over="ballast", params={}, points=[],
                   slope=rate, ci95=(rate - width, rate + width), unit="ns per task",
                   constant=width > abs(rate))  # fmt: skip
-    found = look(system(tmp_path, past=past(slopes=[slope])))
-    assert found["os.scaling"] == (verdict, told)
+    findings = look(system(tmp_path, past=past(slopes=[slope])))
+    assert findings["os.scaling"] == (verdict, message)
 
 
 def test_each_quantity_is_of_the_newest_run_that_has_it(
@@ -616,10 +616,10 @@ def test_each_quantity_is_of_the_newest_run_that_has_it(
         document = msgspec.structs.replace(past(*results)("")[0], run_id=f"2026112{day}-x",
                                            created=f"2026-11-2{day}T00:00:00+00:00")  # fmt: skip
         store_run(document)
-    found = look(system(tmp_path / "root", past=measurements()))
-    assert found["known.wakeup"][1].startswith("max 1.00 µs")
-    assert found["known.syscalls"][1].startswith("max 2.00 µs")
-    assert found["known.syscalls"][1].endswith("run 20261122-x")
+    findings = look(system(tmp_path / "root", past=measurements()))
+    assert findings["known.wakeup"][1].startswith("max 1.00 µs")
+    assert findings["known.syscalls"][1].startswith("max 2.00 µs")
+    assert findings["known.syscalls"][1].endswith("run 20261122-x")
 
 
 # ---- the list itself ----------------------------------------------------------------------------
@@ -648,9 +648,9 @@ def test_a_narrow_terminal(tmp_path: Path) -> None:
     assert max(len(line) for row in rows for line in row.split("\n")) <= 80
     bad = next(n for n, row in enumerate(rows) if row.startswith("X"))
     assert bad < min(n for n, row in enumerate(rows) if row.startswith(("+", "!", "?", "-")))
-    told = "\n".join(rows)
-    assert all(line.title in told for line in lines)
-    assert "bad: mend these first" in told
+    text = "\n".join(rows)
+    assert all(line.title in text for line in lines)
+    assert "bad: mend these first" in text
 
 
 def test_the_verdict_stands_first_and_counts_what_tune_mends(tmp_path: Path) -> None:
@@ -679,8 +679,10 @@ def test_problems_are_what_is_not_good(tmp_path: Path) -> None:
     shown = {row.split()[1] for row in rows[2:] if row.startswith(tuple("+=!X?-"))}
     assert shown == {"bad", "warn", "unknown"}
     for line in lines:
-        told = any(row[10:].startswith(f"{line.title:<31} {line.value}".strip()) for row in rows)
-        assert told == (line.verdict in shown)
+        is_shown = any(
+            row[10:].startswith(f"{line.title:<31} {line.value}".strip()) for row in rows
+        )
+        assert is_shown == (line.verdict in shown)
 
 
 # ---- trials -------------------------------------------------------------------------------------

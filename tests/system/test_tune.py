@@ -59,12 +59,12 @@ def tree(folder: Path) -> Path:
     return root
 
 
-def kernel_of(root: Path, **more: Any) -> System:
-    return system(root, files=Kernel(root, **more))
+def kernel_of(root: Path, **members: Any) -> System:
+    return system(root, files=Kernel(root, **members))
 
 
-def outcomes(told: list[Entry]) -> dict[str, str]:
-    return {one.path or one.setting: one.outcome for one in told}
+def outcomes(entries: list[Entry]) -> dict[str, str]:
+    return {entry.path or entry.setting: entry.outcome for entry in entries}
 
 
 def apply(
@@ -87,7 +87,7 @@ def text(root: Path, name: str) -> str:
 
 def test_apply_changes_what_it_should_and_nothing_else(tree: Path) -> None:
     before = snapshot(tree)
-    told = apply(tree)
+    changes = apply(tree)
     after = snapshot(tree)
     changed = {name: after[name] for name in before if after[name] != before[name]}
     every = [f"proc/irq/{irq}/smp_affinity_list" for irq in (9, 24, 131)]
@@ -106,8 +106,8 @@ def test_apply_changes_what_it_should_and_nothing_else(tree: Path) -> None:
     }
     assert text(tree, f"{PARTITION}/cpuset.cpus") == "1,3"  # one is for the agent
     assert text(tree, f"{PARTITION}/cpuset.cpus.partition") == "isolated"
-    assert set(told.values()) == {"changed", "impossible"}
-    assert told["rt_group"] == "impossible"
+    assert set(changes.values()) == {"changed", "impossible"}
+    assert changes["rt_group"] == "impossible"
     assert set(restore(tree).values()) == {"restored"}
     assert snapshot(tree) == before
     assert not (tree / FOLDER / NAME).exists()
@@ -147,9 +147,9 @@ def test_deadline_servers_of_the_measured_cpu_are_only_turned_off_when_named(tre
 
 def test_servers_that_are_not_there_or_not_open_are_named(tree: Path) -> None:
     def reason() -> str:
-        (one,) = tune.apply(system(tree), tune.settings(["fair_server"]))
-        assert one.outcome == "impossible"
-        return one.reason
+        (change,) = tune.apply(system(tree), tune.settings(["fair_server"]))
+        assert change.outcome == "impossible"
+        return change.reason
 
     assert "may open it" in reason()
     plant(tree, {"sys/kernel/debug/sched/preempt": "none (full)\n"})
@@ -168,11 +168,11 @@ def test_what_is_enough_is_left(tree: Path) -> None:
         IRQ: "0\n",
     })  # fmt: skip
     before = snapshot(tree)
-    told = apply(tree, "statistics", "queues", "huge_pages", "governor")
-    assert set(told.values()) == {"enough"}
+    changes = apply(tree, "statistics", "queues", "huge_pages", "governor")
+    assert set(changes.values()) == {"enough"}
     assert snapshot(tree) == before
     assert IRQ not in apply(tree, "interrupts")
-    assert not any(path.startswith("proc/sys/fs") for path in told)
+    assert not any(path.startswith("proc/sys/fs") for path in changes)
 
 
 def test_an_interrupt_bound_to_the_measured_cpu_goes_to_all_others(tree: Path) -> None:
@@ -189,9 +189,9 @@ def test_wide_masks_keep_their_words(tree: Path) -> None:
 
 
 def test_no_cpu_is_left(tree: Path) -> None:
-    told = apply(tree, cpus="0-3")
+    changes = apply(tree, cpus="0-3")
     for setting in ("interrupts", "workqueues", "watchdog", "cpuset"):
-        assert told[setting] == "impossible"
+        assert changes[setting] == "impossible"
 
 
 @pytest.mark.parametrize(
@@ -206,9 +206,9 @@ def test_no_cpu_is_left(tree: Path) -> None:
 )  # fmt: skip
 def test_why_there_is_no_partition(tree: Path, plants: dict[str, str], reason: str) -> None:
     plant(tree, plants)
-    (told,) = tune.apply(system(tree), tune.settings(["cpuset"]))
-    assert told.outcome == "impossible"
-    assert reason in told.reason
+    (changes,) = tune.apply(system(tree), tune.settings(["cpuset"]))
+    assert changes.outcome == "impossible"
+    assert reason in changes.reason
 
 
 def test_the_trap_of_group_scheduling(tree: Path) -> None:
@@ -239,12 +239,12 @@ def test_a_name_that_is_not_known(tree: Path) -> None:
 def test_a_dry_run_writes_nothing(tree: Path) -> None:
     (tree / FOLDER).rmdir()
     before = snapshot(tree)
-    told = tune.dry_run(system(tree), USUAL)
+    entries = tune.dry_run(system(tree), USUAL)
     assert snapshot(tree) == before
     assert not (tree / FOLDER).exists()
-    planned = {one.path for one in told if one.outcome == "planned"}
+    planned = {entry.path for entry in entries if entry.outcome == "planned"}
     (tree / FOLDER).mkdir(parents=True)
-    assert planned == {one for one, outcome in apply(tree).items() if outcome == "changed"}
+    assert planned == {path for path, outcome in apply(tree).items() if outcome == "changed"}
 
 
 # ---- killed at any point ------------------------------------------------------------------------
@@ -433,8 +433,8 @@ def test_these_tests_would_see_a_journal_that_comes_too_late(
     def late(handle: int, line: bytes) -> None:
         waiting.append(line)
         if b'"done"' in line:
-            for one in waiting:
-                put(handle, one)
+            for entry in waiting:
+                put(handle, entry)
             waiting.clear()
 
     monkeypatch.setattr(files, "_put", late)
@@ -453,8 +453,8 @@ def test_these_tests_would_see_a_journal_that_comes_too_late(
 def test_what_the_kernel_refuses_is_told_and_not_fatal(tree: Path) -> None:
     before = snapshot(tree)
     kernel = Kernel(tree, refused={IRQ: errno.EIO, GOVERNOR: errno.EPERM})
-    told = tune.apply(system(tree, files=kernel), USUAL)
-    refused = {one.path: one.reason for one in told if one.outcome == "refused"}
+    changes = tune.apply(system(tree, files=kernel), USUAL)
+    refused = {change.path: change.reason for change in changes if change.outcome == "refused"}
     assert refused == {IRQ: "Input/output error", GOVERNOR: "Operation not permitted"}
     assert text(tree, STAT) == "10"
     assert "governor" not in (tune.state(system(tree))["tune"] or "")
@@ -493,9 +493,9 @@ def test_a_partition_that_the_kernel_calls_invalid_is_taken_back(tree: Path) -> 
     says = "isolated invalid (Cpu list in cpuset.cpus not exclusive)"
     name = f"{PARTITION}/cpuset.cpus.partition"
     kernel = Kernel(tree, bent={name: f"{says}\n"})
-    told = tune.apply(system(tree, files=kernel), tune.settings(["cpuset"]))
-    assert told[-1].outcome == "refused"
-    assert says in told[-1].reason
+    changes = tune.apply(system(tree, files=kernel), tune.settings(["cpuset"]))
+    assert changes[-1].outcome == "refused"
+    assert says in changes[-1].reason
     assert not (tree / PARTITION).exists()
     restore(tree)
     assert text(tree, "sys/fs/cgroup/cgroup.subtree_control") == "cpu memory"
@@ -511,8 +511,8 @@ def test_a_group_that_is_not_ours_is_left(tree: Path) -> None:
 def test_a_value_that_cannot_be_put_back_stays_in_the_journal(tree: Path) -> None:
     before = snapshot(tree)
     apply(tree)
-    told = restore(tree, Kernel(tree, refused={IRQ: errno.EIO}))
-    assert [path for path, outcome in told.items() if outcome != "restored"] == [IRQ]
+    changes = restore(tree, Kernel(tree, refused={IRQ: errno.EIO}))
+    assert [path for path, outcome in changes.items() if outcome != "restored"] == [IRQ]
     assert Journal(Below(tree)).paths() == [IRQ]
     assert restore(tree) == {IRQ: "restored"}
     assert snapshot(tree) == before
@@ -543,9 +543,9 @@ def test_without_rights_nothing_is_touched_and_one_line_says_so() -> None:
                 os._exit(0)
         os.close(writing)
         os.waitpid(child, 0)
-        told = os.read(reading, 1000).decode()
+        chunk = os.read(reading, 1000).decode()
         os.close(reading)
-        assert told == (
+        assert chunk == (
             f"cannot write the journal, in {root / FOLDER}: Permission denied; run as root"
         )
         assert snapshot(root) == before
@@ -560,11 +560,11 @@ def test_a_foreign_change_is_left_unless_forced(tree: Path) -> None:
     plant(tree, {STAT: "60\n"})
     assert outcomes(tune.status(system(tree)).entries)[STAT] == "lost"
     assert tune.state(system(tree))["tune.lost"] == "statistics"
-    told = {one.path: one for one in tune.restore(kernel_of(tree))}
-    assert told[STAT].outcome == "left"
-    assert "60" in told[STAT].reason
-    assert "--force" in told[STAT].reason
-    assert {one.outcome for path, one in told.items() if path != STAT} == {"restored"}
+    changes = {change.path: change for change in tune.restore(kernel_of(tree))}
+    assert changes[STAT].outcome == "left"
+    assert "60" in changes[STAT].reason
+    assert "--force" in changes[STAT].reason
+    assert {change.outcome for path, change in changes.items() if path != STAT} == {"restored"}
     assert text(tree, STAT) == "60"
     assert restore(tree) == {STAT: "left"}
     assert restore(tree, force=True) == {STAT: "restored"}
@@ -605,9 +605,9 @@ def test_another_boot_has_put_the_values_back(tree: Path) -> None:
     plant(tree, {BOOT: "another\n", STAT: "10\n"})
     assert tune.state(system(tree)) == {"tune": "none"}
     assert tune.status(system(tree)).entries == []
-    (told,) = tune.restore(kernel_of(tree))
-    assert told.outcome == "gone"
-    assert "rebooted since" in told.reason
+    (changes,) = tune.restore(kernel_of(tree))
+    assert changes.outcome == "gone"
+    assert "rebooted since" in changes.reason
     assert text(tree, STAT) == "10"  # not ours any more
     assert not (tree / FOLDER / NAME).exists()
 
@@ -689,8 +689,8 @@ def test_who_may_not_enter_the_partition_is_told_what_to_do(tree: Path) -> None:
 def test_restore_moves_out_who_is_still_in_the_partition(tree: Path) -> None:
     apply(tree, "cpuset")
     Kernel(tree).write(f"{AGENTS}/cgroup.procs", "4711")
-    (told,) = (one for one in tune.restore(kernel_of(tree)) if one.reason)
-    assert told.reason == "1 processes moved to /sys/fs/cgroup"
+    (changes,) = (change for change in tune.restore(kernel_of(tree)) if change.reason)
+    assert changes.reason == "1 processes moved to /sys/fs/cgroup"
     assert "4711" in text(tree, "sys/fs/cgroup/cgroup.procs").split()
     assert not (tree / PARTITION).exists()
 

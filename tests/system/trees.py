@@ -125,22 +125,22 @@ def plant(root: Path, tree: Tree) -> Path:
     return root
 
 
-def system(root: Path, **more: Any) -> System:
+def system(root: Path, **members: Any) -> System:
     """Return the system of a tree, without trials and pauses."""
     settings: dict[str, Any] = {"probes": {}, "pause": lambda: None}
-    return System(root, **(settings | more))
+    return System(root, **(settings | members))
 
 
 def snapshot(root: Path) -> dict[str, bytes | None]:
     """Return every file and directory of a tree, except those of the journal."""
-    found: dict[str, bytes | None] = {}
+    contents: dict[str, bytes | None] = {}
     for place, folders, files in os.walk(root):
         inside = f"{place}/"[len(f"{root}/") :]
-        found |= {inside + name: None for name in folders}
-        found |= {inside + name: Path(place, name).read_bytes() for name in files}
+        contents |= {inside + name: None for name in folders}
+        contents |= {inside + name: Path(place, name).read_bytes() for name in files}
     return {
         name: text
-        for name, text in found.items()
+        for name, text in contents.items()
         if not FOLDER.startswith(name) and FOLDER not in name
     }
 
