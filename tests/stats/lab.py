@@ -75,16 +75,16 @@ def lab(
     unit: str = "instructions",
     loads: Sequence[Loaded] = (),
     changes: Mapping[str, Any] | None = None,
-    **more: Value,
+    **settings: Value,
 ) -> Run:
     """Return a run of a lab system; ``more``: members of its target's detail."""
-    told = detail(system, **more)
+    details = detail(system, **settings)
     members: dict[str, Any] = {
-        "run_id": run_id or f"20261121-{system}-{told['seed']}",
+        "run_id": run_id or f"20261121-{system}-{details['seed']}",
         "created": "2026-11-21T12:00:00+00:00",
         "status": "complete",
         "suite": "lab",
-        "target": Target(name=f"qemu:{system}+seed={told['seed']}", detail=told),
+        "target": Target(name=f"qemu:{system}+seed={details['seed']}", detail=details),
         "agent": agent,
         "clock": Clock(source="cntvct", hz=62_500_000, resolution_ns=1, overhead_ns=2, unit=unit),
         "results": list(results),
@@ -98,8 +98,8 @@ def result(bench: str, values: Sequence[float] = (), case: int = 1, **members: A
     """Return the result of samples that its histogram represents exactly."""
     base: dict[str, Any] = {"params": {}, "load": "none", "status": "ok", "unit": "instructions"}
     if values:
-        found = statistics(list(values))
-        base |= found | {"histogram": counts(values)}
+        figures = statistics(list(values))
+        base |= figures | {"histogram": counts(values)}
     return Result(case=case, bench=bench, **(base | members))
 
 
@@ -135,8 +135,8 @@ def _results(system: str, seed: int, samples: int) -> list[Result]:
 
     def timed(bench: str, load: str, median: float, spread: float, **params: Value) -> None:
         values = [float(round(median + rng.expovariate(3 / spread))) for _ in range(samples)]
-        told = make.distribution(values, 1.0) | {"histogram": counts(values)}
-        make.add(bench, **told, params=params, load=load, unit="instructions")
+        members = make.distribution(values, 1.0) | {"histogram": counts(values)}
+        make.add(bench, **members, params=params, load=load, unit="instructions")
 
     for load, (median, spread) in SYSTEMS[system].items():
         timed("null", load, 2, 0.1)

@@ -18,7 +18,9 @@ NONE: tuple[float, ...] = ()
 def result(seed: int, lengths: tuple[float, ...] = NONE) -> Result:
     """Return a result with stalls of these lengths; the lateness without stalls is the same."""
     own = np.random.default_rng(seed).lognormal(np.log(5000), 0.3, SECONDS * SECOND)
-    stalls = np.array([(1 + 3 * place, 1 + 3 * place + of) for place, of in enumerate(lengths)])
+    stalls = np.array(
+        [(1 + 3 * place, 1 + 3 * place + length) for place, length in enumerate(lengths)]
+    )
     return measured(own, stalls.reshape(-1, 2))[0]
 
 
@@ -36,7 +38,7 @@ def lossy(number: int, *, minute: int = 0, target: str = "local") -> Run:
     )  # fmt: skip
 
 
-def without_losses(one: Run) -> Run:
+def without_losses(run: Run) -> Run:
     """Return a run as if nobody had counted what it missed."""
-    bare = [structs.replace(r, missed=0, corrected=None) for r in one.results]
-    return structs.replace(one, results=bare)
+    bare = [structs.replace(r, missed=0, corrected=None) for r in run.results]
+    return structs.replace(run, results=bare)

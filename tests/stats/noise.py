@@ -47,13 +47,13 @@ def autoregressive(
     noise = rng.standard_t(5, shape) * np.sqrt(3 / 5 * (1 - correlated**2))
     for run in range(1, shape[1] if correlated else 0):
         noise[:, run] += correlated * noise[:, run - 1]
-    found: Floats = np.sqrt(0.5) * (noise[:1] + noise[1:])[:, settling:]
-    return found
+    averaged: Floats = np.sqrt(0.5) * (noise[:1] + noise[1:])[:, settling:]
+    return averaged
 
 
 def cycle(series: int, runs: int, rng: np.random.Generator, period: float) -> Floats:
     """Return series that go up and down by five times their scatter, once in so many runs."""
     phases = rng.random((series, 1))
     waves = 5 * np.sin(2 * np.pi * (np.arange(runs) / period + phases))
-    found: Floats = waves + autoregressive(series, runs, rng)
-    return found
+    series_with_waves: Floats = waves + autoregressive(series, runs, rng)
+    return series_with_waves

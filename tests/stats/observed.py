@@ -26,21 +26,21 @@ LAB: dict[str, Any] = {
 
 def result(value: float | None, **members: Any) -> Result:
     """Return a result of 2000 samples, all of that value."""
-    told: dict[str, Any] = dict.fromkeys(("p50", "p99", "max"), value)
-    told["histogram"] = [] if value is None else [(value, 2000)]
+    distribution: dict[str, Any] = dict.fromkeys(("p50", "p99", "max"), value)
+    distribution["histogram"] = [] if value is None else [(value, 2000)]
     bare = {"case": 1, "bench": "dk.periodic", "params": {}, "load": "none", "status": "ok"}
-    return Result(**{**bare, "unit": "ns", "n": 2000, **told, **members})
+    return Result(**{**bare, "unit": "ns", "n": 2000, **distribution, **members})
 
 
 def observation(
-    place: int, one: Result, *, table: Bench | None = None, **members: Any
+    place: int, result: Result, *, table: Bench | None = None, **members: Any
 ) -> Observation:
     """Return a result of a run, the one in that place; a run each minute."""
     bare = run([], f"run-{place:04}", minute=place)
     conditions = {"kernel.release": "6.1.0", "kernel.cmdline": CMDLINE,
                   "machine.load": f"{place}"}  # fmt: skip
     conditions |= members.pop("conditions", {})
-    return Observation(structs.replace(bare, conditions=conditions, **members), 0, one, table)
+    return Observation(structs.replace(bare, conditions=conditions, **members), 0, result, table)
 
 
 def observed(values: Sequence[float], **members: Any) -> list[Observation]:
@@ -57,13 +57,17 @@ def counted(values: Sequence[float]) -> list[Observation]:
     ]
 
 
-def followed(observations: Sequence[Observation], *metrics: Any, **asked: Any) -> Trend:
+def followed(observations: Sequence[Observation], *metrics: Any, **options: Any) -> Trend:
     """Return the trend, of results with their histograms."""
-    return trend(observations, TrendRequest(metrics or ("p50",), **asked), lambda one: one.result)
+    return trend(
+        observations,
+        TrendRequest(metrics or ("p50",), **options),
+        lambda observation: observation.result,
+    )
 
 
-def only(found: Trend) -> Series:
-    (series,) = found.series
+def only(trend: Trend) -> Series:
+    (series,) = trend.series
     return series
 
 
@@ -74,7 +78,7 @@ def suite_checked(values: Any, last: int) -> Gate:
         for run, column in enumerate(values.T)
         for case, value in enumerate(column)
     ]
-    return gate(results[-1].run, results, last, lambda one: one.result)
+    return gate(results[-1].run, results, last, lambda observation: observation.result)
 
 
 def noisy(seed: int, runs: int, sd: float = 0.01) -> Any:
@@ -83,8 +87,8 @@ def noisy(seed: int, runs: int, sd: float = 0.01) -> Any:
     return 10_000 * np.exp(sd * rng.standard_t(5, runs))
 
 
-def with_conditions(one: Observation, **conditions: Any) -> Observation:
+def with_conditions(observation: Observation, **conditions: Any) -> Observation:
     """Return a result of a run with other conditions; names with `_` for a dot."""
-    told = {name.replace("_", "."): value for name, value in conditions.items()}
-    changed: Run = structs.replace(one.run, conditions=one.run.conditions | told)
-    return one._replace(run=changed)
+    named = {name.replace("_", "."): value for name, value in conditions.items()}
+    changed: Run = structs.replace(observation.run, conditions=observation.run.conditions | named)
+    return observation._replace(run=changed)

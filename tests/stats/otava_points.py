@@ -12,12 +12,14 @@ from otava.analysis import compute_change_points, compute_change_points_orig
 
 def main() -> None:
     """Read the series, and print their change points."""
-    found = []
+    points_found = []
     for series in json.load(sys.stdin):
         original, _ = compute_change_points_orig(series, max_pvalue=0.05, seed=1)
         hunter, _ = compute_change_points(series, max_pvalue=0.001)
-        found.append([[int(one.index) for one in points] for points in (original, hunter)])
-    json.dump(found, sys.stdout)
+        points_found.append(
+            [[int(point.index) for point in points] for points in (original, hunter)]
+        )
+    json.dump(points_found, sys.stdout)
 
 
 if __name__ == "__main__":

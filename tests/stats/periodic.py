@@ -46,13 +46,13 @@ def bursts(length_s: float, each_s: float, number: float = 4) -> Stalls:
 
 def _joined(stalls: np.ndarray) -> np.ndarray:
     """Merge stalls that overlap."""
-    found: list[list[float]] = []
+    columns: list[list[float]] = []
     for start, end in stalls:
-        if found and start <= found[-1][1]:
-            found[-1][1] = max(found[-1][1], end)
+        if columns and start <= columns[-1][1]:
+            columns[-1][1] = max(columns[-1][1], end)
         else:
-            found.append([start, end])
-    return np.array(found).reshape(-1, 2)
+            columns.append([start, end])
+    return np.array(columns).reshape(-1, 2)
 
 
 def measured(own: np.ndarray, stalls_s: np.ndarray) -> tuple[Result, np.ndarray]:
@@ -122,17 +122,19 @@ def _histogram(counts: np.ndarray, moments: np.ndarray) -> Histogram:
 
 def _distribution(histogram: Histogram) -> Distribution:
     ranks = Ranks(histogram)
-    told = {name: ranks.percentile(q) for name, q in PERCENTILES.items()}
+    percentiles = {name: ranks.percentile(q) for name, q in PERCENTILES.items()}
     return Distribution(
         n=histogram.n, min=histogram.min, mean=histogram.sum / histogram.n, sd=spread(histogram),
-        max=histogram.max, histogram=histogram.points(), **told,
+        max=histogram.max, histogram=histogram.points(), **percentiles,
     )  # fmt: skip
 
 
 def _batches() -> Batches:
     lines, line, rows = ctypes.c_uint(), (ctypes.c_uint * 5)(), np.zeros((33, 7), np.uint64)
-    made = LIBRARY.recorder_batches(ctypes.byref(lines), line, rows.ctypes.data_as(ctypes.c_void_p))
-    table = rows[:made].astype(int)
+    batches = LIBRARY.recorder_batches(
+        ctypes.byref(lines), line, rows.ctypes.data_as(ctypes.c_void_p)
+    )
+    table = rows[:batches].astype(int)
     names = LINES[: lines.value]
     return Batches(
         n=table[:, 0].tolist(), mean=(table[:, 1] / table[:, 0]).tolist(),

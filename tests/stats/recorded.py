@@ -55,10 +55,10 @@ def latencies(
     """Return a result of dk.periodic of that duration with independent exponential samples."""
     values = 5_000 + scale * np.random.default_rng(seed).exponential(size=40_000)
     result = recorded(values, section_s)
-    told = {"sched": "fifo", "prio": 98, "locked": True, "cpus": [1]}
+    conditions = {"sched": "fifo", "prio": 98, "locked": True, "cpus": [1]}
     return structs.replace(
         result, load=load, missed=0, params={"period": 1_000_000, "prio": 98, "time": 10**9},
-        evidence={**result.evidence, **told},
+        evidence={**result.evidence, **conditions},
     )  # fmt: skip
 
 

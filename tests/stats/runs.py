@@ -23,17 +23,19 @@ def distributions(samples: Samples) -> list[dict[str, float | int | None]]:
     """Return the distribution of each set of samples along the last axis; others are flattened."""
     rows = samples.reshape(-1, samples.shape[-1])
     n = rows.shape[1]
-    told = {name: q for name, q in _QUANTILES.items() if n >= 10 / (1 - q)}
-    ranks = [int(np.ceil(q * n)) - 1 for q in told.values()]
+    quantiles = {name: q for name, q in _QUANTILES.items() if n >= 10 / (1 - q)}
+    ranks = [int(np.ceil(q * n)) - 1 for q in quantiles.values()]
     ordered = np.partition(rows, [0, *ranks, n - 1], axis=1)
-    found = [ordered[:, rank].tolist() for rank in (0, *ranks, n - 1)]
-    names = ["min", *told, "max"]
-    return [{"n": n} | dict(zip(names, values, strict=True)) for values in zip(*found, strict=True)]
+    columns = [ordered[:, rank].tolist() for rank in (0, *ranks, n - 1)]
+    names = ["min", *quantiles, "max"]
+    return [
+        {"n": n} | dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)
+    ]
 
 
-def result(bench: str, told: dict[str, float | int | None], unit: str = "ns") -> Result:
+def result(bench: str, statistics: dict[str, float | int | None], unit: str = "ns") -> Result:
     """Return a result with these members."""
-    return Result(case=1, bench=bench, params={}, load="none", status="ok", unit=unit, **told)  # type: ignore[arg-type]
+    return Result(case=1, bench=bench, params={}, load="none", status="ok", unit=unit, **statistics)  # type: ignore[arg-type]
 
 
 def run(
@@ -63,13 +65,15 @@ def session(samples: Samples, first: Sequence[int] = ()) -> list[Run]:
     ``first``: the positions of the runs of A, if the order is another one.
     """
     runs, cases = samples.shape[:2]
-    told = distributions(samples)
+    results_of_runs = distributions(samples)
     places = set(first or (place for place in range(runs) if place % 4 in (0, 3)))
     number = {"A": 0, "B": 0}
-    found = []
+    session_runs = []
     for place in range(runs):
         side: Literal["A", "B"] = "A" if place in places else "B"
         number[side] += 1
-        results = [result(f"case.{case}", told[place * cases + case]) for case in range(cases)]
-        found.append(run(results, f"s-{place:03}", minute=place, turn=(side, number[side])))
-    return found
+        results = [
+            result(f"case.{case}", results_of_runs[place * cases + case]) for case in range(cases)
+        ]
+        session_runs.append(run(results, f"s-{place:03}", minute=place, turn=(side, number[side])))
+    return session_runs

@@ -12,23 +12,23 @@ def test_all_parameters_make_a_case_of_one_run_in_any_order() -> None:
     key = case_key("dk.periodic", PARAMS, "a", "none")
     assert key == case_key("dk.periodic", dict(reversed(PARAMS.items())), "a", "none")
     assert len({key, key}) == 1
-    others: tuple[dict[str, Value], ...] = (
+    changes: tuple[dict[str, Value], ...] = (
         {"period": 999},
         {"samples": 6},
         {"prio": 81},
         {"cpus": [2]},
     )
-    for other in others:
+    for other in changes:
         assert key != case_key("dk.periodic", PARAMS | other, "a", "none")
     assert key != case_key("dk.periodic", PARAMS, "b", "none")
     assert key != case_key("dk.periodic", PARAMS, "a", "heavy")
 
 
 def test_how_a_case_was_measured_makes_no_other_case_of_another_run() -> None:
-    there: dict[str, Value] = PARAMS | {"samples": 6, "prio": 1, "cpus": [0], "raw": True}
-    across = [case_key("x.y", p, ignoring=ANOTHER_RUN) for p in (PARAMS, there)]
+    params: dict[str, Value] = PARAMS | {"samples": 6, "prio": 1, "cpus": [0], "raw": True}
+    across = [case_key("x.y", p, ignoring=ANOTHER_RUN) for p in (PARAMS, params)]
     assert across[0] == across[1]
-    guaranteed = [case_key("x.y", p, ignoring=GUARANTEED) for p in (PARAMS, there)]
+    guaranteed = [case_key("x.y", p, ignoring=GUARANTEED) for p in (PARAMS, params)]
     assert guaranteed[0] != guaranteed[1]  # at another priority nothing is guaranteed
 
 

@@ -34,9 +34,9 @@ def defined(values: list[float], at: int) -> float:
 def test_the_sizes_of_splits_are_those_of_the_definition(numbers: list[int]) -> None:
     values = [float(number) for number in numbers]
     part = changepoints._part(np.array(values), 0, len(values))
-    found = changepoints._sizes(part, np.arange(len(values))[None, :])[0]
+    sizes = changepoints._sizes(part, np.arange(len(values))[None, :])[0]
     expected = [defined(values, at) for at in range(SHORTEST, len(values) - SHORTEST + 1)]
-    assert found == pytest.approx(expected, abs=1e-9)
+    assert sizes == pytest.approx(expected, abs=1e-9)
     assert part.size == pytest.approx(max(0.0, *expected), abs=1e-9) or part.size < 0
 
 
@@ -59,10 +59,10 @@ def test_several_changes_are_found_at_their_places_and_again() -> None:
     values = rng.normal(size=120)
     values[30:60] += 5
     values[90:] -= 5
-    found = change_points(values.tolist())
-    assert {split.at for split in found} >= {30, 60, 90}
-    assert len(found) <= 4  # each further split may be chance, at the level
-    assert found == change_points(values.tolist())
+    splits = change_points(values.tolist())
+    assert {split.at for split in splits} >= {30, 60, 90}
+    assert len(splits) <= 4  # each further split may be chance, at the level
+    assert splits == change_points(values.tolist())
 
 
 def test_two_runs_that_are_off_are_no_change() -> None:
@@ -81,8 +81,8 @@ def test_series_without_a_change_have_one_as_seldom_as_the_level_says(
 
     def draws() -> list[float]:
         values = rng.normal(size=40) if kind == "normal" else rng.standard_t(2, 40)
-        found: list[float] = values.tolist()
-        return found
+        numbers: list[float] = values.tolist()
+        return numbers
 
     assert is_fine((bool(change_points(draws(), level)) for _ in range(3000)), level, 3 * level)
 
@@ -95,8 +95,8 @@ def test_numbers_that_repeat_change_wherever_they_differ() -> None:
 # ---- the oracle ---------------------------------------------------------------------------------
 
 
-def near(found: list[int], at: int) -> bool:
-    return any(abs(place - at) <= 2 for place in found)
+def near(points: list[int], at: int) -> bool:
+    return any(abs(place - at) <= 2 for place in points)
 
 
 @pytest.mark.simulation
@@ -107,12 +107,14 @@ def test_apache_otava_finds_the_same_changes() -> None:
     places = rng.integers(10, 50, 60).tolist()
     many = [shifted(drawn("quiet", "p50", 60, rng), at, 1.06).tolist() for at in places]
     many = [[math.log(value) for value in series] for series in many]
-    told = otava(many)
+    findings = otava(many)
     ours = [[split.at for split in change_points(series)] for series in many]
-    assert sum(near(found, at) for found, at in zip(ours, places, strict=True)) >= 57
-    same = [found == theirs.original for found, theirs in zip(ours, told, strict=True)]
+    assert sum(near(split, at) for split, at in zip(ours, places, strict=True)) >= 57
+    same = [split == theirs.original for split, theirs in zip(ours, findings, strict=True)]
     assert sum(same) >= 51  # each may split once too often, by chance
-    assert sum(near(one.original, at) for one, at in zip(told, places, strict=True)) >= 54
+    assert (
+        sum(near(finding.original, at) for finding, at in zip(findings, places, strict=True)) >= 54
+    )
 
 
 @pytest.mark.skipif(not AVAILABLE, reason=LACKING)

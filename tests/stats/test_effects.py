@@ -16,12 +16,12 @@ from tests.stats.runs import run
 
 
 def only(comparison: Comparison, part: str = "median") -> Effect:
-    (found,) = [e for row in comparison.rows for e in row.effects if e.part == part]
-    return found
+    (selected,) = [e for row in comparison.rows for e in row.effects if e.part == part]
+    return selected
 
 
-def counted(system: str, *values: float, **more: Any) -> Run:
-    return lab(system, [result("null", [v for v in values for _ in range(100)])], **more)
+def counted(system: str, *values: float, **members: Any) -> Run:
+    return lab(system, [result("null", [v for v in values for _ in range(100)])], **members)
 
 
 # ---- exact numbers ------------------------------------------------------------------------------
@@ -45,19 +45,19 @@ def test_what_is_counted_repeats_so_any_difference_is_real_if_need_be_for_one_se
     sides = [(410.0, 500.0, 510.0), (420.0, 505.0, 515.0)]
     for seed in (None, 1):
         runs = [counted(name, *v, seed=seed) for name, v in zip("ab", sides, strict=True)]
-        found = compare(runs)
-        effect = only(found)
+        comparison = compare(runs)
+        effect = only(comparison)
         assert (effect.basis, effect.verdict) == ("exact", "worse")
-        assert found.rules
-        assert ["of one seed each" in remark for remark in found.rules.remarks] == [True] * bool(
-            seed
-        )
+        assert comparison.rules
+        assert ["of one seed each" in remark for remark in comparison.rules.remarks] == [
+            True
+        ] * bool(seed)
 
 
 def test_in_the_lab_maxima_are_judged_too() -> None:
     """3.82 M against 18 k instructions is a difference."""
-    one = compare([counted("a", 410, 3_820_000), counted("b", 410, 18_000)])
-    effect = only(one, "maximum")
+    comparison = compare([counted("a", 410, 3_820_000), counted("b", 410, 18_000)])
+    effect = only(comparison, "maximum")
     assert (effect.basis, effect.verdict, effect.statistic) == ("exact", "better", "max")
     assert effect.ratio == pytest.approx(18 / 3820)
     seeds = [
@@ -78,17 +78,19 @@ def test_where_time_is_measured_a_maximum_is_a_single_sample() -> None:
 
 
 def test_what_the_first_column_lacks_is_judged_between_the_others() -> None:
-    def of(null: float, create: float) -> list[Result]:
+    def results_of(null: float, create: float) -> list[Result]:
         return [result("null", [null] * 30), result("proc.create", [create] * 30)]
 
-    found = compare([lab("a", of(5, 0)[:1]), lab("b", of(5, 9)), lab("c", of(6, 8))])
-    told = {
+    comparison = compare(
+        [lab("a", results_of(5, 0)[:1]), lab("b", results_of(5, 9)), lab("c", results_of(6, 8))]
+    )
+    verdicts = {
         (row.bench, e.column, e.against): e.verdict
-        for row in found.rows
+        for row in comparison.rows
         for e in row.effects
         if e.part == "median"
     }
-    assert told == {
+    assert verdicts == {
         ("null", "b", None): "no difference", ("null", "c", None): "worse",
         ("proc.create", "c", "b"): "better",
     }  # fmt: skip
@@ -198,6 +200,6 @@ def test_means_over_batches_of_different_sizes_have_no_common_tail() -> None:
 
 
 def test_each_column_is_compared_with_the_first() -> None:
-    found = compare([counted(name, value) for name, value in (("a", 9), ("b", 8), ("c", 10))])
-    effects = [e for row in found.rows for e in row.effects if e.part == "median"]
+    comparison = compare([counted(name, value) for name, value in (("a", 9), ("b", 8), ("c", 10))])
+    effects = [e for row in comparison.rows for e in row.effects if e.part == "median"]
     assert [(e.column, e.verdict) for e in effects] == [("b", "better"), ("c", "worse")]

@@ -62,8 +62,8 @@ def _case(rng: np.random.Generator, case: int, drift: float, tail: float) -> Res
     return structs.replace(result, **percentiles(histogram, N, 0, None))
 
 
-def _periodic(rng: np.random.Generator, drift: float, more: float) -> Result:
-    each_s = 0.2 / more * np.exp(0.05 * rng.standard_normal())
+def _periodic(rng: np.random.Generator, drift: float, extra: float) -> Result:
+    each_s = 0.2 / extra * np.exp(0.05 * rng.standard_normal())
     stalls = lasting(lambda rng, n: rng.exponential(0.004, n), each_s)(rng, 60)
     late = drift * (5000 + 1000 * rng.exponential(size=60_000))
     return structs.replace(measured(late, stalls)[0], case=CASES, params={})
@@ -134,13 +134,13 @@ def test_a_quiet_number_is_not_taken_for_quieter_than_its_like() -> None:
 
 
 def test_only_runs_of_one_system_make_a_draft() -> None:
-    one, other = machine(1), machine(2)
-    assert one.agent
-    foreign = structs.replace(other, agent=structs.replace(one.agent, compiler="Clang 19"))
+    first, other = machine(1), machine(2)
+    assert first.agent
+    foreign = structs.replace(other, agent=structs.replace(first.agent, compiler="Clang 19"))
     with pytest.raises(UsageError, match="not runs of one system: compiler"):
-        draft([one, foreign], 0.2)
+        draft([first, foreign], 0.2)
     with pytest.raises(UsageError, match="a run is named twice"):
-        draft([one, one], 0.2)
+        draft([first, first], 0.2)
 
 
 def test_where_nothing_but_the_system_counts_none_missed_is_none() -> None:

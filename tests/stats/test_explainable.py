@@ -48,9 +48,9 @@ WAKE = {"bench": "dk.periodic", "missed": 0}
 def test_the_result_that_is_taken(
     results: list[dict[str, Any]], bench: str | None, expected: tuple[int, int]
 ) -> None:
-    of = run_of(*results)
-    chosen = choose(of, bench)
-    assert (of.results.index(chosen.result), chosen.among) == expected
+    run = run_of(*results)
+    chosen = choose(run, bench)
+    assert (run.results.index(chosen.result), chosen.among) == expected
 
 
 @pytest.mark.parametrize(
@@ -97,17 +97,17 @@ RESULT = run_of({"bench": "a.b", "p90": 15.0}).results[0]
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "expected"),
     [("worst", "worst"), ("median", "median"), ("p50", "p50"), ("p90", "p90"), ("0", "0"),
      ("099", "99"), ("7", "7")],
 )  # fmt: skip
-def test_names_of_samples(text: str, found: str) -> None:
-    assert sample_of(RESULT, text, "--sample") == found
+def test_names_of_samples(text: str, expected: str) -> None:
+    assert sample_of(RESULT, text, "--sample") == expected
 
 
 def test_percentiles_are_known_by_their_labels() -> None:
-    known = structs.replace(RESULT, n=10**6, p999=19.0)
-    assert sample_of(known, "p99.9", "--sample") == sample_of(known, "p999", "--sample") == "p999"
+    large = structs.replace(RESULT, n=10**6, p999=19.0)
+    assert sample_of(large, "p99.9", "--sample") == sample_of(large, "p999", "--sample") == "p999"
 
 
 @pytest.mark.parametrize(

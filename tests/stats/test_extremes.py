@@ -97,35 +97,43 @@ def estimates(draw: Draw, sets: int = SETS, seed: int = 123) -> list[WorstCase]:
 def test_bounds_hold_at_their_stated_rate(name: str) -> None:
     law = LAWS[name]
     truth = BASE + SCALE * law.level(EXCEEDED)
-    found = estimates(law.draw)
-    ratios = [one.bound / truth for one in found if one.bound is not None]
+    bounds = estimates(law.draw)
+    ratios = [bound.bound / truth for bound in bounds if bound.bound is not None]
     assert len(ratios) >= law.bounded_in * SETS
     # 5% of 40 is 2; more than 5 come about once in a hundred times
     assert sum(ratio < 1 for ratio in ratios) <= 5
     assert 1 <= np.median(ratios) < law.within
-    assert all(one.method == "pot" or name in {"uniform", "beta"} for one in found[:3] if one.bound)
+    assert all(
+        bound.method == "pot" or name in {"uniform", "beta"} for bound in bounds[:3] if bound.bound
+    )
 
 
 @pytest.mark.parametrize("stalls", [1, 3, 5, 20])
 def test_a_few_stalls_are_inconclusive(stalls: int) -> None:
-    found = estimates(_stalled(stalls), sets=20)
-    assert sum(one.verdict == "inconclusive" for one in found) >= 0.95 * len(found)
-    reasons = [one.reason for one in found if one.reason]
+    bounds = estimates(_stalled(stalls), sets=20)
+    assert sum(bound.verdict == "inconclusive" for bound in bounds) >= 0.95 * len(bounds)
+    reasons = [bound.reason for bound in bounds if bound.reason]
     assert any("stand" in reason or "law" in reason for reason in reasons)
     # until the fit of the highest threshold has as many of them as it needs
-    told = [one.more_s for one in found if "stand" in str(one.reason) and one.more_s is not None]
+    shares = [
+        bound.more_s
+        for bound in bounds
+        if "stand" in str(bound.reason) and bound.more_s is not None
+    ]
     if stalls <= 5:
-        assert np.median(told) == pytest.approx(SECTION_S * (120 / stalls - 1), rel=0.5)
+        assert np.median(shares) == pytest.approx(SECTION_S * (120 / stalls - 1), rel=0.5)
 
 
 def test_as_many_stalls_as_it_asks_for_give_a_bound() -> None:
-    found = estimates(_stalled(120))
-    assert sum(one.verdict == "bound" for one in found) >= 0.7 * SETS
+    bounds = estimates(_stalled(120))
+    assert sum(bound.verdict == "bound" for bound in bounds) >= 0.7 * SETS
 
 
 def test_stalls_within_reach_of_the_rest_give_a_bound_only_if_it_holds() -> None:
     truth = BASE + SCALE * (8 + 10 * log(80 / N / EXCEEDED))
-    bounds = [one.bound for one in estimates(_stalled(80, clear=8, size=10)) if one.bound]
+    bounds = [
+        estimate.bound for estimate in estimates(_stalled(80, clear=8, size=10)) if estimate.bound
+    ]
     assert len(bounds) <= 0.25 * SETS
     assert all(bound > truth for bound in bounds)
 
@@ -148,11 +156,11 @@ def _bursting(random: Generator, n: int) -> NDArray[np.float64]:
 
 @pytest.mark.parametrize("draw", [_rising, _stepping, _bursting])
 def test_what_is_not_the_same_throughout_is_inconclusive(draw: Draw) -> None:
-    found = estimates(draw, sets=15)
-    assert not any(one.bound for one in found)
-    failed = [{check.name for check in one.checks if not check.passed} for one in found]
+    bounds = estimates(draw, sets=15)
+    assert not any(bound.bound for bound in bounds)
+    failed = [{check.name for check in bound.checks if not check.passed} for bound in bounds]
     assert sum("stationarity" in names for names in failed) >= 13
-    assert all(one.more_s is None for one in found if "trend" in str(one.checks[2].detail))
+    assert all(bound.more_s is None for bound in bounds if "trend" in str(bound.checks[2].detail))
 
 
 def _lingering(random: Generator, n: int) -> NDArray[np.float64]:
@@ -181,19 +189,21 @@ def _wandering(random: Generator, n: int) -> NDArray[np.float64]:
 def test_dependent_samples_are_bounded_by_block_maxima(
     draw: Draw, level: Callable[[float], float]
 ) -> None:
-    found = estimates(draw, sets=15)
-    bounds_ = [one.bound for one in found if one.bound is not None]
+    bounds = estimates(draw, sets=15)
+    bounds_ = [bound.bound for bound in bounds if bound.bound is not None]
     assert len(bounds_) >= 10
-    assert all(one.method == "block maxima" for one in found if one.bound)
+    assert all(bound.method == "block maxima" for bound in bounds if bound.bound)
     assert sum(bound < BASE + SCALE * level(EXCEEDED) for bound in bounds_) <= 2
-    assert any("cluster" in one.checks[3].detail for one in found)
+    assert any("cluster" in bound.checks[3].detail for bound in bounds)
 
 
 def test_a_coarse_clock_widens_intervals_and_deceives_no_test() -> None:
     random = np.random.default_rng(5)
     samples = [BASE + SCALE * random.exponential(size=N) for _ in range(15)]
-    found = [worst_case([recorded(one, SECTION_S, tick=200)]) for one in samples]
-    held = [one.bound > BASE - SCALE * log(EXCEEDED) for one in found if one.bound is not None]
+    bounds = [worst_case([recorded(sample, SECTION_S, tick=200)]) for sample in samples]
+    held = [
+        bound.bound > BASE - SCALE * log(EXCEEDED) for bound in bounds if bound.bound is not None
+    ]
     assert len(held) >= 12
     assert sum(held) >= len(held) - 1
     coarser = worst_case([recorded(samples[0], SECTION_S, tick=20_000)])
@@ -353,7 +363,7 @@ def test_an_exponential_tail_of_known_scale_has_the_limit_of_its_likelihood() ->
     By brute force over a fine grid, where the threshold's rate takes none of the deviance.
     """
     bins = _tail_bins(0.0)
-    found = excess_limit(bins, 1000.0, bound._DEVIANCE)
+    bounds = excess_limit(bins, 1000.0, bound._DEVIANCE)
     best = fit_excesses(bins, least_shape=0.0).likelihood
     farthest = 0.0
     middle = (bins.low + bins.high) / 2
@@ -366,8 +376,8 @@ def test_an_exponential_tail_of_known_scale_has_the_limit_of_its_likelihood() ->
         if len(inside):
             level = return_level(log(1000), np.log(inside[-1]), float(shape))
             farthest = max(farthest, float(level))
-    assert found.level == pytest.approx(farthest, rel=0.015)
-    assert found.level / excess_limit(bins, 1000.0, 2.71).level > 1.02
+    assert bounds.level == pytest.approx(farthest, rel=0.015)
+    assert bounds.level / excess_limit(bins, 1000.0, 2.71).level > 1.02
 
 
 def test_of_evenly_drawn_samples_the_bound_is_exact() -> None:
@@ -378,10 +388,10 @@ def test_of_evenly_drawn_samples_the_bound_is_exact() -> None:
 
 
 def test_a_shape_of_a_half_is_the_limit(sound: Result) -> None:
-    for shape, there in ((0.499, True), (0.5, False), (inf, False)):
+    for shape, finite in ((0.499, True), (0.5, False), (inf, False)):
         judged = Estimate([sound], PER_HOUR, [])
         judged._shape(Limit(1e6, shape, 0.3))
-        assert [check.passed for check in judged._checks] == [there]
+        assert [check.passed for check in judged._checks] == [finite]
     judged = Estimate([sound], PER_HOUR, [])
     judged._shape(Limit(inf, 0.2, 0.1))
     assert not judged._checks[0].passed
@@ -392,9 +402,9 @@ def test_a_shape_of_a_half_is_the_limit(sound: Result) -> None:
 
 def test_the_docs_state_the_constants() -> None:
     docs = re.sub(r"\s+", " ", Path("docs/worst-case.md").read_text())
-    *others, last = outcome.EXCESSES
+    *excesses, last = outcome.EXCESSES
     for words in (
-        f"leave {', '.join(map(str, others))} and {last} samples above",
+        f"leave {', '.join(map(str, excesses))} and {last} samples above",
         f"**Samples**: {last / outcome.TAIL:.0f}, in {outcome.LEAST_BLOCKS} blocks",
         f"**Duration**: {LEAST_S} s",
         f"`exceedance_per_hour` {PER_HOUR}",
@@ -415,6 +425,6 @@ def test_the_docs_state_the_constants() -> None:
 @pytest.mark.parametrize("name", ["share 0.03%, 3 times", "share 0.1%, 3 times"])
 def test_heavier_samples_that_hide_among_the_others_are_bounded(name: str) -> None:
     """Of the bounds of these sets half were below; `python -m tests.bench.bounds` draws more."""
-    (found,) = outcomes(KINDS[name], 8, seed=3, extrapolations=[60])
-    assert len(found.ratios) >= 5
-    assert found.below <= 1
+    (outcome_of_kind,) = outcomes(KINDS[name], 8, seed=3, extrapolations=[60])
+    assert len(outcome_of_kind.ratios) >= 5
+    assert outcome_of_kind.below <= 1

@@ -81,15 +81,15 @@ def entry(*limits: str, bench: str = "dk.periodic") -> str:
 
 
 def only(gate: Gate) -> Check:
-    (one,) = gate.checks
-    return one
+    (check,) = gate.checks
+    return check
 
 
 # ---- observed values ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("limit", "told"),
+    ("limit", "verdict"),
     [
         ('max = "10us"', "passed"),
         ('max = "9999ns"', "failed"),
@@ -99,19 +99,19 @@ def only(gate: Gate) -> Check:
         ("missed = 2", "failed"),
     ],
 )
-def test_a_fact_is_within_a_limit_or_beyond_it(gate: Any, limit: str, told: str) -> None:
-    found = gate(entry(limit), run(result(FLAT, missed=3)))
-    assert found.verdict == told
-    assert found.exit_code == {"passed": 0, "failed": 1}[told]
-    assert only(found).ci95 is None
-    assert only(found).n == 10_000
-    assert only(found).section_s == 10
+def test_a_fact_is_within_a_limit_or_beyond_it(gate: Any, limit: str, verdict: str) -> None:
+    judged = gate(entry(limit), run(result(FLAT, missed=3)))
+    assert judged.verdict == verdict
+    assert judged.exit_code == {"passed": 0, "failed": 1}[verdict]
+    assert only(judged).ci95 is None
+    assert only(judged).n == 10_000
+    assert only(judged).section_s == 10
 
 
 def test_the_same_case_several_times_is_one_set_of_samples(gate: Any) -> None:
     twice = run(result(FLAT, missed=1), result([20_000.0, *FLAT[1:]], case=2, missed=2))
-    found = gate(entry("missed = 2", 'max = "15us"'), twice)
-    assert {(c.what, c.verdict, c.observed, c.n) for c in found.checks} == {
+    judged = gate(entry("missed = 2", 'max = "15us"'), twice)
+    assert {(c.what, c.verdict, c.observed, c.n) for c in judged.checks} == {
         ("missed", "failed", 3, 20_000),
         ("max", "failed", 20_000, 20_000),
     }
@@ -122,7 +122,7 @@ def test_the_same_case_several_times_is_one_set_of_samples(gate: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("limit", "told"),
+    ("limit", "verdict"),
     [
         ('p50 = "5.2us"', "passed"),
         ('p50 = "4.8us"', "failed"),
@@ -136,18 +136,18 @@ def test_the_same_case_several_times_is_one_set_of_samples(gate: Any) -> None:
         ('mean = "5001ns"', "inconclusive"),
     ],
 )
-def test_it_is_the_interval_that_is_judged(gate: Any, limit: str, told: str) -> None:
-    found = only(gate(entry(limit), run(result(FLAT))))
-    assert found.verdict == told
-    assert found.ci95 is not None
-    assert found.allowed is not None
-    low, high = found.ci95
-    assert {"passed": high <= found.allowed, "failed": low > found.allowed}.get(told, True)
-    assert (told == "inconclusive") == (low <= found.allowed < high)
+def test_it_is_the_interval_that_is_judged(gate: Any, limit: str, verdict: str) -> None:
+    check = only(gate(entry(limit), run(result(FLAT))))
+    assert check.verdict == verdict
+    assert check.ci95 is not None
+    assert check.allowed is not None
+    low, high = check.ci95
+    assert {"passed": high <= check.allowed, "failed": low > check.allowed}.get(verdict, True)
+    assert (verdict == "inconclusive") == (low <= check.allowed < high)
 
 
 @pytest.mark.parametrize(
-    ("limit", "least", "told"),
+    ("limit", "least", "verdict"),
     [
         ('p50 = "5us"', 10_000, "passed"),
         ('p50 = "4999ns"', 10_000, "failed"),
@@ -156,35 +156,35 @@ def test_it_is_the_interval_that_is_judged(gate: Any, limit: str, told: str) -> 
     ],
 )
 def test_a_prediction_is_held_against_the_value(
-    gate: Any, limit: str, least: int, told: str
+    gate: Any, limit: str, least: int, verdict: str
 ) -> None:
-    found = only(gate(entry(limit, f"predicted_for_n = {least}"), run(result(FLAT))))
-    assert found.verdict == told
-    if told == "inconclusive":
-        assert found.reason == f"the limit was predicted for at least {least} samples"
-        assert found.missing == (1 if least > 10_000 else None)
+    check = only(gate(entry(limit, f"predicted_for_n = {least}"), run(result(FLAT))))
+    assert check.verdict == verdict
+    if verdict == "inconclusive":
+        assert check.reason == f"the limit was predicted for at least {least} samples"
+        assert check.missing == (1 if least > 10_000 else None)
 
 
 def test_an_open_question_says_what_would_settle_it(gate: Any) -> None:
-    found = only(gate(entry('p50 = "5050ns"'), run(result(FLAT))))
+    check = only(gate(entry('p50 = "5050ns"'), run(result(FLAT))))
     # 1.96 sqrt(n/4) = 98 ranks of 1 ns; half the distance needs four times as many samples
-    assert found.missing is not None
-    assert found.missing == pytest.approx(10_000 * ((98 / 50) ** 2 - 1), rel=0.03)
-    assert found.missing_s == pytest.approx(found.missing * 10 / 10_000)
+    assert check.missing is not None
+    assert check.missing == pytest.approx(10_000 * ((98 / 50) ** 2 - 1), rel=0.03)
+    assert check.missing_s == pytest.approx(check.missing * 10 / 10_000)
     many = [float(v) / 4 for v in range(1, 40_001)]
     assert only(gate(entry('p50 = "5050ns"'), run(result(many)))).verdict == "passed"
 
 
 def test_a_percentile_that_n_does_not_allow_is_an_open_question(gate: Any) -> None:
-    found = only(gate(entry('p9999 = "20us"'), run(result(FLAT))))
-    assert (found.verdict, found.observed, found.missing) == ("inconclusive", None, 90_000)
+    check = only(gate(entry('p9999 = "20us"'), run(result(FLAT))))
+    assert (check.verdict, check.observed, check.missing) == ("inconclusive", None, 90_000)
     assert (least_n("p50"), least_n("p99"), least_n("p9999")) == (20, 1000, 100_000)
 
 
 def test_but_not_where_a_lower_one_is_beyond_the_limit(gate: Any) -> None:
-    found = only(gate(entry('p9999 = "9us"'), run(result(FLAT))))
-    assert found.verdict == "failed"
-    assert "which is lower, is beyond it already" in str(found.reason)
+    check = only(gate(entry('p9999 = "9us"'), run(result(FLAT))))
+    assert check.verdict == "failed"
+    assert "which is lower, is beyond it already" in str(check.reason)
     assert only(gate(entry('p9999 = "9999ns"'), run(result(FLAT)))).verdict == "inconclusive"
 
 
@@ -200,8 +200,8 @@ def test_omitted_activations_are_counted_in(gate: Any) -> None:
     stalled = stalling(0.2)
     assert stalled.p99 is not None
     assert stalled.p99 < 20e3 < stalled.corrected.p99  # type: ignore[union-attr,operator]
-    found = only(gate(entry('p99 = "20us"'), run(stalled)))
-    assert (found.verdict, found.corrected, found.n) == ("failed", True, 60_000)
+    check = only(gate(entry('p99 = "20us"'), run(stalled)))
+    assert (check.verdict, check.corrected, check.n) == ("failed", True, 60_000)
     none = structs.replace(stalled, missed=0)
     assert only(gate(entry('p99 = "20us"'), run(none))).verdict == "passed"
 
@@ -211,18 +211,18 @@ def test_omitted_activations_are_counted_in(gate: Any) -> None:
 
 def test_a_share_of_missed_activations_is_judged_by_its_interval(gate: Any) -> None:
     """About 300 stalls that hide four or five activations each: 2.1% of all."""
-    some = stalling(0.2)
-    share = 100 * (some.missed or 0) / 60_000
+    stalled = stalling(0.2)
+    share = 100 * (stalled.missed or 0) / 60_000
     assert 1.5 < share < 2.7
-    for limit, told in [(1.2 * share, "passed"), (1.01 * share, "inconclusive"),
+    for limit, expected in [(1.2 * share, "passed"), (1.01 * share, "inconclusive"),
                         (0.95 * share, "inconclusive"), (0.5 * share, "failed")]:  # fmt: skip
-        found = only(gate(entry(f'missed = "{limit:.4f}%"'), run(some)))
-        assert (found.verdict, found.unit) == (told, "%")
-        assert found.observed == pytest.approx(share, abs=0.01)
-        assert found.ci95 is not None
-        assert 0.8 * share < found.ci95[0] < share < found.ci95[1] < 1.2 * share
-        assert found.detectable is not None
-        assert (100 * found.detectable <= share) == (told == "failed")
+        check = only(gate(entry(f'missed = "{limit:.4f}%"'), run(stalled)))
+        assert (check.verdict, check.unit) == (expected, "%")
+        assert check.observed == pytest.approx(share, abs=0.01)
+        assert check.ci95 is not None
+        assert 0.8 * share < check.ci95[0] < share < check.ci95[1] < 1.2 * share
+        assert check.detectable is not None
+        assert (100 * check.detectable <= share) == (expected == "failed")
 
 
 def test_one_stall_however_long_is_no_rate(gate: Any) -> None:
@@ -230,23 +230,23 @@ def test_one_stall_however_long_is_no_rate(gate: Any) -> None:
     once, _ = measured(1000 * rng.exponential(size=60_000), np.array([[7.0, 7.1]]))
     assert once.missed in (99, 100)
     assert only(gate(entry("missed = 42"), run(once))).verdict == "failed"  # a count is a fact
-    for limit, told in [("0.05%", "inconclusive"), ("0.2%", "inconclusive"), ("1%", "passed")]:
-        assert only(gate(entry(f'missed = "{limit}"'), run(once))).verdict == told
+    for limit, expected in [("0.05%", "inconclusive"), ("0.2%", "inconclusive"), ("1%", "passed")]:
+        assert only(gate(entry(f'missed = "{limit}"'), run(once))).verdict == expected
     predicted = gate(entry('missed = "0.2%"', "predicted_for_n = 60000"), run(once))
     assert only(predicted).verdict == "passed"
 
 
 def test_a_share_passes_only_where_the_run_could_have_shown_more(gate: Any) -> None:
     """None missed of n: up to 3.668/n are possible (Byar)."""
-    found = only(gate(entry('missed = "0.01%"'), run(result(FLAT[:300], missed=0))))
-    assert (found.verdict, found.observed) == ("inconclusive", 0)
-    assert found.ci95 is not None
-    assert found.ci95[0] == 0
-    assert found.ci95[1] == pytest.approx(100 * 3.668 / 300, rel=1e-3)
-    assert found.reason == "300 activations do not exclude 1.2%"
-    assert found.missing is not None
-    assert found.missing + 300 == pytest.approx(36_680, rel=1e-3)
-    enough = structs.replace(result(FLAT[:300], missed=0), n=300 + found.missing)
+    check = only(gate(entry('missed = "0.01%"'), run(result(FLAT[:300], missed=0))))
+    assert (check.verdict, check.observed) == ("inconclusive", 0)
+    assert check.ci95 is not None
+    assert check.ci95[0] == 0
+    assert check.ci95[1] == pytest.approx(100 * 3.668 / 300, rel=1e-3)
+    assert check.reason == "300 activations do not exclude 1.2%"
+    assert check.missing is not None
+    assert check.missing + 300 == pytest.approx(36_680, rel=1e-3)
+    enough = structs.replace(result(FLAT[:300], missed=0), n=300 + check.missing)
     assert only(gate(entry('missed = "0.01%"'), run(enough))).verdict == "passed"
     short = structs.replace(enough, n=enough.n - 1)
     assert only(gate(entry('missed = "0.01%"'), run(short))).verdict == "inconclusive"
@@ -260,14 +260,14 @@ def test_a_share_passes_only_where_the_run_could_have_shown_more(gate: Any) -> N
 
 def test_a_count_says_what_rate_it_could_have_found(gate: Any) -> None:
     """None of n lost: a rate of 1 - 0.05^(1/n) shows in 95% of the runs."""
-    found = only(gate(entry("missed = 0"), run(result(FLAT, missed=0))))
-    assert found.verdict == "passed"
-    assert found.detectable == pytest.approx(1 - 0.05 ** (1 / 10_000), rel=1e-9)
+    check = only(gate(entry("missed = 0"), run(result(FLAT, missed=0))))
+    assert check.verdict == "passed"
+    assert check.detectable == pytest.approx(1 - 0.05 ** (1 / 10_000), rel=1e-9)
     # more than 3 one by one: 7.754 expected (Poisson; Byar's approximation to 1%)
-    found = only(gate(entry("missed = 3"), run(result(FLAT, missed=0))))
-    assert found.detectable == pytest.approx(7.754 / 10_000, rel=0.01)
-    found = only(gate(entry("missed = 3"), run(result([1.0], missed=0))))
-    assert (found.verdict, found.detectable) == ("passed", None)
+    check = only(gate(entry("missed = 3"), run(result(FLAT, missed=0))))
+    assert check.detectable == pytest.approx(7.754 / 10_000, rel=0.01)
+    check = only(gate(entry("missed = 3"), run(result([1.0], missed=0))))
+    assert (check.verdict, check.detectable) == ("passed", None)
     for limit in ("missed = 0", 'missed = "0%"', 'missed = "1%"'):
         nothing = only(gate(entry(limit), run(result(missed=0))))
         assert (nothing.verdict, nothing.reason) == ("inconclusive", "no activations were due")
@@ -276,15 +276,15 @@ def test_a_count_says_what_rate_it_could_have_found(gate: Any) -> None:
 def test_an_absolute_limit_says_what_would_have_failed(gate: Any) -> None:
     """Samples that are all that much slower fail, a nanosecond less and they do not."""
     for limit in ('p50 = "5.2us"', 'mean = "5.2us"', 'p99 = "9.95us"', 'max = "11us"'):
-        found = only(gate(entry(limit), run(result(FLAT))))
-        assert found.verdict == "passed"
-        assert found.detectable is not None
-        assert found.observed is not None
-        more = found.detectable * found.observed
+        check = only(gate(entry(limit), run(result(FLAT))))
+        assert check.verdict == "passed"
+        assert check.detectable is not None
+        assert check.observed is not None
+        bound = check.detectable * check.observed
         for extra, fails in ((1.0, True), (-1.0, False)):
-            slower = run(result([v + more + extra for v in FLAT]))
-            told = only(gate(entry(limit), slower))
-            assert (told.verdict == "failed") is fails, limit
+            slower = run(result([v + bound + extra for v in FLAT]))
+            slower_check = only(gate(entry(limit), slower))
+            assert (slower_check.verdict == "failed") is fails, limit
     assert only(gate(entry('p50 = "1us"'), run(result(FLAT)))).detectable == 0
 
 
@@ -301,7 +301,7 @@ def alike(number: int = 5) -> list[Run]:
 
 
 @pytest.mark.parametrize(
-    ("limit", "factor", "told", "detectable"),
+    ("limit", "factor", "verdict", "detectable"),
     [
         ('p50 = "+10%"', 1.0, "passed", 0.1),
         ('p50 = "1.1x"', 1.05, "passed", 0.1),
@@ -315,17 +315,17 @@ def alike(number: int = 5) -> list[Run]:
     ],
 )
 def test_relative_limits(
-    gate: Any, limit: str, factor: float, told: str, detectable: float
+    gate: Any, limit: str, factor: float, verdict: str, detectable: float
 ) -> None:
-    found = only(gate(entry(limit), run(scaled(factor)), *alike()))
-    assert found.verdict == told
-    assert found.baseline == pytest.approx(1 if "min" in limit else 5000)
-    assert found.detectable == pytest.approx(detectable, abs=2e-4)
-    assert found.ci95 is None or "min" not in limit
+    check = only(gate(entry(limit), run(scaled(factor)), *alike()))
+    assert check.verdict == verdict
+    assert check.baseline == pytest.approx(1 if "min" in limit else 5000)
+    assert check.detectable == pytest.approx(detectable, abs=2e-4)
+    assert check.ci95 is None or "min" not in limit
 
 
 @pytest.mark.parametrize(
-    ("limit", "factor", "told", "runs"),
+    ("limit", "factor", "verdict", "runs"),
     [
         ('p50 = "+10%"', 1.0, "passed", None),
         ('p50 = "+10%"', 1.1, "inconclusive", None),  # its interval holds the limit
@@ -336,12 +336,12 @@ def test_relative_limits(
     ],
 )
 def test_a_single_baseline_does_not_show_how_runs_differ(
-    gate: Any, limit: str, factor: float, told: str, runs: int | None
+    gate: Any, limit: str, factor: float, verdict: str, runs: int | None
 ) -> None:
-    found = only(gate(entry(limit), run(scaled(factor)), *alike(1)))
-    assert (found.verdict, found.missing_runs) == (told, runs)
+    check = only(gate(entry(limit), run(scaled(factor)), *alike(1)))
+    assert (check.verdict, check.missing_runs) == (verdict, runs)
     if "5x" not in limit:
-        assert found.detectable == pytest.approx(3.0)
+        assert check.detectable == pytest.approx(3.0)
 
 
 def test_a_wide_interval_of_a_single_baseline_is_taken_into_account(gate: Any) -> None:
@@ -357,16 +357,16 @@ def test_several_numbers_are_judged_together(gate: Any) -> None:
     ratios = np.exp(0.02 * rng.standard_normal((6, 20)))
     ratios[5, 0] = 1.049 * ratios[:5, 0].mean()
 
-    def of(cases: int) -> list[Run]:
+    def runs_of(cases: int) -> list[Run]:
         return [
             run(*(result([t * v for v in FLAT[::100]], load=f"x{k}") for k, t in enumerate(row)),
                 run_id=f"run-{place}")
             for place, row in enumerate(ratios[:, :cases])
         ]  # fmt: skip
 
-    *before, last = of(1)
+    *before, last = runs_of(1)
     alone = only(gate(entry('p50 = "+1%"'), last, *before))
-    *before, last = of(20)
+    *before, last = runs_of(20)
     among = gate(entry('p50 = "+1%"'), last, *before).checks[0]
     assert (alone.detectable or 0) < (among.detectable or 0)
     assert among.verdict == "inconclusive"
@@ -375,14 +375,14 @@ def test_several_numbers_are_judged_together(gate: Any) -> None:
 def test_what_scatters_more_does_not_widen_the_lines_of_another_number(gate: Any) -> None:
     """Minima scatter ten times as far as medians: 2.776445 is Student's t of 4 at 5%/2."""
 
-    def of(away: float) -> Run:
+    def run_at(away: float) -> Run:
         values = [exp(away) * v for v in FLAT[::100]]
         return run(result([10 * exp(10 * away), *values[1:]]), run_id=f"away {away}")
 
-    before = [of(away) for away in (-0.02, -0.01, 0.0, 0.01, 0.02)]
-    found = gate(entry('p50 = "+1%"', 'min = "+1%"'), run(result(FLAT)), *before)
+    before = [run_at(away) for away in (-0.02, -0.01, 0.0, 0.01, 0.02)]
+    judged = gate(entry('p50 = "+1%"', 'min = "+1%"'), run(result(FLAT)), *before)
     s = 0.0158114 * sqrt(1 + 1 / 5)
-    assert {c.what: c.detectable for c in found.checks} == {
+    assert {c.what: c.detectable for c in judged.checks} == {
         "p50": pytest.approx(exp(2.776445 * s) - 1, rel=1e-4),
         "min": pytest.approx(exp(2.776445 * 10 * s) - 1, rel=1e-4),
     }
@@ -390,19 +390,19 @@ def test_what_scatters_more_does_not_widen_the_lines_of_another_number(gate: Any
 
 def test_a_run_shorter_than_the_baselines_has_its_own_uncertainty(gate: Any) -> None:
     before = [run(scaled(1 + k / 1000), run_id=str(k)) for k in range(5)]
-    found = only(gate(entry('p50 = "+5%"'), run(scaled(1.12)), *before))
-    assert found.verdict == "failed"
+    check = only(gate(entry('p50 = "+5%"'), run(scaled(1.12)), *before))
+    assert check.verdict == "failed"
     few = run(result([1.12 * v for v in FLAT[::100]]))
-    found = only(gate(entry('p50 = "+5%"'), few, *before))
-    assert (found.verdict, found.reason) == ("inconclusive", "its interval holds the limit")
-    assert found.missing == 10_000 - 100
+    check = only(gate(entry('p50 = "+5%"'), few, *before))
+    assert (check.verdict, check.reason) == ("inconclusive", "its interval holds the limit")
+    assert check.missing == 10_000 - 100
 
 
 def test_each_baseline_must_have_the_case_and_be_another_run(gate: Any) -> None:
     have, lack = run(result(FLAT), run_id="a"), run(result(FLAT, load="heavy"), run_id="b")
     for limit in ('p50 = "+10%"', 'min = "+10%"'):
-        found = only(gate(entry(limit), run(result(FLAT)), have, lack))
-        assert (found.verdict, found.reason) == ("not measured", "the baseline has no such case")
+        check = only(gate(entry(limit), run(result(FLAT)), have, lack))
+        assert (check.verdict, check.reason) == ("not measured", "the baseline has no such case")
     for names, says in [(("a", "a"), "named twice"), (("c", "a"), "its own baseline")]:
         with pytest.raises(UsageError, match=says):
             runs = [run(result(FLAT), run_id=name) for name in names]
@@ -417,13 +417,13 @@ def test_no_number_of_samples_that_could_be_told() -> None:
 
 def test_the_baseline_must_have_been_measured_alike(gate: Any) -> None:
     other = structs.replace(AGENT, compiler="GNU 13")
-    found = gate(
+    judged = gate(
         entry('p50 = "+10%"', 'p90 = "1ms"'),
         run(scaled(1.0)),
         run(scaled(1.0), run_id="before", agent=other),
     )
-    assert [c.verdict for c in found.checks] == ["inconclusive", "passed"]
-    assert "compiler (the run: GNU 12.2.0, the baseline: GNU 13)" in found.remarks[0]
+    assert [c.verdict for c in judged.checks] == ["inconclusive", "passed"]
+    assert "compiler (the run: GNU 12.2.0, the baseline: GNU 13)" in judged.remarks[0]
 
 
 def test_another_deadline_server_is_another_condition(gate: Any) -> None:
@@ -451,9 +451,9 @@ def test_what_the_baseline_lacks_never_passes(gate: Any) -> None:
         (result(FLAT, status="incomplete", reason="x"), "is incomplete: x"),
         (result(FLAT, flags=["no_rt"]), "the baseline's result is no_rt"),
     ]:
-        found = only(gate(limit, run(result(FLAT)), run(base, run_id="before")))
-        assert found.verdict == "not measured"
-        assert why in str(found.reason)
+        check = only(gate(limit, run(result(FLAT)), run(base, run_id="before")))
+        assert check.verdict == "not measured"
+        assert why in str(check.reason)
     samples = result(FLAT, params={"samples": 7})  # does not make it another case
     assert only(gate(limit, run(result(FLAT)), run(samples, run_id="b"))).verdict == "passed"
 
@@ -478,13 +478,15 @@ def test_relative_limits_need_a_baseline(gate: Any) -> None:
 def test_instructions_repeat_exactly(gate: Any) -> None:
     clock = Clock(source="c", hz=1, resolution_ns=1, overhead_ns=0, unit="instructions")
     counted = run(result(FLAT, unit="instructions"), clock=clock)
-    more = run(result([v + 1 for v in FLAT], unit="instructions"), clock=clock, run_id="before")
-    for limit, told in [
+    measured_run = run(
+        result([v + 1 for v in FLAT], unit="instructions"), clock=clock, run_id="before"
+    )
+    for limit, expected in [
         ('max = "10k instr"', "passed"), ('max = "9.999 k instr"', "failed"),
         ('max = "+0%"', "passed"), ('max = "-0.1%"', "failed"),
     ]:  # fmt: skip
-        found = only(gate(entry(limit), counted, more))
-        assert (found.verdict, found.unit, found.section_s) == (told, "instructions", None)
+        check = only(gate(entry(limit), counted, measured_run))
+        assert (check.verdict, check.unit, check.section_s) == (expected, "instructions", None)
     with pytest.raises(UsageError, match="has another unit"):
         gate(entry('max = "10us"'), counted)
     with pytest.raises(UsageError, match="instructions and time cannot be compared"):
@@ -497,30 +499,30 @@ def test_instructions_repeat_exactly(gate: Any) -> None:
 def test_a_bound(gate: Any) -> None:
     samples = 5000 + 10_000 * np.random.default_rng(5).exponential(size=60_000)
     measured = recorded(samples)
-    found = worst_case([measured], 1e-2)
-    assert found.bound is not None
-    assert found.observed_max is not None
+    bound = worst_case([measured], 1e-2)
+    assert bound.bound is not None
+    assert bound.observed_max is not None
     rate = "exceedance_per_hour = 1e-2"
-    for allowed, told, observed in [
-        (found.bound * 1.01, "passed", found.bound),
-        (found.bound * 0.99, "failed", found.bound),
-        (found.observed_max * 0.99, "failed", found.observed_max),
+    for allowed, expected, observed in [
+        (bound.bound * 1.01, "passed", bound.bound),
+        (bound.bound * 0.99, "failed", bound.bound),
+        (bound.observed_max * 0.99, "failed", bound.observed_max),
     ]:
-        one = only(gate(entry(f'bound = "{allowed}ns"', rate), run(measured)))
-        assert (one.verdict, one.observed) == (told, observed)
+        check = only(gate(entry(f'bound = "{allowed}ns"', rate), run(measured)))
+        assert (check.verdict, check.observed) == (expected, observed)
     assert "bound at 0.001 an hour" in only(gate(entry('bound = "9ms"'), run(measured))).what
     stolen = run(structs.replace(measured, flags=["steal"]))
-    limit = f'bound = "{found.bound * 1.01}ns"'
+    limit = f'bound = "{bound.bound * 1.01}ns"'
     assert "hypervisor took the CPU" in str(only(gate(entry(limit, rate), stolen)).reason)
     assert only(gate(entry(limit, rate, 'accept = ["steal"]'), stolen)).verdict == "passed"
 
 
 def test_no_bound_is_an_open_question_unless_a_sample_is_beyond_it(gate: Any) -> None:
     short = recorded(np.random.default_rng(5).exponential(10_000, size=3000), section_s=3)
-    found = only(gate(entry('bound = "1s"'), run(short)))
-    assert (found.verdict, found.observed) == ("inconclusive", None)
-    assert "there is none: " in str(found.reason)
-    assert found.missing_s
+    check = only(gate(entry('bound = "1s"'), run(short)))
+    assert (check.verdict, check.observed) == ("inconclusive", None)
+    assert "there is none: " in str(check.reason)
+    assert check.missing_s
     assert only(gate(entry('bound = "20us"'), run(short))).verdict == "failed"
 
 
@@ -528,9 +530,9 @@ def test_few_samples_that_depend_on_each_other_settle_nothing(gate: Any) -> None
     """40 samples that rise: independent ones like them pass, of these nothing is known."""
     values = [float(value) for value in range(100, 140)]
     shuffled = np.random.default_rng(1).permutation(values)
-    for order, told in ((np.array(values), "inconclusive"), (shuffled, "passed")):
-        found = only(gate(entry('mean = "200ns"'), run(result(values, batches=batches(order)))))
-        assert found.verdict == told
+    for order, expected in ((np.array(values), "inconclusive"), (shuffled, "passed")):
+        check = only(gate(entry('mean = "200ns"'), run(result(values, batches=batches(order)))))
+        assert check.verdict == expected
     long = [float(value) for value in range(100, 200)]
     wide = only(gate(entry('mean = "170ns"'), run(result(long, batches=batches(np.array(long))))))
     assert (wide.observed, wide.verdict) == (149.5, "inconclusive")  # it was at 187 at the end
@@ -540,7 +542,7 @@ def test_few_samples_that_depend_on_each_other_settle_nothing(gate: Any) -> None
 
 
 @pytest.mark.parametrize(
-    ("limit", "told"),
+    ("limit", "verdict"),
     [
         ('"2.2ns"', "passed"),
         ('"1.7ns"', "failed"),
@@ -551,18 +553,18 @@ def test_few_samples_that_depend_on_each_other_settle_nothing(gate: Any) -> None
         ('"1.8us/KiB"', "failed"),
     ],
 )
-def test_slopes(gate: Any, limit: str, told: str) -> None:
+def test_slopes(gate: Any, limit: str, verdict: str) -> None:
     slope = Slope(
         bench="dk.periodic", load="none", over="size", params={}, points=[(0, 0), (1, 2), (2, 4)],
         slope=2, ci95=(1.8, 2.2), unit="ns per B", constant=False,
     )  # fmt: skip
     points = [result(FLAT, params={"size": size}) for size in (1, 2, 3)]
-    found = only(gate(entry(f"slope = {limit}"), run(*points, slopes=[slope])))
-    assert found.verdict == told
-    assert found.n == 30_000
+    check = only(gate(entry(f"slope = {limit}"), run(*points, slopes=[slope])))
+    assert check.verdict == verdict
+    assert check.n == 30_000
     lost = [*points[:2], result(status="failed", reason="it died")]
-    found = only(gate(entry(f"slope = {limit}"), run(*lost, slopes=[])))
-    assert (found.verdict, found.reason) == ("not measured", "failed: it died")
+    check = only(gate(entry(f"slope = {limit}"), run(*lost, slopes=[])))
+    assert (check.verdict, check.reason) == ("not measured", "failed: it died")
 
 
 def test_there_is_no_slope(gate: Any) -> None:
@@ -575,7 +577,7 @@ def hartstone(name: str, value: float) -> Run:
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "limit", "told"),
+    ("name", "value", "limit", "verdict"),
     [
         ("breakdown utilisation", 61, ">= 60%", "passed"),
         ("breakdown utilisation", 59, ">= 60%", "failed"),
@@ -585,21 +587,21 @@ def hartstone(name: str, value: float) -> Run:
         ("no breakdown up to", 61, "<= 60%", "failed"),
     ],
 )
-def test_figures(gate: Any, name: str, value: float, limit: str, told: str) -> None:
+def test_figures(gate: Any, name: str, value: float, limit: str, verdict: str) -> None:
     text = entry(f'figures = {{ "breakdown utilisation" = "{limit}" }}', bench="hart.*")
-    assert only(gate(text, hartstone(name, value))).verdict == told
+    assert only(gate(text, hartstone(name, value))).verdict == verdict
 
 
 def test_figures_relative_to_a_baseline(gate: Any) -> None:
     text = entry('figures = { "breakdown utilisation" = ">= -10%" }', bench="hart.PH.1")
-    for value, told in [(55.0, "passed"), (53.0, "failed")]:
+    for value, expected in [(55.0, "passed"), (53.0, "failed")]:
         base = [
             structs.replace(hartstone("breakdown utilisation", 60.0), run_id=f"before-{k}")
             for k in range(3)
         ]
-        found = only(gate(text, hartstone("breakdown utilisation", value), *base))
-        assert found.verdict == told
-        assert found.detectable == pytest.approx(0.1, abs=1e-6)
+        check = only(gate(text, hartstone("breakdown utilisation", value), *base))
+        assert check.verdict == expected
+        assert check.detectable == pytest.approx(0.1, abs=1e-6)
 
 
 def test_a_figure_that_is_not_there(gate: Any) -> None:
@@ -630,28 +632,28 @@ def test_a_figure_that_is_not_there(gate: Any) -> None:
     ],
 )
 def test_it_never_passes(gate: Any, policy: str, members: dict[str, Any]) -> None:
-    given = {name: value for name, value in members.items() if name != "values"}
-    bad = structs.replace(result(members.get("values", ())), **given)
+    rest = {name: value for name, value in members.items() if name != "values"}
+    bad = structs.replace(result(members.get("values", ())), **rest)
     good = result(FLAT, load="heavy")
-    found = gate(f'inconclusive = "{policy}"\n{entry("""max = "1s" """)}', run(good, bad))
-    assert [c.verdict for c in found.checks] == ["passed", "not measured"]
-    assert found.exit_code == (1 if policy == "fail" else 3)
-    assert found.ordered[0].reason
+    judged = gate(f'inconclusive = "{policy}"\n{entry("""max = "1s" """)}', run(good, bad))
+    assert [c.verdict for c in judged.checks] == ["passed", "not measured"]
+    assert judged.exit_code == (1 if policy == "fail" else 3)
+    assert judged.ordered[0].reason
 
 
 def test_flags_can_be_accepted_and_others_are_only_told(gate: Any) -> None:
     bad = run(result(FLAT, flags=["no_rt", "no_mlock"]))
-    found = gate(entry('max = "1s"', 'accept = ["no_rt"]'), bad)
-    assert (found.verdict, only(found).flags) == ("passed", ["no_rt", "no_mlock"])
+    judged = gate(entry('max = "1s"', 'accept = ["no_rt"]'), bad)
+    assert (judged.verdict, only(judged).flags) == ("passed", ["no_rt", "no_mlock"])
     assert gate(entry('max = "1s"'), run(result(FLAT, flags=["no_mlock"]))).verdict == "passed"
 
 
 @pytest.mark.parametrize(("policy", "status"), [("inconclusive", 3), ("pass", 0), ("fail", 1)])
 def test_what_an_open_question_ends_as(gate: Any, policy: str, status: int) -> None:
     text = f'inconclusive = "{policy}"\n' + entry('p50 = "5us"', 'max = "1s"')
-    found = gate(text, run(result(FLAT)))
-    assert [c.verdict for c in found.checks] == ["inconclusive", "passed"]
-    assert found.exit_code == status
+    judged = gate(text, run(result(FLAT)))
+    assert [c.verdict for c in judged.checks] == ["inconclusive", "passed"]
+    assert judged.exit_code == status
     assert gate(text.replace('"1s"', '"1us"'), run(result(FLAT))).exit_code == 1
 
 

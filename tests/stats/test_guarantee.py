@@ -126,5 +126,5 @@ def test_a_case_with_another_priority_is_another_case() -> None:
 
 def test_estimates_of_a_run_are_of_all_that_has_samples() -> None:
     empty = structs.replace(latencies(), n=0)
-    found = worst_cases(run("a", latencies(), empty, latencies(load="heavy")))
-    assert [case.load for case in found.cases] == ["none", "heavy"]
+    estimated = worst_cases(run("a", latencies(), empty, latencies(load="heavy")))
+    assert [case.load for case in estimated.cases] == ["none", "heavy"]

@@ -20,8 +20,8 @@ from tests.stats.noise import autoregressive
 
 def covariances(r: float, n: int) -> NDArray[np.float64]:
     """Those of an autoregressive process of variance 1."""
-    found: NDArray[np.float64] = r ** np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
-    return found
+    covariance: NDArray[np.float64] = r ** np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
+    return covariance
 
 
 @pytest.mark.parametrize(("r", "n", "m"), [(0.0, 3, 3), (0.3, 11, 5), (0.8, 3, 3), (0.95, 37, 4)])
@@ -75,7 +75,7 @@ def test_levels_wander_as_far_as_student_says_of_the_widened_difference() -> Non
 
 
 def histories(values: NDArray[np.float64], step: float = 0.0) -> list[History]:
-    return [History(one, step) for one in values]
+    return [History(value, step) for value in values]
 
 
 def test_the_level_that_can_be_reached_depends_on_the_runs_alone() -> None:
@@ -87,11 +87,11 @@ def test_the_level_that_can_be_reached_depends_on_the_runs_alone() -> None:
 
 
 def test_of_every_order_each_occurs_once_and_the_first_is_the_own() -> None:
-    found = joint._orders(7, 4, 0.05)
-    assert found[0].tolist() == [6, 5, 4, 3]
-    told = {(frozenset(row[:3]), row[3]) for row in found.tolist()}
-    assert len(told) == len(found) == orders(7, 4)
-    assert all(len(set(row)) == 4 for row in found.tolist())
+    rows = joint._orders(7, 4, 0.05)
+    assert rows[0].tolist() == [6, 5, 4, 3]
+    choices = {(frozenset(row[:3]), row[3]) for row in rows.tolist()}
+    assert len(choices) == len(rows) == orders(7, 4)
+    assert all(len(set(row)) == 4 for row in rows.tolist())
     drawn = joint._orders(40, 5, 0.05)
     assert drawn[0].tolist() == [39, 38, 37, 36, 35]
     assert len(drawn) == 2000
@@ -101,9 +101,9 @@ def test_of_every_order_each_occurs_once_and_the_first_is_the_own() -> None:
 def test_six_runs_show_what_is_far_beyond_their_scatter_in_any_of_many_series() -> None:
     values = autoregressive(90, 6, np.random.default_rng(1))
     values[17, 3:] += log(10) / 0.02
-    found = Joint(histories(values), 3, 0.05)
-    assert [found.judge(n).finding for n in (17, 18)] == [Finding.WORSE, Finding.NOTHING]
-    assert found.judge(17).after == 3
+    joint = Joint(histories(values), 3, 0.05)
+    assert [joint.judge(n).finding for n in (17, 18)] == [Finding.WORSE, Finding.NOTHING]
+    assert joint.judge(17).after == 3
     assert not Joint(histories(values), 3, 0.049).reachable
     assert Joint(histories(values), 3, 0.049).judge(17).finding is Finding.NOTHING
     values[17] *= -1
@@ -116,9 +116,9 @@ BASE = np.array([0.0, 1, 0, 1, 1, 0, 1, 0, 0, 1, 0, 1, 1, 0, 1, 0])
 def test_the_place_of_a_change_is_where_it_is_largest() -> None:
     values = BASE.copy()
     values[-4:] += 20
-    found = Joint(histories(values[None, :]), 6, 0.05).judge(0)
-    assert (found.finding, found.after) == (Finding.WORSE, 4)
-    assert found.rise == pytest.approx(20.5 - 6 / 12 + 0.0, abs=0.01)
+    joint = Joint(histories(values[None, :]), 6, 0.05).judge(0)
+    assert (joint.finding, joint.after) == (Finding.WORSE, 4)
+    assert joint.rise == pytest.approx(20.5 - 6 / 12 + 0.0, abs=0.01)
 
 
 def test_what_rose_before_the_last_runs_or_all_along_is_no_change_in_them() -> None:
@@ -133,8 +133,8 @@ def test_what_lies_as_far_off_as_earlier_runs_in_a_row_wanders() -> None:
     values = np.concatenate([BASE, BASE])
     values[8:13] += 6
     values[-4:] += 5
-    found = Joint(histories(values[None, :]), 4, 0.05).judge(0)
-    assert found.finding in (Finding.WANDERS, Finding.EARLIER)
+    joint = Joint(histories(values[None, :]), 4, 0.05).judge(0)
+    assert joint.finding in (Finding.WANDERS, Finding.EARLIER)
     values[8:13] -= 6
     assert Joint(histories(values[None, :]), 4, 0.05).judge(0).finding is Finding.WORSE
 
@@ -184,23 +184,23 @@ def test_unchanged_suites_seldom_fail_also_if_runs_are_like_those_beside_them(
     """Of 80 suites of ten series: 4 expected at 5%, twice as many with a chance of 2%."""
     rng = np.random.default_rng(6)
     draws = (autoregressive(10, runs, rng, correlated) for _ in range(80))
-    assert sum(failed(one, last) for one in draws) <= most
+    assert sum(failed(draw, last) for draw in draws) <= most
 
 
 def test_the_constants_hold_what_they_were_chosen_for() -> None:
     """Without the reduction by the correlation, and without the place, many more fail."""
     rng = np.random.default_rng(7)
     draws = [autoregressive(10, 16, rng, 0.8) for _ in range(40)]
-    several = [Joint(histories(one), 5, 0.05) for one in draws]
-    found = [{one.judge(n).finding for n in range(10)} for one in several]
-    assert sum(Finding.WANDERS in one for one in found) >= 10
-    assert sum(Finding.WORSE in one for one in found) <= 4
+    several = [Joint(histories(draw), 5, 0.05) for draw in draws]
+    findings = [{entry.judge(n).finding for n in range(10)} for entry in several]
+    assert sum(Finding.WANDERS in finding for finding in findings) >= 10
+    assert sum(Finding.WORSE in finding for finding in findings) <= 4
 
 
 def test_more_series_need_a_larger_rise() -> None:
     values = autoregressive(45, 16, np.random.default_rng(8))
     rises = [Joint(histories(values[:n]), 5, 0.05).least_rise(0) or 0.0 for n in (1, 10, 45)]
-    assert all(one <= other for one, other in pairwise(rises))
+    assert all(rise <= other for rise, other in pairwise(rises))
     assert rises[0] < rises[-1] < 3 * rises[0]
 
 
@@ -218,10 +218,10 @@ def test_equal_values_are_known_to_their_resolution() -> None:
     """11 of 0, 5 of 1: squares of 55/16, and of each a twelfth of the square of the resolution."""
     values = np.repeat([0.0, 1.0], [11, 5])
     squares = 55 / 16
-    found = joint._Series(History(values, 0.9), 5)
-    assert found.statistic == pytest.approx(sqrt(squares / (squares + 16 * 0.81 / 12)))
+    prepared = joint._Series(History(values, 0.9), 5)
+    assert prepared.statistic == pytest.approx(sqrt(squares / (squares + 16 * 0.81 / 12)))
     assert joint._Series(History(values, 0.0), 5).statistic == pytest.approx(1)
-    assert (found.after, found.rise, found.earlier) == (5, 1, False)
+    assert (prepared.after, prepared.rise, prepared.earlier) == (5, 1, False)
 
 
 @pytest.mark.parametrize(("series", "rise"), [(1, 0.65), (10, 0.9)])

@@ -131,12 +131,12 @@ def test_a_run_is_resumed_although_a_capacity_moved() -> None:
 
 
 def test_labels_tell_kinds_apart_where_there_are_several() -> None:
-    def of(*cpus: int) -> list[str]:
+    def labels_of(*cpus: int) -> list[str]:
         cases = [case([*cpus], series=f"cpu{cpu}") for cpu in cpus]
         return labels(structs.replace(run(cases, "a"), conditions=TWO))
 
-    assert of(2, 3) == ["cpu2", "cpu3"]
-    assert of(3, 4) == ["cpu3 (performance)", "cpu4 (efficiency)"]
+    assert labels_of(2, 3) == ["cpu2", "cpu3"]
+    assert labels_of(3, 4) == ["cpu3 (performance)", "cpu4 (efficiency)"]
     parts = structs.replace(run([case(3), case(5)], "a"), conditions=TWO)
     assert labels(parts) == ["(performance)", "(efficiency)"]
 

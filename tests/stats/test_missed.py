@@ -37,8 +37,8 @@ LOSSY = [lossy(number) for number in range(5)]
 
 
 def effect(comparison: Comparison, part: str = "missed") -> Effect:
-    (found,) = [e for row in comparison.rows for e in row.effects if e.part == part]
-    return found
+    (selected,) = [e for row in comparison.rows for e in row.effects if e.part == part]
+    return selected
 
 
 def text(comparison: Comparison, width: int = 100) -> str:
@@ -52,21 +52,25 @@ def text(comparison: Comparison, width: int = 100) -> str:
 
 
 def test_three_runs_against_three_show_the_loss() -> None:
-    found = compare([QUIET[:3], LOSSY[:3]])
-    told = effect(found)
-    assert (told.verdict, told.basis, told.statistic) == ("worse", "runs", "missed")
-    assert told.difference == pytest.approx(30.8, abs=0.5)
-    assert told.values
-    assert told.values[0] == 0.0
-    assert told.values[1] == pytest.approx(30.8, abs=0.5)
-    assert told.difference_ci95
-    assert LOST < told.difference_ci95[0] < 31 < told.difference_ci95[1]
+    comparison = compare([QUIET[:3], LOSSY[:3]])
+    row_effect = effect(comparison)
+    assert (row_effect.verdict, row_effect.basis, row_effect.statistic) == (
+        "worse",
+        "runs",
+        "missed",
+    )
+    assert row_effect.difference == pytest.approx(30.8, abs=0.5)
+    assert row_effect.values
+    assert row_effect.values[0] == 0.0
+    assert row_effect.values[1] == pytest.approx(30.8, abs=0.5)
+    assert row_effect.difference_ci95
+    assert LOST < row_effect.difference_ci95[0] < 31 < row_effect.difference_ci95[1]
     assert effect(compare([LOSSY[:3], QUIET[:3]])).verdict == "better"
-    (row,) = found.rows
+    (row,) = comparison.rows
     assert [(c and c.missed, c and c.corrected) for c in row.cells] == [
         (0, False), (pytest.approx(9250, abs=150), True),
     ]  # fmt: skip
-    words = text(found)
+    words = text(comparison)
     assert "- worse dk.periodic missed +31 points" in words
     assert "missed 31% of its activations, local" in words.partition(". ")[0]
     assert "(31%)" in words  # in the table
@@ -74,47 +78,49 @@ def test_three_runs_against_three_show_the_loss() -> None:
 
 def test_without_the_losses_nothing_differs() -> None:
     """The samples alone do not tell: the test above fails if they are all that is read."""
-    bare = [without_losses(one) for one in LOSSY[:3]]
-    found = compare([QUIET[:3], bare])
-    assert found.rules
-    assert found.rules.tally.different == 0
-    assert all(e.part != "missed" for row in found.rows for e in row.effects)
+    bare = [without_losses(variant) for variant in LOSSY[:3]]
+    comparison = compare([QUIET[:3], bare])
+    assert comparison.rules
+    assert comparison.rules.tally.different == 0
+    assert all(e.part != "missed" for row in comparison.rows for e in row.effects)
 
 
 def in_pairs() -> list[Run]:
     """Return the runs of both systems as if they had been taken in turn."""
     sides: tuple[tuple[Literal["A", "B"], list[Run]], ...] = ("A", QUIET[:5]), ("B", LOSSY[:5])
     return [
-        structs.replace(one, turn=Turn(session="s", side=side, pair=pair))
+        structs.replace(variant, turn=Turn(session="s", side=side, pair=pair))
         for side, runs in sides
-        for pair, one in enumerate(runs)
+        for pair, variant in enumerate(runs)
     ]
 
 
 def test_pairs_show_it_too_and_each_pair_alone_is_not_certain() -> None:
-    found = compare(in_pairs())
-    told = effect(found)
-    assert (told.verdict, told.basis, told.runs) == ("worse", "pairs", 10)
-    assert found.rules
-    assert [pair.tally.no_difference for pair in found.rules.pairs] == [0] * 5
+    comparison = compare(in_pairs())
+    row_effect = effect(comparison)
+    assert (row_effect.verdict, row_effect.basis, row_effect.runs) == ("worse", "pairs", 10)
+    assert comparison.rules
+    assert [pair.tally.no_difference for pair in comparison.rules.pairs] == [0] * 5
 
 
 def test_a_single_pair_tells_the_loss_and_that_one_run_each_proves_nothing() -> None:
-    found = compare([QUIET[0], LOSSY[0]])
-    told = effect(found)
-    assert (told.verdict, told.reason) == ("inconclusive", "noise floor unknown")
-    assert found.rules
-    assert found.rules.tally.no_difference == 0
-    first = text(found).partition(". ")[0]
+    comparison = compare([QUIET[0], LOSSY[0]])
+    row_effect = effect(comparison)
+    assert (row_effect.verdict, row_effect.reason) == ("inconclusive", "noise floor unknown")
+    assert comparison.rules
+    assert comparison.rules.tally.no_difference == 0
+    first = text(comparison).partition(". ")[0]
     assert "missed 24% of its activations" in first
     assert "not certain: noise floor unknown" in first
-    assert "is possible" not in text(found)  # an interval of the samples alone says less than that
+    assert "is possible" not in text(
+        comparison
+    )  # an interval of the samples alone says less than that
 
 
 def test_a_known_floor_makes_a_single_pair_certain_only_of_what_stalls_can_tell() -> None:
-    floor = [structs.replace(one, run_id=f"floor-{n}") for n, one in enumerate(QUIET[1:])]
-    told = effect(compare([QUIET[0], LOSSY[2]], floor))
-    assert (told.verdict, told.reason) == ("inconclusive", "too few stalls")
+    floor = [structs.replace(variant, run_id=f"floor-{n}") for n, variant in enumerate(QUIET[1:])]
+    row_effect = effect(compare([QUIET[0], LOSSY[2]], floor))
+    assert (row_effect.verdict, row_effect.reason) == ("inconclusive", "too few stalls")
 
 
 def test_a_tail_that_each_stall_decides_is_not_judged() -> None:
@@ -130,8 +136,8 @@ def test_a_percentile_with_room_for_many_stalls_includes_them() -> None:
     # 24 stalls of 21 activations (20, and one by the edge of a bucket) fill half of 1008.
     for due, room in ((1010, True), (1000, False)):
         own = np.full(due, 5000.0)
-        one = measured(own, np.array([[0.1, 0.12]]))[0]
-        assert has_room("p50", [one]) is room
+        stalled = measured(own, np.array([[0.1, 0.12]]))[0]
+        assert has_room("p50", [stalled]) is room
 
 
 def test_the_page_has_a_column_and_says_so_first() -> None:
@@ -144,25 +150,25 @@ def test_loads_of_one_run_are_compared_by_what_they_lose_too() -> None:
     """In the lab, where numbers repeat, a load that only loses activations is worse."""
 
     def under(load: str, missed: int) -> Result:
-        one = counted_result("dk.nanosleep", [5000.0] * 2000, load=load)
-        return structs.replace(one, missed=missed)
+        lossy = counted_result("dk.nanosleep", [5000.0] * 2000, load=load)
+        return structs.replace(lossy, missed=missed)
 
-    one = lab("linux-6.1", [under("none", 0), under("exit", 700)])
-    matrix = compare_loads(one)
+    variant = lab("linux-6.1", [under("none", 0), under("exit", 700)])
+    matrix = compare_loads(variant)
     assert matrix
     (case,) = matrix.cases
     cell = case.cells[1]
     assert cell and cell.effect
     assert (cell.effect.part, cell.effect.verdict) == ("missed", "worse")
-    told = by_load(evaluate_run(one))
-    assert told
-    shown = told.cases[0].cells[1]
+    loads = by_load(evaluate_run(variant))
+    assert loads
+    shown = loads.cases[0].cells[1]
     assert shown and shown.changed and shown.strength == 1.0
     assert shown.verdict == "- worse, missed +25.9 points"
 
 
 def test_a_load_shows_the_samples_with_what_was_missed() -> None:
-    runs = [structs.replace(one.results[0], load=load) for load, one in
+    runs = [structs.replace(pair.results[0], load=load) for load, pair in
             (("none", QUIET[0]), ("exit", LOSSY[0]))]  # fmt: skip
     matrix = compare_loads(structs.replace(QUIET[0], results=runs))
     assert matrix
@@ -173,10 +179,10 @@ def test_a_load_shows_the_samples_with_what_was_missed() -> None:
 def test_a_system_that_lost_all_is_a_row() -> None:
     names = ("min", "mean", "sd", "p50", "p90", "p99", "p999", "p9999", "max", "corrected")
     none = dict.fromkeys(names)
-    one = structs.replace(result(1), n=0, missed=10_000, histogram=[], **none)
-    gone = [run([one], f"gone-{n}", minute=30 + n) for n in range(3)]
-    told = effect(compare([QUIET[:3], gone]))
-    assert (told.verdict, told.difference) == ("inconclusive", 100.0)
+    variant = structs.replace(result(1), n=0, missed=10_000, histogram=[], **none)
+    gone = [run([variant], f"gone-{n}", minute=30 + n) for n in range(3)]
+    row_effect = effect(compare([QUIET[:3], gone]))
+    assert (row_effect.verdict, row_effect.difference) == ("inconclusive", 100.0)
     assert "10 000 (100%)" in text(compare([QUIET[0], gone[0]]))
 
 
@@ -184,11 +190,11 @@ def test_equal_histograms_do_not_hide_what_was_missed() -> None:
     """Of several seeds, equal samples were taken for a repetition whatever they had missed."""
 
     def seeds(name: str, missed: int) -> list[Run]:
-        one = structs.replace(counted_result("dk.nanosleep", [5000.0] * 1000), missed=missed)
-        return [lab(name, [one], seed=seed) for seed in (1, 2, 3)]
+        variant = structs.replace(counted_result("dk.nanosleep", [5000.0] * 1000), missed=missed)
+        return [lab(name, [variant], seed=seed) for seed in (1, 2, 3)]
 
-    found = compare([*seeds("a", 0), *seeds("b", 500)])
-    assert (effect(found).verdict, effect(found).basis) == ("inconclusive", "runs")
+    comparison = compare([*seeds("a", 0), *seeds("b", 500)])
+    assert (effect(comparison).verdict, effect(comparison).basis) == ("inconclusive", "runs")
 
 
 # ---- the gate against earlier runs --------------------------------------------------------------
@@ -204,17 +210,17 @@ def test_the_gate_fails_what_lost_activations() -> None:
 
 
 def test_the_gate_does_not_pass_what_too_few_stalls_leave_open() -> None:
-    one = run([result(50, (1.0,))], "once", minute=40)
-    made = gate(one, QUIET[:5], "x")
-    checks = {check.what: check for check in made.checks}
-    assert (made.verdict, checks["missed"].verdict) == ("inconclusive", "inconclusive")
+    variant = run([result(50, (1.0,))], "once", minute=40)
+    verdict = gate(variant, QUIET[:5], "x")
+    checks = {check.what: check for check in verdict.checks}
+    assert (verdict.verdict, checks["missed"].verdict) == ("inconclusive", "inconclusive")
     assert checks["missed"].reason == "+9.99 points against the earlier runs: too few stalls"
 
 
 def test_the_gate_passes_what_nobody_lost_and_says_so() -> None:
-    made = gate(QUIET[5], QUIET[:5], "x")
-    assert made.verdict == "passed"
-    (missed,) = [check for check in made.checks if check.what == "missed"]
+    verdict = gate(QUIET[5], QUIET[:5], "x")
+    assert verdict.verdict == "passed"
+    (missed,) = [check for check in verdict.checks if check.what == "missed"]
     assert (missed.verdict, missed.observed) == ("passed", 0.0)
 
 
@@ -229,7 +235,7 @@ def drawn(rng: np.random.Generator, often: float, spread: float) -> Missed:
 
 
 def side(runs: list[Missed]) -> Missed:
-    total = [sum(getattr(one, name) for one in runs) for name in Missed._fields]
+    total = [sum(getattr(variant, name) for variant in runs) for name in Missed._fields]
     return Missed(*total)
 
 
@@ -243,13 +249,13 @@ def test_equal_systems_with_stalls_are_seldom_called_different(often: float, spr
         runs = [drawn(rng, often, spread) for _ in range(10)]
         for way, first, other in (("runs", runs[:3], runs[3:6]), ("gate", runs[:5], runs[5:6]),
                                   ("pairs", runs[:5], runs[5:])):  # fmt: skip
-            of_first, of_other = ([100 * one.rate for one in of] for of in (first, other))
+            of_first, of_other = ([100 * run.rate for run in side] for side in (first, other))
             sides = Sides(
                 of_first, of_other, ratio=False, paired=way == "pairs", losses=True,
                 within=partial(_of_shares, side(first), side(other)),
             )  # fmt: skip
-            told = judge(sides._replace(envelope=width(sides)), 0.04, -1)
-            ways[way].take(told.verdict in ("better", "worse"))
+            judgement = judge(sides._replace(envelope=width(sides)), 0.04, -1)
+            ways[way].take(judgement.verdict in ("better", "worse"))
         if all(way.decided for way in ways.values()):
             break
     assert {way.verdict for way in ways.values()} == {"fine"}, ways
@@ -283,11 +289,11 @@ def test_what_runs_do_at_their_start_loses_at_most_so_much() -> None:
 
 def test_the_interval_of_a_share_is_that_of_its_stalls() -> None:
     """Byar's limits of 9 events at 95%: 4.12 and 17.08; of none, 3.67 (Rothman, Boice 1982)."""
-    told = Missed(omitted=900, due=10_000, stalls=9)
-    low, high = told.interval_at(0.95)
-    assert (low, high) == told.interval
+    lost = Missed(omitted=900, due=10_000, stalls=9)
+    low, high = lost.interval_at(0.95)
+    assert (low, high) == lost.interval
     assert (low, high) == pytest.approx((0.0411, 0.1708), abs=1e-4)
-    assert told.interval_at(0.99) == pytest.approx((0.0311, 0.2002), abs=1e-4)
+    assert lost.interval_at(0.99) == pytest.approx((0.0311, 0.2002), abs=1e-4)
     none = Missed(omitted=0, due=10_000, stalls=0)
     assert none.interval_at(0.95, 100) == pytest.approx((0.0, 0.0367), abs=1e-4)
     assert none.interval_at(0.95)[1] == pytest.approx(0.0367 / 100, abs=1e-6)
@@ -302,8 +308,8 @@ def test_a_single_pair_takes_its_noise_from_others_and_its_stalls_from_itself() 
 
 
 def test_the_document_has_what_was_missed() -> None:
-    made = msgspec.json.decode(msgspec.json.encode(compare([QUIET[0], LOSSY[0]])))
-    (row,) = made["rows"]
+    checks = msgspec.json.decode(msgspec.json.encode(compare([QUIET[0], LOSSY[0]])))
+    (row,) = checks["rows"]
     assert [cell["missed"] for cell in row["cells"]] == [0, LOSSY[0].results[0].missed]
     assert [e["part"] for e in row["effects"]] == ["median", "tail", "missed"]
 
@@ -320,16 +326,16 @@ def case_of(
 
 
 def test_a_loss_is_worse_whatever_is_better_in_the_unit_of_the_case() -> None:
-    runs = [[one.results for one in side] for side in (QUIET[:3], LOSSY[:3])]
+    runs = [[variant.results for variant in side] for side in (QUIET[:3], LOSSY[:3])]
     effects, _ = judged([case_of(*runs, better=1)])
     assert [e.verdict for e in effects[0] if e.part == "missed"] == ["worse"]
 
 
 def test_each_pair_alone_is_judged_by_its_own_stalls() -> None:
     """Three stalls against none do not prove anything, however alike all other pairs are."""
-    found = compare(in_pairs())
-    assert found.rules
-    assert [pair.tally.different for pair in found.rules.pairs] == [0] * 5
+    comparison = compare(in_pairs())
+    assert comparison.rules
+    assert [pair.tally.different for pair in comparison.rules.pairs] == [0] * 5
 
 
 def test_the_median_that_few_stalls_decide_is_that_of_the_wake_ups_there_were() -> None:
@@ -345,15 +351,17 @@ def test_the_median_that_few_stalls_decide_is_that_of_the_wake_ups_there_were() 
 
 
 def test_stalls_of_the_noise_floor_decide_percentiles_too() -> None:
-    floor = [structs.replace(one, run_id=f"f-{n}") for n, one in enumerate(LOSSY[:3])]
+    floor = [structs.replace(variant, run_id=f"f-{n}") for n, variant in enumerate(LOSSY[:3])]
     tail = effect(compare(QUIET[:2], floor), "tail")
     assert tail.reason == "too few stalls: each decides the p99 of its run"
 
 
 def test_equal_samples_do_not_repeat_if_not_as_many_were_missed() -> None:
     def seeds(name: str, missed: int) -> list[Run]:
-        one = structs.replace(counted_result("dk.nanosleep", [5000.0, 5100.0] * 500), missed=missed)
-        return [lab(name, [one], seed=seed) for seed in (1, 2, 3)]
+        variant = structs.replace(
+            counted_result("dk.nanosleep", [5000.0, 5100.0] * 500), missed=missed
+        )
+        return [lab(name, [variant], seed=seed) for seed in (1, 2, 3)]
 
     assert effect(compare([*seeds("a", 7), *seeds("b", 7)]), "median").basis == "exact"
     assert effect(compare([*seeds("a", 0), *seeds("b", 7)]), "median").basis == "runs"
@@ -363,7 +371,7 @@ def test_a_single_run_with_losses_is_as_uncertain_as_its_samples(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Even beside noise runs of the same length: a percentile at the edge of stalls jumps."""
-    noise = [one.results for one in QUIET[2:4]]
+    noise = [variant.results for variant in QUIET[2:4]]
     quiet_case = case_of([QUIET[0].results], [QUIET[1].results], noise=noise)
     assert _within(quiet_case, "p50", True, observed=False) is None
     short = [[result(1, (0.004, 0.004, 0.004))]]
@@ -379,29 +387,29 @@ def test_a_single_run_with_losses_is_as_uncertain_as_its_samples(
 
 
 def test_losses_that_do_not_follow_from_the_samples_have_no_percentile() -> None:
-    one = result(1, (0.004,))
-    assert one.corrected
-    assert has_room("p50", [one])
-    wrong = structs.replace(one, missed=(one.missed or 0) + 900)
+    variant = result(1, (0.004,))
+    assert variant.corrected
+    assert has_room("p50", [variant])
+    wrong = structs.replace(variant, missed=(variant.missed or 0) + 900)
     assert not has_room("p50", [wrong])
-    assert not has_room("p50", [one, wrong])
+    assert not has_room("p50", [variant, wrong])
 
 
 def test_how_many_more_runs_settle_a_loss_follows_from_the_whole_interval() -> None:
     """Half of it is 20 about 12: by the square root law (20 / 12)² = 2.78 times as many runs."""
     sides = Sides([0.0, 0.0], [12.0, 12.0], False, losses=True, within=lambda _: (-8.0, 32.0))
-    told = judge(sides, 0.3, -1)
-    assert told.more == pytest.approx((20 / 12) ** 2)
-    assert told.reason == "about 4 more runs a side"
+    judgement = judge(sides, 0.3, -1)
+    assert judgement.more == pytest.approx((20 / 12) ** 2)
+    assert judgement.reason == "about 4 more runs a side"
 
 
 def test_a_tail_that_is_not_judged_passes_the_gate_only_if_no_loss_is_open() -> None:
     """A few stalls more put a p99 beyond four times the earlier one; so do those of a loss."""
     short, longer = (0.03, 0.03, 0.03), (0.03, 0.04, 0.05)
     before = [run([result(n, short)], f"b-{n}", minute=n) for n in range(5)]
-    made = {c.what: c for c in gate(run([result(9, longer)], "x", minute=9), before, "x").checks}
-    assert made["p99"].observed and made["p99"].observed > 4 * 10_000
-    assert (made["missed"].verdict, made["p99"].verdict) == ("passed", "passed")
+    checks = {c.what: c for c in gate(run([result(9, longer)], "x", minute=9), before, "x").checks}
+    assert checks["p99"].observed and checks["p99"].observed > 4 * 10_000
+    assert (checks["missed"].verdict, checks["p99"].verdict) == ("passed", "passed")
     lost = run([result(9, (1.0,))], "y", minute=9)
-    made = {c.what: c for c in gate(lost, QUIET[:5], "x").checks}
-    assert (made["missed"].verdict, made["p99"].verdict) == ("inconclusive", "inconclusive")
+    checks = {c.what: c for c in gate(lost, QUIET[:5], "x").checks}
+    assert (checks["missed"].verdict, checks["p99"].verdict) == ("inconclusive", "inconclusive")

@@ -29,8 +29,8 @@ from tests.conftest import Cli
 SOURCES = layout.names()
 
 
-def _measure(cli: Cli, target: str, *what: str) -> Run:
-    done = cli("run", *what, "--target", target, "--json")
+def _measure(cli: Cli, target: str, *part: str) -> Run:
+    done = cli("run", *part, "--target", target, "--json")
     assert done.status == 0, done.err
     return msgspec.json.decode(done.out.encode(), type=Run)
 
@@ -93,7 +93,7 @@ label = "minimal"
 
 
 @pytest.mark.parametrize(
-    ("added", "told"),
+    ("added", "message"),
     [
         ('printed = { condition = "minimal load" }', "write here or lacks"),
         ('lacks = "x"', "write printed or unprinted"),
@@ -101,10 +101,10 @@ label = "minimal"
         ('lacks = "x"\nwanted = "y"', "unknown field `wanted`"),
     ],
 )
-def test_a_layout_that_matches_nothing_is_refused(tmp_path: Path, added: str, told: str) -> None:
+def test_a_layout_that_matches_nothing_is_refused(tmp_path: Path, added: str, message: str) -> None:
     path = tmp_path / "gutsalov.toml"
     path.write_text(MINIMAL + added)
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=message):
         layout.read("gutsalov", path)
 
 
@@ -127,8 +127,8 @@ def _wanted(source: str) -> Iterator[tuple[str, Here]]:
         for item in table.item:
             for axis in table.variant or [layout.Axis(label="")]:
                 if item.here is not None:
-                    found = item.here.within(axis.here.within(table.here))
-                    yield f"{table.title}, {item.label} {axis.label}", found
+                    place = item.here.within(axis.here.within(table.here))
+                    yield f"{table.title}, {item.label} {axis.label}", place
 
 
 @pytest.mark.parametrize("source", SOURCES)
@@ -137,20 +137,20 @@ def test_the_suite_runs_what_the_layout_looks_for(source: str, here: Catalogue) 
     expanded = suite.expand(wanted, Request(), here)
     cases = [(c.bench, c.load, c.params) for c in [*expanded.cases, *expanded.derived]]
     derived = {case.bench for case in expanded.derived}  # with parameters of others
-    for place, one in _wanted(source):
-        assert one.show, place
-        if not one.bench or one.bench in derived:
-            assert one.bench in {"", *derived}, place
+    for place, wanted_cell in _wanted(source):
+        assert wanted_cell.show, place
+        if not wanted_cell.bench or wanted_cell.bench in derived:
+            assert wanted_cell.bench in {"", *derived}, place
             continue
-        table = here.benches[one.bench]
-        params = {k: benches.values(table, k, v)[0] for k, v in one.params.items()}
+        table = here.benches[wanted_cell.bench]
+        params = {k: benches.values(table, k, v)[0] for k, v in wanted_cell.params.items()}
         defaults = {param.name: param.default for param in table.params}
         fitting = [
-            load for bench, load, given in cases
-            if bench == one.bench and params.items() <= (defaults | given).items()
+            load for bench, load, case in cases
+            if bench == wanted_cell.bench and params.items() <= (defaults | case).items()
         ]  # fmt: skip
         assert fitting, place
-        assert not one.load or one.load in fitting, place
+        assert not wanted_cell.load or wanted_cell.load in fitting, place
 
 
 @pytest.mark.parametrize(
@@ -186,27 +186,27 @@ SIMULATED = {
 
 
 def test_every_figure_and_table_that_is_shown_is_told_by_its_bench(cli: Cli) -> None:
-    runs = [_measure(cli, "sim:rmos3-pc1", *what) for what in SIMULATED.values()]
+    runs = [_measure(cli, "sim:rmos3-pc1", *simulated) for simulated in SIMULATED.values()]
     runs.append(_measure(cli, "local", *LOCAL, "-p", "samples=5"))
-    told: dict[str, set[str]] = {"sys.footprint": {"image", "kernel, code"}}  # on a board, to root
+    own: dict[str, set[str]] = {"sys.footprint": {"image", "kernel, code"}}  # on a board, to root
     for result in (result for run in runs for result in run.results):
         columns = {f"{t.title}/{column}" for t in result.tables for column in t.columns}
-        told.setdefault(result.bench, set()).update(result.figures, columns)
+        own.setdefault(result.bench, set()).update(result.figures, columns)
     for source in SOURCES:
-        for place, one in _wanted(source):
-            for show in one.show:
+        for place, wanted_cell in _wanted(source):
+            for show in wanted_cell.show:
                 if not isinstance(show, str) and (show.figure or show.table):
                     table = [f"{show.table}/{show.column}"] if show.table else []
-                    assert {*show.figure, *table} <= told[one.bench], place
+                    assert {*show.figure, *table} <= own[wanted_cell.bench], place
 
 
 # ---- what is found in runs ----------------------------------------------------------------------
 
 
 def _column(document: Reproduction, table: str, label: str) -> list[Cell]:
-    found = next(t for t in document.tables if t.id == table)
-    place = [system.label for system in found.systems].index(label)
-    return [item.cells[place] for item in found.items]
+    cell = next(t for t in document.tables if t.id == table)
+    place = [system.label for system in cell.systems].index(label)
+    return [item.cells[place] for item in cell.items]
 
 
 def _value(cell: Cell, place: int = 0) -> float:
@@ -227,13 +227,13 @@ def test_a_model_reproduces_its_own_column(cli: Cli) -> None:
                          ("Table 3", "")):  # fmt: skip
         theirs = _column(document, table, "RTAI-22.2.4")
         ours = _column(document, table, f"sim:rtai-22.2.4{label}")
-        for printed, found in zip(theirs, ours, strict=True):
+        for printed, cell in zip(theirs, ours, strict=True):
             value = printed.printed[0].value
             assert isinstance(value, float)
-            assert _value(found) == pytest.approx(value, abs=0.051)
-            assert found.here
-            assert found.here.n >= 1000
-            assert found.here.section_s
+            assert _value(cell) == pytest.approx(value, abs=0.051)
+            assert cell.here
+            assert cell.here.n >= 1000
+            assert cell.here.section_s
 
 
 def test_pairs_of_maximum_and_average(cli: Cli) -> None:
@@ -276,15 +276,15 @@ def test_a_model_stands_for_the_configuration_that_it_is_made_after(
     document = reproduce("obenland", [run]).document
     figure = next(t for t in document.tables if t.id == "Figure 5a")
     assert [s.label for s in figure.systems if s.kind == "model"] == [only]
-    found = _column(document, "Figure 5a", only)[1].here  # measured with config=1cpu
-    assert found and (found.status, found.n) == ("ok", 20)
+    cell = _column(document, "Figure 5a", only)[1].here  # measured with config=1cpu
+    assert cell and (cell.status, cell.n) == ("ok", 20)
 
 
 # ---- with made-up results -----------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
-def some(here: Catalogue, tmp_path_factory: pytest.TempPathFactory) -> Run:
+def base_run(here: Catalogue, tmp_path_factory: pytest.TempPathFactory) -> Run:
     from rtstone.documents.run import Target
 
     return Run(
@@ -304,31 +304,31 @@ def _result(**members: Any) -> Result:
 
 def _create(run: Run, *results: Result) -> Found:
     document = reproduce("gutsalov", [structs.replace(run, results=list(results))]).document
-    found = _column(document, "Table 3", "local")[0].here
-    assert found
-    return found
+    cells = _column(document, "Table 3", "local")[0].here
+    assert cells
+    return cells
 
 
-def test_units_are_those_of_the_table(some: Run) -> None:
-    (shown,) = _create(some, _result()).values
+def test_units_are_those_of_the_table(base_run: Run) -> None:
+    (shown,) = _create(base_run, _result()).values
     assert (shown.value, shown.unit) == (2.5, "us")
 
 
-def test_instructions_stay_instructions(some: Run) -> None:
-    (shown,) = _create(some, _result(unit="instructions", mean=2500.0)).values
+def test_instructions_stay_instructions(base_run: Run) -> None:
+    (shown,) = _create(base_run, _result(unit="instructions", mean=2500.0)).values
     assert (shown.value, shown.unit) == (2500.0, "instructions")
 
 
-def test_several_results_are_one_set_of_samples(some: Run) -> None:
+def test_several_results_are_one_set_of_samples(base_run: Run) -> None:
     other = _result(n=300, mean=6500.0, histogram=[(6500.0, 300)])
-    found = _create(some, _result(), other)
-    assert (found.n, found.results) == (400, 2)
-    assert found.values[0].value == pytest.approx(5.5)
+    cell = _create(base_run, _result(), other)
+    assert (cell.n, cell.results) == (400, 2)
+    assert cell.values[0].value == pytest.approx(5.5)
 
 
-def test_another_case_is_not_taken_for_it(some: Run) -> None:
+def test_another_case_is_not_taken_for_it(base_run: Run) -> None:
     for wrong in ({"load": "heavy"}, {"params": {"type": "named"}}, {"bench": "sem.delete"}):
-        assert _create(some, _result(**wrong)).status == "not run"
+        assert _create(base_run, _result(**wrong)).status == "not run"
 
 
 def _minimal(run: Run, *loads: str) -> tuple[Found, list[str]]:
@@ -341,9 +341,9 @@ def _minimal(run: Run, *loads: str) -> tuple[Found, list[str]]:
     return cell.here, [table.footnotes[n - 1] for n in cell.notes]
 
 
-def test_a_load_is_the_same_whatever_its_options(some: Run) -> None:
-    found, notes = _minimal(some, "min:place=any")
-    assert (found.status, found.load, found.n) == ("ok", "min:place=any", 100)
+def test_a_load_is_the_same_whatever_its_options(base_run: Run) -> None:
+    cell, notes = _minimal(base_run, "min:place=any")
+    assert (cell.status, cell.load, cell.n) == ("ok", "min:place=any", 100)
     assert notes == ["local: under load min:place=any"]
 
 
@@ -355,45 +355,45 @@ def test_a_load_is_the_same_whatever_its_options(some: Run) -> None:
     ],
 )
 def test_loads_that_were_started_in_different_ways_are_not_one(
-    some: Run, loads: list[str], taken: str
+    base_run: Run, loads: list[str], taken: str
 ) -> None:
-    found, _ = _minimal(some, *loads)
-    assert (found.load, found.n) == (taken, 100)
+    cell, _ = _minimal(base_run, *loads)
+    assert (cell.load, cell.n) == (taken, 100)
 
 
-def test_a_series_that_the_system_does_not_have_was_run_all_the_same(some: Run) -> None:
+def test_a_series_that_the_system_does_not_have_was_run_all_the_same(base_run: Run) -> None:
     """An RTOS and a POSIX system make different calls in dk.schedlat."""
     results = [_result(bench="dk.schedlat", params={}, series=name) for name in ("read", "scan")]
-    document = reproduce("dankwardt", [structs.replace(some, results=results)]).document
+    document = reproduce("dankwardt", [structs.replace(base_run, results=results)]).document
     table = next(t for t in document.tables if t.id == "part 2 prose")
-    found = {item.label: item.cells[-1].here for item in table.items}
-    assert {label for label, here in found.items() if here and here.status == "ok"} == {
+    cell = {item.label: item.cells[-1].here for item in table.items}
+    assert {label for label, here in cell.items() if here and here.status == "ok"} == {
         "read", "directory scan",
     }  # fmt: skip
-    heap = found["heap"]
+    heap = cell["heap"]
     assert heap and (heap.status, heap.reason) == (
         "unsupported", "its dk.schedlat has read, scan and no other series",
     )  # fmt: skip
 
 
-def test_a_series_that_a_bench_left_out_has_its_reason(some: Run) -> None:
-    told = TextTable(
+def test_a_series_that_a_bench_left_out_has_its_reason(base_run: Run) -> None:
+    table_left_out = TextTable(
         "left out", ["series", "what", "why"], [["open", "calls of open", "No such file"]]
     )
-    results = [_result(bench="dk.schedlat", params={}, series="read", tables=[told])]
-    document = reproduce("dankwardt", [structs.replace(some, results=results)]).document
+    results = [_result(bench="dk.schedlat", params={}, series="read", tables=[table_left_out])]
+    document = reproduce("dankwardt", [structs.replace(base_run, results=results)]).document
     table = next(t for t in document.tables if t.id == "part 2 prose")
-    found = {item.label: item.cells[-1].here for item in table.items}["open, close"]
-    assert found and (found.status, found.reason) == ("unsupported", "calls of open: No such file")
+    cell = {item.label: item.cells[-1].here for item in table.items}["open, close"]
+    assert cell and (cell.status, cell.reason) == ("unsupported", "calls of open: No such file")
 
 
-def test_a_load_whose_name_begins_alike_is_another(some: Run) -> None:
-    assert _minimal(some, "minimal", "min/reduced")[0].status == "not run"
+def test_a_load_whose_name_begins_alike_is_another(base_run: Run) -> None:
+    assert _minimal(base_run, "minimal", "min/reduced")[0].status == "not run"
 
 
-def test_a_result_that_is_not_ok_says_why_under_the_table(some: Run) -> None:
+def test_a_result_that_is_not_ok_says_why_under_the_table(base_run: Run) -> None:
     bad = _result(status="unsupported", reason="no semaphores", n=0, params={})
-    run = structs.replace(some, results=[bad])
+    run = structs.replace(base_run, results=[bad])
     table = next(t for t in reproduce("gutsalov", [run]).document.tables if t.id == "Table 3")
     cell = table.items[0].cells[-1]
     assert cell.here
@@ -401,17 +401,17 @@ def test_a_result_that_is_not_ok_says_why_under_the_table(some: Run) -> None:
     assert [table.footnotes[n - 1] for n in cell.notes] == ["local: unsupported: no semaphores"]
 
 
-def test_an_incomplete_result_keeps_its_number_and_its_mark(some: Run) -> None:
-    found = _create(some, _result(status="incomplete", reason="load died"))
-    assert (found.status, found.values[0].value) == ("incomplete", 2.5)
+def test_an_incomplete_result_keeps_its_number_and_its_mark(base_run: Run) -> None:
+    cell = _create(base_run, _result(status="incomplete", reason="load died"))
+    assert (cell.status, cell.values[0].value) == ("incomplete", 2.5)
 
 
-def test_a_run_named_twice_is_refused(some: Run) -> None:
+def test_a_run_named_twice_is_refused(base_run: Run) -> None:
     with pytest.raises(UsageError, match="named twice"):
-        reproduce("gutsalov", [some, some])
+        reproduce("gutsalov", [base_run, base_run])
 
 
-def test_missed_activations_are_counted_in_and_told(some: Run) -> None:
+def test_missed_activations_are_counted_in_and_told(base_run: Run) -> None:
     omitted = Distribution(
         n=150,
         min=1000.0,
@@ -426,12 +426,12 @@ def test_missed_activations_are_counted_in_and_told(some: Run) -> None:
         histogram=[(2500.0, 100), (8500.0, 50)],
     )
     lossy = _result(missed=50, corrected=omitted)
-    document = reproduce("gutsalov", [structs.replace(some, results=[lossy])]).document
+    document = reproduce("gutsalov", [structs.replace(base_run, results=[lossy])]).document
     cell = _column(document, "Table 3", "local")[0]
     assert cell.here
     assert (cell.here.n, cell.here.missed) == (100, 50)
     assert cell.here.values[0].value == 4.5
     table = next(table for table in document.tables if table.id == "Table 3")
-    told = [table.footnotes[number - 1] for number in cell.notes]
-    assert told == ["local: missed 50 of 150 activations, which the statistics include"]
-    assert _create(some, _result()).missed is None
+    footnotes = [table.footnotes[number - 1] for number in cell.notes]
+    assert footnotes == ["local: missed 50 of 150 activations, which the statistics include"]
+    assert _create(base_run, _result()).missed is None

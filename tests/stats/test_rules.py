@@ -115,13 +115,13 @@ def test_a_run_with_less_than_four_fifths_of_the_samples_is_less_certain(
 ) -> None:
     """The scatter of runs of 1000 and 2000 samples does not tell that of one of 799."""
 
-    def of(number: int) -> list[list]:  # type: ignore[type-arg]
+    def columns_of(number: int) -> list[list]:  # type: ignore[type-arg]
         return [[result("x", {"n": number, "p50": 1.0})]]
 
-    noise = [*of(1000), *of(2000)]
+    noise = [*columns_of(1000), *columns_of(2000)]
     case = JudgedCase(
-        0, "b", None, -1, Side(of(n), 1, False, False), Side(of(5000), 1, False, False), False,
-        noise,
+        0, "b", None, -1, Side(columns_of(n), 1, False, False),
+        Side(columns_of(5000), 1, False, False), False, noise,
     )  # fmt: skip
     sets = [[r for results in side.runs for r in results] for side in (case.first, case.other)]
     assert verdicts._shorter(sets, case) is shorter

@@ -34,8 +34,8 @@ EPISODES = 1.25 * 0.025 / (0.0129099 * sqrt(1.25)) * 0.0158114 * sqrt(1.2)  # 3.
 
 def judged(away: float, factor: float, *, bound: str = "<=", step: float = 0.0) -> Outcome:
     """Judge one number that lies so far from the centre, in logarithms."""
-    one = Number("p50", exactly(1000 * exp(away)), BEFORE, factor, bound, step)
-    return Tolerance([one]).judged(one)
+    number = Number("p50", exactly(1000 * exp(away)), BEFORE, factor, bound, step)
+    return Tolerance([number]).judged(number)
 
 
 @pytest.mark.parametrize(
@@ -60,10 +60,10 @@ def test_the_lines_are_where_they_are_said_to_be(
         for sign, verdicts in ((-1, below), (1, above)):  # a lower limit, mirrored
             away = -(line + sign * 2e-6)
             assert judged(away, 1 / factor, bound=">=").verdict in verdicts
-    told = judged(0.0, factor)
-    assert told.detectable == pytest.approx(exp(fails) - 1, abs=3e-6)
-    assert told.centre == pytest.approx(1000)
-    assert told.allowed == pytest.approx(1000 * factor)
+    outcome = judged(0.0, factor)
+    assert outcome.detectable == pytest.approx(exp(fails) - 1, abs=3e-6)
+    assert outcome.centre == pytest.approx(1000)
+    assert outcome.allowed == pytest.approx(1000 * factor)
     lower = judged(0.0, 1 / factor, bound=">=")
     assert lower.detectable == pytest.approx(1 - exp(-fails), abs=3e-6)
 
@@ -89,8 +89,8 @@ def test_it_says_how_many_more_runs_would_settle_it() -> None:
 
 def test_a_step_of_the_clock_is_no_failure() -> None:
     def alike(value: float, step: float) -> str:
-        one = Number("p50", exactly(value), [20.0] * 5, 1.02, "<=", step)
-        return Tolerance([one]).judged(one).verdict
+        number = Number("p50", exactly(value), [20.0] * 5, 1.02, "<=", step)
+        return Tolerance([number]).judged(number).verdict
 
     assert (alike(21, 0), alike(21, 1), alike(21.1, 1)) == ("failed", "inconclusive", "failed")
     assert alike(20.4, 0) == "passed"
@@ -99,68 +99,68 @@ def test_a_step_of_the_clock_is_no_failure() -> None:
 def test_values_below_zero_are_judged_by_their_difference() -> None:
     """s = 1, t of 4 = 2.131847: 2.3353 above the mean; the limit is 10% of 2 above it."""
     before = [-2.0 + away * sqrt(2.5) for away in (-0.8, -0.4, 0.0, 0.4, 0.8)]
-    for value, told in [(-1.81, "passed"), (-1.79, "inconclusive"), (0.33, "inconclusive"),
+    for value, expected in [(-1.81, "passed"), (-1.79, "inconclusive"), (0.33, "inconclusive"),
                         (0.34, "failed")]:  # fmt: skip
-        one = Number("slope", exactly(value), before, 1.1)
-        outcome = Tolerance([one]).judged(one)
-        assert outcome.verdict == told
+        number = Number("slope", exactly(value), before, 1.1)
+        outcome = Tolerance([number]).judged(number)
+        assert outcome.verdict == expected
         assert outcome.allowed == pytest.approx(-1.8)
         assert outcome.detectable == pytest.approx(2.3353 / 2, rel=1e-4)
 
 
 def test_where_nothing_could_fail_nothing_passes() -> None:
     """Two runs a factor of 2.5 apart: t of 1 makes of that more than any limit can mean."""
-    one = Number("p50", exactly(100.0), [100.0, 250.0], 1.1)
-    told = Tolerance([one]).judged(one)
-    assert (told.verdict, told.detectable) == ("inconclusive", None)
-    assert told.missing_runs
-    lower = one._replace(bound=">=", own=exactly(500.0), factor=0.9)
-    told = Tolerance([lower]).judged(lower)
-    assert (told.verdict, told.detectable) == ("inconclusive", None)
+    number = Number("p50", exactly(100.0), [100.0, 250.0], 1.1)
+    outcome = Tolerance([number]).judged(number)
+    assert (outcome.verdict, outcome.detectable) == ("inconclusive", None)
+    assert outcome.missing_runs
+    lower = number._replace(bound=">=", own=exactly(500.0), factor=0.9)
+    outcome = Tolerance([lower]).judged(lower)
+    assert (outcome.verdict, outcome.detectable) == ("inconclusive", None)
 
 
 def test_an_interval_of_its_own_has_to_be_within_the_limit_or_beyond() -> None:
-    for low, high, told in [(1000, 1099, "passed"), (1000, 1101, "inconclusive"),
+    for low, high, expected in [(1000, 1099, "passed"), (1000, 1101, "inconclusive"),
                             (1101, 1200, "failed"), (1099, 1200, "inconclusive")]:  # fmt: skip
-        one = Number("p50", Span(1100 if high > 1100 else 1050, low, high), BEFORE, 1.1)
-        outcome = Tolerance([one]).judged(one)
-        assert outcome.verdict == told
-        assert outcome.detectable == pytest.approx(1.1 * one.own.value / low - 1, abs=1e-6)
+        number = Number("p50", Span(1100 if high > 1100 else 1050, low, high), BEFORE, 1.1)
+        outcome = Tolerance([number]).judged(number)
+        assert outcome.verdict == expected
+        assert outcome.detectable == pytest.approx(1.1 * number.own.value / low - 1, abs=1e-6)
 
 
 def test_an_episode_of_the_baseline_is_expected_again_in_any_case() -> None:
     """One of ten cases was 30% slower once; the run has that in another one."""
     quiet = [[1000 * (1 + case / 100) * exp(away) for away in AWAY] for case in range(10)]
     noisy = [*quiet[:9], [*quiet[9][:4], quiet[9][4] * 1.3]]
-    for before, told in ((quiet, "failed"), (noisy, "inconclusive")):
+    for before, expected in ((quiet, "failed"), (noisy, "inconclusive")):
         numbers = [Number("p50", exactly(1000.0 + 10 * k), b, 1.1) for k, b in enumerate(before)]
         numbers[0] = numbers[0]._replace(own=exactly(1250.0))
         rule = Tolerance(numbers)
-        assert rule.judged(numbers[0]).verdict == told
+        assert rule.judged(numbers[0]).verdict == expected
 
 
 def test_three_runs_show_an_episode() -> None:
     """The third lies 0.095 above two that are 0.01 apart."""
     logs = [0.0, 0.01, 0.1]
-    one = Number("p50", exactly(1000.0), [1000 * exp(away) for away in logs], 1.1)
+    number = Number("p50", exactly(1000.0), [1000 * exp(away) for away in logs], 1.1)
     furthest = 0.095 / sqrt(0.00005 * (1 + 1 / 2))
     reach = 1.25 * furthest * sqrt(variance(logs) * (1 + 1 / 3))
-    assert Tolerance([one]).judged(one).detectable == pytest.approx(exp(reach) - 1)
+    assert Tolerance([number]).judged(number).detectable == pytest.approx(exp(reach) - 1)
 
 
 # ---- its parts ----------------------------------------------------------------------------------
 
 
 def test_the_scatter_of_a_number_is_averaged_with_its_like_for_twice_the_freedom() -> None:
-    one, other = [100.0, 101.0, 99.0, 100.0, 100.0], [100.0, 130.0, 90.0, 110.0, 95.0]
-    rules = Rules([Observed("p50", one), Observed("p50", other)], 2)
-    squares = [variance(map(log, values)) for values in (one, other)]
+    quiet, other = [100.0, 101.0, 99.0, 100.0, 100.0], [100.0, 130.0, 90.0, 110.0, 95.0]
+    rules = Rules([Observed("p50", quiet), Observed("p50", other)], 2)
+    squares = [variance(map(log, values)) for values in (quiet, other)]
     square = (squares[0] + sum(squares) / 2) / 2
-    assert rules.scatter(Observed("p50", one))[:2] == pytest.approx((square, 8))
+    assert rules.scatter(Observed("p50", quiet))[:2] == pytest.approx((square, 8))
     # Student's t of 8, one-sided 2.5%: two limits share 5%
     expected = exp(2.3060041 * sqrt(square * (1 + 1 / 5)))
-    assert rules.factor(Observed("p50", one)) == pytest.approx(expected, rel=1e-7)
-    assert rules.scatter(Observed("p99", one))[:2] == pytest.approx((squares[0], 4))
+    assert rules.factor(Observed("p50", quiet)) == pytest.approx(expected, rel=1e-7)
+    assert rules.scatter(Observed("p99", quiet))[:2] == pytest.approx((squares[0], 4))
     assert rules.above([1.0, 2.0, 3.0]) == pytest.approx(2 + 4.3026527 * sqrt(4 / 3))
 
 
@@ -170,8 +170,8 @@ def test_what_is_beyond_fails_and_what_is_not_does_not(bound: str) -> None:
     allowed, worse = Span(100, 96, 104), 1 if bound == "<=" else -1
     line = beyond(Span(0, -3, 3), allowed, bound)
     assert line == 100 + 5 * worse
-    for more, fails in ((1e-9, True), (-1e-9, False)):
-        value = line + worse * more
+    for excess, fails in ((1e-9, True), (-1e-9, False)):
+        value = line + worse * excess
         assert (verdict(Span(value, value - 3, value + 3), allowed, bound) == "failed") is fails
 
 
@@ -199,7 +199,7 @@ def test_episodes_make_few_gates_fail() -> None:
 
 def test_what_the_page_says_of_constants_is_so() -> None:
     text = " ".join((Path(__file__).parents[2] / "docs/gate.md").read_text().split())
-    for told in (
+    for sentence in (
         f"at most {LEVEL:.0%} of the runs of an unchanged system fail any of them",
         f"further off by {EPISODE - 1:.0%} than any run of the baseline",
         "three times as far as the limit itself",
@@ -211,7 +211,7 @@ def test_what_the_page_says_of_constants_is_so() -> None:
         "more than four times the observed value",
         f"plus {margin('20%'):.0%} (`--margin`)",
     ):
-        assert told in text, told
+        assert sentence in text, sentence
     assert (WIDE, draft._AMPLE, draft._SHORTER, WIDEST, ENOUGH) == (3, 5, 2, 4, 10)
 
 

@@ -94,8 +94,8 @@ def test_equal_systems_seldom_change_and_three_standard_deviations_are_found() -
         for seed in range(2000):
             values = noisy(seed, 100)
             values[95:] *= 1.06
-            found = only(followed(observed(values))).changes
-            yield not any(change.effect.verdict == "worse" for change in found)
+            series = only(followed(observed(values))).changes
+            yield not any(change.effect.verdict == "worse" for change in series)
 
     assert is_fine(alarms(), 0.03, 0.08)
     assert is_fine(overlooked(), 0.02, 0.08)
@@ -109,20 +109,20 @@ def changed(at: int, **conditions: Any) -> list[Observation]:
     values = noisy(5, 60)
     values[at:] *= 1.2
     return [
-        with_conditions(one, **conditions) if place >= at else one
-        for place, one in enumerate(observed(values))
+        with_conditions(observation, **conditions) if place >= at else observation
+        for place, observation in enumerate(observed(values))
     ]
 
 
 def test_a_planted_word_of_the_kernel_is_named_first() -> None:
     planted = {"kernel_cmdline": f"{CMDLINE} skew_tick=1", "libc": "b", "memory_swappiness": 1}
     before = {"libc": "a", "memory_swappiness": 60}
-    found = [
-        with_conditions(one, **before) if place < 30 else one
-        for place, one in enumerate(changed(30, **planted))
+    observations = [
+        with_conditions(observation, **before) if place < 30 else observation
+        for place, observation in enumerate(changed(30, **planted))
     ]
-    (change,) = only(followed(found)).changes
-    assert [one.aspect for one in change.differences] == [
+    (change,) = only(followed(observations)).changes
+    assert [difference.aspect for difference in change.differences] == [
         "kernel command line", "C library", "memory.swappiness",
     ]  # fmt: skip
     first = change.differences[0]
@@ -148,54 +148,59 @@ def test_a_scheduler_that_was_set_otherwise_is_named_first(
     condition: str, before: Any, after: Any, aspect: str
 ) -> None:
     history = [
-        one._replace(
+        observation._replace(
             run=structs.replace(
-                one.run,
-                conditions=one.run.conditions
+                observation.run,
+                conditions=observation.run.conditions
                 | {condition: after if place >= 30 else before, "libc": "ab"[place >= 30]},
             )
         )
-        for place, one in enumerate(changed(30))
+        for place, observation in enumerate(changed(30))
     ]
     (change,) = only(followed(history)).changes
     assert [difference.aspect for difference in change.differences] == [aspect, "C library"]
 
 
 def test_what_changes_by_itself_or_comes_and_goes_is_no_difference() -> None:
-    found = [
-        with_conditions(one, cpu_mhz=place, uptime=place * 60, cpu_governor="ab"[place % 2])
-        for place, one in enumerate(changed(30))
+    observations = [
+        with_conditions(observation, cpu_mhz=place, uptime=place * 60, cpu_governor="ab"[place % 2])
+        for place, observation in enumerate(changed(30))
     ]
-    (change,) = only(followed(found)).changes
+    (change,) = only(followed(observations)).changes
     assert change.differences == []
 
 
 def test_a_kernel_that_is_another_in_each_run_is_named() -> None:
-    found = [
-        with_conditions(one, kernel_release=f"6.9-{place}") for place, one in enumerate(changed(30))
+    observations = [
+        with_conditions(observation, kernel_release=f"6.9-{place}")
+        for place, observation in enumerate(changed(30))
     ]
-    (change,) = only(followed(found)).changes
-    (told,) = change.differences
-    assert (told.aspect, told.before, told.after) == ("kernel", "6.9-29", "6.9-30")
+    (change,) = only(followed(observations)).changes
+    (difference,) = change.differences
+    assert (difference.aspect, difference.before, difference.after) == (
+        "kernel",
+        "6.9-29",
+        "6.9-30",
+    )
 
 
 def test_a_word_that_came_some_runs_off_is_named_after_what_holds() -> None:
-    found = [
-        with_conditions(one, kernel_cmdline=CMDLINE if place < 32 else f"{CMDLINE} nohz=off",
-                        cpu_microcode=hex(1 + (place >= 30)))
-        for place, one in enumerate(changed(30))
+    observations = [
+        with_conditions(observation, cpu_microcode=hex(1 + (place >= 30)),
+                        kernel_cmdline=CMDLINE if place < 32 else f"{CMDLINE} nohz=off")
+        for place, observation in enumerate(changed(30))
     ]  # fmt: skip
-    (change,) = only(followed(found)).changes
+    (change,) = only(followed(observations)).changes
     assert change.at == 30
-    assert [(one.aspect, one.stays) for one in change.differences] == [
+    assert [(difference.aspect, difference.stays) for difference in change.differences] == [
         ("microcode", True), ("kernel command line", False),
     ]  # fmt: skip
 
 
 def test_in_the_lab_the_word_is_told_of_two_runs() -> None:
-    one, other = counted([5000, 5200])
+    counts, other = counted([5000, 5200])
     other = with_conditions(other, kernel_cmdline=f"{CMDLINE} nohz=off")
-    (change,) = only(followed([one, other])).changes
+    (change,) = only(followed([counts, other])).changes
     assert [(d.aspect, d.come) for d in change.differences] == [
         ("kernel command line", ["nohz=off"])
     ]
@@ -206,7 +211,7 @@ def test_in_the_lab_the_word_is_told_of_two_runs() -> None:
 
 def test_targets_loads_parameters_and_units_are_series_and_kernels_are_not() -> None:
     lab = Target(name="qemu:linux-6.1-rt+append=nohz=off", detail={"board": "q", "system": "l"})
-    found = [
+    observations = [
         observation(0, result(1.0)),
         observation(1, result(1.0), conditions={"kernel.release": "6.9"}),
         observation(2, result(1.0, load="heavy")),
@@ -217,13 +222,13 @@ def test_targets_loads_parameters_and_units_are_series_and_kernels_are_not() -> 
         observation(7, result(1.0), target=structs.replace(lab, name="qemu:linux-6.1-rt")),
         observation(8, result(1.0, params={"time": 5, "prio": 3, "raw": True})),
     ]
-    assert [series.runs for series in followed(found).series] == [3, 1, 1, 1, 1, 2]
+    assert [series.runs for series in followed(observations).series] == [3, 1, 1, 1, 1, 2]
 
 
 def test_measuring_parameters_that_a_run_varies_are_series() -> None:
     first, other = (observation(0, result(1.0, params={"cpus": cpu})) for cpu in "01")
-    found = followed([first, other._replace(place=1)])
-    assert [series.params for series in found.series] == [{"cpus": "0"}, {"cpus": "1"}]
+    trend_of_both = followed([first, other._replace(place=1)])
+    assert [series.params for series in trend_of_both.series] == [{"cpus": "0"}, {"cpus": "1"}]
 
 
 def test_a_parameter_that_an_older_bench_lacks_has_its_default() -> None:
@@ -231,26 +236,26 @@ def test_a_parameter_that_an_older_bench_lacks_has_its_default() -> None:
         params = [Param(name=name, type="int", default=1) for name in names]
         return Bench(id="dk.periodic", title="", source="", params=params)
 
-    found = [
+    observations = [
         observation(0, result(1.0, params={"a": 1}), table=bench("a")),
         observation(1, result(1.0, params={"a": 1, "b": 1}), table=bench("a", "b")),
     ]
-    assert only(followed(found)).runs == 2
+    assert only(followed(observations)).runs == 2
 
 
 def test_runs_without_a_value_are_counted_by_reason() -> None:
-    found = [
+    observations = [
         *observed([1.0, 1.0]),
         observation(2, result(None)),
         observation(3, result(None, status="failed", n=0)),
         observation(4, result(None, batch=8)),
     ]
-    series = only(followed(found, "max"))
+    series = only(followed(observations, "max"))
     assert series.runs == 2
     assert series.without == {
         "n is too small for max": 1, "failed": 1, "samples are means of several operations": 1,
     }  # fmt: skip
-    series = only(followed(found, "missed"))
+    series = only(followed(observations, "missed"))
     assert (series.runs, series.without["missed activations are not counted"]) == (0, 4)
 
 
@@ -265,24 +270,26 @@ def drawn(seed: int, n: int, median: float) -> dict[str, Any]:
 def test_percentiles_of_a_kernel_are_those_of_all_its_samples() -> None:
     results = [result(None, **drawn(seed, 300, 1000 * (1 + seed % 3))) for seed in range(12)]
     assert results[0].p99 is None  # n is too small in each run
-    found = [
-        observation(place, one, conditions={"kernel.release": "ab"[place % 2]})
-        for place, one in enumerate(results)
+    observations = [
+        observation(place, result, conditions={"kernel.release": "ab"[place % 2]})
+        for place, result in enumerate(results)
     ]
-    series = only(followed(found, by="kernel"))
+    series = only(followed(observations, by="kernel"))
     assert [place.label for place in series.places] == ["a", "b"]
     for first, place in enumerate(series.places):
         assert place.pooled.value == pooled(results[first::2]).p50
         assert (place.pooled.runs, place.pooled.n) == (6, 1800)
-    assert only(followed(found, "p99", by="kernel")).without == {"n is too small for p99": 12}
+    assert only(followed(observations, "p99", by="kernel")).without == {
+        "n is too small for p99": 12
+    }
 
 
 def test_a_commit_is_read_from_the_release_of_the_kernel() -> None:
-    found = [
-        with_conditions(one, kernel_release=f"6.9.0-rc1-00012-g{'ab'[place // 2] * 12}")
-        for place, one in enumerate(observed([1.0] * 4))
+    observations = [
+        with_conditions(observation, kernel_release=f"6.9.0-rc1-00012-g{'ab'[place // 2] * 12}")
+        for place, observation in enumerate(observed([1.0] * 4))
     ]
-    series = only(followed([*found, observation(9, result(1.0))], by="commit"))
+    series = only(followed([*observations, observation(9, result(1.0))], by="commit"))
     assert [place.label for place in series.places] == ["a" * 12, "b" * 12]
     assert series.without == {"no commit is known of the run": 1}
 
@@ -294,9 +301,9 @@ def test_levels_of_runs_that_are_like_those_beside_them_are_doubts() -> None:
     """Of ten series with correlation 0.8 most have a split; that levels wander is told of each."""
     rng = np.random.default_rng(3)
     draws = autoregressive(10, 60, rng, 0.8)
-    found = [only(followed(observed(1e4 * np.exp(0.01 * one)))) for one in draws]
-    assert sum(bool(series.changes) for series in found) <= 2
-    doubtful = [series for series in found if series.doubts]
+    series = [only(followed(observed(1e4 * np.exp(0.01 * draw)))) for draw in draws]
+    assert sum(bool(series.changes) for series in series) <= 2
+    doubtful = [series for series in series if series.doubts]
     assert len(doubtful) >= 5
     assert all(series.correlated for series in doubtful if not series.changes)
     assert any("wander as far without a change" in s.doubts[0].reason for s in doubtful)
@@ -308,8 +315,8 @@ def test_levels_of_runs_that_are_like_those_beside_them_are_doubts() -> None:
 
 def test_a_daily_cycle_is_no_change() -> None:
     draws = cycle(4, 100, np.random.default_rng(5), 24)
-    for one in draws:
-        series = only(followed(observed(1e4 * np.exp(0.01 * one))))
+    for draw in draws:
+        series = only(followed(observed(1e4 * np.exp(0.01 * draw))))
         assert series.changes == []
         assert series.correlated and series.correlated > 0.5
 
@@ -324,38 +331,47 @@ def test_runs_that_do_not_depend_on_those_beside_them_are_not_called_correlated(
 def lossy(place: int, lost: int) -> Observation:
     """A run that loses so many of 2000 activations to stalls in which none is sampled."""
     n = 2000 - lost
-    one = result(10_000.0 + place % 3, n=n, missed=lost, histogram=[(10_000.0, n)])
+    measurement = result(10_000.0 + place % 3, n=n, missed=lost, histogram=[(10_000.0, n)])
     if not lost:
-        return observation(place, one)
+        return observation(place, measurement)
     stalls = [(10_000.0, n), (5e8, lost)]
     corrected = statistics([value for value, count in stalls for _ in range(count)])
-    told = Distribution(**{name: corrected[name] for name in Distribution.__struct_fields__})
-    return observation(place, structs.replace(one, corrected=told))
+    distribution = Distribution(
+        **{name: corrected[name] for name in Distribution.__struct_fields__}
+    )
+    return observation(place, structs.replace(measurement, corrected=distribution))
 
 
 def test_lost_activations_are_a_change_for_the_worse_by_default() -> None:
-    found = [lossy(place, 600 if place >= 20 else 0) for place in range(40)]
-    told = {one.metric: one for one in trend(found, TrendRequest(), lambda one: one.result).series}
-    assert list(told) == ["p50", "p99", "missed"]
-    (change,) = told["missed"].changes
+    observations = [lossy(place, 600 if place >= 20 else 0) for place in range(40)]
+    by_metric = {
+        series.metric: series
+        for series in trend(
+            observations, TrendRequest(), lambda observation: observation.result
+        ).series
+    }
+    assert list(by_metric) == ["p50", "p99", "missed"]
+    (change,) = by_metric["missed"].changes
     assert (change.at, change.effect.verdict, change.effect.difference) == (20, "worse", 30)
-    (change,) = told["p99"].changes
+    (change,) = by_metric["p99"].changes
     assert (change.at, change.effect.verdict) == (20, "worse")
-    assert told["p99"].corrected
+    assert by_metric["p99"].corrected
     # Of all activations after the change together: 30% are later than the 99th of a hundred.
-    assert told["p99"].segments[1].value == pytest.approx(5e8, rel=0.01)
-    text = "\n".join(str(line) for line in trend_lines(trend(found, TrendRequest(), full), 110))
+    assert by_metric["p99"].segments[1].value == pytest.approx(5e8, rel=0.01)
+    text = "\n".join(
+        str(line) for line in trend_lines(trend(observations, TrendRequest(), full), 110)
+    )
     assert ": missed: 40 runs, 2026-11-21, 0 % -> 30 %; 1 change" in " ".join(text.split())
     assert "p99, corrected: 40 runs" in text
 
 
-def full(one: Observation) -> Result:
-    return one.result
+def full(observation: Observation) -> Result:
+    return observation.result
 
 
 def test_a_case_that_counts_no_activations_has_no_series_of_them() -> None:
-    found = trend(observed(noisy(1, 8)), TrendRequest(), full)
-    assert [one.metric for one in found.series] == ["p50", "p99"]
+    history = trend(observed(noisy(1, 8)), TrendRequest(), full)
+    assert [series.metric for series in history.series] == ["p50", "p99"]
 
 
 def test_of_too_few_runs_it_is_told_how_many_a_change_takes() -> None:
@@ -381,5 +397,7 @@ def test_a_condition_of_four_runs_in_five_of_a_side_is_that_of_the_side(
     before = [observation(place, result(1.0), conditions={"libc": "a" if place < runs else "b"})
               for place in range(10)]  # fmt: skip
     after = [observation(place, result(1.0), conditions={"libc": "b"}) for place in range(10, 20)]
-    found = differences([one.whole for one in before], [one.whole for one in after])
-    assert [one.aspect for one in found] == ["C library"] * differs
+    conditions = differences(
+        [observation.whole for observation in before], [observation.whole for observation in after]
+    )
+    assert [condition.aspect for condition in conditions] == ["C library"] * differs

@@ -35,7 +35,7 @@ WORDS = {6: "six"}
 
 
 def checked(observations: list[Observation], last: int = 5) -> Gate:
-    return gate(observations[-1].run, observations, last, lambda one: one.result)
+    return gate(observations[-1].run, observations, last, lambda check: check.result)
 
 
 def slowed(at: int, factor: float = 1.1, runs: int = 60) -> list[Observation]:
@@ -45,36 +45,36 @@ def slowed(at: int, factor: float = 1.1, runs: int = 60) -> list[Observation]:
 
 
 def test_a_change_for_the_worse_in_the_last_runs_fails_and_an_older_one_does_not() -> None:
-    found = checked(slowed(55))
-    assert (found.verdict, found.exit_code) == ("failed", 1)
-    assert {check.what: check.verdict for check in found.checks} == {
+    gate = checked(slowed(55))
+    assert (gate.verdict, gate.exit_code) == ("failed", 1)
+    assert {check.what: check.verdict for check in gate.checks} == {
         "p50": "failed",
         "p99": "failed",
     }
-    assert "since run run-0055" in str(found.checks[0].reason)
+    assert "since run run-0055" in str(gate.checks[0].reason)
     assert checked(slowed(40)).verdict == "passed"
     assert checked(slowed(40), last=25).verdict == "failed"
 
 
 def test_a_change_for_the_better_passes() -> None:
-    found = checked(slowed(55, 0.9))
-    assert (found.verdict, found.exit_code) == ("passed", 0)
+    gate = checked(slowed(55, 0.9))
+    assert (gate.verdict, gate.exit_code) == ("passed", 0)
 
 
 def test_the_reason_names_the_word_that_came() -> None:
-    found = [
-        under(one, kernel_cmdline=f"{CMDLINE} nohz=off") if place >= 55 else one
-        for place, one in enumerate(slowed(55))
+    observations = [
+        under(check, kernel_cmdline=f"{CMDLINE} nohz=off") if place >= 55 else check
+        for place, check in enumerate(slowed(55))
     ]
-    assert str(checked(found).checks[0].reason).endswith(
+    assert str(checked(observations).checks[0].reason).endswith(
         "first difference: kernel command line nohz=off"
     )
 
 
 def test_too_few_runs_are_inconclusive() -> None:
-    found = checked(observed([1.0] * 5))
-    assert (found.verdict, found.exit_code) == ("inconclusive", 3)
-    assert found.checks[0].reason == "runs of this case: 5; a trend needs 6"
+    gate = checked(observed([1.0] * 5))
+    assert (gate.verdict, gate.exit_code) == ("inconclusive", 3)
+    assert gate.checks[0].reason == "runs of this case: 5; a trend needs 6"
     assert (
         checked(slowed(58), last=2).checks[0].reason
         == "a change shows after 3 runs; ask for as many"
@@ -91,25 +91,25 @@ def test_in_the_lab_one_run_is_enough() -> None:
 def test_what_the_run_could_not_measure_is_told_and_other_targets_do_not_count() -> None:
     before = observed(noisy(4, 30))
     bad = observation(30, result(None, status="failed", reason="it died", n=0))
-    found = checked([*before, bad])
-    assert (found.verdict, found.exit_code) == ("not measured", 3)
-    assert found.checks[0].reason == "failed: it died"
+    gate = checked([*before, bad])
+    assert (gate.verdict, gate.exit_code) == ("not measured", 3)
+    assert gate.checks[0].reason == "failed: it died"
     assert {check.series for check in checked([*counted([1, 2, 3]), *before]).checks} == {""}
 
 
 def test_a_run_without_samples_is_an_error() -> None:
-    one = observation(0, result(None, n=0))
+    empty = observation(0, result(None, n=0))
     with pytest.raises(UsageError, match="no results with samples, in run run-0000"):
-        checked([one])
+        checked([empty])
 
 
 def test_cases_of_one_bench_have_labels() -> None:
-    found = [
+    observations = [
         observation(place, result(5.0, params={"size": size}))._replace(place=size)
         for place in range(6)
         for size in (1, 2)
     ]
-    assert {check.label for check in checked(found).checks} == {"size=1", "size=2"}
+    assert {check.label for check in checked(observations).checks} == {"size=1", "size=2"}
 
 
 # ---- its power ----------------------------------------------------------------------------------
@@ -120,28 +120,28 @@ def test_cases_of_one_bench_have_labels() -> None:
 def test_ten_times_slower_cases_fail(cases: int, runs: int, last: int, slower: str) -> None:
     values = 1e4 * np.exp(0.02 * autoregressive(cases, runs, np.random.default_rng(1)))
     values[: 1 if slower == "one" else cases, -last:] *= 10
-    found = suite_checked(values, last)
-    assert (found.verdict, found.exit_code) == ("failed", 1)
-    failed = {check.label for check in found.checks if check.verdict == "failed"}
+    gate = suite_checked(values, last)
+    assert (gate.verdict, gate.exit_code) == ("failed", 1)
+    failed = {check.label for check in gate.checks if check.verdict == "failed"}
     assert len(failed) == (1 if slower == "one" else cases)
-    (first, *_) = (check for check in found.checks if check.verdict == "failed")
+    (first, *_) = (check for check in gate.checks if check.verdict == "failed")
     assert str(first.reason).endswith(f"since run run-{runs - last:04}")
     assert first.observed == pytest.approx(values[0, -1])  # of this run
 
 
 def test_an_unchanged_suite_passes_and_says_what_would_have_failed() -> None:
     rng = np.random.default_rng(2)
-    found = suite_checked(1e4 * np.exp(0.01 * autoregressive(10, 16, rng)), 5)
-    assert found.verdict == "passed"
-    least = [check.detectable for check in found.checks if check.what == "p50"]
-    assert all(one is not None and 0.01 < one < 0.15 for one in least)
+    gate = suite_checked(1e4 * np.exp(0.01 * autoregressive(10, 16, rng)), 5)
+    assert gate.verdict == "passed"
+    least = [check.detectable for check in gate.checks if check.what == "p50"]
+    assert all(check is not None and 0.01 < check < 0.15 for check in least)
 
 
 def test_a_gate_that_could_find_nothing_is_inconclusive_and_says_what_it_takes() -> None:
     """A case that came later shares the level with the others: 20 orders are too few for half."""
     rng = np.random.default_rng(3)
     values = 1e4 * np.exp(0.02 * autoregressive(2, 12, rng))
-    found = [
+    observations = [
         observation(run, result(float(values[case, run]), params={"size": case}))._replace(
             place=case
         )
@@ -149,16 +149,18 @@ def test_a_gate_that_could_find_nothing_is_inconclusive_and_says_what_it_takes()
         for case in (0, 1)
         if case == 0 or run >= 6
     ]
-    told = checked(found, 3)
-    assert told.verdict == "inconclusive"
-    late = [check for check in told.checks if check.label == "size=1"]
+    gate = checked(observations, 3)
+    assert gate.verdict == "inconclusive"
+    late = [check for check in gate.checks if check.label == "size=1"]
     assert {check.verdict for check in late} == {"inconclusive"}
     assert {check.detectable for check in late} == {None}
     assert all(
-        str(one.reason).startswith("no change can be told from chance with 6 runs; it takes about")
-        for one in late
+        str(check.reason).startswith(
+            "no change can be told from chance with 6 runs; it takes about"
+        )
+        for check in late
     )
-    assert {check.verdict for check in told.checks if check.label == "size=0"} == {"passed"}
+    assert {check.verdict for check in gate.checks if check.label == "size=0"} == {"passed"}
 
 
 def test_what_scatters_too_much_is_inconclusive() -> None:
@@ -209,17 +211,17 @@ def losing(run: int, lost: int) -> Observation:
 
 
 def test_lost_activations_fail_though_no_sample_is_later() -> None:
-    found = checked([losing(run, 600 if run >= 12 else 0) for run in range(16)], 4)
-    told = {check.what: check for check in found.checks}
-    assert {what: one.verdict for what, one in told.items()} == {
+    gate = checked([losing(run, 600 if run >= 12 else 0) for run in range(16)], 4)
+    by_part = {check.what: check for check in gate.checks}
+    assert {part: check.verdict for part, check in by_part.items()} == {
         "p50": "passed", "p99": "failed", "missed": "failed",
     }  # fmt: skip
-    assert told["p99"].observed == 5e8
-    assert told["p99"].corrected
-    assert told["missed"].observed == pytest.approx(30)
-    assert told["missed"].reason == "+30 since run run-0012"
-    assert told["missed"].detectable is not None
-    assert told["missed"].detectable < 0.01  # of the activations
+    assert by_part["p99"].observed == 5e8
+    assert by_part["p99"].corrected
+    assert by_part["missed"].observed == pytest.approx(30)
+    assert by_part["missed"].reason == "+30 since run run-0012"
+    assert by_part["missed"].detectable is not None
+    assert by_part["missed"].detectable < 0.01  # of the activations
     calm = checked([losing(run, 0) for run in range(16)], 4)
     assert {check.what: check.verdict for check in calm.checks} == {
         "p50": "passed", "p99": "passed", "missed": "passed",
@@ -227,10 +229,10 @@ def test_lost_activations_fail_though_no_sample_is_later() -> None:
 
 
 def test_a_run_that_has_no_value_where_others_had_one_is_inconclusive() -> None:
-    found = checked([*observed(noisy(4, 20)), observation(20, result(1e4, p99=None, n=200))])
-    told = {check.what: (check.verdict, check.reason) for check in found.checks}
-    assert told["p50"][0] == "passed"
-    assert told["p99"] == ("inconclusive", "this run has none: n is too small for p99")
+    gate = checked([*observed(noisy(4, 20)), observation(20, result(1e4, p99=None, n=200))])
+    verdicts = {check.what: (check.verdict, check.reason) for check in gate.checks}
+    assert verdicts["p50"][0] == "passed"
+    assert verdicts["p99"] == ("inconclusive", "this run has none: n is too small for p99")
 
 
 def test_what_the_documentation_states_of_the_gate_is_so() -> None:
@@ -248,9 +250,9 @@ def test_earlier_changes_share_the_level_of_all_series(monkeypatch: pytest.Monke
     """Else a run of noise in one of many series would begin its history anew."""
     levels = []
 
-    def recorded(through: Any, asked: TrendRequest, full: Any) -> Trend:
-        levels.append(asked.level)
-        return follow(through, asked, full)
+    def recorded(through: Any, request: TrendRequest, full: Any) -> Trend:
+        levels.append(request.level)
+        return follow(through, request, full)
 
     monkeypatch.setattr("rtstone.stats.trend.trend_gate.follow", recorded)
     suite_checked(np.full((4, 7), 1e4), 3)
@@ -260,8 +262,8 @@ def test_earlier_changes_share_the_level_of_all_series(monkeypatch: pytest.Monke
 def test_one_activation_is_the_least_loss_that_can_be_found() -> None:
     """Of 2000 in each run none was missed: one more is 1 of 2001."""
     rng = np.random.default_rng(2)
-    found = suite_checked(1e4 * np.exp(0.01 * autoregressive(1, 8, rng)), 3)
-    (least,) = (check.detectable for check in found.checks if check.what == "missed")
+    gate = suite_checked(1e4 * np.exp(0.01 * autoregressive(1, 8, rng)), 3)
+    (least,) = (check.detectable for check in gate.checks if check.what == "missed")
     assert least == pytest.approx(1 / 2001, rel=0.01)
 
 
@@ -277,5 +279,5 @@ def test_of_a_rate_less_is_worse_and_the_share_is_of_what_is_lost() -> None:
     assert str(check.reason).startswith("-30%")
     assert check.detectable is not None and 0.01 < check.detectable < 0.15
     values[-5:] /= 0.49
-    assert {one.verdict for one in checked(rates(values, "MB/s")).checks} == {"passed"}
+    assert {check.verdict for check in checked(rates(values, "MB/s")).checks} == {"passed"}
     assert checked(rates(noisy(3, 16), "m")).verdict == "inconclusive"

@@ -122,9 +122,9 @@ def shifted(samples: Samples, factor: float, case: int = 0) -> Samples:
     return changed
 
 
-def missed(found: Iterator[str]) -> Iterator[bool]:
+def missed(outcomes: Iterator[str]) -> Iterator[bool]:
     """Yield for comparisons with a slower system whether the difference was missed."""
-    for verdict in found:
+    for verdict in outcomes:
         assert verdict != "better"
         yield verdict != "worse"
 
@@ -132,28 +132,28 @@ def missed(found: Iterator[str]) -> Iterator[bool]:
 @pytest.mark.parametrize("sd", [0.1, 0.2])
 def test_three_percent_are_found_in_ten_pairs_of_a_thousand_samples(sd: float) -> None:
     rng = np.random.default_rng(3)
-    found = (
+    outcomes = (
         verdicts(paired(session(shifted(latencies(rng, 20, 2, sd=sd), 1.03))), "median")
         for _ in range(200)
     )
-    assert is_fine(missed(found), *SELDOM)
+    assert is_fine(missed(outcomes), *SELDOM)
 
 
 def test_three_percent_are_found_in_single_runs_with_a_known_floor() -> None:
     rng = np.random.default_rng(4)
 
-    def found() -> Iterator[str]:
+    def single_runs() -> Iterator[str]:
         for _ in range(200):
             first, other = _sides(session(shifted(latencies(rng, 16, 1, n=10_000), 1.03)))
             yield verdicts(compare([first[0], other[0]], floor=first[1:]), "median")
 
-    assert is_fine(missed(found()), *SELDOM)
+    assert is_fine(missed(single_runs()), *SELDOM)
 
 
 def test_the_smaller_is_better_and_the_first_column_is_what_it_is_compared_with() -> None:
     rng = np.random.default_rng(5)
-    found = paired(session(shifted(latencies(rng, 20, 2), 0.9)))
-    effect = next(e for e in effects(found, "median") if e.verdict == "better")
+    comparison = paired(session(shifted(latencies(rng, 20, 2), 0.9)))
+    effect = next(e for e in effects(comparison, "median") if e.verdict == "better")
     assert effect.ratio == pytest.approx(0.9, abs=0.01)
     assert effect.ci95
     assert effect.ci95[0] < 0.9 < effect.ci95[1] < 1
@@ -166,10 +166,10 @@ def test_a_longer_tail_moves_the_tail_alone() -> None:
     for place in (p for p in range(20) if p % 4 in (1, 2)):
         case = samples[place, 0]
         samples[place, 0] = np.where(case > np.quantile(case, 0.97), 1.3 * case, case)
-    found = paired(session(samples))
-    assert verdicts(found, "tail") == "worse"
-    assert verdicts(found, "median") == "no difference"
-    assert {verdicts(found, part, 1) for part in ("median", "tail")} <= {
+    comparison = paired(session(samples))
+    assert verdicts(comparison, "tail") == "worse"
+    assert verdicts(comparison, "median") == "no difference"
+    assert {verdicts(comparison, part, 1) for part in ("median", "tail")} <= {
         "no difference", "inconclusive",
     }  # fmt: skip
 
@@ -217,8 +217,8 @@ def test_what_is_missing_is_enough_once_it_is_there() -> None:
     assert len(short) > 15
     wanted = int(np.median([(e.missing or 0) / N for e in short]))
     assert 4 < wanted < 100
-    for more, most in ((wanted, 8), (2 * wanted, 16)):
-        longer = [measured(4 + more).verdict for _ in range(20)]
+    for pairs, most in ((wanted, 8), (2 * wanted, 16)):
+        longer = [measured(4 + pairs).verdict for _ in range(20)]
         assert longer.count("no difference") >= most
 
 
@@ -226,8 +226,8 @@ def test_few_runs_that_agree_by_chance_are_no_proof() -> None:
     """A system with two states: in 3 pairs of 8 cases both sides soon differ without scatter."""
     constant = np.full((6, 8, N), 2000.0)
     constant[[1, 2, 5], 0] = 2200.0
-    found = paired(session(constant))
-    effect = effects(found, "median")[0]
+    comparison = paired(session(constant))
+    effect = effects(comparison, "median")[0]
     assert effect.verdict == "inconclusive"
     assert effect.reason == "about 2 more pairs"
     assert effect.missing == 2 * N
@@ -238,14 +238,14 @@ def test_without_a_floor_single_runs_prove_little() -> None:
     for factor, verdict in ((1.5, "inconclusive"), (6.0, "worse")):
         samples = shifted(latencies(rng, 4, 1), factor)
         first, other = _sides(with_histograms(session(samples), samples))
-        found = compare([first[0], other[0]])
-        assert verdicts(found, "median") == verdict
-        assert verdicts(found, "tail") == "inconclusive"
-        assert found.rules
-        assert "unknown" in found.rules.floor
-        told = effects(found, "median")[0]
-        assert told.ratio == pytest.approx(factor, rel=0.05)
-        assert told.floor is None
+        comparison = compare([first[0], other[0]])
+        assert verdicts(comparison, "median") == verdict
+        assert verdicts(comparison, "tail") == "inconclusive"
+        assert comparison.rules
+        assert "unknown" in comparison.rules.floor
+        median_effect = effects(comparison, "median")[0]
+        assert median_effect.ratio == pytest.approx(factor, rel=0.05)
+        assert median_effect.floor is None
 
 
 def with_histograms(runs: Sequence[Run], samples: Samples) -> list[Run]:
