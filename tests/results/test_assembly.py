@@ -53,7 +53,7 @@ def bytes_of(bodies: list[dict[str, Any]]) -> list[bytes]:
 def whole(*cases: list[dict[str, Any]], hz: int = 10**9, unit: str = "ns") -> list[bytes]:
     conditions = {"t": "conditions", "values": {"sched.rt_runtime_us": "950000"}}
     start: list[dict[str, Any]] = [HELLO, clock(hz, unit), conditions]
-    bodies = [body for one in cases for body in one]
+    bodies = [body for case in cases for body in case]
     return bytes_of([*start, *bodies, {"t": "bye", "cases": len(cases)}])
 
 
@@ -90,13 +90,13 @@ def test_a_whole_run(plan: Plan) -> None:
 def test_each_of_the_worst_samples_has_the_steal_around_it(plan: Plan) -> None:
     worst = [[190, 3, 500], [190, 4, 501]]
 
-    def told(**members: Any) -> list[int | None]:
+    def sections_of(**members: Any) -> list[int | None]:
         lines = whole(case(1, result(1, worst=worst, **members)), case(2), case(3))
-        return [one.steal_ns for one in run_of(plan, lines).results[0].worst]
+        return [sample.steal_ns for sample in run_of(plan, lines).results[0].worst]
 
-    assert told(worst_steal=[20_000_000, 0]) == [20_000_000, 0]
-    assert told(worst_steal=None) == told() == [None, None]
-    assert told(worst_steal=[0]) == []  # a record that contradicts itself is none
+    assert sections_of(worst_steal=[20_000_000, 0]) == [20_000_000, 0]
+    assert sections_of(worst_steal=None) == sections_of() == [None, None]
+    assert sections_of(worst_steal=[0]) == []  # a record that contradicts itself is none
 
 
 def test_the_document_survives_json(plan: Plan) -> None:
@@ -135,8 +135,8 @@ def test_what_no_document_can_hold_is_malformed(plan: Plan, record: str, value: 
 
 
 def test_a_text_in_place_of_the_number_that_a_slope_is_over(plan: Plan) -> None:
-    told = {"t": "conditions", "values": {}}
-    bodies = [HELLO, clock(), told, *case(1), *case(2), *case(3)]
+    document = {"t": "conditions", "values": {}}
+    bodies = [HELLO, clock(), document, *case(1), *case(2), *case(3)]
     bodies[3] = bodies[3] | {"params": {"ballast": "many", "policy": "fifo"}}
     run = run_of(plan, bytes_of([*bodies, {"t": "bye", "cases": 3}]))
     assert (run.status, run.slopes) == ("complete", [])
@@ -175,26 +175,26 @@ def test_a_board_turns_ticks_into_the_instructions_that_they_stand_for(plan: Pla
     )  # fmt: skip
     lines = whole(case(1, series), case(2), case(3), hz=25_000_000)
     run = run_of(on_a_board(plan, 7_812_500), lines)
-    found = run.results[0]
-    assert run.clock is not None and (run.clock.unit, found.unit) == ("instructions",) * 2
+    measured = run.results[0]
+    assert run.clock is not None and (run.clock.unit, measured.unit) == ("instructions",) * 2
     # 6 instructions take 19 or 20 ticks, 60 take 192; a clock pair is 6 of them.
-    assert found.histogram == [(0, 2), (54, 2)]
-    assert (found.min, found.max, found.raw_min, found.raw_max) == (0, 54, 6, 60)
-    assert found.mean == round(424 / 4 * 0.3125 - 6, 4)
-    assert [worst.value for worst in found.worst] == [54]
-    assert found.figures["least"] == Figure(value=1, unit="instructions")
-    assert found.figures["rate"] == Figure(value=5, unit="1/s")
+    assert measured.histogram == [(0, 2), (54, 2)]
+    assert (measured.min, measured.max, measured.raw_min, measured.raw_max) == (0, 54, 6, 60)
+    assert measured.mean == round(424 / 4 * 0.3125 - 6, 4)
+    assert [worst.value for worst in measured.worst] == [54]
+    assert measured.figures["least"] == Figure(value=1, unit="instructions")
+    assert measured.figures["rate"] == Figure(value=5, unit="1/s")
 
 
 def test_a_batched_result_has_no_maximum_of_single_operations(plan: Plan) -> None:
     hist = [[10, 1], [100, 10**6 - 2], [190, 1]]
-    found = only(plan, batch=10, n=10**6, hist=hist, sum=10**8, trace=None)
-    assert (found.p50, found.p99) == (8, 8)
-    assert (found.max, found.p999, found.p9999, found.worst, found.blocks) == (
+    result = only(plan, batch=10, n=10**6, hist=hist, sum=10**8, trace=None)
+    assert (result.p50, result.p99) == (8, 8)
+    assert (result.max, result.p999, result.p9999, result.worst, result.blocks) == (
         None, None, None, [], None,
     )  # fmt: skip
-    assert found.raw_max == 190
-    assert "batched" in found.flags
+    assert result.raw_max == 190
+    assert "batched" in result.flags
 
 
 def rows_of(*rows: list[int]) -> dict[str, Any]:
@@ -203,15 +203,15 @@ def rows_of(*rows: list[int]) -> dict[str, Any]:
 
 def test_batches_are_net_and_make_the_intervals(plan: Plan) -> None:
     rows = [[10, 1000 + 10 * (k % 3 - 1), 9 + k % 2, k % 2] for k in range(9)]
-    found = only(plan, batches=rows_of(*rows, [10, 1000, 10, 1]))
-    assert found.batches is not None
-    assert found.batches.mean[:3] == [79, 80, 81]
-    assert found.batches.above == {
+    result = only(plan, batches=rows_of(*rows, [10, 1000, 10, 1]))
+    assert result.batches is not None
+    assert result.batches.mean[:3] == [79, 80, 81]
+    assert result.batches.above == {
         "p50": [9, 10, 9, 10, 9, 10, 9, 10, 9, 10], "p90": [0, 1, 0, 1, 0, 1, 0, 1, 0, 1],
     }  # fmt: skip
-    ends = found.ci95["mean"]
+    ends = result.ci95["mean"]
     assert ends is not None and 79 < ends[0] < 80 < ends[1] < 81
-    assert found.ci95["p99"] is None  # there is no p99 of 100 samples
+    assert result.ci95["p99"] is None  # there is no p99 of 100 samples
     without = only(plan).ci95["mean"]
     assert without is not None and without[1] - without[0] > 4 * (ends[1] - ends[0])
 
@@ -219,9 +219,9 @@ def test_batches_are_net_and_make_the_intervals(plan: Plan) -> None:
 def test_samples_that_depend_on_each_other_for_long_are_flagged(plan: Plan) -> None:
     """First the low half, then the high one: ten batches, of which neighbours correlate by 0.8."""
     rising = [[10, 980 + 40 * (k > 4), 9, k % 2] for k in range(10)]
-    found = only(plan, batches=rows_of(*rising))
-    assert "lasting" in found.flags
-    ends = found.ci95["mean"]  # both halves are within it
+    result = only(plan, batches=rows_of(*rising))
+    assert "lasting" in result.flags
+    ends = result.ci95["mean"]  # both halves are within it
     assert ends is not None and ends[0] <= 78 and ends[1] >= 82
     turns = [[10, 980 + 40 * (k % 2), 9, k % 2] for k in range(10)]
     assert "lasting" not in only(plan, batches=rows_of(*turns)).flags
@@ -243,19 +243,22 @@ def test_batches_that_are_not_all_samples_are_a_defect(plan: Plan, rows: list[li
 
 def test_omitted_activations_are_counted_in_the_corrected_view(plan: Plan) -> None:
     omitted = {"n": 7, "sum": 700, "min": 100, "max": 100, "overflow": 0, "hist": [[100, 7]]}
-    found = only(plan, missed=7, omitted=omitted)
-    assert found.missed == 7
-    assert found.corrected is not None
-    assert found.corrected.n == 107
-    assert found.corrected.histogram == [(-10, 5), (80, 97), (170, 5)]
-    assert found.corrected.mean == pytest.approx(10_700 / 107 - 20)
-    assert "missed" in found.flags
-    assert found.n == 100
+    result = only(plan, missed=7, omitted=omitted)
+    assert result.missed == 7
+    assert result.corrected is not None
+    assert result.corrected.n == 107
+    assert result.corrected.histogram == [(-10, 5), (80, 97), (170, 5)]
+    assert result.corrected.mean == pytest.approx(10_700 / 107 - 20)
+    assert "missed" in result.flags
+    assert result.n == 100
 
 
 def test_an_empty_series(plan: Plan) -> None:
-    found = only(plan, n=0, sum=0, min=None, max=None, hist=[], worst=[], blocks=None, trace=None)
-    assert (found.n, found.min, found.mean, found.sd, found.p50, found.max) == (0, *[None] * 5)
+    result = only(plan, n=0, sum=0, min=None, max=None, hist=[], worst=[], blocks=None, trace=None)
+    assert (result.n, result.min, result.mean, result.sd, result.p50, result.max) == (
+        0,
+        *[None] * 5,
+    )
 
 
 def test_unsupported_and_failed_keep_their_reason(plan: Plan) -> None:
@@ -364,18 +367,18 @@ def test_whatever_is_lost_of_a_case_that_is_sent_again_its_numbers_come_once(pla
         (1, "", "ok"), (2, "a", "ok"), (2, "b", "ok"), (3, "", "ok"),
     ]  # fmt: skip
     first, sending = 6, 1 + len(second)
-    for kept in range(1 << 2 * sending):  # the third always lacks one record
-        gone = {first + i for i in range(2 * sending) if not kept >> i & 1}
-        last = first + 2 * sending + 1 + kept % len(second)
+    for mask in range(1 << 2 * sending):  # the third always lacks one record
+        gone = {first + i for i in range(2 * sending) if not mask >> i & 1}
+        last = first + 2 * sending + 1 + mask % len(second)
         run = run_of(plan, [x for n, x in enumerate(lines) if n not in {*gone, last}])
         starts = (first + 1, first + 1 + sending)  # without the echo of the command
         came = any(gone.isdisjoint(range(at, at + len(second))) for at in starts)
-        found = [r for r in run.results if r.case == 2]
+        results = [r for r in run.results if r.case == 2]
         assert [r.status for r in run.results if r.case != 2] == ["ok", "ok"]
-        if came or all(r.status == "ok" for r in found):
+        if came or all(r.status == "ok" for r in results):
             assert run.results == clean, gone
         else:
-            assert {r.status for r in found} == {"incomplete"}, gone
+            assert {r.status for r in results} == {"incomplete"}, gone
 
 
 @pytest.mark.parametrize("number", [0, 4, 10**18])
@@ -449,14 +452,14 @@ def under(plan: Plan, *rates: dict[str, Any], **end: Any) -> Result:
 
 @pytest.mark.parametrize("achieved", [81, 100, 119])
 def test_a_load_at_its_rate_leaves_the_result_as_it_is(plan: Plan, achieved: float) -> None:
-    found = under(plan, rate(achieved=achieved), rate(component="search", wanted=None, achieved=3))
-    assert (found.status, found.reason) == ("ok", None)
-    assert found.load == "heavy:irq=emulated"
-    assert [r.achieved for r in found.load_rates] == [achieved, 3]
+    result = under(plan, rate(achieved=achieved), rate(component="search", wanted=None, achieved=3))
+    assert (result.status, result.reason) == ("ok", None)
+    assert result.load == "heavy:irq=emulated"
+    assert [r.achieved for r in result.load_rates] == [achieved, 3]
 
 
 @pytest.mark.parametrize(
-    ("rates", "told"),
+    ("rates", "message"),
     [
         ([], "it did not run"),
         ([rate(achieved=79)], "disk missed its rate by more than 20%: 79 of 100 ms per second"),
@@ -466,13 +469,13 @@ def test_a_load_at_its_rate_leaves_the_result_as_it_is(plan: Plan, achieved: flo
     ],
 )
 def test_a_load_that_failed_makes_the_result_incomplete(
-    plan: Plan, rates: list[dict[str, Any]], told: str
+    plan: Plan, rates: list[dict[str, Any]], message: str
 ) -> None:
-    found = under(plan, *rates)
-    assert (found.status, found.reason) == ("incomplete", f"load heavy:irq=emulated: {told}")
-    assert found.n == 100  # what was measured is kept
+    result = under(plan, *rates)
+    assert (result.status, result.reason) == ("incomplete", f"load heavy:irq=emulated: {message}")
+    assert result.n == 100  # what was measured is kept
 
 
 def test_a_case_that_could_not_run_says_why_itself(plan: Plan) -> None:
-    found = under(plan, rate(alive=False), status="unsupported", reason="no second CPU")
-    assert (found.status, found.reason) == ("unsupported", "no second CPU")
+    result = under(plan, rate(alive=False), status="unsupported", reason="no second CPU")
+    assert (result.status, result.reason) == ("unsupported", "no second CPU")

@@ -49,8 +49,10 @@ def recorded(values: np.ndarray) -> Result:
     counts, (n, total, least, most) = record(values.astype(np.uint64))
     assert counts[-1] == 0  # there is no overflow
     lines, line, rows = ctypes.c_uint(), (ctypes.c_uint * 5)(), np.zeros((33, 7), np.uint64)
-    made = LIBRARY.recorder_batches(ctypes.byref(lines), line, rows.ctypes.data_as(ctypes.c_void_p))
-    table = rows[:made].astype(int)
+    batches = LIBRARY.recorder_batches(
+        ctypes.byref(lines), line, rows.ctypes.data_as(ctypes.c_void_p)
+    )
+    table = rows[:batches].astype(int)
     (used,) = np.nonzero(counts)
     names = ("p50", "p90", "p99", "p999", "p9999")[: lines.value]
     points = list(zip(MIDDLES[used].clip(least, most).tolist(), counts[used].tolist(), strict=True))
@@ -134,28 +136,28 @@ def share(held: list[bool]) -> float:
     return sum(held) / len(held)
 
 
-def missed_by_the_mean(known: Known, n: int, most: int) -> Iterator[bool]:
+def missed_by_the_mean(process: Known, n: int, most: int) -> Iterator[bool]:
     """Of series after series whether its interval missed the truth.  The sums are exact."""
-    truth, rng = 1e6 + 1e4 * known.mean, np.random.default_rng([n, 1])
+    truth, rng = 1e6 + 1e4 * process.mean, np.random.default_rng([n, 1])
     for _ in range(0, most, AT_ONCE):
-        for row in (1e6 + 1e4 * known.draw(rng, AT_ONCE, n)).round():
-            if found := estimate([recorded(row)], "mean"):
-                yield not found.low <= truth <= found.high
+        for row in (1e6 + 1e4 * process.draw(rng, AT_ONCE, n)).round():
+            if interval := estimate([recorded(row)], "mean"):
+                yield not interval.low <= truth <= interval.high
 
 
-def missed_by_percentiles(known: Known, n: int, name: str, most: int) -> Iterator[bool]:
+def missed_by_percentiles(process: Known, n: int, name: str, most: int) -> Iterator[bool]:
     """Likewise.  Quantiles go with any monotone function: one that buckets are fine for."""
-    octaves, rng = 39 / (known.high - known.low), np.random.default_rng([n, 1])
+    octaves, rng = 39 / (process.high - process.low), np.random.default_rng([n, 1])
 
     def ticks(x: np.ndarray) -> np.ndarray:
-        return np.exp2(8 + octaves * (x.clip(known.low, known.high) - known.low))
+        return np.exp2(8 + octaves * (x.clip(process.low, process.high) - process.low))
 
-    truth = float(ticks(np.array(known.quantile({"p50": 0.5, "p99": 0.99}[name]))))
+    truth = float(ticks(np.array(process.quantile({"p50": 0.5, "p99": 0.99}[name]))))
     for _ in range(0, most, AT_ONCE):
-        for row in ticks(known.draw(rng, AT_ONCE, n)):
-            if found := estimate([recorded(row)], name):
+        for row in ticks(process.draw(rng, AT_ONCE, n)):
+            if interval := estimate([recorded(row)], name):
                 # The ends are middles of buckets.
-                yield not found.low * 255 / 256 <= truth <= found.high * 257 / 256
+                yield not interval.low * 255 / 256 <= truth <= interval.high * 257 / 256
 
 
 @pytest.mark.parametrize("name", KNOWN)
@@ -176,11 +178,11 @@ def test_so_do_the_intervals_of_percentiles(name: str, percentile: str) -> None:
 
 @pytest.mark.parametrize("name", ["correlated by 0.9", "disturbed", "switching"])
 def test_and_those_of_series_that_are_too_long_to_be_kept(name: str) -> None:
-    known = KNOWN[name]
-    assert is_fine(missed_by_the_mean(known, 20_000, 1500), STATED, OFTEN, HARDLY)
+    known_process = KNOWN[name]
+    assert is_fine(missed_by_the_mean(known_process, 20_000, 1500), STATED, OFTEN, HARDLY)
     for percentile in ("p50", "p99"):
         assert is_fine(
-            missed_by_percentiles(known, 20_000, percentile, 1500), STATED, OFTEN, HARDLY
+            missed_by_percentiles(known_process, 20_000, percentile, 1500), STATED, OFTEN, HARDLY
         )
 
 
@@ -192,8 +194,8 @@ def test_a_clock_of_coarse_steps() -> None:
     """Steps of half a standard deviation: the interval holds the step that the quantile is."""
     rng = np.random.default_rng(5)
     values = (100 + 2 * rng.standard_normal((500, 2000))).round()
-    found = [estimate([recorded(row)], "p50") for row in values]
-    assert all(e is not None and e.low <= 100 <= e.high for e in found)
+    intervals = [estimate([recorded(row)], "p50") for row in values]
+    assert all(e is not None and e.low <= 100 <= e.high for e in intervals)
     cut = 100 - 2 * NORMAL.inv_cdf(0.99)
     assert abs(cut - round(cut)) < 0.4  # not where it may be either of two
     tails = [estimate([recorded(200 - row)], "p99") for row in values]
@@ -216,28 +218,28 @@ def test_without_batches_independence_is_assumed_and_said() -> None:
 @pytest.mark.parametrize("n", [20, 31, 1000, 16_384])
 def test_samples_in_order_are_cut_as_the_recorder_cuts_them(n: int) -> None:
     values = np.random.default_rng(n + 1).integers(0, 200, n).astype(float)
-    found = recorded(values)
-    assert found.batches is not None
+    result = recorded(values)
+    assert result.batches is not None
     mine = batches(values)
     assert (sorted(mine.n), mine.above.keys()) == (
-        sorted(found.batches.n),
-        found.batches.above.keys(),
+        sorted(result.batches.n),
+        result.batches.above.keys(),
     )
     assert {k: sum(v) for k, v in mine.above.items()} == {
-        k: sum(v) for k, v in found.batches.above.items()
+        k: sum(v) for k, v in result.batches.above.items()
     }
     for statistic in ("mean", "p50"):
-        one, other = estimate([found], statistic), estimate_samples(values, statistic)
-        assert one is not None and other is not None
-        assert one == pytest.approx(other, rel=0.02)
+        interval, other = estimate([result], statistic), estimate_samples(values, statistic)
+        assert interval is not None and other is not None
+        assert interval == pytest.approx(other, rel=0.02)
 
 
 def test_the_interval_of_a_drift_holds_where_it_has_been() -> None:
     rising = np.arange(5000) + np.random.default_rng(1).standard_normal(5000)
-    found = estimate_samples(rising, "mean")
-    assert found is not None
-    assert found.low < rising[:1250].mean()
-    assert found.high > rising[3750:].mean()
+    interval = estimate_samples(rising, "mean")
+    assert interval is not None
+    assert interval.low < rising[:1250].mean()
+    assert interval.high > rising[3750:].mean()
     assert estimate_samples(rising, "p50") is None  # it reaches beyond what was seen
     shuffled = estimate_samples(np.random.default_rng(1).permutation(rising), "mean")
     assert shuffled is not None
@@ -249,11 +251,11 @@ def test_correlation_that_outlasts_batches_widens_the_interval() -> None:
     rng = np.random.default_rng(11)
     held, widths = {}, {}
     for rho in (0.9, 0.99):
-        found = [estimate_samples(row, "mean") for row in correlated(rho)(rng, 300, 2000)]
-        known = [each for each in found if each is not None]
-        assert len(known) == len(found)
-        held[rho] = sum(each.low <= 0 <= each.high for each in known) / len(known)
-        widths[rho] = np.median([each.high - each.low for each in known])
+        intervals = [estimate_samples(row, "mean") for row in correlated(rho)(rng, 300, 2000)]
+        with_interval = [each for each in intervals if each is not None]
+        assert len(with_interval) == len(intervals)
+        held[rho] = sum(each.low <= 0 <= each.high for each in with_interval) / len(with_interval)
+        widths[rho] = np.median([each.high - each.low for each in with_interval])
     assert widths[0.99] > 2 * widths[0.9]
     assert held[0.99] >= 0.86
 
@@ -265,19 +267,19 @@ def test_what_runs_differ_by_is_part_of_the_uncertainty() -> None:
         for _ in range(250):
             shifts = apart * rng.standard_normal(5)
             runs = [recorded((1e6 + 1e4 * (rng.standard_normal(400) + s)).round()) for s in shifts]
-            found = estimate(runs, "mean")
-            assert found is not None and found.n == 2000
-            held.append(found.low <= 1e6 <= found.high)
+            interval = estimate(runs, "mean")
+            assert interval is not None and interval.n == 2000
+            held.append(interval.low <= 1e6 <= interval.high)
         assert least <= share(held) <= 0.98
 
 
 def test_two_runs_that_differ_say_how_little_two_tell() -> None:
     rng = np.random.default_rng(4)
-    one, other = (recorded(1e6 + 1e4 * (rng.standard_normal(2000) + s)) for s in (0, 1))
-    found = estimate([one, other], "mean")
-    assert found is not None
+    first, other = (recorded(1e6 + 1e4 * (rng.standard_normal(2000) + s)) for s in (0, 1))
+    interval = estimate([first, other], "mean")
+    assert interval is not None
     # 1e4 / 2 off their middle, and Student's t of one degree
-    assert found.high - found.low == pytest.approx(2 * 12.7 * 0.5e4, rel=0.15)
+    assert interval.high - interval.low == pytest.approx(2 * 12.7 * 0.5e4, rel=0.15)
 
 
 def test_the_interval_of_another_level() -> None:

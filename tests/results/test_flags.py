@@ -35,8 +35,8 @@ def test_a_clean_result_has_no_flag() -> None:
 
 
 def under(rates: list[Rate], section_ns: int, figures: tuple[tuple[str, float, str], ...]) -> Seen:
-    known = seen({"figures": figures}, {"section_ns": section_ns})
-    return known._replace(load=rates)
+    seen_figures = seen({"figures": figures}, {"section_ns": section_ns})
+    return seen_figures._replace(load=rates)
 
 
 def test_a_case_under_load_has_to_see_some_bursts_of_it() -> None:
@@ -57,12 +57,12 @@ def test_hartstone_may_starve_a_load_and_says_so() -> None:
 
 
 def test_runs_of_one_case_differ_by_a_tenth_at_most() -> None:
-    def of(highest: float) -> list[str]:
+    def flags_of(highest: float) -> list[str]:
         return flags(
             under([], 10**9, (("lowest of 3", 2.0, "ns"), ("highest of 3", highest, "ns")))
         )
 
-    assert (of(2.2), of(2.21)) == ([], ["differing_runs"])
+    assert (flags_of(2.2), flags_of(2.21)) == ([], ["differing_runs"])
 
 
 def test_nothing_known_raises_no_flag() -> None:
@@ -150,15 +150,15 @@ SPUN: dict[str, tuple[int | None, int, int, dict[str, Any]]] = {
 }  # fmt: skip
 
 
-def spun(name: str, **more: Any) -> Seen:
+def spun(name: str, **members: Any) -> Seen:
     longest, section, cpu, conditions = SPUN[name]
     samples = {"max": longest} if longest else {"n": 0, "sum": 0, "min": None, "max": None}
     case = seen(samples | {"hz": 62_500_000}, {"section_ns": section, "cpu_ns": cpu})
-    return case._replace(conditions=conditions | more)
+    return case._replace(conditions=conditions | members)
 
 
 @pytest.mark.parametrize(
-    ("name", "more", "expected"),
+    ("name", "members", "expected"),
     [
         ("6.1", {}, ["throttled"]),
         ("6.12", {}, ["server"]),
@@ -176,8 +176,8 @@ def spun(name: str, **more: Any) -> Seen:
         ("off", {"sched.rt_runtime_us": "-1"}, []),
     ],
 )  # fmt: skip
-def test_who_paused_a_busy_task(name: str, more: dict[str, Any], expected: list[str]) -> None:
-    assert flags(spun(name, **more)) == expected
+def test_who_paused_a_busy_task(name: str, members: dict[str, Any], expected: list[str]) -> None:
+    assert flags(spun(name, **members)) == expected
 
 
 def test_the_server_is_that_of_the_measured_cpu() -> None:
@@ -216,8 +216,8 @@ def test_a_pause_has_its_length_and_its_share(
 
 def test_who_has_but_one_cpu_cannot_share_it_otherwise() -> None:
     shared = seen({}, {"shared": True})
-    for online, found in (("0", []), ("0-1", ["shared_cpu"])):
-        assert flags(shared._replace(conditions={**LIMIT, "cpu.online": online})) == found
+    for online, expected in (("0", []), ("0-1", ["shared_cpu"])):
+        assert flags(shared._replace(conditions={**LIMIT, "cpu.online": online})) == expected
 
 
 def test_the_clock_of_the_system_is_told() -> None:
@@ -264,5 +264,5 @@ def test_every_flag_says_what_to_do() -> None:
 def test_intervals_too_short_for_the_clock(
     result: dict[str, Any], median: float | None, coarse: bool
 ) -> None:
-    found = seen(result, {})._replace(granule=26, median=median)
-    assert ("coarse" in flags(found)) is coarse
+    seen_figures = seen(result, {})._replace(granule=26, median=median)
+    assert ("coarse" in flags(seen_figures)) is coarse

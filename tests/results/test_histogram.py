@@ -21,7 +21,7 @@ def bucket(value: int) -> int:
     return (shift << BITS) + (value >> shift)
 
 
-def of(samples: list[int]) -> Histogram:
+def histogram_of(samples: list[int]) -> Histogram:
     buckets = sorted(Counter(map(bucket, samples)).items())
     return Histogram(len(samples), sum(samples), min(samples), max(samples), BITS, buckets)
 
@@ -50,7 +50,7 @@ def test_every_value_lies_in_its_bucket(value: int) -> None:
 @given(shapes)
 def test_against_exact_sorted_samples(samples: list[int]) -> None:
     exact = np.sort(np.array(samples, dtype=np.int64))
-    histogram = of(samples)
+    histogram = histogram_of(samples)
     ranks = Ranks(histogram)
     assert sum(count for _, count in histogram.buckets) == len(samples)
     for name, q in PERCENTILES.items():
@@ -66,19 +66,19 @@ def test_against_exact_sorted_samples(samples: list[int]) -> None:
 
 
 def test_values_below_256_are_exact() -> None:
-    ranks = Ranks(of(list(range(256))))
+    ranks = Ranks(histogram_of(list(range(256))))
     assert [ranks.at(k + 1) for k in range(256)] == list(range(256))
 
 
 @pytest.mark.parametrize(
-    ("n", "known"),
+    ("n", "enough"),
     [(19, 0), (20, 1), (99, 1), (100, 2), (999, 2), (1000, 3), (10000, 4), (99999, 4), (10**5, 5)],
 )
-def test_a_percentile_needs_samples_enough(n: int, known: int) -> None:
+def test_a_percentile_needs_samples_enough(n: int, enough: int) -> None:
     ranks = Ranks(Histogram(n, n, 1, 1, BITS, [(1, n)]))
     names = ("p50", "p90", "p99", "p999", "p9999")
-    found = [ranks.percentile(PERCENTILES[name]) is not None for name in names]
-    assert found == [True] * known + [False] * (5 - known)
+    present = [ranks.percentile(PERCENTILES[name]) is not None for name in names]
+    assert present == [True] * enough + [False] * (5 - enough)
 
 
 def test_overflow_counts_at_the_top() -> None:
@@ -91,11 +91,11 @@ def test_overflow_counts_at_the_top() -> None:
 
 @given(shapes, shapes)
 def test_plus_is_the_histogram_of_both(a: list[int], b: list[int]) -> None:
-    assert of(a).plus(of(b)) == of(a + b)
+    assert histogram_of(a).plus(histogram_of(b)) == histogram_of(a + b)
 
 
 def test_spread_against_numpy() -> None:
     samples = [100 + k % 90 for k in range(1000)]
-    assert spread(of(samples)) == pytest.approx(np.std(samples, ddof=1))
-    assert spread(of([5])) is None
-    assert spread(of([5] * 9)) == 0
+    assert spread(histogram_of(samples)) == pytest.approx(np.std(samples, ddof=1))
+    assert spread(histogram_of([5])) is None
+    assert spread(histogram_of([5] * 9)) == 0

@@ -42,63 +42,63 @@ def test_the_docs_state_the_constants() -> None:
 
 def test_of_independent_batches_it_is_that_of_their_mean() -> None:
     """Neighbours correlate by -1/4 + 1/4 = 0: the variance of four values, over four."""
-    found = autocorrelated_variance([5, 5, 5, 5], [3.0, -3.0, -3.0, 3.0])
-    assert found.value == pytest.approx(9 * 4 / 3 / 4)
-    assert found.freedom == 1
+    variance = autocorrelated_variance([5, 5, 5, 5], [3.0, -3.0, -3.0, 3.0])
+    assert variance.value == pytest.approx(9 * 4 / 3 / 4)
+    assert variance.freedom == 1
 
 
 def test_batches_that_take_turns_give_a_fifth_of_the_variance_at_least() -> None:
-    found = autocorrelated_variance([10] * 32, [1.0, -1.0] * 16)
-    assert found.value == pytest.approx(0.2 / 31)
-    assert found.freedom == pytest.approx(31 / 3)
-    assert not found.lasting
+    variance = autocorrelated_variance([10] * 32, [1.0, -1.0] * 16)
+    assert variance.value == pytest.approx(0.2 / 31)
+    assert variance.freedom == pytest.approx(31 / 3)
+    assert not variance.lasting
 
 
 def test_a_correlation_of_a_batch_and_the_next_is_added_twice() -> None:
-    found = autocorrelated_variance([10] * 32, series(TEN_CHANGES))
-    assert found.value == pytest.approx((1 + 2 * (1 - 10 / 16)) / 31)
-    assert found.freedom == pytest.approx(31 / 3)
-    assert not found.lasting
+    variance = autocorrelated_variance([10] * 32, series(TEN_CHANGES))
+    assert variance.value == pytest.approx((1 + 2 * (1 - 10 / 16)) / 31)
+    assert variance.freedom == pytest.approx(31 / 3)
+    assert not variance.lasting
 
 
 def test_where_it_is_higher_eight_parts_tell_and_the_farthest_of_them_is_reached() -> None:
-    found = autocorrelated_variance([10] * 32, series(NINE_CHANGES))
-    assert found.lasting
+    variance = autocorrelated_variance([10] * 32, series(NINE_CHANGES))
+    assert variance.lasting
     # eighths of ++++ ---- +++- --++ +--- +++- --++ +---: the first two lie 1 from the mean
-    assert found.freedom == 7
-    assert found.value == pytest.approx((1 / T_7) ** 2, rel=1e-5)
+    assert variance.freedom == 7
+    assert variance.value == pytest.approx((1 / T_7) ** 2, rel=1e-5)
 
 
 def test_a_drift_is_told_by_four_parts() -> None:
     """Eighths of a rise correlate by 5/8, more than 0.3, and reach 3.5 parts from the mean."""
-    found = autocorrelated_variance([1] * 32, [float(k) for k in range(32)])
-    assert (found.freedom, found.lasting) == (3, True)
+    variance = autocorrelated_variance([1] * 32, [float(k) for k in range(32)])
+    assert (variance.freedom, variance.lasting) == (3, True)
     quarters = np.array([3.5, 11.5, 19.5, 27.5])
     seen = quarters.var(ddof=1) / 4
-    assert found.value == pytest.approx(max(seen, (14 / 3.182446) ** 2), rel=1e-5)
+    assert variance.value == pytest.approx(max(seen, (14 / 3.182446) ** 2), rel=1e-5)
 
 
 @pytest.mark.parametrize(("signs", "freedom"), [("++--++--", 7), ("++----++", 3)])
 def test_eight_parts_do_if_they_are_hardly_correlated(signs: str, freedom: int) -> None:
     """They correlate by 1 - changes / 4: by 0.25 and by 0.5; 0.3 is the limit."""
-    found = autocorrelated_variance([10] * 32, series("".join(4 * sign for sign in signs)))
-    assert (found.freedom, found.lasting) == (freedom, True)
+    variance = autocorrelated_variance([10] * 32, series("".join(4 * sign for sign in signs)))
+    assert (variance.freedom, variance.lasting) == (freedom, True)
 
 
 def test_the_farthest_eighth_is_reached_though_quarters_tell() -> None:
     eighths = [3.0, 1.0, 1.0, 1.0, -1.0, -1.0, -1.0, -3.0]
-    found = autocorrelated_variance([10] * 32, [value for value in eighths for _ in range(4)])
-    assert found.freedom == 3
-    assert found.value == pytest.approx((3 / 3.182446) ** 2, rel=1e-5)
+    variance = autocorrelated_variance([10] * 32, [value for value in eighths for _ in range(4)])
+    assert variance.freedom == 3
+    assert variance.value == pytest.approx((3 / 3.182446) ** 2, rel=1e-5)
 
 
 def test_runs_of_which_one_lasts_are_marked_and_weighted() -> None:
     parts = [Part(300, 10.0, Variance(4.0, 9.0)), Part(100, 10.0, Variance(8.0, 3.0, True))]
-    found = combined(parts)
+    variance = combined(parts)
     first, second = 9 / 16 * 4, 1 / 16 * 8
-    assert found.value == pytest.approx(first + second)
-    assert found.freedom == pytest.approx((first + second) ** 2 / (first**2 / 9 + second**2 / 3))
-    assert found.lasting
+    assert variance.value == pytest.approx(first + second)
+    assert variance.freedom == pytest.approx((first + second) ** 2 / (first**2 / 9 + second**2 / 3))
+    assert variance.lasting
     assert not combined(parts[:1]).lasting
 
 
@@ -109,11 +109,11 @@ def test_ranks_of_independent_samples_are_those_of_the_binomial() -> None:
     assert high == pytest.approx(900 - 0.8 * 2.8415 / 6 + 0.5 + 1.959964 * sqrt(90), abs=1e-3)
 
 
-@pytest.mark.parametrize(("n", "there"), [(63, False), (64, True)])
-def test_few_samples_that_depend_on_each_other_have_no_interval(n: int, there: bool) -> None:
-    found = estimate_samples([float(k) for k in range(n)], "mean")
-    assert (found is not None) == there
-    assert found is None or found.lasting
+@pytest.mark.parametrize(("n", "expected"), [(63, False), (64, True)])
+def test_few_samples_that_depend_on_each_other_have_no_interval(n: int, expected: bool) -> None:
+    interval = estimate_samples([float(k) for k in range(n)], "mean")
+    assert (interval is not None) == expected
+    assert interval is None or interval.lasting
     shuffled = np.random.default_rng(1).permutation(np.arange(float(n)))
     free = estimate_samples(shuffled, "mean")
     assert free is not None and not free.lasting
@@ -146,19 +146,25 @@ def test_what_outlasts_batches_is_marked_and_then_held(kind: str) -> None:
         telegraph(random, 100, 400) if kind == "telegraph" else autoregressive(random, 0.9, 100)
         for _ in range(80)
     ]
-    found = [estimate_samples(samples, "mean") for samples in drawn]
-    marked = [one for one in found if one and one.lasting]
-    held = [one.low <= 0 <= one.high for one in marked]
-    assert len(marked) >= 0.85 * len(found)
+    intervals = [estimate_samples(samples, "mean") for samples in drawn]
+    marked = [interval for interval in intervals if interval and interval.lasting]
+    held = [interval.low <= 0 <= interval.high for interval in marked]
+    assert len(marked) >= 0.85 * len(intervals)
     assert sum(held) / len(held) >= 0.94
-    wrong = [one for one in found if one and not one.lasting and not one.low <= 0 <= one.high]
-    assert len(wrong) <= 0.1 * len(found)
+    wrong = [
+        interval
+        for interval in intervals
+        if interval and not interval.lasting and not interval.low <= 0 <= interval.high
+    ]
+    assert len(wrong) <= 0.1 * len(intervals)
 
 
 def test_independent_samples_are_seldom_marked() -> None:
     random = np.random.default_rng(3)
-    found = [estimate_samples(random.standard_normal(400), "mean") for _ in range(80)]
-    assert sum(one is not None and one.lasting for one in found) <= 4  # 1% of 80, and chance
+    intervals = [estimate_samples(random.standard_normal(400), "mean") for _ in range(80)]
+    assert (
+        sum(interval is not None and interval.lasting for interval in intervals) <= 4
+    )  # 1% of 80, and chance
 
 
 # ---- with omitted activations -------------------------------------------------------------------
@@ -199,30 +205,30 @@ def _result(stalls: int, own: int) -> Result:
 
 def test_stalls_scatter_as_so_many_events_of_equal_size() -> None:
     """40 stalls, of which each has six activations above the line; the others have none."""
-    found = omitted._moments("p90", stalled(40), 150.0)
+    moments = omitted._moments("p90", stalled(40), 150.0)
     n, above = 10_240, 240
     share = above / n
     own, late = share, 6 - 6 * share  # how far an event's weight is from that of its size
     second = 10_000 * own**2 + 40 * late**2
-    assert found.value == pytest.approx(1 - share)
-    assert found.second == pytest.approx(second)
-    assert found.third == pytest.approx(-10_000 * own**3 + 40 * late**3)
+    assert moments.value == pytest.approx(1 - share)
+    assert moments.second == pytest.approx(second)
+    assert moments.third == pytest.approx(-10_000 * own**3 + 40 * late**3)
     number = second**2 / (10_000 * own**4 + 40 * late**4)
-    assert found.events == pytest.approx(number)
-    assert found.freedom == pytest.approx(2 * number)  # twice as many degrees as events
+    assert moments.events == pytest.approx(number)
+    assert moments.freedom == pytest.approx(2 * number)  # twice as many degrees as events
 
 
 def test_an_interval_rests_on_24_stalls_at_least() -> None:
     """Of equal stalls that make nearly all of the scatter, 25 are enough for p50, 23 are not."""
-    for stalls, there in ((23, False), (25, True)):
-        found = omitted.interval("p50", [_result(stalls, 10_000)], 0.95)
-        assert (found is not None) == there, stalls
+    for stalls, expected in ((23, False), (25, True)):
+        interval = omitted.interval("p50", [_result(stalls, 10_000)], 0.95)
+        assert (interval is not None) == expected, stalls
     assert omitted.interval("p50", [_result(23, 10_000)], 0.95, fewest=20) is not None
 
 
-@pytest.mark.parametrize(("stalls", "there"), [(46, False), (50, True)])
-def test_that_of_the_mean_on_twice_as_many(stalls: int, there: bool) -> None:
-    assert (omitted.interval("mean", [_result(stalls, 10_000)], 0.95) is not None) == there
+@pytest.mark.parametrize(("stalls", "expected"), [(46, False), (50, True)])
+def test_that_of_the_mean_on_twice_as_many(stalls: int, expected: bool) -> None:
+    assert (omitted.interval("mean", [_result(stalls, 10_000)], 0.95) is not None) == expected
 
 
 def test_ranks_lean_by_the_size_of_a_stall() -> None:
@@ -249,9 +255,9 @@ def test_the_mean_has_the_score_interval_of_wilson() -> None:
 def test_the_share_of_omitted_activations_has_byars_interval(
     stalls: float, low: float, high: float
 ) -> None:
-    found = omitted.Missed(omitted=round(5 * stalls), due=1000, stalls=stalls).interval
-    assert found[0] * 1000 / 5 == pytest.approx(low, rel=5e-3, abs=0.03)
-    assert found[1] * 1000 / 5 == pytest.approx(high, rel=5e-3)
+    interval = omitted.Missed(omitted=round(5 * stalls), due=1000, stalls=stalls).interval
+    assert interval[0] * 1000 / 5 == pytest.approx(low, rel=5e-3, abs=0.03)
+    assert interval[1] * 1000 / 5 == pytest.approx(high, rel=5e-3)
 
 
 def test_no_omission_in_so_many_leaves_about_three_of_them_possible() -> None:

@@ -34,7 +34,7 @@ class World(NamedTuple):
 
     stalls: Stalls
     section_s: int
-    told: tuple[str, ...]
+    statistics: tuple[str, ...]
 
 
 WORLDS = {
@@ -81,11 +81,11 @@ def runs(name: str, number: int = RUNS) -> tuple[list[Result], dict[str, float]]
 def estimates(name: str, statistic: str, naive: bool = False) -> list[Estimate]:
     """The intervals that there are."""
     results, _ = runs(name)
-    found = [
+    intervals = [
         estimate([whole(r)], statistic) if naive else estimate_whole([r], statistic)
         for r in results
     ]
-    return [e for e in found if e]
+    return [e for e in intervals if e]
 
 
 def held(name: str, statistic: str, naive: bool = False) -> list[bool]:
@@ -96,20 +96,20 @@ def held(name: str, statistic: str, naive: bool = False) -> list[bool]:
 
 def width(name: str, statistic: str) -> float:
     """Of intervals, on average, by what the values of all runs scatter."""
-    found = estimates(name, statistic)
-    scatter = np.std([e.value for e in found])
-    return float(np.mean([e.high - e.low for e in found]) / (2 * 1.96 * scatter))
+    estimates_of_runs = estimates(name, statistic)
+    scatter = np.std([e.value for e in estimates_of_runs])
+    return float(np.mean([e.high - e.low for e in estimates_of_runs]) / (2 * 1.96 * scatter))
 
 
 @pytest.mark.parametrize("name", WORLDS)
 def test_an_interval_covers_as_often_as_it_says_or_there_is_none(name: str) -> None:
     for statistic in ("mean", *QUANTILES):
-        found = held(name, statistic)
-        wrong = found.count(False)
+        held_intervals = held(name, statistic)
+        wrong = held_intervals.count(False)
         assert wrong <= 0.05 * RUNS + 2 * (0.05 * RUNS) ** 0.5, (statistic, wrong)
-        if statistic in WORLDS[name].told:
-            assert len(found) >= RUNS / 3, statistic
-            assert sum(found) / len(found) >= 0.91, statistic
+        if statistic in WORLDS[name].statistics:
+            assert len(held_intervals) >= RUNS / 3, statistic
+            assert sum(held_intervals) / len(held_intervals) >= 0.91, statistic
             if statistic in ("mean", "p50"):  # a tail lies where values are far apart now and then
                 assert 0.85 <= width(name, statistic) <= 1.3, statistic
 
@@ -122,11 +122,11 @@ def test_taken_for_independent_they_hold_hardly_ever() -> None:
 
 def test_what_was_omitted_is_found_again_in_what_was_seen() -> None:
     (result, *_), _ = runs("100 ms, each 2 s")
-    found = events(result)
-    assert found
-    assert found.period == pytest.approx(PERIOD, rel=0.005)
-    assert found.n == pytest.approx(found.result.n + (result.missed or 0), rel=0.002)
-    assert 100 <= found.stalls <= 200  # of 150 a run
+    stalls = events(result)
+    assert stalls
+    assert stalls.period == pytest.approx(PERIOD, rel=0.005)
+    assert stalls.n == pytest.approx(stalls.result.n + (result.missed or 0), rel=0.002)
+    assert 100 <= stalls.stalls <= 200  # of 150 a run
     scaled = structs.replace(  # of a clock that counts something else
         result,
         histogram=[(value / 16, count) for value, count in result.histogram],
@@ -136,14 +136,14 @@ def test_what_was_omitted_is_found_again_in_what_was_seen() -> None:
     again = events(scaled)
     assert again
     assert again.period == pytest.approx(PERIOD / 16, rel=0.005)
-    assert again.stalls == found.stalls
+    assert again.stalls == stalls.stalls
 
 
 def test_bursts_are_seen_in_the_trace() -> None:
     lone, _ = runs("5 ms, five a second")
-    some, _ = runs("20 ms in bursts")
+    results, _ = runs("20 ms in bursts")
     assert np.mean([e.bursts.value for r in lone[:50] if (e := events(r))]) < 1.5
-    assert np.mean([e.bursts.value for r in some[:50] if (e := events(r))]) > 2.5
+    assert np.mean([e.bursts.value for r in results[:50] if (e := events(r))]) > 2.5
 
 
 def test_several_runs_know_more_than_one() -> None:
@@ -178,11 +178,11 @@ def test_what_cannot_be_told_has_no_interval(changes: dict[str, Any]) -> None:
 def test_without_a_trace_independence_of_stalls_is_assumed_and_said() -> None:
     (result, *_), _ = runs("100 ms, each 2 s")
     for lacking in (None, Trace(width_s=300, rows=[(0, 1, 0, 0, 0)])):
-        found = estimate_whole([structs.replace(result, trace=lacking)], "p50")
-        assert found and found.independent
+        estimates_of_runs = estimate_whole([structs.replace(result, trace=lacking)], "p50")
+        assert estimates_of_runs and estimates_of_runs.independent
     assert isinstance(result.batches, Batches)
-    told = estimate_whole([result], "p50")
-    assert told and not told.independent
+    estimate = estimate_whole([result], "p50")
+    assert estimate and not estimate.independent
 
 
 def test_few_stalls_leave_a_gate_and_the_api_without_a_verdict(tmp_path: Path) -> None:
@@ -191,9 +191,9 @@ def test_few_stalls_leave_a_gate_and_the_api_without_a_verdict(tmp_path: Path) -
     few = structs.replace(few, flags=["missed"])
     budget = tmp_path / "budget.toml"
     budget.write_text('[[case]]\nbench = "dk.periodic"\np99 = "50ms"\nmean = "1s"\n')
-    made = run(results=[few], slopes=[])
-    gate = check(made, load(budget))
+    measured_run = run(results=[few], slopes=[])
+    gate = check(measured_run, load(budget))
     assert {c.verdict for c in gate.checks} == {"inconclusive"}
     assert {c.reason for c in gate.checks} == {"too few independent stalls for an interval"}
     with pytest.raises(Inconclusive, match="too few stalls"):
-        Measured(made, tmp_path, [few], frozenset()).interval("p99")
+        Measured(measured_run, tmp_path, [few], frozenset()).interval("p99")

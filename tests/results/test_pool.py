@@ -20,14 +20,14 @@ def nearest(values: list[float], q: float) -> float:
 def test_samples_of_several_runs_are_one_set(parts: list[list[int]]) -> None:
     floats = [[float(v) for v in part] for part in parts]
     whole = [v for part in floats for v in part]
-    found = pooled([result("null", part) for part in floats])
-    assert found.n == len(whole)
-    assert (found.min, found.max) == (min(whole), max(whole))
-    assert found.mean == pytest.approx(exact.fmean(whole), abs=1e-3)
-    assert found.p50 == (nearest(whole, 0.5) if len(whole) >= 20 else None)
-    assert found.p90 == (nearest(whole, 0.9) if len(whole) >= 100 else None)
-    assert sum(count for _, count in found.histogram) == found.n
-    assert dict(found.histogram) == {v: whole.count(v) for v in whole}
+    distribution = pooled([result("null", part) for part in floats])
+    assert distribution.n == len(whole)
+    assert (distribution.min, distribution.max) == (min(whole), max(whole))
+    assert distribution.mean == pytest.approx(exact.fmean(whole), abs=1e-3)
+    assert distribution.p50 == (nearest(whole, 0.5) if len(whole) >= 20 else None)
+    assert distribution.p90 == (nearest(whole, 0.9) if len(whole) >= 100 else None)
+    assert sum(count for _, count in distribution.histogram) == distribution.n
+    assert dict(distribution.histogram) == {v: whole.count(v) for v in whole}
 
 
 def test_the_median_is_of_all_samples_and_not_of_medians() -> None:
@@ -59,8 +59,8 @@ def test_what_was_too_large_stands_at_the_maximum() -> None:
         values = [5.0] * 30 + [1e9] * overflow
         return result("null", values, overflow=overflow, histogram=[(5.0, 30)])
 
-    found = pooled([half(31), half(31)])
-    assert (found.n, found.p50, found.max) == (122, 1e9, 1e9)
+    distribution = pooled([half(31), half(31)])
+    assert (distribution.n, distribution.p50, distribution.max) == (122, 1e9, 1e9)
     assert pooled([half(2), half(2)]).p50 == 5.0
 
 
@@ -71,11 +71,11 @@ def test_samples_that_no_histogram_holds_have_no_percentile() -> None:
 
 def test_batched_samples_have_no_maximum() -> None:
     part = result("null", [2.5] * 10_000, batch=4, max=None, p999=None)
-    found = pooled([part, part])
-    assert (found.min, found.p50, found.p99) == (2.5, 2.5, 2.5)
-    assert (found.max, found.p999, found.p9999) == (None, None, None)
+    distribution = pooled([part, part])
+    assert (distribution.min, distribution.p50, distribution.p99) == (2.5, 2.5, 2.5)
+    assert (distribution.max, distribution.p999, distribution.p9999) == (None, None, None)
 
 
 def test_one_result_stays_as_it_is() -> None:
-    one = result("null", [1.0, 2.0], p50=7.0)
-    assert pooled([one]).p50 == 7.0
+    measurement = result("null", [1.0, 2.0], p50=7.0)
+    assert pooled([measurement]).p50 == 7.0

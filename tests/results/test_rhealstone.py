@@ -27,18 +27,18 @@ def component(name: str, **members: Any) -> Result:
     params = {"form": "sampled", "config": "bound"}
     if name == "db":
         params |= {"variant": "rtems", "lock": "inherit"}
-    given: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         "case": 1, "bench": f"rheal.{name}", "load": "none", "status": "ok", "n": 5,
         "mean": MEANS[name], "params": params | members.pop("with_params", {}),
     }  # fmt: skip
-    return Result(**given | members)
+    return Result(**defaults | members)
 
 
 def components(**members: Any) -> list[Result]:
     return [component(name, **members) for name in MEANS]
 
 
-def made(plan: Plan, number: str, measured: list[Result], **weights: int) -> list[Result]:
+def derive(plan: Plan, number: str, measured: list[Result], **weights: int) -> list[Result]:
     case = Case(9, f"rheal.{number}", {f"weight_{k}": v for k, v in weights.items()})
     tables = plan.benches | {case.bench: derived.DERIVED[case.bench].bench}
     plan = msgspec.structs.replace(plan, derived=[case], benches=tables)
@@ -62,11 +62,11 @@ def value(result: Result, name: str) -> tuple[Any, str]:
     ],
 )
 def test_equal_weights(plan: Plan, number: str, name: str, expected: float, unit: str) -> None:
-    (found,) = made(plan, number, components())
-    assert value(found, name) == (pytest.approx(expected), unit)
-    assert value(found, "components") == (6, "of 6")
-    assert (found.status, found.flags, found.reason) == ("ok", ["derived"], None)
-    assert set(found.figures) == {name, "components"}
+    (result,) = derive(plan, number, components())
+    assert value(result, name) == (pytest.approx(expected), unit)
+    assert value(result, "components") == (6, "of 6")
+    assert (result.status, result.flags, result.reason) == ("ok", ["derived"], None)
+    assert set(result.figures) == {name, "components"}
 
 
 @pytest.mark.parametrize(
@@ -79,50 +79,50 @@ def test_equal_weights(plan: Plan, number: str, name: str, expected: float, unit
     ],
 )
 def test_weights(plan: Plan, number: str, name: str, expected: float) -> None:
-    (found,) = made(plan, number, components(), il=2, ts=3, pt=0)
-    assert value(found, name)[0] == pytest.approx(expected)
-    assert found.params["weight_ts"] == 3
+    (result,) = derive(plan, number, components(), il=2, ts=3, pt=0)
+    assert value(result, name)[0] == pytest.approx(expected)
+    assert result.params["weight_ts"] == 3
     if number == "mean_rate":  # the generic note remains
-        assert value(found, "rate of the mean time")[0] == pytest.approx(2e5)
+        assert value(result, "rate of the mean time")[0] == pytest.approx(2e5)
 
 
 @pytest.mark.parametrize("number", ["sum_time", "rate", "mean_rate"])
 def test_what_the_system_cannot_have_is_named_and_the_rest_is_told(plan: Plan, number: str) -> None:
     absent = component("db", status="unsupported", reason="n.e.: M ran", n=0, mean=None)
-    (found,) = made(plan, number, [*components()[:-1], absent])
-    assert found.status == "ok"
-    assert found.flags == ["derived", "partial"]
-    assert value(found, "components") == (5, "of 6")
-    assert "n.e.: deadlock breaking, n.e.: M ran" in (found.reason or "")
-    assert found.tables[0].rows[-1] == [
+    (result,) = derive(plan, number, [*components()[:-1], absent])
+    assert result.status == "ok"
+    assert result.flags == ["derived", "partial"]
+    assert value(result, "components") == (5, "of 6")
+    assert "n.e.: deadlock breaking, n.e.: M ran" in (result.reason or "")
+    assert result.tables[0].rows[-1] == [
         "rheal.db", "deadlock breaking", "n.e.", "0", "n.e.: M ran",
     ]  # fmt: skip
     expected = {"sum_time": 20.0, "rate": SUM_RATE - 1e5, "mean_rate": 1 / 4e-6}[number]
-    first = next(iter(found.figures.values()))
+    first = next(iter(result.figures.values()))
     assert first.value == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
-    ("lost", "told"),
+    ("lost", "message"),
     [
         ({"status": "failed", "reason": "killed"}, "n.e.: message latency, failed: killed"),
         ({"status": "incomplete", "reason": "load x"}, "message latency, incomplete: load x"),
         ({"bench": "null"}, "message latency, it did not run"),
     ],
 )
-def test_what_was_lost_makes_it_incomplete(plan: Plan, lost: dict[str, Any], told: str) -> None:
+def test_what_was_lost_makes_it_incomplete(plan: Plan, lost: dict[str, Any], message: str) -> None:
     measured = [r for r in components() if r.bench != "rheal.im"]
-    (found,) = made(plan, "sum_time", [*measured, component("im", **lost)])
-    assert found.status == "incomplete"
-    assert told in (found.reason or "")
-    assert value(found, "sum of times")[0] == pytest.approx(25)
-    assert "partial" in found.flags
+    (result,) = derive(plan, "sum_time", [*measured, component("im", **lost)])
+    assert result.status == "incomplete"
+    assert message in (result.reason or "")
+    assert value(result, "sum of times")[0] == pytest.approx(25)
+    assert "partial" in result.flags
 
 
 def test_a_mean_that_is_no_time_is_not_determined(plan: Plan) -> None:
-    (found,) = made(plan, "rate", [*components()[1:], component("il", mean=0.0)])
-    assert value(found, "components")[0] == 5
-    assert "interrupt latency, mean not above 0" in (found.reason or "")
+    (result,) = derive(plan, "rate", [*components()[1:], component("il", mean=0.0)])
+    assert value(result, "components")[0] == 5
+    assert "interrupt latency, mean not above 0" in (result.reason or "")
 
 
 def test_loads_forms_and_variants_are_kept_apart(plan: Plan) -> None:
@@ -132,11 +132,11 @@ def test_loads_forms_and_variants_are_kept_apart(plan: Plan) -> None:
         *components(with_params={"form": "classic"}, mean=1000.0),
         *components(load="heavy", mean=3000.0),
     ]
-    found = made(plan, "sum_time", measured)
-    told: list[Any] = [
-        (r.load, r.params["form"], r.params["variant"], value(r, "sum of times")[0]) for r in found
+    result = derive(plan, "sum_time", measured)
+    sums: list[Any] = [
+        (r.load, r.params["form"], r.params["variant"], value(r, "sum of times")[0]) for r in result
     ]
-    assert told == [
+    assert sums == [
         ("none", "sampled", "rtems", pytest.approx(30)),
         ("none", "sampled", "kar", pytest.approx(40)),
         ("none", "classic", "rtems", pytest.approx(6)),
@@ -145,36 +145,36 @@ def test_loads_forms_and_variants_are_kept_apart(plan: Plan) -> None:
 
 
 def test_a_load_that_comes_twice_makes_two(plan: Plan) -> None:
-    found = made(plan, "sum_time", [*components(), *components(mean=1000.0)])
-    assert [value(r, "sum of times")[0] for r in found] == [pytest.approx(30), pytest.approx(6)]
+    result = derive(plan, "sum_time", [*components(), *components(mean=1000.0)])
+    assert [value(r, "sum of times")[0] for r in result] == [pytest.approx(30), pytest.approx(6)]
 
 
 def test_a_case_that_was_run_once_more_makes_no_number_of_its_own(plan: Plan) -> None:
     again = component("db", mean=1000.0)
-    (found,) = made(plan, "sum_time", [*components(), again])
-    assert value(found, "sum of times")[0] == pytest.approx(30)
+    (result,) = derive(plan, "sum_time", [*components(), again])
+    assert value(result, "sum of times")[0] == pytest.approx(30)
 
 
 def test_of_two_forms_of_interrupt_the_first_counts(plan: Plan) -> None:
     other = component("il", with_params={"irq": "eventfd"}, mean=7000.0)
-    (found,) = made(plan, "sum_time", [*components(), other])
-    assert value(found, "sum of times")[0] == pytest.approx(30)
+    (result,) = derive(plan, "sum_time", [*components(), other])
+    assert value(result, "sum of times")[0] == pytest.approx(30)
 
 
 def test_instructions_are_no_time(plan: Plan) -> None:
-    (found,) = made(plan, "sum_time", components(unit="instructions"))
-    assert value(found, "sum of times") == (30_000, "instructions")
-    (found,) = made(plan, "rate", components(unit="instructions"))
-    assert value(found, "sum of rates") == (pytest.approx(SUM_RATE / 1e9), "1/instructions")
+    (result,) = derive(plan, "sum_time", components(unit="instructions"))
+    assert value(result, "sum of times") == (30_000, "instructions")
+    (result,) = derive(plan, "rate", components(unit="instructions"))
+    assert value(result, "sum of rates") == (pytest.approx(SUM_RATE / 1e9), "1/instructions")
 
 
 def test_nothing_is_made_of_nothing(plan: Plan) -> None:
-    (found,) = made(plan, "rate", [])
-    assert (found.status, found.reason) == ("incomplete", "none of its components ran")
+    (result,) = derive(plan, "rate", [])
+    assert (result.status, result.reason) == ("incomplete", "none of its components ran")
     absent = components(status="unsupported", reason="no rights", n=0, mean=None)
-    (found,) = made(plan, "rate", absent)
-    assert found.status == "unsupported"
-    assert value(found, "components")[0] == 0
+    (result,) = derive(plan, "rate", absent)
+    assert result.status == "unsupported"
+    assert value(result, "components")[0] == 0
 
 
 # ---- requesting them ----------------------------------------------------------------------------
@@ -190,8 +190,8 @@ def offered() -> Catalogue:
 
 
 def test_a_number_brings_its_components_once() -> None:
-    asked = [Wanted("rheal.sum_time", {}), Wanted("rheal.rate", {}), Wanted("rheal.rate", {})]
-    expanded = expand(asked, Request(), offered())
+    wishes = [Wanted("rheal.sum_time", {}), Wanted("rheal.rate", {}), Wanted("rheal.rate", {})]
+    expanded = expand(wishes, Request(), offered())
     assert len(expanded.cases) == 2 * 5 + 2 * 2
     assert [(c.id, c.bench, c.params) for c in expanded.derived] == [
         (15, "rheal.sum_time", {}), (16, "rheal.rate", {}),
@@ -199,27 +199,27 @@ def test_a_number_brings_its_components_once() -> None:
 
 
 def test_a_case_that_is_named_beside_a_number_is_the_same_one() -> None:
-    asked = [Wanted("rheal.db", {}), Wanted("rheal.sum_time", {})]
-    assert len(expand(asked, Request(), offered()).cases) == 2 * 5 + 2 * 2
+    wishes = [Wanted("rheal.db", {}), Wanted("rheal.sum_time", {})]
+    assert len(expand(wishes, Request(), offered()).cases) == 2 * 5 + 2 * 2
 
 
 def test_weights_are_parameters_of_the_number() -> None:
-    asked = [Wanted("rheal.mean_rate", {"weight_il": 3}), Wanted("rheal.sum_time", {})]
-    expanded = expand(asked, Request(params={"weight_ts": "7"}), offered())
+    wishes = [Wanted("rheal.mean_rate", {"weight_il": 3}), Wanted("rheal.sum_time", {})]
+    expanded = expand(wishes, Request(params={"weight_ts": "7"}), offered())
     assert [c.params for c in expanded.derived] == [{"weight_il": 3, "weight_ts": 7}, {}]
 
 
 @pytest.mark.parametrize(
-    ("params", "told"),
+    ("params", "message"),
     [({"weight_li": 3}, "unknown parameter 'weight_li'"), ({"weight_il": -1}, "bad value '-1'")],
 )
-def test_a_wrong_weight_is_refused(params: dict[str, object], told: str) -> None:
-    with pytest.raises(UsageError, match=told):
+def test_a_wrong_weight_is_refused(params: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         expand([Wanted("rheal.mean_rate", params)], Request(), offered())
 
 
 def test_a_reason_of_several_components_is_told_once(plan: Plan) -> None:
     lost = [component(name, status="unsupported", reason="no load", n=0) for name in ("il", "ts")]
     rest = [r for r in components() if r.bench not in {"rheal.il", "rheal.ts"}]
-    (found,) = made(plan, "sum_time", [*lost, *rest])
-    assert found.reason == "n.e.: interrupt latency, task switch, no load"
+    (result,) = derive(plan, "sum_time", [*lost, *rest])
+    assert result.reason == "n.e.: interrupt latency, task switch, no load"

@@ -28,13 +28,13 @@ def a_round(values: list[float], seconds: float = 1.0, **members: Any) -> Result
     plain = Result(case=1, bench="b", params={"samples": len(values)}, load="none", status="ok")
     n = len(values)
     mean = sum(values) / n
-    told: dict[str, Any] = {
+    statistics: dict[str, Any] = {
         "n": n, "min": min(values), "max": max(values), "mean": mean, "histogram": counts,
         "sd": (sum((v - mean) ** 2 for v in values) / max(n - 1, 1)) ** 0.5, "warmup": 2,
         "evidence": {"section_ns": int(seconds * S)}, "ended": "samples",
         "ci95": {"p50": None, "p99": None},
     }  # fmt: skip
-    part = structs.replace(plain, **told | members)
+    part = structs.replace(plain, **statistics | members)
     whole = pooled([part, plain])  # sets the percentiles
     return structs.replace(part, p50=whole.p50, p90=whole.p90, p99=whole.p99)
 
@@ -43,20 +43,20 @@ def ramp(n: int, low: float = 100.0) -> list[float]:
     return [low + k % 100 for k in range(n)]
 
 
-def one(*parts: Result, until: Until = LOOSE) -> Result:
+def merge(*parts: Result, until: Until = LOOSE) -> Result:
     (result,) = merged(until, [[part] for part in parts])
     return result
 
 
 def test_it_is_the_pool_of_the_rounds() -> None:
     parts = [a_round(ramp(1000)), a_round(ramp(3000, 101)), a_round([7.0] * 50)]
-    result, whole = one(*parts), pooled(parts)
+    result, whole = merge(*parts), pooled(parts)
     for name in Distribution.__struct_fields__:
         assert getattr(result, name) == getattr(whole, name)
     assert (result.n, result.warmup, result.until and len(result.until.rounds)) == (4050, 6, 3)
-    found = estimate(parts, "p50")
-    assert found
-    assert result.ci95["p50"] == (found.low, found.high)
+    interval = estimate(parts, "p50")
+    assert interval
+    assert result.ci95["p50"] == (interval.low, interval.high)
 
 
 def test_time_goes_on_from_round_to_round() -> None:
@@ -69,7 +69,7 @@ def test_time_goes_on_from_round_to_round() -> None:
         [1.0, 3.0, 5.0, 8.0], 3.0, worst=[Worst(value=8.0, index=3, at_s=2.5, steal_ns=7)],
         trace=Trace(width_s=1.0, rows=rows),
     )  # fmt: skip
-    result = one(first, second)
+    result = merge(first, second)
     assert [(w.value, w.index, w.at_s) for w in result.worst] == [(9.0, 1, 2.0), (8.0, 5, 5.0)]
     assert [w.steal_ns for w in result.worst] == [None, 7]
     assert result.trace
@@ -81,7 +81,7 @@ def test_windows_become_equally_wide() -> None:
     rows = [(float(k), 2, 1.0 + k, 2.0 + k, 3.0 + k) for k in range(5)]
     narrow = a_round([2.0] * 10, 5, trace=Trace(width_s=1.0, rows=rows))
     wide = a_round([2.0], 4, trace=Trace(width_s=4.0, rows=[(0.0, 1, 2.0, 2.0, 2.0)]))
-    trace = one(narrow, wide).trace
+    trace = merge(narrow, wide).trace
     assert trace == Trace(
         width_s=4.0,
         rows=[(0.0, 8, 1.0, 3.5, 6.0), (4.0, 2, 5.0, 6.0, 7.0), (5.0, 1, 2.0, 2.0, 2.0)],
@@ -94,7 +94,7 @@ def test_a_trace_and_blocks_stay_as_short_as_the_agents() -> None:
         [1.0] * 4096, 4096, trace=Trace(width_s=1.0, rows=rows),
         blocks=Blocks(samples=64, max=[float(k) for k in range(2048)]),
     )  # fmt: skip
-    result = one(part, part, part)
+    result = merge(part, part, part)
     assert result.trace
     assert result.blocks
     assert (result.trace.width_s, len(result.trace.rows)) == (4.0, 3072)
@@ -106,7 +106,7 @@ def test_a_trace_and_blocks_stay_as_short_as_the_agents() -> None:
 def test_blocks_are_joined_to_the_largest_and_none_is_half_full() -> None:
     small = a_round([1.0] * 7, blocks=Blocks(samples=1, max=[3.0, 1.0, 4.0, 1.0, 5.0, 9.0, 2.0]))
     large = a_round([1.0] * 8, blocks=Blocks(samples=4, max=[6.0, 5.0]))
-    assert one(small, large).blocks == Blocks(samples=4, max=[4.0, 6.0, 5.0])
+    assert merge(small, large).blocks == Blocks(samples=4, max=[4.0, 6.0, 5.0])
 
 
 def batched(values: list[float], size: int, line: float) -> Result:
@@ -125,10 +125,10 @@ def batched(values: list[float], size: int, line: float) -> Result:
 def test_batches_are_joined_to_the_longest() -> None:
     short = batched([float(k) for k in range(10)], 2, 4.5)
     long = batched([float(k) for k in range(20)], 5, 9.5)
-    batches = one(short, long).batches
+    batches = merge(short, long).batches
     assert batches
     assert (batches.n, batches.mean) == ([4, 6, 5, 5, 5, 5], [1.5, 6.5, 2.0, 7.0, 12.0, 17.0])
-    assert one(short, a_round(ramp(10))).batches is None
+    assert merge(short, a_round(ramp(10))).batches is None
 
 
 def test_batches_count_against_a_line_of_all_rounds() -> None:
@@ -137,7 +137,7 @@ def test_batches_count_against_a_line_of_all_rounds() -> None:
     for shift in (0, 40, 0, -40, 300):
         values = [float(round(v)) + shift for v in chance.normal(1000, 50, 640)]
         parts.append(batched(values, 20, 1000.0 + shift))
-    result = one(*parts)
+    result = merge(*parts)
     assert result.batches
     assert result.p50 is not None
     above = [sum(c for v, c in part.histogram if v > result.p50) for part in parts]
@@ -156,7 +156,7 @@ def test_the_sixteen_worst_of_all() -> None:
         worst = [Worst(value=float(low - k), index=k, at_s=0.0) for k in range(16)]
         return a_round([1.0] * 100, worst=worst)
 
-    values = [w.value for w in one(with_worst(100), with_worst(105)).worst]
+    values = [w.value for w in merge(with_worst(100), with_worst(105)).worst]
     assert values == sorted([*range(85, 101), *range(90, 106)], reverse=True)[:16]
 
 
@@ -182,7 +182,7 @@ def test_what_is_counted_is_added_and_what_is_told_is_kept() -> None:
         tables=[TextTable("t", ["a"], [["y"]])],
         load_rates=[Rate("disk", "ms", 110.0, 3.0, wanted=100.0, missed=2)],
     )  # fmt: skip
-    result = one(first, second)
+    result = merge(first, second)
     assert (result.negative, result.overflow, result.missed) == (11, 22, 33)
     assert (result.raw_min, result.raw_max) == (6.0, 70.0)
     assert result.evidence == {
@@ -202,9 +202,9 @@ def test_omitted_activations_are_counted_in_the_rounds_that_had_them() -> None:
     whole = pooled([a_round([*ramp(100), 500.0, 501.0])])
     late = a_round(ramp(100), corrected=whole, missed=2)
     clean = a_round(ramp(50), missed=0)
-    result = one(late, clean)
+    result = merge(late, clean)
     assert result.corrected == pooled([a_round([*ramp(100), 500.0, 501.0]), clean])
-    assert one(clean, clean).corrected is None
+    assert merge(clean, clean).corrected is None
 
 
 def test_series_stay_apart() -> None:
@@ -230,12 +230,12 @@ def test_the_widest_series_decides() -> None:
 
 def test_a_width_is_that_of_the_farther_end() -> None:
     part = a_round(ramp(1000))
-    found = estimate([part], "p50")
-    assert found
-    farther = max(found.high - found.value, found.value - found.low)
-    assert standing(TIGHT, [[part]]).width == farther / found.value
-    assert width(found._replace(value=-1.0)) is None
-    assert width(found._replace(value=0.0, low=0.0, high=0.0)) == 0
+    interval = estimate([part], "p50")
+    assert interval
+    farther = max(interval.high - interval.value, interval.value - interval.low)
+    assert standing(TIGHT, [[part]]).width == farther / interval.value
+    assert width(interval._replace(value=-1.0)) is None
+    assert width(interval._replace(value=0.0, low=0.0, high=0.0)) == 0
     assert width(None) is None
 
 
@@ -257,13 +257,13 @@ def test_the_next_round_is_as_large_as_is_missing() -> None:
     reached = standing(TIGHT, [[part]]).width
     assert reached
 
-    def more(share: float) -> dict[str, Value]:
-        wish = Until(share=share, time_ns=100 * S)
-        return following(wish, [[part]], lambda name: name != "batch")
+    def next_round(share: float) -> dict[str, Value]:
+        limit = Until(share=share, time_ns=100 * S)
+        return following(limit, [[part]], lambda name: name != "batch")
 
-    assert more(reached / 1.2) == {"samples": 585, "time": 90 * S}
-    assert more(reached / 10)["samples"] == 1000  # no more than remain
-    assert more(reached / 1.01)["samples"] == 250  # and no less than a quarter
+    assert next_round(reached / 1.2) == {"samples": 585, "time": 90 * S}
+    assert next_round(reached / 10)["samples"] == 1000  # no more than remain
+    assert next_round(reached / 1.01)["samples"] == 250  # and no less than a quarter
     raw = a_round(ramp(1000), params={"raw": True})
     assert following(TIGHT, [[raw]], lambda _: True) == {}
 
@@ -271,7 +271,7 @@ def test_the_next_round_is_as_large_as_is_missing() -> None:
 def test_intervals_that_ended_a_case_hold_what_is_true() -> None:
     """Stopping at a narrow interval favours those narrow by chance, but only slightly."""
     chance = np.random.default_rng(1)
-    wish = Until(share=0.01)
+    limit = Until(share=0.01)
     held, cases = 0, 300
 
     def drawn(n: int) -> list[Result]:
@@ -279,13 +279,13 @@ def test_intervals_that_ended_a_case_hold_what_is_true() -> None:
 
     for _ in range(cases):
         rounds = [drawn(200)]
-        while standing(wish, rounds).ended is None:
-            more = following(wish, rounds, lambda _: True)["samples"]
-            assert isinstance(more, int)
-            rounds.append(drawn(more))
-        found = estimate([part for (part,) in rounds], "p50")
-        assert found
-        held += found.low <= 3000 <= found.high
+        while standing(limit, rounds).ended is None:
+            next_parameters = following(limit, rounds, lambda _: True)["samples"]
+            assert isinstance(next_parameters, int)
+            rounds.append(drawn(next_parameters))
+        interval = estimate([part for (part,) in rounds], "p50")
+        assert interval
+        held += interval.low <= 3000 <= interval.high
     assert 0.92 < held / cases < 0.98
 
 
@@ -294,15 +294,15 @@ def test_intervals_that_ended_a_case_hold_what_is_true() -> None:
 
 def test_what_came_before_an_invalid_round_stays() -> None:
     good, bad = a_round(ramp(100)), a_round(ramp(900), status="incomplete", reason="stopped")
-    result = one(good, good, bad, until=TIGHT)
+    result = merge(good, good, bad, until=TIGHT)
     assert (result.status, result.reason) == ("incomplete", "round 3: stopped")
     assert (result.n, result.ended) == (200, "stopped")
-    assert one(bad, until=TIGHT) == bad
-    result = one(good, until=TIGHT)
+    assert merge(bad, until=TIGHT) == bad
+    result = merge(good, until=TIGHT)
     assert (result.status, result.n, result.ended) == ("ok", 100, "stopped")
     assert result.flags == ["interrupted"]
 
 
 def test_without_samples_there_is_one_round() -> None:
     blank = Result(case=1, bench="b", params={}, load="none", status="ok", ended="samples")
-    assert one(blank) == blank
+    assert merge(blank) == blank

@@ -22,7 +22,7 @@ DRAWN = [int(v) for v in np.random.default_rng(7).lognormal(9, 1, 1500)]
 OTHERS = [7_000_000, 31, 12]
 
 
-def told(number: int, series: str, ticks: list[int], hz: int = HZ) -> list[dict[str, Any]]:
+def raw_records(number: int, series: str, ticks: list[int], hz: int = HZ) -> list[dict[str, Any]]:
     """The records of a series that keeps its samples."""
     parts = [
         {"t": "raw", "id": number, "series": series, "at": at, "v": ticks[at : at + 512]}
@@ -49,44 +49,44 @@ def net(ticks: list[int], hz: int = HZ) -> list[float]:
     return [round((v * (1e9 / hz)) - (OVERHEAD * (1e9 / hz)), 4) for v in ticks]
 
 
-def found(plan: Plan, run: Run, one: Result, *logs: bytes) -> list[float]:
-    values: list[float] = samples(run, one, plan, logs).tolist()
+def located(plan: Plan, run: Run, result: Result, *logs: bytes) -> list[float]:
+    values: list[float] = samples(run, result, plan, logs).tolist()
     return values
 
 
 def test_samples_come_back_in_their_order_net_and_by_series(plan: Plan) -> None:
     log = b"".join(
         whole(
-            of_case(1, *told(1, "CPU 0", DRAWN), *told(1, "CPU 1", OTHERS)),
-            of_case(2, *told(2, "", OTHERS)), case(3), hz=HZ,
+            of_case(1, *raw_records(1, "CPU 0", DRAWN), *raw_records(1, "CPU 1", OTHERS)),
+            of_case(2, *raw_records(2, "", OTHERS)), case(3), hz=HZ,
         )
     )  # fmt: skip
     run = replay(plan, log)
     first, second, third, plain = run.results
-    assert found(plan, run, first, log) == net(DRAWN)
-    assert found(plan, run, second, log) == found(plan, run, third, log) == net(OTHERS)
+    assert located(plan, run, first, log) == net(DRAWN)
+    assert located(plan, run, second, log) == located(plan, run, third, log) == net(OTHERS)
     assert (min(net(DRAWN)), max(net(DRAWN))) == (first.min, first.max)
     with pytest.raises(UsageError, match=r"no single samples of ctx\.ballast.* -p raw=on"):
         samples(run, plain, plan, [log])
 
 
 def test_samples_that_were_lost_are_not_passed_over(plan: Plan) -> None:
-    lines = whole(of_case(1, *told(1, "", DRAWN)), case(2), case(3), hz=HZ)
+    lines = whole(of_case(1, *raw_records(1, "", DRAWN)), case(2), case(3), hz=HZ)
     run = replay(plan, b"".join(lines))
-    one = run.results[0]
+    result = run.results[0]
     holed = b"".join(line for line in lines if b'"at":512' not in line)
     with pytest.raises(Inconclusive, match=r"988 of 1500 samples of ctx\.ballast.* in its logs"):
-        samples(run, one, plan, [holed])
+        samples(run, result, plan, [holed])
     with pytest.raises(Inconclusive, match="0 of 1500"):
-        samples(run, one, plan, [])
+        samples(run, result, plan, [])
 
 
 def test_of_a_case_that_was_started_anew_the_second_start_counts(plan: Plan) -> None:
-    stopped = of_case(1, *told(1, "", OTHERS), status="failed", reason="it broke")
+    stopped = of_case(1, *raw_records(1, "", OTHERS), status="failed", reason="it broke")
     first = b"".join(whole(stopped, hz=HZ))
-    second = b"".join(whole(of_case(1, *told(1, "", DRAWN)), case(2), case(3), hz=HZ))
+    second = b"".join(whole(of_case(1, *raw_records(1, "", DRAWN)), case(2), case(3), hz=HZ))
     run = replay(plan, first, second)
-    assert found(plan, run, run.results[0], first, second) == net(DRAWN)
+    assert located(plan, run, run.results[0], first, second) == net(DRAWN)
 
 
 def test_rounds_follow_each_other_and_each_has_its_clock(plan: Plan) -> None:
@@ -96,28 +96,28 @@ def test_rounds_follow_each_other_and_each_has_its_clock(plan: Plan) -> None:
     ids = [in_rounds.round(first, number).id for number in (1, 2)]
     log = b"".join(
         whole(
-            of_case(ids[0], *told(ids[0], "", DRAWN)),
-            of_case(ids[1], *told(ids[1], "", OTHERS, hz=10**9)), hz=HZ,
+            of_case(ids[0], *raw_records(ids[0], "", DRAWN)),
+            of_case(ids[1], *raw_records(ids[1], "", OTHERS, hz=10**9)), hz=HZ,
         )
     )  # fmt: skip
     run = replay(in_rounds, log)
-    (one,) = run.results
-    assert one.n == len(DRAWN) + len(OTHERS)
-    assert one.grid is None  # two clocks
-    one = msgspec.structs.replace(one, params={**one.params, "raw": True})
-    assert found(in_rounds, run, one, log) == [*net(DRAWN), *net(OTHERS, 10**9)]
+    (result,) = run.results
+    assert result.n == len(DRAWN) + len(OTHERS)
+    assert result.grid is None  # two clocks
+    result = msgspec.structs.replace(result, params={**result.params, "raw": True})
+    assert located(in_rounds, run, result, log) == [*net(DRAWN), *net(OTHERS, 10**9)]
 
 
 def test_a_round_that_was_stopped_is_part_of_the_result_or_not(plan: Plan) -> None:
     until = Until(statistic="p50", share=0.5, time_ns=10**9)
     in_rounds = msgspec.structs.replace(plan, until=until, cases=plan.cases[:1])
     ids = [in_rounds.round(in_rounds.cases[0], number).id for number in (1, 2)]
-    stopped = of_case(ids[1], *told(ids[1], "", OTHERS), status="failed", reason="stopped")
-    log = b"".join(whole(of_case(ids[0], *told(ids[0], "", DRAWN)), stopped, hz=HZ))
+    stopped = of_case(ids[1], *raw_records(ids[1], "", OTHERS), status="failed", reason="stopped")
+    log = b"".join(whole(of_case(ids[0], *raw_records(ids[0], "", DRAWN)), stopped, hz=HZ))
     run = replay(in_rounds, log)
-    one = msgspec.structs.replace(run.results[0], params={"raw": True})
+    result = msgspec.structs.replace(run.results[0], params={"raw": True})
     for n, ticks in ((len(DRAWN), DRAWN), (len(DRAWN) + len(OTHERS), [*DRAWN, *OTHERS])):
-        assert found(in_rounds, run, msgspec.structs.replace(one, n=n), log) == net(ticks)
+        assert located(in_rounds, run, msgspec.structs.replace(result, n=n), log) == net(ticks)
 
 
 def test_imported_results_have_none(plan: Plan) -> None:

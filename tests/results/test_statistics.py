@@ -25,8 +25,8 @@ def test_a_program_gets_each_statistic_as_an_attribute() -> None:
 
 def test_the_agent_counts_beyond_the_same_percentiles_in_the_same_order() -> None:
     source = (AGENT / "core" / "recorder.c").read_text("utf-8")
-    (told,) = re.findall(r"percentile\[RTS_LINES\] = \{([0-9, ]+)\}", source)
-    assert [int(share) for share in told.split(",")] == [PERCENTILES[name] for name in LINES]
+    (matches,) = re.findall(r"percentile\[RTS_LINES\] = \{([0-9, ]+)\}", source)
+    assert [int(share) for share in matches.split(",")] == [PERCENTILES[name] for name in LINES]
 
 
 def test_shares_rise_and_each_percentile_is_given_from_its_least_n_on() -> None:

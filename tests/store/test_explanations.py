@@ -44,16 +44,16 @@ def test_it_is_read_as_it_was_kept_and_a_later_one_takes_its_place(place: Path) 
 def test_samples_and_series_have_files_of_their_own(place: Path) -> None:
     base = small(RUN)
     other = structs.replace(base.way, sample=structs.replace(base.way.sample, index=3))
-    made = [
+    samples_explained = [
         structs.replace(base, way=other), base, structs.replace(base, series="cpu 2"),
         structs.replace(base, series="../../cpu 3"), structs.replace(base, case=7),
     ]  # fmt: skip
-    for one in made:
-        keep(place, one)
-    found = explanations(place, RUN.run_id).explanations
-    assert len(found) == len(made)
-    assert all(one in found for one in made)
-    assert [one.case for one in found] == [1, 1, 1, 1, 7]
+    for sample in samples_explained:
+        keep(place, sample)
+    explanation = explanations(place, RUN.run_id).explanations
+    assert len(explanation) == len(samples_explained)
+    assert all(sample in explanation for sample in samples_explained)
+    assert [sample.case for sample in explanation] == [1, 1, 1, 1, 7]
     assert {path.name for path in place.parent.iterdir()} == {RUN.run_id}
 
 
@@ -70,11 +70,11 @@ def test_samples_and_series_have_files_of_their_own(place: Path) -> None:
 def test_a_damaged_one_spoils_only_itself(place: Path, content: bytes, says: str) -> None:
     keep(place, small(RUN))
     (place / "explanation-2-5.json").write_bytes(content)
-    found, damaged = explanations(place, RUN.run_id)
-    assert found == [small(RUN)]
-    (told,) = damaged
-    assert told.startswith(f"not a readable explanation-2-5.json, {place}: ")
-    assert says in told
+    explanation, damaged = explanations(place, RUN.run_id)
+    assert explanation == [small(RUN)]
+    (damaged_one,) = damaged
+    assert damaged_one.startswith(f"not a readable explanation-2-5.json, {place}: ")
+    assert says in damaged_one
 
 
 @pytest.mark.parametrize(
@@ -94,17 +94,17 @@ def test_one_that_cannot_be_is_not_read(place: Path, changes: dict[str, object],
     for name, value in changes.items():
         odd[name] = odd[name] | value if isinstance(value, dict) else value
     (place / NAME).write_bytes(msgspec.json.encode(odd))
-    found, (told,) = explanations(place, RUN.run_id)
-    assert found == []
-    assert says in told
+    explanation, (explained,) = explanations(place, RUN.run_id)
+    assert explanation == []
+    assert says in explained
 
 
 def test_control_characters_do_not_reach_the_terminal(place: Path) -> None:
     keep(place, small(RUN))
     data = (place / NAME).read_bytes().replace(b"stress-ng in", b"\\u001b[2Jstress")
     (place / NAME).write_bytes(data)
-    (found,) = explanations(place, RUN.run_id).explanations
-    assert found.way.segments[4].by == "?[2Jstress recvfrom"
+    (explanation,) = explanations(place, RUN.run_id).explanations
+    assert explanation.way.segments[4].by == "?[2Jstress recvfrom"
 
 
 def test_nothing_is_written_or_read_through_a_link(place: Path, tmp_path: Path) -> None:
@@ -113,8 +113,8 @@ def test_nothing_is_written_or_read_through_a_link(place: Path, tmp_path: Path) 
     for name in (NAME, f"{NAME}.new"):
         (place / name).symlink_to(precious)
     os.mkfifo(place / "explanation-1-2.json")
-    found, damaged = explanations(place, RUN.run_id)
-    assert (found, len(damaged)) == ([], 2)
+    explanation, damaged = explanations(place, RUN.run_id)
+    assert (explanation, len(damaged)) == ([], 2)
     keep(place, small(RUN))
     assert precious.read_text() == "precious"
     assert not (place / NAME).is_symlink()
@@ -140,29 +140,29 @@ def test_a_full_disk_leaves_the_one_that_was_there(
 def test_the_shortest_calls_make_room_for_the_others(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = drawn(RUN)
-    least = len(msgspec.json.encode(made)) - 20 * len(made.way.spans)
+    samples_explained = drawn(RUN)
+    least = len(msgspec.json.encode(samples_explained)) - 20 * len(samples_explained.way.spans)
     monkeypatch.setattr(store, "LARGEST", least)
-    found = keep(place, made)
+    removed = keep(place, samples_explained)
     assert (place / NAME).stat().st_size <= least
-    assert explanations(place, RUN.run_id).explanations == [found]
-    assert 0 < len(found.way.spans) < len(made.way.spans)
-    assert found.way.shortest > made.way.shortest
-    left = {span for span in made.way.spans if span.length > found.way.shortest}
-    assert {*found.way.spans} == left
-    assert found.way.segments == made.way.segments
+    assert explanations(place, RUN.run_id).explanations == [removed]
+    assert 0 < len(removed.way.spans) < len(samples_explained.way.spans)
+    assert removed.way.shortest > samples_explained.way.shortest
+    left = {span for span in samples_explained.way.spans if span.length > removed.way.shortest}
+    assert {*removed.way.spans} == left
+    assert removed.way.segments == samples_explained.way.segments
     monkeypatch.setattr(store, "LARGEST", 1000)
     with pytest.raises(StoreError, match="larger than 1000 bytes"):
-        keep(place, made)
-    _, (told,) = explanations(place, RUN.run_id)
-    assert "larger than 1000 bytes" in told
+        keep(place, samples_explained)
+    _, (explained,) = explanations(place, RUN.run_id)
+    assert "larger than 1000 bytes" in explained
 
 
 def test_equal_calls_end_as_well(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = small(RUN)
-    way = structs.replace(made.way, spans=[Span(n, 1, 0, "f") for n in range(10_000)])
+    explanations = small(RUN)
+    way = structs.replace(explanations.way, spans=[Span(n, 1, 0, "f") for n in range(10_000)])
     monkeypatch.setattr(store, "LARGEST", 50_000)
-    assert keep(place, structs.replace(made, way=way)).way.spans == []
+    assert keep(place, structs.replace(explanations, way=way)).way.spans == []
 
 
 def test_a_run_is_removed_with_its_explanations(place: Path, cli: Cli) -> None:
@@ -170,12 +170,12 @@ def test_a_run_is_removed_with_its_explanations(place: Path, cli: Cli) -> None:
     keep(place, structs.replace(small(RUN), series="cpu 2"))
     (place / f"{NAME}.new").write_bytes(b"{")
     (place / "explanation-1.json").write_text("mine")
-    there = sum(
+    occupied = sum(
         file.stat().st_size for file in place.iterdir() if file.name != "explanation-1.json"
     )
-    assert size(place) == there
+    assert size(place) == occupied
     removed = remove(place)
-    assert (removed.size, removed.left) == (there, ["explanation-1.json"])
+    assert (removed.size, removed.left) == (occupied, ["explanation-1.json"])
     assert index.entries() == []
 
 

@@ -44,32 +44,38 @@ def read(
     takes: Callable[[str], bool] = lambda bench: True, runs: set[str] | None = None
 ) -> list[Observation]:
     wanted = Wanted({entry.run_id for entry in entries()} if runs is None else runs, takes)
-    with history(wanted) as found:
-        assert not found.damaged
-        return found.observations
+    with history(wanted) as selection:
+        assert not selection.damaged
+        return selection.observations
 
 
 def values() -> list[float | None]:
-    return [one.result.p50 for one in read()]
+    return [observation.result.p50 for observation in read()]
 
 
 def test_results_are_kept_without_what_takes_room(plan: Plan) -> None:
     path = stored(plan, "a", result(5.0), result(6.0, "other"))
     whole = load(path)
-    with history(Wanted({"a"}, lambda bench: bench == BENCH)) as found:
-        (one,) = found.observations
-        assert found.with_histogram(one).histogram == [(5.0, 20)]
-        assert found.whole(one) == whole.results[0]
-    assert one.result == structs.replace(whole.results[0], histogram=[])
-    assert (one.run.run_id, one.run.conditions, one.run.results) == ("a", whole.conditions, [])
-    assert one.whole.results == [one.result]
+    with history(Wanted({"a"}, lambda bench: bench == BENCH)) as selection:
+        (observation,) = selection.observations
+        assert selection.with_histogram(observation).histogram == [(5.0, 20)]
+        assert selection.whole(observation) == whole.results[0]
+    assert observation.result == structs.replace(whole.results[0], histogram=[])
+    assert (observation.run.run_id, observation.run.conditions, observation.run.results) == (
+        "a",
+        whole.conditions,
+        [],
+    )
+    assert observation.whole.results == [observation.result]
 
 
 def test_only_what_is_wanted_is_returned_in_the_order_of_the_runs(plan: Plan) -> None:
     for place, run_id in enumerate(["c", "a", "b"]):
         stored(plan, run_id, result(float(place)), result(10.0 + place, "x.y"))
     assert values() == [0, 10, 1, 11, 2, 12]
-    assert [one.result.p50 for one in read(lambda bench: bench == "x.y", {"c", "b"})] == [10, 12]
+    assert [
+        observation.result.p50 for observation in read(lambda bench: bench == "x.y", {"c", "b"})
+    ] == [10, 12]
     assert values() == [0, 10, 1, 11, 2, 12]  # the others are still there
 
 
@@ -107,7 +113,7 @@ def test_a_run_that_is_not_finished_is_none_yet(plan: Plan) -> None:
 
 def test_a_copied_directory_is_a_run_of_its_own(plan: Plan, home: Path) -> None:
     shutil.copytree(stored(plan, "a"), home / "runs" / "b")
-    assert sorted(one.run.run_id for one in read()) == ["a", "b"]
+    assert sorted(observation.run.run_id for observation in read()) == ["a", "b"]
 
 
 def test_a_damaged_document_is_told_and_the_rest_is_read(plan: Plan) -> None:
@@ -115,9 +121,9 @@ def test_a_damaged_document_is_told_and_the_rest_is_read(plan: Plan) -> None:
     stored(plan, "b")
     assert len(entries()) == 2
     (path / "run.json").write_bytes(b"{")
-    with history(Wanted({"a", "b"}, lambda bench: True)) as found:
-        assert [one.run.run_id for one in found.observations] == ["b"]
-        (why,) = found.damaged
+    with history(Wanted({"a", "b"}, lambda bench: True)) as selection:
+        assert [observation.run.run_id for observation in selection.observations] == ["b"]
+        (why,) = selection.damaged
     assert why.startswith("not a readable run.json, ")
 
 
@@ -153,7 +159,7 @@ def test_runs_are_in_the_order_of_their_measurement(plan: Plan) -> None:
         begun = {"created": f"{day}T10:00:00+00:00"}
         directory = RunDirectory(structs.replace(plan, run_id=name, **begun))
         directory.finish(structs.replace(run([result(float(value))], name), **begun))
-    assert [one.run.run_id for one in read()] == ["a", "b", "c", "d"]
+    assert [observation.run.run_id for observation in read()] == ["a", "b", "c", "d"]
     assert [entry.run_id for entry in entries()] == list(days)  # `last` is what came last
 
 
@@ -169,8 +175,8 @@ def test_what_was_omitted_is_kept_with_its_histogram_apart(plan: Plan) -> None:
     bare = dict.fromkeys(("min", "mean", "sd", "p50", "p90", "p99", "p999", "p9999", "max"))
     corrected = Distribution(n=30, histogram=[(5.0, 20), (900.0, 10)], **bare | {"p50": 5.0})
     stored(plan, "a", structs.replace(result(5.0), missed=10, corrected=corrected))
-    with history(Wanted({"a"}, lambda bench: bench == BENCH)) as found:
-        (one,) = found.observations
-        assert one.result.corrected == structs.replace(corrected, histogram=[])
-        assert found.with_histogram(one).corrected == corrected
-        assert found.with_histogram(one).histogram == [(5.0, 20)]
+    with history(Wanted({"a"}, lambda bench: bench == BENCH)) as selection:
+        (observation,) = selection.observations
+        assert observation.result.corrected == structs.replace(corrected, histogram=[])
+        assert selection.with_histogram(observation).corrected == corrected
+        assert selection.with_histogram(observation).histogram == [(5.0, 20)]

@@ -22,14 +22,14 @@ NOW = datetime.now(UTC)
 
 
 def entry(run_id: str, ago: timedelta = timedelta(), **members: str) -> Entry:
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "suite": "quick",
         "target": "local",
         "status": "complete",
         "benches": "null sem.post",
     }
-    told |= {"created": (NOW - ago).isoformat(timespec="seconds")} | members
-    return Entry(run_id=run_id, ok=1, results=1, arrival=0, name=None, measured=1, **told)
+    fields |= {"created": (NOW - ago).isoformat(timespec="seconds")} | members
+    return Entry(run_id=run_id, ok=1, results=1, arrival=0, name=None, measured=1, **fields)
 
 
 ENTRIES = [
@@ -41,7 +41,7 @@ ENTRIES = [
 
 
 @pytest.mark.parametrize(
-    ("wish", "found"),
+    ("run_filter", "expected"),
     [
         (RunFilter(), "abcd"),
         (RunFilter(suite="quick"), "abc"),
@@ -67,12 +67,12 @@ ENTRIES = [
         (RunFilter(target="qemu", since="6h", bench="null"), "c"),
     ],
 )
-def test_every_wish_counts(wish: RunFilter, found: str) -> None:
-    assert "".join(run.run_id for run in pick(ENTRIES, wish, NOW)) == found
+def test_every_wish_counts(run_filter: RunFilter, expected: str) -> None:
+    assert "".join(run.run_id for run in pick(ENTRIES, run_filter, NOW)) == expected
 
 
 @pytest.mark.parametrize(
-    ("wish", "told"),
+    ("run_filter", "fields"),
     [
         (RunFilter(suite="quik"), "unknown suite 'quik', of the stored runs; did you mean 'quick'"),
         (RunFilter(target="qemo"), "did you mean 'qemu'"),
@@ -82,9 +82,9 @@ def test_every_wish_counts(wish: RunFilter, found: str) -> None:
         (RunFilter(since="7 d"), "bad time"),
     ],
 )
-def test_nonsense_is_refused(wish: RunFilter, told: str) -> None:
-    with pytest.raises(UsageError, match=told.replace("?", ".")):
-        pick(ENTRIES, wish)
+def test_nonsense_is_refused(run_filter: RunFilter, fields: str) -> None:
+    with pytest.raises(UsageError, match=fields.replace("?", ".")):
+        pick(ENTRIES, run_filter)
 
 
 def test_without_runs_there_is_no_name_to_be_wrong() -> None:

@@ -52,8 +52,8 @@ def test_a_run_is_removed_with_all_its_files(plan: Plan, cli: Cli) -> None:
     path, other = stored(plan, "20260101-a"), stored(plan, "20260102-b")
     (path / "wire-2.log").write_bytes(b"more\n")
     (path / "run.json.new").write_bytes(b"{")
-    there = sum(file.stat().st_size for file in path.iterdir())
-    assert remove(path).size == there
+    size = sum(file.stat().st_size for file in path.iterdir())
+    assert remove(path).size == size
     assert not path.exists()
     assert ids() == ["20260102-b"]
     assert sorted(file.name for file in other.iterdir()) == ["plan.json", "run.json", "wire.log"]
@@ -304,14 +304,16 @@ def test_a_baseline_that_a_check_used_stays(fake: Fake, cli: Cli, tmp_path: Path
     assert ids() == [first]
 
 
-@pytest.mark.parametrize("more", [[], ["--keep", "-1"], ["--keep", "1", "--older-than", "month"]])
-def test_prune_is_told_how_many_to_keep(cli: Cli, more: list[str]) -> None:
-    assert cli("prune", *more).status == 2
+@pytest.mark.parametrize(
+    "options", [[], ["--keep", "-1"], ["--keep", "1", "--older-than", "month"]]
+)
+def test_prune_is_told_how_many_to_keep(cli: Cli, options: list[str]) -> None:
+    assert cli("prune", *options).status == 2
 
 
 @pytest.mark.parametrize(
-    ("number", "told"),
+    ("number", "message"),
     [(0, "0 B"), (1023, "1 020 B"), (1024, "1 KiB"), (43_400, "42.4 KiB"), (5 << 30, "5 GiB")],
 )
-def test_a_size_has_the_unit_that_suits_it(number: int, told: str) -> None:
-    assert size(number) == told
+def test_a_size_has_the_unit_that_suits_it(number: int, message: str) -> None:
+    assert size(number) == message

@@ -157,8 +157,8 @@ def test_runs_are_named_by_id_prefix_age_and_directory(plan: Plan) -> None:
         "last~3": "3 of 3 runs",
         "": "no run",
     }
-    for name, told in bad.items():
-        with pytest.raises(UsageError, match=told):
+    for name, message in bad.items():
+        with pytest.raises(UsageError, match=message):
             index.find(name)
 
 
@@ -297,8 +297,8 @@ def test_a_damaged_run_is_the_only_one_that_cannot_be_read(
     assert cli("show", "last").status == 0
     assert cli("show", "20260101-a").status == 0
     assert cli("run", "--resume", "20260101").status in {0, 2, 4}
-    for asked in (("show", str(paths[1])), ("run", "--resume", str(paths[1]))):
-        done = cli(*asked)
+    for command in (("show", str(paths[1])), ("run", "--resume", str(paths[1]))):
+        done = cli(*command)
         assert done.status in {0, 2, 4}
         assert "Traceback" not in done.err
         assert name == "plan.json" or "run.json" in done.says
@@ -336,9 +336,9 @@ def test_runs_that_were_stored_before_there_was_an_order_come_first_by_their_ids
     stored(plan, "20260109-new")
     for run_id in ("20260102-old", "20260101-old"):
         path = stored(plan, run_id)
-        told = msgspec.json.decode((path / "plan.json").read_bytes())
-        del told["arrival"]
-        (path / "plan.json").write_bytes(msgspec.json.encode(told))
+        table = msgspec.json.decode((path / "plan.json").read_bytes())
+        del table["arrival"]
+        (path / "plan.json").write_bytes(msgspec.json.encode(table))
     assert ids() == ["20260101-old", "20260102-old", "20260109-new"]
 
 
@@ -405,8 +405,8 @@ def fill(place: Path, leave: int) -> Path:
 def test_a_home_that_is_full_from_the_beginning(fake: Fake, cli: Cli, small: Path) -> None:
     trace = fake()
     fill(small, 0)
-    for asked in ([], ["--json"]):
-        done = cli("run", "null", *asked)
+    for options in ([], ["--json"]):
+        done = cli("run", "null", *options)
         assert done.status == 2
         assert "results cannot be stored" in done.says
         assert "No space left on device" in done.says
@@ -428,9 +428,9 @@ def test_a_home_that_becomes_full(fake: Fake, cli: Cli, small: Path) -> None:
     filler.unlink()
     (run_id,) = ids()
     run = load(index.find(run_id))
-    kept = sum(result.status == "ok" for result in run.results)
-    assert 0 < kept < 9
-    assert f"{kept} of 9 cases are kept" in done.says
+    complete = sum(result.status == "ok" for result in run.results)
+    assert 0 < complete < 9
+    assert f"{complete} of 9 cases are kept" in done.says
     fake()
     assert cli("run", "--resume", "last").status == 0
     assert [result.status for result in load(index.find("last")).results] == ["ok"] * 9
@@ -439,9 +439,9 @@ def test_a_home_that_becomes_full(fake: Fake, cli: Cli, small: Path) -> None:
 @pytest.mark.parametrize("member", ["benches", "loads"])
 def test_a_plan_that_names_what_it_does_not_hold(plan: Plan, cli: Cli, member: str) -> None:
     path = stored(plan, "a", finish=False)
-    told = msgspec.json.decode((path / "plan.json").read_bytes())
-    told |= {member: {}, "calls": {"heavy": {"name": "heavy", "params": {}}}}
-    (path / "plan.json").write_bytes(msgspec.json.encode(told))
+    table = msgspec.json.decode((path / "plan.json").read_bytes())
+    table |= {member: {}, "calls": {"heavy": {"name": "heavy", "params": {}}}}
+    (path / "plan.json").write_bytes(msgspec.json.encode(table))
     done = cli("show", str(path))
     assert (done.status, "not a readable plan.json" in done.says) == (2, True)
     assert cli("run", "--resume", str(path)).status == 2
