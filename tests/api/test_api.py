@@ -31,15 +31,15 @@ from rtstone.wire.reader import Noise, Reader, Record
 from tests.conftest import Fake
 
 
-def sim(bench: str = "sem.wait.free", samples: int = 1000, **more: object) -> rtstone.Measured:
-    return rtstone.run(bench, target="sim", samples=samples, **more)  # type: ignore[arg-type]
+def sim(bench: str = "sem.wait.free", samples: int = 1000, **members: object) -> rtstone.Measured:
+    return rtstone.run(bench, target="sim", samples=samples, **members)  # type: ignore[arg-type]
 
 
 def test_what_the_model_says_is_measured_and_kept() -> None:
     measured = sim()
-    kept = load(find("last"))
-    (result,) = kept.results
-    assert measured.run == kept
+    run = load(find("last"))
+    (result,) = run.results
+    assert measured.run == run
     assert measured.path == find("last").absolute()
     assert (measured.n, measured.unit, measured.flags) == (1000, "ns", [])
     assert float(measured.p50) == result.p50
@@ -60,11 +60,11 @@ def test_parameters_loads_and_times_are_as_in_the_command_line() -> None:
 
 
 def test_a_quantity_is_written_with_its_unit_and_all_its_digits() -> None:
-    for given, written in [
+    for quantity, written in [
         (ms(0.1), "100000ns"), (s(1.1), "1100000000ns"), (s(3599.999999999), "3599999999999ns"),
         (ns(0.4), "0.4ns"), (Quantity(64, "B"), "64B"), (us(2) - us(1), "1000ns"),
     ]:  # fmt: skip
-        assert rtstone.api._written(given) == written
+        assert rtstone.api._written(quantity) == written
 
 
 def test_ctrl_c_is_one_at_any_time(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,7 +95,7 @@ def test_a_percentile_that_n_does_not_allow_is_no_number() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "kind", "says"),
+    ("options", "kind", "says"),
     [
         ({"bench": "dk.periodik"}, UsageError, "did you mean 'dk.periodic'?"),
         ({"bench": "dk.periodic", "target": "sin"}, UsageError, "did you mean 'sim'?"),
@@ -116,10 +116,10 @@ def test_a_percentile_that_n_does_not_allow_is_no_number() -> None:
     ],
 )
 def test_what_cannot_be_measured(
-    asked: dict[str, object], kind: type[RtstoneError], says: str
+    options: dict[str, object], kind: type[RtstoneError], says: str
 ) -> None:
     with pytest.raises(kind) as raised:
-        rtstone.run(**{"target": "sim", **asked})  # type: ignore[arg-type]
+        rtstone.run(**{"target": "sim", **options})  # type: ignore[arg-type]
     assert says in str(raised.value)
 
 
@@ -148,11 +148,11 @@ def test_an_agent_that_dies_or_loses_a_case(fake: Fake) -> None:
 
 
 def test_off_the_main_thread() -> None:
-    found: list[rtstone.Measured] = []
-    thread = threading.Thread(target=lambda: found.append(sim(samples=30)))
+    measured: list[rtstone.Measured] = []
+    thread = threading.Thread(target=lambda: measured.append(sim(samples=30)))
     thread.start()
     thread.join()
-    assert found[0].n == 30
+    assert measured[0].n == 30
 
 
 def test_quantities_know_their_unit() -> None:
@@ -165,10 +165,10 @@ def test_quantities_know_their_unit() -> None:
     with pytest.raises(UsageError, match="instructions and ns cannot be compared"):
         assert rtstone.Quantity(5, "instructions") < rtstone.us(50)
     assert not operator.ne(us(50), ns(50_000))
-    for one, other in [(us(50), Quantity(50_000, "instructions")), (Quantity(1, "%"), ns(5))]:
+    for left, other in [(us(50), Quantity(50_000, "instructions")), (Quantity(1, "%"), ns(5))]:
         for compare in (operator.eq, operator.ne, operator.lt, operator.ge):
             with pytest.raises(UsageError, match="cannot be compared"):
-                compare(one, other)
+                compare(left, other)
     assert us(50) != us(51)
     assert rtstone.ns(5) != "5"
     assert len({rtstone.ns(5), rtstone.ns(5.0)}) == 1
@@ -180,9 +180,9 @@ COMPARING = (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, op
 @pytest.mark.parametrize("compare", COMPARING)
 def test_a_quantity_is_not_compared_with_a_bare_number(compare: Any) -> None:
     says = r"50\.0 µs and the bare number 50 cannot be compared; compare with us\(50\), ms\(50\)"
-    for one, other in ((us(50), 50), (50, us(50)), (50.0, us(50))):
+    for left, other in ((us(50), 50), (50, us(50)), (50.0, us(50))):
         with pytest.raises(TypeError, match=says):
-            compare(one, other)
+            compare(left, other)
     with pytest.raises(TypeError, match=r"compare with Quantity\(7, 'instructions'\)"):
         compare(Quantity(5, "instructions"), 7)
     # What is the same in every unit.
@@ -260,9 +260,9 @@ def test_several_values_of_a_parameter_are_several_cases() -> None:
 
 def test_a_load_takes_the_place_of_those_of_a_suite(suite: Path) -> None:
     suite.write_text('loads = ["rt200"]\n' + SUITE)
-    for given, found in ((None, "rt200"), ("none", "none")):
-        cases = rtstone.run(str(suite), target="sim", load=given).cases
-        assert {case.results[0].load for case in cases} == {found}
+    for given_load, load_name in ((None, "rt200"), ("none", "none")):
+        cases = rtstone.run(str(suite), target="sim", load=given_load).cases
+        assert {case.results[0].load for case in cases} == {load_name}
 
 
 def test_a_case_is_measured_until_it_is_known() -> None:
@@ -343,28 +343,28 @@ def test_samples_of_a_run_are_an_array() -> None:
         sim("dk.periodic", 20, period="1ms,2ms,3ms,4ms").samples()
 
 
-def made(**members: Any) -> rtstone.Measured:
+def measured_by_hand(**members: Any) -> rtstone.Measured:
     """What was measured, by hand."""
     least = {"case": 1, "bench": "dk.periodic", "params": {}, "load": "none", "status": "ok"}
-    told: dict[str, Any] = least | members
+    whole: dict[str, Any] = least | members
     run = Run(
         run_id="20260102-030405.006-own-ab12", created="2026-01-02T03:04:05+00:00",
-        status="complete", target=Target(name="local"), results=[Result(**told)],
+        status="complete", target=Target(name="local"), results=[Result(**whole)],
     )  # fmt: skip
     return rtstone.Measured(run, Path(), run.results, frozenset())
 
 
 def counted(points: list[tuple[float, int]], **members: Any) -> dict[str, Any]:
     n = sum(count for _, count in points)
-    known = percentiles(points, n, 0, points[-1][0])
-    return {"n": n, "histogram": points, "max": points[-1][0], **known, **members}
+    expected = percentiles(points, n, 0, points[-1][0])
+    return {"n": n, "histogram": points, "max": points[-1][0], **expected, **members}
 
 
 def test_any_percentile_is_of_the_same_rule_as_those_of_the_document() -> None:
     draw = np.random.default_rng(3)
     values = sorted(float(v) for v in draw.integers(100, 5000, 20_000))
     points = sorted((value, values.count(value)) for value in set(values))
-    measured = made(**counted(points))
+    measured = measured_by_hand(**counted(points))
     for name, share in PERCENTILES.items():
         if getattr(measured.result, name) is not None:
             assert measured.percentile(share / 100) == getattr(measured, name)
@@ -383,12 +383,12 @@ def test_any_percentile_is_of_the_same_rule_as_those_of_the_document() -> None:
 
 def test_omitted_activations_count_in_percentiles_and_in_a_corrected_histogram() -> None:
     seen = [(1000.0, 990), (50_000.0, 10)]
-    more = [(1000.0, 990), (20_000.0, 40), (50_000.0, 10)]
+    longer = [(1000.0, 990), (20_000.0, 40), (50_000.0, 10)]
     rest = {"min": 1000.0, "mean": None, "sd": None}
-    members: dict[str, Any] = rest | counted(more)
+    members: dict[str, Any] = rest | counted(longer)
     corrected = Distribution(**members)
     grid = Grid(bits=7, per_tick=1.0, overhead=0)
-    measured = made(**counted(seen, missed=40, corrected=corrected, grid=grid))
+    measured = measured_by_hand(**counted(seen, missed=40, corrected=corrected, grid=grid))
     assert measured.percentile(97) == ns(20_000)
     assert (measured.histogram().counts.sum(), measured.n) == (1000, 1000)
     counts, edges = measured.histogram(corrected=True)
@@ -399,18 +399,20 @@ def test_omitted_activations_count_in_percentiles_and_in_a_corrected_histogram()
 def test_what_a_tool_did_not_tell_is_no_percentile() -> None:
     points = [(1000.0, 9000), (2000.0, 950)]
     members = counted(points) | {"n": 10_000, "overflow": 50, "max": 9e6, "p99": 2000.0}
-    tool = made(**members, evidence={"bucket_ns": 1000}, flags=["imported", "beyond"])
+    tool = measured_by_hand(**members, evidence={"bucket_ns": 1000}, flags=["imported", "beyond"])
     assert tool.percentile(99.4) == us(2)
     with pytest.raises(Inconclusive, match=r"no p99\.6, as it lies beyond what the tool recorded"):
         tool.percentile(99.6)
-    own = made(**members)  # whose agent knows the maximum
+    own = measured_by_hand(**members)  # whose agent knows the maximum
     assert own.percentile(99.6) == ms(9)
     assert tool.histogram().edges.tolist() == [1000, 2000, 3000, math.inf]
 
 
 def test_means_of_several_operations_have_no_extreme_percentiles() -> None:
     points = [(10.0, 99_000), (20.0, 1000)]
-    batched = made(**counted(points) | {"batch": 100, "p999": None, "p9999": None, "max": None})
+    batched = measured_by_hand(
+        **counted(points) | {"batch": 100, "p999": None, "p9999": None, "max": None}
+    )
     assert batched.percentile(98.5) == ns(10)
     for q in (99.5, 99.9):
         with pytest.raises(Inconclusive, match="samples are means of several operations"):
@@ -420,9 +422,9 @@ def test_means_of_several_operations_have_no_extreme_percentiles() -> None:
 def test_figures_alone_have_no_histogram() -> None:
     figures = {"rate": Figure(value=12.5, unit="1/s")}
     with pytest.raises(UsageError, match=r"no histogram of dk\.periodic.*only figures"):
-        made(figures=figures).histogram()
+        measured_by_hand(figures=figures).histogram()
     with pytest.raises(UsageError, match=r"the edges of its buckets are not known"):
-        made(**counted([(1.0, 5)])).histogram()
+        measured_by_hand(**counted([(1.0, 5)])).histogram()
 
 
 def test_an_interval_of_nothing_known() -> None:
@@ -433,19 +435,23 @@ def test_an_interval_of_nothing_known() -> None:
 
 
 def test_a_notebook_shows_a_table_and_no_markup_of_others(suite: Path) -> None:
-    told = rtstone.run(str(suite), target="sim")._repr_html_()
-    assert told.count("<tr>") == 1 + 4
-    assert "Fit for a period of 1 ms" in told
-    assert "900 ns" in told
+    measured_run = rtstone.run(str(suite), target="sim")._repr_html_()
+    assert measured_run.count("<tr>") == 1 + 4
+    assert "Fit for a period of 1 ms" in measured_run
+    assert "900 ns" in measured_run
     evil = "<script>alert(1)</script>"
-    one = made(**counted([(1000.0, 100)]), series=evil, flags=[evil], unit=evil, reason=evil)
-    run = msgspec.structs.replace(one.run, run_id=evil, target=Target(name=evil))
+    measured = measured_by_hand(
+        **counted([(1000.0, 100)]), series=evil, flags=[evil], unit=evil, reason=evil
+    )
+    run = msgspec.structs.replace(measured.run, run_id=evil, target=Target(name=evil))
     run = msgspec.structs.replace(
         run,
-        results=[msgspec.structs.replace(one.result, bench=evil, load=evil, params={evil: evil})],
+        results=[
+            msgspec.structs.replace(measured.result, bench=evil, load=evil, params={evil: evil})
+        ],
     )
-    told = rtstone.Measured(run, Path(), run.results, frozenset())._repr_html_()
-    assert "<script" not in told and "&lt;script&gt;" in told
+    measured_run = rtstone.Measured(run, Path(), run.results, frozenset())._repr_html_()
+    assert "<script" not in measured_run and "&lt;script&gt;" in measured_run
 
 
 def test_what_is_public_is_there() -> None:
@@ -458,7 +464,7 @@ def test_what_is_public_is_there() -> None:
     assert raised <= {*rtstone.__all__}
 
 
-CLASSES = [one for name in rtstone.__all__ if isinstance(one := getattr(rtstone, name), type)]
+CLASSES = [member for name in rtstone.__all__ if isinstance(member := getattr(rtstone, name), type)]
 
 
 @pytest.mark.parametrize("kind", CLASSES)

@@ -170,11 +170,11 @@ def test_what_fixtures_measured_is_in_the_report_of_every_test_that_uses_them(
         "clk.overhead", "sem.wait.free", "dk.periodic", "sem.wait.free",  # errors come first
     ]  # fmt: skip
     runs = {entry.benches: entry.run_id for entry in entries()}
-    told = {
+    properties = {
         case.get("name"): [p.get("value") for p in case.iter("property")]
         for case in ET.parse("out.xml").getroot().iter("testcase")
     }
-    assert told == {
+    assert properties == {
         "test_first": [runs["sem.wait.free"], runs["dk.periodic"]],
         "test_second": [runs["sem.wait.free"]],
         "test_neither": [],
@@ -255,4 +255,4 @@ def test_workers_measure_one_after_the_other(pytester: pytest.Pytester, fake: Fa
     notes = [line.split() for line in (pytester.path / "notes").read_text().splitlines()]
     assert len({worker for _, worker in notes}) == 2
     assert [sign for sign, _ in notes] == ["+", "-"] * 6
-    assert all(one[1] == other[1] for one, other in zip(notes[::2], notes[1::2], strict=True))
+    assert all(note[1] == other[1] for note, other in zip(notes[::2], notes[1::2], strict=True))

@@ -86,8 +86,8 @@ FAIR = {0, 1, 3}  # an answer: good, a gate that failed, inconclusive
 @cache
 def ready() -> set[str]:
     """Emulated targets that can be started here."""
-    told = subprocess.run([*RTSTONE, "lab", "list", "--json"], capture_output=True, check=True)
-    return {entry["target"] for entry in json.loads(told.stdout)["systems"] if entry["ready"]}
+    output = subprocess.run([*RTSTONE, "lab", "list", "--json"], capture_output=True, check=True)
+    return {entry["target"] for entry in json.loads(output.stdout)["systems"] if entry["ready"]}
 
 
 def shortened(words: list[str]) -> list[str]:
@@ -129,9 +129,9 @@ def run(command: Command, page: str, cli: Cli) -> None:
         Relay(agent=[TEMPLATE]) if any(map(is_serial, words)) else nullcontext() as relay,
     ):
         done = cli(*(relay.target if relay and is_serial(word) else word for word in words))
-    told = f"{page}:{command.line}: {command.text}: exit {done.status}\n{done.err}"
-    assert done.status in FAIR, told
-    assert "Traceback" not in done.err, told
+    text = f"{page}:{command.line}: {command.text}: exit {done.status}\n{done.err}"
+    assert done.status in FAIR, text
+    assert "Traceback" not in done.err, text
 
 
 @pytest.fixture(scope="module")
@@ -169,11 +169,11 @@ def reached(where: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
         (programs / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
     with ExitStack() as running:
-        there = running.enter_context(board(tmp_path / "board"))
-        there.client(programs)
-        shutil.copy(there.folder / "key", where / "lab_key")
+        remote = running.enter_context(board(tmp_path / "board"))
+        remote.client(programs)
+        shutil.copy(remote.folder / "key", where / "lab_key")
         if places.AVAILABLE:
-            shelf = running.enter_context(places.places(tmp_path / "places", there))
+            shelf = running.enter_context(places.places(tmp_path / "places", remote))
             for name, value in shelf.settings.items():
                 monkeypatch.setenv(name, value)
         yield
@@ -192,12 +192,12 @@ def test_the_commands_of_a_page_work(
 ) -> None:
     if page.name in REACHES:
         request.getfixturevalue("reached")
-    found = [
+    page_commands = [
         command
         for command in commands(page.read_text(encoding="utf-8"))
         if not any(" ".join(command.words).startswith(name) for name in NOT_HERE)
     ]
-    for command in found:
+    for command in page_commands:
         if page.name in LISTS:
             shutil.rmtree(where / "home")
             shutil.copytree(place / "home", where / "home")

@@ -68,9 +68,9 @@ def test_a_script_runs(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     short = [] if user.fixed else ["--time", "1ms"]
-    found = started(EXAMPLES / user.name, tmp_path, ["--target", "sim", *short])
-    assert sum(words[0] == "run" for words in found) >= 1
-    for words in map(aimed, found):
+    commands = started(EXAMPLES / user.name, tmp_path, ["--target", "sim", *short])
+    assert sum(words[0] == "run" for words in commands) >= 1
+    for words in map(aimed, commands):
         done = cli(*("samples=200" if word == "samples=20000" else word for word in words))
         allowed = FAIR | {1} if words[0] == "doctor" else FAIR
         assert done.status in allowed, f"{words}: exit {done.status}\n{done.err}"
@@ -93,8 +93,8 @@ def test_the_python_script_runs(
 @pytest.mark.machine
 def test_without_rights_the_script_says_what_its_answer_is_worth() -> None:
     (user,) = (user for user in USERS if user.nobody)
-    told = answer(EXAMPLES / user.name, ["--time", "50ms"], powerless())
-    assert not lacks(user.ours, told.text), told.text
+    reply = answer(EXAMPLES / user.name, ["--time", "50ms"], powerless())
+    assert not lacks(user.ours, reply.text), reply.text
 
 
 def test_the_page_shows_the_scripts_as_they_are() -> None:

@@ -26,7 +26,7 @@ def options(heading: str) -> set[str]:
     return {option for cell in cells for option in re.findall(r"--?[a-zA-Z][\w-]*", cell)}
 
 
-def told(tool: str) -> str:
+def help_of(tool: str) -> str:
     if not shutil.which(tool):
         pytest.skip(f"needs {tool}")
     done = subprocess.run([tool, "--help"], capture_output=True, text=True, check=False)
@@ -40,13 +40,15 @@ def test_every_option_of_the_page_is_there() -> None:
 
 def test_every_option_that_cyclictest_has_is_on_the_page() -> None:
     named = options("Option by option")
-    for line in told("cyclictest").splitlines():
-        of = re.findall(r"--?[a-zA-Z][\w-]*", line[:26]) if line.lstrip().startswith("-") else []
-        assert not of or named & set(of), line
+    for line in help_of("cyclictest").splitlines():
+        own_options = (
+            re.findall(r"--?[a-zA-Z][\w-]*", line[:26]) if line.lstrip().startswith("-") else []
+        )
+        assert not own_options or named & set(own_options), line
 
 
 def test_every_option_that_hwlatdetect_has_is_on_the_page() -> None:
-    has = set(re.findall(r"(?m)^  (--[a-z-]+)", told("hwlatdetect")))
+    has = set(re.findall(r"(?m)^  (--[a-z-]+)", help_of("hwlatdetect")))
     assert has <= options("hwlatdetect")
 
 

@@ -17,9 +17,11 @@ def test_it_has_every_publication_with_all_models_made_after_it() -> None:
     named = {line.split()[0]: set(line.split()[1:]) for line in lines}
     assert set(named) == set(layout.names())
     models = {name: simulated.find(name).source for name in simulated.shipped()}
-    for source, found in named.items():
+    for source, publication in named.items():
         author = {"sjoblom": "Sjöblom"}.get(source, source.capitalize())
-        assert found == {name for name, told in models.items() if told.startswith(author)}
+        assert publication == {
+            name for name, model_runs in models.items() if model_runs.startswith(author)
+        }
 
 
 TARGETS = ("local", "qemu:linux-6.1", "qemu:linux-6.1-rt", "qemu:freertos-a64")
@@ -31,15 +33,15 @@ def test_what_it_runs(tmp_path: Path) -> None:
     fake.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/told\n[ "$2" != gutsalov ] || exit 3\n')
     fake.chmod(0o755)
     pages = tmp_path / "my pages"
-    there = pages / "runs" / "dankwardt-local"  # of an earlier time
-    there.mkdir(parents=True)
+    directory = pages / "runs" / "dankwardt-local"  # of an earlier time
+    directory.mkdir(parents=True)
     done = subprocess.run(
         [SCRIPT, pages, "2"], env={"PATH": "/usr/bin:/bin", "RTSTONE": str(fake)}, check=False
     )
-    told = (tmp_path / "told").read_text().splitlines()
+    lines = (tmp_path / "told").read_text().splitlines()
     assert done.returncode == 3
     runs = [f"{pages}/runs/sjoblom-{target}" for target in ("sim:ose-like", *TARGETS)]
-    assert told[:6] == [
+    assert lines[:6] == [
         f"run sjoblom --target sim:ose-like --out {runs[0]}",
         *(
             f"run sjoblom --target {target} --out {run} --time 2"
@@ -47,5 +49,5 @@ def test_what_it_runs(tmp_path: Path) -> None:
         ),
         f"reproduce sjoblom {' '.join(runs)} -o {pages}/sjoblom.html",
     ]
-    assert told[-1].startswith(f"reproduce dankwardt {there} ")
-    assert len(told) == 5 + 12 + 5 * len(TARGETS) - 1
+    assert lines[-1].startswith(f"reproduce dankwardt {directory} ")
+    assert len(lines) == 5 + 12 + 5 * len(TARGETS) - 1

@@ -14,12 +14,12 @@ def test_the_table_is_what_the_code_does() -> None:
     head = "".join(f" {judgement} |" for judgement in ALL)
     _, _, rest = TEXT.partition(f"| flag |{head} why |\n")
     rows = re.findall(r"^\| `(\w+)` \|(.*?)\|(.*?)\|(.*?)\|.+\|$", rest.partition("\n\n")[0], re.M)
-    told = {
+    documented = {
         name: tuple(each for each, cell in zip(ALL, cells, strict=True) if cell.strip() == "void")
         for name, *cells in rows
     }
-    assert told == {flag.name: flag.voids for flag in FLAGS if flag.voids}
-    assert len(rows) == len(told)
+    assert documented == {flag.name: flag.voids for flag in FLAGS if flag.voids}
+    assert len(rows) == len(documented)
 
 
 def test_whatever_voids_something_says_why_and_nothing_else_does() -> None:

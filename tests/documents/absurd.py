@@ -40,11 +40,11 @@ def texts(key: str) -> st.SearchStrategy[str]:
 
 
 def values(  # noqa: PLR0911  one case for each kind of type
-    of: inspect.Type, key: str = "", depth: int = 0
+    member_type: inspect.Type, key: str = "", depth: int = 0
 ) -> st.SearchStrategy[Any]:
     """Draw JSON values that this type allows."""
     most = 2 if depth < 6 else 1
-    match of:
+    match member_type:
         case inspect.StructType(fields=fields, array_like=True):
             return st.tuples(*(values(f.type, f.encode_name, depth + 1) for f in fields)).map(list)
         case inspect.StructType(fields=fields, tag=tag, tag_field=name):
@@ -62,7 +62,7 @@ def values(  # noqa: PLR0911  one case for each kind of type
                 drawn[name] = st.just(tag)
             return st.fixed_dictionaries(drawn, optional=other)
         case inspect.UnionType(types=types):
-            return st.one_of(*(values(one, key, depth) for one in types))
+            return st.one_of(*(values(member_type, key, depth) for member_type in types))
         case inspect.ListType(item_type=item, min_length=least):
             least = least or 0
             return st.lists(
@@ -77,7 +77,7 @@ def values(  # noqa: PLR0911  one case for each kind of type
         case inspect.LiteralType(values=words):
             return st.sampled_from(words)
         case inspect.IntType() | inspect.FloatType():
-            return numbers(of)
+            return numbers(member_type)
         case inspect.BoolType():
             return st.booleans()
         case inspect.NoneType():
@@ -87,20 +87,22 @@ def values(  # noqa: PLR0911  one case for each kind of type
         case inspect.AnyType():
             return st.none() | st.integers() | texts("") | st.lists(st.integers(), max_size=2)
         case inspect.Metadata():
-            return values(of.type, key, depth)
-    raise TypeError(of)
+            return values(member_type.type, key, depth)
+    raise TypeError(member_type)
 
 
-def _fits(of: inspect.IntType | inspect.FloatType, value: float) -> bool:
+def _fits(number: inspect.IntType | inspect.FloatType, value: float) -> bool:
     return (
-        (of.ge is None or value >= of.ge) and (of.gt is None or value > of.gt)
-        and (of.le is None or value <= of.le) and (of.lt is None or value < of.lt)
+        (number.ge is None or value >= number.ge) and (number.gt is None or value > number.gt)
+        and (number.le is None or value <= number.le) and (number.lt is None or value < number.lt)
     )  # fmt: skip
 
 
-def numbers(of: inspect.IntType | inspect.FloatType) -> st.SearchStrategy[Any]:
-    some = NUMBERS if isinstance(of, inspect.IntType) else [*FLOATS, *map(float, NUMBERS)]
-    return st.sampled_from([value for value in some if _fits(of, value)])
+def numbers(member_type: inspect.IntType | inspect.FloatType) -> st.SearchStrategy[Any]:
+    choices = (
+        NUMBERS if isinstance(member_type, inspect.IntType) else [*FLOATS, *map(float, NUMBERS)]
+    )
+    return st.sampled_from([value for value in choices if _fits(member_type, value)])
 
 
 RUNS = values(inspect.type_info(Run), "run")
@@ -109,32 +111,34 @@ RUNS = values(inspect.type_info(Run), "run")
 @st.composite
 def mutated(draw: st.DrawFn, sound: Any, kind: Any = Run) -> Any:
     """Draw a valid document with up to three values replaced by others of their types."""
-    made = msgspec.json.decode(msgspec.json.encode(sound))
+    copy = msgspec.json.decode(msgspec.json.encode(sound))
     for _ in range(draw(st.integers(1, 3))):
-        made = _replaced(draw, made, inspect.type_info(kind), "run")
-    return made
+        copy = _replaced(draw, copy, inspect.type_info(kind), "run")
+    return copy
 
 
-def _replaced(draw: st.DrawFn, value: Any, of: inspect.Type, key: str) -> Any:
-    kinds = _members(value, of)
+def _replaced(draw: st.DrawFn, value: Any, member_type: inspect.Type, key: str) -> Any:
+    kinds = _members(value, member_type)
     if not kinds or draw(st.integers(0, 7)) == 0:
-        return draw(values(of, key, 4))
+        return draw(values(member_type, key, 4))
     place = draw(st.sampled_from(sorted(kinds, key=str)))
     if isinstance(value, dict) and place not in value:
         return value | {place: draw(values(kinds[place], str(place), 4))}
     name = key if isinstance(place, int) else str(place)
-    found = _replaced(draw, value[place], kinds[place], name)
+    replaced = _replaced(draw, value[place], kinds[place], name)
     if isinstance(value, dict):
-        return value | {place: found}
-    return [*value[:place], found, *value[place + 1 :]]
+        return value | {place: replaced}
+    return [*value[:place], replaced, *value[place + 1 :]]
 
 
-def _members(value: Any, of: inspect.Type) -> dict[Any, inspect.Type]:
-    match of:
+def _members(value: Any, member_type: inspect.Type) -> dict[Any, inspect.Type]:
+    match member_type:
         case inspect.Metadata():
-            return _members(value, of.type)
+            return _members(value, member_type.type)
         case inspect.UnionType(types=types):
-            return next((found for one in types if (found := _members(value, one))), {})
+            return next(
+                (members for member_type in types if (members := _members(value, member_type))), {}
+            )
         case inspect.StructType(fields=fields) if isinstance(value, dict):
             return {f.encode_name: f.type for f in fields}
         case inspect.ListType(item_type=item) if isinstance(value, list):
@@ -149,16 +153,16 @@ def _members(value: Any, of: inspect.Type) -> dict[Any, inspect.Type]:
 def uniform(document: Any, number: float) -> Any:
     """Return the document with every float replaced by this number, where that is allowed."""
 
-    def every(value: Any, of: inspect.Type) -> Any:
-        if (members := _members(value, of)) and isinstance(value, dict):
+    def every(value: Any, member_type: inspect.Type) -> Any:
+        if (members := _members(value, member_type)) and isinstance(value, dict):
             return {k: every(v, members[k]) if k in members else v for k, v in value.items()}
         if members:
             return [every(v, members[min(k, len(members) - 1)]) for k, v in enumerate(value)]
-        kinds = of.types if isinstance(of, inspect.UnionType) else (of,)
+        kinds = member_type.types if isinstance(member_type, inspect.UnionType) else (member_type,)
         fitting = [
-            one for one in kinds if isinstance(one, inspect.FloatType) and _fits(one, number)
+            kind for kind in kinds if isinstance(kind, inspect.FloatType) and _fits(kind, number)
         ]
         return number if fitting and isinstance(value, int | float) else value
 
-    made = msgspec.json.decode(msgspec.json.encode(document))
-    return every(made, inspect.type_info(Run))
+    copy = msgspec.json.decode(msgspec.json.encode(document))
+    return every(copy, inspect.type_info(Run))

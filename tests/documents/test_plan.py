@@ -31,17 +31,17 @@ def test_how_long_a_case_takes(
 
 
 def test_the_cpus_that_are_measured_on(plan: Plan) -> None:
-    def of(*lists: str | None) -> set[int]:
+    def cpus_of(*lists: str | None) -> set[int]:
         params: list[dict[str, Value]] = [{"cpus": text} if text else {} for text in lists]
-        cases = [Case(k, "ctx.ballast", given) for k, given in enumerate(params, 1)]
+        cases = [Case(k, "ctx.ballast", param) for k, param in enumerate(params, 1)]
         return set(
             msgspec.structs.replace(plan, cases=cases).cpus(frozenset({7}), frozenset({5, 6}))
         )
 
-    assert of("0", "1-2") == {0, 1, 2}
-    assert of(None) == {7}
-    assert of("0", None) == {0, 7}
-    assert of("0", "all") == {0, 5, 6}
+    assert cpus_of("0", "1-2") == {0, 1, 2}
+    assert cpus_of(None) == {7}
+    assert cpus_of("0", None) == {0, 7}
+    assert cpus_of("0", "all") == {0, 5, 6}
     bench = msgspec.structs.replace(
         plan.benches["ctx.ballast"], params=[Param("cpus", "cpus", default="3")]
     )

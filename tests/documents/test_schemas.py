@@ -24,7 +24,7 @@ def undescribed(item: Any) -> Any:
             for key, value in item.items()
             if key != "description"
         }
-    return [undescribed(one) for one in item] if isinstance(item, list) else item
+    return [undescribed(member) for member in item] if isinstance(item, list) else item
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
@@ -41,13 +41,13 @@ def test_a_document_says_the_name_of_its_schema(name: str) -> None:
 
 
 def test_every_document_that_says_a_schema_has_one() -> None:
-    told = {document(name) for name in DOCUMENTS}
+    kinds = {document(name) for name in DOCUMENTS}
     package = Path(plan.__file__).parent
     for path in package.glob("*.py"):
         module = __import__(f"rtstone.documents.{path.stem}", fromlist=["_"])
         for kind in vars(module).values():
             if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
-                assert "schema" not in kind.__struct_fields__ or kind in told, kind
+                assert "schema" not in kind.__struct_fields__ or kind in kinds, kind
 
 
 def test_the_command(cli: Cli) -> None:
@@ -57,5 +57,5 @@ def test_the_command(cli: Cli) -> None:
     wrong = cli("schema", "runn")
     assert (wrong.status, wrong.out) == (2, "")
     assert "did you mean 'run'?" in wrong.says
-    told = cli("schema", "--help").out
-    assert all(name in told for name in DOCUMENTS)
+    text = cli("schema", "--help").out
+    assert all(name in text for name in DOCUMENTS)

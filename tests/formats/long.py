@@ -49,9 +49,9 @@ def threads(number: int) -> bytes:
 
 
 def rteval(buckets: int) -> bytes:
-    told = "".join(f'<bucket index="{n}" value="0"/>' for n in range(buckets))
+    empty_buckets = "".join(f'<bucket index="{n}" value="0"/>' for n in range(buckets))
     return re.sub(
-        r"<histogram [^>]*>", lambda found: found[0] + told.replace('index="', 'index="9'),
+        r"<histogram [^>]*>", lambda lines: lines[0] + empty_buckets.replace('index="', 'index="9'),
         (DATA / "rteval.xml").read_text(),
     ).encode()  # fmt: skip
 
@@ -67,13 +67,13 @@ LONG: list[tuple[Callable[[int], bytes], str]] = [
 def run_of(data: bytes, form: str | None = None) -> Run:
     """The run that a file makes."""
     source = Source("the file", data)
-    name, found = reader(form, source)
-    return document(found.read(source), source, name, ["rtstone", "import"])[1]
+    name, records = reader(form, source)
+    return document(records.read(source), source, name, ["rtstone", "import"])[1]
 
 
 def read(data: bytes, form: str) -> None:
     """Read the file, which may be refused."""
     source = Source("the file", data)
     with suppress(UsageError):
-        name, found = reader(form, source)
-        document(found.read(source), source, name, ["rtstone", "import"])
+        name, records = reader(form, source)
+        document(records.read(source), source, name, ["rtstone", "import"])

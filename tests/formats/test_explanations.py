@@ -26,7 +26,7 @@ SPEEDSCOPE = re.compile(r"^(.*) (\d+)$")
 
 
 def stacks(explanation: Explanation) -> Counter[tuple[str, ...]]:
-    found: Counter[tuple[str, ...]] = Counter()
+    counts: Counter[tuple[str, ...]] = Counter()
     for line in folded(explanation).decode().splitlines():
         read = FLAMEGRAPH.match(line)
         assert read
@@ -34,14 +34,16 @@ def stacks(explanation: Explanation) -> Counter[tuple[str, ...]]:
         other = SPEEDSCOPE.match(line)
         assert other
         assert other.groups() == read.groups()
-        found[tuple(read[1].split(";"))] += int(read[2])
-    return found
+        counts[tuple(read[1].split(";"))] += int(read[2])
+    return counts
 
 
 def test_folded_stacks_are_those_of_the_sample() -> None:
-    made = drawn(RUN)
-    assert stacks(made) == {tuple(stack.frames): stack.cost for stack in made.way.stacks}
-    assert sum(stacks(made).values()) == made.way.sample.raw
+    explanation = drawn(RUN)
+    assert stacks(explanation) == {
+        tuple(stack.frames): stack.cost for stack in explanation.way.stacks
+    }
+    assert sum(stacks(explanation).values()) == explanation.way.sample.raw
     assert folded(small(RUN)).decode().splitlines()[0] == (
         "el0_svc;sys_nanosleep 60"
     )  # in the order of names
@@ -53,12 +55,12 @@ def test_folded_stacks_are_those_of_the_sample() -> None:
      (" ", "?"), ("12", "12")],
 )  # fmt: skip
 def test_a_name_that_readers_would_take_for_something_else(frame: str, read: str) -> None:
-    made = small(RUN)
+    explanation = small(RUN)
     way = structs.replace(
-        made.way,
+        explanation.way,
         stacks=[Stack(frames=["main", frame], cost=7), Stack(frames=["main"], cost=0.2)],
     )
-    assert stacks(structs.replace(made, way=way)) == {("main", read): 7}
+    assert stacks(structs.replace(explanation, way=way)) == {("main", read): 7}
 
 
 # ---- trace events -------------------------------------------------------------------------------
@@ -118,38 +120,40 @@ def nested(events: list[tuple[float, float]]) -> None:
 
 
 def test_instructions_are_shown_as_microseconds_which_is_said() -> None:
-    made = small(RUN)
-    document = checked(made)
+    explanation = small(RUN)
+    document = checked(explanation)
     assert document["otherData"]["time"] == "1 µs stands for 1 instruction"
     names = [e["args"]["name"] for e in document["traceEvents"] if e["name"] == "process_name"]
     assert names == [
         f"sample {n} of dk.periodic (1 µs stands for 1 instruction)" for n in (1733, 12)
     ]
     parts = [e for e in document["traceEvents"] if e.get("cat") == "segment" and e["pid"] == 1]
-    assert [(e["ts"], e["dur"]) for e in parts] == [(s.start, s.length) for s in made.way.segments]
+    assert [(e["ts"], e["dur"]) for e in parts] == [
+        (s.start, s.length) for s in explanation.way.segments
+    ]
     assert parts[4]["name"] == "blocking thread"
     assert parts[4]["args"]["by"] == "stress-ng in recvfrom"
     assert parts[4]["args"]["stack"] == "el0_svc > sys_recvfrom > tcp_recvmsg > copy [tcp]"
     calls = [(e["ts"], e["dur"], e["name"]) for e in document["traceEvents"]
              if e.get("cat") == "call"]  # fmt: skip
-    assert calls == [(s.start, s.length, s.name) for s in made.way.spans]
+    assert calls == [(s.start, s.length, s.name) for s in explanation.way.spans]
 
 
 @pytest.mark.parametrize("unit", ["instructions", "ns"])
 def test_calls_nest_with_500_functions(unit: str) -> None:
-    made = drawn(RUN, unit=unit)
-    document = checked(made)
+    explanation = drawn(RUN, unit=unit)
+    document = checked(explanation)
     calls = [e for e in document["traceEvents"] if e.get("cat") == "call" and e["pid"] == 1]
-    assert len(calls) == len(made.way.spans)
+    assert len(calls) == len(explanation.way.spans)
     assert len({e["tid"] for e in calls}) == 1  # they are of one task, and nest as they are
 
 
 def test_times_are_right_to_the_ns() -> None:
     rng = random.Random(3)
     spans = [Span(rng.randrange(10**12), rng.randrange(10**5), 0, "f") for _ in range(3000)]
-    made = small(RUN, unit="ns", source="trace")
-    made = structs.replace(made, way=structs.replace(made.way, spans=spans))
-    document = checked(made)
+    explanation = small(RUN, unit="ns", source="trace")
+    explanation = structs.replace(explanation, way=structs.replace(explanation.way, spans=spans))
+    document = checked(explanation)
     calls = [e for e in document["traceEvents"] if e.get("cat") == "call" and e["pid"] == 1]
     read = Counter(READERS[0](e["ts"], e["dur"]) for e in calls)
     assert read == Counter((s.start, s.start + s.length) for s in spans)
@@ -158,9 +162,11 @@ def test_times_are_right_to_the_ns() -> None:
 
 def test_calls_that_overlap_are_in_several_threads() -> None:
     """As those of two tasks: one is switched away from, and returned to later."""
-    made = small(RUN)
+    explanation = small(RUN)
     spans = [Span(0, 60, 0, "a"), Span(40, 60, 0, "b"), Span(45, 10, 1, "c"), Span(60, 5, 0, "d")]
-    document = checked(structs.replace(made, way=structs.replace(made.way, spans=spans)))
+    document = checked(
+        structs.replace(explanation, way=structs.replace(explanation.way, spans=spans))
+    )
     threads: dict[int, list[str]] = defaultdict(list)
     for event in document["traceEvents"]:
         if event.get("cat") == "call" and event["pid"] == 1:

@@ -76,28 +76,28 @@ def rows(run: Run, form: str) -> list[dict[str, str]]:
 
 
 def test_csv_holds_every_statistic(run: Run) -> None:
-    found = rows(run, "csv")
+    table = rows(run, "csv")
     for result in run.results:
-        mine = [r for r in found if (r["case"], r["series"]) == (str(result.case), result.series)]
-        told = {r["statistic"]: r for r in mine if r["variant"] == "observed"}
+        mine = [r for r in table if (r["case"], r["series"]) == (str(result.case), result.series)]
+        by_statistic = {r["statistic"]: r for r in mine if r["variant"] == "observed"}
         for name in ("min", "mean", "p50", "p99", "max", "missed"):
             value = getattr(result, name)
-            assert (name in told) == (value is not None)
+            assert (name in by_statistic) == (value is not None)
             if value is not None:
-                assert float(told[name]["value"]) == value
-                assert told[name]["unit"] == ("count" if name == "missed" else result.unit)
-        assert not result.n or int(told["overflow"]["value"]) == result.overflow
+                assert float(by_statistic[name]["value"]) == value
+                assert by_statistic[name]["unit"] == ("count" if name == "missed" else result.unit)
+        assert not result.n or int(by_statistic["overflow"]["value"]) == result.overflow
         figures = {r["statistic"]: r["value"] for r in mine if r["variant"] == "figure"}
         values = {name: figure.value for name, figure in result.figures.items()}
         assert figures == {n: "" if v is None else str(v) for n, v in values.items()}
-    assert {row["run_id"] for row in found} == {run.run_id}
+    assert {row["run_id"] for row in table} == {run.run_id}
 
 
 def test_csv_holds_every_sample(run: Run) -> None:
-    found = rows(run, "csv-histogram")
+    table = rows(run, "csv-histogram")
     for result in run.results:
         mine = [
-            row for row in found
+            row for row in table
             if (row["case"], row["series"], row["variant"])
             == (str(result.case), result.series, "observed")
         ]  # fmt: skip
@@ -105,7 +105,7 @@ def test_csv_holds_every_sample(run: Run) -> None:
         assert points == [(value, count) for value, count in result.histogram]
         beyond = sum(int(r["samples"]) for r in mine if not r["value"])
         assert sum(count for _, count in points) + beyond == result.n
-    assert sum(int(r["samples"]) for r in found if r["variant"] == "corrected") == sum(
+    assert sum(int(r["samples"]) for r in table if r["variant"] == "corrected") == sum(
         result.corrected.n for result in run.results if result.corrected
     )
 
@@ -143,14 +143,14 @@ def stepped() -> Run:
     """Return results with parameters of all types, and with buckets that have edges."""
     grid = Grid(bits=7, per_tick=0.5, overhead=20)
     points = [(40.0, 3), (490.75, 2)]  # 100 ticks, and the middle of 1000 to 1003
-    more = Distribution(
+    observed = Distribution(
         n=6, min=40, mean=None, sd=None, p50=None, p90=None, p99=None, p999=None, p9999=None,
         max=None, histogram=[(40.0, 3), (240.0, 1), (490.75, 2)],
     )  # fmt: skip
     first = Result(
         case=1, bench="dk.periodic", load="none", status="ok", n=6, overflow=1, histogram=points,
-        params={"period": 10**6, "raw": True, "share": 0.25, "mixed": 1}, grid=grid, corrected=more,
-        worst=[Worst(value=490.75, index=4, at_s=0.5)],
+        params={"period": 10**6, "raw": True, "share": 0.25, "mixed": 1}, grid=grid,
+        corrected=observed, worst=[Worst(value=490.75, index=4, at_s=0.5)],
     )  # fmt: skip
     other = Result(
         case=2, bench="ctx.ballast", load="none", status="ok", n=1, histogram=[(7.0, 1)],
@@ -162,11 +162,11 @@ def stepped() -> Run:
 
 def test_each_parameter_has_a_column() -> None:
     for form in ("csv", "csv-histogram"):
-        found = rows(stepped(), form)
-        names = [name for name in found[0] if name.startswith("params.")]
+        table = rows(stepped(), form)
+        names = [name for name in table[0] if name.startswith("params.")]
         assert names == [f"params.{n}" for n in ("period", "raw", "share", "mixed", "policy")]
-        told = {row["bench"]: [row[name] for name in names] for row in found}
-        assert told == {
+        cells = {row["bench"]: [row[name] for name in names] for row in table}
+        assert cells == {
             "dk.periodic": ["1000000", "on", "0.25", "1", ""],
             "ctx.ballast": ["", "off", "3", "a;b=1", "fifo"],
         }
@@ -198,7 +198,7 @@ def test_no_cell_of_csv_is_a_formula(text: str, form: str) -> None:
 
 def test_samples_of_a_case_named_like_a_formula_come_back() -> None:
     run = stepped()
-    results = [msgspec.structs.replace(one, load="=1+1", series="@x") for one in run.results]
+    results = [msgspec.structs.replace(result, load="=1+1", series="@x") for result in run.results]
     run = msgspec.structs.replace(run, results=results)
     data = writer("samples").write(run, lambda result: np.array([1.0, 2.0])).data
     assert b"'=1+1" in data
@@ -207,11 +207,11 @@ def test_samples_of_a_case_named_like_a_formula_come_back() -> None:
 
 
 def test_buckets_have_both_edges() -> None:
-    found = [
+    buckets = [
         tuple(row[name] for name in ("variant", "low", "high", "value", "samples"))
         for row in rows(stepped(), "csv-histogram")
     ]
-    assert found == [
+    assert buckets == [
         ("observed", "40.0", "40.5", "40.0", "3"),
         ("observed", "490.0", "492.0", "490.75", "2"),
         ("observed", "492.0", "", "", "1"),
@@ -233,12 +233,12 @@ def test_single_samples() -> None:
         return np.array(values[result.case])
 
     written = writer("samples").write(stepped(), samples)
-    found = list(csv.DictReader(io.StringIO(written.data.decode(), newline=""), strict=True))
-    assert [(row["sample"], float(row["value"]), row["unit"], row["at_s"]) for row in found] == [
+    records = list(csv.DictReader(io.StringIO(written.data.decode(), newline=""), strict=True))
+    assert [(row["sample"], float(row["value"]), row["unit"], row["at_s"]) for row in records] == [
         (str(number), value, "ns", "0.5" if number == 4 else "")
         for number, value in enumerate(values[1])
     ]
-    assert {(row["bench"], row["params.period"]) for row in found} == {("dk.periodic", "1000000")}
+    assert {(row["bench"], row["params.period"]) for row in records} == {("dk.periodic", "1000000")}
     assert any("samples of 1 result without raw=on" in line for line in written.lost)
     with pytest.raises(UsageError, match=r"no single samples in run .*-p raw=on -p samples=N"):
         writer("samples").write(own(), samples)
@@ -285,8 +285,8 @@ def numbers(data: bytes) -> Iterator[int]:
 
 
 def test_hdr_histogram(run: Run) -> None:
-    known = [result for result in run.results if result.histogram]
-    if not known:
+    with_samples = [result for result in run.results if result.histogram]
+    if not with_samples:
         with pytest.raises(UsageError, match="no histogram"):
             writer("hdrhistogram").write(run)
         return
@@ -295,15 +295,17 @@ def test_hdr_histogram(run: Run) -> None:
     assert lines[0] == "#[Histogram log format version 1.3]"
     body = [line for line in lines if line.startswith("Tag=")]
     tags = set()
-    for result, line in zip(known, body, strict=True):
+    for result, line in zip(with_samples, body, strict=True):
         tag, start, length, most, text = line.split(",")
         tags.add(tag)
         counts = decoded(text)
         fit = [(round(value), count) for value, count in result.histogram if value >= 0]
         assert counts.total() == sum(count for _, count in fit)
-        for (value, count), (there, number) in zip(fit, sorted(counts.items()), strict=False):
+        for (value, count), (read_value, number) in zip(fit, sorted(counts.items()), strict=False):
             if len(counts) == len(fit):
-                assert number == count and there <= value and value - there <= value / 1000
+                assert (
+                    number == count and read_value <= value and value - read_value <= value / 1000
+                )
         assert (float(start), float(most)) == (0, max(value for value, _ in fit))
         lost = [
             int(n) for n in re.findall(rf"{re.escape(tag[4:])}: (\d+)", "\n".join(written.lost))
@@ -317,8 +319,8 @@ def test_hdr_histogram(run: Run) -> None:
 def test_hdr_values_keep_three_digits(value: int) -> None:
     result = msgspec.structs.replace(own().results[0], histogram=[(value, 2**57 + 3)], n=2**57 + 3)
     text = writer("hdrhistogram").write(own(results=[result])).data.decode().rpartition(",")[2]
-    ((there, count),) = [pair for pair in decoded(text.strip()).items() if pair[1]]
-    assert count == 2**57 + 3 and 0 <= value - there <= value / 1000
+    ((hdr_count, count),) = [pair for pair in decoded(text.strip()).items() if pair[1]]
+    assert count == 2**57 + 3 and 0 <= value - hdr_count <= value / 1000
 
 
 # ---- OpenMetrics ---------------------------------------------------------------------------------
@@ -342,9 +344,9 @@ def test_open_metrics(run: Run) -> None:
         elif line.startswith("# UNIT "):
             assert line.split()[2] == last and last.endswith("_" + line.split()[3])
         elif not line.startswith("# HELP "):
-            found = _SAMPLE.fullmatch(line)
-            assert found, line
-            name, labels = found[1], dict(_LABEL.findall(found[2]))
+            match = _SAMPLE.fullmatch(line)
+            assert match, line
+            name, labels = match[1], dict(_LABEL.findall(match[2]))
             suffix = name.removeprefix(last)
             assert name.startswith(last) and suffix in (
                 {"_bucket", "_count", "_sum"} if kinds[last] == "histogram" else {""}
@@ -352,7 +354,7 @@ def test_open_metrics(run: Run) -> None:
             if suffix == "_bucket":
                 le = float(labels.pop("le"))
                 upto.setdefault((last, *sorted(map(str, labels.items()))), []).append(
-                    (le, int(found[3]))
+                    (le, int(match[3]))
                 )
     measured = [result for result in run.results if result.n]
     assert len(upto) == len(measured)
@@ -370,8 +372,10 @@ def test_open_metrics_in_base_units() -> None:
     assert "rtstone_sample_instructions_bucket" in text and "# UNIT rtstone_min_seconds" in text
     assert "rtstone_sample_seconds_sum" not in text  # negative samples
     assert re.search(r"rtstone_sample_instructions_sum\{[^}]*\} 24\.0\n", text)
-    one = writer("openmetrics").write(run_of((DATA / "cyclictest-2.4-one.txt").read_bytes()))
-    assert re.search(r'status="ok",le="0\.000015"} [1-9]', one.data.decode())  # from 14 to 15 µs
+    exported = writer("openmetrics").write(run_of((DATA / "cyclictest-2.4-one.txt").read_bytes()))
+    assert re.search(
+        r'status="ok",le="0\.000015"} [1-9]', exported.data.decode()
+    )  # from 14 to 15 µs
     with pytest.raises(UsageError, match="nothing measured"):
         writer("openmetrics").write(own(results=own().results[3:]))
 
@@ -390,11 +394,15 @@ def test_cyclictest_there_and_back(path: Path) -> None:
     thread = [row[2:] for row in held(first.results)]
     assert [row[2:] for row in held(second.results)] == thread
     assert writer("cyclictest-json").write(second).data == data
-    for one, other in zip(first.results, second.results, strict=True):
-        assert (one.p50, one.p99) == (other.p50, other.p99)
-        assert one.mean is not None and other.mean == pytest.approx(one.mean, abs=5)
+    for result, other in zip(first.results, second.results, strict=True):
+        assert (result.p50, result.p99) == (other.p50, other.p99)
+        assert result.mean is not None and other.mean == pytest.approx(result.mean, abs=5)
         if path.suffix == ".json":
-            assert (one.params, one.missed, one.flags) == (other.params, other.missed, other.flags)
+            assert (result.params, result.missed, result.flags) == (
+                other.params,
+                other.missed,
+                other.flags,
+            )
 
 
 def test_own_samples_as_cyclictest() -> None:
@@ -403,12 +411,12 @@ def test_own_samples_as_cyclictest() -> None:
     assert (result.n, result.overflow, result.max) == (102, 2, 1e12)
     assert result.histogram == [(100, 3), (5000, 90), (123457, 6), (9876544, 1)]
     assert result.params == {}  # the command line is rtstone's, which has another grammar
-    told = "\n".join(written.lost)
+    lost = "\n".join(written.lost)
     for part in (
         "1 negative samples", "fractions of ns", "1 missed", "1 results of rheal.rate",
         "1 results of sched.yield", "1 results of io.aio", "thread 0 is dk.periodic",
     ):  # fmt: skip
-        assert part in told
+        assert part in lost
     with pytest.raises(UsageError, match=r"no samples of cyclictest or dk\.periodic"):
         writer("cyclictest-json").write(own(results=own().results[1:]))
 
@@ -441,11 +449,11 @@ def test_text_of_cyclictest_there_and_back(path: Path) -> None:
     data = writer("cyclictest-histogram").write(first).data
     second = run_of(data)
     assert second.target.detail["format"] == "cyclictest"
-    for one, other in zip(first.results, second.results, strict=True):
-        assert (one.n, one.overflow) == (other.n, other.overflow)
-        cut = [(value // 1000 * 1000, count) for value, count in one.histogram]
-        if all(value % 1000 == 0 for value, _ in one.histogram):
-            assert (cut, one.min, one.max) == (other.histogram, other.min, other.max)
+    for result, other in zip(first.results, second.results, strict=True):
+        assert (result.n, result.overflow) == (other.n, other.overflow)
+        cut = [(value // 1000 * 1000, count) for value, count in result.histogram]
+        if all(value % 1000 == 0 for value, _ in result.histogram):
+            assert (cut, result.min, result.max) == (other.histogram, other.min, other.max)
         assert sum(count for _, count in other.histogram) == sum(count for _, count in cut)
     assert (
         writer("cyclictest-histogram").write(second).data.split(b"\n", 1)[1]
@@ -457,8 +465,8 @@ def test_text_of_cyclictest_to_the_letter() -> None:
     """As the tool wrote it, but for empty buckets at its end, and cycles that are not known."""
 
     def lines(text: str) -> list[str]:
-        told = [line for line in text.splitlines() if not line.startswith("# Thread")]
-        return told[told.index("# Histogram") :]
+        expected_lines = [line for line in text.splitlines() if not line.startswith("# Thread")]
+        return expected_lines[expected_lines.index("# Histogram") :]
 
     for name in ("cyclictest-2.4-one.txt", "cyclictest-2.4-h.txt"):
         data = (DATA / name).read_bytes()
@@ -473,12 +481,12 @@ def test_own_samples_as_text_of_cyclictest() -> None:
     (result,) = run_of(written.data).results
     assert result.histogram == [(0, 3), (5000, 90), (123_000, 6), (9_876_000, 1)]
     assert (result.n, result.overflow, result.min, result.max) == (102, 2, 0, 1e12)
-    told = "\n".join(written.lost)
+    lost = "\n".join(written.lost)
     for part in (
         "1 negative samples", "fractions of µs", "2 samples beyond", "1 missed activations",
         "thread 0 is dk.periodic",
     ):  # fmt: skip
-        assert part in told
+        assert part in lost
 
 
 def test_text_that_a_script_plots(tmp_path: Path) -> None:

@@ -53,9 +53,9 @@ def results(name: str) -> list[Result]:
     return run_of((DATA / name).read_bytes()).results
 
 
-def held(found: list[Result]) -> list[tuple[object, ...]]:
+def held(results: list[Result]) -> list[tuple[object, ...]]:
     """Return the parts of a run that must be exact."""
-    return [(r.bench, r.series, r.n, r.overflow, r.min, r.max, r.histogram) for r in found]
+    return [(r.bench, r.series, r.n, r.overflow, r.min, r.max, r.histogram) for r in results]
 
 
 def refused(data: bytes, form: str | None = None) -> str:
@@ -75,9 +75,9 @@ def test_text_and_json_of_one_cyclictest_are_one_result() -> None:
         ("cyclictest-2.4-duration.txt", "cyclictest-2.4-quote.json"),
     ):
         assert held(results(text)) == held(results(other_form))
-        for one, other in zip(results(text), results(other_form), strict=True):
-            assert [one.p50, one.p90, one.p99] == [other.p50, other.p90, other.p99]
-            assert one.overflow or one.mean == other.mean  # 2.4 prints whole µs in its text
+        for left, other in zip(results(text), results(other_form), strict=True):
+            assert [left.p50, left.p90, left.p99] == [other.p50, other.p90, other.p99]
+            assert left.overflow or left.mean == other.mean  # 2.4 prints whole µs in its text
 
 
 def test_versions_of_cyclictest_are_one_result() -> None:
@@ -274,17 +274,17 @@ def test_the_analysis_of_rtla_is_whole() -> None:
 
 
 def test_an_overflow_that_no_tool_told() -> None:
-    one, other = results("jitterdebugger-0.3-ns.json")
-    assert (one.overflow, other.overflow) == (0, 3)
+    left, other = results("jitterdebugger-0.3-ns.json")
+    assert (left.overflow, other.overflow) == (0, 3)
     assert other.max == 2180729 and other.histogram[-1][0] < other.max
 
 
 def test_raw_samples() -> None:
     data = (DATA / "jitterdebugger-0.3-samples.raw").read_bytes()
     rows = list(struct.iter_unpack("<IqqQ", data))
-    found = results("jitterdebugger-0.3-samples.raw")
-    assert sum(result.n for result in found) == len(rows) == 299
-    for thread, result in enumerate(found):
+    measurements = results("jitterdebugger-0.3-samples.raw")
+    assert sum(result.n for result in measurements) == len(rows) == 299
+    for thread, result in enumerate(measurements):
         own = [row for row in rows if row[0] == thread]
         assert dict(result.histogram) == {1e3 * v: c for v, c in Counter(r[3] for r in own).items()}
         at = [row[1] * 10**9 + row[2] for row in own]
@@ -298,10 +298,10 @@ def test_raw_samples() -> None:
 def test_late_wake_ups_say_what_was_missed() -> None:
     """Threads start one after another, so that cycles that lack from the duration say nothing."""
     # 3989 and 3991 of 4000 periods of 250 µs; one sample of each is beyond the histogram.
-    one, other = results("cyclictest-2.4-quote.json")
-    assert [one.missed, other.missed] == [2 + 506 // 250, 1 + 2032 // 250]
+    left, other = results("cyclictest-2.4-quote.json")
+    assert [left.missed, other.missed] == [2 + 506 // 250, 1 + 2032 // 250]
     assert other.missed == 4000 - 3991  # this thread began in time: nothing else is missing
-    assert one.evidence["section_ns"] == 10**9 and one.params == {"interval": 250_000}
+    assert left.evidence["section_ns"] == 10**9 and left.params == {"interval": 250_000}
     begun_late = run_of(cyclictest_json([{28: 10_000}, {28: 9993}, {28: 9956}])).results
     assert [(r.n, r.missed, r.status) for r in begun_late] == [
         (10_000, 0, "ok"), (9993, 0, "ok"), (9956, 0, "ok"),
@@ -430,7 +430,7 @@ def test_circumstances_of_cyclictest() -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "known"),
+    ("command", "row"),
     [
         ("cyclictest -Smp90 -i200 -h400 -q -D 10m", (200_000, 200_000, 600, 90)),
         ("cyclictest --priority=90 --interval 200 -D1h", (200_000, 700_000, 3600, 90)),
@@ -438,19 +438,24 @@ def test_circumstances_of_cyclictest() -> None:
         ("cyclictest -t -a -p", (10**6, 1_500_000, None, None)),
     ],
 )  # fmt: skip
-def test_command_lines(command: str, known: tuple[object, ...]) -> None:
+def test_command_lines(command: str, row: tuple[object, ...]) -> None:
     """Without a histogram, each thread's period is longer than the last one's (cyclictest -d)."""
-    found = options(command)
-    assert (found.period_ns(), found.period_ns(1), found.duration_s, found.number("p")) == known
+    parameters = options(command)
+    assert (
+        parameters.period_ns(),
+        parameters.period_ns(1),
+        parameters.duration_s,
+        parameters.number("p"),
+    ) == row
 
 
 def test_rtla() -> None:
-    found = {(r.bench, r.series): r for r in results("rtla-timerlat.txt")}
-    assert set(found) == {
+    by_name = {(r.bench, r.series): r for r in results("rtla-timerlat.txt")}
+    assert set(by_name) == {
         (f"timerlat.{kind}", f"cpu {cpu}") for kind in ("irq", "thread", "user") for cpu in (0, 2)
     }
-    assert {r.n for r in found.values()} == {998, 1000}
-    late = found["timerlat.thread", "cpu 2"]
+    assert {r.n for r in by_name.values()} == {998, 1000}
+    late = by_name["timerlat.thread", "cpu 2"]
     assert (late.overflow, late.max, late.evidence["bucket_ns"]) == (1, 312_000, 1000)
     assert (late.p99, late.p999) != (None, None) and late.p9999 is None
     assert late.evidence["section_ns"] == 10 * 10**9
@@ -516,11 +521,11 @@ def test_what_cyclictest_prints_while_it_runs() -> None:
     """Each status takes the place of the one before; one without a cycle has no statistics."""
     text = (DATA / "cyclictest-2.4-running.txt").read_text()
     last = re.findall(r"T: (\d) .* C: +(\d+) Min: +(\d+) .* Max: +(\d+)", text)[-2:]
-    told = [
+    printed = [
         (r.series[-1], str(r.n), f"{r.min:.0f}", f"{r.max:.0f}")
         for r in run_of(text.encode()).results
     ]
-    assert told == [(thread, n, low + "000", high + "000") for thread, n, low, high in last]
+    assert printed == [(thread, n, low + "000", high + "000") for thread, n, low, high in last]
     begun = text.split("\n\n")[1].split("\x1b")[0]
     assert [(r.n, r.min, r.max) for r in run_of(begun.encode()).results] == [(0, None, None)] * 2
 
@@ -544,28 +549,32 @@ def test_samples_that_are_not_in_the_file(seed: int) -> None:
     """Cycles that were not printed are counted, those at the end if the status tells how many."""
     random = Random(seed)
     values = [int(random.lognormvariate(3, 1)) for _ in range(500)]
-    kept = [i for i in range(500) if random.random() < 0.9]
-    lines = [f"{0:8}:{i:8}:{values[i]:8}" for i in kept]
-    lost = kept[-1] + 1 - len(kept)
+    indices = [i for i in range(500) if random.random() < 0.9]
+    lines = [f"{0:8}:{i:8}:{values[i]:8}" for i in indices]
+    lost = indices[-1] + 1 - len(indices)
     plain = run_of("\n".join([*lines, ""]).encode())
-    assert plain.results[0].n == len(kept)
-    assert plain.notes == [f"thread 0: {lost} of {kept[-1] + 1} samples are not in the file"]
+    assert plain.results[0].n == len(indices)
+    assert plain.notes == [f"thread 0: {lost} of {indices[-1] + 1} samples are not in the file"]
     assert "samples_lost" in plain.results[0].flags
     status = (
         f"T: 0 (  123) P:80 I:1000 C:    600 Min:{min(values):7} Act:    5 Avg:    7 "
         f"Max:{max(values):8}"
     )
     whole = run_of("\n".join([*lines, status, ""]).encode())
-    assert whole.notes == [f"thread 0: {600 - len(kept)} of 600 samples are not in the file"]
+    assert whole.notes == [f"thread 0: {600 - len(indices)} of 600 samples are not in the file"]
     assert whole.results[0].params == {"interval": 1_000_000}
 
 
 def test_stress_ng_yaml() -> None:
     run = run_of((DATA / "stress-ng-0.15.yaml").read_bytes())
-    (found,) = run.results
-    assert (found.bench, found.params, found.n) == ("stress-ng.metrics", {"stressor": "cyclic"}, 0)
-    told = {name: (figure.value, figure.unit) for name, figure in found.figures.items()}
-    assert told == {
+    (result,) = run.results
+    assert (result.bench, result.params, result.n) == (
+        "stress-ng.metrics",
+        {"stressor": "cyclic"},
+        0,
+    )
+    figures = {name: (figure.value, figure.unit) for name, figure in result.figures.items()}
+    assert figures == {
         "bogo ops": (15295, "ops"),
         "bogo ops per second usr sys time": (44360.206618, "/s"),
         "bogo ops per second real time": (7641.924751, "/s"),
@@ -578,12 +587,14 @@ def test_stress_ng_yaml() -> None:
 
 
 def test_lmbench() -> None:
-    found = results("lmbench.txt")
-    times = {str(r.params.get("call") or (r.params["size"], r.params["procs"])): r for r in found}
+    measurements = results("lmbench.txt")
+    times = {
+        str(r.params.get("call") or (r.params["size"], r.params["procs"])): r for r in measurements
+    }
     assert times["Simple syscall"].figures["time"].value == 166.8
     assert times["Select on 100 fd's"].figures["time"].value == 1402.1
     assert times["(16384, 2)"].figures["time"].value == 2610
-    assert len({r.case for r in found}) == len(found) == 9
+    assert len({r.case for r in measurements}) == len(measurements) == 9
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
@@ -677,18 +688,18 @@ def test_a_file_cut_short_is_refused_or_still_whole(path: Path) -> None:
             assert "\n" not in str(error)
             refusals += 1
             continue
-        found = held(run.results)
+        contents = held(run.results)
         if path.suffix == ".raw":  # it has no totals, so only incomplete records are detected
-            assert sum(row[2] for row in found) == len(part) / 28  # type: ignore[misc]
+            assert sum(row[2] for row in contents) == len(part) / 28  # type: ignore[misc]
         elif path.name in LINES:
-            assert part.endswith(b"\n") and len(found) <= len(whole)
-            assert all(row[2] <= most[2] for row, most in zip(found, whole, strict=False))  # type: ignore[operator]
+            assert part.endswith(b"\n") and len(contents) <= len(whole)
+            assert all(row[2] <= most[2] for row, most in zip(contents, whole, strict=False))  # type: ignore[operator]
         elif path.name == "lmbench.txt":  # nor has this one: only incomplete lines
-            assert part.endswith(b"\n") and found == whole[: len(found)]
+            assert part.endswith(b"\n") and contents == whole[: len(contents)]
         elif path.name.startswith("rtla") and "no summary" in " ".join(run.notes[:1]):
-            assert [row[:4] + row[6:] for row in found] == [row[:4] + row[6:] for row in whole]
+            assert [row[:4] + row[6:] for row in contents] == [row[:4] + row[6:] for row in whole]
         else:
-            assert found == whole
+            assert contents == whole
     assert refusals
 
 
@@ -876,7 +887,7 @@ def calls(data: bytes, form: str) -> int:
     """Return how many functions are called to read the file, including the interpreter's."""
     count = 0
 
-    def called(_frame: FrameType, event: str, _what: object) -> None:
+    def called(_frame: FrameType, event: str, _argument: object) -> None:
         nonlocal count
         count += event in {"call", "c_call"}
 
@@ -909,16 +920,16 @@ def test_the_buckets_of_rteval_are_not_kept_as_elements() -> None:
 
 
 @pytest.mark.parametrize(
-    ("element", "told"),
+    ("element", "message"),
     [
         ("<a>" * 10**6, "elements 32 deep"),
         ("<kernel/>" * 200_000, "more than 100000 elements"),
         ("<a/>" * 90_000, ""),
     ],
 )
-def test_an_rteval_file_of_many_elements(element: str, told: str) -> None:
+def test_an_rteval_file_of_many_elements(element: str, message: str) -> None:
     text = (DATA / "rteval.xml").read_text().replace("<SystemInfo>", f"{element}<SystemInfo>")
-    if told:
-        assert told in refused(text.encode())
+    if message:
+        assert message in refused(text.encode())
     else:
         assert held(run_of(text.encode()).results) == held(results("rteval.xml"))

@@ -616,10 +616,10 @@ def test_stamps_on_some_lines_only_are_left(stamp: str) -> None:
     text = (DATA / "cyclictest-2.4-q.txt").read_text()
     stamped = each_line(stamp)(text).splitlines(keepends=True)
     for place in range(len(stamped)):
-        some = "".join(
+        damaged = "".join(
             [*stamped[:place], text.splitlines(keepends=True)[place], *stamped[place + 1 :]]
         )
-        assert plain(some.encode()).data == some.encode()
+        assert plain(damaged.encode()).data == damaged.encode()
 
 
 def test_what_not_all_lines_share_is_left() -> None:

@@ -54,10 +54,10 @@ def test_cyclictest(options: Sequence[str], form: str, most: int) -> None:
 
 
 @realtime
-@pytest.mark.parametrize("more", [[], ["-h300"]])
-def test_json_of_cyclictest(more: Sequence[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("options", [[], ["-h300"]])
+def test_json_of_cyclictest(options: Sequence[str], tmp_path: Path) -> None:
     path = tmp_path / "out.json"
-    output(*CYCLICTEST, "-q", *more, f"--json={path}")
+    output(*CYCLICTEST, "-q", *options, f"--json={path}")
     run = run_of(path.read_bytes())
     assert run.target.detail["format"] == "cyclictest-json"
     assert run.results[0].params == {"interval": 2_000_000}
@@ -71,15 +71,15 @@ def test_histogram_file_of_cyclictest(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="stress-ng --cyclic needs root")
-@pytest.mark.parametrize("more", [[], ["--cyclic-dist", "10000"]])
-def test_stress_ng(more: Sequence[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("options", [[], ["--cyclic-dist", "10000"]])
+def test_stress_ng(options: Sequence[str], tmp_path: Path) -> None:
     path = tmp_path / "out.yaml"
-    command = ("stress-ng", "--cyclic", "1", "--metrics", "--yaml", str(path), *more)
+    command = ("stress-ng", "--cyclic", "1", "--metrics", "--yaml", str(path), *options)
     for seconds in (1, 5, 20):  # on a busy machine it takes no sample for a while
-        told = output(*command, "-t", str(seconds))
-        if "cyclic: sched" in told:
+        output_text = output(*command, "-t", str(seconds))
+        if "cyclic: sched" in output_text:
             break
-    printed = run_of(told.encode())
+    printed = run_of(output_text.encode())
     assert printed.target.detail["format"] == "stress-ng"
     assert printed.results[0].n > 0
     metrics = run_of(path.read_bytes())
@@ -90,10 +90,10 @@ def test_stress_ng(more: Sequence[str], tmp_path: Path) -> None:
 def test_jitterdebugger(tmp_path: Path) -> None:
     """Its -D wants a unit, or it ends at once and writes nothing."""
     output("jitterdebugger", "-D", "1s", "-s", "-o", str(tmp_path / "out"))
-    found: list[Run] = [
+    runs: list[Run] = [
         run_of((tmp_path / "out" / name).read_bytes()) for name in ("results.json", "samples.raw")
     ]
-    assert [run.target.detail["format"] for run in found] == [
+    assert [run.target.detail["format"] for run in runs] == [
         "jitterdebugger", "jitterdebugger-raw",
     ]  # fmt: skip
-    assert all(result.n > 0 for run in found for result in run.results)
+    assert all(result.n > 0 for run in runs for result in run.results)

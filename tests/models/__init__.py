@@ -19,28 +19,28 @@ class Simulated(NamedTuple):
 
     def result(self, bench: str, load: str = "none", **params: object) -> Json:
         """Return the only result of a bench under that load and with these parameters."""
-        found: list[Json] = [
+        records: list[Json] = [
             r
             for r in self.document["results"]
             if (r["bench"], r["load"]) == (bench, load) and params.items() <= r["params"].items()
         ]
-        assert len(found) == 1, (bench, load, params)
-        return found[0]
+        assert len(records) == 1, (bench, load, params)
+        return records[0]
 
     def us(self, stat: str, bench: str, load: str = "none", **params: object) -> float:
         """Return a statistic of that result, which must be ok, in microseconds."""
-        found = self.result(bench, load, **params)
-        assert (found["status"], found["unit"]) == ("ok", "ns"), found["reason"]
-        return float(found[stat]) / 1000
+        record = self.result(bench, load, **params)
+        assert (record["status"], record["unit"]) == ("ok", "ns"), record["reason"]
+        return float(record[stat]) / 1000
 
     def constant(self) -> dict[str, bool]:
         """Return for each bench with a slope whether its interval contains 0."""
         return {slope["bench"]: slope["constant"] for slope in self.document["slopes"]}
 
 
-def simulate(cli: Cli, model: str, *what: str) -> Simulated:
+def simulate(cli: Cli, model: str, *part: str) -> Simulated:
     """Run a command on the model."""
-    done = cli("run", *what, "--target", f"sim:{model}", "--json")
+    done = cli("run", *part, "--target", f"sim:{model}", "--json")
     assert done.status == 0, done.err
     return Simulated(done.document)
 

@@ -49,16 +49,16 @@ def test_table_1_in_both_forms_and_its_sum(cli: Cli, model: str) -> None:
         printed("golatowski", "Table 1", system=title(model), metric=metric)
         for metric in COMPONENTS.values()
     ]
-    for found in run.document["results"]:
-        bench, params = found["bench"], found["params"]
+    for result in run.document["results"]:
+        bench, params = result["bench"], result["params"]
         if bench not in COMPONENTS:
             continue
         value = printed("golatowski", "Table 1", system=title(model), metric=COMPONENTS[bench])
         if value is None:  # printed as n.e.
-            assert (found["status"], found["n"]) == ("unsupported", 0)
+            assert (result["status"], result["n"]) == ("unsupported", 0)
             continue
-        assert found["status"] == "ok"
-        pairs[f"{bench} {params['form']} {params.get('variant')}"] = found["mean"] / 1000, value
+        assert result["status"] == "ok"
+        pairs[f"{bench} {params['form']} {params.get('variant')}"] = result["mean"] / 1000, value
     assert len(pairs) == {"rmos3-pc1": 14, "rmos3-windows": 14, "lynx-486": 10, "sorix": 8}[model]
     assert not differing(pairs)
     total = run.result("rheal.sum_time", form="sampled", variant="rtems")

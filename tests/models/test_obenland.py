@@ -76,10 +76,10 @@ def test_throughput_of_messages_of_4_kib(cli: Cli, model: str) -> None:
 
 
 def verdict(run: Simulated, protocol: str) -> str:
-    found = run.result("sync.test3", lock="mutex", protocol=protocol)
-    if found["status"] == "unsupported":
+    result = run.result("sync.test3", lock="mutex", protocol=protocol)
+    if result["status"] == "unsupported":
         return "unsupported"
-    (table,) = found["tables"]
+    (table,) = result["tables"]
     return str(table["rows"][0][0])
 
 

@@ -12,16 +12,16 @@ def test_every_source_has_numbers() -> None:
 
 
 def test_one_number() -> None:
-    found = published.value(
+    number = published.value(
         source="golatowski", table="Table 1", system="RMOS3-PC1", metric="preemption"
     )
-    assert found == 4.1
+    assert number == 4.1
 
 
 def test_what_the_source_does_not_determine_has_no_value() -> None:
-    found = published.find(source="golatowski", quality="not determined in source")
-    assert len(found) == 3
-    assert {record.value for record in found} == {None}
+    number = published.find(source="golatowski", quality="not determined in source")
+    assert len(number) == 3
+    assert {record.value for record in number} == {None}
 
 
 @pytest.mark.parametrize(

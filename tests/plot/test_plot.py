@@ -40,9 +40,9 @@ def distribution(values: Sequence[int]) -> dict[str, Any]:
     """Return the members of a distribution that a recorder of ns makes of these values."""
     counts = sorted(Counter(index_of(value, 7) for value in values).items())
     points = Histogram(len(values), sum(values), min(values), max(values), 7, counts).points()
-    known = percentiles(points, len(values), 0, float(max(values)))
+    expected = percentiles(points, len(values), 0, float(max(values)))
     ends = {"min": float(min(values)), "max": float(max(values))}
-    return {"n": len(values), "histogram": points, "mean": None, "sd": None, **ends, **known}
+    return {"n": len(values), "histogram": points, "mean": None, "sd": None, **ends, **expected}
 
 
 def drawn_at(seed: int, n: int = 4000) -> list[int]:
@@ -53,26 +53,26 @@ def drawn_at(seed: int, n: int = 4000) -> list[int]:
 def result(seed: int, **members: Any) -> Result:
     values = drawn_at(seed)
     rows = [(float(k), 10, 1000.0 + k, 2000.0 + k, 3000.0 * (k + 1)) for k in (0, 1, 4, 5)]
-    told: dict[str, Any] = {
+    texts: dict[str, Any] = {
         "case": 1, "bench": "dk.periodic", "params": {"period": 10**6}, "load": "none",
         "status": "ok", "grid": GRID, "missed": 0, "evidence": {"section_ns": 4 * 10**9},
         "trace": Trace(width_s=1.0, rows=rows), **distribution(values),
     }  # fmt: skip
-    return Result(**told | members)
+    return Result(**texts | members)
 
 
 def run(*results: Result, **members: Any) -> Run:
-    made = Run(
+    measured_run = Run(
         run_id="20260102-030405.006-own-ab12", created="2026-01-02T03:04:05+00:00",
         status="complete", target=Target(name="local"), results=list(results),
     )  # fmt: skip
-    return structs.replace(made, **members)
+    return structs.replace(measured_run, **members)
 
 
 def stalled(seed: int = 5) -> Result:
     """Return a result of which 50 activations were omitted."""
-    more = [*drawn_at(seed), *(100_000 * k for k in range(1, 51))]
-    return result(seed, missed=50, corrected=Distribution(**distribution(more)))
+    samples = [*drawn_at(seed), *(100_000 * k for k in range(1, 51))]
+    return result(seed, missed=50, corrected=Distribution(**distribution(samples)))
 
 
 def loads() -> Run:
@@ -94,10 +94,10 @@ def check_counted(result: Result, values: Any, edges: Any, factor: float) -> Non
     """Check that each column holds the samples of the buckets that lie in it."""
     points = whole(result).histogram
     positive = [(value, count) for value, count in points if value / factor >= edges[0]]
-    told = np.histogram(
+    texts = np.histogram(
         [value / factor for value, _ in positive], edges, weights=[count for _, count in positive]
     )[0]
-    assert values.tolist() == told.tolist()
+    assert values.tolist() == texts.tolist()
     assert sum(values) == sum(count for _, count in points)
 
 
@@ -105,8 +105,8 @@ def test_a_histogram_counts_what_the_document_counts() -> None:
     drawn = plot([loads()], Request())
     curves = patches(drawn)
     assert len(curves) == 3
-    for one, (values, edges) in zip(loads().results, curves, strict=True):
-        check_counted(one, values, edges, 1000)  # µs
+    for result, (values, edges) in zip(loads().results, curves, strict=True):
+        check_counted(result, values, edges, 1000)  # µs
         widths = np.log10(edges[1:] / edges[:-1])[values > 0]
         assert max(widths) < 1.2 * np.median(widths) + 0.01
     assert "+ 50 omitted" in drawn.caption[2]
@@ -118,10 +118,10 @@ def test_a_histogram_of_another_tool(name: str) -> None:
     imported = run_of((DATA / name).read_bytes())
     drawn = plot([imported], Request())
     wanted = [r for r in imported.results if r.bench in {"cyclictest", "timerlat.thread"} and r.n]
-    for one, (values, edges) in zip(wanted, patches(drawn), strict=True):
-        check_counted(one, values, edges, 1000)
-        if one.overflow:
-            assert any(f", {one.overflow} beyond" in line for line in drawn.caption)
+    for bar, (values, edges) in zip(wanted, patches(drawn), strict=True):
+        check_counted(bar, values, edges, 1000)
+        if bar.overflow:
+            assert any(f", {bar.overflow} beyond" in line for line in drawn.caption)
 
 
 def test_what_is_not_above_zero_has_a_column_of_its_own() -> None:
@@ -133,18 +133,18 @@ def test_what_is_not_above_zero_has_a_column_of_its_own() -> None:
 
 def test_percentiles_are_those_of_the_document_up_to_what_n_supports() -> None:
     drawn = plot([loads()], Request("percentiles"))
-    for one, (values, edges) in zip(loads().results, patches(drawn), strict=True):
-        of = whole(one)
+    for result, (values, edges) in zip(loads().results, patches(drawn), strict=True):
+        whole_run = whole(result)
         for name, share in PERCENTILES.items():
             over = 10_000 / (10_000 - share)
             place = int(np.searchsorted(edges, over * (1 - 1e-12))) - 1
-            if getattr(of, name) is not None:
-                assert values[place] * 1000 == pytest.approx(getattr(of, name))
+            if getattr(whole_run, name) is not None:
+                assert values[place] * 1000 == pytest.approx(getattr(whole_run, name))
             else:
                 assert over > edges[-1]
-        assert edges[-1] == of.n / 10
+        assert edges[-1] == whole_run.n / 10
     marks = [line.get_ydata()[0] * 1000 for line in drawn.figure.axes[0].lines]
-    assert marks == pytest.approx([one.max for one in loads().results])
+    assert marks == pytest.approx([result.max for result in loads().results])
     labels = [text.get_text() for text in drawn.figure.axes[0].get_xticklabels()]
     assert labels == ["50", "90", "99"]  # p99.9 needs 10 000
 
@@ -185,10 +185,10 @@ def test_maxima_are_those_of_the_documents_in_the_row_of_their_load() -> None:
     rows = [label.get_text() for label in axes.get_yticklabels()]
     assert rows == ["no load", "heavy", "exit"]
     assert axes.get_xscale() == "log" and axes.get_ylim()[0] > axes.get_ylim()[1]
-    for one, marks in zip((loads(), other), axes.lines, strict=True):
+    for drawn_run, marks in zip((loads(), other), axes.lines, strict=True):
         wanted = [
             (r.max / 1000, rows.index("no load" if r.load == "none" else r.load))
-            for r in one.results if r.max
+            for r in drawn_run.results if r.max
         ]  # fmt: skip
         assert list(zip(*marks.get_data(), strict=True)) == wanted
     marks = {(line.get_marker(), line.get_color()) for line in axes.lines}
@@ -203,8 +203,8 @@ def test_breakdowns_are_the_figures() -> None:
     (axes,) = (drawn := plot([first, other], Request("breakdown"))).figure.axes
     widths = sorted(bar.get_width() for bar in axes.patches if bar.get_width())
     assert widths == [64.5, 71.25, 98.0]
-    told = [text.get_text() for text in axes.texts]
-    assert sorted(told) == ["64.5", "71.2", "> 98", "?"]
+    labels = [text.get_text() for text in axes.texts]
+    assert sorted(labels) == ["64.5", "71.2", "> 98", "?"]
     assert [text.get_text() for text in axes.get_yticklabels()] == ["PH.1", "PH.2"]
     legend = [text.get_text() for text in drawn.figure.legends[0].get_texts()]
     assert legend == ["board 1", "board 2"]
@@ -264,24 +264,24 @@ def test_of_too_many_the_largest_are_drawn_and_it_is_said() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "says"),
+    ("request", "says"),
     [
         (Request(bench="dk.periodik"), "unknown bench 'dk.periodik'.*did you mean 'dk.periodic'"),
         (Request(loads=["hevy"]), "unknown load 'hevy'.*did you mean 'heavy'"),
     ],
 )
-def test_what_cannot_be_chosen(asked: Request, says: str) -> None:
+def test_what_cannot_be_chosen(request: Request, says: str) -> None:
     with pytest.raises(UsageError, match=says):
-        plot([loads()], asked)
+        plot([loads()], request)
 
 
 def test_where_there_is_nothing_to_draw() -> None:
     with pytest.raises(UsageError, match=r"no valid result of dk\.periodic: it broke"):
         plot([run(result(1, status="failed", reason="it broke"))], Request())
-    others = run(result(1, bench="sem.post"), result(1, bench="sem.wait"))
+    measured_run = run(result(1, bench="sem.post"), result(1, bench="sem.wait"))
     with pytest.raises(UsageError, match=r"choose with --bench: sem\.post, sem\.wait"):
-        plot([others], Request())
-    assert len(patches(plot([others], Request(bench="sem.wait")))) == 1
+        plot([measured_run], Request())
+    assert len(patches(plot([measured_run], Request(bench="sem.wait")))) == 1
     with pytest.raises(UsageError, match="results in instructions and ns have no axis in common"):
         plot([run(result(1), result(2, unit="instructions"))], Request())
     few = structs.replace(result(1), n=9, histogram=[(1000.0, 9)])
@@ -300,13 +300,13 @@ def test_odd_documents_are_drawn() -> None:
     """Fractions of ns, samples beyond the histogram, names with quotes, buckets without edges."""
     for kind in ("histogram", "percentiles"):
         assert render(plot([own()], Request(kind)), "svg")
-    one = structs.replace(result(1), histogram=[(900.0, 4000)], min=900.0, max=900.0)
-    assert render(plot([run(one)], Request()), "svg")
+    odd = structs.replace(result(1), histogram=[(900.0, 4000)], min=900.0, max=900.0)
+    assert render(plot([run(odd)], Request()), "svg")
 
 
 def test_names_are_text_whatever_they_hold() -> None:
-    told = ["command:echo $HOME", "command:$a$b^2", "<b>&amp;", "負荷", "a\nb"]
-    drawn = plot([run(*(result(k, load=load) for k, load in enumerate(told)))], Request())
+    texts = ["command:echo $HOME", "command:$a$b^2", "<b>&amp;", "負荷", "a\nb"]
+    drawn = plot([run(*(result(k, load=load) for k, load in enumerate(texts)))], Request())
     assert legend(drawn)[1].replace("\\$", "$") == "load command:$a$b^2, n = 4 000"
     text = render(drawn, "svg").decode()
     assert "<b>" not in text
@@ -326,9 +326,9 @@ def test_means_of_several_operations_have_no_tail() -> None:
 
 
 def test_an_axis_says_what_is_measured() -> None:
-    def title(one: Result, name: str = "Hand-over of a mutex") -> str:
-        told = run(one, benches=[Bench(one.bench, name)])
-        text: str = plot([told], Request()).figure.axes[0].get_xlabel()
+    def title(result: Result, name: str = "Hand-over of a mutex") -> str:
+        texts = run(result, benches=[Bench(result.bench, name)])
+        text: str = plot([texts], Request()).figure.axes[0].get_xlabel()
         return text
 
     assert title(result(1)) == "wake-up latency (µs)"
@@ -362,7 +362,7 @@ def test_everything_fits_into_a_column_and_can_be_read(kind: str) -> None:
         if text.get_visible() and text.get_text() and not beyond:
             assert text.get_fontsize() >= 6
             assert at.x0 >= -1 and at.x1 <= width + 1 and at.y1 <= height + 1, text
-    (legend_box,) = (one.get_window_extent() for one in drawn.figure.legends)
+    (legend_box,) = (legend.get_window_extent() for legend in drawn.figure.legends)
     assert legend_box.y0 >= drawn.figure.axes[0].get_window_extent().y1 - 1
     size = drawn.figure.get_size_inches() * 25.4
     assert size[0] == pytest.approx(84)
@@ -372,13 +372,13 @@ def test_everything_fits_into_a_column_and_can_be_read(kind: str) -> None:
 @pytest.mark.parametrize("kind", ["histogram", "percentiles"])
 def test_axes_have_ticks_that_say_a_number(spread: float, kind: str) -> None:
     draws = np.random.default_rng(1).lognormal(10, spread, 4000)
-    one = structs.replace(result(1), **distribution([int(v) for v in draws]))
-    (axes,) = plot([run(one)], Request(kind)).figure.axes
+    spread_result = structs.replace(result(1), **distribution([int(v) for v in draws]))
+    (axes,) = plot([run(spread_result)], Request(kind)).figure.axes
     axes.figure.canvas.draw()
     for axis, (low, high) in ((axes.xaxis, axes.get_xlim()), (axes.yaxis, axes.get_ylim())):
         places = zip(axis.get_majorticklocs(), axis.get_majorticklabels(), strict=True)
-        told = [label.get_text() for at, label in places if low <= at <= high]
-        assert 2 <= len(told) == len(set(told)) <= 10 and all(told), (spread, told)
+        labels = [label.get_text() for at, label in places if low <= at <= high]
+        assert 2 <= len(labels) == len(set(labels)) <= 10 and all(labels), (spread, labels)
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -389,8 +389,8 @@ def test_the_same_run_gives_the_same_bytes(form: str) -> None:
     assert first.startswith(begins[form])
     assert not re.search(rb"20[0-9]{2}-[0-9]{2}-[0-9]{2}T|CreationDate", first)
     if form == "svg":
-        (told,) = re.findall(rb'<svg [^>]*?width="([0-9.]+)pt"', first)
-        assert float(told) == pytest.approx(84 / 25.4 * 72)
+        (texts,) = re.findall(rb'<svg [^>]*?width="([0-9.]+)pt"', first)
+        assert float(texts) == pytest.approx(84 / 25.4 * 72)
 
 
 def test_curves_differ_in_grey_too() -> None:
@@ -414,19 +414,19 @@ def test_matplotlib_is_imported_only_to_draw(monkeypatch: pytest.MonkeyPatch) ->
 def test_without_a_matplotlib_that_works_it_is_said_how_to_get_it(
     monkeypatch: pytest.MonkeyPatch, version: str | None
 ) -> None:
-    def there(name: str) -> str:
+    def version_of(name: str) -> str:
         assert name == "matplotlib"
         if version is None:
             raise metadata.PackageNotFoundError(name)
         return version
 
-    monkeypatch.setattr(metadata, "version", there)
-    told = f"here is {version}" if version else "which is not installed"
+    monkeypatch.setattr(metadata, "version", version_of)
+    texts = f"here is {version}" if version else "which is not installed"
     wheel = r"install it with: pip install 'rtstone\[plot\]'$"
-    with pytest.raises(UsageError, match=rf"needs matplotlib 3.9 or newer, {told}; {wheel}"):
+    with pytest.raises(UsageError, match=rf"needs matplotlib 3.9 or newer, {texts}; {wheel}"):
         plot([loads()], Request())
     monkeypatch.setattr(draw, "PACKAGED", Path(draw.__file__).parent)  # as the package is installed
-    with pytest.raises(UsageError, match=rf"{told}; .*plot/bin/pip install rtstone-\*\.whl m"):
+    with pytest.raises(UsageError, match=rf"{texts}; .*plot/bin/pip install rtstone-\*\.whl m"):
         plot([loads()], Request())
 
 

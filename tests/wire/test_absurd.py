@@ -75,7 +75,7 @@ def with_text(body: Json, path: tuple[str | int, ...], text: str) -> str:
 
 def answered(
     cli: Cli,
-    found: list[Json],
+    records: list[Json],
     changed: dict[int, list[str]],
     home: Path,
     *words: str,
@@ -86,11 +86,11 @@ def answered(
         for name, value in QUICKLY.items():
             patch.setattr(agent_session, name, value)
         patch.setattr(agent_session.AgentSession, "_limit_s", lambda *_: 0.05)
-        patch.setattr(local, "_Agent", player(found, changed, forever, REAL))
+        patch.setattr(local, "_Agent", player(records, changed, forever, REAL))
         done = cli(*RUN, *words)
-        for more in (("show", "last"), ("list", "runs")):
-            shown = cli(*more)
-            assert shown.status in STATUSES, (more, shown.err)
+        for command in (("show", "last"), ("list", "runs")):
+            shown = cli(*command)
+            assert shown.status in STATUSES, (command, shown.err)
             assert "\x1b[31m" not in shown.out
     return done
 
@@ -117,8 +117,8 @@ def test_it_is_replayed(conversation: list[Json], cli: Cli, tmp_path: Path) -> N
     assert {result["status"] for result in done.document["results"]} == {"ok"}
 
 
-def number_of(found: list[Json], kind: str, case: int) -> int:
-    return next(n for n, body in enumerate(found) if (body["t"], body.get("id")) == (kind, case))
+def number_of(records: list[Json], kind: str, case: int) -> int:
+    return next(n for n, body in enumerate(records) if (body["t"], body.get("id")) == (kind, case))
 
 
 def statuses(cli: Cli, home: Path) -> list[str]:

@@ -9,7 +9,7 @@ from rtstone.wire.records import Bench
 
 
 @pytest.mark.parametrize(
-    ("name", "given", "base"),
+    ("name", "value", "base"),
     [
         ("ballast", "33", [33]),
         ("ballast", "0,1,33", [0, 1, 33]),
@@ -36,14 +36,14 @@ from rtstone.wire.records import Bench
         ("cpus", "all", ["all"]),
     ],
 )
-def test_what_people_write(ballast: Bench, name: str, given: object, base: list[object]) -> None:
-    got = values(ballast, name, given)
+def test_what_people_write(ballast: Bench, name: str, value: object, base: list[object]) -> None:
+    got = values(ballast, name, value)
     assert got == base
     assert [type(value) for value in got] == [type(value) for value in base]
 
 
 @pytest.mark.parametrize(
-    ("name", "given", "told"),
+    ("name", "value", "message"),
     [
         ("ballast", "1025", "0 to 1024"),
         ("ballast", "-1", "0 to 1024"),
@@ -62,12 +62,12 @@ def test_what_people_write(ballast: Bench, name: str, given: object, base: list[
     ],
 )
 def test_bad_values_name_parameter_value_and_range(
-    ballast: Bench, name: str, given: object, told: str
+    ballast: Bench, name: str, value: object, message: str
 ) -> None:
     with pytest.raises(UsageError) as error:
-        values(ballast, name, given, "quick.toml, case 3")
+        values(ballast, name, value, "quick.toml, case 3")
     text = str(error.value)
-    for part in (name, told, "ctx.ballast", "quick.toml, case 3"):
+    for part in (name, message, "ctx.ballast", "quick.toml, case 3"):
         assert part in text
     assert "\n" not in text
 

@@ -134,13 +134,15 @@ def test_noise_of_any_kind_never_becomes_a_record(texts: list[bytes]) -> None:
 
 @given(st.data())
 def test_whatever_is_lost_and_doubled_the_account_is_right(data: st.DataObject) -> None:
-    kept = sorted(data.draw(st.sets(st.integers(0, 29), min_size=1)))
-    doubled = data.draw(st.sets(st.sampled_from(kept)))
-    sent = [line for k, line in enumerate(lines(30)) for _ in range((k in kept) + (k in doubled))]
+    arrived = sorted(data.draw(st.sets(st.integers(0, 29), min_size=1)))
+    doubled = data.draw(st.sets(st.sampled_from(arrived)))
+    sent = [
+        line for k, line in enumerate(lines(30)) for _ in range((k in arrived) + (k in doubled))
+    ]
     records, _, defects = read(sent)
-    assert records == kept
+    assert records == arrived
     lost = {seq for d in defects if d.kind == "lost" for seq in range(d.first, d.last + 1)}
-    assert lost == set(range(kept[-1])) - set(kept)
+    assert lost == set(range(arrived[-1])) - set(arrived)
     assert {d.first for d in defects if d.kind == "duplicate"} == doubled
 
 
