@@ -39,19 +39,19 @@ def test_functions_of_what_the_lab_runs(file: str) -> None:
         pytest.skip(f"needs {file} and readelf")
     if not elf.Elf(path.read_bytes()).symbols():
         pytest.skip(f"{file} is stripped")
-    found = elf.functions(path.read_bytes())
-    assert found.starts == sorted(set(found.starts))
-    assert all(s < e for s, e in zip(found.starts, found.ends, strict=True))
-    assert all(e <= s for e, s in zip(found.ends, found.starts[1:], strict=False))
-    assert not [name for name in found.names if name.startswith("$")]
+    functions = elf.functions(path.read_bytes())
+    assert functions.starts == sorted(set(functions.starts))
+    assert all(s < e for s, e in zip(functions.starts, functions.ends, strict=True))
+    assert all(e <= s for e, s in zip(functions.ends, functions.starts[1:], strict=False))
+    assert not [name for name in functions.names if name.startswith("$")]
     sizes: dict[int, dict[str, int]] = {}  # of all names at an address
     for start, size, name in listed(path):
         sizes.setdefault(start, {})[name] = size
     assert len(sizes) > 100
-    ends = dict(zip(found.starts, found.ends, strict=True))
-    following = dict(pairwise([*sorted(sizes), found.ends[-1]]))
+    ends = dict(zip(functions.starts, functions.ends, strict=True))
+    following = dict(pairwise([*sorted(sizes), functions.ends[-1]]))
     for start, names in sizes.items():
-        where = found.find(start)
+        where = functions.find(start)
         assert where and where[1] == start and where[0] in names, names
         if size := max(names.values()):  # another may begin within, as in assembly
             assert ends[start] == min(start + size, following[start]), names

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from rtstone.explain import image, kallsyms
-from tests.explain import made
-from tests.explain.made import BASE, Symbol
+from tests.explain import kernel_images
+from tests.explain.kernel_images import BASE, Symbol
 
 PERCPU = [Symbol(0, "A", "fixed_percpu_data"), Symbol(0x1000, "A", "cpu_info")]
 
@@ -19,24 +19,24 @@ PERCPU = [Symbol(0, "A", "fixed_percpu_data"), Symbol(0x1000, "A", "cpu_info")]
 )  # fmt: skip
 @pytest.mark.parametrize("count", [2100, 2304, 3001])
 def test_every_symbol_is_read(order: str, percpu: bool, count: int) -> None:
-    symbols = made.symbols(count)
+    symbols = kernel_images.symbols(count)
     every = PERCPU + symbols if percpu else symbols
-    table = kallsyms.decode(made.image(every, order=order, percpu=percpu))
-    found = zip(table.addresses, table.kinds, table.names, strict=True)
-    assert list(found) == symbols
+    table = kallsyms.decode(kernel_images.image(every, order=order, percpu=percpu))
+    entries = zip(table.addresses, table.kinds, table.names, strict=True)
+    assert list(entries) == symbols
 
 
 def test_names_of_128_bytes_and_more_are_read() -> None:
-    symbols = made.symbols()
+    symbols = kernel_images.symbols()
     end = symbols[-1].address
     longest = [Symbol(end + i, "t", "Zq9" * (40 + i) + "x") for i in range(60)]
-    table = kallsyms.decode(made.image(symbols + longest))
+    table = kallsyms.decode(kernel_images.image(symbols + longest))
     assert table.names[-60:] == [symbol.name for symbol in longest]
 
 
 def test_functions_end_at_the_next_symbol_and_have_the_first_name() -> None:
     symbols = [
-        *made.symbols(),
+        *kernel_images.symbols(),
         *(
             Symbol(BASE + 0x1000000 + address, kind, name)
             for address, kind, name in [
@@ -51,40 +51,46 @@ def test_functions_end_at_the_next_symbol_and_have_the_first_name() -> None:
             ]
         ),
     ]
-    found = kallsyms.functions(kallsyms.decode(made.image(symbols)))
-    triples = list(zip(found.starts, found.ends, found.names, strict=True))
+    functions = kallsyms.functions(kallsyms.decode(kernel_images.image(symbols)))
+    triples = list(zip(functions.starts, functions.ends, functions.names, strict=True))
     at = BASE + 0x1000000
     assert triples[-3:] == [
         (at, at + 16, "first"),
         (at + 32, at + 96, "second"),
         (at + 96, at + 100, "third"),
     ]
-    assert found.starts == sorted(set(found.starts))
-    assert found.find(at + 15) == ("first", at)
-    assert found.find(at + 16) is None
-    assert found.find(at + 99) == ("third", at + 96)
-    assert found.find(at + 100) is None
+    assert functions.starts == sorted(set(functions.starts))
+    assert functions.find(at + 15) == ("first", at)
+    assert functions.find(at + 16) is None
+    assert functions.find(at + 99) == ("third", at + 96)
+    assert functions.find(at + 100) is None
 
 
 def test_a_name_from_a_kernel_controls_no_terminal() -> None:
-    symbols = made.symbols()
+    symbols = kernel_images.symbols()
     symbols.insert(-1, Symbol(symbols[-1].address - 8, "T", "\x1b[2Jx"))
-    found = kallsyms.functions(kallsyms.decode(made.image(symbols)))
-    assert found.names[-1] == "?[2Jx"
+    functions = kallsyms.functions(kallsyms.decode(kernel_images.image(symbols)))
+    assert functions.names[-1] == "?[2Jx"
 
 
 def offset_of(part: str, symbols: list[Symbol]) -> int:
     """Return where a table begins in an image."""
-    tables = made.tables(symbols)
+    tables = kernel_images.tables(symbols)
     names = list(tables)
-    return made.TABLES + sum(len(tables[name]) for name in names[: names.index(part)])
+    return kernel_images.TABLES + sum(len(tables[name]) for name in names[: names.index(part)])
 
 
 def test_a_kernel_without_tables_is_refused() -> None:
-    symbols = made.symbols()
-    data = made.image(symbols)
+    symbols = kernel_images.symbols()
+    data = kernel_images.image(symbols)
     index = offset_of("token_index", symbols)
-    for damaged in (b"", bytes(5000), data[:index], data[: index + 500], data[: made.TABLES]):
+    for damaged in (
+        b"",
+        bytes(5000),
+        data[:index],
+        data[: index + 500],
+        data[: kernel_images.TABLES],
+    ):
         with pytest.raises(ValueError, match="no symbol table was found in the kernel"):
             kallsyms.decode(damaged)
 
@@ -95,23 +101,23 @@ def test_a_kernel_without_tables_is_refused() -> None:
      ("token_table", 300), ("token_index", 200)],
 )  # fmt: skip
 def test_tables_that_contradict_each_other_are_refused(part: str, at: int) -> None:
-    symbols = made.symbols()
-    data = bytearray(made.image(symbols))
+    symbols = kernel_images.symbols()
+    data = bytearray(kernel_images.image(symbols))
     data[offset_of(part, symbols) + at] ^= 0x41
     with pytest.raises(ValueError, match="symbol"):
         kallsyms.decode(bytes(data))
 
 
 def test_calls_in_the_real_kernel_lead_to_functions() -> None:
-    kernel = made.fetched()
+    kernel = kernel_images.fetched()
     unpacked = image.kernel(kernel.image.read_bytes())
-    found = kallsyms.functions(kallsyms.decode(unpacked))
-    assert len(found.starts) > 50_000
-    begin = found.starts[0]
+    functions = kallsyms.functions(kallsyms.decode(unpacked))
+    assert len(functions.starts) > 50_000
+    begin = functions.starts[0]
     words = np.frombuffer(unpacked, "<u4", 10_000_000 // 4, begin % kallsyms.ALIGNED)
     calls = np.flatnonzero(words >> 26 == 0x25)  # bl
     steps = (words[calls].astype(np.int64) & 0x3FFFFFF ^ 0x2000000) - 0x2000000
     targets = 4 * (calls + steps)
     assert len(calls) > 100_000
-    assert np.isin(targets, np.array(found.starts) - begin).mean() > 0.99
-    assert found.names.count("__schedule") == 1
+    assert np.isin(targets, np.array(functions.starts) - begin).mean() > 0.99
+    assert functions.names.count("__schedule") == 1

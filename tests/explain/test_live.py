@@ -49,26 +49,26 @@ def changed(to: Path, change: Callable[[dict[str, Any]], dict[str, Any] | None])
     shutil.copytree(TRACED, to)
     lines = []
     for line in (TRACED / "wire.log").read_text().splitlines():
-        found = re.fullmatch(r"#rts (\d+) (.*) [0-9a-f]{8}", line)
-        assert found
-        body = change(json.loads(found[2]))
+        match = re.fullmatch(r"#rts (\d+) (.*) [0-9a-f]{8}", line)
+        assert match
+        body = change(json.loads(match[2]))
         if body is not None:
-            text = f"{found[1]} {json.dumps(body)}"
+            text = f"{match[1]} {json.dumps(body)}"
             lines.append(f"#rts {text} {crc32(text.encode()):08x}\n")
     (to / "wire.log").write_text("".join(lines))
     return to
 
 
 def test_the_segments_are_the_sample_to_the_instruction(run: Run, result: Result) -> None:
-    found = from_trace(TRACED, run, result, INDEX)
-    way = found.way
+    explanation = from_trace(TRACED, run, result, INDEX)
+    way = explanation.way
     assert (way.sample.value, way.sample.raw) == (result.max, VALUE)
-    assert (found.unit, found.source, found.lost) == ("instructions", "trace", 0)
+    assert (explanation.unit, explanation.source, explanation.lost) == ("instructions", "trace", 0)
     assert way.segments[0].start == 0
     assert all(a.start + a.length == b.start for a, b in itertools.pairwise(way.segments))
     assert sum(segment.length for segment in way.segments) == VALUE
     assert sum(stack.cost for stack in way.stacks) == VALUE
-    assert sum(function.own for function in found.functions) == VALUE
+    assert sum(function.own for function in explanation.functions) == VALUE
     assert [(s.kind, s.start, s.by) for s in way.segments[:5]] == [
         ("irq-delay", 0, "init, in recvfrom"),
         ("handler", 597, "arch_timer (interrupt 11)"),
@@ -81,15 +81,15 @@ def test_the_segments_are_the_sample_to_the_instruction(run: Run, result: Result
 
 
 def test_the_answer_and_what_tracing_costs(run: Run, result: Result) -> None:
-    found = from_trace(TRACED, run, result, INDEX)
-    assert found.sentence == (
+    explanation = from_trace(TRACED, run, result, INDEX)
+    assert explanation.sentence == (
         '1 261 569 instructions late: the thread "init", in recvfrom, kept the CPU for 1 154 939 '
         "instructions before the switch"
     )
-    assert found.functions[0].name == "init, in recvfrom"
+    assert explanation.functions[0].name == "init, in recvfrom"
     assert any(
         "the median was 9 216 instructions without it, 12 800 instructions with it" in note
-        for note in found.notes
+        for note in explanation.notes
     )
 
 
@@ -182,13 +182,13 @@ def test_what_was_taken_around_it_puts_the_answer_in_doubt(
 def test_on_a_virtual_machine_the_sentence_ends_with_what_came_with_steal(
     run: Run, result: Result, tmp_path: Path
 ) -> None:
-    worst = [structs.replace(one, steal_ns=0) for one in result.worst]
+    worst = [structs.replace(sample, steal_ns=0) for sample in result.worst]
     worst[3] = structs.replace(worst[3], steal_ns=10_000_000)
-    told = (
+    note = (
         "; steal time, which counts in steps of 10 ms, grew around "
         f"1 of its {len(worst)} worst samples"
     )
-    for name, is_virtual, ending in (("yes", True, told), ("no", False, "before the switch")):
+    for name, is_virtual, ending in (("yes", True, note), ("no", False, "before the switch")):
         conditions = {"machine.virtual": is_virtual}
         sentence = reread(tmp_path / name, run, result, {}, conditions, worst=worst)
         assert sentence == LATE + ending.removeprefix("before the switch")
@@ -197,10 +197,10 @@ def test_on_a_virtual_machine_the_sentence_ends_with_what_came_with_steal(
 def test_an_emulated_machine_has_no_hypervisor(run: Run, result: Result) -> None:
     """Its processor says that there is one."""
     lab = structs.replace(run, conditions=run.conditions | {"machine.virtual": True})
-    found = from_trace(TRACED, lab, result, INDEX)
-    assert found.sentence.startswith("1 261 569 instructions late: the thread")
-    assert {segment.cause for segment in found.way.segments} == {"code"}
-    assert not any("hypervisor" in note for note in found.notes)
+    explanation = from_trace(TRACED, lab, result, INDEX)
+    assert explanation.sentence.startswith("1 261 569 instructions late: the thread")
+    assert {segment.cause for segment in explanation.way.segments} == {"code"}
+    assert not any("hypervisor" in note for note in explanation.notes)
 
 
 @pytest.mark.parametrize(
@@ -222,32 +222,35 @@ def test_what_went_elsewhere_is_nobodys_cost(
             (5, "softirq", "RCU", "code"), (7, "irq-delay", "as, in read", cause),
             (3, "softirq", "RCU", "code"), (8, "blocking", "as, in read", cause),
         ]  # fmt: skip
-        at, found = sample.due, []
+        at, slices = sample.due, []
         for ms, kind, by, where in kinds:
-            found.append(Part(at, at + ms * 1_000_000, kind, by, where))
-            at = found[-1].end
-        return found
+            slices.append(Part(at, at + ms * 1_000_000, kind, by, where))
+            at = slices[-1].end
+        return slices
 
     monkeypatch.setattr(live, "parts", parts)
     gap = structs.replace(result, bench="hw.latency", unit="ns", max=3e6)
     traced_ = structs.replace(run, results=[*run.results, gap])
-    found = from_trace(TRACED, traced_, structs.replace(result, unit="ns"), INDEX)
-    assert found.sentence == f"20.2 ms long: {says}"
-    assert {one.name: one.own for one in found.functions} == {CAUSES[cause]: 15e6, "RCU": 8e6}
-    assert [one.cause for one in found.way.segments] == ["code", cause] * 2
-    seen = "hw.latency of this run saw gaps of up to 3 ms" in found.notes
+    explanation = from_trace(TRACED, traced_, structs.replace(result, unit="ns"), INDEX)
+    assert explanation.sentence == f"20.2 ms long: {says}"
+    assert {function.name: function.own for function in explanation.functions} == {
+        CAUSES[cause]: 15e6,
+        "RCU": 8e6,
+    }
+    assert [segment.cause for segment in explanation.way.segments] == ["code", cause] * 2
+    seen = "hw.latency of this run saw gaps of up to 3 ms" in explanation.notes
     assert seen == (cause != "hypervisor")
-    names = [part.name for part in labels.parts(found.way.segments)]
+    names = [part.name for part in labels.parts(explanation.way.segments)]
     assert names[:2] == ["softirq", f"interrupt delivered late: {CAUSES[cause]}"]
 
 
 def test_the_surroundings_are_what_conditions_and_snapshot_say() -> None:
     head = wire.Snapshot(id=1, series="", index=0, value=1, due=0, stamp=1, cpu=0, page=4096,
                          bytes=0, at=0, data="", steal_ns=5, smi=2)  # fmt: skip
-    known: dict[str, Any] = {"cpu.idle_latency_us": 133}
+    conditions: dict[str, Any] = {"cpu.idle_latency_us": 133}
     for config, irq_time in ((["CONFIG_IRQ_TIME_ACCOUNTING=y"], True), ([], False), (None, None)):
-        found = surroundings(known | {"kernel.config": config}, head, closed=False)
-        assert found == Around(virtual=True, steal_ns=5, smi=2, idle_exit_ns=133_000,
+        around = surroundings(conditions | {"kernel.config": config}, head, closed=False)
+        assert around == Around(virtual=True, steal_ns=5, smi=2, idle_exit_ns=133_000,
                                irq_time=irq_time)  # fmt: skip
     none = structs.replace(head, steal_ns=None, smi=None)
     assert surroundings({}, none, closed=False) == Around()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rtstone.explain import elf, image, modules
-from tests.explain import made
+from tests.explain import kernel_images
 from tests.explain.test_elf import listed, run
 
 SOURCE = """
@@ -66,7 +66,7 @@ def program(path: Path) -> dict[int, int]:
 
 
 def test_a_module_of_the_real_kernel(tmp_path: Path) -> None:
-    kernel = made.fetched()
+    kernel = kernel_images.fetched()
     path = next(module for module in kernel.modules if module.name.startswith("ext4"))
     if not shutil.which("readelf"):
         pytest.skip("needs readelf")
@@ -151,14 +151,16 @@ def assembled(place: Path, offset: int, order: Sequence[str] = CODE + VENEERS) -
 def test_no_adrp_is_at_the_end_of_a_page(tmp_path: Path, offset: int) -> None:
     """Alignment is the least with which erratum 843419 of the Cortex-A53 cannot happen, if any."""
     file = elf.Elf(assembled(tmp_path, offset))
-    found = modules._alignment(file, [one for one in file.relocations() if one.kind == 275])
+    alignment = modules._alignment(
+        file, [relocation for relocation in file.relocations() if relocation.kind == 275]
+    )
 
     def happens(align: int) -> bool:
         return any((at + offset) % 4096 in (0xFF8, 0xFFC) for at in range(0, 4096, align))
 
-    if found > 1:
-        assert not happens(found)
-        assert happens(found // 2)
+    if alignment > 1:
+        assert not happens(alignment)
+        assert happens(alignment // 2)
     else:  # nothing helps; the kernel inserts a veneer
         assert happens(4096)
 

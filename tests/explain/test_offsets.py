@@ -13,7 +13,7 @@ from rtstone.explain import image, kallsyms, modules
 from rtstone.explain.blocks import Block
 from rtstone.explain.functions import PAGE, Functions, Piece
 from rtstone.explain.offsets import kernel_offset, piece_offsets
-from tests.explain import made
+from tests.explain import kernel_images
 
 KERNEL = 0xFFFF800012340000
 MODULES = 0xFFFF800001230000
@@ -81,7 +81,7 @@ def test_two_places_of_a_kernel_are_none() -> None:
 
 
 def test_the_real_kernel_is_found_by_few_of_its_calls() -> None:
-    kernel = made.fetched()
+    kernel = kernel_images.fetched()
     unpacked = image.kernel(kernel.image.read_bytes())
     table = kallsyms.functions(kallsyms.decode(unpacked))
     link = table.starts[0] & -kallsyms.ALIGNED
@@ -120,8 +120,10 @@ def test_pieces_are_found_among_others() -> None:
     offsets = [MODULES, MODULES + 0x9000, MODULES + 0x40000]
     chance = random.Random(5)
     blocks = []
-    for one, offset, count in zip(pieces, offsets, (40, 8, 200), strict=False):
-        blocks += executed(one, offset, chance.sample(range(32, len(one.code) - 32, 4), count))
+    for placed, offset, count in zip(pieces, offsets, (40, 8, 200), strict=False):
+        blocks += executed(
+            placed, offset, chance.sample(range(32, len(placed.code) - 32, 4), count)
+        )
     blocks += [Block(MODULES + 0x80000 + 16 * n, 1, 4, chance.randbytes(4)) for n in range(300)]
     # Where an address is inserted, something else is executed.
     blocks = [
@@ -133,60 +135,62 @@ def test_pieces_are_found_among_others() -> None:
 
 
 def test_a_piece_that_fits_two_places_or_badly_is_not_known() -> None:
-    one = piece("a", 0x4000, 1)
+    placed = piece("a", 0x4000, 1)
     places = list(range(32, 0x3000, 0x104 * 4))
-    here = executed(one, MODULES, places)
-    there = executed(one, MODULES + 0x10000, places)
-    assert piece_offsets([one], here) == {0: MODULES}
-    assert piece_offsets([one], here + there) == {}
-    assert piece_offsets([one], here[:2]) == {}
+    here = executed(placed, MODULES, places)
+    blocks = executed(placed, MODULES + 0x10000, places)
+    assert piece_offsets([placed], here) == {0: MODULES}
+    assert piece_offsets([placed], here + blocks) == {}
+    assert piece_offsets([placed], here[:2]) == {}
     other = [Block(MODULES + 16 * n, 1, 4, b"abcd") for n in range(200)]
-    assert piece_offsets([one], here + other) == {}
+    assert piece_offsets([placed], here + other) == {}
     # Two programs of the same code cannot both be at one place.
-    assert piece_offsets([one, one], here) == {}
+    assert piece_offsets([placed, placed], here) == {}
 
 
 def test_a_piece_need_not_begin_with_a_page() -> None:
-    one = piece("a", 0x4000, 1, align=32)
+    placed = piece("a", 0x4000, 1, align=32)
     places = list(range(32, 0x3000, 0x104 * 4))
-    assert piece_offsets([one], executed(one, MODULES + 0x1220, places)) == {0: MODULES + 0x1220}
-    assert piece_offsets([one], executed(one, MODULES + 0x1230, places)) == {}
+    assert piece_offsets([placed], executed(placed, MODULES + 0x1220, places)) == {
+        0: MODULES + 0x1220
+    }
+    assert piece_offsets([placed], executed(placed, MODULES + 0x1230, places)) == {}
 
 
 def test_one_byte_instructions_do_not_mislead() -> None:
     """Returns of x86 are one byte, which is nearly everywhere."""
-    one = piece("a", 0x4000, 1)
+    placed = piece("a", 0x4000, 1)
     returns = [Block(MODULES + 0x100000 + n, 1, 1, b"\xc3") for n in range(2000)]
-    assert piece_offsets([one], returns) == {}
-    places = [n for n in range(0x4000) if one.fixed[n] and one.code[n] == 0xC3]
+    assert piece_offsets([placed], returns) == {}
+    places = [n for n in range(0x4000) if placed.fixed[n] and placed.code[n] == 0xC3]
     assert len(places) > 20
-    here = executed(one, MODULES, list(range(32, 0x3000, 0x104 * 4)))
-    here += executed(one, MODULES, places, 1)
-    assert piece_offsets([one], returns + here) == {0: MODULES}
+    here = executed(placed, MODULES, list(range(32, 0x3000, 0x104 * 4)))
+    here += executed(placed, MODULES, places, 1)
+    assert piece_offsets([placed], returns + here) == {0: MODULES}
 
 
 def test_real_modules_are_found_by_their_branches() -> None:
-    kernel = made.fetched()
+    kernel = kernel_images.fetched()
     pieces = [
         modules.module(path.stem, image.unpacked(path.read_bytes())) for path in kernel.modules
     ]
     chance = random.Random(6)
     offsets, blocks, at = [], [], MODULES
-    for one in pieces:
-        words = np.frombuffer(one.code, "<u4", len(one.code) // 4)
+    for piece in pieces:
+        words = np.frombuffer(piece.code, "<u4", len(piece.code) // 4)
         ends = np.flatnonzero(_ends_block(words)).tolist()
         offsets.append(at)
         for place in chance.sample(ends, max(len(ends) // 4, min(len(ends), 8))):
-            last = one.code[4 * place : 4 * place + 4]
-            if not all(one.fixed[4 * place : 4 * place + 4]):
+            last = piece.code[4 * place : 4 * place + 4]
+            if not all(piece.fixed[4 * place : 4 * place + 4]):
                 last = chance.randbytes(4)  # as if it was linked
             blocks.append(Block(at + 4 * place - 12, 4, 16, last))
-        at += (len(one.code) // 4096 + 2) * 4096
+        at += (len(piece.code) // 4096 + 2) * 4096
     exact = dict(enumerate(offsets))
     for part, least in ((1, 5), (2, 4), (3, 3), (5, 2), (17, 2)):  # fewer are known, none wrongly
-        found = piece_offsets(pieces, blocks[::part])
-        assert found.items() <= exact.items()
-        assert len(found) >= least
+        found_offsets = piece_offsets(pieces, blocks[::part])
+        assert found_offsets.items() <= exact.items()
+        assert len(found_offsets) >= least
 
 
 def _ends_block(words: NDArray[np.uint32]) -> NDArray[np.bool_]:

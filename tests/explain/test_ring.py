@@ -43,15 +43,21 @@ def wake(pid: int, comm: bytes = b"task") -> bytes:
     return body(300, comm.ljust(16, b"\0") + number(pid, 4), flags=0x09, preempt=0x12)
 
 
-def read(pages: bytes, *more: tuple[str, str]) -> list[Event]:
-    return Formats([*TOLD, *more]).read(pages, SIZE).events
+def read(pages: bytes, *field: tuple[str, str]) -> list[Event]:
+    return Formats([*TOLD, *field]).read(pages, SIZE).events
 
 
 def test_fields_are_read_where_the_kernel_says_they_are() -> None:
     name = body(7, number(11, 4) + number(6 << 16 | 16, 4) + b"timer\0")
-    (one, two) = read(page(1000, entry(0, wake(-7, b"cat\0rubbish")) + entry(5, name)))
-    assert (one.time, one.name, one.pid, one.flags, one.preempt) == (1000, "wake", 42, 9, 2)
-    assert (one.text("comm"), one.number("pid"), one.text("pid"), one.number("x")) == (
+    (first, two) = read(page(1000, entry(0, wake(-7, b"cat\0rubbish")) + entry(5, name)))
+    assert (first.time, first.name, first.pid, first.flags, first.preempt) == (
+        1000,
+        "wake",
+        42,
+        9,
+        2,
+    )
+    assert (first.text("comm"), first.number("pid"), first.text("pid"), first.number("x")) == (
         "cat", -7, "", 0,
     )  # fmt: skip
     assert (two.time, two.name, two.number("irq"), two.text("name")) == (1005, "entry", 11, "timer")
@@ -77,8 +83,8 @@ def test_what_is_no_event_is_skipped() -> None:
     unknown = entry(1, body(999, b""))
     long = number(2 << 5, 4) + number(4 + len(wake(2)), 4) + wake(2)
     end = number(29, 4) + entry(0, wake(3))
-    found = read(page(0, padding + unknown + entry(1, wake(1)) + long + end))
-    assert [(event.number("pid"), event.time) for event in found] == [(1, 9), (2, 11)]
+    events = read(page(0, padding + unknown + entry(1, wake(1)) + long + end))
+    assert [(event.number("pid"), event.time) for event in events] == [(1, 9), (2, 11)]
 
 
 def test_missing_events_are_counted() -> None:
@@ -86,9 +92,9 @@ def test_missing_events_are_counted() -> None:
     pages = page(5, entry(0, wake(1)), missed | stored, number(17, 8)) + page(
         9, entry(0, wake(2)), missed
     )
-    found = Formats(TOLD).read(pages, SIZE)
-    assert found.gaps == [(5, 17), (9, 1)]
-    assert len(found.events) == 2
+    events = Formats(TOLD).read(pages, SIZE)
+    assert events.gaps == [(5, 17), (9, 1)]
+    assert len(events.events) == 2
 
 
 def test_pages_of_a_kernel_with_32_bits() -> None:
@@ -100,8 +106,8 @@ def test_pages_of_a_kernel_with_32_bits() -> None:
 def test_rubbish_ends_a_page_and_the_next_one_counts() -> None:
     rubbish = page(0, entry(0, wake(1)) + number(0, 4) * 3)
     cut = page(0, b"")[:20]
-    found = read(rubbish + page(50, entry(0, wake(2))) + cut)
-    assert [event.number("pid") for event in found] == [1, 2]
+    events = read(rubbish + page(50, entry(0, wake(2))) + cut)
+    assert [event.number("pid") for event in events] == [1, 2]
 
 
 def test_a_marker_is_a_text_up_to_its_end() -> None:

@@ -70,26 +70,26 @@ def result(values: list[int], ends: list[int]) -> wire.Result:
 @pytest.mark.parametrize("parts", [1, 3])
 def test_every_sample_is_found_with_its_stamps(parts: int) -> None:
     recording, ends = recorded(VALUES, parts=parts)
-    found = samples.find(recording, 0, [result(VALUES, ends)], "", 1.0)
-    assert found.stamped
-    moments = [found.moment(index) for index in range(len(VALUES))]
+    located = samples.find(recording, 0, [result(VALUES, ends)], "", 1.0)
+    assert located.stamped
+    moments = [located.moment(index) for index in range(len(VALUES))]
     assert [moment.end for moment in moments] == ends
     assert [moment.length for moment in moments] == VALUES
     assert all(moment.exact for moment in moments)
-    assert found.worst(0.2) == [0, 3] or found.worst(0.2) == [3, 8]
-    assert found.nearest(41) == 2
+    assert located.worst(0.2) == [0, 3] or located.worst(0.2) == [3, 8]
+    assert located.nearest(41) == 2
 
 
 def test_what_was_due_is_known_exactly_of_the_worst_only() -> None:
     values = [1000, 3000, 5001, 2222, 4000, 600]
     recording, ends = recorded(values, stamped=False)
-    found = samples.find(recording, 0, [result(values, ends)], "", 1.0)
-    assert not found.stamped
-    assert [found.moment(i) for i in (1, 2)] == [
+    located = samples.find(recording, 0, [result(values, ends)], "", 1.0)
+    assert not located.stamped
+    assert [located.moment(i) for i in (1, 2)] == [
         samples.Moment(ends[1], 3000, True),
         samples.Moment(ends[2], 5001, True),
     ]
-    bucket = found.moment(5)
+    bucket = located.moment(5)
     assert not bucket.exact
     assert abs(bucket.length - 600) <= 600 / 128
 
@@ -142,8 +142,8 @@ def test_each_of_two_series_is_found(upwards: bool) -> None:
         for name, values in both.items()
     ]
     for name, values in both.items():
-        found = samples.find(recording, 0, raws, name, 1.0)
-        moments = [found.moment(index) for index in range(len(values))]
+        located = samples.find(recording, 0, raws, name, 1.0)
+        moments = [located.moment(index) for index in range(len(values))]
         assert [moment.end for moment in moments] == ends[name][WARMUP:]
         assert [moment.length for moment in moments] == values
 

@@ -54,10 +54,12 @@ class Guest:
         return stacks.follow(recording, Span(0, self.begun + 1), AARCH64, place, LINUX)
 
 
-def told(followed: stacks.Followed, slices: Sequence[stacks.Slice] | None = None) -> list[str]:
+def stack_lines(
+    followed: stacks.Followed, slices: Sequence[stacks.Slice] | None = None
+) -> list[str]:
     """Return stacks and counts as text."""
     rows = followed.slices if slices is None else slices
-    return [f"{'>'.join(followed.tree.frames(one.node))} {one.n}" for one in rows]
+    return [f"{'>'.join(followed.tree.frames(part.node))} {part.n}" for part in rows]
 
 
 def test_calls_and_returns() -> None:
@@ -67,7 +69,7 @@ def test_calls_and_returns() -> None:
     guest.run(back, 2, CALL)
     guest.run(AT["memcpy"], 4, BRANCH)
     guest.run(AT["memcpy"] + 0x40, 4, RET)
-    assert told(guest.followed()) == ["task 3", "task>memcpy 5", "task 2", "task>memcpy 8"]
+    assert stack_lines(guest.followed()) == ["task 3", "task>memcpy 5", "task 2", "task>memcpy 8"]
 
 
 @pytest.mark.parametrize("thunk", NAMES[-2:])
@@ -79,7 +81,7 @@ def test_a_call_by_a_return_is_one(thunk: str) -> None:
     guest.run(AT[thunk] + 0x40, 2, RET)
     guest.run(AT["memcpy"], 5, RET)
     guest.run(back, 2)
-    rows = told(guest.followed())
+    rows = stack_lines(guest.followed())
     assert [rows[0], *rows[-2:]] == ["task 3", "task>memcpy 5", "task 2"]
 
 
@@ -90,7 +92,7 @@ def test_an_interrupt_goes_back_to_where_it_came() -> None:
     guest.run(AT["el1h_64_irq"], 6, ERET)
     guest.run(AT["memcpy"], 5, RET)
     guest.run(back, 2)
-    assert told(guest.followed()) == [
+    assert stack_lines(guest.followed()) == [
         "task 3", "task>vectors 1", "task>el1h_64_irq 6", "task>memcpy 5", "task 2",
     ]  # fmt: skip
 
@@ -106,7 +108,7 @@ def test_a_vector_that_jumps_to_another_is_one_exception() -> None:
     guest.run(AT["el1h_64_irq"], 6, ERET)
     guest.run(AT["memcpy"] + 8, 2, RET)
     guest.run(back, 2)
-    assert told(guest.followed()) == [
+    assert stack_lines(guest.followed()) == [
         "task 3", "task>memcpy 2", "task>memcpy>tramp_vectors 5", "task>memcpy>vectors 2",
         "task>memcpy>el1h_64_irq 6", "task>memcpy 2", "task 2",
     ]  # fmt: skip
@@ -119,10 +121,11 @@ def test_an_instruction_that_faults_is_counted_once() -> None:
     guest.run(AT["el1h_64_irq"], 6, ERET)
     guest.run(AT["memcpy"] + 8, 6, NOP)
     followed = guest.followed()
-    assert [one.n for one in followed.slices] == [2, 1, 6, 6]
-    assert sum(one.n for one in stacks.within(followed.slices, guest.begun, 15)) == 15
+    assert [part.n for part in followed.slices] == [2, 1, 6, 6]
+    assert sum(part.n for part in stacks.within(followed.slices, guest.begun, 15)) == 15
     assert (
-        told(followed, stacks.within(followed.slices, guest.begun, 8))[0] == "memcpy>el1h_64_irq 2"
+        stack_lines(followed, stacks.within(followed.slices, guest.begun, 8))[0]
+        == "memcpy>el1h_64_irq 2"
     )
 
 
@@ -155,9 +158,9 @@ def switched() -> tuple[Guest, int]:
 def test_a_task_is_taken_up_where_it_was_left() -> None:
     guest, _ = switched()
     followed = guest.followed()
-    assert told(followed)[-3:] == ["task>sleep>__schedule 1", "task>sleep 1", "task 3"]
+    assert stack_lines(followed)[-3:] == ["task>sleep>__schedule 1", "task>sleep 1", "task 3"]
     assert len(followed.switches) == 2
-    assert "load>memcpy>el1h_64_irq>try_to_wake_up 9" in told(followed)
+    assert "load>memcpy>el1h_64_irq>try_to_wake_up 9" in stack_lines(followed)
 
 
 def test_segments_are_the_sample() -> None:
@@ -188,7 +191,7 @@ def test_the_lookalike_is_not_mistaken() -> None:
     guest.run(AT["cpu_switch_to"], 4, RET)
     guest.run(in_schedule, 1, RET)
     guest.run(returns["task"], 5)
-    assert told(guest.followed())[-2:] == ["task>__schedule 1", "task 5"]
+    assert stack_lines(guest.followed())[-2:] == ["task>__schedule 1", "task 5"]
 
 
 @pytest.mark.parametrize(

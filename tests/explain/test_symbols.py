@@ -18,8 +18,8 @@ from rtstone.explain.blocks import Block
 from rtstone.explain.functions import Functions
 from rtstone.explain.symbols import AGENT, AddressSpace, Area, Place, of_image, of_linux
 from rtstone.lab.kernels import Kernel
-from tests.explain import made
-from tests.explain.made import BASE
+from tests.explain import kernel_images
+from tests.explain.kernel_images import BASE
 
 SPLIT = 1 << 63
 PROGRAM = "int main(void) { return 0; }"
@@ -68,7 +68,7 @@ def test_a_single_program_needs_no_name() -> None:
 def linux(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kernel:
     """Make a kernel with symbols, and an empty cache."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    data = made.image(made.symbols())
+    data = kernel_images.image(kernel_images.symbols())
     (tmp_path / "Image").write_bytes(data)
     digest = sha256(data).hexdigest()
     return Kernel("linux", "aarch64", tmp_path / "Image", (), "6.1", None, digest)
@@ -140,7 +140,7 @@ def test_what_cannot_be_named_is_refused(linux: Kernel, tmp_path: Path) -> None:
 
 def test_pieces_of_the_real_kernel() -> None:
     """Its trampoline, whose symbols are not in its table, and its vDSO."""
-    data = made.fetched().image.read_bytes()
+    data = kernel_images.fetched().image.read_bytes()
     trampoline, vdso = kernel.decode(data).pieces
     eret = struct.pack("<I", kernel.ERET)
     code = {

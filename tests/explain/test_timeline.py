@@ -54,15 +54,15 @@ def timer(time: int, task: int, preempt: int = 0, start: int = 2) -> list[Event]
     ]
 
 
-def told(
+def parts_of(
     events: list[Event], due: int = 100, stamp: int = 200, *, preemptible: bool = False
 ) -> list[tuple[str, int, str | None]]:
     events = [*events, event(210, "print", MEASURED, buf="the marker")]
     names = Names(tasks(events), {READ: "read"}, NAMED)
-    found = parts(events, Sampled(due, stamp, MEASURED), names, preemptible=preemptible)
-    assert found[0].start == due and found[-1].end == stamp
-    assert sum(part.end - part.start for part in found) == stamp - due
-    return [(part.kind, part.end - part.start, part.by) for part in found]
+    timeline = parts(events, Sampled(due, stamp, MEASURED), names, preemptible=preemptible)
+    assert timeline[0].start == due and timeline[-1].end == stamp
+    assert sum(part.end - part.start for part in timeline) == stamp - due
+    return [(part.kind, part.end - part.start, part.by) for part in timeline]
 
 
 BEFORE = switch(10, MEASURED, OTHER)
@@ -72,7 +72,7 @@ HANDLER = [("handler", 2, "local timer"), ("wakeup", 3, None), ("handler", 5, "l
 
 def test_an_undisturbed_wake_up() -> None:
     idle = [switch(10, MEASURED, IDLE), *timer(103, IDLE), switch(120, IDLE, MEASURED)]
-    assert told(idle) == [
+    assert parts_of(idle) == [
         ("irq-delay", 3, "the idle task"), *HANDLER, ("switch", 7, "the idle task"),
         ("return", 80, None),
     ]  # fmt: skip
@@ -80,21 +80,21 @@ def test_an_undisturbed_wake_up() -> None:
 
 def test_a_system_call_keeps_the_cpu_of_a_kernel_that_is_not_preemptible() -> None:
     events = [BEFORE, CALL, *timer(103, OTHER), switch(150, OTHER, MEASURED)]
-    assert ("blocking", 37, "other, in read") in told(events)
-    assert ("switch", 37, "other, in read") in told(events, preemptible=True)
+    assert ("blocking", 37, "other, in read") in parts_of(events)
+    assert ("switch", 37, "other, in read") in parts_of(events, preemptible=True)
     off = [BEFORE, CALL, *timer(103, OTHER, preempt=1), switch(150, OTHER, MEASURED)]
-    assert ("blocking", 37, "other, in read") in told(off, preemptible=True)
+    assert ("blocking", 37, "other, in read") in parts_of(off, preemptible=True)
 
 
 def test_who_is_in_no_system_call_leaves_at_once_unless_more_urgent() -> None:
     left = event(30, "sys_exit", OTHER, id=READ)
     events = [BEFORE, CALL, left, *timer(103, OTHER), switch(150, OTHER, MEASURED)]
-    assert ("switch", 37, "other, in no system call") in told(events)
+    assert ("switch", 37, "other, in no system call") in parts_of(events)
     out = event(21, "sys_exit", URGENT, id=READ)
     urgent = [
         switch(10, MEASURED, URGENT), out, *timer(103, URGENT), switch(150, URGENT, MEASURED),
     ]  # fmt: skip
-    assert ("blocking", 37, "urgent, in no system call") in told(urgent)
+    assert ("blocking", 37, "urgent, in no system call") in parts_of(urgent)
 
 
 def test_other_interrupts_and_softirqs_are_cut_out() -> None:
@@ -108,7 +108,7 @@ def test_other_interrupts_and_softirqs_are_cut_out() -> None:
         event(139, "softirq_exit", OTHER, SOFT, vec=3),
         switch(150, OTHER, MEASURED),
     ]  # fmt: skip
-    assert told(events)[4:] == [
+    assert parts_of(events)[4:] == [
         ("blocking", 7, "other, in read"), ("irq", 4, "disk (interrupt 9)"),
         ("blocking", 6, "other, in read"), ("softirq", 3, "NET_RX"), ("irq", 2, "local timer"),
         ("softirq", 4, "NET_RX"), ("blocking", 11, "other, in read"), ("return", 50, None),
@@ -127,7 +127,7 @@ def test_what_a_timer_runs_is_named_if_it_is_most_of_the_interrupt() -> None:
     )
     for stall, by in ((long, "local timer, in stall"), (short, "local timer")):
         events = [BEFORE, CALL, *timer(103, OTHER), *stall, switch(150, OTHER, MEASURED)]
-        assert ("irq", 10, by) in told(events)
+        assert ("irq", 10, by) in parts_of(events)
 
 
 def test_the_interrupt_that_wakes_tells_what_it_came_into() -> None:
@@ -138,8 +138,8 @@ def test_the_interrupt_that_wakes_tells_what_it_came_into() -> None:
     assert interrupted(events, sample, names) == Interrupted(
         "other", ["inner", "?", "el1_irq", "outer"]
     )
-    program = [one._replace(stack=one.stack[:2]) for one in events]
-    for without in (program, [one for one in events if one is not stack]):
+    program = [event._replace(stack=event.stack[:2]) for event in events]
+    for without in (program, [event for event in events if event is not stack]):
         assert interrupted(without, sample, names) is None
     assert interrupted(events, sample, names._replace(functions=Functions([], [], []))) is None
 
@@ -147,14 +147,14 @@ def test_the_interrupt_that_wakes_tells_what_it_came_into() -> None:
 def test_a_task_that_was_woken_while_it_ran_has_used_that_up() -> None:
     """Its timer expired before it slept: that is not the wake-up it waits for."""
     early = event(8, "sched_waking", MEASURED, HARD, comm="measured", pid=MEASURED)
-    found = told([early, BEFORE, CALL, *timer(103, OTHER), switch(150, OTHER, MEASURED)])
-    assert found[0] == ("irq-delay", 3, "other, in read")
+    named_parts = parts_of([early, BEFORE, CALL, *timer(103, OTHER), switch(150, OTHER, MEASURED)])
+    assert named_parts[0] == ("irq-delay", 3, "other, in read")
 
 
 def test_interrupts_before_the_one_that_wakes_are_others() -> None:
     early = [event(101, "irq_work_entry", OTHER, HARD), event(102, "irq_work_exit", OTHER, HARD)]
-    found = told([BEFORE, CALL, *early, *timer(140, OTHER), switch(160, OTHER, MEASURED)])
-    assert found[:3] == [
+    named_parts = parts_of([BEFORE, CALL, *early, *timer(140, OTHER), switch(160, OTHER, MEASURED)])
+    assert named_parts[:3] == [
         ("irq-delay", 1, "other, in read"), ("irq", 1, "irq work"),
         ("irq-delay", 38, "other, in read"),
     ]  # fmt: skip
@@ -168,7 +168,7 @@ def test_a_lock_that_another_task_holds() -> None:
         BEFORE, CALL, *timer(103, OTHER), switch(120, OTHER, MEASURED),
         switch(130, MEASURED, OTHER), waking, woken, switch(160, OTHER, MEASURED),
     ]  # fmt: skip
-    assert told(events, preemptible=True)[4:] == [
+    assert parts_of(events, preemptible=True)[4:] == [
         ("switch", 7, "other, in read"), ("return", 10, None), ("blocking", 20, "other, in read"),
         ("wakeup", 2, None), ("switch", 8, "other, in read"), ("return", 40, None),
     ]  # fmt: skip
@@ -179,7 +179,7 @@ def test_a_task_that_wakes_another_one() -> None:
     waking = event(110, "sched_waking", OTHER, comm="measured", pid=MEASURED)
     woken = event(112, "sched_wakeup", OTHER, comm="measured", pid=MEASURED)
     events = [BEFORE, CALL, waking, woken, switch(120, OTHER, MEASURED)]
-    assert told(events) == [
+    assert parts_of(events) == [
         ("task", 10, "other, in read"), ("wakeup", 2, None), ("switch", 8, "other, in read"),
         ("return", 80, None),
     ]  # fmt: skip
@@ -189,16 +189,16 @@ def test_a_task_that_wakes_another_one() -> None:
 def test_a_task_that_runs_all_the_time_or_is_preempted(preempted: bool) -> None:
     away = [switch(130, MEASURED, URGENT, state=0x100), switch(140, URGENT, MEASURED)]
     events = [switch(10, OTHER, MEASURED), event(20, "sys_exit", MEASURED, id=READ)]
-    found = told(events + away * preempted)
+    named_parts = parts_of(events + away * preempted)
     mine = "measured, in no system call"
     if preempted:
-        assert found == [("task", 30, mine), ("blocking", 10, "urgent"), ("task", 60, mine)]
+        assert named_parts == [("task", 30, mine), ("blocking", 10, "urgent"), ("task", 60, mine)]
     else:
-        assert found == [("task", 100, mine)]
+        assert named_parts == [("task", 100, mine)]
 
 
 def test_nothing_but_the_marker_is_known() -> None:
-    assert told([]) == [("task", 100, "task 50")]
+    assert parts_of([]) == [("task", 100, "task 50")]
 
 
 # ---- time that went elsewhere --------------------------------------------------------------------
@@ -220,9 +220,9 @@ def causes(
     """Return kind, length and cause of the parts of at least 1 ms."""
     events = [*events, event(stamp + 10, "print", MEASURED, buf="the marker")]
     names = Names(tasks(events), {READ: "read"}, NAMED)
-    found = parts(events, Sampled(due, stamp, MEASURED), names, preemptible=False, around=around)
-    assert sum(part.end - part.start for part in found) == stamp - due
-    return [(p.kind, p.end - p.start, p.cause) for p in found if p.end - p.start >= MS]
+    timeline = parts(events, Sampled(due, stamp, MEASURED), names, preemptible=False, around=around)
+    assert sum(part.end - part.start for part in timeline) == stamp - due
+    return [(p.kind, p.end - p.start, p.cause) for p in timeline if p.end - p.start >= MS]
 
 
 def late_in(task: int, *before: Event) -> list[Event]:
@@ -273,11 +273,11 @@ def test_the_next_event_of_a_task_tells_in_which_call_it_was_before() -> None:
 def test_what_the_interrupt_came_into_tells_the_kernel_from_a_program() -> None:
     """A program is in the kernel without a system call in a page fault."""
     events = late_in(OTHER, OUT)
-    place = next(n for n, one in enumerate(events) if one.name == "sched_waking")
+    place = next(n for n, event in enumerate(events) if event.name == "sched_waking")
     stack = event(COMES + 2, "kernel_stack", OTHER, HARD)._replace(stack=(410, 220, 330))
     inside = [*events[: place + 1], stack, *events[place + 1 :]]
     assert causes(inside, VIRTUAL) == [("irq-delay", 9 * MS, "code")]
-    outside = [one._replace(stack=one.stack[:1]) for one in inside]
+    outside = [event._replace(stack=event.stack[:1]) for event in inside]
     assert causes(outside, VIRTUAL) == [("irq-delay", 9 * MS, "outside")]
 
 
@@ -296,7 +296,7 @@ def test_an_idle_cpu_that_switches_late_was_taken_away() -> None:
 def test_a_softirq_holds_a_thread_back_and_not_an_interrupt() -> None:
     entry = event(DUE - 10, "softirq_entry", OTHER, SOFT, vec=9)
     leave = event(COMES + 20, "softirq_exit", OTHER, SOFT, vec=9)
-    interrupt = [one._replace(flags=HARD | SOFT) for one in timer(COMES, OTHER)]
+    interrupt = [event._replace(flags=HARD | SOFT) for event in timer(COMES, OTHER)]
     before = [BEFORE, CALL, entry, *interrupt, leave, switch(COMES + 30, OTHER, MEASURED)]
     assert causes(before, STOLEN) == [("softirq", 9 * MS, "hypervisor")]
     assert causes(before, VIRTUAL) == [("softirq", 9 * MS, "outside")]
@@ -340,8 +340,8 @@ def test_a_task_that_was_given_all_the_time_is_to_blame_whatever_was_stolen_arou
     ("missing", "is_theft"), [(LEAST_THEFT_NS - 1, False), (LEAST_THEFT_NS, True)]
 )
 def test_less_may_lie_between_the_clock_and_the_event(missing: int, is_theft: bool) -> None:
-    found = accounts(accounted(COMES + 20 - (DUE - 100) - missing), KNOWN)
-    assert dict(found.thefts) == ({COMES: missing} if is_theft else {})
+    account = accounts(accounted(COMES + 20 - (DUE - 100) - missing), KNOWN)
+    assert dict(account.thefts) == ({COMES: missing} if is_theft else {})
 
 
 def test_where_the_account_begins_before_the_trace_at_least_the_rest_was_stolen() -> None:
@@ -426,8 +426,8 @@ def test_short_parts_are_not_put_in_doubt() -> None:
     for length, cause in ((LEAST_DOUBT_NS, "unsure"), (LEAST_DOUBT_NS - 1, "code")):
         events = [BEFORE, CALL, *timer(DUE + length, OTHER), switch(COMES, OTHER, MEASURED)]
         events = [*events, event(COMES + 90, "print", MEASURED, buf="the marker")]
-        found = parts(
+        timeline = parts(
             events, Sampled(DUE, COMES + 60, MEASURED), Names({}, {}, NAMED), preemptible=False,
             around=STOLEN,
         )  # fmt: skip
-        assert found[0].cause == cause
+        assert timeline[0].cause == cause

@@ -28,14 +28,14 @@ PAIRS = ("__", "in", "re", "st", "ts", "_s", "te", "ab", "tree_", "lock")
 def symbols(count: int = 3000, seed: int = 1) -> list[Symbol]:
     """Return symbols in order: `_text`, functions, data among them, two names at one address."""
     chance = random.Random(seed)
-    found = [Symbol(BASE, "T", "_text"), Symbol(BASE, "T", "_stext")]
+    table = [Symbol(BASE, "T", "_text"), Symbol(BASE, "T", "_stext")]
     address = BASE + 0x10000
     letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_."
-    while len(found) < count:
-        name = "".join(chance.choices(letters, k=chance.randint(3, 40))) + f"_{len(found)}"
-        found.append(Symbol(address, chance.choice("tttTTTwWdDrRbB"), name))
+    while len(table) < count:
+        name = "".join(chance.choices(letters, k=chance.randint(3, 40))) + f"_{len(table)}"
+        table.append(Symbol(address, chance.choice("tttTTTwWdDrRbB"), name))
         address += chance.choice((0, 4, 16, 64, 400))
-    return [*found, Symbol(address + 64, "T", "_end")]
+    return [*table, Symbol(address + 64, "T", "_end")]
 
 
 def _tokens(texts: Sequence[str]) -> list[bytes]:
@@ -62,13 +62,13 @@ def _compressed(text: str, tokens: list[bytes]) -> bytes:
 
 
 def tables(
-    made: Sequence[Symbol], *, order: str = "6.1", percpu: bool = False, base: int = BASE
+    symbols: Sequence[Symbol], *, order: str = "6.1", percpu: bool = False, base: int = BASE
 ) -> dict[str, bytes]:
     """Return the tables of a kernel of release `order`, as they follow each other.
 
     ``order``: 6.1, 6.2, 6.4 or 7.2.
     """
-    texts = [symbol.kind + symbol.name for symbol in made]
+    texts = [symbol.kind + symbol.name for symbol in symbols]
     tokens = _tokens(texts)
     names, markers = bytearray(), []
     for number, text in enumerate(texts):
@@ -84,14 +84,14 @@ def tables(
     for token in tokens:
         index.append(at)
         at += len(token) + 1
-    offsets = [_offset(s, percpu, base) for s in made]
+    offsets = [_offset(s, percpu, base) for s in symbols]
     parts = {
-        "offsets": struct.pack(f"<{len(made)}I", *(one & 0xFFFFFFFF for one in offsets)),
+        "offsets": struct.pack(f"<{len(symbols)}I", *(offset & 0xFFFFFFFF for offset in offsets)),
         "relative_base": struct.pack("<Q", base),
-        "num_syms": struct.pack("<I", len(made)),
+        "num_syms": struct.pack("<I", len(symbols)),
         "names": bytes(names),
         "markers": struct.pack(f"<{len(markers)}I", *markers),
-        "seqs_of_names": random.Random(2).randbytes(3 * len(made)),
+        "seqs_of_names": random.Random(2).randbytes(3 * len(symbols)),
         "token_table": b"".join(token + b"\0" for token in tokens),
         "token_index": struct.pack("<256H", *index),
     }
@@ -104,12 +104,14 @@ def tables(
         "6.4": [*middle, *last, *where, "seqs_of_names"],
         "7.2": [*middle, *last, "offsets", "seqs_of_names"],
     }[order]
-    found = {name: parts[name] + bytes(-len(parts[name]) % 8) for name in sequence}
+    sections = {name: parts[name] + bytes(-len(parts[name]) % 8) for name in sequence}
     if order == "7.2":
-        begin = TABLES + sum(len(found[name]) for name in sequence[: sequence.index("offsets")])
-        own = (one - begin - 4 * place & 0xFFFFFFFF for place, one in enumerate(offsets))
-        found["offsets"] = struct.pack(f"<{len(made)}I", *own).ljust(len(found["offsets"]), b"\0")
-    return found
+        begin = TABLES + sum(len(sections[name]) for name in sequence[: sequence.index("offsets")])
+        own = (offset - begin - 4 * place & 0xFFFFFFFF for place, offset in enumerate(offsets))
+        sections["offsets"] = struct.pack(f"<{len(symbols)}I", *own).ljust(
+            len(sections["offsets"]), b"\0"
+        )
+    return sections
 
 
 def _offset(symbol: Symbol, percpu: bool, base: int) -> int:
@@ -118,11 +120,11 @@ def _offset(symbol: Symbol, percpu: bool, base: int) -> int:
     return symbol.address if symbol.kind == "A" else base - 1 - symbol.address
 
 
-def image(made: Sequence[Symbol], *, order: str = "6.1", percpu: bool = False) -> bytes:
+def image(symbols: Sequence[Symbol], *, order: str = "6.1", percpu: bool = False) -> bytes:
     """Return a kernel with symbols, and other data around the tables."""
     chance = random.Random(3)
     before = b"Linux 0\x001\x002\x003\x00" + chance.randbytes(TABLES - 14)
-    inner = b"".join(tables(made, order=order, percpu=percpu).values())
+    inner = b"".join(tables(symbols, order=order, percpu=percpu).values())
     pointers = struct.pack("<500Q", *(BASE + 8 * place for place in range(500)))
     return before + inner + pointers + chance.randbytes(0x3000)
 
