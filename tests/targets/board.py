@@ -70,13 +70,13 @@ def _key(file: Path) -> None:
 
 def programs(part: str) -> list[str]:
     """Return the programs here with this in their command lines."""
-    found = []
+    seen = []
     for entry in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             words = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
             if part in words and int(entry.name) != os.getpid():
-                found.append(words)
-    return found
+                seen.append(words)
+    return seen
 
 
 class Board:
@@ -177,7 +177,7 @@ class Board:
     def processes(self) -> dict[int, str]:
         """Return what runs there besides sshd itself, by process id here."""
         inside = Path(f"/proc/{self.init}/ns/pid").readlink()
-        found = {}
+        seen = {}
         for entry in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
                 if (entry / "ns/pid").readlink() == inside and int(entry.name) != self.init:
@@ -189,8 +189,8 @@ class Board:
                         .strip()
                     )
                     if words:  # no zombie
-                        found[int(entry.name)] = words
-        return found
+                        seen[int(entry.name)] = words
+        return seen
 
     def files(self) -> list[str]:
         """Return what lies where the agent is uploaded, and where it puts files."""
@@ -210,13 +210,13 @@ class Board:
 
     def agent(self) -> int:
         """Return the process of the agent that was started by sshd or sudo, not of its children."""
-        found = self.processes()
-        for pid, words in found.items():
+        processes = self.processes()
+        for pid, words in processes.items():
             if "--uploaded" in words and "sh -c" not in words:
                 parent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]
-                if "--uploaded" not in found.get(int(parent), "--uploaded"):
+                if "--uploaded" not in processes.get(int(parent), "--uploaded"):
                     return pid
-        raise AssertionError(found)
+        raise AssertionError(processes)
 
     def session(self) -> int:
         """Return the process of sshd that is the agent's parent."""
@@ -239,16 +239,16 @@ def board(folder: Path, address: str = "127.0.0.1", enter: Sequence[str] = ()) -
 
 
 @contextmanager
-def logged_in(there: Board, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def logged_in(board: Board, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let `ssh` reach a board as it was at first; then nothing may be left on it or here."""
-    there.reset()
-    there.client(folder)
+    board.reset()
+    board.client(folder)
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
     sockets = folder / "run"
     sockets.mkdir(mode=0o700)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(sockets))
     yield
-    there.clean()
+    board.clean()
     assert [name for name in sockets.iterdir() if "ssh" in name.name] == []
     end = time.monotonic() + 5
     while (left := programs(str(folder))) and time.monotonic() < end:

@@ -40,12 +40,12 @@ class Places:
         self.address = "127.0.0.1:0"
         self.begin()
         self._start("exporter", "-c", self.address, "-n", "shelf", "exporter.yaml")
-        self.told("exporter", "creating poll task")
+        self.wait_for("exporter", "creating poll task")
 
     def begin(self) -> None:
         """Start the coordinator, also once it was stopped: then at the same address."""
         self.stop = self._start("coordinator", "-l", self.address)
-        self.address = self.told("coordinator", r"listening on (\S+)\n")[1]
+        self.address = self.wait_for("coordinator", r"listening on (\S+)\n")[1]
 
     def _start(self, program: str, *words: str) -> Callable[[], None]:
         with (self.folder / program).open("w") as log:
@@ -58,12 +58,12 @@ class Places:
         self._held.callback(process.kill)
         return process.kill
 
-    def told(self, program: str, pattern: str) -> re.Match[str]:
+    def wait_for(self, program: str, pattern: str) -> re.Match[str]:
         """Wait for words of a program."""
         log = self.folder / program
         for _ in range(2000):
-            if found := re.search(pattern, log.read_text()):
-                return found
+            if match := re.search(pattern, log.read_text()):
+                return match
             time.sleep(0.01)
         raise AssertionError(log.read_text())
 

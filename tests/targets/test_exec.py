@@ -29,18 +29,20 @@ def box(tmp_path: Path) -> str:
 
 def test_a_run_yields_what_a_local_one_does(box: str, cli: Cli) -> None:
     words = ("run", "null", "mem.memset", "-p", "samples=20", "--json", "--target")
-    local, there = cli(*words, "local").document, cli(*words, box).document
-    seen = [[(r["bench"], r["status"]) for r in run["results"]] for run in (local, there)]
+    local, document = cli(*words, "local").document, cli(*words, box).document
+    seen = [[(r["bench"], r["status"]) for r in run["results"]] for run in (local, document)]
     assert seen[0] == seen[1]
-    assert there["target"]["name"] == box
-    assert there["target"]["detail"] == {"command": box.removeprefix("exec:")}
+    assert document["target"]["name"] == box
+    assert document["target"]["detail"] == {"command": box.removeprefix("exec:")}
 
 
 def test_the_benches_are_those_of_the_agent_that_is_reached(cli: Cli) -> None:
     """It may be of another port than that of this machine, and serve one host after the other."""
     other = f"exec:{BUILD / 'tests' / 'template-agent'}"
-    here, there = (set(catalogue(find(name), Interrupt()).benches) for name in ("local", other))
-    assert "sys.getpid" in here - there
+    here, other_benches = (
+        set(catalogue(find(name), Interrupt()).benches) for name in ("local", other)
+    )
+    assert "sys.getpid" in here - other_benches
     done = cli("run", "null", "sys.getpid", "-p", "samples=20", "--json", "--target", other)
     assert [r["status"] for r in done.document["results"]] == ["ok", "unsupported"]
     assert done.document["agent"]["port"] == "template"
@@ -55,11 +57,11 @@ def test_no_shell_sees_the_command(tmp_path: Path, cli: Cli) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "told"),
+    ("command", "message"),
     [("'x", "no closing quotation, in target"), (" ", "no command, in target 'exec: '")],
 )
-def test_a_command_that_is_none(command: str, told: str) -> None:
-    with pytest.raises(UsageError, match=told):
+def test_a_command_that_is_none(command: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         find(f"exec:{command}")
 
 

@@ -37,11 +37,11 @@ def near(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_nearer_file_wins_by_name(near: Path) -> None:
-    assert {name: one.address for name, one in fleet().items()} == {
+    assert {name: named.address for name, named in fleet().items()} == {
         "old": "sim:linux-2.2.15", "bench": "sim",
     }  # fmt: skip
     near.write_text('[bench]\naddress = "sim:rmos3-pc1"\n[more]\naddress = "local"\ncpus = "0"\n')
-    assert {name: (one.address, one.cpus) for name, one in fleet().items()} == {
+    assert {name: (named.address, named.cpus) for name, named in fleet().items()} == {
         "old": ("sim:linux-2.2.15", None), "bench": ("sim:rmos3-pc1", None), "more": ("local", "0"),
     }  # fmt: skip
 
@@ -63,7 +63,7 @@ def test_the_usual_place_of_the_users_file(near: Path, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("[a]\naddress = sim", "not a TOML file, rtstone-targets.toml: Invalid value (at line 2"),
         ("[a]\nadress = 'sim'", "unknown key 'adress', in table [a] of rtstone-targets.toml; did "
@@ -82,11 +82,11 @@ def test_the_usual_place_of_the_users_file(near: Path, monkeypatch: pytest.Monke
         ("#" * files.LARGEST + "\n", "has more than 256 KiB"),
     ],
 )  # fmt: skip
-def test_a_mistake_is_told_with_its_place(near: Path, text: str, told: str, cli: Cli) -> None:
+def test_a_mistake_is_told_with_its_place(near: Path, text: str, message: str, cli: Cli) -> None:
     near.write_text(text)
     done = cli("list", "targets")
     assert (done.status, done.out) == (2, "")
-    assert told in done.says
+    assert message in done.says
     # What needs no name is not in the way of it.
     assert cli("run", "null", "--target", "sim", "--time", "1ms").status == 0
     assert any("sim:ideal" in line for line in answer("rtstone run --target "))
@@ -105,10 +105,10 @@ def test_what_others_may_have_written_is_refused(
     with pytest.raises(UsageError, match=r"can be written by others.*: chmod go-w rtstone-targets"):
         fleet()
     near.chmod(0o644)
-    there = near.stat().st_uid
-    monkeypatch.setattr(os, "geteuid", lambda: there + 1000)
-    if there:
-        with pytest.raises(UsageError, match=rf"belongs to another user \(uid {there}\)"):
+    owner = near.stat().st_uid
+    monkeypatch.setattr(os, "geteuid", lambda: owner + 1000)
+    if owner:
+        with pytest.raises(UsageError, match=rf"belongs to another user \(uid {owner}\)"):
             fleet()
     else:
         assert "a" in fleet()  # root's file is everybody's
@@ -164,8 +164,8 @@ def test_a_name_is_a_target(near: Path, cli: Cli) -> None:
 
 def test_pairs_are_measured_by_name(near: Path, cli: Cli) -> None:
     words = ("compare", "null", "--run", "old", "bench", "--pairs", "2", "--time", "1ms", "--json")
-    told = [(c["label"], c["target"]) for c in cli(*words).document["columns"]]
-    assert told == [("old", "sim:linux-2.2.15"), ("bench", "sim")]
+    columns = [(c["label"], c["target"]) for c in cli(*words).document["columns"]]
+    assert columns == [("old", "sim:linux-2.2.15"), ("bench", "sim")]
 
 
 def test_an_interrupted_run_goes_on_by_its_address(near: Path, cli: Cli) -> None:
@@ -179,8 +179,8 @@ def test_the_cpus_of_the_file(near: Path, fake: Fake, cli: Cli) -> None:
     near.write_text("[here]\naddress = 'local'\ncpus = '0'\n")
     words = ("run", "ctx.ballast", "--target", "here", "-p", "samples=10", "--json")
     assert {str(r["params"]["cpus"]) for r in cli(*words).document["results"]} == {"0"}
-    given = cli(*words, "--cpus", "all").document
-    assert {r["params"]["cpus"] for r in given["results"]} == {"all"}
+    document = cli(*words, "--cpus", "all").document
+    assert {r["params"]["cpus"] for r in document["results"]} == {"all"}
 
 
 def test_options_follow_a_name(near: Path) -> None:
@@ -192,9 +192,9 @@ def test_options_follow_a_name(near: Path) -> None:
 
 def test_an_address_that_is_none(near: Path, cli: Cli) -> None:
     near.write_text("[a]\naddress = 'shs:host'\n[b]\naddress = 'a'\n")
-    for name, told in (("a", "unknown target 'shs'"), ("b", "unknown target 'a'")):
+    for name, message in (("a", "unknown target 'shs'"), ("b", "unknown target 'a'")):
         says = cli("run", "null", "--target", name).says
-        assert f"target '{name}', table [{name}] of rtstone-targets.toml: {told}" in says
+        assert f"target '{name}', table [{name}] of rtstone-targets.toml: {message}" in says
     assert "did you mean 'bench'?" in cli("run", "null", "--target", "banch").says
 
 
@@ -203,5 +203,5 @@ def test_names_are_listed_and_completed(near: Path, cli: Cli) -> None:
     assert [row["name"] for row in rows[:3]] == ["old", "bench", "local"]
     assert (rows[0]["address"], rows[0]["comment"]) == ("sim:linux-2.2.15", "as it was")
     assert "sim:linux-2.2.15; as it was" in cli("list", "targets").out
-    told = [line.split("\t")[1] for line in answer("rtstone run --target o")]
-    assert told == ["old"]
+    labels = [line.split("\t")[1] for line in answer("rtstone run --target o")]
+    assert labels == ["old"]

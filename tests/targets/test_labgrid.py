@@ -55,10 +55,10 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Board, P
     for name in ("board", "places"):
         (folder / name).mkdir()
     with (
-        boards.board(folder / "board") as there,
-        places.places(folder / "places", there) as shelf,
+        boards.board(folder / "board") as board,
+        places.places(folder / "places", board) as shelf,
     ):
-        yield there, shelf
+        yield board, shelf
 
 
 @pytest.fixture
@@ -66,17 +66,17 @@ def shelf(
     running: tuple[Board, Places], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Places]:
     """Return the coordinator, and check that nothing is left on the board, here or there."""
-    there, found = running
-    there.reset()
-    there.client(tmp_path)
+    board_root, shelf_path = running
+    board_root.reset()
+    board_root.client(tmp_path)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    for name, value in found.settings.items():
+    for name, value in shelf_path.settings.items():
         monkeypatch.setenv(name, value)
     monkeypatch.delenv("LG_ENV", raising=False)
-    before = len(found.events())
-    yield found
-    there.clean()
-    assert soon(lambda: held(found, before) == 0, 10)
+    before = len(shelf_path.events())
+    yield shelf_path
+    board_root.clean()
+    assert soon(lambda: held(shelf_path, before) == 0, 10)
     assert boards.programs(str(tmp_path)) == []
     assert soon(lambda: boards.programs("labgrid_place.py") == [], 10)
 
@@ -201,11 +201,11 @@ def test_a_place_is_compared_with_itself(shelf: Places, cli: Cli) -> None:
 
 
 def test_a_place_is_used_in_one_way_at_a_time(shelf: Places) -> None:
-    one, other = find("labgrid:pi4"), find("labgrid:pi4+driver=console")
-    assert one.cpus()
+    system, other = find("labgrid:pi4"), find("labgrid:pi4+driver=console")
+    assert system.cpus()
     with pytest.raises(UsageError, match="place 'pi4' is in use by another target of this comm"):
         other.start(Options())
-    assert find("labgrid:pi4+sudo=yes").cpus() == one.cpus()
+    assert find("labgrid:pi4+sudo=yes").cpus() == system.cpus()
 
 
 def test_its_strategy_brings_it_to_a_shell_once(
@@ -320,7 +320,7 @@ def test_a_coordinator_that_is_lost(
                     pass
         assert bridge.poll() is None
         other.begin()
-        other.told("coordinator", 'placename: "mcu"\nfromuser: "here/me"')
+        other.wait_for("coordinator", 'placename: "mcu"\nfromuser: "here/me"')
         bridge.wait(20)
 
 
@@ -378,7 +378,7 @@ def test_the_python_of_labgrid_client_is_found(
 
 
 @pytest.mark.parametrize(
-    ("argument", "told"),
+    ("argument", "message"),
     [
         ("+driver=ssh", "no place is named"),
         ("pi+drver=ssh", "did you mean 'driver'"),
@@ -387,7 +387,7 @@ def test_the_python_of_labgrid_client_is_found(
         ("pi+driver=console+sudo=yes", "sudo is for driver ssh"),
     ],
 )
-def test_arguments_that_make_no_sense(argument: str, told: str) -> None:
+def test_arguments_that_make_no_sense(argument: str, message: str) -> None:
     with pytest.raises(UsageError, match="in target 'labgrid:") as error:
         find(f"labgrid:{argument}")
-    assert told in str(error.value)
+    assert message in str(error.value)

@@ -26,11 +26,11 @@ def fake(fake_process: Fake) -> Fake:
 
 
 def lines(link: Link) -> list[bytes]:
-    found = []
+    seen = []
     while (line := link.read(5)) != b"":
         if line:
-            found.append(line)
-    return found
+            seen.append(line)
+    return seen
 
 
 def agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
@@ -102,7 +102,7 @@ def test_an_agent_that_may_not_be_run(monkeypatch: pytest.MonkeyPatch, tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("script", "told"),
+    ("script", "message"),
     [
         ("echo out; echo the last words >&2; exit 3", "status 3; its output ends: the last words"),
         ("kill -KILL $$", "was killed by SIGKILL"),
@@ -110,14 +110,14 @@ def test_an_agent_that_may_not_be_run(monkeypatch: pytest.MonkeyPatch, tmp_path:
     ],
 )
 def test_how_it_died_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, told: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, message: str
 ) -> None:
     agent(
         tmp_path,
         monkeypatch,
         f'[ "$1" = --sweep ] && echo swept >{tmp_path}/swept && exit\n{script}',
     )
-    with pytest.raises(TargetError, match=told), find("local").start(Options()) as link:
+    with pytest.raises(TargetError, match=message), find("local").start(Options()) as link:
         lines(link)
     assert (tmp_path / "swept").exists()
 
@@ -225,15 +225,15 @@ def test_sending_to_a_dead_agent_is_told_by_read(
 
 
 @pytest.mark.parametrize(
-    ("spec", "told"),
+    ("spec", "message"),
     [
         ("locl", "did you mean 'local'"),
         ("local:x", "takes no argument"),
         ("", "known: .*local"),
     ],
 )
-def test_unknown_targets(spec: str, told: str) -> None:
-    with pytest.raises(UsageError, match=told):
+def test_unknown_targets(spec: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         find(spec)
 
 
@@ -299,8 +299,8 @@ def test_who_is_not_in_the_agents_group_is_told_how_to_join_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     agent(tmp_path, monkeypatch, "exit 0")
-    told = Membership("latency", "sudo adduser $USER latency, and log in again")
-    monkeypatch.setattr("rtstone.system.membership.membership", lambda program: told)
+    membership = Membership("latency", "sudo adduser $USER latency, and log in again")
+    monkeypatch.setattr("rtstone.system.membership.membership", lambda program: membership)
     (tmp_path / "agent").chmod(0o644)
     with pytest.raises(TargetError) as refused:
         find("local").start(Options())

@@ -307,10 +307,10 @@ def test_what_is_no_target(spec: str, says: str) -> None:
 
 
 def test_words_for_the_kernel_are_a_part_of_what_is_measured() -> None:
-    plain, more = (find(f"qemu:linux-6.1{words}") for words in ("", "+append=nosmt a=b,c"))
+    plain, extended = (find(f"qemu:linux-6.1{words}") for words in ("", "+append=nosmt a=b,c"))
     assert isinstance(plain, Qemu)
-    assert isinstance(more, Qemu)
-    assert more._words() == f"{plain._words()} nosmt a=b,c"
+    assert isinstance(extended, Qemu)
+    assert extended._words() == f"{plain._words()} nosmt a=b,c"
 
 
 def test_the_memory_of_a_guest_is_a_part_of_what_is_measured() -> None:
@@ -332,30 +332,30 @@ def test_every_system_is_listed_under_the_name_that_it_has() -> None:
 # ---- what must not change when a run is resumed -------------------------------------------------
 
 
-@pytest.mark.parametrize("what", ["version", "program", "image"])
-def test_an_interrupted_run_goes_on_in_the_same_emulator(lab: Lab, cli: Cli, what: str) -> None:
+@pytest.mark.parametrize("part", ["version", "program", "image"])
+def test_an_interrupted_run_goes_on_in_the_same_emulator(lab: Lab, cli: Cli, part: str) -> None:
     ran(cli)
     path = interrupted(find_run("last"))
     image = lab.bin.parent / "built" / "freertos-a64.elf"
-    if what == "image":
+    if part == "image":
         image.write_bytes(b"another image")
     else:
-        lab.plays(version="8.0.0" if what == "version" else "7.2.22", before=b"\n")
-    told = {
+        lab.plays(version="8.0.0" if part == "version" else "7.2.22", before=b"\n")
+    messages = {
         "version": "the version of QEMU was 7.2.22, is 8.0.0",
         "program": "the emulator's program was",
         "image": "the image was",
     }
-    assert told[what] in refused(cli, path)
+    assert messages[part] in refused(cli, path)
     image.write_bytes(b"an image")
     lab.plays()
     assert cli("run", "--resume", path).status == 0
     assert [result.status for result in load(path).results] == ["ok", "ok"]
 
 
-@pytest.mark.parametrize("what", ["kernel", "initial file system"])
+@pytest.mark.parametrize("part", ["kernel", "initial file system"])
 def test_an_interrupted_run_goes_on_with_the_same_kernel(
-    lab: Lab, cli: Cli, plan: Plan, monkeypatch: pytest.MonkeyPatch, what: str
+    lab: Lab, cli: Cli, plan: Plan, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:
     kernel, agent = lab.bin.parent / "Image", lab.bin.parent / "agent"
     image = bytes(56) + b"ARM\x64" + b"Linux version 6.1.0 (me)"
@@ -366,7 +366,7 @@ def test_an_interrupted_run_goes_on_with_the_same_kernel(
     began = Target(name=place.name, detail=dict(place.detail()))
     directory = RunDirectory(structs.replace(plan, target=began, surroundings={}))
     directory.close()
-    if what == "kernel":
+    if part == "kernel":
         kernel.write_bytes(image + b"of another build")
         assert "the kernel's file was" in refused(cli, directory.path)
     else:

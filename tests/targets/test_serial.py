@@ -48,8 +48,8 @@ def measured(document: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in document.items() if name not in IDENTITY}
 
 
-def run(cli: Cli, relay: Relay, *more: str) -> Done:
-    return cli("run", *CASES, *more, "--json", "--target", relay.target)
+def run(cli: Cli, relay: Relay, *options: str) -> Done:
+    return cli("run", *CASES, *options, "--json", "--target", relay.target)
 
 
 @pytest.fixture
@@ -154,13 +154,13 @@ def test_a_board_that_starts_anew_ends_the_run_and_cases_are_kept(
         done = run(cli, relay)
     assert done.status == 4
     assert "has started anew" in done.says
-    found = done.document["results"]
-    assert found[0] == clean["results"][0]
-    assert [result["status"] for result in found] == ["ok", *3 * ["incomplete"]]
+    results = done.document["results"]
+    assert results[0] == clean["results"][0]
+    assert [result["status"] for result in results] == ["ok", *3 * ["incomplete"]]
 
 
 @pytest.mark.parametrize(
-    ("argument", "told"),
+    ("argument", "message"),
     [
         ("/dev/ttyS0,115201", "no rate of a serial line, '115201'"),
         ("/dev/ttyS0,", "no rate of a serial line, ''"),
@@ -170,15 +170,15 @@ def test_a_board_that_starts_anew_ends_the_run_and_cases_are_kept(
         ("/dev/ttyS0+reset=", "reset needs a value"),
     ],
 )
-def test_arguments_that_make_no_sense(argument: str, told: str) -> None:
-    with pytest.raises(UsageError, match=re.escape(told)):
+def test_arguments_that_make_no_sense(argument: str, message: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(message)):
         find(f"serial:{argument}")
 
 
 def test_a_line_that_cannot_be_used(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    for name, told in [("absent", "is the board plugged in"), ("file", "not a serial line")]:
-        with pytest.raises(TargetError, match=told):
+    for name, message in [("absent", "is the board plugged in"), ("file", "not a serial line")]:
+        with pytest.raises(TargetError, match=message):
             find(f"serial:{tmp_path / name}").start(Options())
 
 
@@ -204,7 +204,7 @@ def test_the_line_is_given_back_as_it_was(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("says", "told"),
+    ("says", "message"),
     [
         (b"U-Boot 2023.01\r\nLinux version 6.1\r\nlogin: \r\n", "what came ends: U-Boot"),
         (bytes(range(128, 256)), "is 9600 the rate of the board"),
@@ -213,13 +213,13 @@ def test_the_line_is_given_back_as_it_was(tmp_path: Path) -> None:
          b'"compiler":"x","flags":"x"} CRC\n', "wire version 1"),
     ],
 )  # fmt: skip
-def test_what_came_instead_of_an_answer_is_told(says: bytes, told: str) -> None:
+def test_what_came_instead_of_an_answer_is_told(says: bytes, message: str) -> None:
     covered = says.partition(b"#rts ")[2].rpartition(b" ")[0]
     says = says.replace(b"CRC", b"%08x" % zlib.crc32(covered))
     board = [sys.executable, "-S", "-E", "-c", f"import os; os.read(0, 1); os.write(1, {says!r})"]
     with Relay(agent=board, baud=9600) as relay:
         began = time.monotonic()
-        with pytest.raises(TargetError, match=told):
+        with pytest.raises(TargetError, match=message):
             find(relay.target).start(Options())
     assert time.monotonic() - began < 60
 

@@ -88,7 +88,7 @@ def watched() -> Iterator[Watched]:
 # ---- reading ------------------------------------------------------------------------------------
 
 
-def told(files: Files, root: Path) -> list[Line]:
+def checklist(files: Files, root: Path) -> list[Line]:
     """Return the checklist but for a register, which only this machine's own files give."""
     return [line for line in checks.lines(system(root, files=files)) if line.id != "today.smi"]
 
@@ -101,9 +101,9 @@ def test_the_checklist_is_that_of_the_files_themselves(far: ShellFiles, root: Pa
         {"dev/vfio/12": "", "run/systemd/container": "lxc\n", "proc/cmdline": "nohz_full=3\n"},
     ):
         plant(root, tree)
-        assert told(far, root) == told(Below(root), root)
+        assert checklist(far, root) == checklist(Below(root), root)
     shutil.rmtree(root / "proc")
-    assert told(far, root) == told(Below(root), root)
+    assert checklist(far, root) == checklist(Below(root), root)
 
 
 @pytest.mark.parametrize("governed", [True, False])
@@ -116,13 +116,13 @@ def test_what_the_checks_read_is_fetched_at_once(
         plant(root, {"proc/cpuinfo": "CPU part: 0xd08\n"})
         shutil.rmtree((root / GOVERNOR).parent)
     far = ShellFiles(watched, "far", str(root))
-    asked: list[str] = []
-    watched.point = asked.append
+    commands: list[str] = []
+    watched.point = commands.append
     checks.lines(system(root, files=far))
-    single = [text for text in asked if not text.startswith(("look ", "marked "))]
+    single = [text for text in commands if not text.startswith(("look ", "marked "))]
     elsewhere = ("sys/fs/cgroup/", "boot/config-")
     assert [text for text in single if not any(place in text for place in elsewhere)] == []
-    assert len(asked) < 15
+    assert len(commands) < 15
 
 
 def test_what_goes_on_is_the_difference_of_two_fetches(far: ShellFiles, root: Path) -> None:
@@ -202,11 +202,11 @@ def test_what_needs_more_than_there_is_is_told(
 
 def test_the_trials_find_what_those_of_this_machine_find(watched: Watched) -> None:
     here = System()
-    there = functional_tests.trials(watched, frozenset())
+    trials = functional_tests.trials(watched, frozenset())
     for name in ("realtime", "levels", "idle_request"):
-        assert there[name]().works == here.probe(name).works, name
-    assert there["levels"]().text == here.probe("levels").text
-    assert there["deadline"]().works in {None, here.probe("deadline").works}
+        assert trials[name]().works == here.probe(name).works, name
+    assert trials["levels"]().text == here.probe("levels").text
+    assert trials["deadline"]().works in {None, here.probe("deadline").works}
 
 
 # ---- writing ------------------------------------------------------------------------------------
@@ -244,15 +244,15 @@ def test_apply_and_restore_from_either_side(far: ShellFiles, root: Path) -> None
     before = snapshot(root)
     near = system(root)
     for applying, restoring in ((far, near.files), (near.files, far), (far, far)):
-        told = tune.apply(system(root, files=applying), CHOSEN)
-        assert {one.outcome for one in told} == {"changed"}
+        changes = tune.apply(system(root, files=applying), CHOSEN)
+        assert {change.outcome for change in changes} == {"changed"}
         assert snapshot(root) != before
-        for one in (far, near.files):
-            status = tune.status(system(root, files=one))
-            assert {one.outcome for one in status.entries} == {"holds"}
-            assert len(status.entries) == len(told)
-        told = tune.restore(system(root, files=restoring))
-        assert {one.outcome for one in told} == {"restored"}
+        for files in (far, near.files):
+            status = tune.status(system(root, files=files))
+            assert {entry.outcome for entry in status.entries} == {"holds"}
+            assert len(status.entries) == len(changes)
+        changes = tune.restore(system(root, files=restoring))
+        assert {change.outcome for change in changes} == {"restored"}
         assert snapshot(root) == before
         assert not (root / PATH).exists()
 
@@ -325,9 +325,9 @@ def test_a_journal_that_is_a_dangling_link_makes_no_file(either: Files, root: Pa
 
 def test_two_at_once(far: ShellFiles, root: Path) -> None:
     near = Below(root)
-    for one, other in ((far, near), (near, far)):
+    for first, other in ((far, near), (near, far)):
         with (
-            locked(one),
+            locked(first),
             pytest.raises(UsageError, match="another `rtstone tune` is running"),
             locked(other),
         ):
@@ -360,17 +360,17 @@ def work(root: Path, act: Callable[[System], object], point: Callable[[str], Non
         act(system(root, files=ShellFiles(running, "far", str(root))))
 
 
-def applying(found: System) -> object:
-    return tune.apply(found, CHOSEN)
+def applying(applied_system: System) -> object:
+    return tune.apply(applied_system, CHOSEN)
 
 
 def moments(root: Path, act: Callable[[System], object]) -> list[int]:
     """Return the numbers of its requests that change something, and of those that follow them."""
-    asked: list[str] = []
-    work(root, act, asked.append)
+    commands: list[str] = []
+    work(root, act, commands.append)
     changing = ("held", "append", "put", "rm", "exec")
-    found = [at for at, text in enumerate(asked) if text.startswith(changing)]
-    return sorted({*found, *(at + 1 for at in found if at + 1 < len(asked))})
+    moments = [at for at, text in enumerate(commands) if text.startswith(changing)]
+    return sorted({*moments, *(at + 1 for at in moments if at + 1 < len(commands))})
 
 
 def killed(root: Path, act: Callable[[System], object], at: int) -> None:
@@ -428,8 +428,8 @@ def test_these_tests_would_see_a_journal_that_comes_too_late(
     def late(files: ShellFiles, name: str, line: bytes) -> None:
         waiting.append(line)
         if b'"done"' in line:
-            for one in waiting:
-                append(files, name, one)
+            for entry in waiting:
+                append(files, name, entry)
             waiting.clear()
 
     monkeypatch.setattr(ShellFiles, "append", late)

@@ -22,7 +22,7 @@ WORDS = Words(
 HEAD = 'title = "T"\nlabel = "L"\n'
 
 
-def told(tmp_path: Path, text: str, head: str = HEAD) -> list[str]:
+def arguments_of(tmp_path: Path, text: str, head: str = HEAD) -> list[str]:
     """Return the arguments that a model is translated to, without its names and seed."""
     file = tmp_path / "mine.toml"
     file.write_text(head + text)
@@ -55,7 +55,7 @@ def told(tmp_path: Path, text: str, head: str = HEAD) -> list[str]:
     ],
 )
 def test_what_a_model_becomes(tmp_path: Path, text: str, expected: list[str]) -> None:
-    assert told(tmp_path, text) == expected
+    assert arguments_of(tmp_path, text) == expected
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_what_a_model_becomes(tmp_path: Path, text: str, expected: list[str]) ->
 )
 def test_what_is_no_model(tmp_path: Path, text: str, says: str) -> None:
     with pytest.raises(UsageError, match=says):
-        told(tmp_path, text)
+        arguments_of(tmp_path, text)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_what_is_no_model(tmp_path: Path, text: str, says: str) -> None:
 )
 def test_a_model_says_what_it_is(tmp_path: Path, head: str, says: str) -> None:
     with pytest.raises(UsageError, match=says):
-        told(tmp_path, "", head)
+        arguments_of(tmp_path, "", head)
 
 
 @pytest.mark.parametrize("name", sorted(simulated.shipped()))

@@ -39,23 +39,23 @@ LONG = ("null", "dk.periodic", "--time", "20s")
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Board]:
-    with board(tmp_path_factory.mktemp("board")) as found:
-        yield found
+    with board(tmp_path_factory.mktemp("board")) as seen:
+        yield seen
 
 
 @pytest.fixture
-def there(running: Board, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Board]:
+def ssh_board(running: Board, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Board]:
     """Return the board, and check that nothing is left on it or here."""
     with logged_in(running, tmp_path, monkeypatch):
         yield running
 
 
 def lines(link: Link) -> list[bytes]:
-    found = []
+    seen = []
     while (line := link.read(0.1)) != b"":
         if line:
-            found.append(line)
-    return found
+            seen.append(line)
+    return seen
 
 
 def refused(cli: Cli, target: str = "ssh:board") -> str:
@@ -104,7 +104,7 @@ def test_addresses(text: str, parts: tuple[str | None, str, int | None]) -> None
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("-oProxyCommand=x", "bad host"),
         ("-l@board", "bad user"),
@@ -126,17 +126,17 @@ def test_addresses(text: str, parts: tuple[str | None, str, int | None]) -> None
         ("board+suod=yes", "did you mean 'sudo'"),
     ],
 )
-def test_bad_addresses_are_refused(text: str, told: str) -> None:
+def test_bad_addresses_are_refused(text: str, message: str) -> None:
     with pytest.raises(UsageError, match="in target 'ssh:") as error:
         find(f"ssh:{text}")
-    assert told in str(error.value)
+    assert message in str(error.value)
 
 
 # ---- a run ----------------------------------------------------------------------------------
 
 
 @NEEDED
-def test_a_run_yields_what_a_local_one_does(there: Board, cli: Cli) -> None:
+def test_a_run_yields_what_a_local_one_does(ssh_board: Board, cli: Cli) -> None:
     names = ("null", "sem.post.higher", "proc.create", "dk.periodic", "mem.memset")
     words = ("run", *names, "-p", "samples=20", "--json", "--target")
     local = cli(*words, "local").document
@@ -149,7 +149,7 @@ def test_a_run_yields_what_a_local_one_does(there: Board, cli: Cli) -> None:
     assert remote["target"]["name"] == "ssh:root@board"
     detail = raised["target"]["detail"]
     assert detail["address"] == "board+sudo=yes"
-    assert detail["machine"] == identity((there.folder / "machine-id").read_bytes().strip())
+    assert detail["machine"] == identity((ssh_board.folder / "machine-id").read_bytes().strip())
     program = resources.static_agent(os.uname().machine)
     assert detail["agent_sha256"] == sha256(program.read_bytes()).hexdigest()
     both = {"drivers", "modules", "tune"}
@@ -158,68 +158,68 @@ def test_a_run_yields_what_a_local_one_does(there: Board, cli: Cli) -> None:
 
 
 @NEEDED
-def test_without_rights_the_run_goes_on_and_says_so(there: Board, cli: Cli) -> None:
+def test_without_rights_the_run_goes_on_and_says_so(ssh_board: Board, cli: Cli) -> None:
     done = cli("run", "dk.periodic", "-p", "samples=20", "--target", "ssh:board")
     assert done.status == 0, done.err
     assert "WITHOUT real-time scheduling" in done.out
 
 
 @NEEDED
-def test_nothing_lies_there_while_it_measures(there: Board) -> None:
+def test_nothing_lies_there_while_it_measures(ssh_board: Board) -> None:
     with find("ssh:board").start(Options()) as link:
         link.send(framed(1, "case 1 null"))
         while b'"case"' not in (link.read(5) or b""):
             pass
-        locks = [file for file in there.files() if file.endswith(".lock")]
-        assert there.files() == locks  # by which other agents see it
+        locks = [file for file in ssh_board.files() if file.endswith(".lock")]
+        assert ssh_board.files() == locks  # by which other agents see it
         assert len(locks) == 1
         link.send(framed(2, "bye"))
         assert b'"bye"' in lines(link)[-1]
 
 
 @NEEDED
-def test_options_reach_the_agent(there: Board) -> None:
+def test_options_reach_the_agent(ssh_board: Board) -> None:
     with find("ssh:board").start(Options(keep_idle=True)) as link:
         assert soon(
-            lambda: any("--uploaded --keep-idle" in w for w in there.processes().values()), 10
+            lambda: any("--uploaded --keep-idle" in w for w in ssh_board.processes().values()), 10
         )
         link.send(framed(1, "bye"))
         lines(link)
 
 
 @NEEDED
-def test_others_are_seen(there: Board) -> None:
+def test_others_are_seen(ssh_board: Board) -> None:
     target = find("ssh:board")
     assert target.other_users() == []
-    there.plant("dev/shm/rtstone-99999.lock")  # of no process
-    there.plant("dev/shm/rtstone-x.lock")
+    ssh_board.plant("dev/shm/rtstone-99999.lock")  # of no process
+    ssh_board.plant("dev/shm/rtstone-x.lock")
     with find("ssh:board").start(Options()) as link:
         link.send(framed(1, "progress 0"))
-        while not (told := target.other_users()):
+        while not (users := target.other_users()):
             pass
         link.send(framed(2, "bye"))
         lines(link)
-    there.reset()
-    assert len(told) == 1
-    assert told[0].startswith("the agent of user 20001 on board (process ")
+    ssh_board.reset()
+    assert len(users) == 1
+    assert users[0].startswith("the agent of user 20001 on board (process ")
 
 
 @NEEDED
-def test_jump_hosts_are_those_of_the_configuration(there: Board) -> None:
+def test_jump_hosts_are_those_of_the_configuration(ssh_board: Board) -> None:
     with find("ssh:behind").start(Options()) as link:
         of_pi = re.compile(r"sshd(-session)?: pi \[priv\]")  # sshd-session since OpenSSH 9.8
-        assert sum(bool(of_pi.match(words)) for words in there.processes().values()) == 2
+        assert sum(bool(of_pi.match(words)) for words in ssh_board.processes().values()) == 2
         link.send(framed(1, "bye"))
         assert b'"bye"' in lines(link)[-1]
 
 
 @NEEDED
-def test_cpus_are_those_of_the_machine(there: Board) -> None:
+def test_cpus_are_those_of_the_machine(ssh_board: Board) -> None:
     assert find("ssh:board").cpus() == find("local").cpus()
 
 
 @NEEDED
-def test_a_script_gets_and_gives_bytes(there: Board) -> None:
+def test_a_script_gets_and_gives_bytes(ssh_board: Board) -> None:
     target = find("ssh:board")
     assert isinstance(target, Ssh)
     data = bytes(range(256)) * 1000
@@ -231,15 +231,15 @@ def test_a_script_gets_and_gives_bytes(there: Board) -> None:
 
 
 @NEEDED
-def test_what_a_shell_prints_by_itself_does_no_harm(there: Board, cli: Cli) -> None:
-    there.program("noisy", 'echo "Welcome! ready x 1"; exec /bin/sh "$@"')
+def test_what_a_shell_prints_by_itself_does_no_harm(ssh_board: Board, cli: Cli) -> None:
+    ssh_board.program("noisy", 'echo "Welcome! ready x 1"; exec /bin/sh "$@"')
     done = cli("run", "null", "-p", "samples=100", "--target", "ssh:noisy@board")
     assert done.status == 0, done.err
 
 
 @NEEDED
 def test_the_socket_has_a_short_path_wherever_temporary_files_are(
-    there: Board, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ssh_board: Board, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     long = tmp_path / ("x" * 200) / ("y" * 100)
     long.mkdir(parents=True)
@@ -250,10 +250,10 @@ def test_the_socket_has_a_short_path_wherever_temporary_files_are(
 
 
 @NEEDED
-def test_a_connection_without_a_run_is_closed(there: Board) -> None:
+def test_a_connection_without_a_run_is_closed(ssh_board: Board) -> None:
     target = find("ssh:board")
     target.check_ready()
-    assert there.processes()
+    assert ssh_board.processes()
     del target  # the fixture looks
 
 
@@ -261,14 +261,14 @@ def test_a_connection_without_a_run_is_closed(there: Board) -> None:
 
 
 @NEEDED
-def test_the_first_directory_that_will_do_is_taken(there: Board) -> None:
-    there.inside("mount", "-o", "remount,noexec", "/dev/shm")
-    there.inside("mount", "-o", "remount,size=100k", "/tmp")
+def test_the_first_directory_that_will_do_is_taken(ssh_board: Board) -> None:
+    ssh_board.inside("mount", "-o", "remount,noexec", "/dev/shm")
+    ssh_board.inside("mount", "-o", "remount,size=100k", "/tmp")
     with find("ssh:board").start(Options()) as link:
         link.send(framed(1, "progress 0"))
         while b'"hello"' not in (link.read(5) or b""):
             pass
-        program = str(Path(f"/proc/{there.agent()}/exe").readlink())
+        program = str(Path(f"/proc/{ssh_board.agent()}/exe").readlink())
         assert program.startswith("/var/tmp/rtstone-upload-")
         assert program.endswith("/agent (deleted)")
         link.send(framed(2, "bye"))
@@ -277,7 +277,7 @@ def test_the_first_directory_that_will_do_is_taken(there: Board) -> None:
 
 @NEEDED
 @pytest.mark.parametrize(
-    ("command", "told"),
+    ("command", "message"),
     [
         ("mount -o remount,noexec", "/var/tmp: nothing may be executed there (noexec)"),
         ("mount -o remount,size=64k", "/var/tmp: no space for "),
@@ -285,13 +285,13 @@ def test_the_first_directory_that_will_do_is_taken(there: Board) -> None:
         ("chmod 777", "/var/tmp: others may exchange what lies there"),
     ],
 )
-def test_no_directory_will_do(there: Board, cli: Cli, command: str, told: str) -> None:
+def test_no_directory_will_do(ssh_board: Board, cli: Cli, command: str, message: str) -> None:
     for place in ("/dev/shm", "/tmp", "/var/tmp"):
-        there.inside(*command.split(), place)
+        ssh_board.inside(*command.split(), place)
     says = refused(cli)
-    there.reset()
+    ssh_board.reset()
     assert "no directory on board can take the agent (/dev/shm: " in says
-    assert told in says
+    assert message in says
     assert "; make room in one, or mount one without noexec" in says
 
 
@@ -307,16 +307,16 @@ def test_the_name_by_which_ssh_knows_a_host(quote: str) -> None:
 
 
 @NEEDED
-def test_a_changed_host_key(there: Board, cli: Cli) -> None:
-    there.trust("key")
+def test_a_changed_host_key(ssh_board: Board, cli: Cli) -> None:
+    ssh_board.trust("key")
     says = refused(cli)
     assert says.startswith("rtstone: the host key of board has changed; if it was installed anew")
-    assert f"ssh-keygen -R '[127.0.0.1]:{there.port}'; ssh said:" in says
+    assert f"ssh-keygen -R '[127.0.0.1]:{ssh_board.port}'; ssh said:" in says
 
 
 @NEEDED
-def test_an_unknown_host_key_is_not_accepted(there: Board, cli: Cli) -> None:
-    (there.folder / "known_hosts").write_text("")
+def test_an_unknown_host_key_is_not_accepted(ssh_board: Board, cli: Cli) -> None:
+    (ssh_board.folder / "known_hosts").write_text("")
     assert "the host key of board is not known; connect once by hand" in refused(cli)
 
 
@@ -327,45 +327,45 @@ def ssh_waits(pid: int) -> bool:
 
 @NEEDED
 @pytest.mark.parametrize(("answer", "status"), [(b"yes\n", 0), (b"no\n", 4), (b"\x03", 130)])
-def test_a_person_is_asked_on_the_terminal(there: Board, answer: bytes, status: int) -> None:
-    (there.folder / "known_hosts").write_text("")
+def test_a_person_is_asked_on_the_terminal(ssh_board: Board, answer: bytes, status: int) -> None:
+    (ssh_board.folder / "known_hosts").write_text("")
     process, terminal = pty.fork()
     if not process:
         os.execv(RTSTONE, [RTSTONE, "run", "null", "-p", "samples=100", "--target", "ssh:board"])
-    told = b""
+    output = b""
     with suppress(OSError):  # the terminal is closed at the end
-        while more := os.read(terminal, 4096):
-            told += more
-            if b"continue connecting" in told and answer:
+        while chunk := os.read(terminal, 4096):
+            output += chunk
+            if b"continue connecting" in output and answer:
                 assert soon(lambda: ssh_waits(process), 10)
                 time.sleep(0.1)  # it loses a signal that comes before it reads
                 os.write(terminal, answer)
                 answer = b""
     os.close(terminal)
-    assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == status, told
-    assert b"authenticity of host" in told
+    assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == status, output
+    assert b"authenticity of host" in output
 
 
 @NEEDED
-def test_nobody_is_let_in(there: Board, cli: Cli) -> None:
+def test_nobody_is_let_in(ssh_board: Board, cli: Cli) -> None:
     says = refused(cli, "ssh:somebody@board")
     assert "board lets nobody in with the keys that were offered" in says
     assert "ssh-copy-id somebody@board; ssh said: somebody@127.0.0.1: Permission denied" in says
 
 
 @NEEDED
-def test_nothing_listens(there: Board, cli: Cli) -> None:
+def test_nothing_listens(ssh_board: Board, cli: Cli) -> None:
     says = refused(cli, "ssh:127.0.0.1:1")
     assert "127.0.0.1 refuses the connection, port 1; start sshd there, or name its port" in says
 
 
 @NEEDED
-def test_an_unknown_host(there: Board, cli: Cli) -> None:
+def test_an_unknown_host(ssh_board: Board, cli: Cli) -> None:
     assert "unknown host board.invalid; check the name" in refused(cli, "ssh:board.invalid")
 
 
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("said", "message"),
     [
         (
             "ssh: connect to host board port 22: Connection timed out",
@@ -379,7 +379,7 @@ def test_an_unknown_host(there: Board, cli: Cli) -> None:
     ],
 )
 def test_whatever_ssh_says_is_explained(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, told: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, message: str
 ) -> None:
     program = tmp_path / "ssh"
     program.write_text(f'#!/bin/sh\ncase "$*" in *-M*) echo "{said}" >&2 ;; esac\nexit 255\n')
@@ -388,7 +388,7 @@ def test_whatever_ssh_says_is_explained(
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     with pytest.raises(TargetError) as error:
         find("ssh:board").check_ready()
-    assert told in str(error.value)
+    assert message in str(error.value)
     assert str(error.value).endswith(f"; ssh said: {said}")
     assert list(tmp_path.glob("rtstone-ssh-*")) == []
 
@@ -400,24 +400,24 @@ def test_ssh_itself_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 @NEEDED
-def test_an_account_without_a_shell(there: Board, cli: Cli) -> None:
+def test_an_account_without_a_shell(ssh_board: Board, cli: Cli) -> None:
     says = refused(cli, "ssh:nologin@board")
     assert "no command can be run on board: exit status 1; its user needs a login shell" in says
 
 
 @NEEDED
-def test_a_machine_without_an_agent(there: Board, cli: Cli) -> None:
-    there.program("uname", '[ "$1" = -s ] && echo Linux || echo sparc64')
+def test_a_machine_without_an_agent(ssh_board: Board, cli: Cli) -> None:
+    ssh_board.program("uname", '[ "$1" = -s ] && echo Linux || echo sparc64')
     says = refused(cli)
     assert "no agent for a machine of type 'sparc64'; there are agents for " in says
     assert says.endswith(", on board")
-    there.program("uname", "echo FreeBSD")
+    ssh_board.program("uname", "echo FreeBSD")
     assert "no agent for FreeBSD, on board; there is for Linux" in refused(cli)
 
 
 @NEEDED
 def test_a_machine_that_cannot_execute_the_agent(
-    there: Board, cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ssh_board: Board, cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     program = bytearray(resources.static_agent(os.uname().machine).read_bytes())
     program[18:20] = b"\xf3\x7f"  # the machine, in the header: none
@@ -429,23 +429,23 @@ def test_a_machine_that_cannot_execute_the_agent(
 
 
 @NEEDED
-def test_sudo_with_a_password(there: Board, cli: Cli) -> None:
-    there.program("sudo", "echo sudo: a password is required >&2; exit 1")
+def test_sudo_with_a_password(ssh_board: Board, cli: Cli) -> None:
+    ssh_board.program("sudo", "echo sudo: a password is required >&2; exit 1")
     says = refused(cli, "ssh:board+sudo=yes")
     assert "sudo is refused without a password, on board; allow it (NOPASSWD: in sudoers)" in says
     assert says.endswith("it said: sudo: a password is required")
 
 
 @NEEDED
-def test_a_damaged_upload(there: Board, cli: Cli) -> None:
-    there.program("cat", '/bin/cat "$@" | tr a b')
+def test_a_damaged_upload(ssh_board: Board, cli: Cli) -> None:
+    ssh_board.program("cat", '/bin/cat "$@" | tr a b')
     done = cli("run", "null", "-p", "samples=100", "--target", "ssh:board")
     assert done.status == 4
     assert "cannot be run on board: the upload was damaged" in done.says
 
 
 @NEEDED
-def test_a_client_that_freezes_during_the_upload(there: Board) -> None:
+def test_a_client_that_freezes_during_the_upload(ssh_board: Board) -> None:
     target = find("ssh:board")
     assert isinstance(target, Ssh)
     words = (f"{ssh.FOLDER}0123456789abcdef", "100000", "none", "0", "1")
@@ -454,33 +454,33 @@ def test_a_client_that_freezes_during_the_upload(there: Board) -> None:
     assert frozen.stdin is not None
     frozen.stdin.write(bytes(5000))
     frozen.stdin.flush()
-    assert soon(there.files, 10)
+    assert soon(ssh_board.files, 10)
     frozen.wait(5)  # the other side does not wait for it
-    assert there.files() == []
+    assert ssh_board.files() == []
     frozen.stdin.close()
 
 
 @NEEDED
 def test_an_agent_that_is_never_started_is_removed(
-    there: Board, monkeypatch: pytest.MonkeyPatch
+    ssh_board: Board, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = find("ssh:board")
     assert isinstance(target, Ssh)
     monkeypatch.setattr(ssh, "UPLOAD_S", 2)
     folder, _ = target._upload(target._connection)
-    assert f"{folder}/agent" in str(there.files())
-    assert soon(lambda: not there.files(), 10)
+    assert f"{folder}/agent" in str(ssh_board.files())
+    assert soon(lambda: not ssh_board.files(), 10)
     assert target.script("echo $$")
 
 
 @NEEDED
-def test_an_agent_that_is_never_started_ends_with_the_connection(there: Board) -> None:
+def test_an_agent_that_is_never_started_ends_with_the_connection(ssh_board: Board) -> None:
     target = find("ssh:board")
     assert isinstance(target, Ssh)
     folder, _ = target._upload(target._connection)
     target._connection.close()
-    assert f"{folder}/agent" in str(there.files())
-    there.clean()
+    assert f"{folder}/agent" in str(ssh_board.files())
+    ssh_board.clean()
 
 
 BUSYBOX = shutil.which("busybox")
@@ -507,9 +507,9 @@ def test_the_upload_needs_little(tmp_path: Path, shell: list[str], without: str)
             env={"PATH": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path)},
         ).stdout.decode()  # fmt: skip
 
-    told = upload(program, *sums)
-    assert told.startswith(f"ready {tmp_path}/rtstone-upload-1 "), told
-    os.kill(int(told.split()[2]), signal.SIGTERM)
+    received = upload(program, *sums)
+    assert received.startswith(f"ready {tmp_path}/rtstone-upload-1 "), received
+    os.kill(int(received.split()[2]), signal.SIGTERM)
     assert [file.name for file in (tmp_path / "rtstone-upload-1").iterdir()] == ["agent"]
     shutil.rmtree(tmp_path / "rtstone-upload-1")
     assert upload(program[::-1], *sums) == "failed the upload was damaged\n"
@@ -523,7 +523,7 @@ def measured(cli: Cli) -> list[str]:
     return [result["status"] for result in cli("show", "last", "--json").document["results"]]
 
 
-def struck(there: Board, cli: Cli, home: Path, act: Callable[[], None]) -> Done:
+def struck(ssh_board: Board, cli: Cli, home: Path, act: Callable[[], None]) -> Done:
     """Measure two cases, and do something in the second."""
     thread = once(home, SECOND, act)
     done = cli("run", *LONG, "-p", "samples=1000000", "--target", "ssh:root@board")
@@ -533,18 +533,18 @@ def struck(there: Board, cli: Cli, home: Path, act: Callable[[], None]) -> Done:
 
 @NEEDED
 @pytest.mark.parametrize(
-    ("victim", "told"),
+    ("victim", "message"),
     [
         (Board.agent, "the agent was killed on board"),
         (Board.session, "the connection to board was lost"),
     ],
 )
 def test_what_is_measured_is_kept_if_something_is_killed_there(
-    there: Board, cli: Cli, home: Path, victim: Callable[[Board], int], told: str
+    ssh_board: Board, cli: Cli, home: Path, victim: Callable[[Board], int], message: str
 ) -> None:
-    done = struck(there, cli, home, lambda: os.kill(victim(there), signal.SIGKILL))
+    done = struck(ssh_board, cli, home, lambda: os.kill(victim(ssh_board), signal.SIGKILL))
     assert done.status == 4, done.err
-    assert told in done.says
+    assert message in done.says
     assert measured(cli)[0] == "ok"
     assert "ok" not in measured(cli)[1:]
 
@@ -554,7 +554,7 @@ def test_what_is_measured_is_kept_if_something_is_killed_there(
     "odd", [b"ready\n", b"ready /tmp/x\n", b"ready /x 1 2\n", b"\xff\n", b"1\n"]
 )
 def test_odd_answers_are_a_fault_of_the_target(
-    there: Board, monkeypatch: pytest.MonkeyPatch, odd: bytes
+    ssh_board: Board, monkeypatch: pytest.MonkeyPatch, odd: bytes
 ) -> None:
     target = Ssh("root@board")
     assert target.cpus()  # it is reached, and what it is known
@@ -567,7 +567,7 @@ def test_odd_answers_are_a_fault_of_the_target(
 
 @NEEDED
 def test_a_link_that_has_gone_dead_is_lost_soon(
-    there: Board, cli: Cli, home: Path, monkeypatch: pytest.MonkeyPatch
+    ssh_board: Board, cli: Cli, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing is closed: packets are dropped, as it looks from here."""
     assert ssh_connection.ALIVE_S * (ssh_connection.UNANSWERED + 1) < 45
@@ -575,11 +575,11 @@ def test_a_link_that_has_gone_dead_is_lost_soon(
     stopped: list[int] = []
 
     def stop() -> None:
-        stopped.append(there.session())
+        stopped.append(ssh_board.session())
         os.kill(stopped[0], signal.SIGSTOP)
 
     begun = time.monotonic()
-    done = struck(there, cli, home, stop)
+    done = struck(ssh_board, cli, home, stop)
     took = time.monotonic() - begun
     os.kill(stopped[0], signal.SIGCONT)
     assert done.status == 4, done.err
@@ -596,7 +596,7 @@ def started(*words: str) -> subprocess.Popen[bytes]:
 
 
 @NEEDED
-def test_nothing_is_left_if_the_client_is_killed(there: Board, home: Path) -> None:
+def test_nothing_is_left_if_the_client_is_killed(ssh_board: Board, home: Path) -> None:
     run = started()
     once(home, SECOND, run.kill).join()
     run.communicate()
@@ -605,35 +605,35 @@ def test_nothing_is_left_if_the_client_is_killed(there: Board, home: Path) -> No
 
 @NEEDED
 def test_nothing_is_left_if_the_client_is_killed_while_it_connects(
-    there: Board, tmp_path: Path
+    ssh_board: Board, tmp_path: Path
 ) -> None:
-    there.program("uname", "sleep 1; echo sparc64")
+    ssh_board.program("uname", "sleep 1; echo sparc64")
     run = started()
-    assert soon(lambda: any("uname" in words for words in there.processes().values()), 10)
+    assert soon(lambda: any("uname" in words for words in ssh_board.processes().values()), 10)
     run.kill()
     run.communicate()
 
 
 @NEEDED
 def test_ctrl_c_ends_it(
-    there: Board, cli: Cli, home: Path, monkeypatch: pytest.MonkeyPatch
+    ssh_board: Board, cli: Cli, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(process, "STOP_S", 0.3)
-    done = struck(there, cli, home, lambda: os.kill(os.getpid(), signal.SIGINT))
+    done = struck(ssh_board, cli, home, lambda: os.kill(os.getpid(), signal.SIGINT))
     assert done.status == 130, done.err
     assert measured(cli)[0] == "ok"
 
 
 @NEEDED
 def test_an_agent_that_does_not_stop_is_not_waited_for(
-    there: Board, monkeypatch: pytest.MonkeyPatch
+    ssh_board: Board, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(process, "STOP_S", 0.2)
     with find("ssh:root@board").start(Options()) as link:
         link.send(framed(1, "case 1 dk.periodic period=1000000 samples=100000 time=0"))
         while b'"case"' not in (link.read(5) or b""):
             pass
-        agent = there.agent()
+        agent = ssh_board.agent()
         os.kill(agent, signal.SIGSTOP)
         link.stop()
         with pytest.raises(TargetError, match="killed by SIGKILL"):
@@ -643,14 +643,14 @@ def test_an_agent_that_does_not_stop_is_not_waited_for(
 
 @NEEDED
 def test_a_run_is_resumed_on_the_same_machine_only(
-    there: Board, cli: Cli, home: Path, monkeypatch: pytest.MonkeyPatch
+    ssh_board: Board, cli: Cli, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    thread = once(home, SECOND, lambda: os.kill(there.agent(), signal.SIGKILL))
+    thread = once(home, SECOND, lambda: os.kill(ssh_board.agent(), signal.SIGKILL))
     words = ("null", "dk.periodic", "-p", "samples=700", "--target", "ssh:root@board")
     assert cli("run", *words).status == 4
     thread.join()
     with monkeypatch.context() as other:
-        other.setattr(ssh, "identity", lambda told: "0" * 16)
+        other.setattr(ssh, "identity", lambda _: "0" * 16)
         done = cli("run", "--resume", "last")
         assert done.status == 2
         assert "the target has changed since the run began: the machine was " in done.says
@@ -660,7 +660,7 @@ def test_a_run_is_resumed_on_the_same_machine_only(
 
 @NEEDED
 def test_a_connection_that_nothing_uses_ends_by_itself(
-    there: Board, monkeypatch: pytest.MonkeyPatch
+    ssh_board: Board, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The keeper of a frozen client does not end it: its input has not ended."""
     monkeypatch.setattr(ssh_connection, "IDLE_S", 4)  # a busy machine needs 1 to use it at all
@@ -668,7 +668,7 @@ def test_a_connection_that_nothing_uses_ends_by_itself(
     assert isinstance(target, Ssh)
     assert target.script("sleep 5; echo used") == b"used\n"
     connection = target._connection
-    there.clean()
+    ssh_board.clean()
     assert connection.close.alive
     assert target.script("echo another") == b"another\n"
 
@@ -678,7 +678,7 @@ def test_a_connection_that_nothing_uses_ends_by_itself(
 
 @NEEDED
 def test_two_machines_and_a_model_are_measured_at_once(
-    there: Board, cli: Cli, tmp_path: Path
+    ssh_board: Board, cli: Cli, tmp_path: Path
 ) -> None:
     (tmp_path / "second").mkdir()
     with board(tmp_path / "second") as second:
@@ -689,8 +689,8 @@ def test_two_machines_and_a_model_are_measured_at_once(
         )
         config.write_text(own + config.read_text())
         names = ["ssh:board", "ssh:second", "sim:rmos3-pc1"]
-        asked = [word for name in names for word in ("--target", name)]
-        done = cli("run", "null", "sem.post.nowait", "--time", "10ms", "--json", *asked)
+        options = [word for name in names for word in ("--target", name)]
+        done = cli("run", "null", "sem.post.nowait", "--time", "10ms", "--json", *options)
         second.clean()
     assert done.status == 0, done.err
     runs = done.document["runs"]

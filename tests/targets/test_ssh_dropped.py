@@ -36,7 +36,7 @@ def link() -> Iterator[Network]:
 
 
 @pytest.fixture
-def there(
+def ssh_board(
     link: Network,
     tmp_path: Path,
     tmp_path_factory: pytest.TempPathFactory,
@@ -57,12 +57,12 @@ def started(link: Network, *words: str) -> subprocess.Popen[bytes]:
     )  # fmt: skip
 
 
-def begun(there: Board, command: str) -> bool:
-    return soon(lambda: command in there.processes().values(), 30)
+def begun(ssh_board: Board, command: str) -> bool:
+    return soon(lambda: command in ssh_board.processes().values(), 30)
 
 
 def test_it_is_told_as_what_it_is_and_nothing_is_left(
-    there: Board, link: Network, home: Path, cli: Cli
+    ssh_board: Board, link: Network, home: Path, cli: Cli
 ) -> None:
     """In the midst of a case, of the upload of the agent and of what doctor looks at."""
     longest = ssh_connection.ALIVE_S * (ssh_connection.UNANSWERED + 1)
@@ -70,13 +70,13 @@ def test_it_is_told_as_what_it_is_and_nothing_is_left(
     words = ("null", "dk.periodic", "--time", "100s", "-p", "samples=1000000")
     case = started(link, "run", *words, "--target", "ssh:root@board")
     assert soon(lambda: any('"t":"case","id":2' in log.read_text() for log in home.rglob("*.log")))
-    there.program("cat", SLOW_CAT)
+    ssh_board.program("cat", SLOW_CAT)
     upload = started(link, "run", "null", "--target", "ssh:board")
-    assert begun(there, "sleep 31")
-    there.program("xargs", SLOW_XARGS)
-    (there.folder / "slow").touch()
+    assert begun(ssh_board, "sleep 31")
+    ssh_board.program("xargs", SLOW_XARGS)
+    (ssh_board.folder / "slow").touch()
     doctor = started(link, "doctor", "--target", "ssh:root@board")
-    assert begun(there, "sleep 7")
+    assert begun(ssh_board, "sleep 7")
     link.cut()
     end = time.monotonic() + MOST_S + BUSY_S
     for command in (case, upload, doctor):
@@ -87,4 +87,4 @@ def test_it_is_told_as_what_it_is_and_nothing_is_left(
     stored = [msgspec.json.decode(run.read_bytes()) for run in home.rglob("run.json")]
     statuses = [[result["status"] for result in run["results"]] for run in stored]
     assert sorted(statuses) == [["incomplete"], ["ok", "incomplete"]]
-    there.clean(within=60)  # it has to notice, too
+    ssh_board.clean(within=60)  # it has to notice, too

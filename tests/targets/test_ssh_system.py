@@ -44,14 +44,14 @@ OWN = ("sys", "proc/irq", "proc/sys/kernel", "proc/sys/vm")
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Board]:
-    with board(tmp_path_factory.mktemp("board")) as found:
+    with board(tmp_path_factory.mktemp("board")) as verdicts:
         for place in OWN:
-            found.inside("mount", "-t", "tmpfs", "-o", "mode=755", "none", f"/{place}")
-        yield found
+            verdicts.inside("mount", "-t", "tmpfs", "-o", "mode=755", "none", f"/{place}")
+        yield verdicts
 
 
 @pytest.fixture
-def there(running: Board, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Board]:
+def ssh_board(running: Board, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Board]:
     """The board with its settings as they were at first; nothing may be left of what was done."""
     for place in (*OWN, "var/lib"):
         running.inside("find", f"/{place}", "-mindepth", "1", "-delete")
@@ -60,41 +60,43 @@ def there(running: Board, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
         yield running
 
 
-def settings(there: Board) -> dict[str, bytes]:
+def settings(ssh_board: Board) -> dict[str, bytes]:
     """Return the content of every file that tuning may change."""
-    found = {LARGEST: queue_size(there)}
+    verdicts = {LARGEST: queue_size(ssh_board)}
     for place in OWN:
-        for path in (there.root / place).rglob("*"):
+        for path in (ssh_board.root / place).rglob("*"):
             if path.is_file():
-                found[str(path.relative_to(there.root))] = path.read_bytes()
-    assert {GOVERNOR, STAT} <= found.keys()
-    return found
+                verdicts[str(path.relative_to(ssh_board.root))] = path.read_bytes()
+    assert {GOVERNOR, STAT} <= verdicts.keys()
+    return verdicts
 
 
-def queue_size(there: Board) -> bytes:
+def queue_size(ssh_board: Board) -> bytes:
     """Return the limit that the namespace of the board's processes has."""
-    enter = ["nsenter", "-t", str(there.init), "-m", "-i", "cat", f"/{LARGEST}"]
+    enter = ["nsenter", "-t", str(ssh_board.init), "-m", "-i", "cat", f"/{LARGEST}"]
     return subprocess.run(enter, check=True, capture_output=True).stdout
 
 
 def outcomes(document: dict[str, Any]) -> dict[str, str]:
-    return {one["path"] or one["setting"]: one["outcome"] for one in document["changes"]}
+    return {
+        change["path"] or change["setting"]: change["outcome"] for change in document["changes"]
+    }
 
 
 # ---- doctor -------------------------------------------------------------------------------------
 
 
-def test_doctor_looks_at_the_board(there: Board, cli: Cli) -> None:
+def test_doctor_looks_at_the_board(ssh_board: Board, cli: Cli) -> None:
     done = cli("doctor", "--target", ROOT, "--cpus", "3", "--json")
     assert done.status == 1, done.err
     assert (done.document["target"], done.document["cpus"]) == (ROOT, [3])
-    found = {line["id"]: (line["verdict"], line["value"]) for line in done.document["checks"]}
-    assert found["today.governor"] == ("bad", "powersave")
-    assert found["env.clock"] == ("good", "tsc")
-    assert found["mp.interrupts"][0] == "warn"
-    assert found["rt.granted"] == ("good", "SCHED_FIFO granted")
-    assert found["cap.override"] == ("good", "held")
-    assert found["os.inheritance"] == ("unknown", "cannot be tried from here")
+    verdicts = {line["id"]: (line["verdict"], line["value"]) for line in done.document["checks"]}
+    assert verdicts["today.governor"] == ("bad", "powersave")
+    assert verdicts["env.clock"] == ("good", "tsc")
+    assert verdicts["mp.interrupts"][0] == "warn"
+    assert verdicts["rt.granted"] == ("good", "SCHED_FIFO granted")
+    assert verdicts["cap.override"] == ("good", "held")
+    assert verdicts["os.inheritance"] == ("unknown", "cannot be tried from here")
     plain = cli("doctor", "--target", "ssh:board", "--cpus", "3")
     assert "X bad     CAP_SYS_NICE                    not held" in plain.out
     assert "target: ssh:board; the commands below need --target as well" in plain.out
@@ -104,7 +106,7 @@ def test_doctor_looks_at_the_board(there: Board, cli: Cli) -> None:
 
 
 def test_a_named_target_brings_its_cpus(
-    there: Board, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ssh_board: Board, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     fleet_file.NEAR.write_text('[pi4]\naddress = "ssh:board"\nrights = "sudo"\ncpus = "2-3"\n')
@@ -113,8 +115,8 @@ def test_a_named_target_brings_its_cpus(
     assert cli("tune", "apply", "--target", "pi4", "--dry-run", "--json").document["cpus"] == [2, 3]
 
 
-def test_what_a_board_says_cannot_control_the_terminal(there: Board, cli: Cli) -> None:
-    plant(there.root, {GOVERNOR: "\x1b[2Jevil\n"})
+def test_what_a_board_says_cannot_control_the_terminal(ssh_board: Board, cli: Cli) -> None:
+    plant(ssh_board.root, {GOVERNOR: "\x1b[2Jevil\n"})
     for words in (
         ("doctor", "--cpus", "3"),
         ("tune", "apply", "--only", "governor", "--cpus", "3"),
@@ -132,7 +134,7 @@ def test_what_only_an_agent_sees_is_refused(cli: Cli, words: list[str], target: 
     assert done.says.endswith("doctor and tune take local and ssh:[user@]host[:port]")
 
 
-def test_a_board_that_cannot_be_reached(there: Board, cli: Cli) -> None:
+def test_a_board_that_cannot_be_reached(ssh_board: Board, cli: Cli) -> None:
     for words in (["doctor"], ["tune", "apply"]):
         done = cli(*words, "--target", "ssh:127.0.0.1:1")
         assert done.status == 4
@@ -143,76 +145,78 @@ def test_a_board_that_cannot_be_reached(there: Board, cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("target", [ROOT, "ssh:board+sudo=yes"])
-def test_apply_status_restore(there: Board, cli: Cli, target: str) -> None:
-    before = settings(there)
+def test_apply_status_restore(ssh_board: Board, cli: Cli, target: str) -> None:
+    before = settings(ssh_board)
     words = ("--only", f"{PLAIN},queues", "--cpus", "3", "--target", target)
     planned = cli("tune", "apply", "--dry-run", *words, "--json").document
-    assert settings(there) == before
-    assert not (there.root / FOLDER).exists()
+    assert settings(ssh_board) == before
+    assert not (ssh_board.root / FOLDER).exists()
     applied = cli("tune", "apply", *words, "--json").document
     assert applied["target"] == target
-    told = outcomes(applied)
-    assert set(told.values()) == {"changed"}
-    assert outcomes(planned).keys() == told.keys()
-    assert queue_size(there) == b"16384\n"
-    after = settings(there)
-    assert {name for name in before if after[name] != before[name]} == told.keys()
+    results = outcomes(applied)
+    assert set(results.values()) == {"changed"}
+    assert outcomes(planned).keys() == results.keys()
+    assert queue_size(ssh_board) == b"16384\n"
+    after = settings(ssh_board)
+    assert {name for name in before if after[name] != before[name]} == results.keys()
     status = cli("tune", "status", "--target", "ssh:board")  # anyone may look
     assert f"target: ssh:board\nCPU 3, since 2{status.out.partition('since 2')[2]}" == status.out
     assert "journal: /var/lib/rtstone/tune.journal on board" in status.out
-    assert status.out.count("+ holds") == len(told)
+    assert status.out.count("+ holds") == len(results)
     assert "nothing is tuned" in cli("tune", "status").out  # here
     restored = cli("tune", "restore", "--target", target, "--json").document
     assert set(outcomes(restored).values()) == {"restored"}
-    assert settings(there) == before
-    assert not (there.root / PATH).exists()
+    assert settings(ssh_board) == before
+    assert not (ssh_board.root / PATH).exists()
 
 
-def test_the_board_itself_can_restore(there: Board, cli: Cli) -> None:
-    before = settings(there)
+def test_the_board_itself_can_restore(ssh_board: Board, cli: Cli) -> None:
+    before = settings(ssh_board)
     cli("tune", "apply", "--only", PLAIN, "--cpus", "3", "--target", ROOT)
-    assert settings(there) != before
-    told = tune.restore(System(there.root))  # its files as it sees them, without any ssh
-    assert {one.outcome for one in told} == {"restored"}, told
-    assert settings(there) == before
+    assert settings(ssh_board) != before
+    changes = tune.restore(System(ssh_board.root))  # its files as it sees them, without any ssh
+    assert {change.outcome for change in changes} == {"restored"}, changes
+    assert settings(ssh_board) == before
 
 
-def test_without_rights_nothing_is_changed(there: Board, cli: Cli) -> None:
-    before = settings(there)
+def test_without_rights_nothing_is_changed(ssh_board: Board, cli: Cli) -> None:
+    before = settings(ssh_board)
     done = cli("tune", "apply", "--target", "ssh:board")
     assert done.status == 2
     assert done.says == (
         "rtstone: cannot write the journal, in /var/lib/rtstone on board: Permission denied; log "
         "in as root, or by sudo: ssh:USER@HOST+sudo=yes"
     )
-    assert settings(there) == before
-    there.program("sudo", "echo sudo: a password is required >&2; exit 1")
+    assert settings(ssh_board) == before
+    ssh_board.program("sudo", "echo sudo: a password is required >&2; exit 1")
     done = cli("tune", "apply", "--target", "ssh:board+sudo=yes")
     assert done.status == 4
     assert "sudo is refused without a password, on board" in done.says
 
 
-def test_who_cannot_see_the_journal_does_not_say_that_there_is_none(there: Board, cli: Cli) -> None:
+def test_who_cannot_see_the_journal_does_not_say_that_there_is_none(
+    ssh_board: Board, cli: Cli
+) -> None:
     cli("tune", "apply", "--only", "statistics", "--target", ROOT)
-    (there.root / FOLDER).chmod(0o700)
+    (ssh_board.root / FOLDER).chmod(0o700)
     done = cli("tune", "status", "--target", "ssh:board")
     assert done.status == 2
     assert done.says.endswith("tune.journal on board: Permission denied")
     assert find("ssh:board").host_conditions()["tune"] is None
 
 
-def test_a_value_that_others_changed_since(there: Board, cli: Cli) -> None:
+def test_a_value_that_others_changed_since(ssh_board: Board, cli: Cli) -> None:
     cli("tune", "apply", "--only", "statistics,timer_migration", "--target", ROOT)
-    plant(there.root, {STAT: "60\n"})
+    plant(ssh_board.root, {STAT: "60\n"})
     done = cli("tune", "restore", "--target", ROOT)
     assert done.status == 4
     assert "1 of 2 values were not restored" in done.says
     assert cli("tune", "restore", "--force", "--target", ROOT).status == 0
-    assert (there.root / STAT).read_text() == "1\n"
+    assert (ssh_board.root / STAT).read_text() == "1\n"
 
 
-def test_another_who_tunes_is_not_disturbed(there: Board, cli: Cli) -> None:
-    with journal.locked(Below(there.root)):
+def test_another_who_tunes_is_not_disturbed(ssh_board: Board, cli: Cli) -> None:
+    with journal.locked(Below(ssh_board.root)):
         done = cli("tune", "apply", "--target", ROOT)
     assert done.status == 2
     assert "another `rtstone tune` is running, /var/lib/rtstone on board; try again" in done.says
@@ -220,11 +224,11 @@ def test_another_who_tunes_is_not_disturbed(there: Board, cli: Cli) -> None:
 
 @pytest.mark.parametrize("command", ["apply", "restore"])
 @pytest.mark.parametrize("records", [3, 6])
-def test_killed_while_it_tunes(there: Board, cli: Cli, command: str, records: int) -> None:
+def test_killed_while_it_tunes(ssh_board: Board, cli: Cli, command: str, records: int) -> None:
     """Whoever comes next puts everything back, byte by byte."""
-    before = settings(there)
+    before = settings(ssh_board)
     apply = ["tune", "apply", "--only", f"{PLAIN},queues", "--cpus", "3", "--target", ROOT]
-    file = there.root / PATH
+    file = ssh_board.root / PATH
 
     def written() -> int:
         with suppress(FileNotFoundError):
@@ -235,53 +239,53 @@ def test_killed_while_it_tunes(there: Board, cli: Cli, command: str, records: in
         assert cli(*apply).status == 0
         records += written()
     words = apply if command == "apply" else ["tune", "restore", "--target", ROOT]
-    there.program("sync", "sleep 0.1")  # so that there is time to be killed
+    ssh_board.program("sync", "sleep 0.1")  # so that there is time to be killed
     process = subprocess.Popen([RTSTONE, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert soon(lambda: written() >= records or process.poll() is not None, 10)
     process.kill()
     process.communicate()
     assert process.returncode == -signal.SIGKILL
-    there.clean()
-    there.reset()
-    assert settings(there) != before
+    ssh_board.clean()
+    ssh_board.reset()
+    assert settings(ssh_board) != before
     restored = cli("tune", "restore", "--target", "ssh:board+sudo=yes")
     assert restored.status == 0, restored.out + restored.err
-    assert settings(there) == before
+    assert settings(ssh_board) == before
 
 
-def test_the_session_dies_while_it_tunes(there: Board, cli: Cli) -> None:
-    before = settings(there)
-    there.program("sync", "kill -9 $PPID")
+def test_the_session_dies_while_it_tunes(ssh_board: Board, cli: Cli) -> None:
+    before = settings(ssh_board)
+    ssh_board.program("sync", "kill -9 $PPID")
     done = cli("tune", "apply", "--only", "statistics", "--target", ROOT)
     assert done.status == 4
     assert done.says == (
         "rtstone: the connection to board was lost; `rtstone tune restore --target "
         "ssh:root@board` puts back whatever was changed"
     )
-    there.reset()
-    assert (there.root / PATH).exists()
+    ssh_board.reset()
+    assert (ssh_board.root / PATH).exists()
     assert cli("tune", "restore", "--target", ROOT).status == 0
-    assert settings(there) == before
+    assert settings(ssh_board) == before
 
 
-def test_a_journal_that_is_a_link_is_not_followed(there: Board, cli: Cli) -> None:
-    (there.root / FOLDER).mkdir(parents=True)
-    (there.root / PATH).symlink_to("/run/board/host_key")
+def test_a_journal_that_is_a_link_is_not_followed(ssh_board: Board, cli: Cli) -> None:
+    (ssh_board.root / FOLDER).mkdir(parents=True)
+    (ssh_board.root / PATH).symlink_to("/run/board/host_key")
     done = cli("tune", "apply", "--only", "statistics", "--target", ROOT)
     assert done.status == 2
     assert "it, or its directory, is a link, or others may write to it" in done.says
-    assert "PRIVATE KEY" in (there.folder / "host_key").read_text()
-    assert (there.root / STAT).read_text() == "1\n"
+    assert "PRIVATE KEY" in (ssh_board.folder / "host_key").read_text()
+    assert (ssh_board.root / STAT).read_text() == "1\n"
 
 
 # ---- runs ---------------------------------------------------------------------------------------
 
 
-def test_a_run_has_the_conditions_that_one_here_has(there: Board, cli: Cli) -> None:
+def test_a_run_has_the_conditions_that_one_here_has(ssh_board: Board, cli: Cli) -> None:
     here, far = find("local").host_conditions(), find("ssh:board").host_conditions()
     assert far == here | {"drivers": None, "tune": "none"}  # it has no /sys/bus
-    plant(there.root, {"sys/bus/pci/drivers/ahci/bind": ""})
-    (there.root / "sys/bus/pci/drivers/ahci/0000:00:1f.2").symlink_to("none")
+    plant(ssh_board.root, {"sys/bus/pci/drivers/ahci/bind": ""})
+    (ssh_board.root / "sys/bus/pci/drivers/ahci/0000:00:1f.2").symlink_to("none")
     cli("tune", "apply", "--only", "interrupts,statistics", "--cpus", "3", "--target", ROOT)
     words = ("run", "null", "env.check", "-p", "samples=10", "--target", "ssh:board", "--json")
     run = cli(*words).document
@@ -290,44 +294,44 @@ def test_a_run_has_the_conditions_that_one_here_has(there: Board, cli: Cli) -> N
     assert (conditions["modules"], conditions["drivers"]) == (here["modules"], "pci:ahci")
     (table,) = (result for result in run["results"] if result["bench"] == "env.check")
     assert table["status"] == "ok"
-    plant(there.root, {STAT: "60\n"})
+    plant(ssh_board.root, {STAT: "60\n"})
     assert find("ssh:board").host_conditions()["tune.lost"] == "statistics"
 
 
-def test_what_cannot_be_told_is_not_known(there: Board) -> None:
-    (there.root / "var/lib/rtstone").mkdir()
-    (there.root / PATH).write_text("damaged\n")
+def test_what_cannot_be_told_is_not_known(ssh_board: Board) -> None:
+    (ssh_board.root / "var/lib/rtstone").mkdir()
+    (ssh_board.root / PATH).write_text("damaged\n")
     conditions = find("ssh:board").host_conditions()
     assert conditions["tune"] is None
 
 
-def tuned(there: Board) -> None:
+def tuned(ssh_board: Board) -> None:
     """Leave what `tune apply` leaves of a partition, in files that take whatever is written."""
-    made: list[Record] = [
+    journal: list[Record] = [
         Begin(usual()[BOOT].strip(), "2026-01-02T03:04:05+00:00", "3"),
         Step(0, "cpuset", "make", str(Path(DOOR).parent), contents=[("cpuset.cpus", "1", "list")]),
         Done(0, ""),
     ]
-    text = "".join(f"{msgspec.json.encode(record).decode()}\n" for record in made)
-    plant(there.root, {PATH: text, DOOR: "", f"{Path(DOOR).parent}/cpuset.cpus": "1\n"})
-    (there.root / DOOR).chmod(0o644)
+    text = "".join(f"{msgspec.json.encode(record).decode()}\n" for record in journal)
+    plant(ssh_board.root, {PATH: text, DOOR: "", f"{Path(DOOR).parent}/cpuset.cpus": "1\n"})
+    (ssh_board.root / DOOR).chmod(0o644)
 
 
-def test_the_agent_is_born_in_the_partition(there: Board) -> None:
-    tuned(there)
+def test_the_agent_is_born_in_the_partition(ssh_board: Board) -> None:
+    tuned(ssh_board)
     with find(ROOT).start(Options()) as link:
         link.send(framed(1, "progress 0"))
         while b'"hello"' not in (link.read(5) or b""):
             pass
-        status = Path(f"/proc/{there.agent()}/status").read_text()
+        status = Path(f"/proc/{ssh_board.agent()}/status").read_text()
         inside = next(line for line in status.splitlines() if line.startswith("NSpid:")).split()[-1]
-        assert (there.root / DOOR).read_text().split() == [inside]
+        assert (ssh_board.root / DOOR).read_text().split() == [inside]
         link.send(framed(2, "bye"))
         lines(link)
 
 
-def test_who_may_not_enter_the_partition_is_told_so(there: Board, cli: Cli) -> None:
-    tuned(there)
+def test_who_may_not_enter_the_partition_is_told_so(ssh_board: Board, cli: Cli) -> None:
+    tuned(ssh_board)
     done = cli("run", "null", "-p", "samples=100", "--target", "ssh:board")
     assert done.status == 4
     assert "the partition made by rtstone tune cannot be entered; log in as root" in done.says
