@@ -23,7 +23,7 @@ EPOCH = 1_000_000_000
 
 @pytest.fixture(scope="module")
 def agents(script: None) -> ModuleType:
-    if not all(one.agent.exists() for one in architectures()):
+    if not all(architecture.agent.exists() for architecture in architectures()):
         pytest.skip("needs the cross compilers of `make agents`")
     return import_module("agents")
 
@@ -52,8 +52,8 @@ def test_the_same_agents_give_the_same_bytes(agents: ModuleType, tmp_path: Path)
         entries = archive.getmembers()
     names = [entry.name for entry in entries]
     assert names == sorted(names)
-    programs = {f"{FOLDER}/{one.agent.name}" for one in architectures()}
-    texts = {f"{FOLDER}/{one}" for one in (
+    programs = {f"{FOLDER}/{architecture.agent.name}" for architecture in architectures()}
+    texts = {f"{FOLDER}/{name}" for name in (
         "LICENSE", "NOTICE", "README", "Makefile", "architectures.txt",
     )}  # fmt: skip
     assert set(names) == programs | texts
@@ -77,15 +77,17 @@ def test_make_installs_the_agent_for_this_machine(unpacked: Path, tmp_path: Path
     assert f'"agent":"{__version__}"' in answer.splitlines()[0]
 
 
-@pytest.mark.parametrize("one", architectures(), ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "architecture", architectures(), ids=lambda architecture: architecture.name
+)
 def test_make_installs_the_agent_for_another_machine(
-    unpacked: Path, tmp_path: Path, one: Architecture
+    unpacked: Path, tmp_path: Path, architecture: Architecture
 ) -> None:
-    for name in (one.name, one.debian, *one.machines):
+    for name in (architecture.name, architecture.debian, *architecture.machines):
         shutil.rmtree(tmp_path / "usr", ignore_errors=True)
         assert installed(unpacked, tmp_path, f"ARCH={name}").returncode == 0
         program = tmp_path / "usr" / "bin" / "rtstone-agent"
-        assert program.read_bytes() == one.agent.read_bytes()
+        assert program.read_bytes() == architecture.agent.read_bytes()
         assert program.stat().st_mode & 0o777 == 0o755
 
 

@@ -20,7 +20,7 @@ def test_it_brings_what_runs_need_as_it_is_pinned(deb: ModuleType) -> None:
     assert packages.keys() >= {"click", "jinja2", "markupsafe", "msgspec", "numpy", "rich"}
     assert not packages.keys() & {"pytest", "scikit-build-core", "rtstone"}
     pins = re.findall(r"(?m)^([\w-]+)==(\S+) \\\n    --hash=sha256:", deb.pinned(set(packages)))
-    assert dict(pins) == {name: found.version for name, found in packages.items()}
+    assert dict(pins) == {name: package.version for name, package in packages.items()}
 
 
 def test_the_copyright_file_has_a_licence_for_each_of_them(deb: ModuleType) -> None:
@@ -59,8 +59,8 @@ def test_a_worker_of_the_command_does_not_run_the_command(deb: ModuleType, tmp_p
 
 
 def test_security_md_names_what_the_package_does() -> None:
-    told = (ROOT / "docs" / "security.md").read_text()
+    security = (ROOT / "docs" / "security.md").read_text()
     rule = (DEBIAN / "rtstone.udev").read_text()
-    assert AGENT in told
+    assert AGENT in security
     assert 'GROUP="rtstone", MODE="0660"' in rule
-    assert "/dev/cpu_dma_latency: root:rtstone, mode 0660" in told
+    assert "/dev/cpu_dma_latency: root:rtstone, mode 0660" in security

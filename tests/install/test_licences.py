@@ -32,8 +32,8 @@ def test_each_file_has_one_licence_and_the_holder_of_the_project(
 ) -> None:
     assert len(report["files"]) > 1000
     rights = {
-        (tuple(one["value"] for one in file["spdx_expressions"]),
-         tuple(one["value"] for one in file["copyrights"]))
+        (tuple(expression["value"] for expression in file["spdx_expressions"]),
+         tuple(notice["value"] for notice in file["copyrights"]))
         for file in report["files"]
     }  # fmt: skip
     assert rights == {(("MIT",), (f"SPDX-FileCopyrightText: 2026 {HOLDER}",))}

@@ -8,7 +8,7 @@ import subprocess
 from tests.docs.commands import ROOT
 
 
-def told(*goals: str) -> str:
+def recipe_of(*goals: str) -> str:
     """What make would do."""
     done = subprocess.run(
         ["make", "--dry-run", "--always-make", *goals], cwd=ROOT, capture_output=True, text=True,
@@ -21,7 +21,7 @@ def test_run_builds_only_what_it_runs() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     (line,) = re.findall(r'(?m)^.*"rtstone is set up".*$', makefile)
     assert line.partition("--jobs 4 ")[2] == "$(VENV)/run.stamp agent-only charts"
-    builds = [line for line in told("agent-only").splitlines() if "cmake --build" in line]
+    builds = [line for line in recipe_of("agent-only").splitlines() if "cmake --build" in line]
     assert [line.partition("--target ")[2] for line in builds] == [
         "rtstone-agent --target rtstone-agent-sim"
     ]

@@ -54,7 +54,9 @@ def named(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def parts(document: dict[str, Any], reference: str) -> set[str]:
-    (entry,) = [one for one in document["dependencies"] if one["ref"] == reference]
+    (entry,) = [
+        dependency for dependency in document["dependencies"] if dependency["ref"] == reference
+    ]
     return set(entry.get("dependsOn", []))
 
 
@@ -67,7 +69,7 @@ def test_programs_depend_on_the_libraries_that_they_name(sbom: ModuleType, root:
     assert "glibc@2.36-8" in parts(document, f"{agent}-armv7")
     image = "rtstone/_agent/freertos-m3.elf"
     assert {"FreeRTOS-Kernel@11.2.0", "libgcc@15:12.2.rel1-1"} < parts(document, image)
-    assert any("picolibc-none-eabi" in one for one in parts(document, image))
+    assert any("picolibc-none-eabi" in part for part in parts(document, image))
     components = named(document)
     for name in (agent, f"{agent}-sim", f"{agent}-armv7", image):
         digest = sha256((root / name).read_bytes()).hexdigest()
@@ -78,7 +80,7 @@ def test_programs_depend_on_the_libraries_that_they_name(sbom: ModuleType, root:
 def test_charts_depend_on_what_npm_locks(sbom: ModuleType, root: Path) -> None:
     document = parsed(sbom.document("a package", "1", root, {}))
     packages = json.loads((ROOT / "package-lock.json").read_text())["packages"]
-    names = {one.partition("@")[0] for one in parts(document, "rtstone/charts.js")}
+    names = {part.partition("@")[0] for part in parts(document, "rtstone/charts.js")}
     assert names == {"echarts", "zrender", "tslib"}
     notice = (ROOT / "NOTICE").read_text()
     for component in document["components"]:
@@ -98,7 +100,7 @@ def test_python_packages_are_those_of_the_lock_file(sbom: ModuleType, root: Path
     (files,) = beside[reference]["externalReferences"]
     accepted = re.search(r"(?m)^numpy==(?:.*\\\n)+.*", LOCK)
     assert accepted
-    assert {one["content"] for one in files["hashes"]} == set(
+    assert {digest["content"] for digest in files["hashes"]} == set(
         re.findall(r"sha256:(\w+)", accepted[0])
     )
     hashes = {}
@@ -108,7 +110,7 @@ def test_python_packages_are_those_of_the_lock_file(sbom: ModuleType, root: Path
         hashes[name] = match[1]
     inside = named(parsed(sbom.document("a deb", "1", root, packages, hashes=hashes)))
     assert inside[reference]["hashes"] == [{"alg": "SHA-256", "content": hashes["numpy"]}]
-    assert all(inside[one]["licenses"] for one in inside if one.startswith("pkg:pypi/"))
+    assert all(inside[name]["licenses"] for name in inside if name.startswith("pkg:pypi/"))
     with pytest.raises(AssertionError):
         sbom.document("a deb", "1", root, packages, hashes=dict.fromkeys(packages, "0" * 64))
 
@@ -128,10 +130,12 @@ def test_the_same_files_give_the_same_bytes(
 
 
 def test_the_agents_that_are_built_name_their_libraries(sbom: ModuleType, tmp_path: Path) -> None:
-    for agent in (one.agent for one in architectures() if one.agent.exists()):
+    for agent in (
+        architecture.agent for architecture in architectures() if architecture.agent.exists()
+    ):
         (tmp_path / agent.name).write_bytes(agent.read_bytes())
         document = parsed(sbom.document("agents", "1", tmp_path, {}))
-        names = {one.partition("@")[0] for one in parts(document, agent.name)}
+        names = {part.partition("@")[0] for part in parts(document, agent.name)}
         assert names == {"glibc", "libgcc"}
 
 

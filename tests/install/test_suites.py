@@ -47,7 +47,11 @@ def test_a_package_holds_modules_for_the_python_of_its_suite(
     compiled = [path.name for path in (tree / "lib").rglob("*.cpython-*.so")]
     assert len(compiled) > 10
     contents = json.loads((tree / "texts" / "sbom.cdx.json").read_text())
-    names = {one["name"] for one in contents["components"] if one["purl"].startswith("pkg:pypi/")}
+    names = {
+        component["name"]
+        for component in contents["components"]
+        if component["purl"].startswith("pkg:pypi/")
+    }
     assert names >= {"click", "msgspec", "numpy", "rich"}
     assert {name.partition(".cpython-")[2].partition("-")[0] for name in compiled} == {f"3{minor}"}
 

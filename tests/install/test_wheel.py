@@ -36,7 +36,7 @@ UNOPTIMISED = [
 
 
 @cache
-def others() -> bool:
+def has_compilers() -> bool:
     """Whether the agents of other machines can be in it: there are compilers for all of them."""
     done = subprocess.run(["make", "check-agents"], cwd=ROOT, capture_output=True, check=False)
     return done.returncode == 0
@@ -53,7 +53,7 @@ def dist() -> Iterator[Path]:
         settings = f"WHEEL_SETTINGS={' '.join(UNOPTIMISED)}"
         done = subprocess.run(
             ["nice", "make", "--silent", "wheel", f"DIST={folder}", settings,  # others measure
-             f"AGENTS_IN_WHEEL={'ON' if others() else 'OFF'}"],
+             f"AGENTS_IN_WHEEL={'ON' if has_compilers() else 'OFF'}"],
             cwd=ROOT, capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
@@ -62,8 +62,8 @@ def dist() -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def wheel(dist: Path) -> Path:
-    (found,) = dist.glob("*.whl")
-    return found
+    (built,) = dist.glob("*.whl")
+    return built
 
 
 def created(environment: Path) -> Callable[..., object]:
@@ -175,8 +175,12 @@ def test_the_wheel_says_where_it_runs_and_holds_what_it_needs(wheel: Path) -> No
         "rtstone/py.typed",
     }
     kinds = ("", ".symbols", ".marks")
-    agents = {f"rtstone/_agent/{one.agent.name}{kind}" for one in architectures() for kind in kinds}
-    assert names & agents == (agents if others() else set())
+    agents = {
+        f"rtstone/_agent/{architecture.agent.name}{kind}"
+        for architecture in architectures()
+        for kind in kinds
+    }
+    assert names & agents == (agents if has_compilers() else set())
     assert not [name for name in names if name.endswith((".c", ".h", ".mjs"))]
 
 
@@ -236,10 +240,10 @@ def test_installed_it_measures_and_reports(account: Account, environment: Path) 
 
 
 def test_an_installation_writes_the_agents_of_other_machines(account: Account) -> None:
-    if not others():
+    if not has_compilers():
         pytest.skip("needs the cross compilers of `make agents`")
-    for one, machine in (("armv7l", ELF_ARM), ("riscv64", ELF_RISCV)):
-        done = account.run("agent", "--arch", one, "-o", "board")
+    for machine_name, machine in (("armv7l", ELF_ARM), ("riscv64", ELF_RISCV)):
+        done = account.run("agent", "--arch", machine_name, "-o", "board")
         assert done.returncode == 0, done.stderr
         written = (account.home / "board").read_bytes()
         assert (written[:4], written[18]) == (b"\x7fELF", machine)

@@ -123,12 +123,12 @@ class Done(NamedTuple):
 
 def run(kind: Sequence[str], *arguments: str, **environment: str | None) -> Done:
     """Run rtstone in such a system; a variable of None is unset there."""
-    made = subprocess.run(
+    process = subprocess.run(
         [*kind, "test", "-r", RTSTONE], stdin=subprocess.PIPE, capture_output=True, check=False,
         text=True,
     )  # fmt: skip
-    if made.returncode:
-        reason = " ".join(kind[1:2] if kind[0] == "false" else made.stderr.split())
+    if process.returncode:
+        reason = " ".join(kind[1:2] if kind[0] == "false" else process.stderr.split())
         reason = reason or f"its user cannot read {RTSTONE}"
         pytest.skip(f"this system cannot make one of that kind: {reason}")
     values = {k: v for k, v in (os.environ | environment).items() if v is not None}

@@ -53,12 +53,12 @@ HERE = Catalogue(
 )
 
 
-def expanded(*wanted: Wanted, **asked: Any) -> Expanded:
-    return expand(list(wanted), Request(**asked), HERE, merge_catalogues(HERE, THERE))
+def expanded(*wanted: Wanted, **options: Any) -> Expanded:
+    return expand(list(wanted), Request(**options), HERE, merge_catalogues(HERE, THERE))
 
 
-def reasons(found: Expanded) -> list[tuple[dict[str, Any], str, str]]:
-    return [(case.params, case.load, case.reason) for case in found.absent]
+def reasons(expansion: Expanded) -> list[tuple[dict[str, Any], str, str]]:
+    return [(case.params, case.load, case.reason) for case in expansion.absent]
 
 
 def test_what_both_have_keeps_its_own_defaults() -> None:
@@ -96,38 +96,38 @@ def test_texts_that_have_no_room_here_come_from_elsewhere() -> None:
 
 
 def test_values_that_are_not_there_and_those_that_are() -> None:
-    found = expanded(
+    plan = expanded(
         Wanted("proc.create", {"kind": [*KINDS, "process"], "samples": [7, 8]}),
     )
-    assert [case.params["kind"] for case in found.cases] == ["thread"] * 2 + ["process"] * 2
+    assert [case.params["kind"] for case in plan.cases] == ["thread"] * 2 + ["process"] * 2
     why = "is not supported here, it has thread, process"
-    assert found.absent == [  # once, whatever else is requested
+    assert plan.absent == [  # once, whatever else is requested
         UnsupportedCase(number, "proc.create", {"kind": kind}, "none", f"kind={kind} {why}")
         for number, kind in [(5, "clone"), (6, "fork")]
     ]
 
 
 def test_each_has_a_number_of_its_own() -> None:
-    found = expanded(
+    plan = expanded(
         Wanted("proc.create", {"kind": [*KINDS, "process"]}),
         Wanted("posix.options", {"time": "5ns"}),
         Wanted("dk.guarantee", {}),
     )
-    numbers = [case.id for case in [*found.cases, *found.absent, *found.derived]]
+    numbers = [case.id for case in [*plan.cases, *plan.absent, *plan.derived]]
     assert numbers == list(range(1, len(numbers) + 1))
 
 
 def test_numbers_out_of_its_range() -> None:
-    found = expanded(Wanted("proc.create", {"prio": [1, 98]}))
-    assert [case.params for case in found.cases] == [{"prio": 1}]
-    assert reasons(found) == [
+    plan = expanded(Wanted("proc.create", {"prio": [1, 98]}))
+    assert [case.params for case in plan.cases] == [{"prio": 1}]
+    assert reasons(plan) == [
         ({"prio": 98}, "none", "prio=98 is not supported here, it may be 1 to 61")
     ]
 
 
 def test_parameters_that_it_lacks() -> None:
-    found = expanded(Wanted("proc.create", {"how": "a"}))
-    assert reasons(found) == [
+    plan = expanded(Wanted("proc.create", {"how": "a"}))
+    assert reasons(plan) == [
         ({"how": "a"}, "none", "proc.create has no parameter how on this target")
     ]
     # A parameter given for many benches applies to those that have it.
@@ -136,29 +136,29 @@ def test_parameters_that_it_lacks() -> None:
 
 
 def test_benches_that_it_lacks() -> None:
-    found = expanded(Wanted("posix.options", {"time": "5ns"}), loads=("none", "bg:by=timer"))
-    assert not found.cases
-    assert reasons(found) == [
+    plan = expanded(Wanted("posix.options", {"time": "5ns"}), loads=("none", "bg:by=timer"))
+    assert not plan.cases
+    assert reasons(plan) == [
         ({}, load, "this target has no bench posix.options") for load in ("none", "bg:by=timer")
     ]
-    assert not found.calls  # nothing is started for it
+    assert not plan.calls  # nothing is started for it
 
 
 def test_loads_that_it_lacks() -> None:
-    found = expanded(
+    plan = expanded(
         Wanted("proc.create", {"samples": [1, 2]}),
         loads=("none", "heavy:disk=off", "bg:by=irq", "bg"),
     )
-    assert [case.load for case in found.cases] == ["none", "none", "bg", "bg"]
-    assert reasons(found) == [
+    assert [case.load for case in plan.cases] == ["none", "none", "bg", "bg"]
+    assert reasons(plan) == [
         ({}, "heavy:disk=off", "no load heavy on this target"),
         ({}, "bg:by=irq", "load bg: by=irq is not supported here, it has timer"),
     ]
-    assert set(found.calls) == {"none", "bg"}
+    assert set(plan.calls) == {"none", "bg"}
 
 
 @pytest.mark.parametrize(
-    ("wanted", "asked", "says"),
+    ("wanted", "options", "says"),
     [
         (Wanted("posix.optoins", {}), {}, "unknown bench 'posix.optoins'; .*'posix.options'"),
         (Wanted("proc.create", {"kind": "clown"}), {}, "bad value 'clown' of kind.*clone, fork"),
@@ -169,6 +169,6 @@ def test_loads_that_it_lacks() -> None:
         (Wanted("proc.create", {}), {"params": {"knd": "x"}}, "no bench of this run has"),
     ],
 )
-def test_what_nobody_has(wanted: Wanted, asked: dict[str, Any], says: str) -> None:
+def test_what_nobody_has(wanted: Wanted, options: dict[str, Any], says: str) -> None:
     with pytest.raises(UsageError, match=says):
-        expanded(wanted, **asked)
+        expanded(wanted, **options)

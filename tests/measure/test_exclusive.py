@@ -67,9 +67,9 @@ def test_another_one_waits(place: Path) -> None:
 
 
 def test_who_waits_can_be_interrupted(place: Path) -> None:
-    wish = Interrupt()
-    wish.requested = True
-    with alone(Interrupt()), pytest.raises(Interrupted), alone(wish):
+    interrupt = Interrupt()
+    interrupt.requested = True
+    with alone(Interrupt()), pytest.raises(Interrupted), alone(interrupt):
         pass
 
 
@@ -78,7 +78,7 @@ def test_what_measures_no_time_shares_the_lock_and_lets_others_pass(place: Path)
     waits = threading.Event()
 
     def measure() -> None:
-        with alone(Interrupt(), lambda what: waits.set()):
+        with alone(Interrupt(), lambda _: waits.set()):
             order.append("alone")
 
     def emulate() -> None:

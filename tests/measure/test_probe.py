@@ -24,7 +24,7 @@ def named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Names:
     monkeypatch.chdir(tmp_path)
 
     def write(addresses: dict[str, str]) -> None:
-        text = "".join(f"[{name}]\naddress = '{one}'\n" for name, one in addresses.items())
+        text = "".join(f"[{name}]\naddress = '{address}'\n" for name, address in addresses.items())
         (tmp_path / "rtstone-targets.toml").write_text(text)
 
     return write
@@ -57,7 +57,7 @@ def test_what_each_target_answers(
         "real-time", "without real-time scheduling and locked memory",
     ]  # fmt: skip
     assert (rows["model"]["clock"], rows["model"]["hz"]) == ("simulated", 10**9)
-    told = {
+    messages = {
         "dying": "the agent was killed by SIGKILL",
         "hung": "no answer in 1 s",
         "old": "the agent uses wire version 1, rtstone needs ",
@@ -65,9 +65,9 @@ def test_what_each_target_answers(
         "busy": "in use: the agent of user 0 (process 7)",
         "bad": "unknown target 'shs'",
     }
-    for name, error in told.items():
+    for name, error in messages.items():
         assert error in rows[name]["error"], name
-    assert all(rows[name]["error"] is None for name in names.keys() - told)
+    assert all(rows[name]["error"] is None for name in names.keys() - messages)
     assert "box:busy" not in Box.affinities, "its agent was started"
     assert not entries()
 

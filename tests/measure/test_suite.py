@@ -19,12 +19,12 @@ LOADS = {
 }
 
 
-def expanded(wanted: list[Wanted], *benches: Bench, **asked: Any) -> Expanded:
-    return expand(wanted, Request(**asked), Catalogue({b.id: b for b in benches}, LOADS))
+def expanded(wanted: list[Wanted], *benches: Bench, **options: Any) -> Expanded:
+    return expand(wanted, Request(**options), Catalogue({b.id: b for b in benches}, LOADS))
 
 
-def cases_of(wanted: list[Wanted], *benches: Bench, **asked: Any) -> list[Case]:
-    return expanded(wanted, *benches, **asked).cases
+def cases_of(wanted: list[Wanted], *benches: Bench, **options: Any) -> list[Case]:
+    return expanded(wanted, *benches, **options).cases
 
 
 def write(path: Path, text: str) -> Path:
@@ -45,7 +45,7 @@ def test_lists_expand_to_a_grid_in_the_order_written(tmp_path: Path, ballast: Be
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ('titel = "x"', "unknown key 'titel'.*did you mean 'title'"),
         ('[[case]]\nbensh = "null"', "unknown key 'bensh'.*case 1.*did you mean 'bench'"),
@@ -59,9 +59,9 @@ def test_lists_expand_to_a_grid_in_the_order_written(tmp_path: Path, ballast: Be
         ('title = "x"', "no cases"),
     ],
 )
-def test_bad_suites_are_refused_with_the_file(tmp_path: Path, text: str, told: str) -> None:
+def test_bad_suites_are_refused_with_the_file(tmp_path: Path, text: str, message: str) -> None:
     file = write(tmp_path, text)
-    with pytest.raises(UsageError, match=told) as error:
+    with pytest.raises(UsageError, match=message) as error:
         load(file)
     assert str(file) in str(error.value)
 
@@ -150,14 +150,14 @@ PLACED = Bench(
 )
 
 
-def told(cases: list[Case], *names: str) -> list[tuple[Value, ...]]:
+def rows_of(cases: list[Case], *names: str) -> list[tuple[Value, ...]]:
     return [(case.load, *(case.params.get(name) for name in names)) for case in cases]
 
 
 def test_all_cases_run_under_each_load_in_turn() -> None:
     wanted = [Wanted("a.b", {"n": [1, 2]})]
     cases = cases_of(wanted, PLACED, loads=("none", "heavy", "none", "heavy"))
-    assert told(cases, "n") == [
+    assert rows_of(cases, "n") == [
         ("none", 1), ("none", 2), ("heavy", 1), ("heavy", 2),
         ("none", 1), ("none", 2), ("heavy", 1), ("heavy", 2),
     ]  # fmt: skip
@@ -169,17 +169,17 @@ def test_a_suite_names_loads_and_a_case_its_own(tmp_path: Path) -> None:
     text += '[[case]]\nbench = "a.b"\n[[case]]\nbench = "a.b"\nloads = ["none"]\nparams = {n = 7}'
     wanted = load(write(tmp_path, text)).cases
     # cases that need the same load and configuration are adjacent
-    assert told(cases_of(wanted, PLACED), "config", "n") == [
+    assert rows_of(cases_of(wanted, PLACED), "config", "n") == [
         ("none", "1cpu", None), ("none", "1cpu", 7), ("none", "2cpu", None), ("none", "2cpu", 7),
         ("heavy", "1cpu", None), ("heavy", "2cpu", None),
     ]  # fmt: skip
     # the command line takes precedence
-    asked = cases_of(wanted, PLACED, loads=("heavy",), params={"config": "bound"})
-    assert told(asked, "config", "n") == [("heavy", "bound", None), ("heavy", "bound", 7)]
+    cases = cases_of(wanted, PLACED, loads=("heavy",), params={"config": "bound"})
+    assert rows_of(cases, "config", "n") == [("heavy", "bound", None), ("heavy", "bound", 7)]
 
 
 @pytest.mark.parametrize(
-    ("own", "given", "time"),
+    ("own", "value", "time"),
     [
         ({}, None, 2 * 10**9),  # the default of 10 s is longer
         ({"time": "1s"}, None, 10**9),  # shorter ones are unchanged
@@ -190,12 +190,12 @@ def test_a_suite_names_loads_and_a_case_its_own(tmp_path: Path) -> None:
     ],
 )
 def test_a_time_scale_limits_and_leaves_the_samples(
-    own: dict[str, object], given: str | None, time: int
+    own: dict[str, object], value: str | None, time: int
 ) -> None:
-    made = expanded([Wanted("a.b", {"samples": 50} | own, time="2s")], PLACED, time=given)
-    assert made.cases[0].params["time"] == time
-    assert made.cases[0].params["samples"] == own.get("samples", 50)
-    assert made.scale_s == {None: 2, "5": 5, "0": None}[given]
+    expansion = expanded([Wanted("a.b", {"samples": 50} | own, time="2s")], PLACED, time=value)
+    assert expansion.cases[0].params["time"] == time
+    assert expansion.cases[0].params["samples"] == own.get("samples", 50)
+    assert expansion.scale_s == {None: 2, "5": 5, "0": None}[value]
 
 
 def test_a_derived_bench_brings_the_cases_it_is_made_from() -> None:
@@ -208,17 +208,17 @@ def test_a_derived_bench_brings_the_cases_it_is_made_from() -> None:
         Bench("sync.test2", "", params=[types, entity]),
         DERIVED["ctx.sync"].bench,
     ]
-    made = expanded([Wanted("ctx.sync", {})], *benches, loads=("none", "heavy"))
-    assert [(case.bench, case.load) for case in made.cases] == [
+    expansion = expanded([Wanted("ctx.sync", {})], *benches, loads=("none", "heavy"))
+    assert [(case.bench, case.load) for case in expansion.cases] == [
         (bench, load)
         for load in ("none", "heavy")
         for bench in ("sync.test1", "sync.test2", "sync.test2")
     ]
-    assert [(case.id, case.bench) for case in made.derived] == [(7, "ctx.sync")]
+    assert [(case.id, case.bench) for case in expansion.derived] == [(7, "ctx.sync")]
 
 
 @pytest.mark.parametrize(
-    ("spec", "told"),
+    ("spec", "message"),
     [
         ("hevy", "unknown load 'hevy'; did you mean 'heavy'"),
         ("heavy:dsk=off", "unknown parameter 'dsk', in load 'heavy'.*did you mean 'disk'"),
@@ -229,8 +229,8 @@ def test_a_derived_bench_brings_the_cases_it_is_made_from() -> None:
         ("none:x=1", "unknown load 'none'"),
     ],
 )
-def test_bad_loads_are_refused(spec: str, told: str) -> None:
-    with pytest.raises(UsageError, match=told):
+def test_bad_loads_are_refused(spec: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         expanded([Wanted("a.b", {})], PLACED, loads=(spec,))
 
 

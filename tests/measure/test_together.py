@@ -35,12 +35,12 @@ BALLAST = ("run", "ctx.ballast", "-p", "ballast=1,2,3", "-p", "samples=10")
 
 
 def test_each_run_is_what_it_is_alone(cli: Cli, tmp_path: Path) -> None:
-    asked = ("run", "dk.periodic", "sem.post.nowait", "-p", "samples=3000", "--json")
-    together = cli(*asked, *targets(*MODELS))
+    arguments = ("run", "dk.periodic", "sem.post.nowait", "-p", "samples=3000", "--json")
+    together = cli(*arguments, *targets(*MODELS))
     assert (together.status, together.document["schema"]) == (0, "rtstone.session/1")
     runs, started = together.document["runs"], together.document["session"]
     for number, (model, run) in enumerate(zip(MODELS, runs, strict=True), 1):
-        alone = cli(*asked, "--target", model).document
+        alone = cli(*arguments, "--target", model).document
         assert run["target"] == alone["target"]
         assert run["results"] == alone["results"]
         assert (run["run_id"], run["session"]) == (f"{started}-{number:02}", started)
@@ -49,12 +49,12 @@ def test_each_run_is_what_it_is_alone(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_the_session_is_one_comparison_and_one_page(cli: Cli, tmp_path: Path) -> None:
-    asked = ("run", "sem.post.nowait", *targets(*MODELS), "-p", "samples=100")
-    done = cli(*asked)
+    arguments = ("run", "sem.post.nowait", *targets(*MODELS), "-p", "samples=100")
+    done = cli(*arguments)
     assert done.status == 0
-    told = done.out.splitlines()[-1]
+    last_line = done.out.splitlines()[-1]
     started = entries()[0].run_id.rpartition("-")[0]
-    assert f"rtstone compare {started}; a page: rtstone report {started}" in told
+    assert f"rtstone compare {started}; a page: rtstone report {started}" in last_line
     for model in MODELS:
         assert f"\n{model}\n" in f"\n{done.out}"
         assert f"{model}: 1/1 sem.post.nowait samples=100: n 100 " in done.err
@@ -126,8 +126,8 @@ def test_an_interrupt_ends_all_with_what_they_have(
 
     monkeypatch.setattr(Listener, "progress", progress)
     monkeypatch.setattr(agent_session, "HEARTBEAT_MS", 10)
-    asked = ("-p", "period=100us", "-p", f"samples={SAMPLES}", "--json")
-    done = cli("run", "dk.periodic", *asked, *targets(*names))
+    options = ("-p", "period=100us", "-p", f"samples={SAMPLES}", "--json")
+    done = cli("run", "dk.periodic", *options, *targets(*names))
     assert done.status == 130
     results = [run["results"][0] for run in done.document["runs"]]
     assert [(r["status"], r["ended"]) for r in results] == [("ok", "stopped")] * 3
@@ -152,7 +152,7 @@ def test_a_fault_of_ours_is_raised_when_the_others_have_ended(
 
 
 @pytest.mark.parametrize(
-    ("names", "told"),
+    ("names", "message"),
     [
         (("sim", "sim"), "target 'sim' is given twice; name each target once"),
         (("local", "local"), "target 'local' is given twice"),
@@ -166,14 +166,14 @@ def test_a_fault_of_ours_is_raised_when_the_others_have_ended(
     ],
 )  # fmt: skip
 def test_targets_that_would_disturb_each_other(
-    boxes: dict[str, dict[str, Any]], cli: Cli, names: tuple[str, ...], told: str
+    boxes: dict[str, dict[str, Any]], cli: Cli, names: tuple[str, ...], message: str
 ) -> None:
     boxes.update(a={"machine": "1"}, b={"machine": "1"}, me={"machine": HERE})
     if not find("local").detail()["machine"] and "box:me" in names:
         pytest.skip("this machine has no id")
     done = cli("run", "null", *targets(*names))
     assert (done.status, done.out) == (2, "")
-    assert told in done.says
+    assert message in done.says
     assert not entries()
 
 
@@ -222,9 +222,9 @@ def test_lines_say_whose_they_are(plan: Plan, result: Result) -> None:
     lines.started(plan)
     lines.load_starting("heavy")
     lines.case_ended(plan.cases[0], [result])
-    told = out.getvalue().splitlines()
-    assert told[0] == "pi4: starting load heavy"
-    assert told[1].startswith("pi4: 1/3 ctx.ballast ballast=10: n 5 ")
+    output_lines = out.getvalue().splitlines()
+    assert output_lines[0] == "pi4: starting load heavy"
+    assert output_lines[1].startswith("pi4: 1/3 ctx.ballast ballast=10: n 5 ")
 
 
 def test_each_run_has_a_line_of_the_display(plan: Plan, result: Result) -> None:
@@ -235,8 +235,8 @@ def test_each_run_has_a_line_of_the_display(plan: Plan, result: Result) -> None:
         displays.display(name).started(plan)
     displays.display("pi4").ended()
     displays.close()
-    told = re.sub(r"\x1b\[[?0-9]*[A-Zhl]", "", out.getvalue())
-    rows = [line.split() for line in told.splitlines()]
+    screen = re.sub(r"\x1b\[[?0-9]*[A-Zhl]", "", out.getvalue())
+    rows = [line.split() for line in screen.splitlines()]
     assert ["nuc", "starting", "the", "agent", "…"] in rows
     assert ["pi4", "done"] in rows
     assert "nuc" not in out.getvalue().split("\x1b[2K")[-1]  # nothing stays

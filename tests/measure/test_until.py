@@ -10,7 +10,7 @@ S = 10**9
 
 
 @pytest.mark.parametrize(
-    ("text", "wish"),
+    ("text", "until"),
     [
         ("ci=2%", Until(share=0.02, statistic="p50", time_ns=60 * S)),
         ("ci=2%,p99", Until(share=0.02, statistic="p99", time_ns=60 * S)),
@@ -19,12 +19,12 @@ S = 10**9
         ("p50,ci=0.5%,time=10ms", Until(share=0.005, time_ns=10**7)),
     ],
 )
-def test_what_may_be_asked(text: str, wish: Until) -> None:
-    assert parse(text) == wish
+def test_what_may_be_asked(text: str, until: Until) -> None:
+    assert parse(text) == until
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("", "unknown ''"),
         ("2%", "unknown '2%'"),
@@ -42,7 +42,7 @@ def test_what_may_be_asked(text: str, wish: Until) -> None:
         ("ci=2%,time=2 parsec", "bad time"),
     ],
 )
-def test_nonsense_is_refused(text: str, told: str) -> None:
+def test_nonsense_is_refused(text: str, message: str) -> None:
     with pytest.raises(UsageError) as error:
         parse(text)
-    assert told in str(error.value)
+    assert message in str(error.value)

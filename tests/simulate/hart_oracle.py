@@ -40,8 +40,8 @@ class Task:
 class Oracle:
     """Simulate one test of a set whose KWI takes ``kwi`` ns."""
 
-    def __init__(self, what: HartSet, kwi: int, duration: int, rules: HartRules) -> None:
-        self.what, self.kwi, self.end, self.rules = what, kwi, duration, rules
+    def __init__(self, tasks: HartSet, kwi: int, duration: int, rules: HartRules) -> None:
+        self.what, self.kwi, self.end, self.rules = tasks, kwi, duration, rules
         self.now = self.busy = 0
         self.next_tick = rules.tick_ns
         self.asleep: list[tuple[int, Task]] = []  # in the order in which they went to sleep
@@ -57,12 +57,12 @@ class Oracle:
     def activations(self, index: int) -> list[tuple[int, float]]:
         task = self.what.tasks[index]
         if task.kind is Kind.PERIODIC:
-            found: list[tuple[int, float]] = []
+            segments: list[tuple[int, float]] = []
             j = 0
             while j * 10 * S // task.rate < self.end:
-                found.append((j * 10 * S // task.rate, (j + 1) * 10 * S // task.rate))
+                segments.append((j * 10 * S // task.rate, (j + 1) * 10 * S // task.rate))
                 j += 1
-            return found
+            return segments
         times = arrivals(task, index, self.end).tolist()
         if task.kind is Kind.BACKGROUND:
             return [(at, float("inf")) for at in times]
@@ -159,23 +159,23 @@ class Oracle:
     def go_on(self, task: Task, *, begins: bool = False) -> None:
         """Execute the next step of the running program."""
         try:
-            what, *values = next(task.program) if begins else task.program.send(task.answer or 0)
+            tasks, *values = next(task.program) if begins else task.program.send(task.answer or 0)
         except StopIteration:
             self.current = None
             return
         task.answer = self.now
-        if what == "leave":
+        if tasks == "leave":
             task.key = values[0]
-        elif what == "work":
+        elif tasks == "work":
             task.left = values[0]
-        elif what == "sleep":
+        elif tasks == "sleep":
             task.key = values[1]
             if values[0] > self.now or begins:
                 self.asleep.append((values[0], task))
                 self.current = None
-        elif what == "lock":
+        elif tasks == "lock":
             self.lock(task)
-        elif what == "unlock":
+        elif tasks == "unlock":
             self.unlock(task)
 
     def lock(self, task: Task) -> None:

@@ -151,8 +151,8 @@ class Oracle:
     # ---- time ------------------------------------------------------------------------------
 
     def pending(self) -> list[Task | str]:
-        found: list[Task | str] = [t for t in self.tasks if t.jobs]
-        return found + (["server"] if self.active is not None else [])
+        busy: list[Task | str] = [t for t in self.tasks if t.jobs]
+        return busy + (["server"] if self.active is not None else [])
 
     def choose(self) -> Task | str | None:
         options = []

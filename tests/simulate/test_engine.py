@@ -28,7 +28,7 @@ END = 160
 
 def sections(rng: np.random.Generator, nominal: int) -> tuple[Section, ...]:
     """Draw up to two sections, consecutive or nested, on different resources."""
-    found: list[Section] = []
+    simulation: list[Section] = []
     resources = rng.permutation(3)
     at, end = 0, nominal
     for resource in resources[: rng.integers(0, 3)]:
@@ -36,9 +36,9 @@ def sections(rng: np.random.Generator, nominal: int) -> tuple[Section, ...]:
             break
         begin = int(rng.integers(at, end))
         length = int(rng.integers(1, end - begin + 1))
-        found.append(Section(begin, length, int(resource)))
+        simulation.append(Section(begin, length, int(resource)))
         at, end = (begin, begin + length) if rng.random() < 0.5 else (begin + length, nominal)
-    return tuple(found)
+    return tuple(simulation)
 
 
 def tasks(rng: np.random.Generator, protocol: bool = True) -> TaskSet:
@@ -81,22 +81,22 @@ def rules(rng: np.random.Generator, policy: str, protocol: str, server: str) -> 
     )
 
 
-def agree(found: Outcome, oracle: Oracle, ts: TaskSet) -> None:
+def agree(simulation: Outcome, oracle: Oracle, ts: TaskSet) -> None:
     """Check that completion times and all counts are equal."""
-    assert found.completed is not None
-    assert found.request_completed is not None
+    assert simulation.completed is not None
+    assert simulation.request_completed is not None
     first = ts.first
     for t in oracle.tasks:
-        counted = found.counts[t.index]
-        told = {"released": t.released, "completed": len(t.completed), "met": t.met,
+        counted = simulation.counts[t.index]
+        counts = {"released": t.released, "completed": len(t.completed), "met": t.met,
                 "missed": t.missed, "due": t.met + t.missed, "late": t.late,
                 "lateness": sum(t.lateness), "preemptions": t.preemptions,
                 "worst": max(t.lateness, default=np.iinfo(np.int64).min)}  # fmt: skip
-        assert {name: counted[name] for name in told} == told
-        numbers = found.completed[first[t.index] : first[t.index + 1]]
+        assert {name: counted[name] for name in counts} == counts
+        numbers = simulation.completed[first[t.index] : first[t.index + 1]]
         assert {k: c for k, c in enumerate(numbers) if c >= 0} == t.completed
-    assert {k: c for k, c in enumerate(found.request_completed) if c >= 0} == oracle.served
-    totals = found.totals
+    assert {k: c for k, c in enumerate(simulation.request_completed) if c >= 0} == oracle.served
+    totals = simulation.totals
     responses = [c - ts.arrival[k] for k, c in oracle.served.items()]
     assert totals.served == len(responses)
     assert totals.response == sum(responses)
@@ -121,8 +121,8 @@ def drawn(policy: str, protocol: str, server: str) -> Iterator[tuple[TaskSet, Ru
 @pytest.mark.parametrize("policy", POLICIES)
 def test_agrees_with_the_oracle(policy: str, protocol: str, server: str) -> None:
     for ts, how in drawn(policy, protocol, server):
-        found = simulate(ts, how, completions=True)
-        agree(found, Oracle(ts, how).run(), ts)
+        simulation = simulate(ts, how, completions=True)
+        agree(simulation, Oracle(ts, how).run(), ts)
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -137,15 +137,15 @@ def test_together_as_alone(policy: str, protocol: str) -> None:
     simulator = Simulator(stacked(sets))
     together = simulator.run(how, completions=True)
     alone = [simulate(ts, how, completions=True) for ts in sets]
-    assert together.counts.tolist() == [one.counts.tolist() for one in alone]
-    assert together.totals.tolist() == [tuple(one.totals) for one in alone]
+    assert together.counts.tolist() == [task.counts.tolist() for task in alone]
+    assert together.totals.tolist() == [tuple(task.totals) for task in alone]
     for times in ("completed", "request_completed"):
-        of_each = [getattr(one, times) for one in alone]
+        of_each = [getattr(task, times) for task in alone]
         assert getattr(together, times).tolist() == np.concatenate(of_each).tolist()
     which = np.array([7, 2])
-    some = simulator.run(how, which=which)
-    assert some.counts.tolist() == together.counts[which].tolist()
-    assert some.totals.tolist() == together.totals[which].tolist()
+    simulation = simulator.run(how, which=which)
+    assert simulation.counts.tolist() == together.counts[which].tolist()
+    assert simulation.totals.tolist() == together.totals[which].tolist()
 
 
 def test_work_of_sets_together() -> None:

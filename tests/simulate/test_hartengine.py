@@ -51,32 +51,38 @@ def costs(rng: random.Random) -> dict[str, int]:
 def played(policy: str, form: str) -> Iterator[tuple[HartSet, int, int, HartRules, list[int]]]:
     rng = random.Random(f"{policy} {form}")
     for _ in range(SETS):
-        what, rules = drawn(rng), HartRules(policy, form, **costs(rng))
+        tasks, rules = drawn(rng), HartRules(policy, form, **costs(rng))
         kwi = rng.choice([1_562_500, 3_125_000, 6_250_000, 8_000_000])  # a whole number of KWIPS
         duration = rng.choice([S, 7 * S // 10, S // 2 + 1])
-        yield what, S // kwi, duration, rules, rng.sample(range(len(what.tasks)), len(what.tasks))
+        yield (
+            tasks,
+            S // kwi,
+            duration,
+            rules,
+            rng.sample(range(len(tasks.tasks)), len(tasks.tasks)),
+        )
 
 
 @pytest.mark.parametrize(("policy", "form"), HOW)
 def test_agrees_with_the_oracle(policy: str, form: str) -> None:
     """Met, missed, skipped, lateness and longest response of every task are equal."""
     blocked = shed = 0
-    for what, raw, duration, rules, order in played(policy, form):
-        found = run(what, raw, duration, rules, order)
-        assert found.ticks_per_ns == 1
-        expected = Oracle(what, S // raw, duration, rules).run(order)
-        assert [tuple(row) for row in found.counts.tolist()] == expected
-        shed += found.bad > 0
-        blocked += sum(task.calls for task in what.tasks) > 1
+    for tasks, raw, duration, rules, order in played(policy, form):
+        schedule = run(tasks, raw, duration, rules, order)
+        assert schedule.ticks_per_ns == 1
+        expected = Oracle(tasks, S // raw, duration, rules).run(order)
+        assert [tuple(row) for row in schedule.counts.tolist()] == expected
+        shed += schedule.bad > 0
+        blocked += sum(task.calls for task in tasks.tasks) > 1
     assert 20 < shed < SETS - 20
     assert blocked > 50
 
 
 def test_two_tasks_by_hand() -> None:
     """2 of 4 ms and 7 of 10: the second completes at 15 and skips the release at 10."""
-    what = HartSet((Task(2500, 2), Task(1000, 7)))
-    found = run(what, 1000, 20_000_000, HartRules(), [0, 1])
-    assert found.counts.tolist() == [(5, 0, 0, 0, 2_000_000), (0, 1, 1, 5_000_000, 15_000_000)]
+    tasks = HartSet((Task(2500, 2), Task(1000, 7)))
+    schedule = run(tasks, 1000, 20_000_000, HartRules(), [0, 1])
+    assert schedule.counts.tolist() == [(5, 0, 0, 0, 2_000_000), (0, 1, 1, 5_000_000, 15_000_000)]
 
 
 @pytest.mark.parametrize("form", ["monitor", "server"])
@@ -87,16 +93,16 @@ def test_inversion_by_hand(form: str) -> None:
     at once.  A runs from 0 to 5, B to 7, then C.  A is released at 10 and served from 12 to 16,
     whether C is interrupted at 10 or not; B, released at 11.1, waits, and C continues at 18.
     """
-    what = HartSet((Task(1000, 1, calls=True), Task(900, 2), Task(250, 0, calls=True)), 4)
-    found = run(what, 1000, 40_000_000, HartRules(form=form), [0, 1, 2])
-    assert [row["longest"] for row in found.counts] == [6_000_000, 7_000_000, 18_000_000]
+    tasks = HartSet((Task(1000, 1, calls=True), Task(900, 2), Task(250, 0, calls=True)), 4)
+    schedule = run(tasks, 1000, 40_000_000, HartRules(form=form), [0, 1, 2])
+    assert [row["longest"] for row in schedule.counts] == [6_000_000, 7_000_000, 18_000_000]
 
 
 def test_arrivals_are_exponential_and_repeat() -> None:
     task = Task(200, 1, Kind.SPORADIC, gap=S // 20)
-    found = arrivals(task, 5, 400 * S).tolist()
-    gaps = [b - a for a, b in itertools.pairwise(found)]
-    assert found[0] == 0
+    releases = arrivals(task, 5, 400 * S).tolist()
+    gaps = [b - a for a, b in itertools.pairwise(releases)]
+    assert releases[0] == 0
     assert min(gaps) >= S // 20
     beyond = [gap - S // 20 for gap in gaps]
     mean = sum(beyond) / len(beyond)
@@ -104,7 +110,7 @@ def test_arrivals_are_exponential_and_repeat() -> None:
     share = sum(gap > S // 20 for gap in beyond) / len(beyond)
     assert share == pytest.approx(math.exp(-1), abs=0.03)
     first = arrivals(task, 5, 10 * S).tolist()
-    assert first == [at for at in found if at < 10 * S]
+    assert first == [at for at in releases if at < 10 * S]
     assert arrivals(task, 6, 10 * S).tolist() != first
 
 
@@ -118,10 +124,10 @@ AGENT = [(name, *how) for name in EXPERIMENTS for how in HOW if how[1] == "monit
 
 def alike(tasks: tuple[Task, ...], base: int) -> list[list[int]]:
     """Return the tasks of each row of the agent's table: one of the baseline, and those like it."""
-    found = [[i] for i in range(base)]
+    table_rows = [[i] for i in range(base)]
     for i in range(base, len(tasks)):
-        found[5 if tasks[i].kind is Kind.SPORADIC else 2].append(i)
-    return found
+        table_rows[5 if tasks[i].kind is Kind.SPORADIC else 2].append(i)
+    return table_rows
 
 
 @pytest.mark.parametrize(("name", "policy", "form"), AGENT)
@@ -141,12 +147,12 @@ def test_agrees_with_the_agent_test_for_test(name: str, policy: str, form: str) 
             sums = {name: int(counts[name].sum()) for name in ("met", "missed", "skipped", "late")}
             load = task.load + (p.task_set.service if task.calls else 0)
             late = sums["late"] / sums["missed"] / 1000 if sums["missed"] else 0
-            told = (f"{100 * p.utilisation:.2f}", str(len(like)), f"{task.hz:.3f}", str(load),
+            printed = (f"{100 * p.utilisation:.2f}", str(len(like)), f"{task.hz:.3f}", str(load),
                     str(sums["met"]), str(sums["missed"]), str(sums["skipped"]), f"{late:.1f}",
                     f"{counts['longest'].max() / 1000:.1f}")  # fmt: skip
             names = ("utilisation %", "tasks", "Hz", "KWIPP", "met", "missed", "skipped",
                      "average late us", "longest response us")  # fmt: skip
-            assert told == tuple(row[name] for name in names), f"test {n}, task {row['task']}"
+            assert printed == tuple(row[name] for name in names), f"test {n}, task {row['task']}"
     clean, first = breakdown(played)
     missed = agent.figures.get("first miss at")
     highest = "no breakdown up to" if missed is None else "breakdown utilisation"

@@ -45,9 +45,9 @@ def test_baselines_are_those_of_the_publications() -> None:
 )  # fmt: skip
 def test_steps(name: str, first: float, step: float) -> None:
     """A1 comes 10 times a second and takes 2 KWIPP, B1 twice and takes 8."""
-    found = kwips(name, 10)
-    assert found[0] == pytest.approx(first)
-    assert [y - x for x, y in pairwise(found)] == pytest.approx([step] * 9, abs=1e-4)
+    rates = kwips(name, 10)
+    assert rates[0] == pytest.approx(first)
+    assert [y - x for x, y in pairwise(rates)] == pytest.approx([step] * 9, abs=1e-4)
 
 
 def test_steps_in_turn() -> None:
@@ -81,10 +81,10 @@ def test_a_throttled_system_breaks_down_at_its_limit() -> None:
     limit = FREE
     for runtime_ms in (950, 800):
         limit = Cost(rt_runtime_ns=runtime_ms * 1_000_000, rt_period_ns=SECOND)
-        of = h.experiment(h.Ask("PH.3", "sei", raw=2000, duration_ns=2 * SECOND), limit)
-        assert of.breakdown is not None and of.first_miss is not None
-        assert of.breakdown <= runtime_ms / 10 < of.first_miss
-        assert of.breakdown_free == pytest.approx(99.7)
+        experiment = h.experiment(h.Ask("PH.3", "sei", raw=2000, duration_ns=2 * SECOND), limit)
+        assert experiment.breakdown is not None and experiment.first_miss is not None
+        assert experiment.breakdown <= runtime_ms / 10 < experiment.first_miss
+        assert experiment.breakdown_free == pytest.approx(99.7)
     edf = h.experiment(h.Ask("PH.3", "sei", "edf", raw=2000, duration_ns=2 * SECOND), limit)
     assert edf.breakdown == edf.breakdown_free  # limited by admission, never throttled
 
@@ -124,11 +124,11 @@ def test_auto_is_near_a_fifth_and_steps_little(series: str) -> None:
 def test_harmonic_sets_break_down_at_exactly_100_percent(
     policy: str, number: int, which: str
 ) -> None:
-    found = h.experiment(ask(f"PH.{number}", which, policy=policy), FREE)
-    assert found.breakdown == pytest.approx(100)
-    assert found.first_miss is not None
-    assert found.first_miss > 101
-    assert found.ended == "misses"
+    experiment = h.experiment(ask(f"PH.{number}", which, policy=policy), FREE)
+    assert experiment.breakdown == pytest.approx(100)
+    assert experiment.first_miss is not None
+    assert experiment.first_miss > 101
+    assert experiment.ended == "misses"
 
 
 def test_non_harmonic_sets_cost_rate_monotonic_and_not_edf() -> None:
@@ -151,23 +151,23 @@ def test_the_server_costs_no_more_than_its_work_for_one() -> None:
 
 
 def test_activations_are_met_missed_or_skipped() -> None:
-    found = list(h.play(ask("PH.1"), FREE))
-    for played in found:
+    events = list(h.play(ask("PH.1"), FREE))
+    for played in events:
         for task, row in zip(played.task_set.tasks, played.outcome.counts, strict=True):
             assert row["met"] + row["missed"] + row["skipped"] == 10 * task.hz
     document = h.experiment(ask("PH.1"), FREE)
-    for test, played in zip(document.tests, found, strict=True):
+    for test, played in zip(document.tests, events, strict=True):
         assert test.activations == sum(10 * task.hz for task in played.task_set.tasks)
         assert (test.late_mean_ns is None) == (test.missed == 0)
     assert document.tests[-1].missed + document.tests[-1].skipped >= h.STOP_MISSES
 
 
 def test_a_factor_that_was_measured_goes_before() -> None:
-    found = h.experiment(ask("PH.1", "auto", factor=500), FREE)
-    assert found.factor == 500
-    assert found.tests[0].utilisation == 16
-    assert found.breakdown == pytest.approx(99.2)
-    assert found.first_miss == pytest.approx(100.8)  # steps of 1.6%
+    experiment = h.experiment(ask("PH.1", "auto", factor=500), FREE)
+    assert experiment.factor == 500
+    assert experiment.tests[0].utilisation == 16
+    assert experiment.breakdown == pytest.approx(99.2)
+    assert experiment.first_miss == pytest.approx(100.8)  # steps of 1.6%
 
 
 def test_costs_lower_the_breakdown() -> None:
@@ -187,8 +187,12 @@ def test_a_server_costs_two_switches_a_call() -> None:
 
 
 def test_how_experiments_end() -> None:
-    found = h.experiment(ask("PH.3", "golatowski"), FREE)
-    assert (found.first_miss, found.ended, len(found.tests)) == (None, "tests", s.MOST_TESTS)
+    experiment = h.experiment(ask("PH.3", "golatowski"), FREE)
+    assert (experiment.first_miss, experiment.ended, len(experiment.tests)) == (
+        None,
+        "tests",
+        s.MOST_TESTS,
+    )
     heavy = h.experiment(ask("PH.4", stop_misses=10**6), FREE)
     assert heavy.ended == "utilisation"
     step = heavy.tests[1].utilisation - heavy.tests[0].utilisation
@@ -199,8 +203,8 @@ def test_how_experiments_end() -> None:
 
 
 def test_the_gap_is_what_the_measurement_lacks() -> None:
-    def beside(*of: object) -> h.Measured:
-        return h.Measured(ask("PH.1"), 91.5, *of)  # type: ignore[arg-type]
+    def beside(*experiment: object) -> h.Measured:
+        return h.Measured(ask("PH.1"), 91.5, *experiment)  # type: ignore[arg-type]
 
     measured = h.experiment(ask("PH.1"), FREE, beside(93.5))
     assert (measured.measured, measured.gap) == (91.5, 8.5)
@@ -212,15 +216,15 @@ def test_the_gap_is_what_the_measurement_lacks() -> None:
 # ---- from a measured run ------------------------------------------------------------------------
 
 
-def figures(**given: float) -> dict[str, Figure]:
+def figures(**share: float) -> dict[str, Figure]:
     names = {"breakdown": BREAKDOWN, "first": FIRST_MISS, "raw": a.RAW_SPEED, "factor": a.FACTOR,
              "duration": a.DURATION}  # fmt: skip
-    return {names[name]: Figure(value=value, unit="") for name, value in given.items()}
+    return {names[name]: Figure(value=value, unit="") for name, value in share.items()}
 
 
-def result(bench: str, found: dict[str, Figure], load: str = "none", **params: Value) -> Result:
+def result(bench: str, figures: dict[str, Figure], load: str = "none", **params: Value) -> Result:
     return Result(case=1, bench=bench, params=dict(params.items()), load=load, status="ok",
-                  figures=found)  # fmt: skip
+                  figures=figures)  # fmt: skip
 
 
 def run(*results: Result) -> Run:
@@ -269,24 +273,24 @@ def test_what_cannot_be_simulated_is_told() -> None:
 
 def test_all_twenty_are_simulated_beside_a_run() -> None:
     beside = a.measured(run(SERVED))
-    found = list(a.asks(a.Choice(), beside))
-    assert [one.experiment for one, _ in found] == list(s.EXPERIMENTS)
-    assert [of for _, of in found if of] == list(beside.experiments)
-    assert {(one.policy, one.raw) for one, _ in found} == {("rm", 10_546_200)}
+    asks = list(a.asks(a.Choice(), beside))
+    assert [ask.experiment for ask, _ in asks] == list(s.EXPERIMENTS)
+    assert [experiment for _, experiment in asks if experiment] == list(beside.experiments)
+    assert {(ask.policy, ask.raw) for ask, _ in asks} == {("rm", 10_546_200)}
     edf = list(a.asks(a.Choice(("SH.3",), policies=("edf",)), beside))
     assert edf == [(h.Ask("SH.3", policy="edf", raw=10_546_200), None)]
     monitor = list(a.asks(a.Choice(("SH.3",), form="monitor"), beside))
     assert monitor == [(h.Ask("SH.3", raw=10_546_200), None)]
-    ((faster, of),) = a.asks(a.Choice(("SH.3",), raw=2000), beside)
-    assert (faster.raw, faster.form, of) == (2000, "server", beside.experiments[0])
+    ((faster, experiment),) = a.asks(a.Choice(("SH.3",), raw=2000), beside)
+    assert (faster.raw, faster.form, experiment) == (2000, "server", beside.experiments[0])
 
 
 def test_what_is_simulated_without_a_run() -> None:
     assert len(list(a.asks(a.Choice(), None))) == 40
     assert len(list(a.asks(a.Choice(set="golatowski"), None))) == 8
-    served = [one for one, _ in a.asks(a.Choice(form="server"), None)]
-    assert {one.policy for one in served} == {"rm"}
-    assert [one.form for one in served] == ["monitor"] * 12 + ["server"] * 8
+    served = [ask for ask, _ in a.asks(a.Choice(form="server"), None)]
+    assert {outcome.policy for outcome in served} == {"rm"}
+    assert [outcome.form for outcome in served] == ["monitor"] * 12 + ["server"] * 8
 
 
 def test_what_there_is_not() -> None:

@@ -38,16 +38,16 @@ def test_no_fault_in_the_engine() -> None:
 
 def results() -> str:
     """Return a digest of the engine's results for these sets."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for way in test_engine.WAYS:
-        for what in test_engine.drawn(*way):
-            outcome = simulate(*what, completions=True)
+        for drawing in test_engine.drawn(*way):
+            outcome = simulate(*drawing, completions=True)
             assert outcome.completed is not None
             assert outcome.request_completed is not None
             for array in (outcome.counts, outcome.completed, outcome.request_completed):
-                found.update(array.tobytes())
-            found.update(repr(outcome.totals).encode())
+                digest.update(array.tobytes())
+            digest.update(repr(outcome.totals).encode())
     for how in test_hartengine.HOW:
         for test in test_hartengine.played(*how):
-            found.update(run(*test).counts.tobytes())
-    return found.hexdigest()
+            digest.update(run(*test).counts.tobytes())
+    return digest.hexdigest()

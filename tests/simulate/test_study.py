@@ -106,22 +106,22 @@ def test_the_simplex_from_its_corners() -> None:
 
 def test_numbers_of_a_set_are_those_of_the_simulator() -> None:
     key = (5, 1_200_000, 3)
-    asked = study(rules=tuple(map(Rules, POLICIES)))
+    request = study(rules=tuple(map(Rules, POLICIES)))
     ts = fill(WORKLOAD, draw(WORKLOAD, *key), 1.2, key)
     assert ts.value is not None
-    for row, policy in zip(measure(asked, 5, 1_200_000, [3])[0].tolist(), POLICIES, strict=True):
-        kept = dict(zip(KEPT, row, strict=True))
+    for row, policy in zip(measure(request, 5, 1_200_000, [3])[0].tolist(), POLICIES, strict=True):
+        named = dict(zip(KEPT, row, strict=True))
         counts = simulate(ts, Rules(policy)).counts
-        assert kept["missed"] + int(counts["met"].sum()) == kept["due"]
-        assert kept["value_met"] == sum((counts["met"] * ts.value).tolist())
-        assert kept["requests"] == len(ts.arrival) >= kept["served"]
+        assert named["missed"] + int(counts["met"].sum()) == named["due"]
+        assert named["value_met"] == sum((counts["met"] * ts.value).tolist())
+        assert named["requests"] == len(ts.arrival) >= named["served"]
 
 
 def test_breakdown_of_known_sets() -> None:
     """EDF schedules 100%, within the simulated time; fixed priorities at least their bound."""
-    asked = study(rules=(Rules("edf"), Rules("rm")), workload=replace(WORKLOAD, end=20 * SECOND))
+    request = study(rules=(Rules("edf"), Rules("rm")), workload=replace(WORKLOAD, end=20 * SECOND))
     for number in range(20):
-        ((edf,), (rm,)) = breakdown(asked, 4, [number])[0]
+        ((edf,), (rm,)) = breakdown(request, 4, [number])[0]
         assert 2048 <= edf < 1.05 * 2048
         assert 4 * (2 ** (1 / 4) - 1) * 2048 - 1 <= rm <= edf
 
@@ -142,8 +142,10 @@ def test_a_breakdown_is_that_of_whole_simulations(policy: str, how: str) -> None
     """Nothing of a simulation is left out that matters."""
     workload, members = HOW[how]
     rules = Rules(policy, **members)  # type: ignore[arg-type]
-    found = breakdown(study(workload=workload, rules=(rules,)), 5, range(8))
-    assert found[:, 0, 0].tolist() == [_by_bisection(workload, 5, k, rules) for k in range(8)]
+    breakdown_result = breakdown(study(workload=workload, rules=(rules,)), 5, range(8))
+    assert breakdown_result[:, 0, 0].tolist() == [
+        _by_bisection(workload, 5, k, rules) for k in range(8)
+    ]
 
 
 def _by_bisection(workload: Workload, n: int, number: int, rules: Rules) -> int:
@@ -199,11 +201,11 @@ def test_the_interval_of_a_share() -> None:
 
 
 @pytest.mark.parametrize(
-    ("share", "told"),
+    ("share", "verdict"),
     [(None, "-"), (0, "0%"), (1, "100%"), (1e-6, "<0.01%"), (1 - 1e-6, ">99.99%"), (0.5, "50.00%")],
 )
-def test_a_share_is_never_rounded_to_none_or_all(share: float | None, told: str) -> None:
-    assert percent(share) == told
+def test_a_share_is_never_rounded_to_none_or_all(share: float | None, verdict: str) -> None:
+    assert percent(share) == verdict
 
 
 def test_a_critical_section_is_a_tenth_long_and_ends_in_the_first_half() -> None:

@@ -52,15 +52,15 @@ def response_times(ts: TaskSet) -> list[int | None]:
     None: above the deadline."""
     order = sorted(range(len(ts.period)), key=lambda i: (ts.deadline[i], i))
     period, nominal = ts.period.tolist(), ts.nominal.tolist()
-    found: list[int | None] = [None] * len(order)
+    schedule: list[int | None] = [None] * len(order)
     for place, i in enumerate(order):
         response = 0
         wanted: int = nominal[i]
         while response != wanted and wanted <= ts.deadline[i]:
             response = wanted
             wanted = nominal[i] + sum(-(-response // period[j]) * nominal[j] for j in order[:place])
-        found[i] = response if response == wanted else None
-    return found
+        schedule[i] = response if response == wanted else None
+    return schedule
 
 
 def test_edf_schedules_every_set_up_to_100_percent_and_none_above() -> None:
@@ -96,12 +96,12 @@ def test_response_time_analysis_agrees_with_the_simulation(constrained: bool) ->
     late = 0
     for ts in random_sets(SETS // 2, 0.5, 1.1, constrained):
         analysed = response_times(ts)
-        found = simulate(ts, Rules("dm"), completions=True)
-        assert found.completed is not None
-        for task, (response, counts) in enumerate(zip(analysed, found.counts, strict=True)):
+        schedule = simulate(ts, Rules("dm"), completions=True)
+        assert schedule.completed is not None
+        for task, (response, counts) in enumerate(zip(analysed, schedule.counts, strict=True)):
             assert (counts["missed"] == 0) == (response is not None)
             if response is not None:
-                assert found.completed[ts.first[task]] == response
+                assert schedule.completed[ts.first[task]] == response
                 assert counts["worst"] == response - ts.deadline[task]
             late += response is None
     assert late > 500
@@ -148,12 +148,12 @@ def test_a_server_answers_sooner_than_the_background_and_no_task_pays() -> None:
     ts = TaskSet(end=1200, period=ints(10, 20, 40), deadline=ints(10, 20, 40),
                  nominal=ints(3, 6, 8), arrival=np.arange(3, 1200, 31),
                  request_work=np.full(39, 2))  # fmt: skip
-    found = {
+    schedule = {
         server: simulate(ts, Rules("rm", server=server, server_period=10, server_budget=2))
         for server in ("background", "polling", "deferrable", "sporadic")
     }
-    assert all(outcome.counts["missed"].sum() == 0 for outcome in found.values())
-    response = {server: o.totals.response / o.totals.served for server, o in found.items()}
+    assert all(outcome.counts["missed"].sum() == 0 for outcome in schedule.values())
+    response = {server: o.totals.response / o.totals.served for server, o in schedule.items()}
     assert response["deferrable"] == response["sporadic"] == 2
     assert response["deferrable"] < response["polling"] < response["background"]
 
@@ -178,9 +178,9 @@ def inversion(medium: int) -> TaskSet:
 def test_inversion_is_bounded_by_inherit_and_ceiling_alone(policy: str, medium: int) -> None:
     ends = {}
     for protocol in ("none", "inherit", "ceiling"):
-        found = simulate(inversion(medium), Rules(policy, protocol), completions=True)
-        assert found.completed is not None
-        ends[protocol] = int(found.completed[0])
+        schedule = simulate(inversion(medium), Rules(policy, protocol), completions=True)
+        assert schedule.completed is not None
+        ends[protocol] = int(schedule.completed[0])
     assert ends["none"] == 4 + medium + 4
     assert ends["inherit"] == ends["ceiling"] == 4 + 4
 
@@ -209,12 +209,12 @@ def test_under_ceilings_a_task_waits_for_one_section_at_most(policy: str) -> Non
         offset = rng.integers(0, 12, n)
         ts = TaskSet(end=40, period=period, deadline=period, nominal=nominal, offset=offset,
                      sections=sections)  # fmt: skip
-        found = simulate(ts, Rules(policy, "ceiling"), completions=True)
-        assert found.completed is not None
+        schedule = simulate(ts, Rules(policy, "ceiling"), completions=True)
+        assert schedule.completed is not None
         key = offset + period if policy == "edf" else period
         for i in range(n):
-            others = sum(int(nominal[j]) for j in range(n) if j != i and key[j] <= key[i])
+            blockers = sum(int(nominal[j]) for j in range(n) if j != i and key[j] <= key[i])
             longest = max((s[0].length for s in sections), default=0)
-            end = int(found.completed[ts.first[i]])
+            end = int(schedule.completed[ts.first[i]])
             if end >= 0:
-                assert end - offset[i] <= nominal[i] + others + longest
+                assert end - offset[i] <= nominal[i] + blockers + longest
