@@ -46,8 +46,8 @@ class Sequential:
         return "undecided" if not self.decided else "fine" if self._sum < 0 else "wrong"
 
     def __repr__(self) -> str:
-        told = f"{self.events} of {self.trials}, {self.fine:g} against {self.wrong:g}"
-        return f"<{self.verdict}: {told}>"
+        text = f"{self.events} of {self.trials}, {self.fine:g} against {self.wrong:g}"
+        return f"<{self.verdict}: {text}>"
 
 
 def followed(trials: Iterable[bool], fine: float, *wrong: float) -> list[Sequential]:

@@ -217,8 +217,8 @@ class FakeAgent:
             self.put(t="end", id=number, status="failed", reason=self.scenario["refuses"])
             return
         params = {p["name"]: p["default"] for p in BENCHES[bench][0] + COMMON}
-        given = dict(pair.split("=") for pair in pairs)
-        for name, value in given.items():
+        arguments = dict(pair.split("=") for pair in pairs)
+        for name, value in arguments.items():
             params[name] = int(value) if value.isdigit() else value
         self.put(t="case", id=number, bench=bench, params=params)
         if not self.scenario.get("quiet"):
@@ -248,12 +248,12 @@ class FakeAgent:
 
     def begin(self) -> None:
         self.put(t="clock", source="fake", hz=10**9, granule=1, overhead=20, unit="ns")
-        told = {
+        document = {
             "cpu.model": "Imaginary",
             "kernel.release": "1.0",
             **self.scenario.get("conditions", {}),
         }
-        self.put(t="conditions", values=told)
+        self.put(t="conditions", values=document)
 
     def start(self) -> None:
         self.wire = dict(self.scenario.get("wire", {}))
@@ -263,14 +263,14 @@ class FakeAgent:
 
     def take(self, line: str) -> None:
         """Take a command; one that is damaged, or was taken before, only has an echo."""
-        found = re.fullmatch(r"#cmd ((\d+) (.*)) ([0-9a-f]{8})\s*", line)
-        good = found is not None and zlib.crc32(found[1].encode()) == int(found[4], 16)
-        if not found or not good or int(found[2]) != self.newest + 1:
+        match = re.fullmatch(r"#cmd ((\d+) (.*)) ([0-9a-f]{8})\s*", line)
+        good = match is not None and zlib.crc32(match[1].encode()) == int(match[4], 16)
+        if not match or not good or int(match[2]) != self.newest + 1:
             self.put(t="heard", n=self.newest)
             return
         self.newest += 1
-        self.put(t="heard", n=self.newest, text=found[3])
-        self.carry_out(found[3].split())
+        self.put(t="heard", n=self.newest, text=match[3])
+        self.carry_out(match[3].split())
 
     def carry_out(self, words: list[str]) -> None:
         match words[0]:

@@ -44,12 +44,12 @@ class Harm:
         while (step := int(self.chance.expovariate(self.each))) < len(data) - at:
             out += data[at : at + step]
             at += step
-            out += self._one(data[at : at + 1])
+            out += self._one_byte(data[at : at + 1])
             at += 1
             self.count += 1
         return bytes(out + data[at:])
 
-    def _one(self, byte: bytes) -> bytes:
+    def _one_byte(self, byte: bytes) -> bytes:
         kind = self.chance.random() * self.each
         if (kind := kind - self.drop) < 0:
             return b""
@@ -116,20 +116,20 @@ class Relay:
             assert self._board.stdin
             assert self._board.stdout
             output = self._board.stdout.fileno()
-            some, _, _ = select.select([self._host, output], [], [], 0.05)
+            readable, _, _ = select.select([self._host, output], [], [], 0.05)
             most = 1 << 14 if self.baud is None else 256
             size = 0
-            if output in some:
-                more = os.read(output, most)
-                size += len(more)
-                self._write(self.up(more))
-                if not more:
+            if output in readable:
+                chunk = os.read(output, most)
+                size += len(chunk)
+                self._write(self.up(chunk))
+                if not chunk:
                     time.sleep(0.05)  # it has ended
-            if self._host in some:
+            if self._host in readable:
                 with suppress(OSError):
-                    more = os.read(self._host, most)
-                    size = max(size, len(more))
-                    if changed := self.down(more):
+                    chunk = os.read(self._host, most)
+                    size = max(size, len(chunk))
+                    if changed := self.down(chunk):
                         self._board.stdin.write(changed)
             if self.baud:
                 owed = max(owed, time.monotonic()) + 10 * size / self.baud

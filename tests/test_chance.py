@@ -22,23 +22,23 @@ def trials(rng: np.random.Generator, rate: float) -> Iterator[bool]:
 def decisions(rate: float, fine: float, wrong: float) -> list[Sequential]:
     """Return the decisions of that many tests, on trials with that rate."""
     rng = np.random.default_rng(7)
-    found = []
+    entries = []
     for _ in range(RUNS):
         (test,) = followed(trials(rng, rate), fine, wrong)
-        found.append(test)
-    return found
+        entries.append(test)
+    return entries
 
 
 @pytest.mark.parametrize(("fine", "wrong"), [(0.05, 0.1), (0.05, 0.01), (0.01, 0.08)])
 def test_errors_are_as_stated_and_few_trials_suffice(fine: float, wrong: float) -> None:
     """Wald's bound ERROR / (1 - ERROR), and his approximation of the number of trials."""
     for rate, verdict in ((fine, "fine"), (wrong, "wrong")):
-        found = decisions(rate, fine, wrong)
-        errors = sum(test.verdict != verdict for test in found)
+        decided = decisions(rate, fine, wrong)
+        errors = sum(test.verdict != verdict for test in decided)
         assert errors <= RUNS * ERROR / (1 - ERROR) + 3 * (RUNS * ERROR) ** 0.5
         step = rate * log(wrong / fine) + (1 - rate) * log((1 - wrong) / (1 - fine))
         expected = (1 - 2 * ERROR) * log((1 - ERROR) / ERROR) / abs(step)
-        taken = np.mean([test.trials for test in found])
+        taken = np.mean([test.trials for test in decided])
         assert 0.95 * expected <= taken <= 1.3 * expected  # a step may go beyond the limit
 
 

@@ -107,20 +107,22 @@ def test_the_table_lists_every_package() -> None:
 
 def test_common_modules_import_no_package() -> None:
     for name in COMMON:
-        assert {_package(one) for one in imports()[name]} <= COMMON, name
+        assert {_package(module) for module in imports()[name]} <= COMMON, name
 
 
 @pytest.mark.parametrize("package", MAY_IMPORT)
 def test_a_package_imports_exactly_what_its_entry_says(package: str) -> None:
-    found = {
+    imported_pairs = {
         (name, other)
-        for name, others in imports().items()
-        for other in others
+        for name, imported in imports().items()
+        for other in imported
         if _package(name) == package and _package(other) not in {package, *COMMON}
     }
     allowed = {*MAY_IMPORT[package].split(), *([""] if package in VERSION else [])}
-    assert {pair for pair in found if _package(pair[1]) not in allowed} == set()
-    assert allowed - {_package(other) for _, other in found} == set(), "not needed: take it out"
+    assert {pair for pair in imported_pairs if _package(pair[1]) not in allowed} == set()
+    assert allowed - {_package(other) for _, other in imported_pairs} == set(), (
+        "not needed: take it out"
+    )
 
 
 def test_packages_are_layers() -> None:

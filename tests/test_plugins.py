@@ -56,10 +56,10 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     (tmp_path / "ours_of_test" / "drive.toml").write_text(
         '[[case]]\nbench = "sem.wait.free"\nparams = { samples = 20 }\n'
     )
-    told = tmp_path / "ours_of_test-1.0.dist-info"
-    told.mkdir()
-    (told / "METADATA").write_text("Metadata-Version: 2.1\nName: ours-of-test\nVersion: 1.0\n")
-    (told / "entry_points.txt").write_text(POINTS)
+    info = tmp_path / "ours_of_test-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: ours-of-test\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(POINTS)
     monkeypatch.syspath_prepend(tmp_path)
     importlib.invalidate_caches()
     yield
@@ -91,12 +91,12 @@ def test_what_does_not_fit_is_said() -> None:
 def test_they_are_looked_for_only_where_a_name_is_not_known(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    asked: list[str] = []
-    monkeypatch.setattr(plugins, "find", lambda group, name, kind: asked.append(name))
+    commands: list[str] = []
+    monkeypatch.setattr(plugins, "find", lambda group, name, kind: commands.append(name))
     assert find("local").name == "local"
     assert select(["quick"], {})
     assert writer("csv")
-    assert asked == []
+    assert commands == []
     with pytest.raises(UsageError, match="unknown suite or bench"):
         select(["quack"], dict[str, Bench]())
-    assert asked == ["quack"]
+    assert commands == ["quack"]

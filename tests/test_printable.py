@@ -45,25 +45,25 @@ def test_what_is_shown() -> None:
     assert str(UsageError(ODD)) == printable.line(ODD)
 
 
-@given(st.recursive(st.text() | st.none(), lambda some: st.lists(some) | st.dictionaries(
-    st.text(), some
+@given(st.recursive(st.text() | st.none(), lambda children: st.lists(children) | st.dictionaries(
+    st.text(), children
 ), max_leaves=12))  # fmt: skip
 def test_every_string_of_a_document(value: Any) -> None:
-    def strings(of: Any) -> list[str]:
-        match of:
+    def strings(node: Any) -> list[str]:
+        match node:
             case str():
-                return [of]
+                return [node]
             case list():
-                return [text for item in of for text in strings(item)]
+                return [text for item in node for text in strings(item)]
             case dict():
-                return [text for pair in of.items() for item in pair for text in strings(item)]
+                return [text for pair in node.items() for item in pair for text in strings(item)]
         return []
 
-    told = printable.parsed(
+    document = printable.parsed(
         json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"), object
     )
-    assert all(map(harmless, strings(told)))
-    assert len(strings(told)) == len(strings(value))
+    assert all(map(harmless, strings(document)))
+    assert len(strings(document)) == len(strings(value))
     escaped = json.dumps(printable.every(value)).encode()
     assert printable.parsed(escaped, object) == printable.every(value)
 
@@ -76,7 +76,7 @@ def test_a_plain_document_is_not_gone_through() -> None:
 
 def synthetic_run(*, plain: bool = False) -> Run:
     """Return a run with the odd text wherever one is possible."""
-    made = msgspec.to_builtins(synthetic.run())
+    document = msgspec.to_builtins(synthetic.run())
 
     def odd(value: Any, key: str = "") -> Any:
         match value:
@@ -90,7 +90,7 @@ def synthetic_run(*, plain: bool = False) -> Run:
                 return {printable.shown(k) if plain else k: odd(v, k) for k, v in value.items()}
         return value
 
-    return msgspec.convert(odd(made), Run)
+    return msgspec.convert(odd(document), Run)
 
 
 @pytest.fixture(scope="module")
@@ -131,9 +131,9 @@ def test_a_foreign_document(cli: Cli, foreign: str, tmp_path: Path, arguments: l
 
 def test_the_gate_of_a_foreign_document(cli: Cli, foreign: str, tmp_path: Path) -> None:
     file, out = tmp_path / "budget.toml", tmp_path / "gate.md"
-    told = json.dumps(f"{ODD}", ensure_ascii=True)
+    document = json.dumps(f"{ODD}", ensure_ascii=True)
     file.write_text(
-        f'title = {told}\n[[case]]\nbench = "*"\nmax = "1ns"\np50 = "1ns"\n',
+        f'title = {document}\n[[case]]\nbench = "*"\nmax = "1ns"\np50 = "1ns"\n',
     )
     done = cli("check", foreign, "--budget", file, "--markdown", out)
     assert done.status in {1, 3}
@@ -142,9 +142,9 @@ def test_the_gate_of_a_foreign_document(cli: Cli, foreign: str, tmp_path: Path) 
 
 
 def test_records_of_an_agent() -> None:
-    told = {"t": "log", "level": "info", "text": ODD}
+    document = {"t": "log", "level": "info", "text": ODD}
     for escaped in (True, False):
-        data = json.dumps(told, ensure_ascii=escaped, separators=(",", ":")).encode()
+        data = json.dumps(document, ensure_ascii=escaped, separators=(",", ":")).encode()
         assert decode_body(data) == Log("info", SHOWN)
 
 

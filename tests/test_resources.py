@@ -19,14 +19,17 @@ from rtstone.errors import TargetError
     ],
 )  # fmt: skip
 def test_what_uname_says_names_the_architecture(machine: str, name: str) -> None:
-    found = resources.architecture(machine)
-    assert found
-    assert found.name == name
-    assert found.agent == resources.BUILT / f"rtstone-agent-{name}"
+    architecture = resources.architecture(machine)
+    assert architecture
+    assert architecture.name == name
+    assert architecture.agent == resources.BUILT / f"rtstone-agent-{name}"
 
 
 def test_no_name_means_two_architectures() -> None:
-    named = [{one.name, one.debian, *one.machines} for one in resources.architectures()]
+    named = [
+        {architecture.name, architecture.debian, *architecture.machines}
+        for architecture in resources.architectures()
+    ]
     assert len(named) == 4
     assert sum(map(len, named)) == len(set().union(*named))
 
