@@ -359,9 +359,9 @@ def test_a_load_that_was_silenced_goes_on_when_its_periods_do(emulate: Run) -> N
     assert all(count < 10_000 for count in missed.values()), missed
 
 
-@pytest.mark.parametrize("part", ["fault", "deep"])
-def test_a_fault_is_one_line_and_a_status(emulate: Run, part: str) -> None:
-    records, output, status = emulate([f"case 1 bad.{part}"], image="bad_cases.elf")
+@pytest.mark.parametrize("fault", ["fault", "deep"])
+def test_a_fault_is_one_line_and_a_status(emulate: Run, fault: str) -> None:
+    records, output, status = emulate([f"case 1 bad.{fault}"], image="bad_cases.elf")
     assert status == 1
     assert output.strip().startswith(b"rtstone: ")
     assert len(output.strip().splitlines()) == 1

@@ -264,15 +264,15 @@ def test_of_too_many_the_largest_are_drawn_and_it_is_said() -> None:
 
 
 @pytest.mark.parametrize(
-    ("request", "says"),
+    ("run_request", "says"),
     [
         (Request(bench="dk.periodik"), "unknown bench 'dk.periodik'.*did you mean 'dk.periodic'"),
         (Request(loads=["hevy"]), "unknown load 'hevy'.*did you mean 'heavy'"),
     ],
 )
-def test_what_cannot_be_chosen(request: Request, says: str) -> None:
+def test_what_cannot_be_chosen(run_request: Request, says: str) -> None:
     with pytest.raises(UsageError, match=says):
-        plot([loads()], request)
+        plot([loads()], run_request)
 
 
 def test_where_there_is_nothing_to_draw() -> None:

@@ -201,11 +201,11 @@ def test_the_interval_of_a_share() -> None:
 
 
 @pytest.mark.parametrize(
-    ("share", "verdict"),
+    ("share", "text"),
     [(None, "-"), (0, "0%"), (1, "100%"), (1e-6, "<0.01%"), (1 - 1e-6, ">99.99%"), (0.5, "50.00%")],
 )
-def test_a_share_is_never_rounded_to_none_or_all(share: float | None, verdict: str) -> None:
-    assert percent(share) == verdict
+def test_a_share_is_never_rounded_to_none_or_all(share: float | None, text: str) -> None:
+    assert percent(share) == text
 
 
 def test_a_critical_section_is_a_tenth_long_and_ends_in_the_first_half() -> None:

@@ -72,7 +72,7 @@ def test_every_wish_counts(run_filter: RunFilter, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("run_filter", "fields"),
+    ("run_filter", "message"),
     [
         (RunFilter(suite="quik"), "unknown suite 'quik', of the stored runs; did you mean 'quick'"),
         (RunFilter(target="qemo"), "did you mean 'qemu'"),
@@ -82,8 +82,8 @@ def test_every_wish_counts(run_filter: RunFilter, expected: str) -> None:
         (RunFilter(since="7 d"), "bad time"),
     ],
 )
-def test_nonsense_is_refused(run_filter: RunFilter, fields: str) -> None:
-    with pytest.raises(UsageError, match=fields.replace("?", ".")):
+def test_nonsense_is_refused(run_filter: RunFilter, message: str) -> None:
+    with pytest.raises(UsageError, match=message.replace("?", ".")):
         pick(ENTRIES, run_filter)
 
 

@@ -312,8 +312,8 @@ def test_prune_is_told_how_many_to_keep(cli: Cli, options: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "message"),
+    ("number", "text"),
     [(0, "0 B"), (1023, "1 020 B"), (1024, "1 KiB"), (43_400, "42.4 KiB"), (5 << 30, "5 GiB")],
 )
-def test_a_size_has_the_unit_that_suits_it(number: int, message: str) -> None:
-    assert size(number) == message
+def test_a_size_has_the_unit_that_suits_it(number: int, text: str) -> None:
+    assert size(number) == text

@@ -131,24 +131,24 @@ def test_an_absurd_capacity_is_none(tmp_path: Path, text: str) -> None:
     assert system(tmp_path).measured == {7}
 
 
-def odd(root: Path, part: str, name: str) -> None:
+def odd(root: Path, kind: str, name: str) -> None:
     """Put something at a name that is not a regular file."""
     path = root / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
-    if part == "pipe":
+    if kind == "pipe":
         os.mkfifo(path)
-    elif part == "directory":
+    elif kind == "directory":
         path.mkdir()
     else:
         path.symlink_to(path)
 
 
-@pytest.mark.parametrize("part", ["pipe", "directory", "loop"])
+@pytest.mark.parametrize("kind", ["pipe", "directory", "loop"])
 @pytest.mark.parametrize("name", [f"{CPU}/cpu1/cpu_capacity", "sys/devices/cpu_core/cpus"])
-def test_what_is_no_file_is_not_waited_for(tmp_path: Path, part: str, name: str) -> None:
+def test_what_is_no_file_is_not_waited_for(tmp_path: Path, kind: str, name: str) -> None:
     plant(tmp_path, (BIG_LITTLE if "capacity" in name else HYBRID))
-    odd(tmp_path, part, name)
+    odd(tmp_path, kind, name)
     assert line(tmp_path)[0] == "unknown"
 
 
@@ -277,10 +277,10 @@ def test_the_agent_records_what_doctor_sees(tmp_path: Path, name: str) -> None:
 
 
 @as_root
-@pytest.mark.parametrize("part", ["pipe", "directory", "loop"])
-def test_the_agent_waits_for_nothing(tmp_path: Path, part: str) -> None:
+@pytest.mark.parametrize("kind", ["pipe", "directory", "loop"])
+def test_the_agent_waits_for_nothing(tmp_path: Path, kind: str) -> None:
     plant(tmp_path, BIG_LITTLE)
-    odd(tmp_path, part, f"{CPU}/cpu1/cpu_capacity")
+    odd(tmp_path, kind, f"{CPU}/cpu1/cpu_capacity")
     (conditions,) = pick(agent_in(tmp_path, "case 1 null samples=2"), "conditions")
     assert conditions["values"]["cpu.capacity"] is None
 
