@@ -18,15 +18,15 @@ NO_NAMES |= {f"_{word}" for word in NO_NAMES | {"whole"}}
 # How many names in the sources of each package are such words.  Lower a number with what you mend.
 LEFT = {
     "": 0,
-    "campaign": 224,
-    "cli": 356,
+    "campaign": 0,
+    "cli": 0,
     "documents": 8,
     "explain": 5,
     "formats": 0,
     "lab": 1,
     "measure": 3,
     "plot": 0,
-    "report": 960,
+    "report": 1,
     "results": 1,
     "server": 5,
     "simulate": 0,
@@ -35,7 +35,7 @@ LEFT = {
     "system": 3,
     "targets": 0,
     "wire": 0,
-    "tests": 1086,
+    "tests": 36,
 }
 
 
