@@ -78,6 +78,10 @@ def serve(store: Path, log: Path, *words: str, kind: Sequence[str] = ()) -> Iter
     server.start()
     try:
         yield server
+    except Exception as error:
+        status = server.process.poll() if server.process else None
+        error.add_note(f"the server: exit status {status}; its log ends: {log.read_text()[-1000:]}")
+        raise
     finally:
         if server.process and server.process.poll() is None:
             server.kill()
