@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from msgspec import structs
 
+from rtstone.documents.case_name import result_names
 from rtstone.documents.check import Gate
 from rtstone.documents.comparison import Comparison
 from rtstone.documents.plan import NONE
@@ -325,8 +326,9 @@ class Measured:
 
     @property
     def _name(self) -> str:
-        first = self.results[0]
-        return f"{first.bench}, load {first.load}"
+        """The name of the case, with its series if that was chosen."""
+        name = result_names(self.run)[self.run.results.index(self.results[0])]
+        return (name if len(self.results) == 1 else name._replace(series="")).with_load
 
     def __repr__(self) -> str:
         if (number := len(self.cases)) != 1:

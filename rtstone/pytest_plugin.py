@@ -116,7 +116,8 @@ class Runner:
             if gate is not None and gate.exit_code:
                 from rtstone.report.check import text as checked
 
-                lines = "\n".join(line.plain for line in checked.gate_lines(gate))
+                texts = checked.gate_lines(gate, measured.run.benches)
+                lines = "\n".join(line.plain for line in texts)
                 pytest.fail(lines, pytrace=False)
         return measured
 

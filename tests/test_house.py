@@ -32,7 +32,7 @@ MAY_IMPORT = {
     "stats": "documents results wire",
     "formats": "documents results wire",
     "simulate": "documents results wire",  # flags that spoil what was measured
-    "plot": "documents results wire",
+    "plot": "documents results",
     "explain": "documents lab measure results store targets wire",  # a run is run again
     "report": "documents results stats system wire",  # system: what grants rights
     "campaign": "documents measure store targets",

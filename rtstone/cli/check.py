@@ -20,6 +20,8 @@ from rtstone.units import counted
 
 if TYPE_CHECKING:
     from rtstone.documents.check import Gate
+    from rtstone.documents.run import Run
+    from rtstone.wire.records import Bench
 
 
 @click.command("check")
@@ -91,22 +93,22 @@ def command(
         return _draft(names, write_budget, margin or "20%")
     if margin is not None:
         raise UsageError("--margin applies only with --write-budget")
-    gate = _gate(names, budget, baseline, last, explain=explain)
+    gate, tables = _gate(names, budget, baseline, last, explain=explain)
     from rtstone.report.check import text as checked
 
     if junit:
         from rtstone.report.check.junit import junit as as_junit
 
-        write_file("the JUnit file", junit, as_junit(gate))
+        write_file("the JUnit file", junit, as_junit(gate, tables))
     if markdown:
-        write_file("the summary", markdown, checked.gate_markdown(gate))
+        write_file("the summary", markdown, checked.gate_markdown(gate, tables))
     if json:
         print_document(gate)
     else:
         from rtstone.report.parts.console import console, sentences
 
         screen = console(sys.stdout)
-        for line in checked.gate_lines(gate):
+        for line in checked.gate_lines(gate, tables):
             screen.print(*sentences(line, screen.width, "  "), sep="\n")
     return gate.exit_code
 
@@ -114,8 +116,11 @@ def command(
 def _gate(
     names: tuple[str, ...], budget: Path | None, baseline: tuple[str, ...], last: int | None,
     *, explain: bool,
-) -> Gate:  # fmt: skip
-    """Return the check of a run by the gate that the options name.  Raises UsageError."""
+) -> tuple[Gate, list[Bench]]:  # fmt: skip
+    """Return the check of a run by the gate that the options name, and the run's tables of benches.
+
+    Raises UsageError.
+    """
     if budget is None and last is None and not baseline:
         raise UsageError(
             "no budget given; write --budget FILE, --write-budget FILE to draft one, "
@@ -128,13 +133,22 @@ def _gate(
         options = {"--baseline": baseline and last is not None, "--explain": explain}
         if excess := [option for option, value in options.items() if value]:
             raise UsageError(f"{excess[0]} applies only with --budget")
-        return _baseline_gate(name, baseline) if last is None else _trend_gate(name, last)
-    if last is not None:
+    elif last is not None:
         raise UsageError("--trend is a gate without a budget; leave out --budget, or check twice")
-    return _budget_gate(name, budget, baseline, explain=explain)
+    path = find(name)
+    document = load(path)
+    if budget is not None:
+        gate = _budget_gate(path, document, budget, baseline, explain=explain)
+    elif last is not None:
+        gate = _trend_gate(path, document, last)
+    else:
+        gate = _baseline_gate(document, baseline)
+    return gate, document.benches
 
 
-def _budget_gate(name: str, budget: Path, baseline: tuple[str, ...], *, explain: bool) -> Gate:
+def _budget_gate(
+    path: Path, document: Run, budget: Path, baseline: tuple[str, ...], *, explain: bool
+) -> Gate:
     """Return the check of a run against a budget, and note the baselines that it refers to."""
     from rtstone.stats.budget import load as load_budget
     from rtstone.stats.gate import check
@@ -142,8 +156,6 @@ def _budget_gate(name: str, budget: Path, baseline: tuple[str, ...], *, explain:
 
     limits = load_budget(budget)
     with working("checking"):
-        path = find(name)
-        document = load(path)
         if baseline:
             earlier = [load(find(directory)) for directory in local(baseline)]
             for run in earlier:
@@ -158,11 +170,10 @@ def _budget_gate(name: str, budget: Path, baseline: tuple[str, ...], *, explain:
     return gate
 
 
-def _baseline_gate(name: str, baseline: tuple[str, ...]) -> Gate:
+def _baseline_gate(document: Run, baseline: tuple[str, ...]) -> Gate:
     """Return whether a run is worse than others: runs by their names, or a series by its URL."""
     from rtstone.stats.trend.baseline_gate import gate
 
-    document = load(find(name))
     paths: list[Path] = []
     for reference in baseline:
         if is_url(reference):
@@ -179,14 +190,12 @@ def _baseline_gate(name: str, baseline: tuple[str, ...]) -> Gate:
         return gate(document, runs, ", ".join(baseline))
 
 
-def _trend_gate(name: str, last: int) -> Gate:
+def _trend_gate(path: Path, document: Run, last: int) -> Gate:
     """Return whether a run became worse within the ``last`` stored runs of its target."""
     from rtstone.stats.trend.trend_gate import gate
     from rtstone.store.history import Wanted, history
     from rtstone.store.index import chronological, entries
 
-    path = find(name)
-    document = load(path)
     run_ids = [entry.run_id for entry in chronological(entries())]
     if path.name not in run_ids:
         raise UsageError(f"not among the stored runs, {path}; --trend follows those alone")

@@ -97,9 +97,10 @@ def command(
     if reply.again:
         click.echo("explained before; this is what was kept with the run", err=True)
     if chosen.among > 1:
-        from rtstone.report.explanation.labels import of_result
+        from rtstone.documents.case_name import result_names
 
-        label = shown(of_result(document, chosen.result))
+        place = document.results.index(chosen.result)
+        label = shown(result_names(document)[place].with_load)
         click.echo(f"{label}: the largest maximum of {chosen.among} results", err=True)
     if output is not None:
         if form == "text":

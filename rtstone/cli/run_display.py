@@ -14,19 +14,25 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from rtstone.documents.case_name import CaseName, case_names
 from rtstone.documents.plan import NONE, Case, Plan
 from rtstone.documents.run import Result
 from rtstone.measure.listener import Listener
 from rtstone.report.parts.console import figure
-from rtstone.report.parts.words import assignments, reached
+from rtstone.report.parts.words import reached
 from rtstone.results.ticks import Net
 from rtstone.units import NS_PER_S, count
 from rtstone.wire.records import Progress
 
 
-def _case_label(plan: Plan, case: Case) -> str:
-    values = assignments(plan.benches[case.bench], case.params, case.params)
-    return f"{case.bench} {values}".rstrip()
+def _names(plan: Plan) -> dict[int, CaseName]:
+    """Return the names of the cases of a plan by their numbers, as its results will have them."""
+    cases = []
+    for case in plan.cases:
+        defaults = {param.name: param.default for param in plan.benches[case.bench].params}
+        cases.append((case.bench, {**defaults, **case.params}, "", case.load))
+    names = case_names(cases, plan.benches.values())
+    return {case.id: name for case, name in zip(plan.cases, names, strict=True)}
 
 
 def _load_starting(load: str) -> str:
@@ -62,7 +68,7 @@ class Lines(Listener):
 
     def started(self, plan: Plan) -> None:
         """Take note of the plan."""
-        self._plan = plan
+        self._plan, self._names = plan, _names(plan)
 
     def load_starting(self, load: str) -> None:
         """Print what is waited for."""
@@ -72,9 +78,8 @@ class Lines(Listener):
         """Print the line of the case, one for each of its series."""
         for result in results:
             place = f"{case.id}/{len(self._plan.cases)}"
-            label = _case_label(self._plan, case)
             outcome = self._outcome(case, result)
-            self._print(f"{place} {label}: {outcome}")
+            self._print(f"{place} {self._names[case.id]}: {outcome}")
 
     def _print(self, line: str) -> None:
         # In one piece, as others write there too.
@@ -102,7 +107,7 @@ class Display(Listener):
 
     def started(self, plan: Plan) -> None:
         """Open the display."""
-        self._plan = plan
+        self._plan, self._names = plan, _names(plan)
         self._live.start()
         self._live.update(Text("starting the agent …"), refresh=True)
 
@@ -152,7 +157,7 @@ class Display(Listener):
         done = sum(times[: case.id - 1]) + share * times[case.id - 1]
         whole = max(sum(times), 1e-9)
         head = Text.assemble(
-            (f"{case.id}/{len(cases)} ", "dim"), (_case_label(self._plan, case), "bold")
+            (f"{case.id}/{len(cases)} ", "dim"), (str(self._names[case.id]), "bold")
         )
         left = f"{done / whole:.0%}, about {math.ceil(whole - done)} s left"
         if self._plan.endless:

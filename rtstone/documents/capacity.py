@@ -141,7 +141,7 @@ def one_of_several(run: Run) -> str | None:
     return named(run, run.results) if len(recorded(run.conditions)) > 1 else None
 
 
-def told_apart(run: Run) -> list[str | None]:
+def distinguishing_kinds(run: Run) -> list[str | None]:
     """Return for each result of a run what it was measured on, if not all were on one kind."""
     system = recorded(run.conditions)
     names = [_named(system, [result]) for result in run.results]

@@ -24,8 +24,6 @@ ANOTHER_RUN = KEEPING.union(MEASURING)
 # Do not distinguish cases that a guarantee pools; priority and CPUs do, as a guarantee holds only
 # for those that were measured.
 GUARANTEED = KEEPING | {"samples", "time", "warmup"}
-# Shown in the name of a case only if it differs within a run.
-SELDOM_TOLD = ANOTHER_RUN | {"config", "batch"}
 
 
 class CaseKey(NamedTuple):

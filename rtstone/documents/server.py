@@ -10,6 +10,8 @@ from typing import Literal
 
 import msgspec
 
+from rtstone.documents.case_name import CaseName
+from rtstone.documents.plan import NONE
 from rtstone.documents.run import Run, Value
 from rtstone.documents.trend import Metric, Switch
 from rtstone.documents.trend import Series as Followed
@@ -57,8 +59,9 @@ class SeriesHead(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def title(self) -> str:
-        """Bench and label."""
-        return f"{self.bench} {self.label}".strip()
+        """The name of the case."""
+        case = self.label.removesuffix(f"load={self.load}").rstrip()  # as the label spells it
+        return str(CaseName(self.bench, case, "", self.load, usual=self.load == NONE))
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):

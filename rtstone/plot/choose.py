@@ -1,16 +1,15 @@
-"""Choose the results of a figure, and name each by what tells it from the others."""
+"""Choose the results of a figure, and name each by what distinguishes it from the others."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from rtstone.documents.case_key import SELDOM_TOLD, differing
+from rtstone.documents.case_name import case_names
 from rtstone.documents.imported import PLACE, tool
 from rtstone.documents.plan import NONE
-from rtstone.documents.run import HARTSTONE, Result, Run, Value
+from rtstone.documents.run import HARTSTONE, Result, Run
 from rtstone.errors import UsageError, unknown
-from rtstone.wire.parameters import quantity
 
 MOST = 8  # curves that can be told apart in one figure, in grey too
 
@@ -99,40 +98,22 @@ def _of_bench(run: Run, bench: str | None) -> list[tuple[Run, Result]]:
 
 
 def names(pairs: Sequence[tuple[Run, Result]]) -> list[str]:
-    """Return for each result what tells it from the others: system, bench, parameters, CPU, load.
+    """Return for each result what distinguishes it: the system, the bench if several, its label.
 
     Where nothing does, its load.
     """
     runs = {run.run_id: run for run, _ in pairs}
     of_run = dict(zip(runs, systems(list(runs.values())), strict=True))
-    several = {name for _, name in differing((0, result.params) for _, result in pairs)}
-    benches = {result.bench for _, result in pairs}
-    loads = {result.load for _, result in pairs}
-
-    def parts(run: Run, result: Result) -> Iterable[str]:
+    tables = [table for run in runs.values() for table in run.benches]
+    cases = [(r.bench, r.params, r.series, r.load) for _, r in pairs]
+    several = len({result.bench for _, result in pairs}) > 1
+    texts = []
+    for (run, _), name in zip(pairs, case_names(cases, tables), strict=True):
         system = of_run[run.run_id] if len(runs) > 1 else ""
-        yield system
-        yield result.bench if len(benches) > 1 and not system.startswith(result.bench) else ""
-        for name in result.params:
-            if name in several and name not in SELDOM_TOLD:
-                yield f"{name} {_value(run, result.bench, name, result.params[name])}"
-        yield result.series
-        yield _load(result) if len(loads) > 1 else ""
-
-    texts = [", ".join(filter(None, parts(*pair))) for pair in pairs]
-    return [name or _load(pair[1]) for name, pair in zip(texts, pairs, strict=True)]
-
-
-def _load(result: Result) -> str:
-    return "no load" if result.load == NONE else f"load {result.load}"
-
-
-def _value(run: Run, bench: str, name: str, value: Value) -> str:
-    table = next((table for table in run.benches if table.id == bench), None)
-    param = table.param(name) if table else None
-    if param is not None:
-        return quantity(param, value)
-    return ("on" if value else "off") if isinstance(value, bool) else str(value)
+        case = str(name) if several and not system.startswith(name.bench) else name.label
+        load = "no load" if name.load == NONE else f"load {name.load}"
+        texts.append(", ".join(filter(None, (system, case))) or load)
+    return texts
 
 
 def systems(runs: Sequence[Run]) -> list[str]:

@@ -14,10 +14,10 @@ import msgspec
 import sqlalchemy as sql
 from sqlalchemy.engine import Connection
 
+from rtstone.documents.case_name import case_names
 from rtstone.documents.observation import observed
 from rtstone.documents.plan import NONE
 from rtstone.documents.run import Run
-from rtstone.report.parts.words import Named, telling
 from rtstone.report.run.answer import answer
 from rtstone.results.omitted import whole
 from rtstone.server.database import one_writer, pairs, unless_there
@@ -143,7 +143,8 @@ def series_row(line: Line) -> dict[str, Any]:
     case = key.case
     parts = (key.target, conditions, case.bench, params, case.series, case.load, key.unit)
     tables = [table for observation in line.runs[0] if (table := observation.table)]
-    named = Named(case.bench, line.params, case.series, case.load)
+    (name,) = case_names([(case.bench, line.params, case.series, case.load)], tables, NONE)
+    load = "" if name.usual else f"load={case.load}"
     return {
         "key": hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16],
         "target": key.target[:_LONGEST],
@@ -154,7 +155,8 @@ def series_row(line: Line) -> dict[str, Any]:
         "load": case.load[:_LONGEST],
         "unit": key.unit[:20],
         "exact": line.exact,
-        "label": telling(tables, [named], NONE)[0],  # its difference from others of its bench
+        # Part of a document, which keeps its spelling.
+        "label": " ".join(filter(None, (name.within_bench, load))),
     }
 
 

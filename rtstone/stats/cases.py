@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 from rtstone.documents.breakdown import breakdown
 from rtstone.documents.case_key import CaseKey, case_key
+from rtstone.documents.case_name import case_names, setting
 from rtstone.documents.run import BREAKDOWN, NO_REASON, UNREACHED, Result, Run, Value
 from rtstone.errors import UsageError, nearest, unknown
 from rtstone.results import pool
 from rtstone.stats.budget import Entry, fits
-from rtstone.wire.parameters import quantity, values
+from rtstone.wire.parameters import values
 from rtstone.wire.records import Bench
 
 
@@ -73,18 +74,16 @@ def cases(run: Run) -> list[Case]:
 
 
 def label(case: Case, table: Bench | None, alternatives: Iterable[Case]) -> str:
-    """Return what distinguishes a case from others of its bench: parameters and series."""
+    """Return the label of a case in a check's document: what differs within its bench, series.
+
+    It is what JUnit calls a test.  Texts name more, see documents/case_name.py.
+    """
     rest = [other for other in alternatives if other.bench == case.bench and other.status is None]
-    telling = [
-        name
+    words = [
+        f"{name}={setting(table, name, value)}"
         for name, value in case.params.items()
         if any(name in other.params and other.params[name] != value for other in rest)
     ]
-    words = []
-    for name in telling:
-        param = table.param(name) if table else None
-        value = case.params[name]
-        words.append(f"{name}={quantity(param, value) if param else value}")
     return " ".join([*words, *([case.series] if case.series else [])])
 
 
@@ -121,14 +120,13 @@ class Matcher:
             )
         ]
         if not matching:
+            cases = [(c.bench, c.params, c.series, c.load) for c in self.cases if c.bench in named]
             labels = [
-                label(case, self.tables.get(case.bench), self.cases) or "its defaults"
-                for case in self.cases
-                if case.bench in named
+                name.within_bench or "its defaults" for name in case_names(cases, self.run.benches)
             ]
             raise UsageError(
                 f"no result of {entry.bench} has the parameters that are named, in {entry.where}; "
-                f"there are: {', '.join(dict.fromkeys(labels))}"
+                f"there are: {'; '.join(dict.fromkeys(labels))}"
             )
         loads = {case.load for case in matching}
         for pattern in entry.loads:

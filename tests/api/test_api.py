@@ -54,6 +54,7 @@ def test_parameters_loads_and_times_are_as_in_the_command_line() -> None:
         measured = sim("dk.periodic", 20, period=period, load="rt200")
         assert measured.result.params["period"] == 2_000_000
         assert measured.result.load == "rt200"
+        assert repr(measured).startswith("<dk.periodic period=2ms, load rt200 on sim: ")
         assert measured.missed == 0
     timed = rtstone.run("dk.periodic", target="sim", time=rtstone.ms(50))
     assert (timed.result.params["samples"], timed.result.params["time"]) == (0, 50_000_000)

@@ -102,8 +102,8 @@ def test_a_budget_for_all_that_the_fixture_measures(pytester: pytest.Pytester) -
     assert {entry.target for entry in entries()} == {"sim"}
     done.stdout.fnmatch_lines(
         [
-            "- failed        dk.periodic, load none: max 900 ns, n 1 000, 2.00 s, *",
-            "[?] inconclusive  dk.periodic, load none: p99.99 unknown, n 1 000, 3.00 s, *",
+            "- failed        dk.periodic period=2ms, load none: max 900 ns, n 1 000, 2.00 s, *",
+            "[?] inconclusive  dk.periodic period=3ms, load none: p99.99 unknown, n 1 000, *",
             "rtstone: nothing was measured for b.toml, case 4 (hart.PH.1)",
         ]
     )

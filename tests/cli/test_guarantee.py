@@ -25,7 +25,7 @@ def test_the_statement_says_all_that_it_must(cli: Cli, promised: str, tmp_path: 
         "modules: none", "SCHED_FIFO at priority 98", "memory is locked", "its own driver",
         "| heavy | cpu | place=other | 1 h | 40 000 |", "drivers of third parties",
         "counts as a defect", "Measurement alone does not prove the bound",
-        "dk.periodic load=heavy", "peaks over threshold",
+        "dk.periodic, load heavy", "peaks over threshold",
     ):  # fmt: skip
         assert part in done.out, part
     page = tmp_path / "statement.md"
@@ -79,7 +79,7 @@ def test_show_tells_how_bad_each_case_can_get(cli: Cli, promised: str) -> None:
     assert [case["load"] for case in document["cases"]] == ["none", "heavy"]
     short = store_run(run("20261121-short", latencies(section_s=5.0)))
     text = cli("show", short, "--worst-case").out
-    assert "? dk.periodic load=none: inconclusive: measured for 5 s" in text
+    assert "? dk.periodic, load none: inconclusive: measured for 5 s" in text
     assert "measure 55.0 s longer" in text
 
 

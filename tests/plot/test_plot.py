@@ -226,7 +226,7 @@ def test_the_legend_says_what_tells_curves_from_each_other() -> None:
     cpus = run(result(1, series="CPU 0"), result(2, series="CPU 1"))
     assert legend(plot([cpus], Request())) == ["CPU 0, n = 4 000", "CPU 1, n = 4 000"]
     periods = run(result(1), result(2, params={"period": 2 * 10**6}))
-    assert legend(plot([periods], Request()))[1] == "period 2000000, n = 4 000"
+    assert legend(plot([periods], Request()))[1] == "period=2000000, n = 4 000"
     kernels = [
         run(result(k), run_id=f"run {k}", conditions={"kernel.release": f"6.{k}-rt"})
         for k in (1, 2)

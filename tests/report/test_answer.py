@@ -395,6 +395,10 @@ def test_activations_missed_beside_those_of_the_verdict_are_a_finding() -> None:
     assert heads(periodic(3, 3e6)) == []
     (head,) = heads(periodic(5, 3e6), periodic(3, 3e6, bench="dk.schedlat"))
     assert head == "Activations were missed in 1 more result"
+    missing = [periodic(n, 3e6, bench=f"dk.b{n}") for n in (5, 3, 2)]
+    every = findings(evaluate_run(run_with(*missing)))
+    (finding,) = (f for f in every if "missed in" in f.head)
+    assert finding.text == "3 in dk.b3, load none; 2 in dk.b2, load none"
 
 
 def test_a_failed_result_comes_first() -> None:

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from rtstone.documents.case_name import CaseName
 from rtstone.documents.run import Figure, Run
 from rtstone.report.comparison.html import compared
 from rtstone.report.comparison.html_verdicts import VerdictRow, verdicts
-from rtstone.report.comparison.text import Name, comparison_lines, number_text
+from rtstone.report.comparison.text import comparison_lines, number_text
 from rtstone.report.parts import frame
 from rtstone.stats.comparison.compare import compare, compare_with_results
 from tests.report.synthetic import HOSTILE, compose
@@ -251,5 +252,7 @@ def test_ratios_without_certainty_are_shown_as_such_and_only_where_they_have_a_s
     assert table.largest is None or {r["verdict"] for r in table.largest["rows"]} == {
         "inconclusive"
     }
-    wide = VerdictRow("", Name("null", "", "none"), effect(ratio=2.0, ci95=(0.0, 4e12)), "ns")
+    wide = VerdictRow(
+        "", CaseName("null", "", "", "none", usual=True), effect(ratio=2.0, ci95=(0.0, 4e12)), "ns"
+    )
     assert not wide.sharp

@@ -33,10 +33,10 @@ def test_experiments_of_hartstone_stand_with_what_broke_them() -> None:
         ("75.0 %", 50.0), ("none up to 14.6 %", None), ("none reached", None),
     ]  # fmt: skip
     assert [row.flags for row in table.rows] == [[], ["cut_short"], []]
-    assert table.note == "2 of 3 did not break down within its tests: hart.SA.1, hart.SA.2."
+    assert table.note == "2 of 3 did not break down within its tests: hart.SA.1; hart.SA.2."
     only = hartstone(run(results=results[1:], slopes=[]))
     assert only
-    assert only.note == "No experiment broke down within its tests: hart.SA.1, hart.SA.2."
+    assert only.note == "No experiment broke down within its tests: hart.SA.1; hart.SA.2."
 
 
 def test_numbers_of_rhealstone_stand_by_form_and_say_what_is_partial() -> None:

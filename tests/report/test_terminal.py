@@ -106,6 +106,14 @@ def test_many_results_of_a_bench_that_say_the_same_are_one_row() -> None:
     assert len(rows) == 3  # the answer, five alike, and the one that differs
     assert "5 alike, by depth" in rows[1]
     assert "depth=4" in rows[2]
+    loaded = [msgspec.structs.replace(r, load=load) for r in results[:3] for load in ("none", "io")]
+    assert "6 alike, by depth load" in shown(run_of(*loaded), 100)
+
+
+def test_a_narrow_terminal_shows_the_same_names() -> None:
+    first = Result(case=1, bench="null", params={}, load="none", status="ok", n=1000, p50=450.0)
+    text = shown(run_of(first, msgspec.structs.replace(first, load="io")), 20)
+    assert "null, load io" in text.splitlines()
 
 
 def test_equal_reasons_are_told_once_with_the_names() -> None:
@@ -329,8 +337,26 @@ def test_a_reason_is_told_once(plan: Plan) -> None:
                         status="unsupported", reason=reason)  # fmt: skip
         lines.case_ended(case, [result])
     first, second = out.getvalue().splitlines()
-    assert first.endswith(f": unsupported: {reason}")
+    assert first == f"1/3 ctx.ballast ballast=10: unsupported: {reason}"
     assert second.endswith(": unsupported, like case 1")
+
+
+def test_progress_calls_a_case_as_its_results_will_be_called(plan: Plan) -> None:
+    (bench,) = plan.benches.values()
+    default = next(param.default for param in bench.params if param.name == "ballast")
+    cases = [
+        msgspec.structs.replace(plan.cases[0], params={"samples": 5}, load="io"),
+        msgspec.structs.replace(plan.cases[1], params={"ballast": 20, "samples": 5}),
+    ]
+    out = io.StringIO()
+    lines = Lines(out)
+    lines.started(msgspec.structs.replace(plan, cases=cases))
+    for case in cases:
+        result = Result(case=case.id, bench=case.bench, params={}, load=case.load, status="ok")
+        lines.case_ended(case, [result])
+    assert [line.partition(": ")[0] for line in out.getvalue().splitlines()] == [
+        f"1/2 ctx.ballast ballast={default}, load io", "2/2 ctx.ballast ballast=20",
+    ]  # fmt: skip
 
 
 def test_what_a_case_without_samples_says_of_itself_is_shown(plan: Plan) -> None:

@@ -82,43 +82,6 @@ def test_spans(value: float, text: str) -> None:
     assert units.seconds(value) == text
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "text"),
-    [
-        ("size", 16384, "16KiB"),
-        ("touch", False, "off"),
-        ("period", 1_500_000, "1500us"),
-        ("order", "lifo", "lifo"),
-        ("samples", 10000, "10000"),
-        ("none such", 10000, "10000"),
-        ("none such", True, "on"),
-        ("size", None, "unknown"),
-    ],
-)
-def test_parameters_as_a_person_writes_them(name: str, value: Value, text: str) -> None:
-    assert words.parameter(BENCH, name, value) == text
-
-
-def test_labels_tell_what_differs_and_what_is_no_default() -> None:
-    results = [
-        result(size=64, touch=False, samples=5),
-        result(size=65536, touch=False, samples=5, series="cpu 1"),
-        result(size=64, touch=True, samples=5, load="cpu"),
-    ]
-    assert words.labels(run_of(*results)) == [
-        "size=64B touch=off", "size=64KiB touch=off cpu 1", "size=64B touch=on load=cpu"
-    ]  # fmt: skip
-    assert words.labels(run_of(result(touch=False, samples=5))) == ["touch=off"]
-    assert words.labels(run_of(result(touch=True, samples=5))) == [""]
-
-
-def test_the_usual_load_goes_without_saying() -> None:
-    assert words.usual_load(run_of(result(load="cpu"))) == "cpu"
-    assert words.labels(run_of(result(load="cpu"))) == [""]
-    both = run_of(result(load="cpu"), result(load="io"))
-    assert words.labels(both) == ["load=cpu", "load=io"]
-
-
 def test_slopes() -> None:
     def slope(rate: float, constant: bool = False) -> Slope:
         return Slope(

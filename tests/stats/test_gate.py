@@ -711,7 +711,7 @@ def test_what_tells_cases_apart_is_told(gate: Any) -> None:
         (entry("missed = 0", 'params = { periode = "1ms" }'), "did you mean 'period'"),
         (entry("missed = 0", 'params = { periode = 1 }', bench="dk.*"), "did you mean 'period'"),
         (entry("missed = 0", 'params = { period = "1m" }'), "bad value '1m' of period"),
-        (entry("missed = 0", 'params = { period = "3ms" }'), "there are: period=1ms cpu 0, per"),
+        (entry("missed = 0", 'params = { period = "3ms" }'), "there are: period=1ms cpu 0; per"),
         (entry("missed = 0", 'series = "cpu 2"'), "unknown series 'cpu 2'"),
     ],
 )  # fmt: skip

@@ -10,10 +10,10 @@ import pytest
 from msgspec import structs
 
 from rtstone.documents.capacity import KIND
+from rtstone.documents.case_name import result_names
 from rtstone.documents.comparison import Difference
 from rtstone.documents.run import Result, Run, Value
 from rtstone.errors import UsageError
-from rtstone.report.parts.words import labels
 from rtstone.results.identity import Heads, difference
 from rtstone.stats.budget import load
 from rtstone.stats.comparison.compare import compare
@@ -130,7 +130,10 @@ def test_a_run_is_resumed_although_a_capacity_moved() -> None:
 # ---- one run ------------------------------------------------------------------------------------
 
 
-def test_labels_tell_kinds_apart_where_there_are_several() -> None:
+def test_names_have_the_kind_where_there_are_several() -> None:
+    def labels(document: Run) -> list[str]:
+        return [name.label for name in result_names(document)]
+
     def labels_of(*cpus: int) -> list[str]:
         cases = [case([*cpus], series=f"cpu{cpu}") for cpu in cpus]
         return labels(structs.replace(run(cases, "a"), conditions=TWO))
@@ -144,4 +147,5 @@ def test_labels_tell_kinds_apart_where_there_are_several() -> None:
 def test_nothing_is_told_where_nothing_is_known() -> None:
     cases = [case([0, 4], series=f"cpu{cpu}") for cpu in (0, 4)]
     for conditions in (SILENT, ALIKE, {}):
-        assert labels(structs.replace(run(cases, "a"), conditions=conditions)) == ["cpu0", "cpu4"]
+        names = result_names(structs.replace(run(cases, "a"), conditions=conditions))
+        assert [name.label for name in names] == ["cpu0", "cpu4"]

@@ -47,8 +47,9 @@ def _judge(cell: CampaignCell, load: Load) -> Judged | None:
     for run in runs:
         for subject in subjects_of(run):
             if subject.result.status == "ok" and subject.result.n:
-                key = f"{subject.title}, {subject.result.load}, {subject.result.unit}"
-                groups.setdefault(key, []).append((subject.title, run, subject.place))
+                name = subject.name.without_load
+                key = f"{name}, {subject.result.load}, {subject.result.unit}"
+                groups.setdefault(key, []).append((name, run, subject.place))
     return Judged(
         grade=worst.grade, verdict=worst.verdict, run=worst_run.run_id, of=len(runs),
         results=[_spread(rows) for rows in groups.values()],

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from rtstone.documents.case_key import ANOTHER_RUN, without
+from rtstone.documents.case_name import case_names
 from rtstone.results.flags import INVALIDATING
 from rtstone.stats.budget import SCHEMA
-from rtstone.stats.cases import Case, label
+from rtstone.stats.cases import Case
 from rtstone.stats.comparison.effects import LEVEL
 from rtstone.stats.draft import Draft, DraftedCase, DraftedSlope
 from rtstone.stats.prediction import WIDEST
@@ -50,7 +51,11 @@ def budget_text(draft: Draft) -> str:
     blocks = ["\n".join([*map(_comment, comments), f'schema = "{SCHEMA}"', title])]
     cases = [entry.case for entry in draft.cases]
     tables = {table.id: table for table in run.benches}
-    blocks += [_case(draft, entry, tables.get(entry.case.bench), cases) for entry in draft.cases]
+    titles = case_names([(c.bench, c.params, c.series, c.load) for c in cases], run.benches)
+    blocks += [
+        _case(draft, entry, tables.get(entry.case.bench), cases, title.with_load)
+        for entry, title in zip(draft.cases, titles, strict=True)
+    ]
     blocks += [_slope(draft, entry, tables.get(entry.slope.bench), cases) for entry in draft.slopes]
     return "\n\n".join(blocks) + "\n"
 
@@ -65,13 +70,14 @@ def from_too_few(draft: Draft) -> str | None:
     )
 
 
-def _case(draft: Draft, drafted: DraftedCase, table: Bench | None, cases: Sequence[Case]) -> str:
+def _case(
+    draft: Draft, drafted: DraftedCase, table: Bench | None, cases: Sequence[Case], name: str
+) -> str:
     """Return the block of a case; one without limits is a comment."""
     case, limits = drafted.case, list(_limits(draft, drafted))
-    name = " ".join(filter(None, (case.bench, label(case, table, cases))))
     if not drafted.limited:
         why = drafted.lack or "it has nothing to limit"
-        return "\n".join([_comment(f"{name}, load {case.load}: {why}"), *limits])
+        return "\n".join([_comment(f"{name}: {why}"), *limits])
     n = sum(run.n for run in drafted.runs)
     lengths = [run.section_s for run in drafted.runs if run.section_s]
     samples = f"n {count(n)}" if n else "no samples"
@@ -79,7 +85,7 @@ def _case(draft: Draft, drafted: DraftedCase, table: Bench | None, cases: Sequen
         samples += f" in {seconds(sum(lengths))}"
     if len(drafted.runs) > 1:
         samples += f", {len(drafted.runs)} runs"
-    head = [_comment(f"{name}, load {case.load}: {samples}"), *_names(case, table, cases)]
+    head = [_comment(f"{name}: {samples}"), *_names(case, table, cases)]
     return "\n".join([*head, *_accepts(drafted.flags), *limits])
 
 

@@ -9,19 +9,21 @@ fails them.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from xml.etree import ElementTree as ET
 
 from rtstone.documents.case_key import CaseKey, case_key
 from rtstone.documents.check import Check, Gate, Policy, Verdict
 from rtstone.report.check.text import (
     allowed,
-    case,
     causes,
+    check_names,
     gate_summary,
     number_name,
     observed,
     reason,
 )
+from rtstone.wire.records import Bench
 
 _ELEMENTS: dict[Policy, dict[Verdict, str]] = {
     "inconclusive": {"failed": "failure", "not measured": "error", "inconclusive": "error"},
@@ -32,8 +34,8 @@ _ELEMENTS: dict[Policy, dict[Verdict, str]] = {
 _UNPRINTABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def junit(gate: Gate) -> str:
-    """Return the XML document."""
+def junit(gate: Gate, tables: Sequence[Bench]) -> str:
+    """Return the XML document.  ``tables``: of the benches of the run that was checked."""
     elements = [_ELEMENTS[gate.policy].get(check.verdict) for check in gate.checks]
     # So that their sum is the time that was measured: a case is measured once, whatever the number
     # of its limits, and all its series at once; the first of them has its time.
@@ -63,14 +65,16 @@ def junit(gate: Gate) -> str:
     for check, element, time in zip(gate.checks, elements, times, strict=True):
         _testcase(suite, check, element, time)
     ET.SubElement(suite, "system-out").text = _clean(
-        "\n".join([*gate.remarks, *causes(gate), gate_summary(gate)])
+        "\n".join([*gate.remarks, *causes(gate, check_names(gate, tables)), gate_summary(gate)])
     )
     ET.indent(root)
     return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
 def _testcase(suite: ET.Element, check: Check, element: str | None, time: float) -> None:
-    name = f"{case(check)}: {number_name(check)} {check.limit}"
+    # By its label, as CI systems know a test by its name.
+    case = f"{' '.join(filter(None, (check.bench, check.label)))}, load {check.load}"
+    name = f"{case}: {number_name(check)} {check.limit}"
     attributes = {"classname": check.bench, "name": name, "time": f"{time:.3f}"}
     test = ET.SubElement(suite, "testcase", _printable(attributes))
     facts = f"{observed(check)}, {allowed(check)}{reason(check)}"
@@ -79,7 +83,7 @@ def _testcase(suite: ET.Element, check: Check, element: str | None, time: float)
         return
     attributes = {"message": f"{check.verdict}: {facts}"}
     attributes |= {"type": check.verdict} if element != "skipped" else {}
-    ET.SubElement(test, element, _printable(attributes)).text = _clean(f"{case(check)}: {facts}")
+    ET.SubElement(test, element, _printable(attributes)).text = _clean(f"{case}: {facts}")
 
 
 def _printable(attributes: dict[str, str]) -> dict[str, str]:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, floor, log10
 
 from rich.text import Text
 
+from rtstone.documents.case_key import CaseKey, case_key
+from rtstone.documents.case_name import CaseName, case_names
 from rtstone.documents.check import SIGNS, Cause, Check, Gate, Verdict
 from rtstone.report.parts.markdown import ENTITIES, escaping, table
 from rtstone.stats.limits import rare
 from rtstone.summary import ESTIMATED, LABELS
 from rtstone.units import count, counted, plain, quantity, seconds
+from rtstone.wire.records import Bench
 
 STYLES: dict[Verdict, str] = {
     "failed": "bold red", "not measured": "red", "inconclusive": "yellow", "passed": "green",
@@ -23,21 +26,26 @@ _INDEPENDENT = (
 )
 
 
-def gate_lines(gate: Gate) -> Iterator[Text]:
-    """Yield the checks, those that need attention first, and the summary last."""
+def gate_lines(gate: Gate, tables: Sequence[Bench]) -> Iterator[Text]:
+    """Yield the checks, those that need attention first, and the summary last.
+
+    ``tables``: of the benches of the run that was checked.
+    """
+    names = check_names(gate, tables)
     yield from (Text(f"note: {remark}", "yellow") for remark in _remarks(gate))
     for check in gate.ordered:
         head = Text(f"{SIGNS[check.verdict]} {check.verdict:{_LONGEST}}  ", STYLES[check.verdict])
-        text = f"{case(check)}: {observed(check)}, {allowed(check)}{reason(check)}"
+        name = names[key_of(check)].with_load
+        text = f"{name}: {observed(check)}, {allowed(check)}{reason(check)}"
         yield head.append(text, "default not bold")
-    yield from (Text(text) for text in causes(gate))
+    yield from (Text(text) for text in causes(gate, names))
     yield Text(f"{SIGNS[gate.verdict]} {gate_summary(gate)}", STYLES[gate.verdict])
 
 
-def causes(gate: Gate) -> list[str]:
+def causes(gate: Gate, names: Mapping[CaseKey, CaseName]) -> list[str]:
     """Return a line for each sample that was explained, and for each reason why others were not."""
     explained = [
-        f"why {case(cause)}: sample {count(cause.sample or 0)}, {cause.sentence}"
+        f"why {names[key_of(cause)].with_load}: sample {count(cause.sample or 0)}, {cause.sentence}"
         for cause in gate.causes if cause.sentence
     ]  # fmt: skip
     reasons = dict.fromkeys(cause.reason for cause in gate.causes if not cause.sentence)
@@ -49,9 +57,16 @@ def causes(gate: Gate) -> list[str]:
     ]
 
 
-def case(check: Check | Cause) -> str:
-    """Return the name of the checked case, with its load."""
-    return f"{' '.join(filter(None, (check.bench, check.label)))}, load {check.load}"
+def key_of(check: Check | Cause) -> CaseKey:
+    """Return the case of a check or a cause."""
+    return case_key(check.bench, check.params, check.series, check.load)
+
+
+def check_names(gate: Gate, tables: Sequence[Bench]) -> dict[CaseKey, CaseName]:
+    """Return the names of the cases of a check."""
+    items: list[Check | Cause] = [*gate.checks, *gate.causes]
+    names = case_names([(c.bench, c.params, c.series, c.load) for c in items], tables)
+    return {key_of(item): name for item, name in zip(items, names, strict=True)}
 
 
 def number_name(check: Check) -> str:
@@ -184,26 +199,30 @@ _escaped = escaping("_#", ENTITIES)  # with HTML, which folds the details
 _COLUMNS = ("", "case", "load", "observed", "limit", "why")
 
 
-def gate_markdown(gate: Gate) -> str:
-    """Return a summary for a CI job: what needs attention, then what passed, folded."""
+def gate_markdown(gate: Gate, tables: Sequence[Bench]) -> str:
+    """Return a summary for a CI job: what needs attention, then what passed, folded.
+
+    ``tables``: of the benches of the run that was checked.
+    """
+    names = check_names(gate, tables)
     open_ones = [check for check in gate.ordered if check.verdict != "passed"]
     passed = [check for check in gate.ordered if check.verdict == "passed"]
     parts = [f"## {SIGNS[gate.verdict]} {_escaped(gate.title)}: {gate.verdict}", ""]
     parts += [f"{_escaped(gate_summary(gate))}.", ""]
     parts += [f"> {_escaped(remark)}\n" for remark in _remarks(gate)]
-    parts += [*_rows(open_ones), ""] if open_ones else []
+    parts += [*_rows(open_ones, names), ""] if open_ones else []
     if passed:
         head = f"<details><summary>{counted(len(passed), 'check')} passed</summary>"
-        parts += [head, "", *_rows(passed), "", "</details>", ""]
-    parts += [*(f"* {_escaped(cause)}" for cause in causes(gate)), ""] if gate.causes else []
+        parts += [head, "", *_rows(passed, names), "", "</details>", ""]
+    parts += [*(f"* {_escaped(cause)}" for cause in causes(gate, names)), ""] if gate.causes else []
     return "\n".join(parts)
 
 
-def _rows(checks: list[Check]) -> list[str]:
+def _rows(checks: list[Check], names: Mapping[CaseKey, CaseName]) -> list[str]:
     rows = [
         (
             f"{SIGNS[check.verdict]} {check.verdict}",
-            " ".join(filter(None, (check.bench, check.label))),
+            names[key_of(check)].without_load,
             check.load,
             observed(check),
             allowed(check).removeprefix("limit "),

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from rtstone.documents.case_name import CaseName
 from rtstone.documents.comparison import SIGNS, Cell, Comparison, Difference, Row
 from rtstone.documents.run import Result
 from rtstone.report.comparison import text as plainly
 from rtstone.report.comparison.html_overlays import Overlays, overlays
 from rtstone.report.comparison.html_verdicts import Verdicts, verdicts
-from rtstone.report.comparison.text import Name, Remark, Remarks, figure, number_of, shared
+from rtstone.report.comparison.text import Remark, Remarks, figure, number_of, shared
 from rtstone.report.comparison.text_verdicts import column as versus
 from rtstone.report.parts.shapes import range_chart, range_row
 from rtstone.report.parts.typeset import count, seconds, typeset
@@ -35,7 +36,7 @@ class TableRow:
     """A row of the table."""
 
     key: str
-    name: Name
+    name: CaseName
     n: str
     time: str
     cells: list[Shown]
@@ -89,11 +90,6 @@ class Compared:
     def counted(self) -> bool:
         """True if the numbers are counts, not times."""
         return plainly.INSTRUCTIONS in self.comparison.units
-
-    @property
-    def several(self) -> bool:
-        """True if there is more than one load."""
-        return len(plainly.loads(self.comparison)) > 1
 
     @property
     def numbers(self) -> tuple[str, ...]:
@@ -179,10 +175,9 @@ def _shown(
 # ---- charts -------------------------------------------------------------------------------------
 
 
-def _plot(page: Compared, bench: str, names: Sequence[Name]) -> None:
+def _plot(page: Compared, bench: str, names: Sequence[CaseName]) -> None:
     """Add the chart of a bench in each unit, and another without a system that hides the others."""
     comparison = page.comparison
-    several = len({row.load for row in comparison.rows}) > 1
     entries: dict[str, list[tuple[int, dict[str, Any]]]] = {}  # by unit: system and row of a chart
     units = [row.unit for row in comparison.rows if row.bench == bench and row.figure is None]
     for place, (row, name) in enumerate(zip(comparison.rows, names, strict=True)):
@@ -191,7 +186,7 @@ def _plot(page: Compared, bench: str, names: Sequence[Name]) -> None:
         for system, (column, cell) in enumerate(zip(comparison.columns, row.cells, strict=True)):
             if cell is None:
                 continue
-            parts = (name.case, row.load if several else "", column.label)
+            parts = (name.label, column.label)
             entry = range_row(
                 cell,
                 id=f"c-{place}",
@@ -243,13 +238,13 @@ def _chart(
 # ---- systems by load ----------------------------------------------------------------------------
 
 
-def _matrices(comparison: Comparison, names: Sequence[Name]) -> Iterator[Matrix]:
+def _matrices(comparison: Comparison, names: Sequence[CaseName]) -> Iterator[Matrix]:
     """Yield a matrix for each case that was run under several loads."""
-    cases: dict[tuple[str, str, str], dict[str, Row]] = {}
+    cases: dict[tuple[str, str], dict[str, Row]] = {}
     for row, name in zip(comparison.rows, names, strict=True):
         if row.figure is None:
-            cases.setdefault((*name[:2], row.unit), {})[row.load] = row
-    for (bench, case, unit), rows in cases.items():
+            cases.setdefault((name.without_load, row.unit), {})[row.load] = row
+    for (title, unit), rows in cases.items():
         if len(rows) < 2:
             continue
         table = []
@@ -271,7 +266,7 @@ def _matrices(comparison: Comparison, names: Sequence[Name]) -> Iterator[Matrix]
             table.append((column.label, corners))
         counts = {corner.n for _, corners in table for corner in corners if corner.n}
         yield Matrix(
-            title=f"{bench} {case}".rstrip(),
+            title=title,
             unit=unit,
             n=counts.pop() if len(counts) == 1 else None,
             loads=list(rows),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from rtstone.documents.case_name import CaseName
 from rtstone.documents.comparison import Comparison
 from rtstone.documents.run import Result
-from rtstone.report.comparison.text import Name, loads
 from rtstone.report.parts.overlay import PERIODIC, Line, Plot, overlay, overlay_note
 from rtstone.stats.standouts import INTERVALS
 
@@ -24,7 +24,7 @@ class Overlays(NamedTuple):
     charts: dict[str, Any]
 
 
-def overlays(comparison: Comparison, behind: _Behind, names: Sequence[Name]) -> Overlays:
+def overlays(comparison: Comparison, behind: _Behind, names: Sequence[CaseName]) -> Overlays:
     """Return the overlays of the rows that at least two systems have samples of."""
     drawable = [place for place in range(len(comparison.rows)) if len(_drawn(behind[place])) > 1]
     first = max(drawable, key=lambda place: _rank(comparison, behind, place), default=None)
@@ -70,13 +70,11 @@ def _plot(
     comparison: Comparison,
     behind: _Behind,
     place: int,
-    names: Sequence[Name],
+    names: Sequence[CaseName],
     charts: dict[str, Any],
 ) -> Plot:
     row, name, drawn = comparison.rows[place], names[place], _drawn(behind[place])
     lines = [Line(comparison.columns[column].label, results) for column, results in drawn]
     views = {f"c-{place}-over-{kind}": chart for kind, chart in overlay(lines, row.unit).items()}
     charts |= views
-    load = f"load {name.load}" if len(loads(comparison)) > 1 else ""
-    title = " ".join(filter(None, (name.bench, name.case, load)))
-    return Plot(title, list(views), f"#c-{place}", overlay_note(lines))
+    return Plot(str(name), list(views), f"#c-{place}", overlay_note(lines))

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from math import log
 from typing import Any
 
+from rtstone.documents.case_name import CaseName
 from rtstone.documents.comparison import Comparison, Effect, Verdict
-from rtstone.documents.plan import NONE
 from rtstone.report.comparison import text_verdicts as plainly
-from rtstone.report.comparison.text import Name, row_names
+from rtstone.report.comparison.text import row_names
 from rtstone.report.parts.typeset import typeset
 from rtstone.report.parts.words import Grade
 from rtstone.units import rounded
@@ -54,7 +54,7 @@ class VerdictRow:
     """A row of the table of verdicts; texts are plain."""
 
     link: str
-    name: Name
+    name: CaseName
     effect: Effect
     unit: str
 
@@ -96,9 +96,7 @@ class VerdictRow:
     @property
     def title(self) -> str:
         """The row's name, with the statistic."""
-        load = f"load {self.name.load}" if self.name.load != NONE else ""
-        parts = (self.name.bench, self.name.case, load, plainly.statistic(self.effect))
-        return " ".join(filter(None, parts))
+        return f"{self.name}: {plainly.statistic(self.effect)}"
 
     @property
     def sharp(self) -> bool:
@@ -206,13 +204,8 @@ def verdicts(comparison: Comparison) -> Verdicts | None:
     number = Counter(row.effect.verdict for row in rows)
     most, widest = _extent([row.effect for row in rows])
     end = max(most, min(widest, most**2)) * 1.05  # for all ratios, and intervals within reason
-    one_load = len({name.load for name in names}) == 1
-    texts = [
-        " ".join(filter(None, (name.bench, name.case, "" if one_load else f"load={name.load}")))
-        for name in names
-    ]
     summaries = []
-    for answer in plainly.answers(comparison, texts):
+    for answer in plainly.answers(comparison, [str(name) for name in names]):
         directions = {effect.verdict for effect in answer.effects} & {"better", "worse"}
         grade: Grade = "info"  # unless all differences point the same way
         if len(directions) == 1:

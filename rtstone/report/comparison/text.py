@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from rich.text import Text
 
+from rtstone.documents.case_name import Case, CaseName, case_names
 from rtstone.documents.comparison import Cell, Column, Comparison, Difference, Row
 from rtstone.documents.run import NO_REASON
 from rtstone.report.comparison import text_verdicts as verdicts
 from rtstone.report.parts.console import figure as value_text
 from rtstone.report.parts.console import packed, sentences
-from rtstone.report.parts.words import Named, telling, usual
 from rtstone.stats.comparison.verdicts import MISSED
 from rtstone.units import count, counted, seconds
 
@@ -29,23 +29,13 @@ _GAPS = (2, 1)  # blanks between numbers, depending on room
 # ---- words --------------------------------------------------------------------------------------
 
 
-class Name(NamedTuple):
-    """The name of a row: bench, what identifies the case, and the load."""
-
-    bench: str
-    case: str
-    load: str
-
-
-def row_names(comparison: Comparison) -> list[Name]:
-    """Return the names of the rows."""
-    things = [
-        Named(row.bench, row.params, " ".join(filter(None, (row.series, row.figure))), "")
+def row_names(comparison: Comparison) -> list[CaseName]:
+    """Return the names of the rows; where a row is of a figure, the series is followed by it."""
+    cases: list[Case] = [
+        (row.bench, row.params, " ".join(filter(None, (row.series, row.figure))), row.load)
         for row in comparison.rows
     ]
-    cases = telling(comparison.benches, things, "")
-    pairs = zip(comparison.rows, cases, strict=True)
-    return [Name(row.bench, case, row.load) for row, case in pairs]
+    return case_names(cases, comparison.benches)
 
 
 def loads(comparison: Comparison) -> list[str]:
@@ -153,7 +143,7 @@ def comparison_lines(comparison: Comparison, width: int, everything: bool) -> It
 
     ``width``: of the terminal, in characters.
     """
-    rows = _labels(comparison)
+    rows = [str(name) for name in row_names(comparison)]
     if INSTRUCTIONS in comparison.units:
         yield from sentences(Text(f"{COUNTED}: {MEANING}.", style="bold"), width, "    ")
     for text in verdicts.answer_lines(comparison, rows, width):
@@ -230,17 +220,6 @@ def _foot(comparison: Comparison, remarks: Remarks) -> Iterator[Text]:
     yield Text(f"{about}  Load: {', '.join(loads(comparison))}.", style="dim")
 
 
-def _labels(comparison: Comparison) -> list[str]:
-    """Return the name of each row in one line."""
-    always = usual(row.load for row in comparison.rows)
-
-    def label(name: Name) -> str:
-        parts = (name.bench, name.case, "" if name.load == always else f"load={name.load}")
-        return " ".join(filter(None, parts))
-
-    return [label(name) for name in row_names(comparison)]
-
-
 class _Line(NamedTuple):
     """A row as text: for each system its numbers, or a text instead."""
 
@@ -254,20 +233,20 @@ def _table(comparison: Comparison, remarks: Remarks, width: int) -> Iterator[Tex
     """Yield the table: systems side by side if that fits, else one line each."""
     row_labels = row_names(comparison)
     rows = comparison.rows
-    pairs = zip(rows, _labels(comparison), strict=True)
     names = numbers(comparison)
-    whole = [_line(row, label, remarks, names) for row, label in pairs]
+    pairs = zip(rows, row_labels, strict=True)
+    whole = [_line(row, str(name), remarks, names) for row, name in pairs]
     headed_lines = [_line(row, f"  {row.load}", remarks, names) for row in rows]
     forms = [(whole, False), (headed_lines, True)]
     for lines, headed, gap in ((rows, head, gap) for rows, head in forms for gap in _GAPS):
         grid = _Grid(comparison, lines, gap)
         if grid.width <= width:
             yield from grid.heads()
-            last: tuple[str, str] | None = None
+            last = ""
             for name, line in zip(row_labels, lines, strict=True):
-                if headed and name[:2] != last:
-                    yield Text.assemble((name.bench, "bold cyan"), f" {name.case}".rstrip())
-                    last = name[:2]
+                if headed and name.without_load != last:
+                    last = name.without_load
+                    yield Text.assemble((name.bench, "bold cyan"), last.removeprefix(name.bench))
                 yield grid.row(line)
             return
     yield from _stacked(comparison, whole, width)

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
+from rtstone.documents.case_name import result_names
 from rtstone.documents.explanation import CAUSES, KINDS, Explanation, Function, Kind, Segment, Way
-from rtstone.documents.run import Result, Run
-from rtstone.report.parts import words
+from rtstone.documents.run import Run
 from rtstone.units import SYMBOLS, count, counted, quantity, seconds
 
 _NAMED = 8  # innermost functions of a stack
@@ -32,13 +32,7 @@ def title(explanation: Explanation, run: Run) -> str:
     place = result_of(explanation, run)
     if place is None:
         return f"{explanation.bench} {explanation.series}".rstrip() + f", load {explanation.load}"
-    return of_result(run, run.results[place])
-
-
-def of_result(run: Run, result: Result) -> str:
-    """Return the name of a result of a run, with its load."""
-    label = words.labels(run)[run.results.index(result)].removesuffix(f"load={result.load}")
-    return f"{result.bench} {label}".strip() + f", load {result.load}"
+    return result_names(run)[place].with_load
 
 
 def sample(way: Way, unit: str) -> str:

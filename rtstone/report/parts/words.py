@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import shlex
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple, cast
 
 from rtstone.documents.breakdown import Breakdown
-from rtstone.documents.capacity import told_apart
-from rtstone.documents.case_key import SELDOM_TOLD, differing
+from rtstone.documents.case_name import case_names, usual_load
 from rtstone.documents.run import Result, Run, Value
 from rtstone.units import counted, plain, rounded, seconds, trimmed
-from rtstone.wire import parameters as benches
-from rtstone.wire.records import Bench, Rate
+from rtstone.wire.records import Rate
 
 # How grave a statement is.
 Grade = Literal["bad", "note", "good", "info"]
@@ -48,76 +45,6 @@ def known_as(run: Run) -> str:
 def called(run: Run) -> str:
     """Return how to name a stored run on a command line."""
     return shlex.quote(run.name or run.run_id)
-
-
-# ---- parameters and labels ----------------------------------------------------------------------
-
-
-def parameter(bench: Bench | None, name: str, value: Value) -> str:
-    """Return the value of a parameter as users write it."""
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    param = bench.param(name) if bench else None
-    if param is None or value is None or isinstance(value, list):
-        return str(value) if isinstance(value, int | float) else words(value)
-    return benches.quantity(param, value)
-
-
-def assignments(bench: Bench | None, params: Mapping[str, Value], names: Iterable[str]) -> str:
-    """Return parameters as text: ``size=16KiB touch=off``."""
-    return " ".join(f"{name}={parameter(bench, name, params[name])}" for name in names)
-
-
-class Named(NamedTuple):
-    """What can distinguish a result, a slope or a row of a comparison from others."""
-
-    bench: str
-    params: Mapping[str, Value]
-    series: str
-    load: str
-
-
-def telling(tables: Iterable[Bench], things: list[Named], usual: str) -> list[str]:
-    """Return for each thing what is not usual: parameters that differ, series, load.
-
-    A parameter is named if it differs within the bench or is no default.  ``usual``: the load that
-    need not be named.
-    """
-    by_id = {bench.id: bench for bench in tables}
-    several = differing((thing.bench, thing.params) for thing in things)
-    texts = []
-    for thing in things:
-        bench = by_id.get(thing.bench)
-        names = []
-        for name, value in thing.params.items():
-            param = bench.param(name) if bench and name not in SELDOM_TOLD else None
-            unusual = param is not None and value != param.default
-            if unusual or (thing.bench, name) in several:
-                names.append(name)
-        load = "" if thing.load == usual else f"load={thing.load}"
-        parts = [assignments(bench, thing.params, names), thing.series, load]
-        texts.append(" ".join(part for part in parts if part))
-    return texts
-
-
-def labels(run: Run) -> list[str]:
-    """Return what distinguishes each result from others of its bench."""
-    things = [
-        Named(r.bench, r.params, f"{r.series} ({kind})".strip() if kind else r.series, r.load)
-        for r, kind in zip(run.results, told_apart(run), strict=True)
-    ]
-    return telling(run.benches, things, usual_load(run))
-
-
-def usual_load(run: Run) -> str:
-    """Return the load that results need not name."""
-    return usual(result.load for result in run.results)
-
-
-def usual(loads: Iterable[str]) -> str:
-    """Return the load that need not be named: the only one, else "none"."""
-    different = set(loads)
-    return different.pop() if len(different) == 1 else "none"
 
 
 def observed(result: Result) -> str | None:
@@ -195,7 +122,7 @@ def load_lines(run: Run) -> list[str]:
 class Growth(NamedTuple):
     """A slope in words."""
 
-    name: str  # the bench, and what distinguishes its slope from others
+    name: str
     unit: str
     per: str
     rate: str  # with its sign
@@ -205,10 +132,10 @@ class Growth(NamedTuple):
 
 def growths(run: Run) -> list[Growth]:
     """Return the slopes of a run, in their order; per KiB instead of per byte."""
-    things = [Named(s.bench, s.params, "", s.load) for s in run.slopes]
-    labels = telling(run.benches, things, usual_load(run))
+    cases = [(s.bench, s.params, "", s.load) for s in run.slopes]
+    names = case_names(cases, run.benches, usual_load(result.load for result in run.results))
     worded = []
-    for slope, label in zip(run.slopes, labels, strict=True):
+    for slope, name in zip(run.slopes, names, strict=True):
         unit, _, per = slope.unit.partition(" per ")
         per, times = ("KiB", 1024) if per == "B" else (per or slope.over, 1)
         rate, ends = slope.slope * times, [end * times for end in slope.ci95]
@@ -218,7 +145,7 @@ def growths(run: Run) -> list[Growth]:
             verdict = f"{'grows' if rate > 0 else 'falls'} with the logarithm"
         low, high = (trimmed(end, unit) for end in ends)
         growth = Growth(
-            name=f"{slope.bench} {label}".rstrip(),
+            name=str(name),
             unit=unit,
             per=per,
             rate=f"{'+' if rate > 0 else ''}{trimmed(rate, unit)} per {per}",

@@ -94,7 +94,7 @@ def answer(evaluated: RunEvaluation) -> Answer:
         r = longest.result
         over = f" over {span}" if (span := words.observed(r)) else ""
         basis.append(
-            f"Worst wake-up observed: {quantity(r.max, r.unit)}; {longest.title}, "
+            f"Worst wake-up observed: {quantity(r.max, r.unit)}; {longest.name.without_load}, "
             f"{_under(r.load)}{over}, n = {count(r.n)}. Longer observation can only raise it."
         )
         basis += [estimate.sentence for estimate in estimated if estimate.subject == longest]
@@ -194,7 +194,7 @@ def _lost(run: Run, wakeups: Sequence[Subject]) -> str | None:
     many = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
     why = (lost[0].result.reason or NO_REASON).rstrip(".")
     return (
-        f"No verdict: {lost[0].title}{many}, {_under(lost[0].result.load)}, "
+        f"No verdict: {lost[0].name.without_load}{many}, {_under(lost[0].result.load)}, "
         f"{lost[0].result.status}: {why}."
     )
 

@@ -67,7 +67,7 @@ def picture(subject: Subject, width: int, encoding: str | None) -> Iterator[Text
 def _row(subject: Subject, width: int) -> list[str]:
     """Return a result in a line, or several if they are narrow."""
     r, over = subject.result, observed(subject.result)
-    pieces = [f"{subject.full_title}:", f"n {count(r.n)}{f' in {over}' if over else ''}"]
+    pieces = [f"{subject.name.with_load}:", f"n {count(r.n)}{f' in {over}' if over else ''}"]
     named = [(name, member) for member, name in COLUMNS.items() if name != "min"]
     bucket = bucket_ns([r])
     pieces += [f"{name} {figure(getattr(r, member), r.unit, bucket)}" for name, member in named]
@@ -104,4 +104,4 @@ def reasons(run: Run) -> Iterator[Text]:
         else:
             (subject,) = subjects
             why = subject.result.reason or NO_REASON
-            yield Text.assemble((f"{status} ", style), f"{subject.case}: {why}")
+            yield Text.assemble((f"{status} ", style), f"{subject.name}: {why}")

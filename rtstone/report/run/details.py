@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from rtstone.documents.case_name import setting
 from rtstone.documents.imported import bucket_ns
 from rtstone.documents.run import Distribution, Result
 from rtstone.report.parts.console import figure as value_text
 from rtstone.report.parts.shapes import correction, samples
 from rtstone.report.parts.typeset import count, figure, quantity, seconds, typeset, words
-from rtstone.report.parts.words import LOAD_COLUMNS, load_rate, parameter, reached
+from rtstone.report.parts.words import LOAD_COLUMNS, load_rate, reached
 from rtstone.report.run.page import Row
 from rtstone.results import flags
 from rtstone.summary import LABELS, NAMES
@@ -145,7 +146,7 @@ def _tables(r: Result, bench: Bench | None, forms: Forms) -> Iterable[list[Any]]
     if r.load_rates:
         yield forms.rows(f"Load {r.load}", LOAD_COLUMNS, map(load_rate, r.load_rates))
     if r.params:
-        values = ((name, parameter(bench, name, value)) for name, value in r.params.items())
+        values = ((name, setting(bench, name, value)) for name, value in r.params.items())
         yield forms.facts("Parameters", values)
     if r.worst:
         at = "at (s)" if r.unit == "ns" else "at"

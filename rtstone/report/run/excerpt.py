@@ -9,6 +9,7 @@ from pathlib import Path
 
 from rtstone.documents.run import Result
 from rtstone.report.parts.bars import bars
+from rtstone.report.run.findings import subjects_of
 from rtstone.stats.evaluate import RunEvaluation
 from rtstone.units import counted, quantity, seconds
 
@@ -29,11 +30,10 @@ def excerpt(evaluated: RunEvaluation, results: Sequence[Result], path: Path, nam
     encoding = sys.stdout.encoding
     console(out).print(*summary(evaluated, _WIDE, encoding), *stored(path, name, _WIDE), sep="\n")
     lines = [out.getvalue().rstrip()]
-    for result in results:
-        if not result.n:
+    for _, result, case in subjects_of(evaluated.run):
+        if result not in results or not result.n:
             continue
-        name = f"{result.bench} {result.series}".rstrip()
-        lines.append(f"\n{name}, load {result.load}: distribution of {counted(result.n, 'sample')}")
+        lines.append(f"\n{case.with_load}: distribution of {counted(result.n, 'sample')}")
         lines += [f"  {line}" for line in bars(result, _HEIGHT, encoding)]
         lines += ["worst samples:"] if result.worst else []
         for sample in sorted(result.worst, key=lambda sample: -sample.value)[:_WORST]:

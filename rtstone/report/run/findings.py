@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from rtstone.documents.case_key import family
-from rtstone.documents.plan import NONE
+from rtstone.documents.case_name import CaseName, result_names
 from rtstone.documents.run import LOCAL, Result, Run
 from rtstone.report.parts import words
 from rtstone.report.parts.words import Grade
@@ -52,28 +52,11 @@ class Finding(NamedTuple):
 
 
 class Subject(NamedTuple):
-    """A result with its index in the run, and what distinguishes it from others of its bench."""
+    """A result with its index in the run, and its name."""
 
     place: int
     result: Result
-    label: str
-
-    @property
-    def title(self) -> str:
-        """The bench, with what distinguishes this result from others of it."""
-        label = self.label.removesuffix(f"load={self.result.load}")  # it is named separately
-        return f"{self.result.bench} {label}".strip()
-
-    @property
-    def case(self) -> str:
-        """The title, with the load if there is one."""
-        load = self.result.load
-        return self.title if load == NONE else f"{self.title} load={load}"
-
-    @property
-    def full_title(self) -> str:
-        """The title with the load."""
-        return f"{self.title}, load {self.result.load}"
+    name: CaseName
 
     @property
     def family(self) -> str:
@@ -94,7 +77,7 @@ class Subject(NamedTuple):
 
 def subjects_of(run: Run) -> list[Subject]:
     """Return the results of a run as subjects."""
-    pairs = zip(run.results, words.labels(run), strict=True)
+    pairs = zip(run.results, result_names(run), strict=True)
     return [Subject(place, *pair) for place, pair in enumerate(pairs)]
 
 
@@ -121,9 +104,10 @@ def longest_delays(seen: Evidence) -> Iterable[Finding]:
     for subject, (_, excess, times) in _by_family(seen, seen.standouts.delays):
         r = subject.result
         usual = quantity(excess / times, r.unit)
-        head = f"{subject.title}: {quantity(r.max, r.unit)} at worst"
+        name = subject.name.without_load
+        head = f"{name}: {quantity(r.max, r.unit)} at worst"
         if r.bench == "det.bintime":
-            head = f"The CPU was taken away for {quantity(r.max, r.unit)} ({subject.title})"
+            head = f"The CPU was taken away for {quantity(r.max, r.unit)} ({name})"
         text = f"median {quantity(r.p50, r.unit)}; usual here are {usual} above it"
         yield _delay(seen, subject, head, text, times)
 
@@ -132,7 +116,7 @@ def least_predictable(seen: Evidence) -> Iterable[Finding]:
     """Yield the results with a large ratio of p99.9 to a median that the clock resolves."""
     for subject, (_, ratio, times) in _by_family(seen, seen.standouts.spreads):
         r = subject.result
-        head = f"{subject.title}: p99.9 is {rounded(ratio)} times the median"
+        head = f"{subject.name.without_load}: p99.9 is {rounded(ratio)} times the median"
         text = f"{quantity(r.p999, r.unit)} against {quantity(r.p50, r.unit)}"
         yield _delay(seen, subject, head, text, times)
 
@@ -169,16 +153,17 @@ def missed_elsewhere(seen: Evidence) -> Iterable[Finding]:
         places = [place for place in missing if place != seen.standouts.unfit]
         subject = seen.subjects[places[0]]
         head = f"Activations were missed in {counted(len(places), 'more result')}"
-        each = [f"{count(missing[p])} in {seen.subjects[p].full_title}" for p in places]
+        each = [f"{count(missing[p])} in {seen.subjects[p].name.with_load}" for p in places]
         rest = f" and {len(each) - 3} more" if len(each) > 3 else ""
-        yield Finding("bad", head, ", ".join(each[:3]) + rest, subject.place, subject.family)
+        yield Finding("bad", head, "; ".join(each[:3]) + rest, subject.place, subject.family)
 
 
 def under_load(seen: Evidence) -> Iterable[Finding]:
     """Yield for each load the case that it makes worse most."""
     for load, place, statistic, ratio in seen.loaded:
         subject = seen.subjects[place]
-        head = f"Load {load} makes {subject.title} {rounded(ratio)} times slower ({statistic})"
+        name = subject.name.without_load
+        head = f"Load {load} makes {name} {rounded(ratio)} times slower ({statistic})"
         yield Finding("note", head, subject.circumstances, place, f"load {load}", ratio)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rtstone.documents.capacity import one_of_several
+from rtstone.documents.case_name import CaseName, result_names, setting, usual_load
 from rtstone.documents.imported import tool
 from rtstone.documents.run import INTERRUPTED, NO_REASON, Result, Run, Value
 from rtstone.report.parts import typeset, words
@@ -23,7 +24,6 @@ from rtstone.report.parts.shapes import (
     spark_path,
 )
 from rtstone.report.parts.typeset import NARROW, count, counted, quantity, seconds
-from rtstone.report.parts.words import labels
 from rtstone.report.run.answer import answer
 from rtstone.report.run.details import Forms, detail, why_no_max
 from rtstone.report.run.loads import RULE, by_load
@@ -60,16 +60,16 @@ def families(page: Page, trace_rows: int, forms: Forms) -> None:
     """Fill in the page's families, their rows, details and charts."""
     run = page.run
     tables = {bench.id: bench for bench in run.benches}
-    groups: dict[str, list[tuple[str, Result, str]]] = defaultdict(list)
-    for index, (r, label) in enumerate(zip(run.results, labels(run), strict=True)):
-        groups[r.bench.split(".")[0]].append((f"{page.key}-{index}", r, label))
+    groups: dict[str, list[tuple[str, Result, CaseName]]] = defaultdict(list)
+    for index, (r, case) in enumerate(zip(run.results, result_names(run), strict=True)):
+        groups[r.bench.split(".")[0]].append((f"{page.key}-{index}", r, case))
     for name, members in groups.items():
         units = list(dict.fromkeys(r.unit for _, r, _ in members))
         axes = {unit: axis_of((r for _, r, _ in members), unit) for unit in units}
         rows = []
-        for key, r, label in members:
+        for key, r, case in members:
             axis = axes[r.unit]
-            row = Row(key, r, label, spark_path(r, axis) if axis else "", axis)
+            row = Row(key, r, case, spark_path(r, axis) if axis else "", axis)
             drawn = charts(r, trace_rows)
             page.charts |= {f"{key}-{kind}": chart for kind, chart in drawn.items()}
             page.details[key] = detail(row, tables.get(r.bench), drawn, forms)
@@ -77,7 +77,7 @@ def families(page: Page, trace_rows: int, forms: Forms) -> None:
         ranges = []
         for unit in units:
             entries = [
-                range_row(row.result, id=row.key, label=row.title.removeprefix(f"{name}."),
+                range_row(row.result, id=row.key, label=str(row.name).removeprefix(f"{name}."),
                           load=row.result.load, time=row.observed)
                 for row in rows
                 if row.result.unit == unit
@@ -104,7 +104,7 @@ def growths(page: Page) -> None:
             "over": s.over,
             "statistic": s.statistic,
             "points": s.points,
-            "names": [words.parameter(bench, s.over, whole(x)) for x, _ in s.points],
+            "names": [setting(bench, s.over, whole(x)) for x, _ in s.points],
             "slope": s.slope,
             "ci95": s.ci95,
         }
@@ -251,7 +251,7 @@ def template_values() -> dict[str, Any]:
         "called": words.called,
         "alarms": alarms,
         "grouped": grouped,
-        "usual_load": words.usual_load,
+        "usual_load": usual_load,
         "spark": (SPARK_WIDTH, SPARK_HEIGHT),
         "load_rule": RULE,
         "most_figures": 4,

@@ -129,7 +129,7 @@ def by_load(evaluated: RunEvaluation) -> ByLoad | None:
         cells = [cell and worded(cell) for cell in case.cells]
         # The title of the first result, whatever its load.
         first = min((cell for cell in cells if cell), key=lambda cell: cell.place)
-        cases.append(CaseByLoad(first.subjects[0].title, case.statistic, cells))
+        cases.append(CaseByLoad(first.subjects[0].name.without_load, case.statistic, cells))
     return ByLoad(matrix.loads, cases)
 
 

@@ -8,7 +8,7 @@ from rtstone.documents.breakdown import FIRST_MISS, breakdown
 from rtstone.documents.run import BREAKDOWN, HARTSTONE, Run
 from rtstone.report.parts.hartstone import curves as hartstone_curves
 from rtstone.report.parts.typeset import figure
-from rtstone.report.parts.words import breakdown_text, usual_load
+from rtstone.report.parts.words import breakdown_text
 from rtstone.report.run.findings import Subject, subjects_of
 
 _EXPERIMENT = (BREAKDOWN, FIRST_MISS, "final test at", "baseline", "step", "raw speed")
@@ -62,9 +62,9 @@ def hartstone(run: Run) -> Merit | None:
     ]  # fmt: skip
     if not subjects:
         return None
-    labels = {_name(s, run).removeprefix(s.result.bench).strip() for s in subjects}
+    labels = {s.name.label for s in subjects}
     same = f" ({labels.pop()})" if len(labels) == 1 and labels != {""} else ""
-    names = [s.result.bench if same else _name(s, run) for s in subjects]
+    names = [s.result.bench if same else str(s.name) for s in subjects]
     rows = [
         MeritRow(name, s.place, [_cell(s, column) for column in _EXPERIMENT], s.result.flags,
                  list(hartstone_curves(s.result)))
@@ -80,14 +80,8 @@ def hartstone(run: Run) -> Merit | None:
     if missing:
         every = len(missing) == len(names)
         head = "No experiment broke" if every else f"{len(missing)} of {len(names)} did not break"
-        note = f"{head} down within its tests: {', '.join(missing)}."
+        note = f"{head} down within its tests: {'; '.join(missing)}."
     return Merit(title, "experiment", list(_EXPERIMENT), rows, note)
-
-
-def _name(subject: Subject, run: Run) -> str:
-    """Return the name of an experiment, with its load if loads differ."""
-    load = subject.result.load
-    return subject.title if load == usual_load(run) else f"{subject.title} load={load}"
 
 
 def _cell(subject: Subject, name: str) -> Cell:

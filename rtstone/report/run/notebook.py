@@ -6,9 +6,10 @@ from html import escape
 
 from msgspec import structs
 
+from rtstone.documents.case_name import result_names
 from rtstone.documents.run import Run
 from rtstone.printable import line
-from rtstone.report.parts.words import known_as, labels
+from rtstone.report.parts.words import known_as
 from rtstone.report.run.answer import answer
 from rtstone.results.omitted import whole
 from rtstone.stats.evaluate import evaluate_run
@@ -24,15 +25,14 @@ def notebook(run: Run) -> str:
     said = answer(evaluate_run(structs.replace(run, slopes=[])))
     heads = ["bench", "", "load", "n", *COLUMNS.values(), "missed", "flags"]
     head = "".join(f"<th>{_text(name)}</th>" for name in heads)
-    pairs = list(zip(run.results, labels(run), strict=True))
+    pairs = list(zip(run.results, result_names(run), strict=True))
     rows = ""
-    for r, label in pairs[:ROWS]:
-        parameters = label.removesuffix(f"load={r.load}").strip()
-        cells = [_cell(text, "left") for text in (r.bench, parameters, r.load)]
+    for r, name in pairs[:ROWS]:
+        cells = [_cell(text, "left") for text in (r.bench, name.within_bench, r.load)]
         cells.append(_cell(count(r.n) if r.n else r.status))
         corrected = whole(r)
-        for name in COLUMNS:
-            value = getattr(r if name in {"min", "max"} else corrected, name)
+        for column in COLUMNS:
+            value = getattr(r if column in {"min", "max"} else corrected, column)
             cells.append(_cell("" if value is None else quantity(value, r.unit)))
         cells.append(_cell("" if r.missed is None else count(r.missed)))
         cells.append(_cell(" ".join(r.flags), "left"))

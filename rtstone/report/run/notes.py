@@ -55,7 +55,7 @@ def experiments(run: Run) -> Iterator[RenderableType]:
             for name in (FIRST_MISS, "missed and skipped in it", "tests")
         )
         table.add_row(
-            subject.case,
+            str(subject.name),
             breakdown_text(breakdown(subject.result)),
             "-" if first_miss is None else f"{first_miss:.1f} %",
             "-" if missed is None else plain(missed),
@@ -85,20 +85,20 @@ def details(run: Run, answer: Answer, width: int, encoding: str | None) -> Itera
     sampled = [s for s in subjects if s.result.n]
     for subject in sampled if len(sampled) <= _PICTURES else ():
         if subject != answer.foremost and (lines := list(picture(subject, width, encoding))):
-            yield Text(subject.full_title, style="bold cyan")
+            yield Text(subject.name.with_load, style="bold cyan")
             yield from lines
     yield from _figures(subjects)
     long = []
     for subject in subjects:
         r = subject.result
         if (precision := reached(r)) and r.status == "ok":
-            yield Text(f"{subject.full_title}: {precision}")
+            yield Text(f"{subject.name.with_load}: {precision}")
         for listing in r.tables:
             if len(subjects) <= FEW and len(listing.rows) <= _LONG:
-                yield Text(f"{subject.case}: {listing.title}", "bold cyan")
+                yield Text(f"{subject.name}: {listing.title}", "bold cyan")
                 yield _listed(listing.columns, listing.rows)
             else:
-                long.append(f"{subject.title} ({counted(len(listing.rows), 'row')})")
+                long.append(f"{subject.name.without_load} ({counted(len(listing.rows), 'row')})")
     long = list(dict.fromkeys(long))
     if long:
         rest = f" and {len(long) - _NAMED} more" if len(long) > _NAMED else ""
@@ -117,7 +117,7 @@ def _figures(subjects: Sequence[Subject]) -> Iterator[RenderableType]:
         for subject, figures in facts:
             items = ", ".join(f"{name} {figure(f.value, f.unit)}" for name, f in figures.items())
             if items:
-                yield Text(f"{subject.case}: {items}")
+                yield Text(f"{subject.name}: {items}")
         return
     alike: dict[tuple[str, ...], list[Subject]] = {}
     for subject, figures in facts:
@@ -127,9 +127,10 @@ def _figures(subjects: Sequence[Subject]) -> Iterator[RenderableType]:
             alike.setdefault((subject.result.bench, *texts), []).append(subject)
     rows = []
     for (bench, *cells), same in alike.items():
-        names = [subject.case for subject in same]
+        names = [str(subject.name) for subject in same]
         if len(same) >= ALIKE:
-            names = [f"{bench}: {len(same)} alike, by {varied(names)}"]
+            by = varied(subject.name for subject in same)
+            names = [f"{bench}: {len(same)} alike, by {by}"]
         rows += [[name, *cells] for name in names]
     if rows:
         yield _listed(["without samples", "figure", "value", "flags"], rows)
@@ -181,7 +182,7 @@ def _bounds(answer: Answer) -> Iterator[Text]:
     """Yield the bounds of worst cases, or how long to measure for one."""
     bounded = [estimate for estimate in answer.estimates if estimate.case.bound is not None]
     for estimate in bounded:
-        yield Text(f"worst case of {estimate.subject.full_title}: {estimate.outcome}")
+        yield Text(f"worst case of {estimate.subject.name.with_load}: {estimate.outcome}")
     short = [e for e in answer.estimates if e.case.bound is None and e.case.more_s]
     if not bounded and short:
         least = min(short, key=lambda e: (e.case.more_s or 0, e.subject.place))

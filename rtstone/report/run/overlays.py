@@ -16,7 +16,7 @@ from rtstone.stats.evaluate import RunEvaluation
 
 _PLACES = ("cpu", "cpus")  # parameters that say where a case runs
 _CPU = re.compile(r"(?:cpu|thread) ?\d+")  # series of results that repeat a case beside itself
-_KIND = re.compile(r" ?(\([a-z0-9 ]+\))(?= load=|$)")  # of the CPU, at the end of a label
+_KIND = re.compile(r" ?(\([a-z0-9 ]+\))$")  # of the CPU, at the end of a series
 _PLACE_IN_TITLE = re.compile(rf"\s*(?:\bcpus?=\S+|{_CPU.pattern}$)")  # the same in a title
 _ROWS = 24  # of the chart of ranges where there is no distribution to draw
 
@@ -84,7 +84,7 @@ def _cpus(subjects: Sequence[Subject]) -> list[str]:
     differ = len(set(cpus)) > 1
     pairs = zip(subjects, cpus, strict=True)
     names = [s.result.series or (f"CPU {cpu}" if differ and cpu else "") for s, cpu in pairs]
-    kinds = [match[1] if (match := _KIND.search(s.label)) else "" for s in subjects]
+    kinds = [match[1] if (match := _KIND.search(s.name.series)) else "" for s in subjects]
     return [f"{name} {kind}".strip() for name, kind in zip(names, kinds, strict=True)]
 
 
@@ -104,7 +104,7 @@ def _overlay(page: Page, subjects: Sequence[Subject]) -> Plot | None:
     place = "thread" if all(cpu.startswith("thread") for cpu in cpus) else "CPU"
     kinds = {place: cpus, "load": {s.result.load for s in subjects}}
     varied = " and ".join(name for name, values in kinds.items() if len(values) > 1)
-    title = f"{_PLACE_IN_TITLE.sub('', _KIND.sub('', first.title))} by {varied}"
+    title = f"{_PLACE_IN_TITLE.sub('', _KIND.sub('', first.name.without_load))} by {varied}"
     views = [f"{key}-{kind}" for kind in drawn]
     return Plot(title, views, page.link(first.place), overlay_note(lines))
 
@@ -116,14 +116,16 @@ def _single(page: Page, subject: Subject) -> Plot | None:
     if not kinds:
         return None
     marks = [f"{name} {quantity(value, r.unit)}" for name, value in shapes.marks_of(r)]
-    circumstances = typeset(subject.circumstances.removeprefix(f"{subject.title}; "))
+    circumstances = typeset(subject.circumstances)
     corrected = ""  # what the orange part of the distribution is
     if shapes.correction(r) is not None:
         corrected = f"what {count(r.missed)} missed activations add" if r.missed else (
             "added by the correction"
         )  # fmt: skip
-    return Plot(subject.title, [f"{key}-{kind}" for kind in kinds], page.link(subject.place),
-                f"{', '.join(marks)}. {circumstances}.", corrected)  # fmt: skip
+    return Plot(
+        subject.name.without_load, [f"{key}-{kind}" for kind in kinds], page.link(subject.place),
+        f"{', '.join(marks)}. {circumstances}.", corrected,
+    )  # fmt: skip
 
 
 def _ranges(page: Page, subjects: Sequence[Subject]) -> Plot | None:
@@ -133,8 +135,10 @@ def _ranges(page: Page, subjects: Sequence[Subject]) -> Plot | None:
         row
         for s in maxima[:_ROWS]
         if s.result.unit == maxima[0].result.unit
-        and (row := shapes.range_row(s.result, id=f"{page.key}-{s.place}", label=s.title,
-                                     load=s.result.load, time=None))
+        and (row := shapes.range_row(
+            s.result, id=f"{page.key}-{s.place}", label=s.name.without_load,
+            load=s.result.load, time=None,
+        ))
     ]  # fmt: skip
     if not rows:
         return None

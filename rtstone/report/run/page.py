@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from rtstone.documents.case_name import CaseName
 from rtstone.documents.run import Result, Run, Slope
 from rtstone.report.parts import words
 from rtstone.report.parts.overlay import Plot
@@ -21,14 +22,9 @@ class Row:
 
     key: str
     result: Result
-    label: str
+    name: CaseName
     spark: str
     axis: Axis | None
-
-    @property
-    def title(self) -> str:
-        """The bench, with what distinguishes this result from others of it."""
-        return f"{self.result.bench} {self.label}".strip()
 
     @property
     def observed(self) -> str | None:

@@ -10,11 +10,12 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from rtstone.documents.case_name import CaseName, result_names
 from rtstone.documents.imported import bucket_ns
 from rtstone.documents.run import Distribution, Result, Run
 from rtstone.report.parts.console import figure, folded, packed, plain_table
 from rtstone.report.parts.shapes import correction
-from rtstone.report.parts.words import OBSERVED, labels, observed
+from rtstone.report.parts.words import OBSERVED, observed
 from rtstone.summary import COLUMNS
 from rtstone.units import count
 
@@ -32,6 +33,7 @@ class _Line(NamedTuple):
 
     bench: str
     label: str
+    name: CaseName
     figures: dict[str, str]
     flags: str = ""
 
@@ -44,8 +46,8 @@ def table(run: Run, width: int) -> Iterator[RenderableType]:
     a block of lines.
     """
     whole = [
-        line for r, label in zip(run.results, labels(run), strict=True) if r.n
-        for line in _lines(r, label)
+        line for r, name in zip(run.results, result_names(run), strict=True) if r.n
+        for line in _lines(r, name)
     ]  # fmt: skip
     groups = groupby(whole, lambda line: line.bench)
     lines = [line for _, group in groups for line in _folded(list(group))]
@@ -68,21 +70,23 @@ def table(run: Run, width: int) -> Iterator[RenderableType]:
                 yield Text(f"no room for {columns}; in --json and the report", style="dim")
             return
     for line in lines:
-        yield Text.assemble((line.bench, "bold cyan"), f" {line.label}".rstrip())
+        comma = ", " if line.label.startswith("load ") else " "  # as in the whole name
+        yield Text.assemble((line.bench, "bold cyan"), f"{comma}{line.label}".rstrip())
         pieces = [f"{name} {value}" for name, value in line.figures.items()]
         yield from (Text(row) for row in packed([*pieces, *line.flags.split()], width))
 
 
-def _lines(result: Result, label: str) -> Iterator[_Line]:
+def _lines(result: Result, name: CaseName) -> Iterator[_Line]:
     state = ["not begun" if result.not_begun else result.status] if result.status != "ok" else []
     bucket = bucket_ns([result])
     figures = _figures(result, result.unit, bucket) | {OBSERVED: observed(result) or "-"}
     if result.missed is not None:
         figures["missed"] = count(result.missed)
-    yield _Line(result.bench, label, figures, " ".join(state + result.flags))
+    yield _Line(result.bench, name.label, name, figures, " ".join(state + result.flags))
     if corrected := correction(result):
         figures = _figures(corrected, result.unit, bucket)
-        yield _Line(result.bench, f"{label} corrected".strip(), figures)
+        label = ", ".join(filter(None, (name.label, "corrected")))
+        yield _Line(result.bench, label, name, figures)
 
 
 def _figures(samples: Result | Distribution, unit: str, bucket: float) -> dict[str, str]:
@@ -106,7 +110,7 @@ def _folded(lines: list[_Line]) -> Iterator[_Line]:
             times = {other.figures.get(OBSERVED) for other in same}
             figures = line.figures | ({OBSERVED: "various"} if len(times) > 1 else {})
             yield line._replace(
-                label=f"{len(same)} alike, by {varied(line.label for line in same)}",
+                label=f"{len(same)} alike, by {varied(line.name for line in same)}",
                 figures=figures,
             )
 
@@ -116,12 +120,14 @@ def _essence(line: _Line) -> tuple[str, ...]:
     return (*(value for name, value in line.figures.items() if name != OBSERVED), line.flags)
 
 
-def varied(labels: Iterable[str]) -> str:
-    """Return the names of the parameters in which labels differ."""
+def varied(names: Iterable[CaseName]) -> str:
+    """Return in which parameters cases of one bench differ, and whether in their loads."""
     values: dict[str, set[str]] = {}
-    for word in (word for label in labels for word in label.split()):
-        values.setdefault(word.partition("=")[0], set()).add(word)
-    return " ".join(name for name, words in values.items() if len(words) > 1)
+    for name in names:
+        for assignment in name.params.split():
+            values.setdefault(assignment.partition("=")[0], set()).add(assignment)
+        values.setdefault("load", set()).add(name.load)
+    return " ".join(name for name, texts in values.items() if len(texts) > 1)
 
 
 def _width(lines: Sequence[_Line], name: str) -> int:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from rtstone.documents.case_name import case_names
 from rtstone.documents.trend import Change, Place, Series, Switch, Trend
-from rtstone.report.parts.words import Named, telling, usual
 from rtstone.summary import LABELS
 from rtstone.units import change_size, count, counted, quantity, relative_change
 
@@ -22,24 +22,17 @@ _LONGEST = 60  # characters of a value
 
 def titles(trend: Trend) -> list[str]:
     """Return the name of each series: case, target and what distinguishes it, metric."""
-    keys = [(s.bench, str(s.params), s.series, s.load) for s in trend.series]
-    cases = {
-        key: Named(s.bench, s.params, s.series, s.load)
-        for key, s in zip(keys, trend.series, strict=True)
-    }
-    load = usual(case.load for case in cases.values())
-    texts = telling(trend.benches, list(cases.values()), load)
-    labels = dict(zip(cases, texts, strict=True))
+    cases = [(s.bench, s.params, s.series, s.load) for s in trend.series]
     names = []
-    for key, s in zip(keys, trend.series, strict=True):
+    for name, s in zip(case_names(cases, trend.benches), trend.series, strict=True):
         identities = [other.identity for other in trend.series if other.target == s.target]
         differing = [
-            f"{name} {value}"
-            for name, value in s.identity.items()
-            if any(identity.get(name) != value for identity in identities)
+            f"{aspect} {value}"
+            for aspect, value in s.identity.items()
+            if any(identity.get(aspect) != value for identity in identities)
         ]
         target = f"on {s.target}" + (f" ({', '.join(differing)})" if differing else "")
-        names.append(f"{' '.join(filter(None, (s.bench, labels[key])))}, {target}: {metric(s)}")
+        names.append(f"{name}, {target}: {metric(s)}")
     return names
 
 

@@ -9,7 +9,7 @@ from rtstone.documents.worstcase import Guarantee, Tested
 from rtstone.report.parts.bound import METHODS, observed, seldom
 from rtstone.report.parts.markdown import escaping, items, table
 from rtstone.report.parts.words import words
-from rtstone.report.worstcase.text import case_names
+from rtstone.report.worstcase.text import names_with_load
 from rtstone.stats.worstcase.guarantee import REQUEST
 from rtstone.units import count, quantity, seconds
 from rtstone.wire.records import Bench
@@ -102,7 +102,7 @@ def _hours(loads: Iterable[Tested]) -> str:
 def _bounds(statement: Guarantee, benches: Sequence[Bench]) -> Iterator[str]:
     """Yield the table of the bounds, and below it the checks of each that has one."""
     rows, checks = [], []
-    for case, name in zip(statement.cases, case_names(statement.cases, benches), strict=True):
+    for case, name in zip(statement.cases, names_with_load(statement.cases, benches), strict=True):
         estimate = case.worst_case
         bound = "inconclusive"
         if estimate.bound is not None:

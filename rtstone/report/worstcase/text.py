@@ -6,27 +6,24 @@ from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
+from rtstone.documents.case_name import case_names
 from rtstone.documents.run import Run
 from rtstone.documents.worstcase import Estimated, WorstCases
 from rtstone.report.parts.bound import observed, outcome
-from rtstone.report.parts.words import Named, counted_units, system, telling, usual
+from rtstone.report.parts.words import counted_units, system
 from rtstone.units import counted
 from rtstone.wire.records import Bench
 
 
-def case_names(cases: Sequence[Estimated], benches: Sequence[Bench]) -> list[str]:
-    """Return the name of each case: bench, what distinguishes it, and always the load."""
-    things = [Named(case.bench, case.params, case.series, case.load) for case in cases]
-    tails = telling(benches, things, usual(case.load for case in cases))
-    return [
-        f"{case.bench} {tail}".rstrip() + ("" if "load=" in tail else f" load={case.load}")
-        for case, tail in zip(cases, tails, strict=True)
-    ]
+def names_with_load(cases: Sequence[Estimated], benches: Sequence[Bench]) -> list[str]:
+    """Return the name of each case; no worst case is stated without its load."""
+    names = case_names([(c.bench, c.params, c.series, c.load) for c in cases], benches)
+    return [name.with_load for name in names]
 
 
 def worst_case_lines(estimates: WorstCases, run: Run) -> Iterator[Text]:
     """Yield the estimates of a run for the terminal: the system, then those with a bound first."""
-    named = list(zip(estimates.cases, case_names(estimates.cases, run.benches), strict=True))
+    named = list(zip(estimates.cases, names_with_load(estimates.cases, run.benches), strict=True))
     bounded = [pair for pair in named if pair[0].worst_case.bound is not None]
     unbounded = [pair for pair in named if pair[0].worst_case.bound is None]
     if counted_units(run):

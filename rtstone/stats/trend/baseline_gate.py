@@ -15,12 +15,12 @@ from rtstone.documents.check import Check, Gate, Verdict, overall
 from rtstone.documents.comparison import Effect, Row
 from rtstone.documents.run import NO_REASON, Run
 from rtstone.errors import UsageError
+from rtstone.stats.cases import Case, label
 from rtstone.stats.comparison.compare import compare
 from rtstone.stats.comparison.conditions import counted
 from rtstone.stats.comparison.effects import LOST, UNKNOWN
 from rtstone.stats.comparison.verdicts import MISSED
 from rtstone.stats.trend.differences import differences
-from rtstone.stats.trend.trend_gate import case_labels
 from rtstone.units import change_size, quantity
 
 LEAST = 3  # earlier runs, where runs do not repeat exactly: fewer do not show how they scatter
@@ -36,11 +36,13 @@ def gate(run: Run, before: Sequence[Run], source: str) -> Gate:
     if not rows:
         raise UsageError(f"no case in common, of run {run.run_id} and those of {source}")
     enough = len(before) >= LEAST or all(map(counted, (*before, run)))
-    label = case_labels(((row.bench, row.params) for row in rows), comparison.benches)
+    cases = [Case(row.bench, row.params, "", "", []) for row in rows]
+    tables = {table.id: table for table in comparison.benches}
+    labels = [label(case, tables.get(case.bench), cases) for case in cases]
     checks = [
         check
-        for row in rows
-        for check in _checks(row, label(row.bench, row.params), enough=enough, n=len(before))
+        for row, text in zip(rows, labels, strict=True)
+        for check in _checks(row, text, enough=enough, n=len(before))
     ]
     remarks = []
     for switch in differences(before, [run]):

@@ -8,20 +8,19 @@ says how large a one: stats/trend/joint.py.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from math import exp, expm1, log
 
 import numpy as np
 from msgspec import structs
 
-from rtstone.documents.case_key import differing
 from rtstone.documents.check import Check, Gate, Verdict, overall
 from rtstone.documents.comparison import Effect
 from rtstone.documents.observation import Observation
-from rtstone.documents.run import NO_REASON, Run, Value
+from rtstone.documents.run import NO_REASON, Run
 from rtstone.documents.trend import Change, Series
 from rtstone.errors import UsageError
-from rtstone.stats.comparison.conditions import value
+from rtstone.stats.cases import Case, label
 from rtstone.stats.comparison.effects import UNKNOWN, scale
 from rtstone.stats.trend.changepoints import LEVEL, SHORTEST
 from rtstone.stats.trend.differences import NEAR, differences
@@ -29,7 +28,6 @@ from rtstone.stats.trend.joint import MOST_RUNS, Finding, History, Joint, Judged
 from rtstone.stats.trend.series import Full, Line, lines, off, usual
 from rtstone.stats.trend.trend import PARTS, TrendRequest, better, follow
 from rtstone.units import relative_change
-from rtstone.wire.records import Bench
 
 COARSEST = UNKNOWN  # a series passes if a rise by this share of its level, or a lesser one, fails
 COARSEST_MISSED = 10.0  # ... of missed activations: by so many in a hundred of those due
@@ -66,30 +64,18 @@ def gate(run: Run, observations: Sequence[Observation], last: int, full: Full) -
         if r.status != "ok"
     ]  # fmt: skip
     checks += _checks([(line, series) for line, series in pairs if series.runs], run, last)
-    labels = case_labels(((line.key.case.bench, line.params) for line in own), trend.benches)
-    checks = [structs.replace(check, label=labels(check.bench, check.params)) for check in checks]
+    cases = [Case(line.key.case.bench, line.params, "", "", []) for line in own]
+    tables = {table.id: table for table in trend.benches}
+    for place, check in enumerate(checks):
+        case = Case(check.bench, check.params, "", "", [])
+        text = label(case, tables.get(case.bench), cases)
+        checks[place] = structs.replace(check, label=text)
     return Gate(
         run_id=run.run_id, target=run.target.name, created=run.created, budget="", trend=last,
         title=f"No change for the worse in the last {last} runs", policy="inconclusive",
         verdict=overall(checks, "inconclusive"), remarks=trend.remarks, checks=checks,
         name=run.name,
     )  # fmt: skip
-
-
-def case_labels(
-    cases: Iterable[tuple[str, Mapping[str, Value]]], tables: Sequence[Bench]
-) -> Callable[[str, Mapping[str, Value]], str]:
-    """Return a function that labels a case by what distinguishes it from others of its bench."""
-    telling = differing(cases)
-    by_id = {table.id: table for table in tables}
-
-    def label(bench: str, params: Mapping[str, Value]) -> str:
-        table = by_id.get(bench)
-        names = [name for name in params if (bench, name) in telling]
-        shown = [(name, table.param(name) if table else None) for name in names]
-        return " ".join(f"{name}={value(param, params[name])}" for name, param in shown)
-
-    return label
 
 
 def _checks(pairs: Sequence[tuple[Line, Series]], run: Run, last: int) -> list[Check]:
