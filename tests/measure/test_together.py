@@ -57,7 +57,7 @@ def test_the_session_is_one_comparison_and_one_page(cli: Cli, tmp_path: Path) ->
     assert f"rtstone compare {started}; a page: rtstone report {started}" in last_line
     for model in MODELS:
         assert f"\n{model}\n" in f"\n{done.out}"
-        assert f"{model}: 1/1 sem.post.nowait samples=100: n 100 " in done.err
+        assert f"{model}: 1/1 sem.post.nowait: n 100 " in done.err
     for name in (started, "last", f"{started}-02"):
         columns = cli("compare", name, "--json").document["columns"]
         assert [column["target"] for column in columns] == list(MODELS)
