@@ -62,8 +62,8 @@ def command(
 ) -> int:  # fmt: skip
     """Serve a store's runs to browsers, and take in those that are pushed.
 
-    What else there is to say stands in server.toml in the store (docs/server.md).  TLS is the
-    business of a proxy before it.
+    Other settings are in server.toml in the store (docs/server.md).  TLS is the business of a proxy
+    before it.
     """
     needed()
     from rtstone.server.settings import settings
@@ -87,7 +87,7 @@ def command(
 def needed() -> None:
     """Raise UsageError unless what a server needs is installed."""
     try:
-        for name in ("alembic", "psycopg", "sqlalchemy", "starlette", "uvicorn"):
+        for name in ("psycopg", "sqlalchemy", "starlette", "uvicorn"):
             import_module(name)
     except ImportError as error:
         raise UsageError(f"{error.name} is not installed; pip install 'rtstone[server]'") from error
@@ -118,10 +118,17 @@ def opened(settings: Settings) -> Iterator[Database]:
 def _reconcile(server: Settings, verify: bool, rebuild: bool) -> int:
     """Make the index anew, prove that it agrees; return 1 if it does not."""
     from rtstone.server import reconcile
+    from rtstone.server.database import Database, saying_why
     from rtstone.server.projects import Places
 
-    places = Places(server.store)
-    with opened(server) as database:
+    places, store = Places(server.store), server.store
+
+    @contextmanager
+    def as_it_is() -> Iterator[Database]:
+        with saying_why(store), closing(Database.as_it_is(server.database, store)) as database:
+            yield database
+
+    with opened(server) if rebuild else as_it_is() as database:
         if rebuild:
             done = reconcile.rebuild(database, places)
             click.echo(f"indexed {counted(done.added, 'run')} anew")

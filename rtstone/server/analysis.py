@@ -78,12 +78,11 @@ def analyse_next(database: Database, places: Places) -> bool:
     with database.writing() as connection:
         one_writer(connection, task.project)
         for line, by_metric in zip(through, trends, strict=True):
-            query = sql.select(series.c.id).where(
-                series.c.project == task.project, series.c.key == series_row(line)["key"]
-            )
-            number = connection.execute(query).scalar()
-            if number is not None:  # else the series of single runs are separated otherwise
-                _write(connection, task.project, number, by_metric, window)
+            key = series_row(line)["key"]
+            mine = series.c.project == task.project, series.c.key == key
+            row = connection.execute(sql.select(series).where(*mine)).first()
+            if row is not None:  # else the series of single runs are separated otherwise
+                _write(connection, row, by_metric, window)
         done = sql.update(targets).where(*_row(task))
         connection.execute(done.where(targets.c.dirty == task.dirty).values(dirty=None))
         connection.execute(done.values(claimed=None))
@@ -143,23 +142,26 @@ def _read(database: Database, places: Places, task: _Task) -> tuple[list[Observa
 
 
 def _write(
-    connection: Connection, project: int, number: int, trends: Sequence[Series], window: _Window
+    connection: Connection, entry: sql.Row[Any], trends: Sequence[Series], window: _Window
 ) -> None:
-    """Replace analyses and changes of a series, except settled changes; notified ones stay so."""
-    mine = changes.c.series == number
+    """Replace analyses and changes of a series, except settled changes; notified ones stay so.
+
+    ``entry``: the row of the series.
+    """
+    mine = sql.and_(changes.c.project == entry.project, changes.c.key == entry.key)
     query = sql.select(*(changes.c[name] for name in ("id", "metric", "at_run", "begun", "verdict",
                                                       "found", "notified")))  # fmt: skip
     earlier = connection.execute(query.where(mine)).all()
     settled = {(row.metric, row.at_run) for row in earlier if row.begun < window.settled}
     loose = [row for row in earlier if row.begun >= window.settled]
-    seen = _seen_until(connection, number)
+    seen = _seen_until(connection, entry.id)
     connection.execute(sql.delete(changes).where(mine, changes.c.begun >= window.settled))
-    connection.execute(sql.delete(analyses).where(analyses.c.series == number))
+    connection.execute(sql.delete(analyses).where(analyses.c.series == entry.id))
     now = time()
     rows = []
     for trend in trends:
         document = msgspec.json.encode(trend).decode()
-        analysis = {"series": number, "metric": trend.metric, "made": now, "document": document}
+        analysis = {"series": entry.id, "metric": trend.metric, "made": now, "document": document}
         connection.execute(sql.insert(analyses).values(**analysis))
         for place, change in enumerate(trend.changes):
             row = _change(trend, place, change)
@@ -168,7 +170,7 @@ def _write(
                 continue
             same = _same(loose, row, window)
             rows.append({
-                **row, "project": project, "series": number,
+                **row, "project": entry.project, "key": entry.key,
                 "found": same.found if same else now, "notified": same.notified if same else None,
             })  # fmt: skip
     if rows:

@@ -56,8 +56,9 @@ class Background:
     def _run(self) -> None:
         while not self._over.is_set():
             self._wanted.clear()
-            self._do("keeping the index", self._reconciler.run)
-            self._do("finding changes", self._analyse)
+            # In a part of an index changes that were announced are not found, and so forgotten.
+            if self._do("keeping the index", self._reconciler.run):
+                self._do("finding changes", self._analyse)
             for task in answers.tasks:
                 self._do("delivering", lambda: task(self._database, self._places, self._settings))  # noqa: B023
             if monotonic() >= self._hourly:
@@ -69,14 +70,19 @@ class Background:
                 self._round.notify_all()
             self._wanted.wait(EVERY_S)
 
-    def _do(self, action: str, step: Callable[[], object]) -> None:
-        """Take a step; what goes wrong is logged, and tried again in the next round."""
+    def _do(self, action: str, step: Callable[[], object]) -> bool:
+        """Take a step, and return whether it succeeded; else it is tried again in the next round.
+
+        What goes wrong is logged.
+        """
         if self._over.is_set():
-            return
+            return False
         try:
             step()
         except Exception:
             _log.exception("%s has failed", action)
+            return False
+        return True
 
     def _analyse(self) -> None:
         while not self._over.is_set() and analysis.analyse_next(self._database, self._places):

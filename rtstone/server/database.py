@@ -5,28 +5,23 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sql
-from alembic import command
-from alembic.config import Config
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from sqlalchemy import Insert, Select, Table
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.pool import NullPool
 
-from rtstone import resources
 from rtstone.errors import StoreError, UsageError
 from rtstone.files import kind
 from rtstone.server.projects import Places, is_full
 from rtstone.server.schema import projects
+from rtstone.server.upgrade import check, upgrade
 
-_SCRIPTS = resources.path("server") / "migrations"
 FILE = "server.db"  # in the store, unless another database is named
 _BACK_UP = (
     f"put a back-up in its place, or move {FILE}* out of the store: the next start makes the index "
@@ -35,7 +30,6 @@ _BACK_UP = (
 _BUSY_S = 30  # how long a writer waits for another
 _LOCK = 0x7274  # the class of our locks in PostgreSQL
 _WRITES = "rtstone_writes"  # option of a connection that begins a transaction to write
-_MIGRATES = "rtstone_migrates"  # that changes the tables
 
 
 class Database:
@@ -50,7 +44,7 @@ class Database:
         self.engine = _engine(url, store)
         try:
             with saying_why(store):
-                self.migrate()
+                self.upgrade()
         except BaseException:
             self.close()
             if fresh:
@@ -69,29 +63,21 @@ class Database:
         database.engine = _sqlite_to_read(store / FILE) if url is None else _engine(url, store)
         try:
             with saying_why(store), database.reading() as connection:
-                versions, version = _versions(connection)
-                if version != versions[0]:
-                    raise StoreError(_another(version, versions))
+                check(connection)
         except BaseException:
             database.close()
             raise
         return database
 
-    def migrate(self) -> None:
+    def upgrade(self) -> None:
         """Bring the tables to the newest version; one server at a time.
 
-        Raises UsageError if a newer rtstone has made them.
+        Raises UsageError if a newer rtstone or another program has made them.
         """
-        options = {_WRITES: True, _MIGRATES: True}
-        with self.engine.execution_options(**options).begin() as connection:
+        with self.writing() as connection:
             if connection.dialect.name == "postgresql":
                 connection.execute(sql.select(sql.func.pg_advisory_xact_lock(_LOCK, 0)))
-            config = _config()
-            config.attributes["connection"] = connection
-            versions, version = _versions(connection)
-            if version is not None and version not in versions:
-                raise UsageError(_another(version, versions))
-            command.upgrade(config, "head")
+            upgrade(connection)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -128,31 +114,6 @@ class Database:
         self.engine.dispose()
 
 
-def _config() -> Config:
-    config = Config()
-    config.set_main_option("script_location", str(_SCRIPTS).replace("%", "%%"))
-    return config
-
-
-def _versions(connection: Connection) -> tuple[list[str], str | None]:
-    """Return the versions that this rtstone knows, the newest first, and that of the tables."""
-    scripts = ScriptDirectory.from_config(_config())
-    versions = [script.revision for script in scripts.walk_revisions()]
-    return versions, MigrationContext.configure(connection).get_current_revision()
-
-
-def _another(version: str | None, versions: Sequence[str]) -> str:
-    """Return what it means that the tables are not of the newest version."""
-    if version is None:
-        return "the database has no tables of rtstone: `rtstone serve` makes them"
-    if version in versions:
-        return f"the database is of version {version}: `rtstone serve` brings it to {versions[0]}"
-    return (
-        f"a newer rtstone has made the database (version {version}); "
-        "update rtstone, or name another --database"
-    )
-
-
 @contextmanager
 def saying_why(store: Path) -> Iterator[None]:
     """Raise StoreError for a database that cannot be opened or used."""
@@ -180,8 +141,6 @@ def is_of_full_disk(error: sql.exc.DBAPIError, store: Path) -> bool:
 
 def _remedy(reason: str) -> str:
     """Return what to do about an error of SQLite or PostgreSQL."""
-    if "already exists" in reason:
-        return "it has tables of another program: name another --database"
     if "malformed" in reason or "not a database" in reason or "no such table" in reason:
         return _BACK_UP
     return "see --database"
@@ -247,12 +206,9 @@ def _sqlite(path: Path) -> Engine:
 
     @sql.event.listens_for(engine, "begin")
     def _begun(connection: Connection) -> None:
-        options = connection.get_execution_options()
-        if options.get(_MIGRATES):
-            # A table is changed by a copy of it: what refers to the old one must not go with it.
-            connection.exec_driver_sql("PRAGMA foreign_keys=OFF")
         # One that reads first and writes then would be refused if another wrote meanwhile.
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get(_WRITES) else "BEGIN")
+        writes = connection.get_execution_options().get(_WRITES)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine
 

@@ -21,7 +21,7 @@ from rtstone.documents.run import Run
 from rtstone.report.run.answer import answer
 from rtstone.results.omitted import whole
 from rtstone.server.database import one_writer, pairs, unless_there
-from rtstone.server.schema import points, runs, series, tags, targets
+from rtstone.server.schema import changes, points, runs, series, tags, targets
 from rtstone.stats.evaluate import evaluate_run
 from rtstone.stats.trend.series import Line, identity, label, lines
 from rtstone.store.layout import LOG, PLAN
@@ -208,14 +208,17 @@ def drop(connection: Connection, project: int, ids: Iterable[str]) -> None:
     refresh_targets(connection, project, gone)
 
 
-def drop_bare_series(connection: Connection, project: int | None = None) -> None:
-    """Remove the series that have no results any more, with their changes; None: of all projects.
+def drop_bare_series(connection: Connection, project: int) -> None:
+    """Remove the series of a project that have no results any more, with their changes.
 
     Not for runs that are merely missing: a store may come back, and its changes were announced.
     """
     having = sql.select(points.c.series).where(points.c.series == series.c.id).exists()
-    mine = sql.true() if project is None else series.c.project == project
-    connection.execute(sql.delete(series).where(mine, ~having))
+    bare = series.c.project == project, ~having
+    keys = sql.select(series.c.key).where(*bare)
+    mine = changes.c.project == project, changes.c.key.in_(keys)
+    connection.execute(sql.delete(changes).where(*mine))
+    connection.execute(sql.delete(series).where(*bare))
 
 
 def _add_points(

@@ -23,9 +23,19 @@ import sqlalchemy as sql
 from rtstone.errors import UsageError
 from rtstone.files import opened
 from rtstone.server.database import Database, pairs
-from rtstone.server.indexing import IndexEntry, add, drop, drop_bare_series, examine
+from rtstone.server.indexing import IndexEntry, add, drop, examine
 from rtstone.server.projects import DELETED, Places
-from rtstone.server.schema import analyses, deletions, points, projects, runs, series, tags, targets
+from rtstone.server.schema import (
+    SERIES_OF_CHANGE,
+    changes,
+    deletions,
+    points,
+    projects,
+    runs,
+    series,
+    tags,
+)
+from rtstone.server.upgrade import make_cache
 from rtstone.store.decoding import uncollected
 from rtstone.store.layout import RUN, RUN_ID
 
@@ -34,8 +44,6 @@ _MANY = 2000  # directories that are read by several processes
 _TICK_S = 2.0  # within which two changes of a directory may have the same time
 _QUIET_S = 30.0  # a directory is still being written or copied if it changed since
 _OURS = re.compile(r"plan\.json|run\.json|wire(-\d+)?\.log")
-# Series and changes keep their rows: which of these were announced is written nowhere else.
-_MADE_ANEW = (analyses, points, tags, targets, runs, deletions)
 
 
 class Reconciled(NamedTuple):
@@ -278,11 +286,12 @@ def rebuild(database: Database, places: Places) -> Reconciled:
     target is analysed again: none is announced twice.
     """
     with database.writing() as connection:
-        for table in _MADE_ANEW:
-            connection.execute(sql.delete(table))
+        make_cache(connection)
+        connection.execute(sql.delete(deletions))  # files have them
     done = reconcile(database, places)
+    followed = sql.select(series.c.id).where(SERIES_OF_CHANGE).exists()
     with database.writing() as connection:
-        drop_bare_series(connection)
+        connection.execute(sql.delete(changes).where(~followed))
     return done
 
 

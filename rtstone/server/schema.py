@@ -1,8 +1,8 @@
 """The tables of the server's database.
 
-Tokens, the audit log and what is still to be delivered are in them alone; the rest follows from
-the run directories: `rtstone serve --rebuild` makes it again.  Points in time are seconds
-since 1970, UTC.  JSON is text, as msgspec encodes the documents it is from.
+The first ones hold what is nowhere else.  The others, CACHE, follow from the run directories: they
+are never migrated, but made anew (upgrade.py).  Points in time are seconds since 1970, UTC.  JSON
+is text, as msgspec encodes the documents it is from.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    and_,
 )
 from sqlalchemy.dialects import postgresql
 
@@ -45,11 +46,106 @@ def _reference(table: str) -> ForeignKey:
     return ForeignKey(f"{table}.id", ondelete="CASCADE")
 
 
+# One row.  ``tables``: of the tables of this part.  ``cache``: of those of the other.
+versions = Table(
+    "rtstone_versions", metadata,
+    Column("tables", Integer, nullable=False),
+    Column("cache", String(16), nullable=False),
+)  # fmt: skip
+
 projects = Table(
     "projects", metadata,
     Column("id", _Id, primary_key=True),
     Column("name", String(64), nullable=False, unique=True),
 )  # fmt: skip
+
+# ``hash``: SHA-256 of a secret of 256 random bits.  ``project``: None for all of them.
+tokens = Table(
+    "tokens", metadata,
+    Column("id", String(16), primary_key=True),
+    Column("hash", String(64), nullable=False),
+    Column("name", String(200), nullable=False),
+    Column("project", String(64)),
+    Column("scope", String(8), nullable=False),
+    Column("created", Float, nullable=False),
+    Column("expires", Float),
+    Column("used", Float),
+    Column("revoked", Float),
+)  # fmt: skip
+
+audit = Table(
+    "audit", metadata,
+    Column("id", _Id, primary_key=True),
+    Column("at", Float, nullable=False),
+    Column("who", String(200), nullable=False),
+    Column("client", String(64), nullable=False),
+    Column("action", String(40), nullable=False),
+    Column("project", String(64)),
+    Column("what", Text, nullable=False),
+    Column("outcome", Text, nullable=False),
+    Index(None, "at"),
+)  # fmt: skip
+
+# Messages to webhooks that are still to be delivered.
+deliveries = Table(
+    "deliveries", metadata,
+    Column("id", _Id, primary_key=True),
+    Column("hook", String(200), nullable=False),
+    Column("body", Text, nullable=False),
+    Column("made", Float, nullable=False),
+    Column("tries", Integer, nullable=False),
+    Column("next", Float, nullable=False),
+    Column("failed", Text),
+    Index(None, "next"),
+)  # fmt: skip
+
+# Runs that were deleted, which cannot be pushed again.  A file in the project's directory has the
+# same (projects.py), for a database that is lost.
+deletions = Table(
+    "deletions", metadata,
+    Column("project", _Id, _reference("projects"), primary_key=True),
+    Column("run_id", String(200), primary_key=True),
+    Column("fingerprint", String(64), nullable=False),
+    Column("at", Float, nullable=False),
+    Column("by", String(200), nullable=False),
+    Column("why", Text, nullable=False),
+)  # fmt: skip
+
+# The plan of a campaign as its client sent it: a rtstone.documents.campaign.CampaignState.
+campaigns = Table(
+    "campaigns", metadata,
+    Column("project", _Id, _reference("projects"), primary_key=True),
+    Column("name", String(200), primary_key=True),
+    Column("told", Float, nullable=False),
+    Column("state", Text, nullable=False),
+)  # fmt: skip
+
+# Changes of series: which were announced is nowhere else, nor are those before the runs that are
+# analysed.  ``key``: of the series.  ``at_run``, ``before_run``: ids of the first run after it and
+# of the last one before it.  ``begun``: of the first.  ``notified``: when feed and webhooks took
+# notice of it.  ``change``: a rtstone.documents.trend.Change.
+changes = Table(
+    "changes", metadata,
+    Column("id", _Id, primary_key=True),
+    Column("project", _Id, _reference("projects"), nullable=False),
+    Column("key", String(16), nullable=False),
+    Column("metric", String(8), nullable=False),
+    Column("at_run", String(200), nullable=False),
+    Column("before_run", String(200), nullable=False),
+    Column("begun", Float, nullable=False),
+    Column("verdict", String(16), nullable=False),
+    Column("before_value", Float),
+    Column("after_value", Float),
+    Column("size", Float),
+    Column("found", Float, nullable=False),
+    Column("notified", Float),
+    Column("change", Text, nullable=False),
+    UniqueConstraint("project", "key", "metric", "at_run"),
+    Index(None, "project", "verdict", "begun"),
+)  # fmt: skip
+
+
+# ---- cache --------------------------------------------------------------------------------------
 
 # ``id``: in order of arrival.  ``series_target``: the target as trends name it.  ``grade`` and
 # ``verdict``: as the first line of the run's page has them.  ``fingerprint``: of plan and logs,
@@ -152,85 +248,7 @@ analyses = Table(
     Column("document", Text, nullable=False),
 )  # fmt: skip
 
-# ``at_run``, ``before_run``: ids of the first run after it and of the last one before it.
-# ``begun``: of the first.  ``change``: a rtstone.documents.trend.Change.  ``notified``: when feed
-# and webhooks took notice of it.
-changes = Table(
-    "changes", metadata,
-    Column("id", _Id, primary_key=True),
-    Column("project", _Id, _reference("projects"), nullable=False),
-    Column("series", _Id, _reference("series"), nullable=False),
-    Column("metric", String(8), nullable=False),
-    Column("at_run", String(200), nullable=False),
-    Column("before_run", String(200), nullable=False),
-    Column("begun", Float, nullable=False),
-    Column("verdict", String(16), nullable=False),
-    Column("before_value", Float),
-    Column("after_value", Float),
-    Column("size", Float),
-    Column("found", Float, nullable=False),
-    Column("notified", Float),
-    Column("change", Text, nullable=False),
-    UniqueConstraint("series", "metric", "at_run"),
-    Index(None, "project", "verdict", "begun"),
-)  # fmt: skip
+# The row of a change's series.
+SERIES_OF_CHANGE = and_(series.c.project == changes.c.project, series.c.key == changes.c.key)
 
-# The plan of a campaign as its client sent it: a rtstone.documents.campaign.CampaignState.
-campaigns = Table(
-    "campaigns", metadata,
-    Column("project", _Id, _reference("projects"), primary_key=True),
-    Column("name", String(200), primary_key=True),
-    Column("told", Float, nullable=False),
-    Column("state", Text, nullable=False),
-)  # fmt: skip
-
-# Runs that were deleted.  A file in the project's directory has the same (projects.py).
-deletions = Table(
-    "deletions", metadata,
-    Column("project", _Id, _reference("projects"), primary_key=True),
-    Column("run_id", String(200), primary_key=True),
-    Column("fingerprint", String(64), nullable=False),
-    Column("at", Float, nullable=False),
-    Column("by", String(200), nullable=False),
-    Column("why", Text, nullable=False),
-)  # fmt: skip
-
-# ``hash``: SHA-256 of a secret of 256 random bits.  ``project``: None for all of them.
-tokens = Table(
-    "tokens", metadata,
-    Column("id", String(16), primary_key=True),
-    Column("hash", String(64), nullable=False),
-    Column("name", String(200), nullable=False),
-    Column("project", String(64)),
-    Column("scope", String(8), nullable=False),
-    Column("created", Float, nullable=False),
-    Column("expires", Float),
-    Column("used", Float),
-    Column("revoked", Float),
-)  # fmt: skip
-
-audit = Table(
-    "audit", metadata,
-    Column("id", _Id, primary_key=True),
-    Column("at", Float, nullable=False),
-    Column("who", String(200), nullable=False),
-    Column("client", String(64), nullable=False),
-    Column("action", String(40), nullable=False),
-    Column("project", String(64)),
-    Column("what", Text, nullable=False),
-    Column("outcome", Text, nullable=False),
-    Index(None, "at"),
-)  # fmt: skip
-
-# Messages to webhooks that are still to be delivered.
-deliveries = Table(
-    "deliveries", metadata,
-    Column("id", _Id, primary_key=True),
-    Column("hook", String(200), nullable=False),
-    Column("body", Text, nullable=False),
-    Column("made", Float, nullable=False),
-    Column("tries", Integer, nullable=False),
-    Column("next", Float, nullable=False),
-    Column("failed", Text),
-    Index(None, "next"),
-)  # fmt: skip
+CACHE = [runs, tags, series, points, targets, analyses]

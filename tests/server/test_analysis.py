@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -12,12 +13,16 @@ import sqlalchemy as sql
 
 from rtstone.documents.run import Run
 from rtstone.documents.trend import Change, Series
-from rtstone.server import analysis
+from rtstone.server import analysis, indexing
+from rtstone.server import reconcile as reconcile_module
 from rtstone.server.analysis import analyse_next
+from rtstone.server.background import Background
 from rtstone.server.database import Database
 from rtstone.server.projects import Places
 from rtstone.server.reconcile import rebuild, reconcile
-from rtstone.server.schema import analyses, changes, series, targets
+from rtstone.server.schema import SERIES_OF_CHANGE, analyses, changes, series, targets
+from rtstone.server.settings import Settings
+from rtstone.server.upgrade import make_cache
 from rtstone.stats.trend.changepoints import fewest_runs
 from rtstone.store.layout import RUN
 from tests.server.conftest import BEGUN, DAY, Copied, counts
@@ -26,7 +31,7 @@ from tests.server.conftest import BEGUN, DAY, Copied, counts
 def all_changes(database: Database) -> list[sql.RowMapping]:
     query = (
         sql.select(series.c.bench, changes)
-        .join(series, series.c.id == changes.c.series)
+        .join(series, SERIES_OF_CHANGE)
         .order_by(changes.c.begun, series.c.bench, changes.c.metric)
     )
     with database.reading() as connection:
@@ -127,9 +132,9 @@ def test_changes_older_than_the_window_stay_and_notices_are_kept(
     assert {row["verdict"] for row in rows if row["at_run"] == "20261101-12"} == {"better"}
     copied("20261101-20", day=20, scale=1.0)
     analysed(database, places)
-    keys = [(row["series"], row["metric"], row["at_run"], row["notified"]) for row in rows]
+    keys = [(row["key"], row["metric"], row["at_run"], row["notified"]) for row in rows]
     again = all_changes(database)
-    assert [(o["series"], o["metric"], o["at_run"], o["notified"]) for o in again] == keys
+    assert [(o["key"], o["metric"], o["at_run"], o["notified"]) for o in again] == keys
 
 
 def test_a_change_stays_while_the_window_passes_over_it(
@@ -190,6 +195,36 @@ def test_a_rebuilt_index_tells_no_change_again(
     rows = all_changes(database)
     assert [(row["at_run"], row["metric"], row["bench"]) for row in rows] == before
     assert {row["notified"] for row in rows} == {7.0}
+
+
+def test_a_part_of_an_index_is_not_analysed(
+    database: Database, copied: Copied, places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As while it is made anew: changes that it does not show would be announced once more."""
+    slower_from_the_sixth(copied)
+    analysed(database, places)
+    with database.writing() as connection:
+        connection.execute(sql.update(changes).values(notified=7.0))
+        make_cache(connection)
+    batches = iter(range(2))
+    monkeypatch.setattr(reconcile_module, "_AT_ONCE", 2)
+    indexed = indexing.add
+
+    def without_room(*arguments: Any) -> object:
+        if next(batches, None) is None:
+            raise OSError("no room")
+        return indexed(*arguments)
+
+    monkeypatch.setattr(reconcile_module, "add", without_room)
+    for _ in range(2):
+        background = Background(database, places, Settings(places.store))
+        background.start()
+        background.settle()
+        background.stop()
+        with database.reading() as connection:
+            assert set(connection.execute(sql.select(changes.c.notified)).scalars()) == {7.0}
+        monkeypatch.setattr(reconcile_module, "add", indexed)
+    assert {row["at_run"] for row in all_changes(database)} == {"20261101-5"}
 
 
 def test_two_servers_never_analyse_the_same_target(

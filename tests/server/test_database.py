@@ -1,35 +1,29 @@
-"""The tables come by versions, on both databases, and are those of the schema."""
+"""The tables come by versions, on both databases; the cache is made anew."""
 
 from __future__ import annotations
 
 import os
 import re
-import shutil
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
+import psycopg
 import pytest
 import sqlalchemy as sql
-from alembic.autogenerate import compare_metadata
-from alembic.migration import MigrationContext
+from sqlalchemy.engine import Connection, Engine
 
 from rtstone.errors import StoreError, UsageError
-from rtstone.server import database as module
+from rtstone.server import upgrade
+from rtstone.server.access import new_token, principal
 from rtstone.server.database import FILE, Database
 from rtstone.server.projects import MAIN, Places
-from rtstone.server.schema import metadata
+from rtstone.server.reconcile import reconcile, verify
+from rtstone.server.schema import CACHE, versions
 from tests.conftest import Cli
 from tests.server.conftest import Copied, at_once, counts, index
 from tests.server.serving import Served
-
-
-def test_the_versions_make_the_tables_of_the_schema(database: Database) -> None:
-    with database.reading() as connection:
-        context = MigrationContext.configure(connection, opts={"compare_type": True})
-        assert compare_metadata(context, metadata) == []
-        assert context.get_current_revision() == "0001"
 
 
 def test_servers_that_start_at_once_do_not_collide(
@@ -49,53 +43,160 @@ def test_a_database_of_a_newer_version_is_refused(
     database: Database, places: Places, database_url: str | None
 ) -> None:
     with database.writing() as connection:
-        connection.execute(sql.text("UPDATE alembic_version SET version_num = '0999'"))
-    with pytest.raises(UsageError, match="0999"):
+        connection.execute(sql.update(versions).values(tables=999))
+    with pytest.raises(UsageError, match="version 999"):
         Database(database_url, places.store)
 
 
-NEXT = """
-import sqlalchemy as sql
-from alembic import op
+def test_a_later_version_keeps_what_the_database_alone_has(
+    database: Database,
+    copied: Copied,
+    places: Places,
+    database_url: str | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    index(database, MAIN, copied("r-1"), arrived=0.0)
+    before = counts(database)
+    steps: list[str] = []
 
-revision, down_revision = "0002", "0001"
+    def step(connection: Connection) -> None:
+        steps.append("taken")
+        connection.execute(sql.text("ALTER TABLE projects ADD COLUMN planted TEXT DEFAULT 'here'"))
+
+    monkeypatch.setattr(upgrade, "STEPS", (*upgrade.STEPS, step))
+    for _ in range(2):
+        database.upgrade()
+    assert steps == ["taken"]
+    assert counts(database) == before
+    with database.reading() as connection:
+        assert connection.execute(sql.text("SELECT planted FROM projects")).scalar() == "here"
+    monkeypatch.undo()
+    with pytest.raises(UsageError, match="version 2"):
+        Database(database_url, places.store)
 
 
-def upgrade() -> None:
-    for name in ("projects", "runs"):  # other tables refer to both
-        with op.batch_alter_table(name, recreate="auto") as table:
-            table.add_column(sql.Column("planted", sql.Text(), server_default="here"))
-            table.alter_column("name" if name == "projects" else "run_id", nullable=False,
-                               existing_type=sql.String(200), type_=sql.String(300))
-"""
+def test_a_cache_of_another_version_is_made_anew(
+    database: Database,
+    copied: Copied,
+    places: Places,
+    database_url: str | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    copied("r-1")
+    reconcile(database, places)
+    before = counts(database)
+    secret = new_token(database, "ci", "push", None)
+    with monkeypatch.context() as patch:
+        patch.setattr(upgrade, "_CONTENT", 2)
+        with pytest.raises(StoreError, match="index is of another version: `rtstone serve`"):
+            Database.as_it_is(database_url, places.store)
+        database.upgrade()
+        assert {counts(database)[table.name] for table in CACHE} == {0}
+        assert reconcile(database, places) == (1, 0)
+        database.upgrade()
+    assert counts(database) == before | {"tokens": 1}
+    assert principal(database, secret)
+    assert verify(database, places) == []
+
+
+# ---- databases that alembic made ----------------------------------------------------------------
+
+_DATA = Path(__file__).parent / "data"  # dumps of databases of its revision 0001, with all tables
+_SECRETS = {
+    "sqlite": "rts_f6269120d08b_3VSNXLwQxsluwPijZg_f4TM4DVpT-jrBmursbQT27Lo",
+    "postgresql": "rts_94f4dbf94222_UTD3Hk9ThVCpiOKorPSrpvF9vKhJG-4E7uNxClcprSs",
+}
 
 
 @pytest.fixture
-def later(tmp_path: Path) -> Path:
-    """A folder of migrations with a second version."""
-    scripts = Path(shutil.copytree(module._SCRIPTS, tmp_path / "migrations"))
-    (scripts / "versions" / "v0002.py").write_text(NEXT)
-    return scripts
+def former(places: Places, database_url: str | None) -> Iterator[Engine]:
+    """Return the engine of a database of alembic's revision 0001."""
+    if database_url is None:
+        with closing(sqlite3.connect(places.store / FILE)) as file:
+            file.executescript((_DATA / "sqlite.sql").read_text())
+        engine = sql.create_engine(f"sqlite:///{places.store / FILE}")
+    else:
+        with psycopg.connect(database_url) as connection:
+            connection.execute((_DATA / "postgresql.sql").read_bytes())
+        engine = sql.create_engine(database_url.replace("postgresql:", "postgresql+psycopg:"))
+    yield engine
+    engine.dispose()
 
 
-def test_a_later_version_keeps_what_is_there(
-    database: Database, copied: Copied, later: Path, monkeypatch: pytest.MonkeyPatch
+def _rows(connection: Connection, query: str) -> list[tuple[object, ...]]:
+    return [tuple(row) for row in connection.execute(sql.text(query))]
+
+
+_KEPT = [
+    "SELECT * FROM tokens ORDER BY id", "SELECT * FROM audit", "SELECT * FROM deliveries",
+    "SELECT * FROM deletions", "SELECT * FROM campaigns", "SELECT * FROM projects ORDER BY id",
+]  # fmt: skip
+_COLUMNS = "c.project, {}.key, c.metric, c.at_run, c.before_run, c.begun, c.found, c.notified"
+
+
+def test_a_database_that_alembic_made_is_taken_over(
+    former: Engine, places: Places, copied: Copied, database_url: str | None
 ) -> None:
-    """SQLite changes a table by a copy of it: no row that refers to the old one may go with it."""
-    index(database, MAIN, copied("r-1"), arrived=0.0)
-    before = counts(database)
-    assert before["runs"] == 1 < before["points"]
-    monkeypatch.setattr(module, "_SCRIPTS", later)
-    database.migrate()
-    assert counts(database) == before
-    with database.reading() as connection:
-        assert connection.execute(sql.text("SELECT planted FROM runs")).scalar() == "here"
-        if connection.dialect.name == "sqlite":
-            assert connection.execute(sql.text("PRAGMA foreign_keys")).scalar() == 1
-            assert not connection.execute(sql.text("PRAGMA foreign_key_check")).all()
-    monkeypatch.undo()
-    with pytest.raises(UsageError, match="0002"):
-        database.migrate()
+    query = f"SELECT {_COLUMNS} FROM changes AS c{{}} ORDER BY c.id"
+    with former.begin() as connection:
+        kept = [_rows(connection, statement) for statement in _KEPT]
+        joined = query.format("s", " JOIN series AS s ON s.id = c.series")
+        changes = _rows(connection, joined)
+    assert all(kept)
+    assert len(changes) == 5
+    with pytest.raises(StoreError, match="version 0: `rtstone serve` brings it to 1"):
+        Database.as_it_is(database_url, places.store)
+    copied("20261101-0")
+    for _ in range(2):
+        with closing(Database(database_url, places.store)) as database:
+            with database.reading() as connection:
+                assert [_rows(connection, statement) for statement in _KEPT] == kept
+                assert _rows(connection, query.format("c", "")) == changes
+                assert "alembic_version" not in sql.inspect(connection).get_table_names()
+            caller = principal(database, _SECRETS[former.dialect.name])
+            assert caller
+            assert (caller.name, caller.scope, caller.project) == ("ci", "push", "lab")
+    with closing(Database.as_it_is(database_url, places.store)) as database:
+        assert {counts(database)[table.name] for table in CACHE} == {0}
+    with closing(Database(database_url, places.store)) as database:
+        assert reconcile(database, places) == (1, 0)
+        assert verify(database, places) == []
+
+
+def test_a_taken_over_database_has_the_tables_of_a_new_one(
+    former: Engine, places: Places, database_url: str | None
+) -> None:
+    def columns(engine: Engine) -> dict[str, list[str]]:
+        inspector = sql.inspect(engine)
+        return {
+            name: sorted(
+                [f"{column['name']} {column['type']} {column['nullable']}"
+                 for column in inspector.get_columns(name)]
+                + [str(index["column_names"]) for index in inspector.get_indexes(name)]
+                + [str(inspector.get_pk_constraint(name)["constrained_columns"])]
+            )
+            for name in inspector.get_table_names()
+        }  # fmt: skip
+
+    Database(database_url, places.store).close()
+    taken_over = columns(former)
+    with former.begin() as connection:
+        for name in taken_over:
+            cascade = "" if database_url is None else " CASCADE"
+            connection.execute(sql.text(f"DROP TABLE {name}{cascade}"))
+    Database(database_url, places.store).close()
+    assert columns(former) == taken_over
+
+
+def test_another_revision_of_alembic_is_refused(
+    former: Engine, places: Places, database_url: str | None
+) -> None:
+    with former.begin() as connection:
+        connection.execute(sql.text("UPDATE alembic_version SET version_num = '0000'"))
+    with pytest.raises(UsageError, match=r"revision 0000.*name another --database"):
+        Database(database_url, places.store)
+    with former.begin() as connection:
+        assert len(_rows(connection, "SELECT * FROM runs")) == 9
 
 
 def test_an_unknown_database_is_refused(places: Places) -> None:
@@ -115,7 +216,7 @@ def _of_another_program(path: Path) -> None:
 
 def _of_later_version(path: Path) -> None:
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
-        other.execute("UPDATE alembic_version SET version_num = '0999'")
+        other.execute("UPDATE rtstone_versions SET tables = 999")
 
 
 def _without_tokens(path: Path) -> None:
@@ -133,7 +234,7 @@ def _instead(make: Callable[[Path], object]) -> Callable[[Path], None]:
 
 @pytest.mark.parametrize(("spoil", "says"), [
     (_truncated, r"malformed; put a back-up"), (_of_another_program, r"name another --database"),
-    (_of_later_version, r"0999.*update rtstone"),
+    (_of_later_version, r"version 999.*update rtstone"),
     (lambda path: path.write_bytes(b"x" * 9999), r"not a database; put a back-up"),
     (_instead(os.mkfifo), r"is a pipe, not a regular file; move it away"),
     (_instead(Path.mkdir), r"is a directory, not a regular file; move it away"),
@@ -217,7 +318,7 @@ def test_a_new_database_that_could_not_be_made_leaves_no_empty_file(
         raise StoreError("no room")
 
     with monkeypatch.context() as patch, pytest.raises(StoreError, match="no room"):
-        patch.setattr(Database, "migrate", full)
+        patch.setattr(Database, "upgrade", full)
         Database(None, places.store)
     Database(None, places.store).close()
 

@@ -90,8 +90,8 @@ def test_what_is_not_well_is_said_first(
     monkeypatch.setattr("os.statvfs", lambda path: _Disk())
     assert "4 KiB are free, less than the" in shown(cli, places.store)[1][0]
     with closing(sqlite3.connect(places.store / FILE, isolation_level=None)) as other:
-        other.execute("UPDATE alembic_version SET version_num = '0999'")
-    assert "a newer rtstone has made the database (version 0999)" in shown(cli, places.store)[1][0]
+        other.execute("UPDATE rtstone_versions SET tables = 999")
+    assert "a newer rtstone has made the database (version 999)" in shown(cli, places.store)[1][0]
     shutil.copy(__file__, places.store / FILE)
     status, lines = shown(cli, places.store)
     assert (status, "file is not a database" in lines[0]) == (1, True)

@@ -33,6 +33,7 @@ from rtstone.documents.trend import Series as Followed
 from rtstone.server.database import pairs
 from rtstone.server.indexing import seconds as _seconds
 from rtstone.server.schema import (
+    SERIES_OF_CHANGE,
     analyses,
     campaigns,
     changes,
@@ -62,10 +63,10 @@ _RUN = [
                  "results", "grade", "verdict")
 ]  # fmt: skip
 _SERIES = [series.c[name] for name in SeriesHead.__struct_fields__]
-_CHANGES = (  # with their series, as `_change` takes them
-    sql.select(*_SERIES, *(column for column in changes.c if column.name != "series"))
-    .join(series, series.c.id == changes.c.series)
-)  # fmt: skip
+# With their series, as `_change` takes them.
+_CHANGES = sql.select(*_SERIES, *(column for column in changes.c if column.name != "key")).join(
+    series, SERIES_OF_CHANGE
+)
 
 
 def iso_time(seconds: float) -> str:
@@ -132,7 +133,8 @@ def all_projects(connection: Connection, names: Iterable[str]) -> list[Project]:
         counted = sql.select(sql.func.count(), sql.func.sum(targets.c.runs),
                              sql.func.max(targets.c.last_begun)).where(mine)  # fmt: skip
         many, total, last = connection.execute(counted).one()
-        worse = sql.select(sql.func.count()).select_from(changes).where(_worse(number, since))
+        followed = sql.select(sql.func.count()).select_from(changes).join(series, SERIES_OF_CHANGE)
+        worse = followed.where(_worse(number, since))
         listing.append(Project(
             name=name, runs=total or 0, targets=many,
             worse=connection.execute(worse).scalar_one(),
@@ -154,7 +156,7 @@ def overview(connection: Connection, name: str) -> Overview:
     since = now - DAYS * DAY
     by_target = (
         sql.select(series.c.target, sql.func.count())
-        .join(changes, changes.c.series == series.c.id)
+        .join(changes, SERIES_OF_CHANGE)
         .where(_worse(project, since))
         .group_by(series.c.target)
     )
@@ -270,7 +272,8 @@ def standing(connection: Connection, name: str, key: str, metric: str) -> Standi
     )
     last = connection.execute(
         sql.select(changes.c.verdict, changes.c.begun)
-        .where(changes.c.series == row.id, changes.c.metric == metric)
+        .join(series, SERIES_OF_CHANGE)
+        .where(series.c.id == row.id, changes.c.metric == metric)
         .order_by(changes.c.begun.desc())
         .limit(1)
     ).first()
@@ -340,7 +343,7 @@ def series_list(connection: Connection, name: str, target: str) -> SeriesList:
         raise HTTPException(404, f"no series of target '{target}', in project {name}")
     counted = (
         sql.select(series.c.key, sql.func.count())
-        .join(changes, changes.c.series == series.c.id)
+        .join(changes, SERIES_OF_CHANGE)
         .where(mine, changes.c.verdict == "worse")
         .group_by(series.c.key)
     )
@@ -363,7 +366,7 @@ def series_view(connection: Connection, name: str, key: str) -> SeriesView:
     earlier = [
         _change(change)
         for change in connection.execute(
-            _CHANGES.where(changes.c.series == row.id).order_by(changes.c.begun.desc())
+            _CHANGES.where(series.c.id == row.id).order_by(changes.c.begun.desc())
         )
         if (change.metric, change.at_run) not in current
     ]
@@ -400,7 +403,11 @@ def search(
         mine = sql.select(tags.c.run).where(tags.c.project == project, tags.c.kind == kind, same)
         query = query.where(runs.c.id.in_(mine))
     if after is not None:
-        begun, number = _parsed_place(after)
+        text, _, number_text = after.rpartition("-")  # begin, in s, and number of the last run
+        try:
+            begun, number = float(text), int(number_text)
+        except ValueError:
+            raise HTTPException(400, "bad 'after'; take it from the page before") from None
         earlier = sql.and_(runs.c.begun == begun, runs.c.id < number)
         query = query.where(sql.or_(runs.c.begun < begun, earlier))
     query = query.order_by(runs.c.begun.desc(), runs.c.id.desc()).limit(PAGE + 1)
@@ -414,15 +421,6 @@ def search(
 def _begins(text: str) -> Any:
     """Return the condition that a tag begins with a text."""
     return sql.and_(tags.c.value >= text, tags.c.value < text + _LAST)
-
-
-def _parsed_place(after: str) -> tuple[float, int]:
-    """Return begin (s) and number of the last run of a page.  Raises HTTPException 400."""
-    begun, _, number = after.rpartition("-")
-    try:
-        return float(begun), int(number)
-    except ValueError:
-        raise HTTPException(400, "bad 'after'; take it from the page before") from None
 
 
 def known_values(connection: Connection, name: str, most: int = 200) -> dict[str, list[str]]:

@@ -1,1 +1,0 @@
-"""The versions of the server's tables, by alembic."""
