@@ -53,17 +53,26 @@ def command(kind: str, probe: bool, json: bool, **conditions: Any) -> None:
         from rtstone.cli.run_filter import RunFilter, pick
         from rtstone.store.index import entries
 
+        stored = entries()
+        runs = pick(stored, RunFilter(**conditions))
         rows = [
             {name: getattr(run, name) for name in _RUN_MEMBERS} | {"benches": run.benches.split()}
-            for run in pick(entries(), RunFilter(**conditions))
+            for run in runs
         ]
         if json:
             _print_json({RUNS: rows})
-        else:
-            for row in rows:
-                if row["called"]:
-                    row["target"] = f"{row['called']} ({row['target']})"
-            _print_lines(_RUN_COLUMNS, rows)
+            return
+        sessions: dict[str | None, list[str]] = {}
+        for run in stored:
+            sessions.setdefault(run.session, []).append(run.run_id)
+        for row, run in zip(rows, runs, strict=True):
+            members = sessions[run.session] if run.session else []
+            number = members.index(run.run_id) + 1 if members else 0
+            row["session"] = f"{number} of {len(members)}" if members else None
+            if run.called:
+                row["target"] = f"{run.called} ({run.target})"
+        of_session = ("session",) if any(run.session for run in runs) else ()
+        _print_lines((*_RUN_COLUMNS, *of_session), rows)
         return
     _refuse(conditions)
     if kind in KINDS:

@@ -178,6 +178,19 @@ def test_if_one_of_several_is_unknown_none_is_removed(plan: Plan, cli: Cli) -> N
     assert ids() == ["20260101-a"]
 
 
+def test_the_list_shows_which_runs_are_of_one_session(plan: Plan, cli: Cli) -> None:
+    stored(plan, "20260101-a")
+    assert "session" not in cli("list", "runs").out
+    members = session(plan, "20260101-s", "A", "B")
+    heads, *lines = cli("list", "runs").out.splitlines()
+    assert heads.endswith("  session")
+    assert [(line.partition(" ")[0], line.rpartition("  ")[2]) for line in lines[1:]] == [
+        (members[0], "1 of 2"), (members[1], "2 of 2"),
+    ]  # fmt: skip
+    assert "of" not in lines[0].split()
+    assert cli("list", "runs", "--last", "1").out.splitlines()[1].endswith("  2 of 2")
+
+
 def test_a_session_is_removed_as_a_whole(plan: Plan, cli: Cli) -> None:
     session(plan, "20260101-s", "A", "B")
     session(plan, "20260101-s2", "A")
