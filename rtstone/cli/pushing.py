@@ -119,5 +119,5 @@ class Reporter:
                 with Server(self._server, patience_s=PATIENCE_S) as connection:
                     push_state(connection, state)
         except RtstoneError as error:
-            say(f"rtstone: the state of the campaign was not told: {error}")
+            say(f"rtstone: the state of the campaign was not sent: {error}")
         self._reported = time.monotonic()

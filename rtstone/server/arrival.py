@@ -288,11 +288,11 @@ class _Unpacked:
     def end(self) -> None:
         """Check that nothing follows what was read.  Raises UsageError."""
         if self.read(1):
-            raise UsageError("more was packed than was told")
+            raise UsageError("the upload unpacks to more bytes than its manifest declares")
         if not self._stream.eof:
-            raise UsageError("less was packed than was told")
+            raise UsageError("the upload ends before all that its manifest declares")
         if self._stream.unused_data or os.read(self._handle, 1):
-            raise UsageError("more was sent than was packed")
+            raise UsageError("bytes follow the end of what was packed")
 
 
 def _write(source: _Unpacked, folder: int, file: File) -> None:
@@ -303,14 +303,14 @@ def _write(source: _Unpacked, folder: int, file: File) -> None:
         while left:
             data = source.read(min(left, _STEP))
             if not data:
-                raise UsageError(f"less was packed than was told, in {file.name}")
+                raise UsageError(f"{file.name} has fewer bytes than the manifest declares")
             digest.update(data)
             to.write(data)
             left -= len(data)
         to.flush()
         os.fsync(to.fileno())
     if digest.hexdigest() != file.sha256:
-        raise UsageError(f"{file.name} has another SHA-256 than was told")
+        raise UsageError(f"{file.name} has another SHA-256 than the manifest declares")
 
 
 def _full(error: OSError) -> StoreError:

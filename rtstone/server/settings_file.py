@@ -28,7 +28,6 @@ from __future__ import annotations
 import ipaddress
 import os
 import re
-import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -36,6 +35,7 @@ from urllib.parse import urlsplit
 
 from rtstone import toml
 from rtstone.errors import UsageError
+from rtstone.files import opened
 from rtstone.units import SIZE
 
 FILE = "server.toml"
@@ -204,13 +204,9 @@ def _webhooks(values: object, where: str) -> tuple[Webhook, ...]:
 
 def _text(path: Path) -> bytes | None:
     """Return the content of the file, None if there is none.  Raises UsageError."""
-    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
     try:
-        handle = os.open(path, flags)
-        with os.fdopen(handle, "rb") as file:
-            status = os.fstat(handle)
-            if not stat.S_ISREG(status.st_mode):
-                raise UsageError(f"{_NOUN} {path} are not a regular file")
+        with opened(path) as file:
+            status = os.fstat(file.fileno())
             if status.st_uid not in {0, os.geteuid()} or status.st_mode & 0o022:
                 raise UsageError(f"{_NOUN} {path} can be written by others: chmod go-w {path}")
             text = file.read(LARGEST + 1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from pathlib import Path
 from time import time
 from typing import NamedTuple
 
@@ -56,8 +55,13 @@ class ServerStatus(NamedTuple):
 def status(settings: Settings, database: Database | None, fault: str = "") -> ServerStatus:
     """Return the state of a server.  ``fault``: why there is no database."""
     places = Places(settings.store)
-    indexed = _indexed(database) if database else {}
-    by_project = [_project(places, name, indexed) for name in places.projects()]
+    indexed: dict[str, int] = {}
+    if database:
+        count = sql.func.count(runs.c.id)
+        query = sql.select(projects.c.name, count).outerjoin(runs, runs.c.project == projects.c.id)
+        with database.reading() as connection:
+            indexed = pairs(connection, query.group_by(projects.c.name))
+    by_project = [_project(places, name, indexed.get(name)) for name in places.projects()]
     arriving = [upload for project in by_project for upload in project.uploads]
     by_token = [
         (token, [upload for upload in arriving if upload.token == token.id])
@@ -74,27 +78,15 @@ def status(settings: Settings, database: Database | None, fault: str = "") -> Se
     return ServerStatus(faults, by_project, by_token, _limits(settings), room)
 
 
-def _indexed(database: Database) -> dict[str, int]:
-    count = sql.func.count(runs.c.id)
-    query = sql.select(projects.c.name, count).outerjoin(runs, runs.c.project == projects.c.id)
-    with database.reading() as connection:
-        return pairs(connection, query.group_by(projects.c.name))
-
-
-def _project(places: Places, name: str, indexed: dict[str, int]) -> ProjectStatus:
+def _project(places: Places, name: str, indexed: int | None) -> ProjectStatus:
     number = stored = 0
     with suppress(FileNotFoundError), os.scandir(places.runs(name)) as entries:
         for entry in entries:
             if RUN_ID.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False):
-                number, stored = number + 1, stored + _bytes(Path(entry.path))
-    return ProjectStatus(name, number, indexed.get(name), stored, uploads(places, name))
-
-
-def _bytes(folder: Path) -> int:
-    """Return the bytes of the files of a run, 0 if it is gone."""
-    with suppress(FileNotFoundError), os.scandir(folder) as entries:  # it may be deleted just now
-        return sum(entry.stat(follow_symlinks=False).st_size for entry in entries)
-    return 0
+                number += 1  # which may be deleted just now
+                with suppress(FileNotFoundError), os.scandir(entry.path) as files:
+                    stored += sum(file.stat(follow_symlinks=False).st_size for file in files)
+    return ProjectStatus(name, number, indexed, stored, uploads(places, name))
 
 
 # ---- what is not well ---------------------------------------------------------------------------

@@ -156,7 +156,7 @@ async def _appended(request: Request, held: Appending, manifest: Manifest) -> No
         async for data in request.stream():
             room -= len(data)
             if room < 0:
-                raise HTTPException(413, f"more than the {manifest.blob.size} bytes that were told")
+                raise HTTPException(413, f"more than the {manifest.blob.size} bytes declared")
             waiting += data
             if len(waiting) >= _STEP:
                 piece, waiting = waiting, bytearray()
@@ -183,7 +183,7 @@ def _completed(run: _Coming) -> Response:
     request, project, name = run.request, run.project, run.manifest.run_id
     try:
         if not run.held.fits(run.manifest.blob):
-            raise UsageError("what was sent has another SHA-256 than was told")
+            raise UsageError("the upload has another SHA-256 than its manifest declares")
         _take_in(run)
     except UsageError as fault:  # sending it again would change nothing
         run.arrival.drop()

@@ -38,12 +38,15 @@ def keep(directory: Path, explanation: Explanation) -> Explanation:
     StoreError.
     """
     data = msgspec.json.encode(explanation)
+    series = hashlib.sha256(explanation.series.encode(errors="surrogateescape")).hexdigest()[:8]
+    tail = f"-{series}" if explanation.series else ""
+    name = f"explanation-{explanation.case}-{explanation.way.sample.index}{tail}.json"
     try:
         while len(data) > LARGEST:
             explanation = _shortened(explanation)
             data = msgspec.json.encode(explanation)
         with files.directory(directory, links=True) as place:
-            replace(place, _name(explanation), data)
+            replace(place, name, data)
     except OSError as error:
         raise StoreError(
             f"the explanation cannot be stored, {directory}: {error.strerror}; "
@@ -70,13 +73,6 @@ def explanations(directory: Path, run_id: str, case: int | None = None) -> Expla
     return Explained(
         sorted(stored, key=lambda entry: (entry.case, entry.way.sample.index)), damaged
     )
-
-
-def _name(explanation: Explanation) -> str:
-    """Return the name of its file."""
-    series = hashlib.sha256(explanation.series.encode(errors="surrogateescape")).hexdigest()[:8]
-    tail = f"-{series}" if explanation.series else ""
-    return f"explanation-{explanation.case}-{explanation.way.sample.index}{tail}.json"
 
 
 def _read(place: int, name: str, run_id: str) -> Explanation:

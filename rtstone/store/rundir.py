@@ -70,8 +70,10 @@ class RunDirectory:
                 f"results cannot be stored, {self.path}: {error.strerror}; "
                 + _ROOM.get(error.errno or 0, _PLACE)
             ) from error
-        if out is not None:
-            self._make_known(plan.run_id)
+        if out is not None:  # for `last` and `list runs`, if the store can be written
+            with suppress(OSError):
+                runs().mkdir(parents=True, exist_ok=True)
+                (runs() / plan.run_id).symlink_to(self.path)
 
     def _begin(self, plan: Plan) -> None:
         """Write the plan and open the log, or leave the directory as it was.
@@ -130,14 +132,6 @@ class RunDirectory:
         self._log.close()
         self._log, self.begun = log, True
         self.append(bytes(self._held))
-
-    def _make_known(self, run_id: str) -> None:
-        """Register a directory outside the store for `last` and `list runs`; failure is ignored."""
-        try:
-            runs().mkdir(parents=True, exist_ok=True)
-            (runs() / run_id).symlink_to(self.path)
-        except OSError:
-            pass
 
     def append(self, line: bytes) -> None:
         """Append a line of the agent.  Raises StoreError."""

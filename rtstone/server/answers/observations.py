@@ -14,7 +14,6 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from rtstone.documents.case_key import is_named
-from rtstone.documents.run import Run
 from rtstone.documents.server import Observed, ObservedRun
 from rtstone.errors import UsageError
 from rtstone.server.pages import queries
@@ -51,14 +50,10 @@ def _lines(
         except UsageError as error:  # removed or damaged meanwhile
             yield encode(ObservedRun(run_id=name, damaged=str(error))) + b"\n"
             continue
-        yield encode(ObservedRun(run_id=name, run=_slim(run, benches))) + b"\n"
-
-
-def _slim(run: Run, benches: Sequence[str]) -> Run:
-    """Return a run without what a trend of these benches and families does not read."""
-    results = [result for result in run.results if is_named(result.bench, benches)]
-    names = {result.bench for result in results}
-    return msgspec.structs.replace(
-        run, results=results, slopes=[], notes=[], command=[],
-        benches=[table for table in run.benches if table.id in names],
-    )  # fmt: skip
+        results = [result for result in run.results if is_named(result.bench, benches)]
+        ids = {result.bench for result in results}
+        run = msgspec.structs.replace(  # without what a trend of these benches does not read
+            run, results=results, slopes=[], notes=[], command=[],
+            benches=[table for table in run.benches if table.id in ids],
+        )  # fmt: skip
+        yield encode(ObservedRun(run_id=name, run=run)) + b"\n"

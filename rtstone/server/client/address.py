@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
@@ -22,6 +21,7 @@ from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
 from rtstone.errors import UsageError
+from rtstone.files import opened
 from rtstone.folders import folder
 
 MAIN = "main"
@@ -138,10 +138,8 @@ def _token_in_file(project: Address) -> str | None:
 
 def _table(path: Path) -> dict[str, object]:
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-        with os.fdopen(handle, "rb") as file:
-            status = os.fstat(handle)
-            if not stat.S_ISREG(status.st_mode) or status.st_mode & 0o077:
+        with opened(path) as file:
+            if os.fstat(file.fileno()).st_mode & 0o077:
                 raise UsageError(f"others may read the tokens in {path}: chmod 600 {path}")
             return tomllib.loads(file.read(1 << 20).decode())
     except (FileNotFoundError, NotADirectoryError):

@@ -104,10 +104,12 @@ class Server:
         while True:
             try:
                 response = self.once(method, path, body, headers)
-                wait = _waits(response)
-                if wait is None:
+                if response.status not in _BUSY:
                     return response
-                why = response.text or str(response.status)
+                why, wait = response.text or str(response.status), 0.0
+                text = response.headers.get("retry-after", "")
+                if text.isdigit() and len(text) < 6:
+                    wait = float(text)
             except Unreachable as error:
                 why, wait = str(error), 0.0
             pause = max(pause, min(wait, _LONGEST_S))
@@ -178,11 +180,3 @@ class Server:
         elif 300 <= response.status < 400:
             text = f"it is elsewhere, at {line(response.headers.get('location', '?'))[:_SHOWN]}"
         return Refused(f"{self.where}: {text}{advice}", response.status)
-
-
-def _waits(response: Response) -> float | None:
-    """Return after how long to try again, in s; None if the response would be the same."""
-    if response.status not in _BUSY:
-        return None
-    text = response.headers.get("retry-after", "")
-    return float(text) if text.isdigit() and len(text) < 6 else 0.0

@@ -15,7 +15,8 @@ import msgspec
 
 from rtstone.documents.campaign import CampaignState
 from rtstone.errors import TargetError, UsageError
-from rtstone.server.client.http import Refused, Response, Server, Unreachable
+from rtstone.server.arrival import normal
+from rtstone.server.client.http import Refused, Server, Unreachable
 from rtstone.store.intake import is_whole
 from rtstone.store.layout import LOG, PLAN
 from rtstone.store.rundir import logs
@@ -23,6 +24,7 @@ from rtstone.store.rundir import logs
 PARSING_S = 300.0  # how long the server may take for a run that has come
 _PAUSE_S = 0.2  # after a try that came no further
 _LONGEST_S = 5.0
+_PASSING = {400, 404, 408, 423, 429, 500, 502, 503, 504, 507}  # statuses after which to try again
 
 
 class Packed(NamedTuple):
@@ -56,9 +58,7 @@ def pack(path: Path) -> Packed:
     plan, texts = logs(path)
     if not texts:
         raise UsageError(f"the run has no {LOG}, {path}; runs that were imported stay here")
-    # Without the number of arrival, as each store gives its own.
-    own = msgspec.json.encode(msgspec.structs.replace(plan, arrival=0))
-    files = [(PLAN, msgspec.json.format(own))]
+    files = [(PLAN, normal(plan))]
     names = [LOG, *(f"wire-{number}.log" for number in range(2, len(texts) + 1))]
     files += zip(names, texts, strict=True)
     packer, blob = zlib.compressobj(), bytearray()
@@ -142,15 +142,10 @@ class _Sending:
             return None  # the next answer, or its lack, says more
         if response.status == 201:
             return response.json(_Answer)
-        if response.status == 204 or _passes(response):
+        elsewhere = response.status == 409 and "upload-offset" in response.headers
+        if elsewhere or response.status in _PASSING:
             return None
         raise self._server.refusal(response)
-
-
-def _passes(response: Response) -> bool:
-    """Return whether a response says to continue at another offset, or later."""
-    elsewhere = response.status == 409 and "upload-offset" in response.headers
-    return elsewhere or response.status in {400, 404, 408, 423, 429, 500, 502, 503, 504, 507}
 
 
 def push_state(server: Server, state: CampaignState) -> None:

@@ -55,18 +55,16 @@ def _state(name: str, plan: CampaignState | None, rows: Sequence[Any]) -> Campai
             for (target, measure), own in by_cell.items()
         ]  # fmt: skip
         return CampaignState(name=name, title=name, jobs=Counts(done=len(rows)), cells=cells)
-    updated = [_cell(cell, runs) for cell in plan.cells]
-    jobs = [cell.jobs for cell in updated]
-    total = {name: sum(getattr(count, name) for count in jobs) for name in Counts.__struct_fields__}
+    updated = []
+    for cell in plan.cells:
+        here = [runs[run_id] for run_id in cell.runs if run_id in runs]
+        away = max(0, cell.jobs.done - len(here))  # done, and not here yet: they count as running
+        jobs = structs.replace(cell.jobs, done=len(here), running=cell.jobs.running + away)
+        ids = [row.run_id for row in here]
+        updated.append(structs.replace(cell, jobs=jobs, runs=ids, judged=_judged(here)))
+    counts = [cell.jobs for cell in updated]
+    total = {name: sum(getattr(c, name) for c in counts) for name in Counts.__struct_fields__}
     return structs.replace(plan, cells=updated, jobs=Counts(**total))
-
-
-def _cell(cell: CampaignCell, runs: dict[str, Any]) -> CampaignCell:
-    """Return a cell with the runs that are here; done ones that are not count as running."""
-    here = [runs[run_id] for run_id in cell.runs if run_id in runs]
-    away = max(0, cell.jobs.done - len(here))
-    jobs = structs.replace(cell.jobs, done=len(here), running=cell.jobs.running + away)
-    return structs.replace(cell, jobs=jobs, runs=[row.run_id for row in here], judged=_judged(here))
 
 
 def _judged(rows: Sequence[Any]) -> Judged | None:
