@@ -37,13 +37,12 @@ def _take_over(connection: Connection) -> None:
 
     A later version that changes the table `changes` keeps a copy of its present columns here.
     """
-    series = sql.table("series", sql.column("id"), sql.column("key"))
-    former = sql.table("changes", *(sql.column(column.name) for column in changes.c if
-                                    column.name != "key"), sql.column("series"))  # fmt: skip
-    query = sql.select(*(former.c[column.name] for column in changes.c if
-                         column.name not in ("id", "key")), series.c.key)  # fmt: skip
-    query = query.join(series, series.c.id == former.c.series).order_by(former.c.id)
-    rows = [dict(row) for row in connection.execute(query).mappings()]
+    names = [column.name for column in changes.c if column.name not in ("id", "key")]
+    query = (
+        f"SELECT s.key, {', '.join(f'c.{name}' for name in names)} FROM changes AS c "
+        "JOIN series AS s ON s.id = c.series ORDER BY c.id"
+    )
+    rows = [dict(row) for row in connection.execute(sql.text(query)).mappings()]
     for name in ("changes", "analyses", "points", "tags", "targets", "runs", "series",
                  "alembic_version"):  # fmt: skip
         connection.execute(sql.text(f"DROP TABLE {name}"))

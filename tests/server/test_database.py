@@ -139,10 +139,10 @@ def test_a_database_that_alembic_made_is_taken_over(
 ) -> None:
     query = f"SELECT {_COLUMNS} FROM changes AS c{{}} ORDER BY c.id"
     with former.begin() as connection:
-        kept = [_rows(connection, statement) for statement in _KEPT]
+        before = [_rows(connection, statement) for statement in _KEPT]
         joined = query.format("s", " JOIN series AS s ON s.id = c.series")
         changes = _rows(connection, joined)
-    assert all(kept)
+    assert all(before)
     assert len(changes) == 5
     with pytest.raises(StoreError, match="version 0: `rtstone serve` brings it to 1"):
         Database.as_it_is(database_url, places.store)
@@ -150,7 +150,7 @@ def test_a_database_that_alembic_made_is_taken_over(
     for _ in range(2):
         with closing(Database(database_url, places.store)) as database:
             with database.reading() as connection:
-                assert [_rows(connection, statement) for statement in _KEPT] == kept
+                assert [_rows(connection, statement) for statement in _KEPT] == before
                 assert _rows(connection, query.format("c", "")) == changes
                 assert "alembic_version" not in sql.inspect(connection).get_table_names()
             caller = principal(database, _SECRETS[former.dialect.name])
@@ -186,6 +186,22 @@ def test_a_taken_over_database_has_the_tables_of_a_new_one(
             connection.execute(sql.text(f"DROP TABLE {name}{cascade}"))
     Database(database_url, places.store).close()
     assert columns(former) == taken_over
+
+
+def test_a_take_over_that_is_cut_short_changes_nothing(
+    former: Engine, places: Places, database_url: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(connection: Connection) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(upgrade, "make_cache", killed)
+        Database(database_url, places.store)
+    with former.begin() as connection:
+        assert _rows(connection, "SELECT version_num FROM alembic_version") == [("0001",)]
+        assert len(_rows(connection, "SELECT series FROM changes")) == 5
+        assert len(_rows(connection, "SELECT * FROM runs")) == 9
+        assert "rtstone_versions" not in sql.inspect(connection).get_table_names()
 
 
 def test_another_revision_of_alembic_is_refused(
