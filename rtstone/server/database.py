@@ -27,6 +27,7 @@ _BACK_UP = (
     f"put a back-up in its place, or move {FILE}* out of the store: the next start makes the index "
     "anew from the runs, but tokens, audit log and deliveries are in it alone"
 )
+_DAMAGED = ("malformed", "not a database", "no such table")  # in errors of SQLite
 _BUSY_S = 30  # how long a writer waits for another
 _LOCK = 0x7274  # the class of our locks in PostgreSQL
 _WRITES = "rtstone_writes"  # option of a connection that begins a transaction to write
@@ -126,7 +127,9 @@ def saying_why(store: Path) -> Iterator[None]:
                 f"cannot open the database, its disk is full ({reason}): make room there, {store}; "
                 "nothing that is stored is lost"
             ) from error
-        raise StoreError(f"cannot open the database: {reason}; {_remedy(reason)}") from error
+        damaged = any(words in reason for words in _DAMAGED)
+        advice = _BACK_UP if damaged else "see --database"
+        raise StoreError(f"cannot open the database: {reason}; {advice}") from error
 
 
 def is_of_full_disk(error: sql.exc.DBAPIError, store: Path) -> bool:
@@ -137,13 +140,6 @@ def is_of_full_disk(error: sql.exc.DBAPIError, store: Path) -> bool:
     if isinstance(error.orig, sqlite3.OperationalError) and is_full(store):
         return True
     return any(words in str(error.orig) for words in ("disk is full", "No space left"))
-
-
-def _remedy(reason: str) -> str:
-    """Return what to do about an error of SQLite or PostgreSQL."""
-    if "malformed" in reason or "not a database" in reason or "no such table" in reason:
-        return _BACK_UP
-    return "see --database"
 
 
 def _check_file(path: Path) -> None:

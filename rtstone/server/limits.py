@@ -138,13 +138,12 @@ class _Body:
     async def __call__(self) -> Message:
         """Return the next piece.  Raises HTTPException 408."""
         message = await self._next()
-        return (self._rest() or message) if message["type"] == "http.disconnect" else message
-
-    def _rest(self) -> Message | None:
-        """Return what had come before the connection ended, which uvicorn would drop."""
         cycle = getattr(self._receive, "__self__", None)
-        if not isinstance(cycle, RequestResponseCycle) or not cycle.body:
-            return None
+        if message["type"] != "http.disconnect" or not isinstance(cycle, RequestResponseCycle):
+            return message
+        if not cycle.body:
+            return message
+        # What had come before the connection ended, which uvicorn would drop.
         rest, cycle.body = bytes(cycle.body), bytearray()
         return {"type": "http.request", "body": rest, "more_body": cycle.more_body}
 

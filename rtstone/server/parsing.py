@@ -129,16 +129,12 @@ class _Process:
             return msgspec.json.decode(self._line(), type=Answer)
         except (OSError, msgspec.MsgspecError):
             self.end()
-            return Answer(fault=self._fault(task))
-
-    def _fault(self, task: Task) -> str:
-        """Return why there is no answer, now that the process has ended."""
-        if self._process.returncode == -signal.SIGXCPU:
-            return (
-                f"a processor has parsed it for {task.cpu_s} s, as long as it may for a run of "
-                "this size, and was not done; push runs of fewer cases"
-            )
-        return "it cannot be parsed within the limits of memory and time"
+        if self._process.returncode != -signal.SIGXCPU:
+            return Answer(fault="it cannot be parsed within the limits of memory and time")
+        return Answer(
+            fault=f"a processor has parsed it for {task.cpu_s} s, as long as it may for a run of "
+            "this size, and was not done; push runs of fewer cases"
+        )
 
     def _line(self) -> bytes:
         """Return the line of its answer, as far as it comes in time."""

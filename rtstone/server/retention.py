@@ -16,7 +16,7 @@ from rtstone.server.database import Database, pairs
 from rtstone.server.indexing import drop, drop_bare_series
 from rtstone.server.projects import DELETED, Places
 from rtstone.server.schema import deletions, projects, runs
-from rtstone.server.settings_file import Retention
+from rtstone.server.settings_file import EVERY, Retention
 from rtstone.store import removal
 
 BY_RULE = "retention"
@@ -74,7 +74,7 @@ def apply(database: Database, places: Places, rules: Sequence[Retention]) -> lis
     with database.reading() as connection:
         names = pairs(connection, sql.select(projects.c.name, projects.c.id))
     for name, number in names.items():
-        rule = next((rule for rule in rules if rule.project in (name, "*")), None)
+        rule = next((rule for rule in rules if rule.project in (name, EVERY)), None)
         for run_id in _too_old(database, number, rule) if rule else ():
             why = rule.title if rule else ""
             try:

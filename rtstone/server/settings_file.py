@@ -1,7 +1,7 @@
 """The settings of a results server, in STORE/server.toml.
 
     url = "https://rt.example.org"       # where browsers reach it, behind a proxy
-    proxies = ["127.0.0.1"]              # whose word on a client's address is taken
+    proxies = ["127.0.0.1"]              # trusted to say a client's address
     database = "postgresql:///rtstone"   # default: SQLite in the store
 
     [limits]

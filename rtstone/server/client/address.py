@@ -23,10 +23,10 @@ from urllib.parse import quote, urlsplit
 from rtstone.errors import UsageError
 from rtstone.files import opened
 from rtstone.folders import folder
+from rtstone.server.projects import MAIN, NAME
 
-MAIN = "main"
 ENVIRONMENT = "RTSTONE_TOKEN"
-_PATH = re.compile(r"((?:/[^/]+)*?)(?:/p/([a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?)(/.*)?)?/?")
+_PATH = re.compile(rf"((?:/[^/]+)*?)(?:/p/({NAME.pattern})(/.*)?)?/?")
 _TOKEN = re.compile(r"[\x21-\x7e]{1,200}")
 
 

@@ -99,23 +99,19 @@ class _Sending:
 
     def send(self, run_id: str) -> Pushed:
         """Send it, again and again until it is stored."""
+        where = self._server.address.api("uploads")
+        headers = {"Content-Type": "application/json"}
         while True:
-            answer = self._begin()
+            response = self._server.request("POST", where, self._packed.manifest, headers)
+            answer = self._server.checked(response).json(_Answer)
+            possible = 0 <= answer.offset <= len(self._packed.blob)
+            if answer.state not in {"stored", "open"} or not possible:
+                raise TargetError(f"{self._server.where} answers what no results server does")
             if answer.state == "stored":
                 return Pushed(run_id, answer.url, self._furthest >= 0)
             self._note_progress(answer.offset)
             if stored := self._send_rest(answer):
                 return Pushed(run_id, stored.url, True)
-
-    def _begin(self) -> _Answer:
-        where = self._server.address.api("uploads")
-        headers = {"Content-Type": "application/json"}
-        response = self._server.request("POST", where, self._packed.manifest, headers)
-        answer = self._server.checked(response).json(_Answer)
-        possible = 0 <= answer.offset <= len(self._packed.blob)
-        if answer.state not in {"stored", "open"} or not possible:
-            raise TargetError(f"{self._server.where} answers what no results server does")
-        return answer
 
     def _note_progress(self, offset: int) -> None:
         """Begin to wait anew if more has come than before; else wait a little.
