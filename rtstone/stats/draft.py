@@ -144,15 +144,30 @@ class _Drafter:
         largest = [_largest(case) for case in draft.runs]
         tops = [top for top in largest if top is not None]
         periodic = draft.case.missed is not None and len(tops) == len(largest)
-        limited, misses = self._statistics(draft), self._missed(draft)
+        limited = self._statistics(draft)
         predicted = any(limit.statistic != "max" for limit in limited.limits)
-        predicted = predicted or (misses is not None and misses.share is not None)
+        misses = None
+        losses = [loss for case in draft.runs if (loss := missed(case.results))]
+        if len(losses) == self._number:
+            omitted, due = sum(m.omitted for m in losses), sum(m.due for m in losses)
+            share = None  # if numbers repeat exactly: the count is the limit
+            if not (self._exact or (self._counted and not omitted)):
+                alone = self._number == 1
+                share = WIDEST * losses[0].interval[1] if alone else self._rules.rate(losses)
+                predicted = True
+            misses = DraftedMisses(omitted, due, share)
+        broken = None
+        reached = [r for case in draft.runs if (r := _breakdown(case)) is not None]
+        if len(reached) == self._number:
+            factor = self._factor(Observed("breakdown", [1 / r for r in reached if r > 0]), "p50")
+            lowest = _middle(reached) / factor / (1 + self._margin)
+            broken = DraftedLimit(BREAKDOWN, reached, lowest)
         n = max(min(case.n for case in draft.runs) // _SHORTER, 1)
         return limited._replace(
             predicted_for_n=n if predicted else None,
             missed=misses,
             largest=max(tops) if periodic else None,
-            breakdown=self._broken(draft),
+            breakdown=broken,
         )
 
     def _statistics(self, draft: DraftedCase) -> DraftedCase:
@@ -194,27 +209,6 @@ class _Drafter:
             return 1.0 if same and min(seen.values) <= 0 else self._rules.factor(seen)
         return WIDEST if name in ("p50", "mean") else math.inf
 
-    def _missed(self, draft: DraftedCase) -> DraftedMisses | None:
-        """Limit missed activations as a share, or as a count if numbers repeat exactly."""
-        losses = [loss for case in draft.runs if (loss := missed(case.results))]
-        if len(losses) < self._number:
-            return None
-        number, due = sum(m.omitted for m in losses), sum(m.due for m in losses)
-        share = None
-        if not (self._exact or (self._counted and not number)):
-            alone = self._number == 1
-            share = WIDEST * losses[0].interval[1] if alone else self._rules.rate(losses)
-        return DraftedMisses(number, due, share)
-
-    def _broken(self, draft: DraftedCase) -> DraftedLimit | None:
-        """Limit the breakdown utilisation, if every run has it."""
-        reached = [r for case in draft.runs if (r := _breakdown(case)) is not None]
-        if len(reached) < self._number:
-            return None
-        factor = self._factor(Observed("breakdown", [1 / r for r in reached if r > 0]), "p50")
-        lowest = _middle(reached) / factor / (1 + self._margin)
-        return DraftedLimit(BREAKDOWN, reached, lowest)
-
     def slope(self, slopes: Sequence[Slope], cases: Sequence[Case]) -> DraftedSlope:
         """Limit a slope by the upper ends of its intervals."""
         points = [case for case in cases if along(slopes[0], case)]
@@ -230,29 +224,28 @@ class _Drafter:
 def _shown(draft: DraftedCase) -> dict[str, Observed]:
     """Return the values in each run by statistic, highest first; the maximum if there is no other.
 
-    The scatter of values between runs includes the uncertainty of each.
+    The scatter of values between runs includes the uncertainty of each.  A statistic needs data
+    that the next run will have too.  With omitted activations that depends on stalls, a few of
+    which occur in a run by chance.
     """
     observed: dict[str, Observed] = {}
     for name in (*DRAFTED, "mean"):
-        if all(_repeats(case, name) for case in draft.runs):
-            points = [point(case, name) for case in draft.runs]
-            values = [value for value in points if value is not None]
-            observed |= {name: Observed(name, values)} if len(values) == len(points) else {}
+        points = [
+            point(case, name)
+            for case in draft.runs
+            if case.n >= _AMPLE * least_n(name)
+            and (
+                not any(result.missed for result in case.results)
+                or interval(name, case.results, _SURE, 2 * FEWEST) is not None
+            )
+        ]
+        values = [value for value in points if value is not None]
+        if len(values) == len(draft.runs):
+            observed[name] = Observed(name, values)
     largest = [top for case in draft.runs if (top := _largest(case)) is not None]
     if not observed and len(largest) == len(draft.runs):
         observed["max"] = Observed("max", largest)
     return observed
-
-
-def _repeats(case: Case, name: str) -> bool:
-    """Return whether the next run will have enough data for a statistic.
-
-    With omitted activations that depends on stalls, a few of which occur in a run by chance.
-    """
-    ample = case.n >= _AMPLE * least_n(name)
-    if not any(result.missed for result in case.results):
-        return ample
-    return ample and interval(name, case.results, _SURE, 2 * FEWEST) is not None
 
 
 def _middle(values: Sequence[float]) -> float:

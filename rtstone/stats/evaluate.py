@@ -38,9 +38,21 @@ class Evaluation(NamedTuple):
 
 
 def evaluate_run(run: Run) -> RunEvaluation:
-    """Return what reports need of one run."""
+    """Return what reports need of one run.
+
+    Wake-ups and results that stand out get a worst case.  Instruction counts get none, as a bound
+    is per hour.
+    """
     notable = standouts(run)
-    return RunEvaluation(run, notable, _worst_cases(run, notable), compare_loads(run))
+    places = {*notable.wakeups, *notable.places}
+    if any(result.n and result.unit != "ns" for result in run.results):
+        places = set()
+    worst_cases = {
+        place: worst_case([result])
+        for place, result in enumerate(run.results)
+        if place in places and result.max is not None
+    }
+    return RunEvaluation(run, notable, worst_cases, compare_loads(run))
 
 
 def evaluate_runs(named: Sequence[Run | Sequence[Run]], past: Past | None = None) -> Evaluation:
@@ -56,18 +68,3 @@ def evaluate_runs(named: Sequence[Run | Sequence[Run]], past: Past | None = None
             why = str(error)
     runs = [run for column in named for run in ([column] if isinstance(column, Run) else column)]
     return Evaluation([evaluate_run(run) for run in runs], comparison, behind, why)
-
-
-def _worst_cases(run: Run, notable: Standouts) -> dict[int, WorstCase]:
-    """Estimate the worst case, by index of the result, of wake-ups and of results that stand out.
-
-    Instruction counts get none, as a bound is per hour.
-    """
-    if any(result.n and result.unit != "ns" for result in run.results):
-        return {}
-    wanted = {*notable.wakeups, *notable.places}
-    return {
-        place: worst_case([result])
-        for place, result in enumerate(run.results)
-        if place in wanted and result.max is not None
-    }

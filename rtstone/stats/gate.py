@@ -191,7 +191,15 @@ class _Judge:
             if limit.statistic == "slope" and not limit.figure:
                 yield from self._slopes(entry, limit, matching)
                 continue
-            concerned = [case for case in matching if _concerns(limit, case)]
+            figures = {limit.statistic, CENSORED.get(limit.statistic)}
+            concerned = []
+            for case in matching:
+                if limit.figure:
+                    has = any(name in result.figures for result in case.results for name in figures)
+                else:
+                    has = case.missed is not None if limit.statistic == "missed" else case.n > 0
+                if has or case.status is not None:  # with a valid result it might
+                    concerned.append(case)
             if not concerned:
                 raise _concerns_none(limit, matching, entry)
             for case in concerned:
@@ -230,7 +238,19 @@ class _Judge:
             return _bound(check, limit, case, entry)
         judge = self._estimated if limit.statistic in ESTIMATED else self._extreme
         judged = judge(check, limit, case, entry)
-        return _resolved(judged, limit, case) if isinstance(judged, Check) else judged
+        width = bucket_ns(case.results)
+        if not isinstance(judged, Check) or not width:
+            return judged
+        if limit.value is None or judged.observed is None:
+            return judged
+        # Undecided is a limit within the bucket of another tool's value.  One that is the value
+        # itself, as the tool prints it, holds; zero is the value of no sample.
+        low = judged.ci95[1] if judged.ci95 else judged.observed
+        if not (low < limit.value < low + width or low == limit.value == 0):
+            return judged
+        bucket = f"{trimmed(low, case.unit)} to {trimmed(low + width, case.unit)}"
+        undecided = _undecided(judged, f"the tool's value is anything from {bucket}")
+        return structs.replace(undecided, margin=None)
 
     def _blank(self, limit: Limit, case: Case) -> Check:
         table = self._matcher.tables.get(case.bench)
@@ -437,39 +457,36 @@ class _Judge:
                 raise _concerns_none(limit, matching, entry)
             yield structs.replace(self._blank(limit, bad), reason=bad.status)
         for slope in slopes:
-            yield self._slope(entry, limit, slope, [c for c in matching if along(slope, c)])
-
-    def _slope(
-        self, entry: Entry, limit: Limit, slope: Slope, points: list[Case]
-    ) -> Check | _Relative:
-        unit, _, per = slope.unit.partition(" per ")
-        if limit.factor is None and limit.unit != unit:
-            raise _wrong_unit(limit, f"the slope is in {slope.unit}, in {entry.where}")
-        in_kib = limit.per == "KiB" and per == "B"
-        if not in_kib and limit.per not in {None, per}:
-            raise UsageError(f"limit '{limit.text}' is not per {per}, in {entry.where}")
-        times = 1024.0 if in_kib else 1.0
-        observed = Span(slope.slope, *slope.ci95).times(times)
-        check = structs.replace(
-            self._blank(limit, points[0]),
-            params=slope.params,
-            label="",
-            what=f"slope over {slope.over}",
-            unit=f"{unit} per KiB" if in_kib else slope.unit,
-            n=sum(case.n for case in points),
-            observed=observed.value,
-            ci95=(observed.low, observed.high),
-            flags=list(dict.fromkeys(flag for case in points for flag in case.flags)),
-        )
-        if invalid := [why for case in points if (why := _invalid(case, entry))]:
-            return structs.replace(check, reason=invalid[0])
-        if self._baseline is None or limit.factor is None:
-            return _compared(check, limit, observed, exactly(limit.value or 0.0))
-        base = self._baseline.slopes(slope)
-        if not base or len(base) < len(self._baseline.runs):
-            return structs.replace(check, reason="the baseline has no such slope")
-        before = [Span(other.slope, *other.ci95).times(times) for other in base]
-        return self._relative(check, limit, observed, before)
+            points = [case for case in matching if along(slope, case)]
+            unit, _, per = slope.unit.partition(" per ")
+            if limit.factor is None and limit.unit != unit:
+                raise _wrong_unit(limit, f"the slope is in {slope.unit}, in {entry.where}")
+            in_kib = limit.per == "KiB" and per == "B"
+            if not in_kib and limit.per not in {None, per}:
+                raise UsageError(f"limit '{limit.text}' is not per {per}, in {entry.where}")
+            times = 1024.0 if in_kib else 1.0
+            observed = Span(slope.slope, *slope.ci95).times(times)
+            check = structs.replace(
+                self._blank(limit, points[0]),
+                params=slope.params,
+                label="",
+                what=f"slope over {slope.over}",
+                unit=f"{unit} per KiB" if in_kib else slope.unit,
+                n=sum(case.n for case in points),
+                observed=observed.value,
+                ci95=(observed.low, observed.high),
+                flags=list(dict.fromkeys(flag for case in points for flag in case.flags)),
+            )
+            base = self._baseline.slopes(slope) if self._baseline else []
+            if invalid := [why for case in points if (why := _invalid(case, entry))]:
+                yield structs.replace(check, reason=invalid[0])
+            elif self._baseline is None or limit.factor is None:
+                yield _compared(check, limit, observed, exactly(limit.value or 0.0))
+            elif not base or len(base) < len(self._baseline.runs):
+                yield structs.replace(check, reason="the baseline has no such slope")
+            else:
+                before = [Span(other.slope, *other.ci95).times(times) for other in base]
+                yield self._relative(check, limit, observed, before)
 
 
 def _compared(check: Check, limit: Limit, observed: Span, allowed: Span) -> Check:
@@ -499,22 +516,6 @@ def _worsening(fails: float, value: float, bound: str) -> float | None:
     """Return the share by which a value would have to be worse to be one that fails."""
     distance = value - fails if bound == ">=" else fails - value
     return distance / abs(value) if value else None
-
-
-def _resolved(check: Check, limit: Limit, case: Case) -> Check:
-    """Leave a limit undecided that lies within the bucket of another tool's value.
-
-    A limit that is the value itself, as the tool prints it, holds; zero is the value of no sample.
-    """
-    width = bucket_ns(case.results)
-    if not width or limit.value is None or check.observed is None:
-        return check
-    low = check.ci95[1] if check.ci95 else check.observed
-    if not (low < limit.value < low + width or low == limit.value == 0):
-        return check
-    bucket = f"{trimmed(low, case.unit)} to {trimmed(low + width, case.unit)}"
-    undecided = _undecided(check, f"the tool's value is anything from {bucket}")
-    return structs.replace(undecided, margin=None)
 
 
 def _undecided(check: Check, why: str) -> Check:
@@ -614,16 +615,6 @@ def _too_few(check: Check, limit: Limit, results: Sequence[Result]) -> Check:
 
 
 # ---- what a limit concerns ----------------------------------------------------------------------
-
-
-def _concerns(limit: Limit, case: Case) -> bool:
-    """Return whether a case has the limited number, or might with a valid result."""
-    if case.status is not None:
-        return True
-    if limit.figure:
-        names = {limit.statistic, CENSORED.get(limit.statistic)}
-        return any(name in result.figures for result in case.results for name in names)
-    return case.missed is not None if limit.statistic == "missed" else case.n > 0
 
 
 def _concerns_none(limit: Limit, matching: Sequence[Case], entry: Entry) -> UsageError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from msgspec import structs
@@ -31,7 +31,6 @@ from rtstone.stats.published import layout
 from rtstone.stats.published.layout import Here, Show
 from rtstone.units import CLOCK, count
 from rtstone.wire import parameters as benches
-from rtstone.wire.records import Bench
 
 _PLAIN = "transcribed"  # the quality of a number that needs no remark
 
@@ -110,6 +109,23 @@ def _today(system: systems.System) -> _Today:
     first = system.first
     detail = first.target.detail
     modelled = [str(detail[name]) for name in ("title", "label") if detail.get(name)]
+    facts = [first.agent.os if first.agent else None, first.conditions.get("cpu.model")]
+    if beside := detail.get("beside"):
+        facts.append(f"beside {beside} (load {detail['beside_load']}) under a hypervisor")
+    # What each part of each load did: the range over all results.
+    loads = []
+    results = [result for run in system.runs for result in run.results if result.load_rates]
+    for load in dict.fromkeys(result.load for result in results):
+        under = [result for result in results if result.load == load]
+        parts = dict.fromkeys(rate.component for result in under for rate in result.load_rates)
+        loads.append(f"{load}: {', '.join(f'{part} {_rates(part, under)}' for part in parts)}")
+    remarks = []
+    for run in system.runs:
+        if run.status != "complete":
+            remarks.append(f"the run is incomplete: {run.reason or NO_REASON}")
+        if run.conditions.get("rights.realtime") is False:
+            remarks.append("ran without real-time scheduling")
+        remarks += run.notes
     return _Today(
         Column(
             label=system.label,
@@ -118,40 +134,14 @@ def _today(system: systems.System) -> _Today:
             unit=unit_of(first) or "ns",
             runs=[run.run_id for run in system.runs],
             created=first.created,
-            system=_system(first),
+            system=", ".join(str(fact) for fact in facts if fact),
             model=", ".join(modelled) or None,
             suites=list(dict.fromkeys(run.suite for run in system.runs if run.suite)),
-            loads=list(_loads(system.runs)),
-            remarks=list(dict.fromkeys(_remarks(system.runs))),
+            loads=loads,
+            remarks=list(dict.fromkeys(remarks)),
         ),
         system.runs,
     )
-
-
-def _system(run: Run) -> str:
-    parts = [run.agent.os if run.agent else None, run.conditions.get("cpu.model")]
-    detail = run.target.detail
-    if beside := detail.get("beside"):
-        parts.append(f"beside {beside} (load {detail['beside_load']}) under a hypervisor")
-    return ", ".join(str(part) for part in parts if part)
-
-
-def _loads(runs: Sequence[Run]) -> Iterator[str]:
-    """Yield what each part of each load did: the range over all results."""
-    results = [result for run in runs for result in run.results if result.load_rates]
-    for load in dict.fromkeys(result.load for result in results):
-        under = [result for result in results if result.load == load]
-        parts = dict.fromkeys(rate.component for result in under for rate in result.load_rates)
-        yield f"{load}: {', '.join(f'{part} {_rates(part, under)}' for part in parts)}"
-
-
-def _remarks(runs: Sequence[Run]) -> Iterator[str]:
-    for run in runs:
-        if run.status != "complete":
-            yield f"the run is incomplete: {run.reason or NO_REASON}"
-        if run.conditions.get("rights.realtime") is False:
-            yield "ran without real-time scheduling"
-        yield from run.notes
 
 
 # ---- a table ------------------------------------------------------------------------------------
@@ -225,12 +215,12 @@ class _Table:
 
     def _item(self, place: int, item: layout.Item) -> Item:
         unit = self._table.unit if item.unit is None else item.unit
-        cells = []
-        for number, source in enumerate(self._sources):
-            if source.today is None:
-                cells.append(self._printed(item, source))
-            else:
-                cells.append(self._here(item, source, source.today, unit, (place, number)))
+        cells = [
+            self._printed(item, source)
+            if source.today is None
+            else self._here(item, source, source.today, unit, (place, number))
+            for number, source in enumerate(self._sources)
+        ]
         notes = [self._note(text) for text in item.notes]
         return Item(label=item.label, unit=unit, cells=cells, at=item.at, notes=notes)
 
@@ -292,33 +282,27 @@ def _picked(wanted: Here, today: _Today) -> list[Result]:
     table = next((b for run in today.runs for b in run.benches if b.id == wanted.bench), None)
     if table is None:
         return []
-    params = {name: _base(table, name, setting) for name, setting in wanted.params.items()}
-    fitting = [result for result in today.results if _fits(result, wanted, params)]
+    params: dict[str, Value] = dict(wanted.params)
+    for name, setting in wanted.params.items():
+        param = table.param(name)
+        if param is not None and param.type not in {"choice", "text", "cpus"}:
+            # As in run documents, even if out of this target's range.
+            free = structs.replace(table, params=[structs.replace(param, min=None, max=None)])
+            params[name] = benches.values(free, name, setting)[0]
+    fitting = [
+        result
+        for result in today.results
+        if result.bench == wanted.bench
+        and wanted.load in ("", load_name(result.load))  # with any options
+        and (wanted.series in (None, result.series) or result.status != "ok")
+        and may_be(result.params, params)
+    ]
     if not wanted.load:
         return fitting
     # Samples under loads with different options are never pooled: that without any comes first.
     labels = [result.load for result in fitting]
     label = wanted.load if wanted.load in labels else next(iter(labels), None)
     return [result for result in fitting if result.load == label]
-
-
-def _base(table: Bench, name: str, setting: str | bool) -> Value:
-    """Return a parameter as in run documents, even if out of this target's range."""
-    param = table.param(name)
-    if param is None or param.type in {"choice", "text", "cpus"}:
-        return setting
-    free = structs.replace(param, min=None, max=None)
-    return benches.values(structs.replace(table, params=[free]), name, setting)[0]
-
-
-def _fits(result: Result, wanted: Here, params: dict[str, Value]) -> bool:
-    if result.bench != wanted.bench:
-        return False
-    if wanted.load and load_name(result.load) != wanted.load:  # with any options
-        return False
-    if wanted.series is not None and result.series != wanted.series and result.status == "ok":
-        return False
-    return may_be(result.params, params)
 
 
 def _has_values(result: Result) -> bool:
@@ -331,24 +315,24 @@ def _found_here(wanted: Here, results: Sequence[Result], today: _Today, unit: st
     if not results:
         status, why = _nothing(wanted, today)
         return Found(status=status, reason=why, bench=wanted.bench)
-    telling = [result for result in results if _has_values(result)]
-    values = [_shown(show, telling, today, unit) for show in wanted.show] if telling else []
+    valued = [result for result in results if _has_values(result)]
+    values = [_shown(show, valued, today, unit) for show in wanted.show] if valued else []
     measured = any(isinstance(show, str) or show.figure for show in wanted.show)
     if values and not measured:  # only how it was run
         return Found(status="ok", values=values)
     worst = max(results, key=lambda result: GRAVITY.index(result.status))
-    misses = [result.missed for result in telling if result.missed is not None]
-    spans = [span for result in telling if (span := result.section_s) is not None]
+    misses = [result.missed for result in valued if result.missed is not None]
+    spans = [span for result in valued if (span := result.section_s) is not None]
     return Found(
         status=worst.status,
         reason=worst.reason,
         values=values,
-        n=sum(result.n for result in telling),
+        n=sum(result.n for result in valued),
         missed=sum(misses) if misses else None,
-        results=len(telling),
+        results=len(valued),
         load=results[0].load,
         section_s=(min(spans), max(spans)) if spans else None,
-        flags=list(dict.fromkeys(flag for result in telling for flag in result.flags)),
+        flags=list(dict.fromkeys(flag for result in valued for flag in result.flags)),
         bench=wanted.bench,
     )
 
@@ -386,12 +370,22 @@ def _shown(show: str | Show, results: Sequence[Result], today: _Today, unit: str
             return Shown(value=None)
         return _converted([figure.value for figure in figures], figures[0].unit, unit)
     if show.table is not None:
-        return Shown(value=_field(show, results))
+        tables = [table for r in results for table in r.tables if table.title == show.table]
+        if not tables or show.column not in tables[0].columns:
+            return Shown(value=None)
+        rows = [dict(zip(tables[0].columns, row, strict=True)) for row in tables[0].rows]
+        if not show.all:
+            fits = (row for row in rows if all(row.get(k) == v for k, v in show.where.items()))
+            return Shown(value=next((row[show.column] for row in fits), None))
+        first = tables[0].columns[0]
+        confirmed = {row[first] for row in rows if row[show.column] == "yes"}
+        missing = [name for name in show.all if name not in confirmed]
+        counted = f"{len(show.all) - len(missing)} of {len(show.all)} options"
+        return Shown(value=f"{counted}; not {', '.join(missing)}" if missing else counted)
     if show.param is not None:
-        tables = [
-            b for run in today.runs for b in run.benches if results and b.id == results[0].bench
-        ]
-        param = tables[0].param(show.param) if tables else None
+        benches_ = (b for run in today.runs for b in run.benches if b.id == results[0].bench)
+        bench = next(benches_, None) if results else None
+        param = bench.param(show.param) if bench else None
         values = dict.fromkeys(result.params.get(show.param) for result in results)
         texts = [benches.quantity(param, value) for value in values if param and value is not None]
         return Shown(value=", ".join(texts) or None)
@@ -417,32 +411,13 @@ def _converted(values: Sequence[float | None], unit: str, wanted: str | None) ->
     return Shown(value=low, most=None if most == low else most, unit=unit)
 
 
-def _field(show: Show, results: Iterable[Result]) -> str | None:
-    """Return a field of a bench's table, or how many of several rows say yes."""
-    tables = [t for result in results for t in result.tables if t.title == show.table]
-    if not tables or show.column not in tables[0].columns:
-        return None
-    rows = [dict(zip(tables[0].columns, row, strict=True)) for row in tables[0].rows]
-    if not show.all:
-        fits = (row for row in rows if all(row.get(k) == v for k, v in show.where.items()))
-        return next((row[show.column] for row in fits), None)
-    first = tables[0].columns[0]
-    confirmed = {row[first] for row in rows if row[show.column] == "yes"}
-    missing = [name for name in show.all if name not in confirmed]
-    counted = f"{len(show.all) - len(missing)} of {len(show.all)} options"
-    return f"{counted}; not {', '.join(missing)}" if missing else counted
-
-
 def _rates(part: str, results: Sequence[Result]) -> str | None:
     """Return the range of rates of a part of a load, and its target rate."""
     rates = [rate for result in results for rate in result.load_rates if rate.component == part]
     if not rates:
         return None
-    low, most = (_digits(end(rate.achieved for rate in rates)) for end in (min, max))
+    ends = (end(rate.achieved for rate in rates) for end in (min, max))
+    low, most = (f"{end:.3g}" if end < 999.5 else str(round(end)) for end in ends)
     span = low if low == most else f"{low} to {most}"
     wanted = rates[0].wanted
     return f"{span}{'' if wanted is None else f' of {wanted:g}'} {rates[0].unit}/s"
-
-
-def _digits(value: float) -> str:
-    return f"{value:.3g}" if value < 999.5 else str(round(value))

@@ -104,11 +104,8 @@ class Tolerance:
         seen = [number.turned for number in numbers if number.ratio]
         self._limits = len(numbers)
         self._rules = Rules(seen, self._limits)
-        self._furthest = self._furthest_of(seen)
-
-    def _furthest_of(self, seen: Sequence[Observed]) -> float:
-        """Return how far above the others any run was, in its expected deviations from them."""
-        furthest = 0.0
+        # How far above the others any run was, in its expected deviations from them.
+        self._furthest = 0.0
         for place in range(max((len(observed.values) for observed in seen), default=0)):
             rest = [
                 Observed(observed.kind, [*observed.values[:place], *observed.values[place + 1 :]])
@@ -120,8 +117,7 @@ class Tolerance:
                 square = rules.scatter(remaining).value * (1 + 1 / k) if k > 1 else 0.0
                 if square:
                     away = log(number.values[place]) - fmean(map(log, remaining.values))
-                    furthest = max(furthest, away / sqrt(square))
-        return furthest
+                    self._furthest = max(self._furthest, away / sqrt(square))
 
     def judged(self, number: Number) -> Outcome:
         """Return the verdict on one of the numbers."""
@@ -149,9 +145,14 @@ class Tolerance:
                 reason="less than unchanged runs may differ by" if over else None
             )
         runs = self._missing(number, lines)
-        return outcome._replace(
-            verdict="inconclusive", reason=_open(lines, runs), missing_runs=runs
-        )
+        if lines.low < lines.value:
+            reason = "its interval holds the limit"
+        elif lines.value > lines.base + lines.chance:
+            reason = "hardly further off than single runs of the baseline were"
+        else:
+            always = "" if runs else ", however many are in the baseline"
+            reason = f"unchanged runs may differ by as much{always}"
+        return outcome._replace(verdict="inconclusive", reason=reason, missing_runs=runs)
 
     def _lines(self, number: Number) -> tuple[_Lines, float]:
         """Return the lines of a number, and the centre of the values before."""
@@ -187,13 +188,3 @@ class Tolerance:
             ):
                 return runs - k
         return None
-
-
-def _open(lines: _Lines, runs: int | None) -> str:
-    """Return why a number neither passes nor fails, if ``runs`` runs before would settle it."""
-    if lines.low < lines.value:
-        return "its interval holds the limit"
-    if lines.value > lines.base + lines.chance:
-        return "hardly further off than single runs of the baseline were"
-    always = "" if runs else ", however many are in the baseline"
-    return f"unchanged runs may differ by as much{always}"

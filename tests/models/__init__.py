@@ -52,7 +52,9 @@ def title(model: str) -> str:
 
 def printed(source: str, table: str, **wanted: str) -> float | None:
     """Return the only number of a table that matches."""
-    return published.value(source=source, table=table, **wanted)
+    (record,) = published.find(source, table=table, **wanted)
+    assert not isinstance(record.value, str)
+    return record.value
 
 
 def differing(pairs: dict[str, tuple[float | None, float | None]]) -> dict[str, object]:

@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-import pytest
-
 from rtstone.stats import published
 from rtstone.targets import model as simulated
+from tests.models import printed
 
 
 def test_every_source_has_numbers() -> None:
@@ -12,9 +11,7 @@ def test_every_source_has_numbers() -> None:
 
 
 def test_one_number() -> None:
-    number = published.value(
-        source="golatowski", table="Table 1", system="RMOS3-PC1", metric="preemption"
-    )
+    number = printed("golatowski", "Table 1", system="RMOS3-PC1", metric="preemption")
     assert number == 4.1
 
 
@@ -24,21 +21,8 @@ def test_what_the_source_does_not_determine_has_no_value() -> None:
     assert {record.value for record in number} == {None}
 
 
-@pytest.mark.parametrize(
-    "wanted",
-    [
-        {"source": "golatowski", "metric": "preemption"},  # four systems
-        {"source": "golatowski", "metric": "nothing"},
-        {"source": "golatowski", "table": "prose"},  # words
-    ],
-)
-def test_no_number_or_several(wanted: dict[str, str]) -> None:
-    with pytest.raises(LookupError, match="published numbers, not one"):
-        published.value(**wanted)
-
-
 def test_models_are_named_as_the_publication_names_the_system() -> None:
-    titles = {record.system for record in published.find()}
+    titles = {record.system for name in published.sources() for record in published.find(name)}
     models = [simulated.read(path) for path in simulated.shipped().values()]
     modelled = [model for model in models if model.label.startswith("modelled ")]
     assert modelled

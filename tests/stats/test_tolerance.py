@@ -263,5 +263,5 @@ def test_what_is_limited_needs_five_times_its_least_samples() -> None:
 def test_after_stalls_a_tail_needs_twice_the_stalls_of_an_interval() -> None:
     few, many = (cases(run(stalling(0.7, 1, seconds)))[0] for seconds in (20, 60))
     assert estimate_whole(few.results, "p90")
-    assert not draft._repeats(few, "p90")
-    assert draft._repeats(many, "p90")
+    assert "p90" not in draft._shown(draft.DraftedCase(few, [few], None))
+    assert "p90" in draft._shown(draft.DraftedCase(many, [many], None))

@@ -11,7 +11,7 @@ from msgspec import structs
 
 from rtstone.documents.capacity import KIND, named
 from rtstone.documents.case_key import KEEPING, MEASURING, may_be, measured_apart
-from rtstone.documents.comparison import Cell, Comparison, Difference, Grade, Row
+from rtstone.documents.comparison import Cell, Comparison, Difference, Row
 from rtstone.documents.imported import bucket_ns
 from rtstone.documents.run import GRAVITY, NO_REASON, Result, Run, Value
 from rtstone.errors import UsageError
@@ -261,9 +261,15 @@ class _Table:
         """Return how columns were measured differently, each difference once for all benches."""
         differences: dict[tuple[str, str], Difference] = {}
         for key, places in self._rows.items():
+            table = self.benches.get(key.bench)
             for name, grade in MEASURING.items():
-                difference = self._difference(key, places, name, grade)
-                if difference:
+                param = table.param(name) if table else None
+                seen: dict[int, dict[str, None]] = defaultdict(dict)
+                for column, _, result in places:
+                    if name in result.params and (result.n or result.figures):
+                        seen[column][value(param, result.params[name])] = None
+                values = [(self._systems[c].label, " and ".join(t)) for c, t in seen.items()]
+                if difference := differing(name, grade, values, key.bench):
                     same = differences.setdefault((name, str(difference.values)), difference)
                     benches = dict.fromkeys([*same.benches, key.bench])
                     differences[name, str(difference.values)] = structs.replace(
@@ -278,31 +284,17 @@ class _Table:
             by_column: dict[int, list[_Place]] = defaultdict(list)
             for place in places:
                 by_column[place.column].append(place)
-            values = [(self._systems[c].label, self._kind(c, here))
-                      for c, here in by_column.items()]  # fmt: skip
-            kinds = [(label, kind) for label, kind in values if kind]
+            kinds = []
+            for column, here in by_column.items():
+                system = self._systems[column]
+                names = (named(system.runs[place.run], [place.result]) for place in here)
+                if kind := " or ".join(dict.fromkeys(filter(None, names))):
+                    kinds.append((system.label, kind))
             if difference := differing(KIND, "care", kinds, key.bench):
                 same = differences.setdefault(str(difference.values), difference)
                 benches = list(dict.fromkeys([*same.benches, key.bench]))
                 differences[str(difference.values)] = structs.replace(same, benches=benches)
         return list(differences.values())
-
-    def _kind(self, column: int, places: Sequence[_Place]) -> str | None:
-        runs = self._systems[column].runs
-        names = (named(runs[place.run], [place.result]) for place in places)
-        return " or ".join(dict.fromkeys(filter(None, names))) or None
-
-    def _difference(
-        self, key: _Key, places: Sequence[_Place], name: str, grade: Grade
-    ) -> Difference | None:
-        table = self.benches.get(key.bench)
-        param = table.param(name) if table else None
-        seen: dict[int, dict[str, None]] = defaultdict(dict)
-        for place in places:
-            if name in place.result.params and (place.result.n or place.result.figures):
-                seen[place.column][value(param, place.result.params[name])] = None
-        values = [(self._systems[c].label, " and ".join(texts)) for c, texts in seen.items()]
-        return differing(name, grade, values, key.bench)
 
 
 # ---- cells --------------------------------------------------------------------------------------
@@ -327,21 +319,11 @@ def _cell(key: _Key, system: System, places: Sequence[_Place]) -> Cell:
         reason="; ".join(texts) or None,
         flags=list(dict.fromkeys(flag for result in results for flag in result.flags)),
     )
-    values = [r.figures[key.figure].value for r in results if key.figure in r.figures]
-    measured = [v for v in values if v is not None]
-    return (
-        structs.replace(
-            cell,
-            runs=len(measured),
-            min=min(measured, default=None),
-            max=max(measured, default=None),
-        )
-        if key.figure
-        else _with_samples(cell, results)
-    )
-
-
-def _with_samples(cell: Cell, results: Sequence[Result]) -> Cell:
+    if key.figure:
+        values = [r.figures[key.figure].value for r in results if key.figure in r.figures]
+        measured = [v for v in values if v is not None]
+        low, high = min(measured, default=None), max(measured, default=None)
+        return structs.replace(cell, runs=len(measured), min=low, max=high)
     counted = [result for result in results if result.n or result.missed]
     if not counted:
         return cell

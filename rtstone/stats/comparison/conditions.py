@@ -18,7 +18,7 @@ from rtstone.documents.worstcase import Nature
 from rtstone.stats.comparison.systems import System, called
 from rtstone.units import trimmed
 from rtstone.wire.parameters import quantity
-from rtstone.wire.records import Loaded, Param
+from rtstone.wire.records import Param
 
 TIME = "ns"
 _OPTIMISATION = re.compile(r"-O\S*|-flto\S*")
@@ -119,11 +119,6 @@ def _agent(name: str) -> Callable[[Run], Value]:
     return lambda run: getattr(run.agent, name) if run.agent else None
 
 
-def _source(run: Run) -> Value:
-    """Return the hash of the source that all ports share, else of all of the agent's source."""
-    return _agent("common")(run) or _agent("source")(run)
-
-
 def _optimisation(run: Run) -> str | None:
     return None if run.agent is None else " ".join(_OPTIMISATION.findall(run.agent.flags)) or "none"
 
@@ -157,17 +152,6 @@ def emulated(run: Run) -> bool:
     return run.target.detail.get("board") is not None
 
 
-def _measured_cpus(run: Run) -> set[int]:
-    """Return the CPUs that cases were measured on; empty if that is not recorded."""
-    lists = [result.evidence.get("cpus") for result in run.results]
-    return {cpu for cpus in lists if isinstance(cpus, list) for cpu in cpus if isinstance(cpu, int)}
-
-
-def _kind(run: Run) -> str | None:
-    """Return the kinds of CPUs that cases were measured on."""
-    return named(run, run.results)
-
-
 def _left_to_others(run: Run) -> str | None:
     """Return for how long others get the CPU of a busy real-time task, by whatever means.
 
@@ -175,7 +159,9 @@ def _left_to_others(run: Run) -> str | None:
     in the next.
     """
     conditions = run.conditions
-    served, throttled = servers(conditions, _measured_cpus(run)), throttling(conditions)
+    lists = [result.evidence.get("cpus") for result in run.results]
+    cpus = {cpu for cpus in lists if isinstance(cpus, list) for cpu in cpus if isinstance(cpu, int)}
+    served, throttled = servers(conditions, cpus), throttling(conditions)
     if served is None or conditions.get("sched.rt_runtime_us") is None:
         return None
     times = {(pause.length_ns, pause.period_ns) for pause in served}
@@ -200,7 +186,8 @@ def _scheduler(run: Run) -> str | None:
 _EVERYWHERE = [
     Aspect("numbers come from", "care", lambda run: _NATURES[nature(run)]),
     Aspect("architecture", "care", _agent("arch")),
-    Aspect("agent source", "care", _source),
+    # The source that all ports share, else all of the agent's source.
+    Aspect("agent source", "care", lambda run: _agent("common")(run) or _agent("source")(run)),
     Aspect("compiler", "care", _agent("compiler")),
     Aspect("optimisation", "care", _optimisation),
     Aspect("other compiler flags", "note", _other_flags),
@@ -222,7 +209,7 @@ _IN_THE_LAB = [
     Aspect("its load", "care", _detail("beside_load")),
 ]
 _IN_TIME = [
-    Aspect(KIND, "care", _kind, True),
+    Aspect(KIND, "care", lambda run: named(run, run.results), True),
     Aspect("CPU", "care", _condition("cpu.model")),
     Aspect("machine", "care", _condition("machine.product")),
     Aspect("host", "care", _condition("machine.host")),  # of imports
@@ -305,35 +292,25 @@ def _loads(systems: Sequence[System]) -> list[Difference]:
     names = dict.fromkeys(loaded.load for s in systems for run in s.runs for loaded in run.loads)
     differences = []
     for name in names:
-        started = [(system.label, _started(system, name)) for system in systems]
-        present = [(label, loads) for label, loads in started if loads]
-        params = dict.fromkeys(
-            param for _, loads in present for load in loads for param in load.params
-        )
-        aspects = [("parts", _parts), *((param, _setting(param)) for param in params)]
-        differences += [
-            differing(
-                f"load {name}, {aspect}", "care", [(label, read(loads)) for label, loads in present]
+        started = [
+            (
+                s.label,
+                [x for run in s.runs for x in run.loads if (x.load, x.status) == (name, "ok")],
             )
-            for aspect, read in aspects
+            for s in systems
         ]
-    return [difference for difference in differences if difference]
-
-
-def _started(system: System, name: str) -> list[Loaded]:
-    loads = [loaded for run in system.runs for loaded in run.loads]
-    return [loaded for loaded in loads if loaded.load == name and loaded.status == "ok"]
-
-
-def _parts(loads: Sequence[Loaded]) -> str:
-    return ", ".join(dict.fromkeys(part.name for load in loads for part in load.components))
-
-
-def _setting(param: str) -> Callable[[Sequence[Loaded]], str]:
-    """Return the value of a parameter, or all values if the load was started in several ways."""
-    return lambda loads: ", ".join(
-        dict.fromkeys(value(None, load.params.get(param)) for load in loads)
-    )
+        present = [(label, loads) for label, loads in started if loads]
+        params = dict.fromkeys(param for _, loads in present for x in loads for param in x.params)
+        for param in (None, *params):
+            values = []
+            for label, loads in present:
+                texts = [part.name for loaded in loads for part in loaded.components]
+                if param is not None:  # all its values, if the load was started in several ways
+                    texts = [value(None, loaded.params.get(param)) for loaded in loads]
+                values.append((label, ", ".join(dict.fromkeys(texts))))
+            if difference := differing(f"load {name}, {param or 'parts'}", "care", values):
+                differences.append(difference)
+    return differences
 
 
 def value(param: Param | None, setting: Value) -> str:

@@ -52,8 +52,8 @@ class Sides(NamedTuple):
     samples of single runs.  ``envelope``: largest distance between runs of one system in any case
     of the comparison.  ``counted``: numbers do not depend on the machine, so that no episode can
     decide the tail.  ``losses``: values are shares in % of activations lost in stalls, of which
-    runs have few: sides that do not differ scatter alike, which tells how far, and the interval is
-    at least as wide as ``within``, which knows how many stalls there were.
+    runs have few: sides that do not differ scatter alike, so one scatter is estimated for both, and
+    the interval is at least as wide as that of ``within``, which counts the stalls.
     """
 
     first: Sequence[float | None]
@@ -295,25 +295,20 @@ def _lacking(sides: Sides, judged: Judged, estimate: _Estimate, alpha: float) ->
     target = max(within - away, away - sides.resolution)
     if target <= _EDGE * within:
         return judged._replace(reason="at the edge of the margin")
+
+    def wide(factor: float) -> float:
+        """Return half the interval of so many times as many runs; Student's t falls with them."""
+        return t_quantile(1 - alpha, estimate.df * factor) * estimate.se / sqrt(factor)
+
     if sides.losses and judged.interval:
         times = ((judged.interval[1] - judged.interval[0]) / 2 / target) ** 2
     else:
-        times = _times(estimate, alpha, target)
+        low, times = 1.0, max((wide(1.0) / target) ** 2, 1.0)
+        while times > low * _NEAR:
+            middle = sqrt(low * times)
+            low, times = (middle, times) if wide(middle) > target else (low, middle)
     factor = max(times, 1 + _few(estimate, alpha) / judged.runs)
     return judged._replace(more=factor, reason=_wanted(judged, factor))
-
-
-def _times(estimate: _Estimate, alpha: float, half: float) -> float:
-    """Return how many times as many runs narrow the interval to ``half``; t falls with them."""
-
-    def wide(factor: float) -> float:
-        return t_quantile(1 - alpha, estimate.df * factor) * estimate.se / sqrt(factor)
-
-    low, high = 1.0, max((wide(1.0) / half) ** 2, 1.0)
-    while high > low * _NEAR:
-        middle = sqrt(low * high)
-        low, high = (middle, high) if wide(middle) > half else (low, middle)
-    return high
 
 
 def _wanted(judged: Judged, factor: float) -> str:

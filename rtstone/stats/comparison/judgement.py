@@ -44,7 +44,20 @@ class Judge:
         sides = [{run.turn.side for run in s.runs if run.turn} for s in systems]
         self._session = session(runs) if sides == [{"A"}, {"B"}] else None
         self._numbers = sorted({run.turn.pair for run in runs if run.turn and self._session})
-        self._check()
+        if not self._floor:
+            return
+        if len(self._floor) < _FEWEST:
+            raise UsageError("one run shows no scatter, in --floor; name two or more of one system")
+        if why := mixed(self._floor):
+            raise UsageError(f"not runs of one system, in --floor: {why}; name runs that are")
+        if all(len(system.runs) > 1 for system in self._systems):
+            raise UsageError(
+                "each side has several runs, which show their own noise; leave out --floor"
+            )
+        if counted(self._floor[0]) != counted(self._systems[0].first):
+            raise UsageError(
+                "the runs do not measure what the others do, in --floor; name runs of one of them"
+            )
 
     def verdicts(self, contents: Sequence[Content]) -> tuple[dict[int, list[Effect]], Rules]:
         """Return the effects by row number, and the basis of the verdicts."""
@@ -103,22 +116,6 @@ class Judge:
         seeded = [system for system in self._systems if system.seeds]
         single = all(len(system.runs) == 1 for system in self._systems)
         return bool(seeded) and single and counted(self._systems[0].first)
-
-    def _check(self) -> None:
-        if not self._floor:
-            return
-        if len(self._floor) < _FEWEST:
-            raise UsageError("one run shows no scatter, in --floor; name two or more of one system")
-        if why := mixed(self._floor):
-            raise UsageError(f"not runs of one system, in --floor: {why}; name runs that are")
-        if all(len(system.runs) > 1 for system in self._systems):
-            raise UsageError(
-                "each side has several runs, which show their own noise; leave out --floor"
-            )
-        if counted(self._floor[0]) != counted(self._systems[0].first):
-            raise UsageError(
-                "the runs do not measure what the others do, in --floor; name runs of one of them"
-            )
 
     def _words(self, basis: str) -> str:
         """Return in words where the noise floor comes from."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from rtstone.documents.case_key import CaseKey, case_key
@@ -60,24 +59,23 @@ def compare_loads(run: Run) -> LoadMatrix | None:
         return None
     names = dict.fromkeys(load for by_load in several for load in by_load)
     loads = sorted(names, key=lambda load: load != NONE)  # none first, else as they occur
-    return LoadMatrix(loads, _judged(run, [_case(run, by_load, loads) for by_load in several]))
-
-
-def _case(run: Run, by_load: dict[str, list[int]], loads: list[str]) -> LoadCase:
-    cells = {
-        load: LoadCell(
-            load,
-            places,
-            run.results[places[0]].unit,
-            pooled([complete(run.results[p]) for p in places]),
+    matrix = []
+    for by_load in several:
+        cells = {
+            load: LoadCell(
+                load,
+                places,
+                run.results[places[0]].unit,
+                pooled([complete(run.results[p]) for p in places]),
+            )
+            for load, places in by_load.items()
+        }
+        member = next(
+            (m for m in STATISTICS if all(getattr(c.whole, m) is not None for c in cells.values())),
+            STATISTICS[-1],
         )
-        for load, places in by_load.items()
-    }
-    member = next(
-        (m for m in STATISTICS if all(getattr(c.whole, m) is not None for c in cells.values())),
-        STATISTICS[-1],
-    )
-    return LoadCase(member, [cells.get(load) for load in loads])
+        matrix.append(LoadCase(member, [cells.get(load) for load in loads]))
+    return LoadMatrix(loads, _judged(run, matrix))
 
 
 def _judged(run: Run, cases: list[LoadCase]) -> list[LoadCase]:
@@ -98,19 +96,18 @@ def _judged(run: Run, cases: list[LoadCase]) -> list[LoadCase]:
             for o in rest
         ]
     effects, _ = verdicts.judged(pairs)
-    return [
-        case._replace(cells=[cell and _with_effect(cell, effects[row]) for cell in case.cells])
-        for row, case in enumerate(cases)
-    ]
-
-
-def _with_effect(cell: LoadCell, effects: Iterable[Effect]) -> LoadCell:
-    """Return a cell with its conclusive effect: of missed activations, the tail, the median."""
-    own = [effect for effect in effects if effect.column == cell.load]
 
     def order(effect: Effect) -> tuple[bool, bool, bool, bool]:
+        """Put conclusive effects first: of missed activations, the tail, the median."""
         lost = effect.part == "missed" and effect.verdict in ("better", "worse")
         unknown = effect.verdict == "inconclusive"
         return unknown, not lost, effect.ratio is None, effect.part != "tail"
 
-    return cell._replace(effect=min(own, key=order, default=None))
+    judged = []
+    for row, case in enumerate(cases):
+        best: dict[str, Effect] = {}
+        for effect in effects[row]:
+            best[effect.column] = min(best.get(effect.column, effect), effect, key=order)
+        cells = [cell and cell._replace(effect=best.get(cell.load)) for cell in case.cells]
+        judged.append(case._replace(cells=cells))
+    return judged

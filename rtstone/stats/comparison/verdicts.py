@@ -106,8 +106,21 @@ def judged(
     tried = sum(bool(e.sides and not all(e.sides.exact)) for e in unjudged)
     alpha = (1 - KEPT) * LEVEL / max(tried, 1)
     effects: dict[int, list[Effect]] = {case.row: [] for case in cases}
-    for effect in unjudged:
-        effects[effect.case.row].append(_judged(effect, alpha))
+    for e in unjudged:
+        values = None
+        if e.value is not None:  # of all runs of a column together
+            first, other = (
+                e.value([r for results in side.runs for r in results])
+                for side in (e.case.first, e.case.other)
+            )
+            values = first, other
+        effect = Effect(
+            part=e.part, statistic=e.statistic, column=e.case.column, against=e.case.against,
+            verdict="inconclusive", reason=e.reason, missing=e.missing, values=values,
+        )  # fmt: skip
+        if e.sides is not None:
+            effect = _with_verdict(effect, e.sides, alpha, e.better, e.samples)
+        effects[e.case.row].append(effect)
     rules = Rules(
         level=LEVEL,
         effects=tried,
@@ -285,7 +298,7 @@ def _part(case: JudgedCase, part: Part, statistics: Sequence[str]) -> _Effect:
             return _Effect(case, part, statistic, sides, samples, value=value)
         turning = True
     if turning and part == "median":  # of the wake-ups that there were
-        value = partial(_seen, MEDIAN)
+        value = partial(_value, MEDIAN, observed=True)
         sides = _sides(case, value, part, MEDIAN, observed=True)
         return _Effect(case, part, MEDIAN, sides, samples, value=value)
     if turning:
@@ -299,17 +312,14 @@ def _part(case: JudgedCase, part: Part, statistics: Sequence[str]) -> _Effect:
     return _Effect(case, part, statistics[-1], None, samples, why, short)
 
 
-def _value(statistic: str, results: Sequence[Result]) -> float | None:
-    """Return the value of a run, missed activations included; pooled if it ran the case often."""
-    complete = [whole(result) for result in results]
+def _value(statistic: str, results: Sequence[Result], *, observed: bool = False) -> float | None:
+    """Return the value of a run, pooled if it ran the case often.
+
+    ``observed``: without missed activations.
+    """
+    complete = results if observed else [whole(result) for result in results]
     samples = complete[0] if len(complete) == 1 else pooled(complete)
     value: float | None = getattr(samples, statistic)
-    return value
-
-
-def _seen(statistic: str, results: Sequence[Result]) -> float | None:
-    """Return the value of a run, as observed."""
-    value: float | None = getattr(pooled(results), statistic)
     return value
 
 
@@ -471,24 +481,6 @@ def _mover(
 
 
 # ---- what the document says of it ---------------------------------------------------------------
-
-
-def _judged(effect: _Effect, alpha: float) -> Effect:
-    values = None
-    if effect.value is not None:  # of all runs of a column together
-        first, other = (
-            effect.value([r for results in side.runs for r in results])
-            for side in (effect.case.first, effect.case.other)
-        )
-        values = first, other
-    judged = Effect(
-        part=effect.part, statistic=effect.statistic, column=effect.case.column,
-        against=effect.case.against,
-        verdict="inconclusive", reason=effect.reason, missing=effect.missing, values=values,
-    )  # fmt: skip
-    if effect.sides is None:
-        return judged
-    return _with_verdict(judged, effect.sides, alpha, effect.better, effect.samples)
 
 
 def _with_verdict(effect: Effect, sides: Sides, alpha: float, better: int, samples: int) -> Effect:

@@ -34,27 +34,11 @@ def sources() -> dict[str, Source]:
     return _document().sources
 
 
-@cache
-def _records(source: str | None) -> list[Printed]:
-    """Return the numbers of a publication, or all numbers."""
-    return [r for r in _document().records if source in (None, r.source)]
-
-
-def find(**wanted: str) -> list[Printed]:
-    """Return all numbers whose members have these values, in the order of the publications."""
+def find(source: str, **members: str) -> list[Printed]:
+    """Return the numbers of a publication whose members have these values, in its order."""
     return [
         record
-        for record in _records(wanted.get("source"))
-        if all(getattr(record, name) == value for name, value in wanted.items())
+        for record in _document().records
+        if record.source == source
+        and all(getattr(record, name) == value for name, value in members.items())
     ]
-
-
-def value(**wanted: str) -> float | None:
-    """Return the one number whose members have these values.
-
-    Raises LookupError unless exactly one does.
-    """
-    records = find(**wanted)
-    if len(records) != 1 or isinstance(records[0].value, str):
-        raise LookupError(f"{len(records)} published numbers, not one: {wanted}")
-    return records[0].value

@@ -96,14 +96,9 @@ def _judged(effect: Effect, unit: str, *, enough: bool, n: int) -> tuple[Verdict
     if not enough:
         return "inconclusive", f"earlier runs: {n}; it takes {LEAST} to know how runs scatter"
     lost = effect.part == "missed" and (effect.difference or 0.0) > LOST  # in too few stalls
-    if effect.verdict == "inconclusive" and (lost or _differs(effect)):
+    # The interval may exclude that nothing changed, though the runs are too few.
+    ends, unchanged = (effect.ci95, 1) if effect.ci95 is not None else (effect.difference_ci95, 0)
+    differs = ends is not None and not ends[0] <= unchanged <= ends[1]
+    if effect.verdict == "inconclusive" and (lost or differs):
         return "inconclusive", f"{size} against the earlier runs: {effect.reason}"
     return "passed", None
-
-
-def _differs(effect: Effect) -> bool:
-    """Return whether the interval excludes that nothing changed, though the runs are too few."""
-    if effect.ci95 is not None:
-        return not effect.ci95[0] <= 1 <= effect.ci95[1]
-    ends = effect.difference_ci95
-    return ends is not None and not ends[0] <= 0 <= ends[1]

@@ -13,8 +13,8 @@ of n squared.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
+from itertools import chain, pairwise, repeat
 from math import ceil, comb
 from typing import NamedTuple
 
@@ -145,25 +145,18 @@ def _chance(
     """
     too_many = max(1, int(_PERMUTATIONS * level))
     enough = [part for part in parts if part.size > 0]
+    cells = max((part.below.size for part in enough), default=1)
+    left = ceil(too_many / level) - 1
     done = beyond = 0
-    for many in _batches(ceil(too_many / level) - 1, enough):
+    for batch in chain(_BATCHES, repeat(_BATCHES[-1])):
+        many = max(1, min(left, batch, _CELLS // max(cells, 1)))
         largest = np.zeros(many)
         for part in enough:
             orders = np.argsort(random.random((many, part.end - part.begin)), axis=1)
             np.maximum(largest, _sizes(part, orders).max(axis=1), out=largest)
-        done += many
+        done, left = done + many, left - many
         # Sums in another order differ in their last digits.
         beyond += int((largest >= size * (1 - 1e-9)).sum())
-        if beyond >= too_many:
+        if beyond >= too_many or not left:
             break
     return (1 + beyond) / (1 + done)
-
-
-def _batches(total: int, parts: Sequence[_Part]) -> Iterator[int]:
-    cells = max((part.below.size for part in parts), default=1)
-    left, number = total, 0
-    while left:
-        wanted = _BATCHES[min(number, len(_BATCHES) - 1)]
-        many = max(1, min(left, wanted, _CELLS // max(cells, 1)))
-        yield many
-        left, number = left - many, number + 1

@@ -47,10 +47,6 @@ def _param(name: str) -> Callable[[Run], Value]:
     return lambda run: run.results[0].params.get(name) if run.results else None
 
 
-def _rights(run: Run) -> Value:
-    return rights_in([result.evidence for result in run.results]) if run.results else None
-
-
 def _load(run: Run) -> Value:
     """Return the parameters of the load, as it was started."""
     load = run.results[0].load if run.results else ""
@@ -58,13 +54,9 @@ def _load(run: Run) -> Value:
     return [f"{name}={value}" for loaded in started for name, value in loaded.params.items()]
 
 
-def _kind(run: Run) -> Value:
-    return capacity.named(run, run.results)
-
-
 # Most telling first.  Conditions that are not named here follow, in the order of the run.
 _TELLING = (
-    _Aspect(capacity.KIND, _kind),
+    _Aspect(capacity.KIND, lambda run: capacity.named(run, run.results)),
     _condition("kernel", "kernel.release", moves=True),
     _condition("kernel build", "kernel.version", moves=True),
     _Aspect("kernel", _detail("kernel"), moves=True),
@@ -111,7 +103,9 @@ _TELLING = (
     _condition("C library", "libc"),
     _condition("drivers", "drivers", words=True),
     _condition("modules", "modules", words=True),
-    _Aspect("rights", _rights),
+    _Aspect(
+        "rights", lambda run: rights_in([r.evidence for r in run.results]) if run.results else None
+    ),
     _Aspect("clock", lambda run: run.clock.source if run.clock else None),
     _Aspect("load", _load, words=True),
     _Aspect("samples", _param("samples")),

@@ -12,7 +12,7 @@ such correlation adds to it, and no earlier runs in a row may lie as far apart f
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from enum import Enum
 from itertools import combinations, permutations
 from math import ceil, comb, perm, sqrt
@@ -133,12 +133,14 @@ class Joint:
         finding = Finding.NOTHING
         rising = series.rise > self._histories[number].step
         if rising and chance(series.statistic) <= self._level + _EQUAL:
-            before = self._runs - series.after
-            t = _student(series.statistic, self._runs) / widening(correlated, before, series.after)
+            # Student's t of the correlation is reduced by what correlated runs add to it.
+            before, freedom = self._runs - series.after, self._runs - 2
+            t = series.statistic * sqrt(freedom / max(1 - series.statistic**2, 1e-15))
+            t /= widening(correlated, before, series.after)
             if series.earlier:
                 finding = Finding.EARLIER
             elif series.elsewhere >= series.statistic - _EQUAL or (
-                chance(_statistic(t, self._runs)) > self._level + _EQUAL
+                chance(t / sqrt(freedom + t * t)) > self._level + _EQUAL
             ):
                 finding = Finding.WANDERS
             else:
@@ -146,7 +148,7 @@ class Joint:
         return Judged(finding, series.after, series.rise, correlated)
 
     def least_rise(self, number: int) -> float | None:
-        """Return the least rise of a series in its last runs that is found; None: none is.
+        """Return the least rise of a series in its last runs that is detected, None if none is.
 
         Its scatter before them and in them stays what it is; so do all other series.
         """
@@ -155,22 +157,22 @@ class Joint:
         for side in (after, ~after):
             level[side] -= level[side].mean()
 
-        def is_found(rise: float) -> bool:
+        def detected(rise: float) -> bool:
             risen = _Series(history._replace(values=level + rise * after), self._most)
             return self._judged(number, risen).finding is Finding.WORSE
 
         scatter = float(np.abs(level).max())
         high = max(_HIGHEST, 100 * scatter)
-        if not self.reachable or not is_found(high):
+        if not self.reachable or not detected(high):
             return None
         low = max(history.step, scatter / 100, high * 1e-6)
         for _ in range(_STEPS):
             middle = sqrt(low * high)
-            low, high = (low, middle) if is_found(middle) else (middle, high)
+            low, high = (low, middle) if detected(middle) else (middle, high)
         return high
 
     def runs_for(self, number: int, rise: float) -> int | None:
-        """Return with about how many runs such a rise is found; None: with no number of them."""
+        """Return about how many runs detect such a rise, None if no number of them does."""
         values = self._histories[number].values
         sides = values[: -self._most], values[-self._most :]
         scatter = sqrt(sum(len(v) * float(v.var()) for v in sides) / (self._runs - 2))
@@ -232,30 +234,19 @@ def _weights(after: NDArray[np.int_], runs: int) -> Floats:
     return weights
 
 
-def _student(statistic: float, runs: int) -> float:
-    """Return Student's t of a correlation."""
-    return statistic * sqrt((runs - 2) / max(1 - statistic**2, 1e-15))
-
-
-def _statistic(t: float, runs: int) -> float:
-    return t / sqrt(runs - 2 + t * t)
-
-
 def _orders(runs: int, most: int, level: float) -> Orders:
     """Return orders, of each its last runs from the end; the first is that of the runs."""
     own = np.arange(runs - 1, runs - 1 - most, -1)
-    if orders(runs, most) <= _ALL:
-        return np.array([own, *_other_orders(runs, most, own)])
-    drawn = max(_DRAWN, ceil(_TIMES / level) - 1)
-    keys = np.random.default_rng(_SEED).random((drawn, runs))
-    return np.concatenate([own[None, :], np.argsort(keys, axis=1)[:, :most]])
-
-
-def _other_orders(runs: int, most: int, own: NDArray[np.int_]) -> Iterator[tuple[int, ...]]:
-    """Yield every order but that of the runs, once for all orders of its last SHORTEST."""
+    if orders(runs, most) > _ALL:
+        drawn = max(_DRAWN, ceil(_TIMES / level) - 1)
+        keys = np.random.default_rng(_SEED).random((drawn, runs))
+        return np.concatenate([own[None, :], np.argsort(keys, axis=1)[:, :most]])
+    # Every other order, once for all orders of its last SHORTEST.
     same = frozenset(own[:SHORTEST].tolist()), tuple(own[SHORTEST:].tolist())
-    for last in combinations(range(runs), SHORTEST):
-        rest = [run for run in range(runs) if run not in last]
-        for tail in permutations(rest, most - SHORTEST):
-            if (frozenset(last), tail) != same:
-                yield last + tail
+    rest = [
+        last + tail
+        for last in combinations(range(runs), SHORTEST)
+        for tail in permutations([r for r in range(runs) if r not in last], most - SHORTEST)
+        if (frozenset(last), tail) != same
+    ]
+    return np.array([own, *rest])

@@ -73,25 +73,7 @@ def lines(observations: Sequence[Observation]) -> list[Line]:
     apart = measured_apart(
         (observation.run.run_id, observation.result) for observation in observations
     )
-    defaults = _defaults(observations)
-    runs_of: dict[Key, dict[str, list[Observation]]] = defaultdict(lambda: defaultdict(list))
-    shared: dict[Key, dict[str, Value]] = {}
-    for result_ in observations:
-        r = result_.result
-        params = without(defaults[r.bench] | r.params, ANOTHER_RUN - apart[r.bench])
-        key = Key(*identity(result_.run), case_key(r.bench, params, r.series, r.load), r.unit)
-        runs_of[key][result_.run.run_id].append(result_)
-        shared.setdefault(key, params)
-    lines_ = [Line(key, shared[key], list(runs.values())) for key, runs in runs_of.items()]
-    places = {key.case.bench: n for n, key in reversed(list(enumerate(runs_of)))}
-    return sorted(lines_, key=lambda line: places[line.key.case.bench])
-
-
-def _defaults(observations: Sequence[Observation]) -> dict[str, dict[str, Value]]:
-    """Return the defaults of the parameters of each bench.
-
-    A bench of another version, without a parameter, behaves like its default.
-    """
+    # A bench of another version, without a parameter, behaves like its default.
     defaults: dict[str, dict[str, Value]] = defaultdict(dict)
     for table in {
         id(observation.table): observation.table for observation in observations
@@ -99,7 +81,17 @@ def _defaults(observations: Sequence[Observation]) -> dict[str, dict[str, Value]
         if table:
             own: dict[str, Value] = {param.name: param.default for param in table.params}
             defaults[table.id] = own | defaults[table.id]
-    return defaults
+    runs_of: dict[Key, dict[str, list[Observation]]] = defaultdict(lambda: defaultdict(list))
+    shared: dict[Key, dict[str, Value]] = {}
+    for observation in observations:
+        r = observation.result
+        params = without(defaults[r.bench] | r.params, ANOTHER_RUN - apart[r.bench])
+        key = Key(*identity(observation.run), case_key(r.bench, params, r.series, r.load), r.unit)
+        runs_of[key][observation.run.run_id].append(observation)
+        shared.setdefault(key, params)
+    lines_ = [Line(key, shared[key], list(runs.values())) for key, runs in runs_of.items()]
+    places = {key.case.bench: n for n, key in reversed(list(enumerate(runs_of)))}
+    return sorted(lines_, key=lambda line: places[line.key.case.bench])
 
 
 def identity(run: Run) -> tuple[str, tuple[tuple[str, str], ...]]:
@@ -148,7 +140,17 @@ def points(line: Line, metric: Metric, by: By, full: Full) -> tuple[list[Point],
     groups: dict[str, list[Point]] = {}
     for run in line.runs:
         name = label(run[0].run, by)
-        value, why = _valued(run, metric, full)
+        results = [observation.result for observation in run]
+        value, why = None, ""
+        if bad := next((result for result in results if result.status != "ok"), None):
+            why = bad.status
+        elif free(run[0].run):
+            why = "the emulator ran freely (icount off)"
+        elif metric == "bound":
+            worst = worst_case([full(observation) for observation in run])
+            value, why = worst.bound, "" if worst.bound is not None else f"no bound: {worst.reason}"
+        else:
+            value, why = _statistic(merged(run, full), results, metric)
         if name is None:
             why = f"no {by} is known of the run"
         if why or value is None or name is None:
@@ -156,19 +158,6 @@ def points(line: Line, metric: Metric, by: By, full: Full) -> tuple[list[Point],
             continue
         groups.setdefault(name, []).append(Point(run, value))
     return [point for group in groups.values() for point in group], dict(left)
-
-
-def _valued(run: list[Observation], metric: Metric, full: Full) -> tuple[float | None, str]:
-    """Return the value of a run, or why it has none."""
-    results = [observation.result for observation in run]
-    if bad := next((result for result in results if result.status != "ok"), None):
-        return None, bad.status
-    if free(run[0].run):
-        return None, "the emulator ran freely (icount off)"
-    if metric == "bound":
-        worst = worst_case([full(observation) for observation in run])
-        return worst.bound, "" if worst.bound is not None else f"no bound: {worst.reason}"
-    return _statistic(merged(run, full), results, metric)
 
 
 def _statistic(

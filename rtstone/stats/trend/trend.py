@@ -15,7 +15,7 @@ import numpy as np
 
 from rtstone.documents.comparison import Effect, Part
 from rtstone.documents.observation import Observation
-from rtstone.documents.run import Distribution, Result
+from rtstone.documents.run import Distribution
 from rtstone.documents.trend import By, Change, Doubt, Metric, Place, Pooled, Series, Trend
 from rtstone.results.omitted import whole
 from rtstone.results.pool import pooled
@@ -59,7 +59,7 @@ class TrendRequest(NamedTuple):
     """What to follow: these metrics, over time or over kernels or commits.
 
     ``metrics``: if none, those that are usual for each case.  ``level``: the share of series
-    without a change of which one is said.
+    without a change in which one is reported.
     """
 
     metrics: Sequence[Metric] = ()
@@ -141,7 +141,7 @@ class _Pool:
 
     def __init__(self, points: Sequence[Point], metric: Metric, full: Full, merged: Merged) -> None:
         self._points, self._metric, self._full = points, metric, full
-        self._known = merged
+        self._merged = merged
 
     def __call__(self, begin: int, end: int) -> Pooled:
         """Return the samples of the points from ``begin`` to before ``end`` together."""
@@ -149,23 +149,19 @@ class _Pool:
         observations = [observation for point in here for observation in point.observations]
         results = [observation.result for observation in observations]
         n = sum(result.n for result in results)
-        value = here[0].value if len(here) == 1 else self._merged(observations, results)
+        if len(here) == 1:
+            value: float | None = here[0].value
+        elif self._metric == "bound":
+            value = worst_case([self._full(observation) for observation in observations]).bound
+        else:
+            key = tuple((observation.run.run_id, observation.place) for observation in observations)
+            if key not in self._merged:
+                self._merged[key] = pooled([whole(self._full(o)) for o in observations])
+            value = value_of(self._merged[key], results, self._metric)
         counted = self._metric in ("missed", "bound", "max")
         return Pooled(
             runs=len(here), n=n, value=value, off=None if counted else off(results, value)
         )
-
-    def _merged(
-        self, observations: Sequence[Observation], results: Sequence[Result]
-    ) -> float | None:
-        if self._metric == "bound":
-            return worst_case([self._full(observation) for observation in observations]).bound
-        key = tuple((observation.run.run_id, observation.place) for observation in observations)
-        if key not in self._known:
-            self._known[key] = pooled(
-                [whole(self._full(observation)) for observation in observations]
-            )
-        return value_of(self._known[key], results, self._metric)
 
 
 def _places(members: Sequence[Point], by: By, pool: _Pool) -> Iterator[Place]:

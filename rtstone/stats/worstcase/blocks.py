@@ -9,17 +9,16 @@ from rtstone.documents.run import Blocks, Result
 
 def joined(results: Sequence[Result]) -> Blocks:
     """Return the maxima of all results in sequence, in blocks of one size."""
-    parts = [_with_last(result, result.blocks) for result in results if result.blocks]
+    parts = []
+    for result in results:
+        if (blocks := result.blocks) is not None:
+            # With the incomplete last one, if that holds the maximum.
+            if result.max is not None and not (blocks.max and result.max <= max(blocks.max)):
+                blocks = Blocks(samples=blocks.samples, max=[*blocks.max, result.max])
+            parts.append(blocks)
     size = max((part.samples for part in parts), default=1)
     values = [value for part in parts for value in merged(part, size // part.samples).max]
     return Blocks(samples=size, max=values)
-
-
-def _with_last(result: Result, blocks: Blocks) -> Blocks:
-    """Return the blocks with the incomplete last one, if that holds the maximum."""
-    if result.max is None or (blocks.max and result.max <= max(blocks.max)):
-        return blocks
-    return Blocks(samples=blocks.samples, max=[*blocks.max, result.max])
 
 
 def merged(blocks: Blocks, times: int) -> Blocks:

@@ -86,40 +86,6 @@ def _maxima(blocks: Blocks, step: float) -> Bins:
     return _around(values, np.full(len(values), max(step, 1e-4) / 2), count.astype(float))
 
 
-def _tail(bins: Bins, wanted: int) -> _Tail | None:
-    """Fit about ``wanted`` of the largest samples; None if ties make that impossible."""
-    upto = np.cumsum(bins.counts[::-1])
-    place = int(np.searchsorted(upto, wanted))
-    if place and upto[place] > 1.5 * wanted:
-        place -= 1
-    first = len(upto) - 1 - place
-    if not 0.5 * wanted <= upto[place] <= 2 * wanted or place + 1 < LEAST_VALUES:
-        return None
-    start = float(bins.low[first])
-    excesses = Bins(bins.low[first:] - start, bins.high[first:] - start, bins.counts[first:])
-    fit = fit_excesses(excesses.coarse(_BINS))
-    return _Tail(start, excesses, fit, anderson_darling(gpd_pit(excesses, fit)))
-
-
-# ---- do large samples come alone ----------------------------------------------------------------
-
-
-def _cluster(tail: _Tail, blocks: Blocks, n: int) -> tuple[float, float]:
-    """Test for clusters of large samples: return a standard normal value, and their mean size.
-
-    The test counts blocks without large samples.  If k samples fall into K blocks at random,
-    K exp(-k/K) blocks get none, with the variance of the occupancy problem (Feller); clusters leave
-    more blocks empty.
-    """
-    number = len(blocks.max)
-    each = tail.n * blocks.samples / n
-    empty = np.exp(-each)
-    seen = int(np.sum(np.array(blocks.max) < tail.threshold))
-    spread = np.sqrt(max(number * empty * (1 - (1 + each) * empty), 1e-12))
-    size = each / -np.log(seen / number) if 0 < seen < number else 1.0
-    return float((seen - number * empty) / spread), float(max(size, 1.0))
-
-
 # ---- is the largest of the same kind ------------------------------------------------------------
 
 
@@ -211,17 +177,40 @@ class Estimate:
 
         Empty if buckets or clock steps are too wide to show the form of all of them.
         """
-        wanted = [k for k in EXCESSES if k <= TAIL * self._n] + [EXCESSES[-1] // 2]
-        tails = [_tail(self._samples, k) for k in wanted]
-        fitted = [tail for tail in tails if tail]
-        return fitted if len(fitted) == len(tails) else []
+        bins = self._samples
+        upto = np.cumsum(bins.counts[::-1])
+        tails = []
+        for number in [k for k in EXCESSES if k <= TAIL * self._n] + [EXCESSES[-1] // 2]:
+            place = int(np.searchsorted(upto, number))
+            if place and upto[place] > 1.5 * number:
+                place -= 1
+            if not 0.5 * number <= upto[place] <= 2 * number or place + 1 < LEAST_VALUES:
+                return []
+            first = len(upto) - 1 - place
+            start = float(bins.low[first])
+            excesses = Bins(
+                bins.low[first:] - start, bins.high[first:] - start, bins.counts[first:]
+            )
+            fit = fit_excesses(excesses.coarse(_BINS))
+            tails.append(_Tail(start, excesses, fit, anderson_darling(gpd_pit(excesses, fit))))
+        return tails
 
     def _clustered(self, tails: list[_Tail]) -> str | None:
-        """Return in words that large samples come in clusters, None if they come alone."""
+        """Return in words that large samples come in clusters, None if they come alone.
+
+        The test counts blocks without large samples.  If k samples fall into K blocks at random,
+        K exp(-k/K) blocks get none, with the variance of the occupancy problem (Feller); clusters
+        leave more blocks empty.
+        """
+        number = len(self._blocks.max)
         for tail in (tails[0], tails[-2]):
-            sure, size = _cluster(tail, self._blocks, self._n)
-            if sure > EXTREME:
-                return f"large samples come in clusters of about {size:.1f}"
+            each = tail.n * self._blocks.samples / self._n
+            empty = np.exp(-each)
+            seen = int(np.sum(np.array(self._blocks.max) < tail.threshold))
+            spread = np.sqrt(max(number * empty * (1 - (1 + each) * empty), 1e-12))
+            if (seen - number * empty) / spread > EXTREME:
+                size = each / -np.log(seen / number) if 0 < seen < number else 1.0
+                return f"large samples come in clusters of about {max(size, 1.0):.1f}"
         if follow(np.array(self._blocks.max)) > EXTREME:
             return "large samples come in clusters longer than a block"
         return None
@@ -287,24 +276,30 @@ class Estimate:
 
     def _by_maxima(self, why: str) -> Limit | None:
         """Estimate from the smallest blocks with independent maxima that follow one law, and up."""
-        blocks, trouble = few(self._blocks, _MANY), Check(name="", passed=False, detail="")
+        blocks, check, trouble = few(self._blocks, _MANY), "", ""
         limits: list[Limit] = []
         while len(blocks.max) >= LEAST_BLOCKS:
             bins = _maxima(blocks, _step(self._results))
             fit = fit_maxima(bins.coarse(_FEWER))
-            failed = _trouble(blocks, bins, fit)
-            if failed is None:
+            if len(bins.counts) < LEAST_VALUES:
+                check = "resolution"
+                trouble = (
+                    f"have fewer than {LEAST_VALUES} values: the clock's steps hide their form"
+                )
+            elif follow(np.array(blocks.max)) > ABOVE:
+                check, trouble = "independence", "come in clusters too"
+            elif anderson_darling(gev_pit(bins, fit)) > critical(MAXIMA, fit.shape)[0]:
+                check, trouble = "goodness of fit", "follow no single law"
+            else:
                 if not limits:
                     self._check_maxima(why, blocks, bins, fit)
                 rarer = len(blocks.max) / self._measured * _HOUR_S / self._exceedance
                 limits.append(maxima_limit(bins.coarse(_FEWER), rarer, _DEVIANCE))
-            else:
-                trouble = failed
             blocks = merged(blocks, 2)
         if limits:
             return _farthest(limits)
-        detail = f"{why}; the maxima of few large blocks {trouble.detail}"
-        self._check(trouble.name, False, detail, 3 * self._measured)
+        detail = f"{why}; the maxima of few large blocks {trouble}"
+        self._check(check, False, detail, 3 * self._measured)
         return None
 
     def _check_maxima(self, why: str, blocks: Blocks, bins: Bins, fit: Fit) -> None:
@@ -381,15 +376,3 @@ def _farthest(limits: Sequence[Limit]) -> Limit:
     what they do not exclude is possible.
     """
     return max(limits, key=lambda limit: limit.level)
-
-
-def _trouble(blocks: Blocks, bins: Bins, fit: Fit) -> Check | None:
-    """Return the failed check of a fit of maxima, None if there is none; a sentence's end."""
-    if len(bins.counts) < LEAST_VALUES:
-        words = f"have fewer than {LEAST_VALUES} values: the clock's steps hide their form"
-        return Check(name="resolution", passed=False, detail=words)
-    if follow(np.array(blocks.max)) > ABOVE:
-        return Check(name="independence", passed=False, detail="come in clusters too")
-    if anderson_darling(gev_pit(bins, fit)) > critical(MAXIMA, fit.shape)[0]:
-        return Check(name="goodness of fit", passed=False, detail="follow no single law")
-    return None

@@ -38,24 +38,19 @@ GIVEN_1 = 3.878
 
 
 class Family(NamedTuple):
-    """One of the two distributions: drawing, fitting, and the table of critical values."""
+    """One of the two distributions: drawing, fitting, and the table of critical values.
 
-    draw: Callable[[np.random.Generator, int, float], Floats]
+    ``draw``: turns exponential variates into the logarithm of how rarely a value is exceeded.
+    """
+
+    draw: Callable[[Floats], Floats]
     fit: Callable[[Bins], Fit]
     pit: Callable[[Bins, Fit], Floats]
     table: tuple[tuple[float, float], ...]
 
 
-def _excesses(random: np.random.Generator, values: int, shape: float) -> Floats:
-    return np.sort(return_level(random.exponential(size=values), 0.0, shape))
-
-
-def _maxima(random: np.random.Generator, values: int, shape: float) -> Floats:
-    return np.sort(return_level(-np.log(random.exponential(size=values)), 0.0, shape))
-
-
-PARETO = Family(_excesses, fit_excesses, gpd_pit, EXCESSES)
-EXTREME = Family(_maxima, fit_maxima, gev_pit, MAXIMA)
+PARETO = Family(lambda depths: depths, fit_excesses, gpd_pit, EXCESSES)
+EXTREME = Family(lambda depths: -np.log(depths), fit_maxima, gev_pit, MAXIMA)
 
 
 def critical(family: Family, shape: float) -> tuple[float, float]:
@@ -70,7 +65,8 @@ def simulated(family: Family, shape: float, sets: int = SETS) -> tuple[float, ..
     random = np.random.default_rng(SEED)
     squares = []
     for _ in range(sets):
-        values = family.draw(random, VALUES, shape)
+        log_rarer = family.draw(random.exponential(size=VALUES))
+        values = np.sort(return_level(log_rarer, 0.0, shape))
         bins = Bins(values - 1e-9, values + 1e-9, np.ones(VALUES))
         squares.append(anderson_darling(family.pit(bins, family.fit(bins.coarse(64)))))
     return tuple(round(float(v), 3) for v in np.quantile(squares, [1 - level for level in LEVELS]))

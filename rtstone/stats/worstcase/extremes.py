@@ -39,7 +39,13 @@ def worst_case(results: Sequence[Result], exceedance: float = PER_HOUR) -> Worst
         from rtstone.stats.worstcase.bound import Estimate
 
         return Estimate(results, exceedance, checks).outcome()
-    return document(results, exceedance, checks, more_s=_longer(results))
+    longer = None  # how much longer to measure, unless that does not help
+    if not any(_unusable(result) for result in results):
+        measured = section_s(results) or 0.0
+        samples = EXCESSES[-1] / TAIL / sum(result.n for result in results)
+        blocks = LEAST_BLOCKS / len(joined(results).max)
+        longer = max(measured * (max(samples, blocks) - 1), LEAST_S - measured)
+    return document(results, exceedance, checks, more_s=longer)
 
 
 # ---- is there enough, and of the right kind -----------------------------------------------------
@@ -53,7 +59,14 @@ def _recorded(results: Sequence[Result]) -> list[Check]:
     words = f"measured for {measured:.3g} s"
     if measured < LEAST_S:
         words += f"; events that happen once a minute cannot be seen in under {LEAST_S} s"
-    checks = [_samples(results), Check(name="duration", passed=measured >= LEAST_S, detail=words)]
+    duration = Check(name="duration", passed=measured >= LEAST_S, detail=words)
+    n, blocks = sum(result.n for result in results), len(joined(results).max)
+    need = EXCESSES[-1] / TAIL
+    enough = n >= need and blocks >= LEAST_BLOCKS
+    words = f"{n} samples in {blocks} blocks"
+    if not enough:
+        words += f"; {need:.0f} in {LEAST_BLOCKS} are needed"
+    checks = [Check(name="samples", passed=enough, detail=words), duration]
     return [check for check in checks if not check.passed] or checks
 
 
@@ -82,23 +95,3 @@ def _unusable(result: Result) -> str | None:
     if flag := spoilt(result.flags, judgement="worst case"):
         faults[flag.spoils] = True
     return next((why for why, is_so in faults.items() if is_so), None)
-
-
-def _samples(results: Sequence[Result]) -> Check:
-    n, blocks = sum(result.n for result in results), joined(results)
-    need = EXCESSES[-1] / TAIL
-    words = f"{n} samples in {len(blocks.max)} blocks"
-    if n < need or len(blocks.max) < LEAST_BLOCKS:
-        words += f"; {need:.0f} in {LEAST_BLOCKS} are needed"
-        return Check(name="samples", passed=False, detail=words)
-    return Check(name="samples", passed=True, detail=words)
-
-
-def _longer(results: Sequence[Result]) -> float | None:
-    """Return how much longer to measure, None if that does not help."""
-    if any(_unusable(result) for result in results):
-        return None
-    measured = section_s(results) or 0.0
-    samples = EXCESSES[-1] / TAIL / sum(result.n for result in results)
-    blocks = LEAST_BLOCKS / len(joined(results).max)
-    return max(measured * (max(samples, blocks) - 1), LEAST_S - measured)

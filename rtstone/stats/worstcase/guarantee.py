@@ -7,7 +7,7 @@ one system; if anything speaks against it, it says so and promises nothing.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from rtstone.documents.case_key import GUARANTEED, CaseKey, case_key, without
 from rtstone.documents.run import Result, Run, Value, as_text
@@ -35,16 +35,9 @@ _HARDWARE = (
     "memory.total",
 )  # fmt: skip
 _COMPARED = {
-    "machine.product",
-    "machine.virtual",
-    "cpu.model",
-    "cpu.governor",
-    "cpu.capacity",
-    "cpu.types",
-    "sched.fair_server",
-    "sched.ext_server",
-    "sched_ext.ops",
-}  # in conditions.py
+    "machine.product", "machine.virtual", "cpu.model", "cpu.governor", "cpu.capacity",
+    "cpu.types", "sched.fair_server", "sched.ext_server", "sched_ext.ops",
+}  # by conditions.py  # fmt: skip
 # Flags of results whose task lacked what the statement requires of an application, beside those
 # that allow no bound.
 _DISQUALIFIED = ("no_mlock", "shared_cpu", "no_spare_cpu")
@@ -221,31 +214,26 @@ def _facts(run: Run, names: Iterable[str]) -> dict[str, Value]:
 def _application(groups: Iterable[Sequence[Result]]) -> list[str]:
     """Return what is required of the application, as it held for the measuring task."""
     results = [result for group in groups for result in group]
-    policies = _each(results, lambda r: _policy(r.evidence))
-    requirements = [f"it runs under {' or '.join(policies)}, and nothing on its CPU is more urgent"]
-    if cpus := _each(results, lambda r: _listed(r.evidence.get("cpus"))):
-        requirements.append(f"it is bound to CPU {' or '.join(cpus)}")
+    policies, cpus = list[str](), list[str]()
+    for evidence in (result.evidence for result in results):
+        policy, prio, bound = (evidence.get(name) for name in ("sched", "prio", "cpus"))
+        if isinstance(policy, str):
+            at = f" at priority {prio}" if policy in {"fifo", "rr"} else ""
+            policies.append(f"SCHED_{policy.upper()}{at}")
+        else:
+            policies.append("the highest priority")
+        if isinstance(bound, list) and bound:
+            cpus.append(", ".join(map(str, bound)))
+    under = " or ".join(dict.fromkeys(policies))
+    requirements = [f"it runs under {under}, and nothing on its CPU is more urgent"]
+    if cpus:
+        requirements.append(f"it is bound to CPU {' or '.join(dict.fromkeys(cpus))}")
     requirements += [
         "its memory is locked and was touched before, so that it takes no page fault",
         "in its time-critical section it calls nothing that allocates, prints or waits",
         "its own driver, if it has one, is well behaved: it masks no interrupts for long",
     ]
     return requirements
-
-
-def _each(results: Iterable[Result], read: Callable[[Result], str | None]) -> list[str]:
-    return list(dict.fromkeys(text for result in results if (text := read(result))))
-
-
-def _policy(evidence: dict[str, Value]) -> str | None:
-    policy, prio = evidence.get("sched"), evidence.get("prio")
-    if not isinstance(policy, str):
-        return "the highest priority"
-    return f"SCHED_{policy.upper()}" + (f" at priority {prio}" if policy in {"fifo", "rr"} else "")
-
-
-def _listed(value: Value) -> str | None:
-    return ", ".join(map(str, value)) if isinstance(value, list) and value else None
 
 
 def _tested(runs: Sequence[Run], groups: Iterable[Sequence[Result]]) -> list[Tested]:

@@ -25,23 +25,19 @@ _MERGED = 512  # largest number of blocks whose order is judged
 def stationarity(results: Sequence[Result], blocks: Blocks) -> Check:
     """Check block maxima for a trend, a busier quarter, or a run unlike the others."""
     order = np.array(few(blocks, _MERGED).max)
+    traces = [result.trace.rows for result in results if result.trace]
+    windows = [np.array([row[4] for row in rows]) for rows in traces if len(rows) >= _WINDOWS]
     faults = {
         "the maxima of blocks rise or fall with time": abs(_trend(order)) > EXTREME,
         "large samples are not spread evenly over the time": _quarters(order) > _CHI2_3,
         "the maxima of windows rise or fall with time": any(
-            abs(_trend(tops)) > EXTREME for result in results if len(tops := _windows(result))
+            abs(_trend(maxima)) > EXTREME for maxima in windows
         ),
         "the runs differ": len(results) > 1 and _differ(results, blocks.samples),
     }
     wrong = [fault for fault, is_so in faults.items() if is_so]
     detail = "; ".join(wrong) or "no trend in the maxima, the same in all parts of the time"
     return Check(name="stationarity", passed=not wrong, detail=detail)
-
-
-def _windows(result: Result) -> Floats:
-    """Return the maxima of the trace, if there are enough to look for a trend."""
-    rows = result.trace.rows if result.trace else []
-    return np.array([row[4] for row in rows] if len(rows) >= _WINDOWS else [])
 
 
 def _ranks(values: Floats) -> Floats:
