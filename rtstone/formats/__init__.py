@@ -1,1 +1,1 @@
-"""Import of other tools' data, and export of runs; table.py lists the formats."""
+"""Import other tools' data, and export runs; registry.py lists the formats."""

@@ -1,4 +1,4 @@
-"""Import of cyclictest --json, as versions 2 write it.
+"""Import cyclictest --json, as versions 2 write it.
 
 Samples beyond the histogram count only in ``cycles``.  With -N all values are in ns, and
 ``resolution_in_ns`` is 1.

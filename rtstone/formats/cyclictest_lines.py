@@ -1,6 +1,6 @@
-"""cyclictest without a histogram: the status of each thread (-q, or none), or each sample (-v).
+"""Import cyclictest without a histogram: the last status of each thread, or each sample (-v).
 
-In both no total says how many threads there were: whole lines missing at the end are not seen.
+In both no total says how many threads there were: whole lines missing at the end go unnoticed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rtstone.formats.reading import NS, US, Reading, Series, result
 from rtstone.formats.source import Source
 
 _N = r" *([0-9]{1,18})"
-# Act and Avg with the blanks before them: what they are padded to tells the unit.
+# Act and Avg with the blanks before them: the width that they are padded to shows the unit.
 _STATUS = re.compile(
     rf"T:{_N} \({_N}\) P:{_N} I:{_N} C:{_N} Min:{_N} Act:( *[0-9]{{1,18}}) Avg:( *[0-9]{{1,18}}) "
     rf"Max:{_N}(?: SMI:{_N})?\s*"
@@ -25,7 +25,7 @@ _PADDED = {5: US, 8: NS}  # with -N both are padded to 8 places, else to 5
 
 
 class _Status(NamedTuple):
-    """What was told last of a thread, in the tool's unit."""
+    """What was printed last of a thread, in the tool's unit."""
 
     line: int
     task: int
@@ -52,7 +52,7 @@ class _Thread:
 
 
 class _Lines:
-    """The lines of the file as they are found."""
+    """The lines of the file, in their order."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -63,7 +63,13 @@ class _Lines:
         self.notes: list[str] = []
         for number, line in source.lines():
             if match := _SAMPLE.fullmatch(line):
-                self._sample(number, *match.groups())
+                own = self.threads.setdefault(self._thread(number, match[1]), _Thread())
+                at = source.number(match[2], number, "cycle")
+                if at < own.next:
+                    source.refuse(f"cycle {at} is not after the one before", number)
+                own.counts[source.number(match[3], number, "sample")] += 1
+                own.next = at + 1
+                own.n += 1
             elif match := _STATUS.search(line):
                 self._status(number, match)
             elif line.startswith("# Break "):
@@ -73,15 +79,6 @@ class _Lines:
         source.check_end()
         if len(self.units) > 1:
             source.refuse("some lines are in µs and some in ns", do="import one run's file")
-
-    def _sample(self, number: int, thread: str, cycle: str, text: str) -> None:
-        own = self.threads.setdefault(self._thread(number, thread), _Thread())
-        at = self.source.number(cycle, number, "cycle")
-        if at < own.next:
-            self.source.refuse(f"cycle {at} is not after the one before", number)
-        own.counts[self.source.number(text, number, "sample")] += 1
-        own.next = at + 1
-        own.n += 1
 
     def _status(self, number: int, match: re.Match[str]) -> None:
         thread, task, prio, interval, cycles, low, act, mean, high, smi = match.groups()
@@ -130,7 +127,7 @@ class _Lines:
 
 
 def read_statistics(source: Source) -> Reading:
-    """Return what was told last of each thread: no samples, only statistics.  Raises UsageError."""
+    """Return the last status of each thread: no samples, only statistics.  Raises UsageError."""
     lines = _Lines(source)
     if sorted(lines.status) != list(range(len(lines.status))) or not lines.status:
         source.cut(f"the status of threads {', '.join(map(str, sorted(lines.status)))} only")

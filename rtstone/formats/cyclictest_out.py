@@ -1,4 +1,4 @@
-"""Export of wake-up latencies as cyclictest writes them: JSON of 2.10, but always valid, or text.
+"""Export wake-up latencies as cyclictest writes them: JSON of 2.10, but always valid, or text.
 
 Each result of a bench that measures what cyclictest does becomes a thread.  Values of JSON are in
 µs if all of them are whole, else in ns, as with -N; those of the text of -h (2.4) are whole µs.

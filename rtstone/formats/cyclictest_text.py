@@ -1,4 +1,4 @@
-"""Import of the text of cyclictest -h and -H.
+"""Import the text of cyclictest -h and -H.
 
 Version 2.4 writes empty buckets and totals, 2.7 and later do not.
 """
@@ -34,7 +34,7 @@ class _Live(NamedTuple):
 
 
 class _Text:
-    """The parts of the file as they are found."""
+    """The parts of the file, in their order."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -156,19 +156,18 @@ def _series(source: Source, text: _Text, thread: int) -> Series:
     def summary(name: str) -> int:
         return text.summary[name][1][thread]
 
+    def contradict(name: str, reason: str) -> Never:
+        says = f"thread {thread}: '{_SUMMARY[name]}' says {summary(name)}, but {reason}"
+        source.refuse(says, text.summary[name][0])
+
     counts = {value: counts[thread] for _, value, counts in text.rows if counts[thread]}
     within, over = sum(counts.values()), summary("over")
     if "total" in text.summary and summary("total") != within:
-        _unlike(source, text, "total", thread, f"{within} samples in the buckets")
+        contradict("total", f"{within} samples in the buckets")
     if text.listed[thread] != over:
-        _unlike(source, text, "over", thread, f"{text.listed[thread]} in the list of cycles")
+        contradict("over", f"{text.listed[thread]} in the list of cycles")
     return Series(
         name=f"thread {thread}", n=within + over, counts=counts, overflow=over,
         min=summary("min"), max=summary("max"), mean=summary("avg"), mean_within=(1, 0),
         line=text.summary["min"][0],
     )  # fmt: skip
-
-
-def _unlike(source: Source, text: _Text, name: str, thread: int, reason: str) -> Never:
-    line, values = text.summary[name]
-    source.refuse(f"thread {thread}: '{_SUMMARY[name]}' says {values[thread]}, but {reason}", line)

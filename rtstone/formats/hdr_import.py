@@ -1,4 +1,4 @@
-"""Import of HdrHistogram logs, versions 1.2 and 1.3: a series for each tag, its intervals added.
+"""Import HdrHistogram logs, versions 1.2 and 1.3: a series for each tag, its intervals added.
 
 A log does not say the unit of its values, except rtstone's own.  After the sources of the libraries
 for Java, C and Python.

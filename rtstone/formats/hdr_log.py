@@ -46,9 +46,17 @@ def write(run: Run) -> Written:
         '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"',
     ]
     for result in results:
-        line, missing = _line(result)
-        lines.append(line)
-        lost += [f"{tag(result)}: {loss}" for loss in missing]
+        name = tag(result)
+        counts, below = rows.whole_counts(result.histogram, round)
+        if below:
+            lost.append(f"{name}: {below} negative samples")
+        beyond = result.n - sum(count for _, count in result.histogram)
+        if beyond:
+            largest = f"the largest {result.max}"
+            lost.append(f"{name}: {beyond} samples beyond the histogram, {largest}")
+        length_s, most = result.section_s or 0.0, max(counts, default=0)
+        text = base64.b64encode(encoded(counts)).decode()
+        lines.append(f"Tag={name},0.000,{length_s:.3f},{most:.3f},{text}")
     return Written(("\n".join(lines) + "\n").encode(), lost)
 
 
@@ -56,21 +64,6 @@ def tag(result: Result) -> str:
     """Return a tag that identifies a result; blanks and commas become underscores."""
     parts = [result.bench, rows.params(result.params), result.load, result.series]
     return _TAG.sub("_", "/".join(part for part in parts if part))
-
-
-def _line(result: Result) -> tuple[str, list[str]]:
-    """Return the line of a result, and what is lost of its samples."""
-    lost = []
-    counts, below = rows.whole_counts(result.histogram, round)
-    if below:
-        lost.append(f"{below} negative samples")
-    beyond = result.n - sum(count for _, count in result.histogram)
-    if beyond:
-        lost.append(f"{beyond} samples beyond the histogram, the largest {result.max}")
-    length_s = result.section_s or 0.0
-    largest = max(counts, default=0)
-    text = base64.b64encode(encoded(counts)).decode()
-    return f"Tag={tag(result)},0.000,{length_s:.3f},{largest:.3f},{text}", lost
 
 
 def encoded(counts: Counter[int]) -> bytes:

@@ -1,4 +1,4 @@
-"""Import of hwlatdetect's report, and of its --report file, which has the samples only.
+"""Import hwlatdetect's report, and its --report file, which has the samples only.
 
 The kernel's hwlat tracer reads the clock in a loop, interrupts masked, for ``width`` of each
 ``window``.  ``inner`` is a gap between the two readings of a pass, ``outer`` one between passes, in
@@ -68,26 +68,21 @@ def read(source: Source) -> Reading:
                     source.refuse("a second report", number, ONE_FILE)
                 members[name] = number, member[1]
     source.check_end()
-    if members:
-        _check(source, members, gaps)
+    if members:  # a report
+        for name in _MEMBERS:
+            if name not in members and name not in _OPTIONAL:
+                source.cut(f"it has no {name}")
+        for name in ("samples recorded", "samples exceeding the threshold"):
+            number, text = members[name]
+            if int(text) != len(gaps):
+                source.refuse(f"{len(gaps)} samples, but {text} {name}", number)
+        number, text = members["maximum"]
+        largest = f"{max(gaps)}us" if gaps else "Below threshold"
+        if text != largest:
+            source.refuse(f"the largest sample is {largest}, but the report says {text}", number)
     elif not gaps:
         source.cut("no sample")
     return _reading(source, members, gaps, stopped)
-
-
-def _check(source: Source, members: dict[str, tuple[int, str]], gaps: list[int]) -> None:
-    """Refuse a report without one of its lines, or with other samples than it counts."""
-    lack = next((name for name in _MEMBERS if name not in members and name not in _OPTIONAL), None)
-    if lack is not None:
-        source.cut(f"it has no {lack}")
-    for name in ("samples recorded", "samples exceeding the threshold"):
-        line, text = members[name]
-        if int(text) != len(gaps):
-            source.refuse(f"{len(gaps)} samples, but {text} {name}", line)
-    line, text = members["maximum"]
-    largest = f"{max(gaps)}us" if gaps else "Below threshold"
-    if text != largest:
-        source.refuse(f"the largest sample is {largest}, but the report says {text}", line)
 
 
 def _reading(

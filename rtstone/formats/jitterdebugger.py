@@ -1,4 +1,4 @@
-"""Import of jitterdebugger's results.json (version 3) and samples.raw.
+"""Import jitterdebugger's results.json (version 3) and samples.raw.
 
 The keys of ``cpu`` are thread numbers.  Samples beyond the histogram (from 1000 µs) count only in
 ``count``.
@@ -6,20 +6,14 @@ The keys of ``cpu`` are thread numbers.  Samples beyond the histogram (from 1000
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 
-from rtstone.documents.run import Result, Worst
+from rtstone.documents.run import Worst
 from rtstone.formats import json_text
 from rtstone.formats.reading import NS, US, Reading, Series, result
 from rtstone.formats.source import Source
 from rtstone.units import NS_PER_S
 from rtstone.wire.records import Bench
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 BENCH = Bench(
     "jitterdebugger",
@@ -65,25 +59,22 @@ def read(source: Source) -> Reading:
         source.refuse(f"resolution_in_ns {file.sysinfo.resolution_in_ns} is neither 1 nor 1000")
     if not file.cpu or set(file.cpu) != {str(n) for n in range(len(file.cpu))}:
         source.refuse("the threads are not numbered from 0")
+    results = []
+    for number in range(len(file.cpu)):
+        name, thread = f"thread {number}", file.cpu[str(number)]
+        counts = json_text.buckets(source, thread.histogram, name)
+        within = sum(counts.values())
+        if thread.count < within:
+            source.refuse(f"{name}: count {thread.count}, but {within} samples in the histogram")
+        series = Series(
+            name=name, n=thread.count, counts=counts, overflow=thread.count - within,
+            unit_ns=unit_ns, min=thread.min, max=thread.max, mean=thread.avg,
+        )  # fmt: skip
+        results.append(result(source, BENCH.id, series, flags=["omission"]))
     return Reading(
         tool="jitterdebugger 0.3", benches=[BENCH], conditions=file.sysinfo.conditions(),
-        results=[
-            _result(source, f"thread {number}", file.cpu[str(number)], unit_ns)
-            for number in range(len(file.cpu))
-        ],
+        results=results,
     )  # fmt: skip
-
-
-def _result(source: Source, name: str, thread: _Thread, unit_ns: int) -> Result:
-    counts = json_text.buckets(source, thread.histogram, name)
-    within = sum(counts.values())
-    if thread.count < within:
-        source.refuse(f"{name}: count {thread.count}, but {within} samples in the histogram")
-    series = Series(
-        name=name, n=thread.count, counts=counts, overflow=thread.count - within, unit_ns=unit_ns,
-        min=thread.min, max=thread.max, mean=thread.avg,
-    )  # fmt: skip
-    return result(source, BENCH.id, series, flags=["omission"])
 
 
 def read_raw(source: Source) -> Reading:
@@ -111,27 +102,23 @@ def read_raw(source: Source) -> Reading:
         at = own["s"] * NS_PER_S + own["ns"]
         if np.any(np.diff(at) < 0):
             source.refuse(f"the samples of thread {thread} are not in the order of time")
-        results.append(_raw(source, int(thread), at - at[0], own["value"]))
+        since, values = at - at[0], own["value"]  # times in ns since the first sample
+        distinct, counts = np.unique(values, return_counts=True)
+        largest = np.argsort(values, kind="stable")[::-1][:_WORST]
+        series = Series(
+            name=f"thread {thread}", n=len(values),
+            counts=dict(zip(distinct.tolist(), counts.tolist(), strict=True)),
+            min=int(distinct[0]), max=int(distinct[-1]),
+        )  # fmt: skip
+        worst = [
+            Worst(value=float(values[i]) * US, index=int(i), at_s=round(int(ns) / NS_PER_S, 9))
+            for i, ns in zip(largest, since[largest], strict=True)
+        ]
+        span = int(since[-1])
+        results.append(
+            result(
+                source, BENCH.id, series, flags=["omission", "unit_assumed"], worst=worst,
+                evidence={"section_ns": span} if span else {},
+            )
+        )  # fmt: skip
     return Reading(tool="jitterdebugger 0.3", benches=[BENCH], results=results)
-
-
-def _raw(source: Source, thread: int, at: NDArray[np.int64], values: NDArray[np.uint64]) -> Result:
-    """Return the result of a thread; ``at``: times of its samples in ns since the first."""
-    import numpy as np
-
-    distinct, counts = np.unique(values, return_counts=True)
-    largest = np.argsort(values, kind="stable")[::-1][:_WORST]
-    series = Series(
-        name=f"thread {thread}", n=len(values),
-        counts=dict(zip(distinct.tolist(), counts.tolist(), strict=True)),
-        min=int(distinct[0]), max=int(distinct[-1]),
-    )  # fmt: skip
-    span = int(at[-1])
-    return result(
-        source, BENCH.id, series, flags=["omission", "unit_assumed"],
-        evidence={"section_ns": span} if span else {},
-        worst=[
-            Worst(value=float(values[i]) * US, index=int(i), at_s=round(int(at[i]) / NS_PER_S, 9))
-            for i in largest
-        ],
-    )  # fmt: skip

@@ -38,8 +38,20 @@ class _BrokenError(ValueError):
 
 def parse(source: Source, text: str) -> Any:
     """Return the value of a JSON text.  Refuses truncated text and duplicate keys."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        members: dict[str, Any] = {}
+        for key, value in pairs:
+            if key in members:
+                raise _BrokenError(f"key '{key[:40]}' is there twice")
+            members[key] = value
+        return members
+
+    def refuse_constant(constant: str) -> Never:
+        raise _BrokenError(f"{constant} is no number")
+
     try:
-        return json.loads(text, object_pairs_hook=_once, parse_constant=_constant)
+        return json.loads(text, object_pairs_hook=unique, parse_constant=refuse_constant)
     except json.JSONDecodeError as error:
         if error.pos >= len(text.rstrip()):
             source.cut(f"after {error.pos} characters", error.lineno)
@@ -70,16 +82,3 @@ def buckets(source: Source, histogram: dict[str, int], where: str) -> dict[int, 
             source.refuse(f"{where}: bucket {text} has a negative count")
         counts[int(text)] = count
     return counts
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in members:
-            raise _BrokenError(f"key '{key[:40]}' is there twice")
-        members[key] = value
-    return members
-
-
-def _constant(text: str) -> Never:
-    raise _BrokenError(f"{text} is no number")

@@ -1,4 +1,4 @@
-"""Import of latmus -g: EVL's latencies as a histogram for gnuplot, in cells of 1 us.
+"""Import latmus -g: EVL's latencies as a histogram for gnuplot, in cells of 1 us.
 
 A last cell with a ``+`` also holds all that is longer.  After libevl's source of January 2024.
 """

@@ -1,4 +1,4 @@
-"""Import of lmbench: lat_syscall and the like (one line each), and lat_ctx (a table per size).
+"""Import lmbench: lat_syscall and the like (one line each), and lat_ctx (a table per size).
 
 lmbench prints one figure per measurement, without the number of samples behind it: a mean or a
 median of its own repetitions, net of its own overhead.

@@ -34,7 +34,18 @@ def write(run: Run) -> Written:
         raise refused(run, "nothing measured")
     lines: list[str] = []
     for unit in dict.fromkeys(result.unit for result in measured):
-        lines += _of_unit(run, unit, [result for result in measured if result.unit == unit])
+        name, size = _BASE.get(unit, (unit, Decimal(1)))
+        results = [result for result in measured if result.unit == unit]
+        lines += _family(f"rtstone_sample_{name}", "histogram", "Samples of a case.", name)
+        for result in results:
+            lines += _histogram(run, result, f"rtstone_sample_{name}", size)
+        for kind, (text, member) in _GAUGES.items():
+            extremes = [(r, value) for r in results if (value := member(r)) is not None]
+            lines += _family(f"rtstone_{kind}_{name}", "gauge", text, name) if extremes else []
+            lines += [
+                f"rtstone_{kind}_{name}{_labels(run, r)} {_number(value, size)}"
+                for r, value in extremes
+            ]
     for name, (text, member) in _COUNTS.items():
         counts = [(result, value) for result in measured if (value := member(result)) is not None]
         lines += _family(f"rtstone_{name}_samples", "gauge", text, "samples") if counts else []
@@ -54,19 +65,6 @@ def write(run: Run) -> Written:
     if any(result.negative for result in measured):
         lost.append("sums of results with negative samples")
     return Written("\n".join([*lines, "# EOF", ""]).encode(), lost)
-
-
-def _of_unit(run: Run, unit: str, results: list[Result]) -> Iterator[str]:
-    name, size = _BASE.get(unit, (unit, Decimal(1)))
-    yield from _family(f"rtstone_sample_{name}", "histogram", "Samples of a case.", name)
-    for result in results:
-        yield from _histogram(run, result, f"rtstone_sample_{name}", size)
-    for kind, (text, member) in _GAUGES.items():
-        values = [(result, value) for result in results if (value := member(result)) is not None]
-        if values:
-            yield from _family(f"rtstone_{kind}_{name}", "gauge", text, name)
-        for result, value in values:
-            yield f"rtstone_{kind}_{name}{_labels(run, result)} {_number(value, size)}"
 
 
 def _family(name: str, kind: str, text: str, unit: str) -> list[str]:

@@ -90,7 +90,16 @@ def read_document(source: Source, kind: type[_D], form: str) -> tuple[_D, list[s
     another version, or without all of its threads.
     """
     text = _NO_MEAN.sub("null", "\n".join(line for _, line in source.lines()))
-    mended = _escaped(text)
+    mended = text
+    before = _BEFORE.search(text)
+    after = _AFTER.search(text, before.end()) if before else None
+    if before is not None and after is not None:
+        quoted = text[before.end() : after.start()]
+        try:
+            json.loads(f'"{quoted}"')
+        except ValueError:  # not escaped
+            escaped = json.dumps(quoted)[1:-1]
+            mended = text[: before.end()] + escaped + text[after.start() :]
     value = json_text.parse(source, mended)
     if not isinstance(value, dict):
         source.refuse("no document of rt-tests")
@@ -117,27 +126,13 @@ def read_document(source: Source, kind: type[_D], form: str) -> tuple[_D, list[s
         source.refuse(f"{threads} threads, but num_threads {file.num_threads}")
     if not threads:
         source.refuse("no threads")
-    escaped = "the command line in the file was not valid JSON; it was escaped"
-    return file, [escaped] if mended != text else []
+    note = "the command line in the file was not valid JSON; it was escaped"
+    return file, [note] if mended != text else []
 
 
 def tool(command: str) -> str:
     """Return the name of the tool in a command line."""
     return PurePath(command.partition(" ")[0]).name
-
-
-def _escaped(text: str) -> str:
-    """Return the text with the command line escaped as JSON, unless it is valid already."""
-    before = _BEFORE.search(text)
-    after = _AFTER.search(text, before.end()) if before else None
-    if before is None or after is None:
-        return text
-    command = text[before.end() : after.start()]
-    try:
-        json.loads(f'"{command}"')
-    except ValueError:
-        return text[: before.end()] + json.dumps(command)[1:-1] + text[after.start() :]
-    return text
 
 
 def iso_time(text: str | None) -> str | None:

@@ -1,4 +1,4 @@
-"""Import of --json of pmqtest, ptsematest, svsematest, sigwaittest, signaltest, cyclicdeadline.
+"""Import --json of pmqtest, ptsematest, svsematest, sigwaittest, signaltest, cyclicdeadline.
 
 ``samples`` of a pair counts what was sent, of which the last may not have been received.
 """

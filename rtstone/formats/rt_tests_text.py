@@ -1,4 +1,4 @@
-"""Import of what the smaller tools of rt-tests print: the last status of each thread, in us.
+"""Import what the smaller tools of rt-tests print: the last status of each thread, in us.
 
 Pairs are two lines each, which begin ``#0: ID`` and ``#1 -> #0``; only pmqtest's have a ``TO``.
 Whole lines of signaltest and cyclicdeadline missing at the end cannot be seen.

@@ -1,4 +1,4 @@
-"""Import of measurements of RTEMS' test framework (T_measure_runtime): the run time of a function.
+"""Import measurements of RTEMS' test framework (T_measure_runtime): the run time of a function.
 
 Times are rounded to ns; their sum (M:D) is not.  After cpukit/libtest of RTEMS from 2019 to 2026,
 which prints single samples (M:S) on demand only.
@@ -61,7 +61,20 @@ class _Log:
     def add(self, line: str, number: int) -> None:
         """Read a line; those of other programs are ignored."""
         if match := _FIELD.fullmatch(line):
-            self._field(match[1], match[2], number)
+            key, text = match.groups()
+            if (key == "B") == bool(self.fields):
+                reason = "a measurement begins in another"
+                reason = reason if self.fields else "no M:B line before this"
+                self._source.refuse(reason, number)
+            if key == "S":
+                count = self._match(_COUNT, text, number)
+                self._samples.append((int(count[1]), self._ns(count[2], number)))
+            elif key in self.fields:
+                self._source.refuse(f"a second M:{key} line of {self.fields['B'][:40]}", number)
+            else:
+                self.fields[key] = text
+            if key == "E":
+                self._close(self._match(_END, text, number), number)
         elif _LIKE.match(line):
             self._source.refuse_line(line, number, "line of a measurement")
         elif match := _SUITE.fullmatch(line):
@@ -72,20 +85,6 @@ class _Log:
                 self.notes.append(f"test case {match[2]}: {match[3][:18]} failures")
         elif match := _SYSTEM.fullmatch(line):
             self.system[_NAMES[match[1]]] = match[2]
-
-    def _field(self, key: str, text: str, number: int) -> None:
-        if (key == "B") == bool(self.fields):
-            reason = "a measurement begins in another" if self.fields else "no M:B line before this"
-            self._source.refuse(reason, number)
-        if key == "S":
-            count = self._match(_COUNT, text, number)
-            self._samples.append((int(count[1]), self._ns(count[2], number)))
-        elif key in self.fields:
-            self._source.refuse(f"a second M:{key} line of {self.fields['B'][:40]}", number)
-        else:
-            self.fields[key] = text
-        if key == "E":
-            self._close(self._match(_END, text, number), number)
 
     def _close(self, end: re.Match[str], number: int) -> None:
         """Add the result of a measurement that is whole."""

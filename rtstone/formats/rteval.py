@@ -1,4 +1,4 @@
-"""Import of rteval's summary.xml, which has the samples of its cyclictest for each core.
+"""Import rteval's summary.xml, which has the samples of its cyclictest for each core.
 
 rteval leaves out the histogram if a sample was beyond its last bucket.  No count in the file
 includes samples at or above the number of buckets.
@@ -51,11 +51,21 @@ def read(source: Source) -> Reading:
     parts = [root.findtext(f"run_info/{part}") for part in ("date", "time")]
     moment = "T".join(text.strip() for text in parts if text)  # of its machine's clock
     stopped = [report for test in tests for report in test.element.findall("abort_report")[:1]]
+    kernel = root.find(".//SystemInfo/uname/kernel")
+    rt = None if kernel is None else kernel.get("is_RT")
+    conditions: dict[str, Value] = {
+        "kernel.name": "Linux",
+        "kernel.release": None if kernel is None else kernel.text,
+        "kernel.realtime": None if rt is None else rt == "1",
+        "machine.arch": root.findtext(".//SystemInfo/uname/arch"),
+        "machine.host": root.findtext(".//SystemInfo/uname/node"),
+    }
     return Reading(
         tool=f"rteval {version}" if version else "rteval",
         command=tests[0].element.get("command_line"), results=results,
-        benches=[cyclictest.BENCH], conditions=_conditions(root),
-        notes=[f"rteval stopped: {report.get('reason', 'no reason told')}" for report in stopped],
+        benches=[cyclictest.BENCH],
+        conditions={name: value for name, value in conditions.items() if value is not None},
+        notes=[f"rteval stopped: {report.get('reason', 'no reason given')}" for report in stopped],
         duration_s=_duration(source, root), measured=moment if all(parts) else None,
     )  # fmt: skip
 
@@ -91,7 +101,18 @@ def _results(source: Source, file: _File, test: _Test) -> list[Result]:
         )
     options = cyclictest.options(test.element.get("command_line", ""))
     results = cyclictest.lasting([_result(source, file, core, options, test) for core in cores])
-    _check_system(source, file, test.element, results)
+    # The cores have to add up to the system as a whole.
+    system = test.element.find("system")
+    if system is None:
+        source.cut("no <system>")
+    whole = _statistic(source, system, "samples", "system")
+    if whole != sum(core.n for core in results):
+        source.refuse(f"the cores do not add up to the {whole} samples of the system")
+    counts: Counter[float] = Counter()
+    for core in results:
+        counts.update(dict(core.histogram))
+    if counts != {1e3 * v: n for v, n in _buckets(file, system).items()}:
+        source.refuse("the histograms of the cores do not add up to that of the system")
     return results
 
 
@@ -135,7 +156,16 @@ class _Collector:
         if len(self._within) == _DEEPEST:
             self._source.refuse(f"elements {_DEEPEST} deep, which rteval never writes")
         if tag == "bucket":
-            self._count(attributes)
+            core, histogram = self._within[-2:] if len(self._within) > 1 else (None, None)
+            if core is not None and histogram is not None and histogram.tag == "histogram":
+                number = core.get("id")
+                name = "system" if number is None else f"cpu {number}"
+                counts = self.counts[core]
+                value = self._source.number(attributes.get("index", ""), 1, f"{name}: bucket")
+                if value in counts:
+                    self._source.refuse(f"{name}: bucket {value} is there twice")
+                text = attributes.get("value", "")
+                counts[value] = self._source.number(text, 1, f"{name}: count")
             self._within.append(None)
             return
         self._elements += 1
@@ -157,18 +187,6 @@ class _Collector:
     def close(self) -> Element:
         """Return the root element."""
         return self._tree.close()
-
-    def _count(self, bucket: dict[str, str]) -> None:
-        core, histogram = self._within[-2:] if len(self._within) > 1 else (None, None)
-        if core is None or histogram is None or histogram.tag != "histogram":
-            return
-        number = core.get("id")
-        name = "system" if number is None else f"cpu {number}"
-        counts = self.counts[core]
-        value = self._source.number(bucket.get("index", ""), 1, f"{name}: bucket")
-        if value in counts:
-            self._source.refuse(f"{name}: bucket {value} is there twice")
-        counts[value] = self._source.number(bucket.get("value", ""), 1, f"{name}: count")
 
 
 def _duration(source: Source, root: Element) -> float | None:
@@ -220,31 +238,3 @@ def _statistic(source: Source, core: Element, tag: str, name: str) -> int:
     if text is None:
         source.refuse(f"{name}: no <{tag}>")
     return source.number(text.strip(), 1, f"{name}: {tag}")
-
-
-def _check_system(source: Source, file: _File, test: Element, results: list[Result]) -> None:
-    """Check that the cores add up to the system as a whole."""
-    system = test.find("system")
-    if system is None:
-        source.cut("no <system>")
-    whole = _statistic(source, system, "samples", "system")
-    if whole != sum(result.n for result in results):
-        source.refuse(f"the cores do not add up to the {whole} samples of the system")
-    counts: Counter[float] = Counter()
-    for core in results:
-        counts.update(dict(core.histogram))
-    if counts != {1e3 * v: n for v, n in _buckets(file, system).items()}:
-        source.refuse("the histograms of the cores do not add up to that of the system")
-
-
-def _conditions(root: Element) -> dict[str, Value]:
-    kernel = root.find(".//SystemInfo/uname/kernel")
-    rt = None if kernel is None else kernel.get("is_RT")
-    conditions: dict[str, Value] = {
-        "kernel.name": "Linux",
-        "kernel.release": None if kernel is None else kernel.text,
-        "kernel.realtime": None if rt is None else rt == "1",
-        "machine.arch": root.findtext(".//SystemInfo/uname/arch"),
-        "machine.host": root.findtext(".//SystemInfo/uname/node"),
-    }
-    return {name: value for name, value in conditions.items() if value is not None}

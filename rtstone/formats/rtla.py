@@ -1,4 +1,4 @@
-"""Import of rtla timerlat hist and rtla osnoise hist: a column per CPU (timerlat: and context).
+"""Import rtla timerlat hist and rtla osnoise hist: a column per CPU (timerlat: and context).
 
 A row begins with the index of its bucket.  The file does not state the bucket size (-b): it is
 assumed to be the largest that the indexes allow.
@@ -194,7 +194,7 @@ def read(source: Source) -> Reading:
         kinds = {kind: None}
     notes = [] if text.summed or not text.columns else [
         "no summary (rtla's --no-summary, or cut after the histogram): minimum, mean and maximum "
-        "are not told"
+        "are not in the file"
     ]  # fmt: skip
     return Reading(
         tool=f"rtla {text.tool}", results=results, benches=[KINDS[kind] for kind in kinds],

@@ -1,4 +1,4 @@
-"""Import of rtla osnoise top and rtla hwnoise: figures of each CPU, no samples.
+"""Import rtla osnoise top and rtla hwnoise: figures of each CPU, no samples.
 
 A period's noise is the sum of its single noises.  No total says how many CPUs there were: whole
 rows missing at the end cannot be seen.  After the sources from Linux 5.17 to 2026.

@@ -16,7 +16,7 @@ _ANALYSIS = re.compile(rb"hit stop tracing")
 
 
 class Screen(NamedTuple):
-    """What was printed at once: a line that tells the time, the title before it, all after it."""
+    """What was printed at once: a line with the time, the title before it, all after it."""
 
     head: re.Match[str]
     title: str

@@ -1,4 +1,4 @@
-"""Import of rtla timerlat top: statistics of each CPU, no samples.
+"""Import rtla timerlat top: statistics of each CPU, no samples.
 
 COUNT is of interrupts: a thread may have one sample less.  Newer versions add a row of all CPUs,
 and a third context, user space.  After the sources from Linux 5.17 to 2026.

@@ -1,4 +1,4 @@
-"""Import of samples and histograms that users measured themselves, of which they say the meaning.
+"""Import samples and histograms that users measured themselves, and whose meaning they state.
 
 A sample is the lateness of an activation, or any other time.  With a period, activations that did
 not start within it count as missed (docs/formats.md).
@@ -12,7 +12,7 @@ from decimal import Decimal, InvalidOperation
 from importlib import import_module
 from importlib.util import find_spec
 from math import prod
-from typing import TYPE_CHECKING, Any, Never
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec import structs
@@ -70,7 +70,12 @@ def judged(source: Source, numbers: list[list[int]]) -> Reading:
     period = meaning.period_ns and meaning.period_ns * _TICKS
     *due, last = numbers
     values = [ran - moment for moment, ran in zip(*due, last, strict=True)] if due else last
-    _check(source, values)
+    low, high = min(values), max(values)
+    if low < 0 or high >= LARGEST:
+        wrong, why = (low, "is negative") if low < 0 else (high, "is longer than 26 days")
+        shown = wrong / (source.unit_ns or 1) / _TICKS
+        reason = f"sample {values.index(wrong) + 1}, {shown:g}, {why}"
+        source.refuse(reason, do="check the column and the unit")
     samples = np.array(values, np.int64)
     times, note = None, ""
     if due:
@@ -210,22 +215,6 @@ def ticks(source: Source, cells: Sequence[object], lines: Sequence[int] = ()) ->
     if not numbers:
         source.refuse("no sample")
     return numbers
-
-
-def _check(source: Source, values: list[int]) -> None:
-    """Refuse values that are no times, with the number of the first."""
-
-    def refuse(reason: str, place: int) -> Never:
-        shown = values[place] / (source.unit_ns or 1) / _TICKS
-        source.refuse(
-            f"sample {place + 1}, {shown:g}, {reason}", do="check the column and the unit"
-        )
-
-    low, high = min(values), max(values)
-    if low < 0:
-        refuse("is negative", values.index(low))
-    if high >= LARGEST:
-        refuse("is longer than 26 days", values.index(high))
 
 
 # ---- activations --------------------------------------------------------------------------------

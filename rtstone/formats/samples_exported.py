@@ -1,4 +1,4 @@
-"""Import of `rtstone export --format samples`: the single samples of each result, as CSV.
+"""Import `rtstone export --format samples`: the single samples of each result, as CSV.
 
 They were rtstone's own, net and in order; what else the run had is not in the file.
 """
@@ -40,7 +40,22 @@ def read(source: Source) -> Reading:
     table = csv.DictReader(text for _, text in source.lines())
     try:
         for row in table:
-            _add(source, table.line_num, row, rows)
+            line = table.line_num
+            if None in row or None in row.values():
+                source.refuse("a row is not as long as the head", line)
+            if row["unit"] != "ns":
+                source.refuse(f"samples in {row['unit'][:20]}", line, "only ns can be imported")
+            own = tuple(
+                (name.removeprefix(_PARAMS), _value(unguarded(text)))
+                for name, text in row.items() if name.startswith(_PARAMS) and text
+            )  # fmt: skip
+            case = source.number(row["case"], line, "case")
+            bench, load, series = (unguarded(row[name]) for name in ("bench", "load", "series"))
+            samples = rows[_Key(case, bench, load, series, own)]
+            if source.number(row["sample"], line, "sample") != len(samples):
+                reason = f"sample {row['sample'][:20]} does not follow {len(samples) - 1}"
+                source.refuse(reason, line)
+            samples.append(row["value"])
     except csv.Error as error:
         source.refuse(f"{error}", table.line_num)
     if not rows:
@@ -58,23 +73,6 @@ def read(source: Source) -> Reading:
         for bench, params in names.items()
     ]  # fmt: skip
     return Reading(tool="rtstone export", results=results, benches=benches)
-
-
-def _add(source: Source, line: int, row: dict[str, str], rows: dict[_Key, list[str]]) -> None:
-    """Add a row to the samples of its result.  Refuses one that does not follow the one before."""
-    if None in row or None in row.values():
-        source.refuse("a row is not as long as the head", line)
-    if row["unit"] != "ns":
-        source.refuse(f"samples in {row['unit'][:20]}", line, "only ns can be imported")
-    params = tuple(
-        (name.removeprefix(_PARAMS), _value(unguarded(text)))
-        for name, text in row.items() if name.startswith(_PARAMS) and text
-    )  # fmt: skip
-    bench, load, series = (unguarded(row[name]) for name in ("bench", "load", "series"))
-    key = _Key(source.number(row["case"], line, "case"), bench, load, series, params)
-    if source.number(row["sample"], line, "sample") != len(rows[key]):
-        source.refuse(f"sample {row['sample'][:20]} does not follow {len(rows[key]) - 1}", line)
-    rows[key].append(row["value"])
 
 
 def _value(text: str) -> Value:

@@ -1,4 +1,4 @@
-"""Import of stress-ng --cyclic: statistics, and with --cyclic-dist a distribution.
+"""Import stress-ng --cyclic: statistics, and with --cyclic-dist a distribution.
 
 It keeps --cyclic-samples samples (by default 10 000) and measures with CLOCK_REALTIME.
 """

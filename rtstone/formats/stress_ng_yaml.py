@@ -1,6 +1,6 @@
-"""stress-ng --yaml: the metrics of each stressor.
+"""Import stress-ng --yaml: the metrics of each stressor.
 
-It has no latencies of --cyclic: those stand in what stress-ng prints.
+It has no latencies of --cyclic, which stress-ng only prints.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ BENCH = Bench(
     "stress-ng.metrics",
     "What a stressor of stress-ng did",
     "stress-ng --metrics --yaml",
-    "Operations of a stressor, the time they took, and what else it tells of itself.",
+    "Operations of a stressor, the time they took, and what else it reports of itself.",
     params=[Param("stressor", "text", help="Its name.")],
 )
 

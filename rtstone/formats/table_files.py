@@ -74,25 +74,20 @@ def parquet(run: Run) -> Written:
     for place, name in enumerate(head):
         column = [row[place] for row in cells]
         kind = kinds.get(name, arrow.string())
-        if name in params:
-            kind, column = _typed(arrow, column)
+        if name in params:  # values of several types are texts
+            types = {type(value) for value in column if value is not None}
+            if types in ({bool}, {int}):
+                kind = arrow.bool_() if types == {bool} else arrow.int64()
+            elif types and types <= {int, float}:
+                kind = real
+            else:
+                column = [None if value is None else rows.text(value) for value in column]
         columns.append(arrow.array(column, kind))
         metadata = {"unit": units[name]} if name in units else None
         fields.append(arrow.field(name, kind, metadata=metadata))
     out = io.BytesIO()
     tables.write_table(arrow.table(columns, schema=arrow.schema(fields)), out)
     return Written(out.getvalue(), rows.lost(run, "statistics, figures"))
-
-
-def _typed(arrow: Any, column: list[Value]) -> tuple[Any, list[Any]]:
-    """Return the type of a parameter's values, and these; values of several types are texts."""
-    types = {type(value) for value in column if value is not None}
-    for kind, arrow_type in (({bool}, arrow.bool_()), ({int}, arrow.int64())):
-        if types == kind:
-            return arrow_type, column
-    if types and types <= {int, float}:
-        return arrow.float64(), column
-    return arrow.string(), [None if value is None else rows.text(value) for value in column]
 
 
 def _parameters(run: Run) -> list[str]:

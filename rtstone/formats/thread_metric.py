@@ -1,4 +1,4 @@
-"""Import of Thread-Metric: how often a test did its work in each period, no latencies.
+"""Import Thread-Metric: how often a test did its work in each period, no latencies.
 
 Periods have the same length, 30 s by default, and no total says how many there were.  After the
 sources of 2024 and 2025 in Zephyr, and of two ports of Eclipse ThreadX's suite.

@@ -19,7 +19,7 @@ _THREADS = 1_000_000  # numbers of threads per process: for some readers no two 
 
 
 def trace_events(explanation: Explanation) -> bytes:
-    """Return the time lines of a sample, and of the one it is held against."""
+    """Return the time lines of a sample, and of the one that it is compared with."""
     counted = explanation.unit != "ns"
     ways = [way for way in (explanation.way, explanation.against) if way]
     events = [event for number, way in enumerate(ways, 1)
@@ -82,20 +82,14 @@ def _times(start: float, length: float, *, counted: bool) -> dict[str, float]:
 
     Both ends are rounded, so that what nests in the document nests there.
     """
-    begin, end = (_time(round(value), counted=counted) for value in (start, start + length))
-    return {"ts": begin, "dur": end - begin}
-
-
-def _time(value: int, *, counted: bool) -> float:
-    """Return a time in microseconds.
-
-    Of ns it is a multiple of a power of two, so that readers which add a duration to a time get the
-    very time at which the next event begins, and near enough that it is that ns if rounded.
-    """
-    if counted:
-        return value
-    time = round(value * _GRID / 1000) / _GRID
-    return int(time) if time == int(time) else time
+    ends: list[float] = [round(value) for value in (start, start + length)]
+    if not counted:
+        # Microseconds, in multiples of a power of two, so that readers which add a duration to a
+        # time get the very time at which the next event begins, and so near that rounding them
+        # gives that ns.
+        times = [round(ns * _GRID / 1000) / _GRID for ns in ends]
+        ends = [int(time) if time == int(time) else time for time in times]
+    return {"ts": ends[0], "dur": ends[1] - ends[0]}
 
 
 def _tracks(spans: Iterable[Span]) -> list[list[Span]]:

@@ -1,4 +1,4 @@
-"""Import of what Xenomai's latency and EVL's latmus print, and the histogram of latency -h.
+"""Import what Xenomai's latency and EVL's latmus print, and the histogram of latency -h.
 
 An RTD line is of a second's samples; its last two columns are of all so far.  Cells are taken to be
 1 us wide (-B 1000).  After the sources of Xenomai 3 and of libevl of January 2024.

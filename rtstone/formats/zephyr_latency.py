@@ -1,4 +1,4 @@
-"""Import of Zephyr's tests/benchmarks/latency_measure, and of the recording.csv of twister.
+"""Import the output of Zephyr's tests/benchmarks/latency_measure, and twister's recording.csv.
 
 A line or row is the mean time of an operation, from many in a row, which the benchmark does not
 count in its output.  Newer versions (after 3.5) begin it with a name such as

@@ -1,4 +1,4 @@
-"""Import of what Zephyr's shell command zyclictest prints, from its start to its histogram.
+"""Import what Zephyr's shell command zyclictest prints, from its start to its histogram.
 
 Buckets are whole us; those from 1000 us are counted as overflow.  The mean that it prints counts
 such a sample as 0, and so is left out.  After Zephyr's source of 2025.
