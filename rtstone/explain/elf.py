@@ -95,11 +95,23 @@ class Elf:
 
     def symbols(self) -> list[Symbol]:
         """Return all symbols, of a stripped file those for the dynamic linker."""
-        for kind in (SYMBOLS, DYNAMIC_SYMBOLS):
-            for table in self.sections:
-                if table.kind == kind:
-                    return list(self._read_symbols(table))
-        return []
+        tables = [t for kind in (SYMBOLS, DYNAMIC_SYMBOLS) for t in self.sections if t.kind == kind]
+        if not tables:
+            return []
+        table, layout = tables[0], _SYMBOL[self.bits]
+        raw = self.content(table)
+        if table.link >= len(self.sections):
+            raise ValueError("damaged ELF file: symbols without names")
+        texts = self.content(self.sections[table.link])
+        symbols = []
+        for entry in layout.iter_unpack(raw[: len(raw) // layout.size * layout.size]):
+            if self.bits == 1:
+                name, value, size, info, _, section = entry
+            else:
+                name, info, _, section, value, size = entry
+            text = _text(texts, name)
+            symbols.append(Symbol(text, value, size, info & 15, info >> 4, section))
+        return symbols
 
     def relocations(self) -> Iterator[Relocation]:
         """Yield what is changed in the sections when an ELF64 file is loaded."""
@@ -109,19 +121,6 @@ class Elf:
                 whole = len(raw) // _RELOCATION.size * _RELOCATION.size
                 for offset, info, addend in _RELOCATION.iter_unpack(raw[:whole]):
                     yield Relocation(table.info, offset, info & 0xFFFFFFFF, info >> 32, addend)
-
-    def _read_symbols(self, table: Section) -> Iterator[Symbol]:
-        layout = _SYMBOL[self.bits]
-        raw = self.content(table)
-        if table.link >= len(self.sections):
-            raise ValueError("damaged ELF file: symbols without names")
-        texts = self.content(self.sections[table.link])
-        for entry in layout.iter_unpack(raw[: len(raw) // layout.size * layout.size]):
-            if self.bits == 1:
-                name, value, size, info, _, section = entry
-            else:
-                name, info, _, section, value, size = entry
-            yield Symbol(_text(texts, name), value, size, info & 15, info >> 4, section)
 
 
 def _text(texts: bytes, at: int) -> str:
@@ -158,16 +157,29 @@ class _Start(NamedTuple):
 
 def functions_in(elf: Elf, code: Mapping[int, int]) -> Functions:
     """Return the functions in sections: their numbers, and what is added to addresses in each."""
-    starts = sorted(
-        _start(elf, symbol, code[symbol.section])
-        for symbol in elf.symbols()
-        if symbol.section in code
-        and symbol.kind in (LABEL, FUNCTION, RESOLVED)
-        and symbol.name
-        and not symbol.name.startswith("$")  # a mapping symbol: data, or which instructions follow
-    )
+    starts = []
+    for symbol in elf.symbols():
+        if symbol.section not in code or symbol.kind not in (LABEL, FUNCTION, RESOLVED):
+            continue
+        if not symbol.name or symbol.name.startswith("$"):
+            continue  # a mapping symbol: data, or which instructions follow
+        section, base = elf.sections[symbol.section], code[symbol.section]
+        value = symbol.value
+        if elf.machine == ARM and symbol.kind == FUNCTION:
+            value &= ~1  # bit 0 says that it is Thumb code
+        end = value + symbol.size if symbol.size else section.address + section.size
+        start = _Start(
+            address=base + value,
+            label=symbol.kind == LABEL,
+            unsized=symbol.size == 0,
+            local=symbol.binding == LOCAL,
+            underscores=len(symbol.name) - len(symbol.name.lstrip("_")),
+            name=symbol.name,
+            end=base + end,
+        )
+        starts.append(start)
     chosen: list[_Start] = []
-    for start in starts:
+    for start in sorted(starts):
         last = chosen[-1] if chosen else None
         if start.end <= start.address or (last and start.address == last.address):
             continue  # marks an end, or is another name
@@ -180,23 +192,6 @@ def functions_in(elf: Elf, code: Mapping[int, int]) -> Functions:
         [start.address for start in chosen],
         [start.end for start in chosen],
         [shown(start.name) for start in chosen],
-    )
-
-
-def _start(elf: Elf, symbol: Symbol, base: int) -> _Start:
-    section = elf.sections[symbol.section]
-    value = symbol.value
-    if elf.machine == ARM and symbol.kind == FUNCTION:
-        value &= ~1  # bit 0 says that it is Thumb code
-    end = value + symbol.size if symbol.size else section.address + section.size
-    return _Start(
-        base + value,
-        symbol.kind == LABEL,
-        symbol.size == 0,
-        symbol.binding == LOCAL,
-        len(symbol.name) - len(symbol.name.lstrip("_")),
-        symbol.name,
-        base + end,
     )
 
 

@@ -24,7 +24,7 @@ LAB = "qemu:"
 class Answer(NamedTuple):
     """An explanation.
 
-    ``again``: it was kept with the run before.  ``unkept``: why it could not be kept, "" if it was.
+    ``again``: it had been stored with the run.  ``unkept``: why it could not be, "" if it was.
     """
 
     explanation: Explanation
@@ -50,7 +50,7 @@ def answer(
     explanation = explain(directory, run, result, sample, against, interrupt=interrupt)
     if explanation.source == "replay":
         explanation = structs.replace(explanation, asked=samples, made_by=made_by)
-    # as it is read, so that it is printed alike ever after
+    # As it will be read back, so that it is printed alike each time.
     explanation = msgspec.json.decode(msgspec.json.encode(document(explanation)), type=Explanation)
     try:
         return Answer(explanations.keep(directory, explanation))
@@ -59,7 +59,7 @@ def answer(
 
 
 def _exactly(result: Result, sample: str) -> str:
-    """Return one name for a sample that has two."""
+    """Return the number of a sample named "worst", any other name as it is."""
     return str(result.worst[0].index) if sample == "worst" and result.worst else sample
 
 

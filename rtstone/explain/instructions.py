@@ -26,7 +26,7 @@ class Architecture(NamedTuple):
 
     ``flow``: of the bytes of the last instruction.  ``stamps``: value and mask of instructions that
     read the counter; of those that read any memory, it is the ones at marked lines.  ``low_bit``:
-    set in the address of each function, which it is no part of.
+    set in the address of each function, but not part of it.
     ``returns_leave``: a return that fits no call leaves an exception.
     """
 

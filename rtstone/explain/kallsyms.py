@@ -13,8 +13,8 @@ The tables are written by scripts/kallsyms.c of the kernel's sources, from relea
 
 From 6.4 on, offsets and relative_base follow token_index.  In 7.2 there is no relative_base: an
 offset counts from where it stands itself.  The first letter of a name is its kind.
-Nothing says where the tables are: they are found by what they contain, and each has to agree with
-the others.
+Nothing points to the tables: they are found by what they contain, and each has to agree with the
+others.
 """
 
 from __future__ import annotations
@@ -104,32 +104,25 @@ def functions(table: Table) -> Functions:
 
 def _tokens(image: bytes) -> Iterator[_Tokens]:
     """Yield what is both a table of tokens and the index of its texts."""
-    at = image.find(DIGITS)
-    while at >= 0:
-        if tokens := _tokens_with(image, at):
-            yield tokens
-        at = image.find(DIGITS, at + 1)
-
-
-def _tokens_with(image: bytes, digit: int) -> _Tokens | None:
-    """Return the tokens if those of the digits begin at an offset."""
-    end = digit
-    for _ in range(ord("0"), 256):
-        end = image.find(b"\0", end) + 1
-        if not end:
-            return None
-    for index in range(_aligned(end, 4), end + 8, 4):
-        if len(image) < index + 512:
-            return None
-        begins = list(struct.unpack_from("<256H", image, index))
-        start = digit - begins[ord("0")]
-        if start < 0:
-            continue
-        texts = image[start : end - 1].split(b"\0")
-        lengths = np.array([len(text) + 1 for text in texts])
-        if begins == [0, *np.cumsum(lengths)[:-1].tolist()]:
-            return _Tokens(texts, start, index + 512)
-    return None
+    digit = -1
+    while (digit := image.find(DIGITS, digit + 1)) >= 0:
+        end = digit
+        for _ in range(ord("0"), 256):
+            end = image.find(b"\0", end) + 1
+            if not end:
+                return
+        for index in range(_aligned(end, 4), end + 8, 4):
+            if len(image) < index + 512:
+                return
+            begins = list(struct.unpack_from("<256H", image, index))
+            start = digit - begins[ord("0")]
+            if start < 0:
+                continue
+            texts = image[start : end - 1].split(b"\0")
+            lengths = np.array([len(text) + 1 for text in texts])
+            if begins == [0, *np.cumsum(lengths)[:-1].tolist()]:
+                yield _Tokens(texts, start, index + 512)
+                break
 
 
 # ---- markers, names and num_syms -----------------------------------------------------------------
@@ -256,7 +249,7 @@ def _base(image: bytes, at: int) -> int:
 def _address(image: bytes, at: int) -> int:
     """Return the address that an offset in the image was linked for.  Raises ValueError.
 
-    An ELF file says so.  An Image of arm64 is as it is in memory: it begins at the multiple of
+    An ELF file has it.  An Image of arm64 is as it is in memory: it begins at the multiple of
     ALIGNED that nearly all addresses in it are of.
     """
     if image.startswith(b"\x7fELF"):

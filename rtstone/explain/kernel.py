@@ -71,28 +71,21 @@ def _trampoline(unpacked: bytes, table: Table, functions: Functions) -> Iterator
             [functions.names[i] for i in inner],
         )
         code = unpacked[start % ALIGNED : end % ALIGNED]
-    elif returns := _hidden_returns(unpacked, functions):
-        # As in arch/arm64/kernel/entry.S: the vectors, then the way out.
-        begin = max(0, returns[0] // PAGE * PAGE - VECTORS_MOST)
-        code = unpacked[begin : returns[-1] // PAGE * PAGE + PAGE]
-        out = returns[0] // VECTORS * VECTORS - begin
-        names = Functions([0, out], [out, len(code)], ["tramp_vectors", "tramp_exit"])
     else:
-        return
+        # From 5.18 on it is among the data, whose symbols a kernel without CONFIG_KALLSYMS_ALL does
+        # not have: it is where returns from exceptions are in no function, all on one page.
+        words = np.frombuffer(unpacked, "<u4", len(unpacked) // 4)
+        base = functions.starts[0] & -ALIGNED
+        returns: list[int] = (4 * np.flatnonzero(words == ERET)).tolist()
+        hidden = [at for at in returns if functions.find(base + at) is None]
+        if len({at // PAGE for at in hidden}) != 1:
+            return
+        # As in arch/arm64/kernel/entry.S: the vectors, then the way out.
+        begin = max(0, hidden[0] // PAGE * PAGE - VECTORS_MOST)
+        code = unpacked[begin : hidden[-1] // PAGE * PAGE + PAGE]
+        out = hidden[0] // VECTORS * VECTORS - begin
+        names = Functions([0, out], [out, len(code)], ["tramp_vectors", "tramp_exit"])
     yield Piece("", names, code, b"\1" * len(code), PAGE)
-
-
-def _hidden_returns(unpacked: bytes, functions: Functions) -> list[int]:
-    """Return where an Image has returns from exceptions in no function, if on one page only.
-
-    From 5.18 on the trampoline is among the data, whose symbols a kernel without
-    CONFIG_KALLSYMS_ALL does not have.
-    """
-    words = np.frombuffer(unpacked, "<u4", len(unpacked) // 4)
-    base = functions.starts[0] & -ALIGNED
-    returns: list[int] = (4 * np.flatnonzero(words == ERET)).tolist()
-    hidden = [at for at in returns if functions.find(base + at) is None]
-    return hidden if len({at // PAGE for at in hidden}) == 1 else []
 
 
 def _vdso(unpacked: bytes) -> Iterator[Piece]:

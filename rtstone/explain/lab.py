@@ -104,7 +104,7 @@ INEXACT = (
 
 
 def machine_of(target: Qemu) -> Machine:
-    """Return what is known of a target's program.  Raises UsageError, TargetError."""
+    """Return a target's program with its symbols.  Raises UsageError, TargetError."""
     board = target.system.board
     if board.arch not in ARCHITECTURES:
         raise UsageError(
@@ -115,26 +115,20 @@ def machine_of(target: Qemu) -> Machine:
     elf = target.image.with_name(f"{target.image.name}.symbols") if linux else target.image
     marks = target.image.with_name(f"{target.image.name.removesuffix('.elf')}.marks")
     arch = ARCHITECTURES[board.arch]
+    marked: dict[str, list[Span]] = {"sample": [], "stamp": []}  # the code of lines by name
     try:
-        marked = _marks(marks.read_text("ascii"))
+        for line in marks.read_text("ascii").splitlines():  # of agent/marks.py
+            name, start, end = line.split()
+            marked.setdefault(name, []).append(Span(int(start), int(end)))
         symbols_ = Elf(elf.read_bytes()).symbols()
         addresses = {symbol.name: symbol.value & ~arch.low_bit for symbol in symbols_}
         entries = [addresses[name] for name in samples.ENTRIES]
     except (OSError, ValueError, KeyError) as error:
         raise TargetError(
-            f"what is known of the agent cannot be read, {elf}: {error}; `rtstone lab build`"
+            f"the symbols of the agent cannot be read, {elf}: {error}; run: rtstone lab build"
         ) from error
     request = Request(arch.stamps, marked["stamp"], entries, marked["sample"])
     return Machine(target, arch, roles.LINUX if linux else roles.FREERTOS, elf, request)
-
-
-def _marks(text: str) -> dict[str, list[Span]]:
-    """Return the code of the marked lines by name (agent/marks.py).  Raises ValueError."""
-    spans: dict[str, list[Span]] = {"sample": [], "stamp": []}
-    for line in text.splitlines():
-        name, start, end = line.split()
-        spans.setdefault(name, []).append(Span(int(start), int(end)))
-    return spans
 
 
 def _samples(
@@ -166,7 +160,7 @@ def _place(every: Samples, result: Result, name: str) -> int:
 
 
 def _end_of(moment: Moment) -> Moment:
-    """Return the end of a sample that only has to be known by its ending."""
+    """Return the last part of a sample of which only the ending matters."""
     return moment._replace(length=min(moment.length, LAST_OF_MANY))
 
 

@@ -10,7 +10,7 @@ import base64
 import binascii
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -94,21 +94,19 @@ class _Snapshots:
             for line in text.splitlines(keepends=True):
                 for record in reader.feed(line):
                     body = record.body if isinstance(record, Record) else None
-                    if (
-                        isinstance(body, wire.Event | wire.Snapshot | wire.Symbol)
-                        and plan.case_of(body.id) == result.case
-                    ):
-                        self._take(body, result)
-
-    def _take(self, body: wire.Event | wire.Snapshot | wire.Symbol, result: Result) -> None:
-        if isinstance(body, wire.Event):
-            self.formats[body.name] = body.format
-        elif isinstance(body, wire.Symbol):
-            self._symbols[int(body.address, 16)] = body.name
-        elif body.series == result.series:
-            if self._parts[body.index] and self._parts[body.index].get(0, body).due != body.due:
-                self._parts[body.index].clear()  # of a round before
-            self._parts[body.index][body.at] = body
+                    if not isinstance(body, wire.Event | wire.Snapshot | wire.Symbol):
+                        continue
+                    if plan.case_of(body.id) != result.case:
+                        continue
+                    if isinstance(body, wire.Event):
+                        self.formats[body.name] = body.format
+                    elif isinstance(body, wire.Symbol):
+                        self._symbols[int(body.address, 16)] = body.name
+                    elif body.series == result.series:
+                        pieces = self._parts[body.index]
+                        if pieces and pieces.get(0, body).due != body.due:
+                            pieces.clear()  # of a round before
+                        pieces[body.at] = body
 
     @property
     def indexes(self) -> list[int]:
@@ -149,27 +147,23 @@ def from_trace(directory: Path, run: Run, result: Result, index: int) -> Explana
     """Return where the time of a sample went, by the snapshot that was kept of it.
 
     ``directory``: of the run.  ``index``: of the sample.  Raises UsageError if there is none,
-    Inconclusive if it does not say enough.
+    Inconclusive if it does not suffice.
     """
     snapshots = _Snapshots(directory, result)
+    if not any(TRACED in other.flags for other in run.results):
+        raise UsageError(f"nothing was traced in run {run.run_id}; {_TRACE} does, on a Linux")
+    where = f"of {result.bench}, in run {run.run_id}"
+    if not snapshots.indexes:
+        raise UsageError(f"nothing was traced {where}; {_TRACE} does, on a Linux")
     if index not in snapshots.indexes:
-        raise UsageError(_missing(run, result, index, snapshots.indexes))
+        samples = ", ".join(map(str, snapshots.indexes))
+        raise UsageError(
+            f"no snapshot was kept of sample {index} {where}: it was below the limit, others were "
+            f"larger, or it came while another one was being kept; there are those of {samples}"
+        )
     snapshot = snapshots.snapshot(index)
     read = Formats(snapshots.formats.items()).read(snapshot.pages, snapshot.head.page)
     return _Explainer(run, result, snapshot.head, read, snapshots.functions).document()
-
-
-def _missing(run: Run, result: Result, index: int, indexes: Sequence[int]) -> str:
-    if not any(TRACED in other.flags for other in run.results):
-        return f"nothing was traced in run {run.run_id}; {_TRACE} does, on a Linux"
-    where = f"of {result.bench}, in run {run.run_id}"
-    if not indexes:
-        return f"nothing was traced {where}; {_TRACE} does, on a Linux"
-    samples = ", ".join(map(str, indexes))
-    return (
-        f"no snapshot was kept of sample {index} {where}: it was below the limit, others were "
-        f"larger, or it came while another one was being kept; there are those of {samples}"
-    )
 
 
 class _Explainer:
@@ -184,7 +178,13 @@ class _Explainer:
         agent = run.agent
         calls = system_calls(agent.arch if agent else "")
         self.names = Names(tasks(read.events), calls, functions)
-        sample = Sampled(self.due, self.stamp, self._measured())
+        # The task that took the sample has written the marker.
+        markers = ((event.pid, MARKER.search(event.text("buf"))) for event in read.events[::-1])
+        own = (head.index, head.due, head.stamp)
+        task = next((pid for pid, m in markers if m and tuple(map(int, m.groups())) == own), None)
+        if task is None:
+            raise Inconclusive(f"the snapshot of sample {head.index} lacks the agent's marker")
+        sample = Sampled(self.due, self.stamp, task)
         model, build = (str(run.conditions.get(name) or "") for name in _MODELS)
         preemptible = "(full)" in model or "(lazy)" in model or bool(_ALWAYS.search(build))
         self.around = surroundings(run.conditions, head, closed=counted)
@@ -192,15 +192,6 @@ class _Explainer:
             read.events, sample, self.names, preemptible=preemptible, around=self.around
         )
         self.interrupted = interrupted(read.events, sample, self.names)
-
-    def _measured(self) -> int:
-        """Return the task that took the sample: it has written the marker."""
-        wanted = (self.head.index, self.due, self.stamp)
-        for event in reversed(self.read.events):
-            marker = MARKER.search(event.text("buf"))
-            if marker and tuple(map(int, marker.groups())) == wanted:
-                return event.pid
-        raise Inconclusive(f"the snapshot of sample {self.head.index} lacks the agent's marker")
 
     def _at(self, time: int) -> float:
         """Return the distance of a time from when the sample was due, in the result's unit."""
@@ -217,36 +208,30 @@ class _Explainer:
         sentence = f"{self._quantity(self._at(self.stamp))} {verb}: {self._reason()}"
         if self.around.virtual and (steal := with_steal(result)):
             sentence = f"{sentence}; {steal}"
-        costs = self._costs()
-        functions = [Function(name=name, own=cost, total=cost) for name, cost in costs.items()]
-        lost = sum(map(int, _LOST.findall(self.head.stats)))
-        lost += sum(missing for time, missing in self.read.gaps if time > self.due)
-        return Explanation(
-            run_id=run.run_id, name=run.name, target=run.target.name, case=result.case,
-            bench=result.bench, params=result.params, load=result.load, series=result.series,
-            unit=result.unit, source="trace", sentence=sentence, way=self._way(),
-            functions=functions, resolution=max(self.per_ns, 1.0), lost=lost,
-            notes=self._notes(),
-        )  # fmt: skip
-
-    def _way(self) -> Way:
         segments = [
             Segment(kind=part.kind, start=self._at(part.start), length=self._length(part),
                     by=part.by, cause=part.cause)
             for part in self.parts
         ]  # fmt: skip
-        stacks = [Stack(frames=[name], cost=cost) for name, cost in self._costs().items()]
-        sample = sample_of(self.result, self.head.index, self._at(self.stamp))
-        return Way(sample=sample, segments=segments, stacks=stacks)
-
-    def _costs(self) -> dict[str, float]:
-        """Return what was spent by whom, or on what, the most first."""
-        costs: dict[str, float] = defaultdict(float)
+        spent: dict[str, float] = defaultdict(float)  # by whom, or on what
         for part in self.parts:
             mine = part.cause in {"code", "unsure"}
             who = part.by or _ALONE.get(part.kind, part.kind)
-            costs[who if mine else CAUSES[part.cause]] += self._length(part)
-        return dict(sorted(costs.items(), key=lambda item: -item[1]))
+            spent[who if mine else CAUSES[part.cause]] += self._length(part)
+        costs = sorted(spent.items(), key=lambda item: -item[1])
+        sample = sample_of(result, self.head.index, self._at(self.stamp))
+        stacks = [Stack(frames=[name], cost=cost) for name, cost in costs]
+        functions = [Function(name=name, own=cost, total=cost) for name, cost in costs]
+        lost = sum(map(int, _LOST.findall(self.head.stats)))
+        lost += sum(missing for time, missing in self.read.gaps if time > self.due)
+        return Explanation(
+            run_id=run.run_id, name=run.name, target=run.target.name, case=result.case,
+            bench=result.bench, params=result.params, load=result.load, series=result.series,
+            unit=result.unit, source="trace", sentence=sentence,
+            way=Way(sample=sample, segments=segments, stacks=stacks), functions=functions,
+            resolution=max(self.per_ns, 1.0), lost=lost,
+            notes=self._notes(),
+        )  # fmt: skip
 
     # ---- in words ----------------------------------------------------------------------------
 
@@ -261,7 +246,19 @@ class _Explainer:
         if cause in _ELSEWHERE:
             return _ELSEWHERE[cause].format(time=self._quantity(cost), who=self._who_had(cause))
         reason = _SENTENCES[kind].format(by=self._subject(kind, by), time=self._quantity(cost))
-        off = self._preemption_was_off() if kind == "blocking" else ""
+        off = ""
+        if kind == "blocking":
+            # If every interrupt until then, from the one that woke it, found preemption off.
+            last = max(part.end for part in self.parts if part.kind == "blocking")
+            disabled = [
+                event.preempt > 0
+                for event in self.read.events
+                if self.due <= event.time <= last
+                and event.name.endswith("_entry")
+                and event.name not in {"softirq_entry", "hrtimer_expire_entry"}
+                and not event.flags & SOFT_INTERRUPT
+            ]
+            off = ", with preemption off" if disabled and all(disabled) else ""
         where, interrupted = "", self.interrupted
         task = (by or "").partition(", ")[0]
         if kind in {"blocking", "irq-delay"} and interrupted and task == interrupted.task:
@@ -286,7 +283,7 @@ class _Explainer:
         return names.get(kind) or self._subject(kind, by)
 
     def _doubt(self, kind: str, by: str | None) -> str:
-        """Return what took time from the CPU around the sample, or else why who had it may not."""
+        """Return what took time from the CPU around the sample, or why the code is in doubt."""
         thieves = []
         if self.around.steal_ns:
             span = trimmed(self.head.steal_span_ns, "ns")
@@ -312,19 +309,6 @@ class _Explainer:
     def _quantity(self, value: float) -> str:
         unit = self.result.unit
         return trimmed(value, unit) if unit == "ns" else f"{count(round(value))} {unit}"
-
-    def _preemption_was_off(self) -> str:
-        """Say so if every interrupt until then, from the one that woke it, found it off."""
-        last = max(part.end for part in self.parts if part.kind == "blocking")
-        off = [
-            event.preempt > 0
-            for event in self.read.events
-            if self.due <= event.time <= last
-            and event.name.endswith("_entry")
-            and event.name not in {"softirq_entry", "hrtimer_expire_entry"}
-            and not event.flags & SOFT_INTERRUPT
-        ]
-        return ", with preemption off" if off and all(off) else ""
 
     # ---- what else a reader should know ------------------------------------------------------
 

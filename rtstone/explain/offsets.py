@@ -1,8 +1,8 @@
-"""Find out where code runs, from what of it was executed.
+"""Find where code lies in memory, from the part of it that was executed.
 
 A kernel with KASLR, its modules and its vDSO are at other addresses than those they were linked
-for.  Each executed block speaks for some of the places where its code can be; the answer is the one
-place that fits, None if there is no such place or more than one.
+for.  Each executed block votes for some of the places where its code can be; the answer is the only
+place that fits, None if there is none or more than one.
 """
 
 from __future__ import annotations
@@ -98,9 +98,9 @@ def piece_offsets(pieces: Sequence[Piece], blocks: Iterable[Block]) -> dict[int,
 def _piece_offset(piece: Piece, jumps: list[_Jump]) -> int | None:
     """Return where a piece begins, None if no place fits, or several do.
 
-    An instruction that is as it should be says the more, the rarer it is among all; one that is
-    not says one bit, as memory may have been used for other code before, and the kernel rewrites
-    some of its jumps.
+    An instruction that matches counts the more, the rarer it is among all; one that does not
+    counts one bit against the place, as memory may have been used for other code before, and the
+    kernel rewrites some of its jumps.
     """
     often = Counter(jump.code for jump in jumps)
     bits = {code: log2(len(jumps) / n) for code, n in often.items()}

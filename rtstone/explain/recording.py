@@ -1,4 +1,4 @@
-"""What the emulator's plugin recorded (plugin.c), and what it is asked to record."""
+"""Read what the emulator's plugin recorded (plugin.c), and write what it is to record."""
 
 from __future__ import annotations
 
@@ -85,9 +85,10 @@ class Recording:
     blocks: Table
 
     @classmethod
-    def of(cls, records: bytes, blocks: bytes) -> Recording:
+    def parse(cls, records: bytes, blocks: bytes) -> Recording:
         """Read both files; an incomplete record at the end of one is left out."""
-        return cls(_whole(records, RECORD), _whole(blocks, BLOCK))
+        files = ((records, RECORD), (blocks, BLOCK))
+        return cls(*(np.frombuffer(f[: len(f) // k.itemsize * k.itemsize], k) for f, k in files))
 
     def ran(self, window: Span) -> Table:
         """Return the records of blocks in a window, which are in order of their counts."""
@@ -104,7 +105,3 @@ class Recording:
         """Return the records of one kind."""
         rows: Table = self.records[self.records["kind"] == kind]
         return rows
-
-
-def _whole(data: bytes, kind: np.dtype[Any]) -> Table:
-    return np.frombuffer(data[: len(data) // kind.itemsize * kind.itemsize], kind)

@@ -43,7 +43,7 @@ def target_of(plan: Plan) -> Qemu:
     if not isinstance(target, Qemu):
         raise UsageError(f"target '{plan.target.name}' does not repeat itself to the instruction")
     if target.system.beside:
-        raise UsageError("what one processor does for two domains is not told apart by explain")
+        raise UsageError("explain cannot separate what one processor does for two domains")
     if not target.counts:
         raise UsageError(
             "the run did not count instructions (icount=off), so it cannot be repeated"
@@ -54,7 +54,7 @@ def target_of(plan: Plan) -> Qemu:
 def replay(plan: Plan, target: Qemu, run: Run, request: Request, interrupt: Interrupt) -> Replayed:
     """Carry out a plan on its target once more, and return what was recorded.
 
-    Raises TargetError if the run is not the one that it was, Interrupted.
+    Raises TargetError if the replay differs from the run, Interrupted.
     """
     with ExitStack() as stack:
         files = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(3)]
@@ -66,11 +66,17 @@ def replay(plan: Plan, target: Qemu, run: Run, request: Request, interrupt: Inte
         again, _, error = execute(plan, target, interrupt=interrupt, listener=Listener(), out=place)
         if error and again.status != run.status:
             raise error
-        _demand_equal(run, again)
+        first, second = (structs.asdict(each) for each in (run, again))
+        differ = [name for name in first if name != "duration_s" and first[name] != second[name]]
+        if differ:
+            raise TargetError(
+                f"the run does not repeat itself: {', '.join(differ)} of the replay differ; "
+                "see `rtstone compare` for what has changed since, as the agent or QEMU"
+            )
         _, texts = logs(place)
         cases = gather(plan, *texts).received.cases
         results = {number: case.results for number, case in cases.items()}
-        return Replayed(Recording.of(_content(records), _content(blocks)), results)
+        return Replayed(Recording.parse(_content(records), _content(blocks)), results)
 
 
 def _watcher(target: Qemu, files: Sequence[IO[bytes]]) -> Watcher:
@@ -90,17 +96,3 @@ def _content(file: IO[bytes]) -> bytes:
     """Return what another process has written to a file."""
     file.seek(0)
     return file.read()
-
-
-def _demand_equal(run: Run, again: Run) -> None:
-    """Raise TargetError, naming what differs, unless both are the same but for their duration."""
-    ours, theirs = (structs.asdict(each) for each in (run, again))
-    differ = [name for name in ours if name not in _OF_ITS_OWN and ours[name] != theirs[name]]
-    if differ:
-        raise TargetError(
-            f"the run does not repeat itself: {', '.join(differ)} of the replay differ; "
-            "see `rtstone compare` for what has changed since, as the agent or QEMU"
-        )
-
-
-_OF_ITS_OWN = {"duration_s"}

@@ -15,7 +15,7 @@ _FIELD = re.compile(r"field:([^;]+);\s*offset:(\d+);\s*size:(\d+);\s*signed:(\d)
 _ID = re.compile(r"\bID: (\d+)\b")
 _ORDER: Literal["little"] = "little"  # of every processor that there is an agent for
 
-# Kinds of entries that are no events; of others it is the length in words, 0: that follows.
+# Kinds of entries that are not events; of events it is the length in words, 0: that follows.
 _PADDING, _EXTENDED, _ABSOLUTE = 29, 30, 31
 _DELTA_BITS = 27
 _EPOCH = ~((1 << 59) - 1)  # bits of a time that an absolute one leaves out
@@ -33,7 +33,7 @@ class Field(NamedTuple):
     size: int
     signed: bool
     text: bool
-    elsewhere: bool  # the field says where in the event the text lies, and how long it is
+    elsewhere: bool  # the field has the place of the text in the event, and its length
 
 
 class Format(NamedTuple):
@@ -80,13 +80,19 @@ class Read(NamedTuple):
 
 
 class Formats:
-    """What the kernel says of its events: texts of files ``format`` by name of the event."""
+    """The kernel's descriptions of its events: texts of files ``format`` by name of the event."""
 
     def __init__(self, texts: Iterable[tuple[str, str]]) -> None:
         self._by_id: dict[int, Format] = {}
         self._commit = 8  # bytes of a page's length
         for name, text in texts:
-            fields = dict(map(_field, _FIELD.findall(text)))
+            fields: dict[str, Field] = {}
+            for declared, offset, size, signed in _FIELD.findall(text):
+                words = declared.split()
+                field, bracket, _ = words[-1].partition("[")
+                elsewhere = words[0] == "__data_loc"
+                is_text = elsewhere or (bool(bracket) and "char" in words)
+                fields[field] = Field(int(offset), int(size), signed == "1", is_text, elsewhere)
             if name == "header_page":
                 self._commit = fields["commit"].size if "commit" in fields else self._commit
             elif number := _ID.search(text):
@@ -125,15 +131,6 @@ class Formats:
             ends = range(caller.offset + word, len(body) + 1, word)[: int(count)]
             stack = tuple(int.from_bytes(body[end - word : end], _ORDER) for end in ends)
         return Event(time, form.name, pid, body[2], body[3] & 15, values, stack)
-
-
-def _field(match: tuple[str, str, str, str]) -> tuple[str, Field]:
-    declared, offset, size, signed = match
-    words = declared.split()
-    name, bracket, _ = words[-1].partition("[")
-    elsewhere = words[0] == "__data_loc"
-    text = elsewhere or (bool(bracket) and "char" in words)
-    return name, Field(int(offset), int(size), signed == "1", text, elsewhere)
 
 
 def _value(field: Field, body: bytes) -> int | str:

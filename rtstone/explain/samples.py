@@ -118,7 +118,12 @@ def find(
         raise _unlike("its histogram is another one")
     stamped = (rows["kind"] == Kind.STAMPED) & (rows["what"] < KERNEL)
     stamps = rows["count"][stamped].astype(np.int64)
-    near = _near(stamps, counted)[raw.warmup :]
+    # Which stamps may be of each sample: those since the one before it was counted.  If there are
+    # none, as two samples are counted one after the other, the ones before that may be.
+    after = np.searchsorted(stamps, counted["count"].astype(np.int64))
+    before = np.concatenate([[0], after[:-1]])
+    first = np.where(before < after, np.maximum(before, after - BACK), after - BACK)
+    near: Table = np.stack([np.maximum(first, 0), after], axis=1)[raw.warmup :]
     ends = _ends_of_the_worst(stamps, near, raw, per_tick)
     begins = [ends[index] - value * per_tick for value, index, _ in raw.worst]
     at_stamps = sum(np.abs(stamps - begin).min() <= STAMP_NEAR for begin in begins)
@@ -174,18 +179,6 @@ def _buckets(counted: Table, raw: wire.Result) -> Table | None:
         if not beyond and all(counts[bucket] == n for bucket, n in raw.hist):
             return buckets
     return None
-
-
-def _near(stamps: Table, counted: Table) -> Table:
-    """Return which stamps may be of each sample: those since the one before it was counted.
-
-    If there are none, as two samples are counted one after the other, the ones before that may be.
-    """
-    after = np.searchsorted(stamps, counted["count"].astype(np.int64))
-    before = np.concatenate([[0], after[:-1]])
-    first = np.where(before < after, np.maximum(before, after - BACK), after - BACK)
-    ranges: Table = np.stack([np.maximum(first, 0), after], axis=1)
-    return ranges
 
 
 def _ends_of_the_worst(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 
 from rtstone.documents.explanation import Kind, Segment
 from rtstone.explain.roles import System, bare
 from rtstone.explain.stacks import Slice, Tree, most_first, shared_by
 
-OF_ITS_OWN = {"irq-delay", "blocking", "irq", "softirq"}  # kinds whose functions say who it was
+OF_ITS_OWN = {"irq-delay", "blocking", "irq", "softirq"}  # kinds named by their functions
 
 
 def segments(
@@ -21,10 +21,10 @@ def segments(
     ``switches``: counts of the first instruction after each switch of tasks.  ``stamped``: it
     begins at a time stamp of the task itself, else at the time for which something was due.
     """
-    kinds = _Kinds(tree, way, switches, system, stamped=stamped).all()
+    kinds = _Kinds(tree, way, switches, system, stamped=stamped)
     parts, start = [], 0
-    for kind, group in groupby(zip(kinds, way, strict=True), key=lambda pair: pair[0]):
-        slices = [piece for _, piece in group]
+    for kind, group in groupby(range(len(way)), key=kinds.kind):
+        slices = [way[at] for at in group]
         length = sum(piece.n for piece in slices)
         stack = shared_by([tree.frames(piece.node) for piece in slices])
         spent: Counter[str] = Counter()
@@ -43,7 +43,6 @@ class _Kinds:
         self, tree: Tree, way: Sequence[Slice], switches: Sequence[int], system: System, *,
         stamped: bool,
     ) -> None:  # fmt: skip
-        self._way = way
         self._stamped = stamped
         self._frames = [[bare(name) for name in tree.frames(piece.node)] for piece in way]
         self._names = [frozenset(frames) for frames in self._frames]
@@ -55,7 +54,14 @@ class _Kinds:
             if last is None
             else next((i for i, piece in enumerate(way) if piece.start >= last), len(way))
         )
-        self._scheduled = self._scheduling()
+        # Where the switch begins: with what decides on it, at the latest before it.
+        at = self._switched
+        if at < len(way):
+            while at and not self._names[at - 1] & system.schedules:
+                at -= 1
+            while at and self._names[at - 1] & system.schedules:
+                at -= 1
+        self._scheduled = at
         before = range(self._scheduled)
         # The first slice in which the task is made ready, and the end of the interrupt it is in.
         self._woken = next((i for i in before if self._names[i] & system.wakes), None)
@@ -64,25 +70,9 @@ class _Kinds:
             while self._handled < len(way) and self._names[self._handled] & system.interrupts:
                 self._handled += 1
 
-    def all(self) -> Iterator[Kind]:
-        """Yield the kind of each slice."""
-        for at, names in enumerate(self._names):
-            yield self._kind(at, names)
-
-    def _scheduling(self) -> int:
-        """Return where the switch begins: with what decides on it, at the latest before it."""
-        at = self._switched
-        if at == len(self._way):
-            return at
-        functions = self._system.schedules
-        while at and not self._names[at - 1] & functions:
-            at -= 1
-        while at and self._names[at - 1] & functions:
-            at -= 1
-        return at
-
-    def _kind(self, at: int, names: frozenset[str]) -> Kind:
-        system = self._system
+    def kind(self, at: int) -> Kind:
+        """Return the kind of a slice, by its place."""
+        system, names = self._system, self._names[at]
         if names & system.softirqs:
             return "softirq"
         if names & system.interrupts and not self._is_switching(at):

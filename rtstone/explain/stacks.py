@@ -307,20 +307,13 @@ class _Follower:
         self._left = [stack for stack in self._left if stack is not self._stack.origin]
         self._left.append(self._stack)
         self._stack.origin = None
-        fitting = (stack for stack in reversed(self._left) if stack.frames)
-        fitting_stack = next(
-            (stack for stack in fitting if _fits(stack.frames[-1], pc, name)), None
-        )
-        self._stack = fitting_stack.copy() if fitting_stack else _Stack()
-
-
-def _fits(frame: _Frame, pc: int, name: str) -> bool:
-    """Return whether a stack that was left may go on at this address."""
-    if frame.interrupted is None:
-        return frame.to == pc
-    return frame.interrupted.end == pc or (
-        frame.interrupted.flow is Flow.JUMP and frame.interrupted.name == name
-    )
+        self._stack = _Stack()
+        for stack in reversed(self._left):
+            to, _, interrupted = stack.frames[-1] if stack.frames else _Frame(-1, ROOT)
+            jumped = interrupted and interrupted.flow is Flow.JUMP and interrupted.name == name
+            if jumped or pc == (interrupted.end if interrupted else to):
+                self._stack = stack.copy()
+                break
 
 
 def within(slices: Sequence[Slice], end: int, length: int) -> list[Slice]:

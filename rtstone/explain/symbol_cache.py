@@ -55,21 +55,17 @@ def load(kernel: str, kind: type[_T]) -> _T | None:
 def store(kernel: str, value: Any) -> None:
     """Store something for a kernel, if that is possible."""
     body = msgspec.msgpack.encode(value)
-    with suppress(OSError):  # a full or read-only disk only costs the time to decode again
-        _replace(place(kernel), FORMAT + sha256(body).digest() + body)
-
-
-def _replace(path: Path, data: bytes) -> None:
-    """Write a file as a whole.  Raises OSError."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    new = f".{path.name[:16]}-{secrets.token_hex(8)}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    with directory(path.parent, links=True) as folder:
-        handle = os.open(new, flags, 0o644, dir_fd=folder)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            os.rename(new, path.name, src_dir_fd=folder, dst_dir_fd=folder)
-        except BaseException:
-            os.unlink(new, dir_fd=folder)
-            raise
+    with suppress(OSError):  # a full or read-only disk only costs the time to decode again
+        path = place(kernel)
+        new = f".{path.name[:16]}-{secrets.token_hex(8)}"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with directory(path.parent, links=True) as folder:
+            handle = os.open(new, flags, 0o644, dir_fd=folder)
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(FORMAT + sha256(body).digest() + body)
+                os.rename(new, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+            except BaseException:
+                os.unlink(new, dir_fd=folder)
+                raise

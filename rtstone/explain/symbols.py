@@ -10,7 +10,7 @@ from typing import NamedTuple
 from rtstone.errors import Inconclusive, TargetError
 from rtstone.explain import elf, image, kernel, modules, offsets
 from rtstone.explain.blocks import Block
-from rtstone.explain.functions import Functions, Piece
+from rtstone.explain.functions import Functions
 from rtstone.files import content
 from rtstone.lab.kernels import Kernel
 
@@ -103,13 +103,19 @@ def of_linux(system: Kernel, agent: Path, blocks: Collection[Block]) -> AddressS
     offset = offsets.kernel_offset(symbols.functions, blocks, system.arch)
     if offset is None:
         raise Inconclusive(
-            f"where kernel {system.name} was in memory cannot be told from the {len(blocks)} "
-            f"blocks of instructions that were executed"
+            f"the {len(blocks)} blocks of instructions that were executed do not show where kernel "
+            f"{system.name} was in memory"
         )
     areas = [Area("", symbols.functions, offset), Area(AGENT, _program(agent), 0)]
     space = AddressSpace(areas, offsets.KERNEL)
     strange = [block for block in blocks if space.area(block.at) is None]
-    pieces = [*symbols.pieces, *(_module(path) for path in system.modules)]
+    pieces = [*symbols.pieces]
+    for path in system.modules:
+        program = path.name.partition(".")[0].replace("-", "_")  # as the kernel calls it
+        try:
+            pieces.append(modules.module(program, image.unpacked(content(path))))
+        except (OSError, ValueError) as error:
+            raise _unreadable(path, error) from error
     for number, begin in offsets.piece_offsets(pieces, strange).items():
         areas.append(Area(pieces[number].program, pieces[number].functions, begin))
     return AddressSpace(areas, offsets.KERNEL)
@@ -118,14 +124,6 @@ def of_linux(system: Kernel, agent: Path, blocks: Collection[Block]) -> AddressS
 def _program(path: Path) -> Functions:
     try:
         return elf.functions(content(path))
-    except (OSError, ValueError) as error:
-        raise _unreadable(path, error) from error
-
-
-def _module(path: Path) -> Piece:
-    name = path.name.partition(".")[0].replace("-", "_")  # as the kernel calls it
-    try:
-        return modules.module(name, image.unpacked(content(path)))
     except (OSError, ValueError) as error:
         raise _unreadable(path, error) from error
 

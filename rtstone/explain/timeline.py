@@ -1,4 +1,4 @@
-"""What a CPU did between two moments, from the events of its trace, in the words of KINDS.
+"""Find what a CPU did between two moments, from the events of its trace, in the words of KINDS.
 
 The kernel's events divide the time: entry and exit of interrupts and softirqs, the wake-up of the
 measured task, the switch to it, entry and exit of system calls.  What lies between two of them is
@@ -28,7 +28,7 @@ SOFTIRQS = (
 _IDLE = 0  # the task that has a CPU when no other one is ready
 _ENTRY, _EXIT = "_entry", "_exit"
 _NO_CALL = "no system call"
-_RUNTIME = "sched_stat_runtime"  # the event that says how long a task has run
+_RUNTIME = "sched_stat_runtime"  # the event with the time that a task has run
 LEAST_THEFT_NS = 20_000  # below it, what is missing may lie between clock reading and event
 LEAST_DOUBT_NS = 100_000  # of a part that steal or an SMI somewhere around it puts in doubt
 HALT_EXIT_NS = 100_000  # that idling may delay an interrupt by where its states are not known
@@ -166,7 +166,7 @@ class Names(NamedTuple):
     functions: Functions
 
     def task(self, pid: int | None) -> str:
-        """Return what a task is called."""
+        """Return the name of a task."""
         if pid is None:
             return "a task that is not known"
         if pid == _IDLE:
@@ -174,11 +174,11 @@ class Names(NamedTuple):
         return self.tasks.get(pid, f"task {pid}")
 
     def call(self, number: int) -> str:
-        """Return what a system call is called."""
+        """Return the name of a system call."""
         return self.calls.get(number, f"system call {number}")
 
     def function(self, address: int) -> str | None:
-        """Return what the function at an address is called, None if that is not known."""
+        """Return the name of the function at an address, None if unknown."""
         entry = self.functions.find(address)
         return entry[0] if entry else None
 
@@ -193,18 +193,8 @@ def tasks(events: Sequence[Event]) -> dict[int, str]:
     return names
 
 
-def _priorities(events: Sequence[Event]) -> dict[int, int]:
-    """Return the priorities of tasks by their number, as the kernel has them: 0 is most urgent."""
-    priorities: dict[int, int] = {}
-    for event in events:
-        if event.name == "sched_switch":
-            for which in ("prev", "next"):
-                priorities[event.number(f"{which}_pid")] = event.number(f"{which}_prio")
-    return priorities
-
-
 class Accounts(NamedTuple):
-    """What the kernel's accounts of tasks say of stolen time.
+    """Stolen time by the kernel's accounts of tasks.
 
     ``thefts``: when each ended, and how long it was.  ``sound``: spans of time, from and to, of
     which nothing is missing; ``robbed``: those in which a theft lies somewhere.
@@ -248,26 +238,20 @@ def accounts(events: Sequence[Event], around: Around) -> Accounts:
             missing = event.time - between[0].time - event.number("runtime")
             if around.irq_time is not False:
                 missing -= _in_interrupts(between)
-            thefts |= _placed(between, missing)
             span = between[0].time, event.time
             if missing >= LEAST_THEFT_NS:
                 robbed.append(span)
             elif whole:
                 sound.append(span)
+            # What is missing was stolen in the longest gaps.
+            gaps = sorted(((b.time - a.time, b.time) for a, b in pairwise(between)), reverse=True)
+            for length, end in gaps:
+                if missing < LEAST_THEFT_NS:
+                    break
+                thefts[end] = min(length, missing)
+                missing -= thefts[end]
             first, whole = place, True
     return Accounts(thefts, sound, robbed)
-
-
-def _placed(events: Sequence[Event], missing: int) -> dict[int, int]:
-    """Return where time that is missing between these events was stolen: in the longest gaps."""
-    thefts: dict[int, int] = {}
-    gaps = sorted(((b.time - a.time, b.time) for a, b in pairwise(events)), reverse=True)
-    for length, end in gaps:
-        if missing < LEAST_THEFT_NS:
-            break
-        thefts[end] = min(length, missing)
-        missing -= thefts[end]
-    return thefts
 
 
 def _in_interrupts(events: Sequence[Event]) -> int:
@@ -295,8 +279,14 @@ def parts(
     moments = list(_moments(events, sample))
     first = next((moment for moment in moments if moment.time > due), None)
     away = first is not None and first.before.task != measured  # another task had the CPU
+    priorities = {  # of tasks by their number, as the kernel has them: 0 is most urgent
+        event.number(f"{which}_pid"): event.number(f"{which}_prio")
+        for event in events
+        if event.name == "sched_switch"
+        for which in ("prev", "next")
+    }
     meaning = _Meaning(
-        measured, _wakeup(moments, sample), names, _priorities(events), preemptible,
+        measured, _wakeup(moments, sample), names, priorities, preemptible,
         woken=away, around=around, accounts=accounts(events, around),
         in_kernel=interrupted(events, sample, names) is not None,
     )  # fmt: skip
@@ -357,22 +347,18 @@ def _moments(events: Sequence[Event], sample: Sampled) -> Iterator[_Moment]:
             calls.setdefault(event.pid, None if event.name == "sys_enter" else event.number("id"))
     state = _State(calls=calls)
     for event in events:
-        state = _seen_by(state, event)
+        # As the event has seen it: what was served may have ended without an event.
+        serving = event.flags & HARD_INTERRUPT or event.name.endswith((_ENTRY, _EXIT))
+        soft = event.flags & (SOFT_INTERRUPT | HARD_INTERRUPT) or event.name.startswith("softirq")
+        state = replace(
+            state,
+            task=event.pid,
+            interrupts=state.interrupts if serving else (),
+            softirqs=state.softirqs if soft else (),
+            timer=state.timer if serving or soft else 0,
+        )
         yield _Moment(event.time, state, event)
         state = _STEPS.get(event.name, _interrupt)(state, event, sample)
-
-
-def _seen_by(state: _State, event: Event) -> _State:
-    """Return the state as the event has seen it: its end may have come without an event."""
-    serving = event.flags & HARD_INTERRUPT or event.name.endswith((_ENTRY, _EXIT))
-    soft = event.flags & (SOFT_INTERRUPT | HARD_INTERRUPT) or event.name.startswith("softirq")
-    return replace(
-        state,
-        task=event.pid,
-        interrupts=state.interrupts if serving else (),
-        softirqs=state.softirqs if soft else (),
-        timer=state.timer if serving or soft else 0,
-    )
 
 
 def _switch(state: _State, event: Event, sample: Sampled) -> _State:
