@@ -34,7 +34,7 @@ class Cells(NamedTuple):
         if name is None:
             if len(self.names) != 1:
                 source.refuse(f"{len(self.names)} columns: {', '.join(self.names)[:200]}",
-                              do="say which: --column, or --due and --at")  # fmt: skip
+                              do="select with --column, or --due and --at")  # fmt: skip
             return self.take(0)
         if name in self.names:
             return self.take(self.names.index(name))

@@ -146,7 +146,7 @@ class Preamble:
 
 
 class Status(Protocol):
-    """What a line that a thread printed while it ran says of it."""
+    """The status that a thread printed while it ran."""
 
     @property
     def task(self) -> int:

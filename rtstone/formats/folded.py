@@ -1,4 +1,4 @@
-"""Folded stacks, as flamegraph.pl, inferno and speedscope read them: ``a;b;c 12`` in each line."""
+"""Export folded stacks, as flamegraph.pl, inferno and speedscope read them: ``a;b;c 12`` a line."""
 
 from __future__ import annotations
 

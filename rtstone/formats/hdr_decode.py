@@ -63,7 +63,7 @@ class Decoder:
         try:
             packed = b64decode(text, validate=True)
         except binascii.Error:
-            self._source.cut("a histogram is no whole base64", line)
+            self._source.cut("a histogram is not complete base64", line)
         if len(packed) < _OUTER.size:
             self._source.cut("a histogram without its header", line)
         cookie, length = _OUTER.unpack_from(packed)

@@ -1,7 +1,7 @@
 """Import HdrHistogram logs, versions 1.2 and 1.3: a series for each tag, its intervals added.
 
-A log does not say the unit of its values, except rtstone's own.  After the sources of the libraries
-for Java, C and Python.
+A log does not state the unit of its values, except rtstone's own.  After the sources of the
+libraries for Java, C and Python.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SINGLE = "import one run's log at a time"
 
 
 class _Head(msgspec.Struct):
-    """What the comments of a log say."""
+    """What the comments of a log state."""
 
     unit_ns: int | None
     version: str = ""
@@ -81,7 +81,7 @@ def read(source: Source) -> Reading:
     if not tags:
         source.cut("no interval")
     if head.unit_ns is None:
-        source.refuse("the log does not say the unit of its values", do="say it: --unit ns, or us")
+        source.refuse("the log does not state the unit of its values", do="give --unit ns or us")
     exact = fitting == {1}
     begin_s = head.times.get("StartTime")
     if begin_s is None and "BaseTime" in head.times:

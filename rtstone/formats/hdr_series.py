@@ -71,7 +71,7 @@ def tag_result(source: Source, name: str, tag: Tag, unit_ns: int, exact: bool) -
     """
     n, high = tag.counts.total(), tag.printed if exact else tag.high
     if n >= HIGHEST or high * unit_ns >= HIGHEST:
-        source.refuse(f"{name}: {n} values up to {high} are no times", do="check --unit")
+        source.refuse(f"{name}: {n} values up to {high} cannot be times", do="check --unit")
     evidence: dict[str, Value] = {} if tag.widest == 1 else {"bucket_ns": None}
     apart = all(a + length <= b + _APART_S for (a, length), (b, _) in pairwise(tag.spans))
     if apart and all(length for _, length in tag.spans):  # else it is not known for how long

@@ -90,7 +90,7 @@ def read_raw(source: Source) -> Reading:
     kind = np.dtype([("thread", "<u4"), ("s", "<i8"), ("ns", "<i8"), ("value", "<u8")])
     rows = np.frombuffer(source.data, kind)
     if np.any((rows["s"] < 0) | (rows["s"] > 1 << 33)) or np.any(rows["ns"] // NS_PER_S != 0):
-        source.refuse("a time of a sample is no time", do="is it samples.raw of jitterdebugger?")
+        source.refuse("a sample has an impossible time", do="is it samples.raw of jitterdebugger?")
     if np.any(rows["value"] >= 1 << 50):
         source.refuse("a sample is too large to be true", do="is it samples.raw of jitterdebugger?")
     threads, begins = np.unique(np.sort(rows["thread"]), return_index=True)

@@ -1,4 +1,4 @@
-"""Strict parsing of the JSON of other tools."""
+"""Parse the JSON of other tools, strictly."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def parse(source: Source, text: str) -> Any:
         members: dict[str, Any] = {}
         for key, value in pairs:
             if key in members:
-                raise _BrokenError(f"key '{key[:40]}' is there twice")
+                raise _BrokenError(f"key '{key[:40]}' appears twice")
             members[key] = value
         return members
 
     def refuse_constant(constant: str) -> Never:
-        raise _BrokenError(f"{constant} is no number")
+        raise _BrokenError(f"{constant} is not a number")
 
     try:
         return json.loads(text, object_pairs_hook=unique, parse_constant=refuse_constant)
@@ -77,7 +77,7 @@ def buckets(source: Source, histogram: dict[str, int], where: str) -> dict[int, 
         if not (text.isascii() and text.isdigit() and len(text) < 20):
             source.refuse(f"{where}: bucket '{text[:40]}' is not a whole number from 0")
         if int(text) in counts:
-            source.refuse(f"{where}: bucket {text} is there twice")
+            source.refuse(f"{where}: bucket {text} appears twice")
         if count < 0:
             source.refuse(f"{where}: bucket {text} has a negative count")
         counts[int(text)] = count

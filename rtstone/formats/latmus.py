@@ -53,7 +53,7 @@ def read(source: Source) -> Reading:
             cells.append((int(match[1]), int(match[3])))
             beyond = bool(match[2])
         elif line.strip() and not line.startswith(("#", "RT", "---|")):  # -g to standard output
-            source.refuse(f"'{line[:40]}' is no line of latmus", number)
+            source.refuse(f"'{line[:40]}' is not a line of latmus", number)
     source.check_end()
     for name in _NEEDED:
         if name not in members:

@@ -50,13 +50,13 @@ def read(source: Source) -> Reading:
             procs = source.number(match[1], number, "number of processes")
             results.append(_result(SWITCH, {"size": size, "procs": procs}, match[2], overhead))
         elif text:
-            source.refuse(f"'{text[:40]}' is no line of lat_syscall or lat_ctx", number)
+            source.refuse(f"'{text[:40]}' is not a line of lat_syscall or lat_ctx", number)
     source.check_end()
     if not results:
         source.cut("no figure")
     cases = Counter(f"{result.bench} {result.params}" for result in results)
     if twice := next((case for case, n in cases.items() if n > 1), None):
-        source.refuse(f"{twice} is there twice", do=ONE_FILE)
+        source.refuse(f"{twice} appears twice", do=ONE_FILE)
     benches = {SWITCH.id: SWITCH, CALL.id: CALL}
     return Reading(
         tool="lmbench", results=results,

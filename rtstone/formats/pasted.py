@@ -1,4 +1,4 @@
-"""Take off what a text got on its way: a Markdown fence, indentation, time stamps, a prompt.
+"""Remove what was added to a pasted text: a Markdown fence, indentation, time stamps, a prompt.
 
 Only what all lines share is taken off, or what stands around them: the meaning of a line never
 changes.  A text with time stamps on some lines only stays as it is.
@@ -33,7 +33,7 @@ _PROMPT = re.compile(
 
 
 class Text(NamedTuple):
-    """A text without what it got on its way.
+    """A text without what was added to it.
 
     ``command``: what stood at a prompt before it.  ``before``: how many lines were taken off there.
     """

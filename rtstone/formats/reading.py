@@ -89,8 +89,8 @@ def result(
 
     What a tool prints as minimum, mean and maximum of no samples is left out.
     ``period_ns``: samples are the lateness of a task that sleeps until absolute times this far
-    apart.  ``gaps``: samples are disturbances, so that none is a result; elsewhere it is a task
-    that never ran.
+    apart.  ``gaps``: samples are disturbances, so that no sample is a valid result; of other tools
+    it means that the task never ran.
     """
     if not series.n:
         series = msgspec.structs.replace(series, min=None, mean=None, max=None)
@@ -142,7 +142,7 @@ def figures_result(
 
 
 def missed_activations(series: Series, period_ns: int | None) -> int | None:
-    """Return how many activations late wake-ups ran over; None if that is not to be seen.
+    """Return how many activations late wake-ups skipped, None if that is unknown.
 
     A task that is late by k whole periods goes on with the activation after the k that it missed.
     """
@@ -188,7 +188,7 @@ def _check(source: Source, series: Series) -> None:
     low, high = series.min, series.max
     for value in (low, high, series.mean):
         if value is not None and not 0 <= value * series.unit_ns < HIGHEST:
-            refuse(f"{value} is no time")
+            refuse(f"{value} cannot be a time")
     if low is not None and high is not None and low > high:
         refuse(f"the minimum {low} is larger than the maximum {high}")
     if wrong := _extremes(series) or _mean_wrong(series):

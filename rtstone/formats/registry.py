@@ -36,7 +36,7 @@ class Reader(NamedTuple):
     mark: re.Pattern[bytes]
     module: str
     function: str = "read"
-    takes: frozenset[str] = frozenset()  # what a person may say of it: fields of Meaning
+    takes: frozenset[str] = frozenset()  # fields of Meaning that the user may state
 
     def read(self, source: Source) -> Reading:
         """Return the content of a file.  Raises UsageError."""
@@ -163,7 +163,7 @@ READERS: Mapping[str, Reader] = {
         "Thread-Metric", _mark(rb"\*{4} Thread-Metric [^*\n]{1,99}\*{4} Relative"), "thread_metric"
     ),
     "hdrhistogram": Reader(
-        "HdrHistogram's logs, with --unit where they do not say it",
+        "HdrHistogram's logs, with --unit where they do not state it",
         _mark(rb"^(#\[Histogram log format version |(Tag=[^,\s]+,)?[\d.]+,[\d.]+,[\d.]+,HIST)"),
         "hdr_import", takes=frozenset({"unit_ns"}),
     ),
@@ -171,7 +171,7 @@ READERS: Mapping[str, Reader] = {
         "RTEMS' test framework, its measurements",
         _mark(rb"^M:(N:\d+|MI:\d+\.\d{9})\s*$"), "rtems",
     ),
-    # Nobody's files, which a person has to name: nothing is no mark.
+    # Files of no tool, whose format the user has to name: the mark matches nothing.
     "samples": Reader(
         "single samples of one's own, by --unit: CSV, a value a line, Parquet, NumPy",
         re.compile(rb"(?!)"), "samples", takes=_OWN,
@@ -217,7 +217,8 @@ def reader(name: str | None, source: Source) -> tuple[str, Reader]:
     if form is None:
         source.refuse(
             "no format that rtstone knows",
-            do=f"numbers of your own want --format samples and --unit; known: {', '.join(READERS)}",
+            do="for numbers of your own give --format samples and --unit; known: "
+            + ", ".join(READERS),
         )
     return form, READERS[form]
 
@@ -250,6 +251,6 @@ def imported(source: Source, form: str | None, command: list[str]) -> tuple[Plan
         if value is not None and field not in importer.takes:
             option = field.removesuffix("_ns")
             raise UsageError(
-                f"--{option} says nothing of format {name}, in {source.name}; leave it out"
+                f"--{option} does not apply to format {name}, in {source.name}; leave it out"
             )
     return document(importer.read(source), source, name, command)

@@ -1,4 +1,4 @@
-"""The JSON documents of rt-tests' tools: what all of them have, and what is wrong with them.
+"""Read the JSON documents of rt-tests' tools: what they share, and the defects they share.
 
 Two keys end in a colon, and the command line is not escaped.
 """
@@ -136,7 +136,7 @@ def tool(command: str) -> str:
 
 
 def iso_time(text: str | None) -> str | None:
-    """Convert a time from the tool's form to ISO 8601; text that is no time stays as it is."""
+    """Convert a time from the tool's form to ISO 8601; any other text stays as it is."""
     moment = _parsed(text)
     return text if moment is None else moment.isoformat(timespec="seconds")
 

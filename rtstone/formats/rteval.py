@@ -163,7 +163,7 @@ class _Collector:
                 counts = self.counts[core]
                 value = self._source.number(attributes.get("index", ""), 1, f"{name}: bucket")
                 if value in counts:
-                    self._source.refuse(f"{name}: bucket {value} is there twice")
+                    self._source.refuse(f"{name}: bucket {value} appears twice")
                 text = attributes.get("value", "")
                 counts[value] = self._source.number(text, 1, f"{name}: count")
             self._within.append(None)
@@ -213,7 +213,7 @@ def _result(
     try:
         mean = None if text is None else float(text)
     except ValueError:
-        source.refuse(f"{name}: mean '{(text or '')[:40]}' is no number")
+        source.refuse(f"{name}: mean '{(text or '')[:40]}' is not a number")
     beyond = bool(counts) and high > max(counts)
     series = Series(
         name=name, n=n, counts=counts, min=low, max=high, mean=mean,

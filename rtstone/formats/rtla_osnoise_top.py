@@ -46,7 +46,7 @@ def read(source: Source) -> Reading:
         if match := _ROW.fullmatch(line):
             cpu = int(match[1])
             if cpu in results:
-                source.refuse(f"CPU {cpu} is there twice", number)
+                source.refuse(f"CPU {cpu} appears twice", number)
             figures = _figures(source, number, match[3].split(), causes)
             results[cpu] = figures_result(
                 bench, {}, {"periods": Figure(value=int(match[2]), unit=""), **figures},
@@ -72,7 +72,7 @@ def _figures(
         source.refuse(f"{len(words)} numbers in place of {len(_TIMES) + 1 + len(causes)}", line)
     available = words.pop(2)
     if not re.fullmatch(r"[0-9]{1,3}\.[0-9]{5}", available):
-        source.refuse(f"'{available[:20]}' is no share of a CPU", line)
+        source.refuse(f"'{available[:20]}' is not a share of a CPU", line)
     numbers = [source.number(word, line, "number") for word in words]
     runtime, noise, period, single = numbers[: len(_TIMES)]
     if not single <= period <= noise <= runtime:

@@ -53,7 +53,7 @@ def read(source: Source) -> Reading:
     if not rows:
         source.cut("no CPU")
     if len({(row.cpu, row.kind) for row in rows}) != len(rows):
-        source.refuse("a CPU is there twice")
+        source.refuse("a CPU appears twice")
     rest = screen.rest(_ROW, _ALL)
     notes = ["counts are of interrupts: a thread may have one sample less"]
     if not total:

@@ -50,7 +50,7 @@ def read(source: Source) -> Reading:
     """Return the distribution of the samples.  Raises UsageError."""
     meaning = source.meaning
     if meaning.unit_ns is None:
-        source.refuse("samples have no unit", do="say it: --unit ns, us, ms or s")
+        source.refuse("samples have no unit", do="give --unit ns, us, ms or s")
     if (meaning.due is None) != (meaning.at is None) or (meaning.due and meaning.column):
         source.refuse("the columns do not fit", do="give --column, or --due and --at")
     if source.data.startswith(_NUMPY):
@@ -65,7 +65,7 @@ def read(source: Source) -> Reading:
 
 
 def judged(source: Source, numbers: list[list[int]]) -> Reading:
-    """Return what samples in ticks say: one list of samples, or when each was due, and ran."""
+    """Return the reading of samples in ticks: one list of them, or when each was due and ran."""
     meaning = source.meaning
     period = meaning.period_ns and meaning.period_ns * _TICKS
     *due, last = numbers
@@ -105,7 +105,7 @@ def read_histogram(source: Source) -> Reading:
     """
     unit_ns = source.meaning.unit_ns
     if unit_ns is None:
-        source.refuse("a histogram has no unit", do="say it: --unit ns, us, ms or s")
+        source.refuse("a histogram has no unit", do="give --unit ns, us, ms or s")
     cells = columns(source)
     if len(cells.names) != 2:
         source.refuse(f"{len(cells.names)} columns", do="a value and its count, on each line")
@@ -128,7 +128,7 @@ def read_histogram(source: Source) -> Reading:
 
 
 def _array(source: Source) -> NDArray[Any]:
-    """Return the array of a file of NumPy.  Refuses one that says that it is larger than it is."""
+    """Return the array of a file of NumPy.  Refuses one that is smaller than its header states."""
     data = io.BytesIO(source.data)
     try:
         version = npy.read_magic(data)
@@ -210,7 +210,7 @@ def ticks(source: Source, cells: Sequence[object], lines: Sequence[int] = ()) ->
         number = _number(cell)
         if number is None:
             line = lines[place] if lines else None
-            source.refuse(f"'{_short(cell)}' is no number", line)
+            source.refuse(f"'{_short(cell)}' is not a number", line)
         numbers.append(int((number * scale).to_integral_value()))
     if not numbers:
         source.refuse("no sample")
@@ -221,7 +221,7 @@ def ticks(source: Source, cells: Sequence[object], lines: Sequence[int] = ()) ->
 
 
 def _periodic(late: Ticks, period: int) -> tuple[Times | None, str]:
-    """Return the times of activations of which only the lateness is known, if it says them; a note.
+    """Return the times of activations whose lateness alone is known, None if unclear; and a note.
 
     A loop that goes on with the next activation to come hides those meanwhile; one that catches up
     shows each of them, a period less late than the one before.

@@ -30,7 +30,7 @@ ONE_FILE, ONE_OUTPUT = "import one run's file at a time", "import one run's outp
 
 
 class Meaning(NamedTuple):
-    """What a person says of numbers whose file does not.
+    """What the user states about numbers whose file does not.
 
     ``unit_ns``: the unit in ns.  ``period_ns``: of the task that they are of.  ``column``, ``due``,
     ``at``: names or numbers (from 1) of columns: of the samples, or of when an activation was due
@@ -63,17 +63,17 @@ class Source(NamedTuple):
 
     @property
     def unit_ns(self) -> int | None:
-        """The unit of the numbers in ns, as a person says it; None if nobody does."""
+        """The unit of the numbers in ns as the user states it, None if not stated."""
         return self.meaning.unit_ns
 
     def lines(self) -> Iterator[tuple[int, str]]:
-        """Yield (number from 1, text) of each line.  Refuses a file that is no text or too long."""
+        """Yield (number from 1, text) of each line.  Refuses data that is not text, or too long."""
         self.check_length()
         try:
             text = self.data.decode("utf-8")
         except UnicodeDecodeError as error:
             line = self.data.count(b"\n", 0, error.start) + 1
-            self.refuse("not a text", line)
+            self.refuse("not text", line)
         return enumerate(text.replace("\r\n", "\n").split("\n"), 1)
 
     def check_length(self) -> None:
@@ -100,7 +100,7 @@ class Source(NamedTuple):
 
     def refuse_line(self, text: str, line: int, kind: str) -> Never:
         """Refuse a damaged line; ``kind``: what it begins as."""
-        self.refuse(f"'{text.strip()[:40]}' is no whole {kind}", line)
+        self.refuse(f"'{text.strip()[:40]}' is not a complete {kind}", line)
 
     def refuse(self, reason: str, line: int | None = None, do: str = _WHOLE) -> Never:
         """Raise UsageError: what is wrong, where, what to do."""

@@ -145,7 +145,7 @@ def _distribution(
         elif _GAP.fullmatch(text.rstrip()):
             gap = True
         elif not (text.startswith("latency (ns)") or _NEEDED.match(text)):
-            source.refuse(f"'{text.strip()[:40]}' is no line of a distribution", number)
+            source.refuse(f"'{text.strip()[:40]}' is not a line of a distribution", number)
     if max(counts, default=0) != (int(first[1]) - 1) * width:
         source.cut(f"buckets up to {max(counts, default=0)} of {first[1]}")
     return (width, int(first[1]), int(first[2])), {v: c for v, c in counts.items() if c}

@@ -1,4 +1,4 @@
-"""Trace events of Chrome, as Perfetto, chrome://tracing and speedscope read them: JSON.
+"""Export Chrome's trace events, as Perfetto, chrome://tracing and speedscope read them: JSON.
 
 A sample is a process.  Its segments are a thread, its calls are others: complete events ("X") that
 nest, as the format demands of those of a thread.  Times are microseconds there: of instructions

@@ -91,7 +91,7 @@ def _add(source: Source, line: int, results: dict[str, Result], row: _Row) -> No
     name, _, description = (part.strip() for part in row.metric.partition(" - "))
     remark = row.remark.strip()
     if not name or name in results:
-        source.refuse(f"'{name[:40]}' is there twice, or has no name", line,
+        source.refuse(f"'{name[:40]}' appears twice, or has no name", line,
                       ONE_OUTPUT)  # fmt: skip
     failed = row.cycles is None or row.ns is None
     cycles, ns = (

@@ -109,7 +109,7 @@ def test_the_unit_is_said_once() -> None:
     for text, unit_ns, says in (
         (data, 1000, "values in ns, in the file line 4; leave --unit out"),
         (data.replace(b"in ns", b"in instructions"), None, "values in instructions"),
-        (data.replace(b"#[values in ns]\n", b""), None, "does not say the unit .*; say it: --unit"),
+        (data.replace(b"#[values in ns]\n", b""), None, "does not state the unit .*; give --unit"),
     ):
         with pytest.raises(UsageError, match=says):
             hdr(text, unit_ns)
@@ -203,13 +203,13 @@ GOOD = HEAD + "#[values in ns]\n" + line({5: 1}, 5)
         (GOOD + HEAD, "a second log begins here"),
         (GOOD.replace("1.3", "1.1"), "a log of version 1.1"),
         (GOOD + "#[StartTime: 1 (s), x]\n#[StartTime: 1 (s), x]\n", "a second StartTime"),
-        (GOOD + "#[StartTime: x]\n", "is no whole comment"),
-        (GOOD + "hello\n", "'hello' is no whole line"),
+        (GOOD + "#[StartTime: x]\n", "is not a complete comment"),
+        (GOOD + "hello\n", "'hello' is not a complete line"),
         (GOOD[:-1], "the last line has no end"),
         (GOOD[:-6] + "\n", "cut short"),
         (HEAD, "no interval"),
         (HEAD + "0.0,1.0,0.0,AAAA\n", "a histogram without its header"),
-        (HEAD + "0.0,1.0,0.0,AAAAA\n", "no whole base64"),
+        (HEAD + "0.0,1.0,0.0,AAAAA\n", "not complete base64"),
         (HEAD + packed((0x1C849313, 0, 0, 3, 1, 9, 1.0), b"", 0x1C849302),
          "another encoding (0x1c849302)"),
         (HEAD + plain(b"", cookie=0x1C849301), "another encoding (0x1c849301)"),
@@ -221,7 +221,7 @@ GOOD = HEAD + "#[values in ns]\n" + line({5: 1}, 5)
         (HEAD + plain(b"\x02\x80"), "a count has no end"),
         (HEAD + plain(b"\xff" * 9 + b"\x02"), "more than 64 bits"),
         (HEAD + plain(b"\x00" * 66_000), "more than 64 bits"),
-        (HEAD + plain(b"\xfe" + b"\xff" * 8), "are no times"),
+        (HEAD + plain(b"\xfe" + b"\xff" * 8), "cannot be times"),
         (HEAD + plain(bytes(hdr_decode._LARGEST), digits=5), "too many buckets"),
     ],
 )  # fmt: skip

@@ -747,16 +747,16 @@ CONTRADICTIONS = [
     ("cyclictest-2.4-H.json", r'"min": 14', '"min": 15', "lowest bucket"),
     ("cyclictest-2.4-H.json", r'"max": 30', '"max": 31', "highest bucket"),
     ("cyclictest-2.4-H.json", r'"avg": 16', '"avg": 17', "is not that of the histogram"),
-    ("cyclictest-2.4-H.json", r'"avg": 16.\d+', '"avg": NaN', "NaN is no number"),
-    ("cyclictest-2.4-H.json", r'"min": 14', '"min": -1', "-1 is no time"),
+    ("cyclictest-2.4-H.json", r'"avg": 16.\d+', '"avg": NaN', "NaN is not a number"),
+    ("cyclictest-2.4-H.json", r'"min": 14', '"min": -1', "-1 cannot be a time"),
     ("cyclictest-2.4-H.json", r'"min": 14', '"min": "14"', "Expected `int`, got `str`"),
-    ("cyclictest-2.4-H.json", r'"15": (\d+)', r'"15": \1, "15": 1', "key '15' is there twice"),
+    ("cyclictest-2.4-H.json", r'"15": (\d+)', r'"15": \1, "15": 1', "key '15' appears twice"),
     ("cyclictest-2.4-H.json", r'"15":', '"x":', "bucket 'x' is not a whole number"),
     ("cyclictest-2.4-H.json", r'"15": \d+', '"15": -3', "bucket 15 has a negative count"),
     ("cyclictest-2.4-H.json", r'"num_threads": 2', '"num_threads": 9', "2 threads, but"),
     ("cyclictest-2.4-H.json", r'"resolution_in_ns": 0', '"resolution_in_ns": 5', "neither 0 nor 1"),
     ("cyclictest-2.4-H.json", r'"file_version": 1', '"file_version": 2', "file_version 2"),
-    ("cyclictest-2.4-H.json", r'"max": 30', f'"max": {2**63}', "is no time"),
+    ("cyclictest-2.4-H.json", r'"max": 30', f'"max": {2**63}', "cannot be a time"),
     ("cyclictest-2.4-H.json", r'"max": 30', '"max": ' + "9" * 5000, "no JSON"),
     ("cyclictest-2.4-H.json", r'"histogram": {', '"histogram": ' + "[" * 99999, "no JSON"),
     ("jitterdebugger-0.3.json", r'"version": 3,', '"version": 1,', "version 1"),
@@ -769,7 +769,7 @@ CONTRADICTIONS = [
     ("rtla-timerlat.txt", r"(ALL:.*\ncount: +)\d+", r"\g<1>1", "is not that of the CPUs"),
     ("rtla-timerlat.txt", r"\(us\)", "(fortnights)", "no '# Time unit'"),
     ("rtla-osnoise.txt", r"avg: +\d+", "avg:   900", "the mean"),
-    ("rteval.xml", r'(<core(?s:.*?)index=")6"', r'\g<1>5"', "bucket 5 is there twice"),
+    ("rteval.xml", r'(<core(?s:.*?)index=")6"', r'\g<1>5"', "bucket 5 appears twice"),
     ("rteval.xml", r'(<core(?s:.*?)index="6" value=")', r"\g<1>1", "were counted"),
     ("rteval.xml", r'index="6" value="', 'index="6" value="1', "that of the system"),
     ("rteval.xml", r"<samples>1200", "<samples>1201", "do not add up to the 1201"),
@@ -782,14 +782,14 @@ CONTRADICTIONS = [
     ("stress-ng-0.15-dist.txt", r"( 15000 +)3", r"\g<1>2", "the distribution has no"),
     ("stress-ng-0.15-dist.txt", r".* 15000 .*\n", "", "bucket 20000 is not the next one"),
     ("stress-ng-0.15-dist.txt", r".* 1245000 .*\n", "", "buckets up to 1240000 of 250"),
-    ("stress-ng-0.15-dist.txt", r"( 15000 +)\d", r"\1x", "is no line of a distribution"),
+    ("stress-ng-0.15-dist.txt", r"( 15000 +)\d", r"\1x", "is not a line of a distribution"),
     ("stress-ng-0.15.txt", r"99.99%: +\d+", "99.99%: 400000", "a percentile is not between"),
     ("stress-ng-0.15.txt", r"50.00%", "51.00%", "percentiles in place of 9"),
     ("stress-ng-0.15-dist.txt", r"( 15000 +)\d", r"\g<1>9", "does not add up to 913"),
     ("cyclictest-2.4-q.txt", r"Min: +21", "Min:    121", "the minimum 121 is larger"),
     ("cyclictest-2.4-q.txt", r"Avg: +38", "Avg:  138", "the mean 138 is not between"),
     ("cyclictest-2.4-q.txt", r"T: 0", "T: 7", "the status of threads 1, 7 only"),
-    ("cyclictest-2.4-q.txt", r"Max: +119", "Max:    x19", "is no whole line of cyclictest"),
+    ("cyclictest-2.4-q.txt", r"Max: +119", "Max:    x19", "is not a complete line of cyclictest"),
     ("cyclictest-2.4-q.txt", r"Act: +27 Avg: +26", "Act:      27 Avg:      26", "in µs and some"),
     ("cyclictest-2.4-running.txt", r"(?s)\A.*(T: 0 .*)\Z", r"\g<0>T: 0 (1) P: 0 I:1000 C:      1 "
      "Min:      1 Act:    1 Avg:    1 Max:       1\n", "a second run begins here"),
@@ -800,9 +800,9 @@ CONTRADICTIONS = [
     ("stress-ng-0.15.yaml", r"(?s)    - stressor.*max-rss: \d+", "", "no metrics of a stressor"),
     ("stress-ng-0.15.yaml", r"(?s)    - stressor.*max-rss: \d+\n", r"\g<0>\g<0>", "begins no"),
     ("stress-ng-0.15.yaml", r"(?s)\A.*\Z", r"\g<0>\g<0>", "a second document"),
-    ("lmbench.txt", r"0.1668", "fast", "is no line of lat_syscall"),
-    ("lmbench.txt", r"Simple read", "Simple syscall", "is there twice"),
-    ("lmbench.txt", r"0.1668", "-0.1668", "is no line of lat_syscall"),
+    ("lmbench.txt", r"0.1668", "fast", "is not a line of lat_syscall"),
+    ("lmbench.txt", r"Simple read", "Simple syscall", "appears twice"),
+    ("lmbench.txt", r"0.1668", "-0.1668", "is not a line of lat_syscall"),
 ]  # fmt: skip
 
 
@@ -841,7 +841,7 @@ def test_rteval_with_samples_that_it_did_not_count() -> None:
 
 def test_a_file_that_is_not_known() -> None:
     assert "no format that rtstone knows" in refused(b"hello\n")
-    assert "numbers of your own want --format samples and --unit; known: " in refused(
+    assert "for numbers of your own give --format samples and --unit; known: " in refused(
         bytes(range(256))
     )
     for form in READERS:

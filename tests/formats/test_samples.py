@@ -182,15 +182,15 @@ def test_arrays_and_parquet_say_the_same(tmp_path: Path) -> None:
     ("data", "meaning", "says"),
     [
         (b"1\n-2\n", {}, "sample 2, -2, is negative"),
-        (b"1\nnan\n", {}, "'nan' is no number, in the file line 2"),
-        (b"# x\n1\ninf\n", {}, "'inf' is no number, in the file line 3"),
-        (b"1\n1e99\n", {}, "'1e99' is no number, in the file line 2"),
-        (b"1\n1e999999999\n", {}, "is no number, in the file line 2"),
+        (b"1\nnan\n", {}, "'nan' is not a number, in the file line 2"),
+        (b"# x\n1\ninf\n", {}, "'inf' is not a number, in the file line 3"),
+        (b"1\n1e99\n", {}, "'1e99' is not a number, in the file line 2"),
+        (b"1\n1e999999999\n", {}, "is not a number, in the file line 2"),
         (b"1\n3000000\n", {"unit_ns": 10**9}, "sample 2, 3e+06, is longer than 26 days"),
         (b"1,2\n3\n", {"column": "1"}, "1 cells for 2 columns, in the file line 2"),
         (b"late\n", {}, "a head without a row"),
         (b"1\n2", {}, "the last line has no end"),
-        (b"1\n", {"unit_ns": None}, "say it: --unit"),
+        (b"1\n", {"unit_ns": None}, "give --unit"),
         (b"1,2\n", {"due": "1"}, "--due and --at"),
         (b"1,2\n1,3\n", {"due": "1", "at": "2", "period_ns": 5}, "no later than the one before"),
         (b"0,2\n7,9\n", {"due": "1", "at": "2", "period_ns": 5}, "no whole periods"),
@@ -285,7 +285,7 @@ def test_what_says_nothing_of_a_format_is_refused(cli: Cli) -> None:
     data = Path(__file__).parent / "data" / "cyclictest-2.4-h.txt"
     done = cli("import", str(data), "--unit", "us")
     assert done.status == 2
-    assert "--unit says nothing of format cyclictest" in done.says
+    assert "--unit does not apply to format cyclictest" in done.says
 
 
 def test_an_export_of_samples_reads_back(cli: Cli, tmp_path: Path) -> None:
