@@ -40,7 +40,7 @@ class DraftedMisses(NamedTuple):
 
 
 class DraftedCase(NamedTuple):
-    """A case as found in each run, and its limits."""
+    """A case in each run, and its limits."""
 
     case: Case
     runs: list[Case]
@@ -183,7 +183,7 @@ class _Drafter:
         limits = []
         for name in limited:
             middle = _middle(shown[name].values)
-            # The next bucket of a tool that rounds is no other value.
+            # A tool that rounds does not distinguish a value from the next bucket.
             step = bucket_ns(result for case in draft.runs for result in case.results)
             top = middle + max((factors[name] - 1) * abs(middle), step)
             # No limit is below zero: times that are, are within the step of the clock.

@@ -1,4 +1,4 @@
-"""Compute everything that reports say about runs beyond their documents."""
+"""Compute everything that reports show of runs beyond their documents."""
 
 from __future__ import annotations
 

@@ -21,14 +21,14 @@ _NAMES = {label: name for name, label in LABELS.items() if name in PERCENTILES}
 
 
 class Choice(NamedTuple):
-    """A result, which of so many that were asked for has the largest maximum."""
+    """A result with the largest maximum, and among how many requested ones that is."""
 
     result: Result
     among: int
 
 
 def choose(run: Run, bench: str | None = None, series: str | None = None) -> Choice:
-    """Return the result of a run to explain a sample of.
+    """Return the result of a run whose sample is to be explained.
 
     ``bench``: its id or its family.  ``series``: of a case with several.
 
@@ -60,14 +60,14 @@ def choose(run: Run, bench: str | None = None, series: str | None = None) -> Cho
 
 
 def explainable(run: Run, result: Result) -> None:
-    """Raise UsageError, with the reason, if nobody can explain a sample of a result."""
+    """Raise UsageError, with the reason, if no sample of a result can be explained."""
     _demand_explainable(run)
     if not _has_samples(result):
         raise UsageError(f"no single samples {_origin(run, result.bench)}; {_reason([result])}")
 
 
 def _demand_explainable(run: Run) -> None:
-    """Raise UsageError if nobody can know where the time of its samples went."""
+    """Raise UsageError if it cannot be known where the time of its samples went."""
     why = None
     port = run.agent.port if run.agent else None
     if (name := tool(run)) is not None:
@@ -113,7 +113,7 @@ def _multiple(result: Result) -> tuple[bool, float, float]:
 def sample_of(result: Result, text: str, option: str) -> str:
     """Return a sample as documents name it: "worst", "median", "p999", or its number.
 
-    ``option``: where it was given.  Raises UsageError for one that the result does not have.
+    ``option``: named in errors.  Raises UsageError for one that the result does not have.
     """
     if text in {WORST, MEDIAN}:
         return text

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from rtstone.documents.check import Verdict
 from rtstone.results.omitted import Missed
 
-SHOWN = 0.95  # of the runs in which a rate of losses shows, if it could have been found
-_ENDLESS = 10**12  # activations that nobody measures
+SHOWN = 0.95  # share of the runs in which a detectable rate of losses shows
+_ENDLESS = 10**12  # more activations than any run has
 
 
 class Span(NamedTuple):
@@ -50,7 +50,7 @@ def beyond(observed: Span, allowed: Span, bound: str = "<=") -> float:
 
 
 def samples_missing(observed: Span, allowed: Span, n: int) -> int | None:
-    """Return how many more samples would settle it, if only the width of the interval changed.
+    """Return how many more samples would give a verdict, if only the interval became narrower.
 
     None if no number would: the value is at the limit, or the interval of what is allowed is too
     wide by itself.
@@ -74,7 +74,7 @@ def rare(n: int) -> float:
 
 
 def rate_shown(losses: Missed, allowed: float) -> float | None:
-    """Return the rate of losses that would show more than so many, in SHOWN of the runs.
+    """Return the rate of losses at which SHOWN of the runs show more than ``allowed``.
 
     None if no rate would.  Exact for stalls none of which is allowed, else Byar's approximation.
     """

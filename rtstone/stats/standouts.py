@@ -10,7 +10,7 @@ from rtstone.documents.case_key import family
 from rtstone.documents.run import Result, Run, Slope
 from rtstone.results.flags import spoilt, unfit
 
-# Units of parameters that are an amount of work: it is no finding that time grows with them.
+# Units of parameters that are an amount of work: that time grows with them is not notable.
 WORK = {"B", "KiB", "MiB", "byte"}
 GRANULES = 10  # below this many steps of the clock a ratio is about the clock, not the system
 LEAST_RATIO = 3  # of p99.9 to the median that is worth reporting
@@ -38,7 +38,7 @@ class Standouts(NamedTuple):
 
     periodic: list[int]  # woken by a timer, so that they can miss activations
     wakeups: list[int]  # those of them whose values are the lateness of wake-ups
-    unfit: int | None  # of the wake-ups, the one that shows best that the system is not fit
+    unfit: int | None  # the wake-up that shows most clearly that the system is not fit
     worst_wakeup: int | None  # has the largest maximum of them
     delays: list[Excess]  # maxima far above medians, by their distance; farthest first
     spreads: list[Excess]  # large ratios of p99.9 to the median, largest first

@@ -399,7 +399,7 @@ def test_how_many_more_runs_settle_a_loss_follows_from_the_whole_interval() -> N
     """Half of it is 20 about 12: by the square root law (20 / 12)² = 2.78 times as many runs."""
     sides = Sides([0.0, 0.0], [12.0, 12.0], False, losses=True, within=lambda _: (-8.0, 32.0))
     judgement = judge(sides, 0.3, -1)
-    assert judgement.more == pytest.approx((20 / 12) ** 2)
+    assert judgement.factor == pytest.approx((20 / 12) ** 2)
     assert judgement.reason == "about 4 more runs a side"
 
 

@@ -93,7 +93,7 @@ def _parted(systems: Sequence[System], kind_of: Callable[[Run], str | None]) -> 
 class Aspect(NamedTuple):
     """A circumstance of a run, and how serious a difference in it is.
 
-    ``linux``: of Linux only, other systems are left out; and that it is not known is but a note.
+    ``linux``: of Linux only: other systems are left out, and an unknown value is only a note.
     """
 
     name: str
@@ -236,7 +236,7 @@ def circumstances(systems: Sequence[System]) -> tuple[dict[str, str], list[Diffe
             differences.append(difference)
         elif texts:
             equal[aspect.name] = texts[0]
-    # Systems without random numbers have no seed, which is no difference.
+    # Systems without random numbers have no seed, which does not count as a difference.
     seeds = [(s.label, ", ".join(map(str, sorted(s.seeds)))) for s in systems if s.seeds]
     if difference := differing(SEEDS, "care", seeds):
         differences.append(difference)

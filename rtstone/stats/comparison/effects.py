@@ -73,7 +73,7 @@ class Sides(NamedTuple):
 class Judged(NamedTuple):
     """A difference (of logarithms for a ratio), its interval, and the verdict.
 
-    ``more``: this many times as many samples would give a verdict; None: more samples alone do not.
+    ``factor``: this many times as many samples would give a verdict; None: samples alone do not.
     """
 
     centre: float
@@ -82,7 +82,7 @@ class Judged(NamedTuple):
     verdict: Verdict
     basis: Basis
     runs: int
-    more: float | None = None
+    factor: float | None = None
     reason: str | None = None
 
 
@@ -156,7 +156,9 @@ def judge(sides: Sides, alpha: float, better: int) -> Judged:
             why = f"it takes {counted(few, 'more run')} to know the noise floor"
             return judged._replace(verdict="inconclusive", reason=why)
         factor = 1 + few / judged.runs
-        return judged._replace(verdict="inconclusive", more=factor, reason=_wanted(judged, factor))
+        return judged._replace(
+            verdict="inconclusive", factor=factor, reason=_wanted(judged, factor)
+        )
     return judged if verdict != "inconclusive" else _lacking(sides, judged, estimate, alpha)
 
 
@@ -308,7 +310,7 @@ def _lacking(sides: Sides, judged: Judged, estimate: _Estimate, alpha: float) ->
             middle = sqrt(low * times)
             low, times = (middle, times) if wide(middle) > target else (low, middle)
     factor = max(times, 1 + _few(estimate, alpha) / judged.runs)
-    return judged._replace(more=factor, reason=_wanted(judged, factor))
+    return judged._replace(factor=factor, reason=_wanted(judged, factor))
 
 
 def _wanted(judged: Judged, factor: float) -> str:

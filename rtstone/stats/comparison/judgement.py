@@ -31,7 +31,7 @@ class Content(NamedTuple):
 
 
 class Judge:
-    """Judges the cases of a comparison, and says what the verdicts are based on."""
+    """Judges the cases of a comparison, and states what the verdicts are based on."""
 
     def __init__(
         self, systems: Sequence[System], floor: Sequence[Run], stored: Sequence[Run] = ()

@@ -216,7 +216,7 @@ def _effects(case: JudgedCase) -> list[_Effect]:
 def _losses(case: JudgedCase) -> list[_Effect]:
     """Return the effect of missed activations.
 
-    None where a run does not count them, or none of them missed any: nothing can differ.
+    Empty if a run does not count them, or if none missed any, so that nothing can differ.
     """
     every = [r for side in (case.first, case.other) for results in side.runs for r in results]
     if any(r.missed is None for r in every) or not any(r.missed for r in every):
@@ -480,12 +480,12 @@ def _mover(
     )
 
 
-# ---- what the document says of it ---------------------------------------------------------------
+# ---- effects as documents have them -------------------------------------------------------------
 
 
 def _with_verdict(effect: Effect, sides: Sides, alpha: float, better: int, samples: int) -> Effect:
     judged = judge(sides, alpha, better)
-    missing = None if judged.more is None else round(samples * (judged.more - 1)) or None
+    missing = None if judged.factor is None else round(samples * (judged.factor - 1)) or None
     effect = structs.replace(
         effect, verdict=judged.verdict, missing=missing, reason=judged.reason, basis=judged.basis,
         runs=judged.runs,
@@ -498,7 +498,7 @@ def _with_verdict(effect: Effect, sides: Sides, alpha: float, better: int, sampl
 def _ratio(effect: Effect, judged: Judged) -> Effect:
     """Return an effect with its ratio, interval and floor, from logarithms."""
     ends = None
-    # With two or three runs an interval may exceed all floats, and then says nothing.
+    # With two or three runs an interval may exceed all floats, and is then left out.
     if judged.interval and max(map(abs, judged.interval)) < _MOST:
         ends = exp(judged.interval[0]), exp(judged.interval[1])
     floor = None if judged.floor is None or judged.floor > _MOST else expm1(judged.floor)
@@ -515,7 +515,7 @@ def judged_alone(
 ) -> Effect:  # fmt: skip
     """Return an effect with its verdict, which is judged alone, from a value per run of each side.
 
-    ``effect``: says what the values are.  ``tick``: as of a side.  ``exact``: another run of either
+    ``effect``: describes the values.  ``tick``: as of a side.  ``exact``: another run of either
     side would only repeat its value.
     """
     first, other = values

@@ -3,7 +3,7 @@
 D. S. Matteson and N. A. James, A Nonparametric Approach for Multiple Change Point Analysis of
 Multivariate Data, Journal of the American Statistical Association 109 (2014), sections 2 and 3,
 with exponent 1.  A series is split where the energy distance of the parts, weighted by their
-lengths, is largest; a permutation test says whether series without order have one as large, and
+lengths, is largest; a permutation test shows whether series without order have one as large, and
 then the parts are split in the same way.
 
 The energy distance of numbers is an integral over their distribution functions, which are followed
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 LEVEL = 0.05  # largest share of series without a change in which one is found
-SHORTEST = 3  # runs between two changes: one or two that are off are no change of the system
+SHORTEST = 3  # runs between two changes: one or two outliers are not a change of the system
 LEVELS = 64  # values at which a distribution function is followed
 _PERMUTATIONS = 200  # as many more for a lower level that one beyond the statistic decides
 _SEED = 20140612

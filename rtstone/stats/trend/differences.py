@@ -1,4 +1,4 @@
-"""What differs between the runs on both sides of a change, most telling first."""
+"""Find what differs between the runs on both sides of a change, most significant first."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def _load(run: Run) -> Value:
     return [f"{name}={value}" for loaded in started for name, value in loaded.params.items()]
 
 
-# Most telling first.  Conditions that are not named here follow, in the order of the run.
-_TELLING = (
+# Most significant first.  Conditions that are not named here follow, in the order of the run.
+_ASPECTS = (
     _Aspect(capacity.KIND, lambda run: capacity.named(run, run.results)),
     _condition("kernel", "kernel.release", moves=True),
     _condition("kernel build", "kernel.version", moves=True),
@@ -114,23 +114,23 @@ _TELLING = (
     _Aspect("priority", _param("prio")),
     _Aspect("CPUs", _param("cpus")),
 )
-_NAMED = {aspect.condition for aspect in _TELLING} | {
-    "kernel.build", capacity.CAPACITY, capacity.TYPE,  # which say the same
+_NAMED = {aspect.condition for aspect in _ASPECTS} | {
+    "kernel.build", capacity.CAPACITY, capacity.TYPE,  # the same facts
 }  # fmt: skip
 
 
 def differences(before: Sequence[Run], after: Sequence[Run]) -> list[Switch]:
     """Return the conditions that differ between the runs before and after a change.
 
-    First are those that all runs near it share with their side; among these the most telling.  What
-    is not known on a side is no difference.
+    First are those that all runs near it share with their side; among these the most significant.
+    What is unknown on a side does not count.
     """
     before, after = before[-NEAR:], after[:NEAR]
     names = dict.fromkeys(name for run in (*before, *after) for name in run.conditions)
     further = [_condition(name, name) for name in names if name not in _NAMED | _RESTLESS]
     switches = [
         switch
-        for aspect in (*_TELLING, *further)
+        for aspect in (*_ASPECTS, *further)
         if (switch := _switch(aspect, before, after)) is not None
     ]
     # Each once: two sources may report one.

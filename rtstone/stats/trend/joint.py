@@ -6,7 +6,7 @@ shows what chance does to the largest.  So the level holds however the series de
 and whatever their distribution is, and the least level that can be reached depends on the number
 of runs alone, not on that of the series.
 
-Orders say nothing of runs that are like the runs beside them.  So a statistic is reduced by what
+Orders reveal nothing of runs that are like the runs beside them.  So a statistic is reduced by what
 such correlation adds to it, and no earlier runs in a row may lie as far apart from all others.
 """
 

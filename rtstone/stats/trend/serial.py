@@ -19,7 +19,7 @@ from rtstone.results.interval import t_quantile
 
 CHANCE = 1.645  # standard errors, 1/sqrt(runs), that a correlation exceeds in 5% without any
 UNSURE = 1.5  # standard errors by which a correlation may be stronger than it seems
-STRONGEST = 0.95  # correlation that is told from a level that moves
+STRONGEST = 0.95  # correlation that can be distinguished from a level that moves
 
 Floats = NDArray[np.float64]
 

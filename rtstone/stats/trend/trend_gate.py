@@ -2,7 +2,7 @@
 
 All series of a run are judged together, as a gate acts on any of them: of runs of a system that
 does not change, at most 5% fail.  A series passes only if a change would have failed, and the check
-says how large a one: stats/trend/joint.py.
+has the least one that would: stats/trend/joint.py.
 """
 
 from __future__ import annotations
