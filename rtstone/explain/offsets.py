@@ -113,22 +113,18 @@ def _piece_offset(piece: Piece, jumps: list[_Jump]) -> int | None:
                 offset = jump.at - place
                 votes[offset] = votes.get(offset, 0) + bits[jump.code]
     for offset, vote in votes.items():
-        if vote >= ENOUGH:
-            votes[offset] -= _misfits(piece, offset, jumps)
+        if vote >= ENOUGH:  # less what was executed in its place, and is not its own
+            ends = (offset, offset + len(piece.code))
+            first, last = (bisect_left(jumps, (to, b"")) for to in ends)
+            inside = ((jump.at - offset, jump.code) for jump in jumps[first:last])
+            votes[offset] -= sum(
+                _is_fixed(piece, at, len(code)) and piece.code[at : at + len(code)] != code
+                for at, code in inside
+            )
     ranked = sorted(((vote, offset) for offset, vote in votes.items()), reverse=True)
-    first, second = [*ranked, (0, 0), (0, 0)][:2]
-    return first[1] if first[0] - max(second[0], 0) >= ENOUGH else None
+    best, other = [*ranked, (0, 0), (0, 0)][:2]
+    return best[1] if best[0] - max(other[0], 0) >= ENOUGH else None
 
 
 def _is_fixed(piece: Piece, place: int, length: int) -> bool:
     return piece.fixed.count(1, place, place + length) == length
-
-
-def _misfits(piece: Piece, offset: int, jumps: list[_Jump]) -> int:
-    """Return how many instructions executed in a piece's place are not its own."""
-    first, last = (bisect_left(jumps, (to, b"")) for to in (offset, offset + len(piece.code)))
-    inside = [(jump.at - offset, jump.code) for jump in jumps[first:last]]
-    return sum(
-        _is_fixed(piece, at, len(code)) and piece.code[at : at + len(code)] != code
-        for at, code in inside
-    )

@@ -75,7 +75,12 @@ class _Kinds:
         system, names = self._system, self._names[at]
         if names & system.softirqs:
             return "softirq"
-        if names & system.interrupts and not self._is_switching(at):
+        # The switch itself may be in an interrupt, which has decided on it or not.
+        switching = self._scheduled <= at < self._switched and (
+            self._last(at, system.interrupts) < self._last(at, system.schedules)
+            or not names & system.schedules
+        )
+        if names & system.interrupts and not switching:
             if self._stamped or self._woken is None or at >= self._handled:
                 return "irq"
             return "wakeup" if names & system.wakes else "handler"
@@ -84,14 +89,6 @@ class _Kinds:
         if self._stamped:
             return "task"
         return "irq-delay" if self._woken is None or at < self._woken else "blocking"
-
-    def _is_switching(self, at: int) -> bool:
-        """Return whether it is the switch itself, which an interrupt has decided on or not."""
-        if not self._scheduled <= at < self._switched:
-            return False
-        return self._last(at, self._system.interrupts) < self._last(at, self._system.schedules) or (
-            not self._names[at] & self._system.schedules
-        )
 
     def _last(self, at: int, functions: frozenset[str]) -> int:
         """Return the place of the innermost of these functions on a stack, -1 if there is none."""

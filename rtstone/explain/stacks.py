@@ -9,7 +9,7 @@ taken up again when a return fits it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from rtstone.explain.instructions import Architecture, Flow
@@ -149,16 +149,6 @@ def follow(
 ) -> Followed:
     """Return what was executed in a window, with the stack at each time."""
     follower = _Follower(arch, place, system)
-    for pc, executed, start, last, end in _executed(recording, window):
-        follower.run(pc, executed, start, last, end)
-    return Followed(follower.tree, follower.slices, follower.switches)
-
-
-def _executed(recording: Recording, window: Span) -> Iterator[tuple[int, int, int, bytes, int]]:
-    """Yield address, number of instructions executed, their count, the last, and the end.
-
-    Of a block that was left before its end the last instruction is none.
-    """
     ran = recording.ran(window)
     counts = [*ran["count"].tolist(), None]
     cache: dict[int, tuple[int, int, bytes, int]] = {}  # few, each executed many times
@@ -168,11 +158,11 @@ def _executed(recording: Recording, window: Span) -> Iterator[tuple[int, int, in
             pc, n, size, last, length = recording.blocks[number].item()
             block = cache[number] = pc, n, last[:length], pc + size
         pc, n, last, end = block
-        count, following = counts[at], counts[at + 1]
-        if following is None or following - count >= n:
-            yield pc, n, count, last, end
-        else:
-            yield pc, following - count, count, b"", end
+        start, following = counts[at], counts[at + 1]
+        if following is not None and following - start < n:  # it was left before its end
+            n, last = following - start, b""
+        follower.run(pc, n, start, last, end)
+    return Followed(follower.tree, follower.slices, follower.switches)
 
 
 class _Follower:
