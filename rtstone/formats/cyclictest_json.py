@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from rtstone.documents.run import Result, Value
+from rtstone.documents.run import Value
 from rtstone.formats import cyclictest, json_text
 from rtstone.formats.reading import Reading, Series, result
 from rtstone.formats.rt_tests_document import CYCLICTEST, Document, read_document, span
@@ -37,37 +37,32 @@ def read(source: Source) -> Reading:
     file, notes = read_document(source, _File, CYCLICTEST)
     unit_ns = file.unit_ns(source)
     options = cyclictest.options(file.command) if cyclictest.is_own(file.command) else None
-    threads = [
-        _result(source, file, number, unit_ns, options) for number in range(file.num_threads)
-    ]
+    results = []
+    for number in range(file.num_threads):
+        name, thread = f"thread {number}", file.thread[str(number)]
+        counts = json_text.buckets(source, thread.histogram, name)
+        within = sum(counts.values())
+        if thread.cycles < within:
+            source.refuse(f"{name}: {thread.cycles} cycles, but {within} samples in the histogram")
+        if thread.cycles and thread.avg is None:
+            source.refuse(f"{name}: {thread.cycles} cycles without a mean")
+        counted = bool(counts) or (options is not None and options.histogram)
+        evidence: dict[str, Value] = {} if options is None else options.evidence()
+        if thread.cpu is not None and thread.cpu >= 0:
+            evidence["cpus"] = [thread.cpu]
+        series = Series(
+            name=name, n=thread.cycles, counts=counts,
+            overflow=thread.cycles - within if counted else 0, unit_ns=unit_ns,
+            min=thread.min, max=thread.max, mean=thread.avg,
+            approximate=OF_RTSTONE in (file.tests or ""),
+        )  # fmt: skip
+        results.append(
+            result(
+                source, cyclictest.BENCH.id, series, flags=cyclictest.flags(options),
+                params={} if options is None else {"interval": options.period_ns(number)},
+                evidence=evidence | cyclictest.timing(options, number, thread.cycles),
+                period_ns=options.period_ns(number) if options and options.periodic else None,
+            )
+        )  # fmt: skip
     duration_s = span(file.start_time, file.end_time)
-    return file.reading(cyclictest.BENCH, cyclictest.lasting(threads), notes, duration_s)
-
-
-def _result(
-    source: Source, file: _File, number: int, unit_ns: int, options: cyclictest.Options | None
-) -> Result:
-    thread = file.thread[str(number)]
-    name = f"thread {number}"
-    counts = json_text.buckets(source, thread.histogram, name)
-    within = sum(counts.values())
-    if thread.cycles < within:
-        source.refuse(f"{name}: {thread.cycles} cycles, but {within} samples in the histogram")
-    counted = bool(counts) or (options is not None and options.histogram)
-    if thread.cycles and thread.avg is None:
-        source.refuse(f"{name}: {thread.cycles} cycles without a mean")
-    evidence: dict[str, Value] = {} if options is None else options.evidence()
-    if thread.cpu is not None and thread.cpu >= 0:
-        evidence["cpus"] = [thread.cpu]
-    series = Series(
-        name=name, n=thread.cycles, counts=counts,
-        overflow=thread.cycles - within if counted else 0, unit_ns=unit_ns,
-        min=thread.min, max=thread.max, mean=thread.avg,
-        approximate=OF_RTSTONE in (file.tests or ""),
-    )  # fmt: skip
-    return result(
-        source, cyclictest.BENCH.id, series, flags=cyclictest.flags(options),
-        params={} if options is None else {"interval": options.period_ns(number)},
-        evidence=evidence | cyclictest.timing(options, number, thread.cycles),
-        period_ns=options.period_ns(number) if options and options.periodic else None,
-    )  # fmt: skip
+    return file.reading(cyclictest.BENCH, cyclictest.lasting(results), notes, duration_s)

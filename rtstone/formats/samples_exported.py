@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from rtstone.documents.run import Result, Value
+from rtstone.documents.run import Value
 from rtstone.formats.reading import Reading
 from rtstone.formats.rows import unguarded
 from rtstone.formats.samples import judged, ticks
@@ -60,7 +60,16 @@ def read(source: Source) -> Reading:
         source.refuse(f"{error}", table.line_num)
     if not rows:
         source.refuse("no sample")
-    results = [_result(source, key, own) for key, own in rows.items()]
+    results = []
+    for key, texts in rows.items():  # judged like those of users
+        period = dict(key.params).get("period") if key.bench == _PERIODIC else None
+        period_ns = period if isinstance(period, int) else None
+        meaning = NO_MEANING._replace(unit_ns=1, bench=key.bench, period_ns=period_ns)
+        own_source = source._replace(meaning=meaning)
+        (judgement,) = judged(own_source, [ticks(own_source, texts)]).results
+        results.append(
+            structs.replace(judgement, params=dict(key.params), load=key.load, series=key.series)
+        )
     names: dict[str, set[str]] = defaultdict(set)
     for result in results:
         names[result.bench] |= set(result.params)
@@ -79,15 +88,3 @@ def _value(text: str) -> Value:
     if text in {"on", "off"}:
         return text == "on"
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else text
-
-
-def _result(source: Source, key: _Key, texts: list[str]) -> Result:
-    """Return the result of samples, judged like those of users."""
-    period = dict(key.params).get("period") if key.bench == _PERIODIC else None
-    meaning = NO_MEANING._replace(
-        unit_ns=1, bench=key.bench, period_ns=period if isinstance(period, int) else None
-    )
-    own = source._replace(meaning=meaning)
-    reading = judged(own, [ticks(own, texts)])
-    (result,) = reading.results
-    return structs.replace(result, params=dict(key.params), load=key.load, series=key.series)
