@@ -118,12 +118,7 @@ def _tags(run: Run, row: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _series(run: Run) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
     """Yield the row of each series of a run, and the rows of its results."""
-    observations = [
-        observation
-        for observation in observed(run)
-        if observation.result.n or observation.result.status != "ok"
-    ]
-    for line in lines(observations):
+    for line in lines(list(observed(run))):
         rows = []
         for observation in line.runs[0]:
             result = observation.result

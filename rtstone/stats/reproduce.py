@@ -198,7 +198,17 @@ class _Table:
     def document(self) -> Table:
         """Return the table with its cells filled."""
         table = self._table
-        items = [self._item(place, item) for place, item in enumerate(table.item)]
+        items = []
+        for place, item in enumerate(table.item):
+            unit = table.unit if item.unit is None else item.unit
+            cells = [
+                self._printed(item, source)
+                if source.today is None
+                else self._here(item, source, source.today, unit, (place, number))
+                for number, source in enumerate(self._sources)
+            ]
+            notes = [self._note(text) for text in item.notes]
+            items.append(Item(label=item.label, unit=unit, cells=cells, at=item.at, notes=notes))
         shown = [record for said in table.said for record in table.records(self._source, said)]
         printed = [f"all printed numbers: {'; '.join(self._common)}"] if self._common else []
         return Table(
@@ -212,17 +222,6 @@ class _Table:
                 for d in table.draw
             ],
         )  # fmt: skip
-
-    def _item(self, place: int, item: layout.Item) -> Item:
-        unit = self._table.unit if item.unit is None else item.unit
-        cells = [
-            self._printed(item, source)
-            if source.today is None
-            else self._here(item, source, source.today, unit, (place, number))
-            for number, source in enumerate(self._sources)
-        ]
-        notes = [self._note(text) for text in item.notes]
-        return Item(label=item.label, unit=unit, cells=cells, at=item.at, notes=notes)
 
     def _printed(self, item: layout.Item, source: _Source) -> Cell:
         records = self._records(item, source)

@@ -259,7 +259,7 @@ class _Table:
 
     def _differences(self) -> list[Difference]:
         """Return how columns were measured differently, each difference once for all benches."""
-        differences: dict[tuple[str, str], Difference] = {}
+        differences = []
         for key, places in self._rows.items():
             table = self.benches.get(key.bench)
             for name, grade in MEASURING.items():
@@ -269,17 +269,12 @@ class _Table:
                     if name in result.params and (result.n or result.figures):
                         seen[column][value(param, result.params[name])] = None
                 values = [(self._systems[c].label, " and ".join(t)) for c, t in seen.items()]
-                if difference := differing(name, grade, values, key.bench):
-                    same = differences.setdefault((name, str(difference.values)), difference)
-                    benches = dict.fromkeys([*same.benches, key.bench])
-                    differences[name, str(difference.values)] = structs.replace(
-                        same, benches=list(benches)
-                    )
-        return list(differences.values())
+                differences.append(differing(name, grade, values, key.bench))
+        return _merged(differences)
 
     def kinds(self) -> list[Difference]:
         """Return the benches of which columns measured a case on different kinds of CPUs."""
-        differences: dict[str, Difference] = {}
+        differences = []
         for key, places in self._rows.items():
             by_column: dict[int, list[_Place]] = defaultdict(list)
             for place in places:
@@ -290,11 +285,18 @@ class _Table:
                 names = (named(system.runs[place.run], [place.result]) for place in here)
                 if kind := " or ".join(dict.fromkeys(filter(None, names))):
                     kinds.append((system.label, kind))
-            if difference := differing(KIND, "care", kinds, key.bench):
-                same = differences.setdefault(str(difference.values), difference)
-                benches = list(dict.fromkeys([*same.benches, key.bench]))
-                differences[str(difference.values)] = structs.replace(same, benches=benches)
-        return list(differences.values())
+            differences.append(differing(KIND, "care", kinds, key.bench))
+        return _merged(differences)
+
+
+def _merged(differences: Iterable[Difference | None]) -> list[Difference]:
+    """Return each difference once, with all its benches."""
+    merged: dict[tuple[str, str], Difference] = {}
+    for difference in filter(None, differences):
+        key = difference.aspect, str(difference.values)
+        benches = merged.get(key, difference).benches + difference.benches
+        merged[key] = structs.replace(difference, benches=list(dict.fromkeys(benches)))
+    return list(merged.values())
 
 
 # ---- cells --------------------------------------------------------------------------------------

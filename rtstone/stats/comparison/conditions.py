@@ -51,7 +51,7 @@ def mixed(runs: Sequence[Run]) -> str | None:
     apart = [System(run.run_id, [run]) for run in runs]
     if why := incompatibility(apart):
         return why
-    for aspect, read in (("target", called), ("kernel", _condition("kernel.release"))):
+    for aspect, read in (("target", called), ("kernel", condition("kernel.release"))):
         if differing(aspect, "care", [(run.run_id, _words(read(run))) for run in runs]):
             return f"{aspect} is not the same"
     for difference in circumstances(apart)[1]:
@@ -102,7 +102,8 @@ class Aspect(NamedTuple):
     linux: bool = False
 
 
-def _detail(name: str) -> Callable[[Run], Value]:
+def detail(name: str) -> Callable[[Run], Value]:
+    """Return what reads a member of a target's detail."""
     return lambda run: run.target.detail.get(name)
 
 
@@ -111,11 +112,13 @@ def _qemu(run: Run) -> str | None:
     return version.removeprefix("QEMU emulator version ") if isinstance(version, str) else None
 
 
-def _condition(name: str) -> Callable[[Run], Value]:
+def condition(name: str) -> Callable[[Run], Value]:
+    """Return what reads a condition of a run."""
     return lambda run: run.conditions.get(name)
 
 
-def _agent(name: str) -> Callable[[Run], Value]:
+def agent(name: str) -> Callable[[Run], Value]:
+    """Return what reads a member of a run's agent, None if it has none."""
     return lambda run: getattr(run.agent, name) if run.agent else None
 
 
@@ -185,37 +188,37 @@ def _scheduler(run: Run) -> str | None:
 
 _EVERYWHERE = [
     Aspect("numbers come from", "care", lambda run: _NATURES[nature(run)]),
-    Aspect("architecture", "care", _agent("arch")),
+    Aspect("architecture", "care", agent("arch")),
     # The source that all ports share, else all of the agent's source.
-    Aspect("agent source", "care", lambda run: _agent("common")(run) or _agent("source")(run)),
-    Aspect("compiler", "care", _agent("compiler")),
+    Aspect("agent source", "care", lambda run: agent("common")(run) or agent("source")(run)),
+    Aspect("compiler", "care", agent("compiler")),
     Aspect("optimisation", "care", _optimisation),
     Aspect("other compiler flags", "note", _other_flags),
     Aspect("rights", "care", _rights),
     Aspect("CPU left to others by busy real-time tasks", "care", _left_to_others, True),
     Aspect("scheduler of other tasks", "care", _scheduler, True),
-    Aspect("slice extension", "care", _condition("rseq.slice_extension"), True),
-    Aspect("length of a slice extension", "care", _condition("rseq.slice_extension_ns"), True),
-    Aspect("proxy execution", "care", _condition("sched.proxy_exec"), True),
-    Aspect("RT_GROUP_SCHED", "care", _condition("sched.rt_group_sched"), True),
+    Aspect("slice extension", "care", condition("rseq.slice_extension"), True),
+    Aspect("length of a slice extension", "care", condition("rseq.slice_extension_ns"), True),
+    Aspect("proxy execution", "care", condition("sched.proxy_exec"), True),
+    Aspect("RT_GROUP_SCHED", "care", condition("sched.rt_group_sched"), True),
 ]
 _IN_THE_LAB = [
-    Aspect("board", "care", _detail("board")),
-    Aspect("shift", "care", _detail("shift")),
+    Aspect("board", "care", detail("board")),
+    Aspect("shift", "care", detail("shift")),
     Aspect("QEMU", "care", _qemu),
-    Aspect("hypervisor", "care", _detail("hypervisor")),
-    Aspect("its command line", "care", _detail("hypervisor_command")),
-    Aspect("system beside", "care", _detail("beside")),
-    Aspect("its load", "care", _detail("beside_load")),
+    Aspect("hypervisor", "care", detail("hypervisor")),
+    Aspect("its command line", "care", detail("hypervisor_command")),
+    Aspect("system beside", "care", detail("beside")),
+    Aspect("its load", "care", detail("beside_load")),
 ]
 _IN_TIME = [
     Aspect(KIND, "care", lambda run: named(run, run.results), True),
-    Aspect("CPU", "care", _condition("cpu.model")),
-    Aspect("machine", "care", _condition("machine.product")),
-    Aspect("host", "care", _condition("machine.host")),  # of imports
-    Aspect("virtual machine", "care", _condition("machine.virtual")),
+    Aspect("CPU", "care", condition("cpu.model")),
+    Aspect("machine", "care", condition("machine.product")),
+    Aspect("host", "care", condition("machine.host")),  # of imports
+    Aspect("virtual machine", "care", condition("machine.virtual")),
     Aspect("clock", "care", lambda run: run.clock.source if run.clock else None),
-    Aspect("governor", "note", _condition("cpu.governor")),
+    Aspect("governor", "note", condition("cpu.governor")),
 ]
 
 

@@ -8,7 +8,6 @@ reason in ``unprinted``, so that no place is empty without explanation.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -192,25 +191,27 @@ def read(source: str, path: Path) -> Layout:
         for name in (show for here in heres for show in here.show if isinstance(show, str)):
             if name not in NAMES:
                 raise unknown("statistic", name, NAMES, f"in {path}, {table.title}")
-        for place in _unexplained(source, table):
-            raise UsageError(f"a place that is not explained, {path}: {table.title}, {place}")
+        faults = []
+        for item in table.item:
+            if not (item.here is not None or item.lacks or table.lacks):
+                faults.append(f"'{item.label}' has nothing of this system; write here or lacks")
+            if item.printed is None and not (item.unprinted or table.unprinted):
+                faults.append(f"'{item.label}' has nothing printed; write printed or unprinted")
+            if item.printed is not None and not table.records(source, item.printed):
+                faults.append(f"'{item.label}' picks no published number; mend printed")
+        faults += [
+            f"said {said} picks no statement"
+            for said in table.said
+            if not table.records(source, said)
+        ]
+        faults += [
+            f"column '{axis.label}' picks no published number"
+            for axis in table.column
+            if not table.records(source, axis.printed)
+        ]
+        if faults:
+            raise UsageError(f"a place that is not explained, {path}: {table.title}, {faults[0]}")
     return layout_
-
-
-def _unexplained(source: str, table: Table) -> Iterator[str]:
-    for item in table.item:
-        if not (item.here is not None or item.lacks or table.lacks):
-            yield f"'{item.label}' has nothing of this system; write here or lacks"
-        if item.printed is None and not (item.unprinted or table.unprinted):
-            yield f"'{item.label}' has nothing printed; write printed or unprinted"
-        if item.printed is not None and not table.records(source, item.printed):
-            yield f"'{item.label}' picks no published number; mend printed"
-    for said in table.said:
-        if not table.records(source, said):
-            yield f"said {said} picks no statement"
-    for axis in table.column:
-        if not table.records(source, axis.printed):
-            yield f"column '{axis.label}' picks no published number"
 
 
 def publication(source: str) -> str:

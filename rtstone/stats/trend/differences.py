@@ -9,6 +9,8 @@ from typing import NamedTuple
 from rtstone.documents import capacity
 from rtstone.documents.run import Run, Value, rights_in
 from rtstone.documents.trend import Switch
+from rtstone.stats.comparison import conditions
+from rtstone.stats.comparison.conditions import agent, detail
 
 NEAR = 10  # runs on each side that are looked at
 _MOSTLY = 0.8  # share of them that have the value of their side, if a change is some runs off
@@ -32,15 +34,7 @@ class _Aspect(NamedTuple):
 
 
 def _condition(name: str, condition: str, *, words: bool = False, moves: bool = False) -> _Aspect:
-    return _Aspect(name, lambda run: run.conditions.get(condition), words, moves, condition)
-
-
-def _detail(name: str) -> Callable[[Run], Value]:
-    return lambda run: run.target.detail.get(name)
-
-
-def _agent(name: str) -> Callable[[Run], Value]:
-    return lambda run: getattr(run.agent, name) if run.agent else None
+    return _Aspect(name, conditions.condition(condition), words, moves, condition)
 
 
 def _param(name: str) -> Callable[[Run], Value]:
@@ -59,12 +53,12 @@ _ASPECTS = (
     _Aspect(capacity.KIND, lambda run: capacity.named(run, run.results)),
     _condition("kernel", "kernel.release", moves=True),
     _condition("kernel build", "kernel.version", moves=True),
-    _Aspect("kernel", _detail("kernel"), moves=True),
-    _Aspect("kernel image", _detail("kernel_sha256"), moves=True),
+    _Aspect("kernel", detail("kernel"), moves=True),
+    _Aspect("kernel image", detail("kernel_sha256"), moves=True),
     _condition("kernel command line", "kernel.cmdline", words=True, moves=True),
     _condition("kernel configuration", "kernel.config", words=True),
     _condition("preemption", "kernel.preempt_dynamic"),
-    _Aspect("preemption", _detail("preempt")),
+    _Aspect("preemption", detail("preempt")),
     _condition("PREEMPT_RT", "kernel.realtime"),
     _condition("tuning", "tune", words=True),
     _condition("tuning lost", "tune.lost", words=True),
@@ -91,15 +85,15 @@ _ASPECTS = (
     _condition("microcode", "cpu.microcode"),
     _condition("firmware", "machine.bios"),
     _condition("mitigations", "cpu.mitigations", words=True),
-    _Aspect("model", _detail("model_sha256")),
-    _Aspect("emulator", _detail("qemu")),
-    _Aspect("emulator's command line", _detail("emulator_command"), words=True),
-    _Aspect("hypervisor", _detail("hypervisor")),
-    _Aspect("hypervisor's command line", _detail("hypervisor_command"), words=True),
-    _Aspect("compiler", _agent("compiler")),
-    _Aspect("compiler flags", _agent("flags"), words=True),
-    _Aspect("agent source", _agent("source"), moves=True),
-    _Aspect("agent", _agent("version"), moves=True),
+    _Aspect("model", detail("model_sha256")),
+    _Aspect("emulator", detail("qemu")),
+    _Aspect("emulator's command line", detail("emulator_command"), words=True),
+    _Aspect("hypervisor", detail("hypervisor")),
+    _Aspect("hypervisor's command line", detail("hypervisor_command"), words=True),
+    _Aspect("compiler", agent("compiler")),
+    _Aspect("compiler flags", agent("flags"), words=True),
+    _Aspect("agent source", agent("source"), moves=True),
+    _Aspect("agent", agent("version"), moves=True),
     _condition("C library", "libc"),
     _condition("drivers", "drivers", words=True),
     _condition("modules", "modules", words=True),

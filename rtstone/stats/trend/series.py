@@ -69,7 +69,11 @@ class Point(NamedTuple):
 
 
 def lines(observations: Sequence[Observation]) -> list[Line]:
-    """Return the lines through results, sorted by bench, case and target as they occur."""
+    """Return the lines through results, sorted by bench, case and target as they occur.
+
+    Left out are valid results without samples: of figures, say.
+    """
+    observations = [o for o in observations if o.result.n or o.result.status != "ok"]
     apart = measured_apart(
         (observation.run.run_id, observation.result) for observation in observations
     )

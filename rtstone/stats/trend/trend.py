@@ -12,6 +12,7 @@ from math import log, sqrt
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import structs
 
 from rtstone.documents.comparison import Effect, Part
 from rtstone.documents.observation import Observation
@@ -72,12 +73,7 @@ def trend(observations: Sequence[Observation], request: TrendRequest, full: Full
 
     ``full``: returns a result with its histogram and, for bounds, all else of its document.
     """
-    measured = [
-        observation
-        for observation in observations
-        if observation.result.n or observation.result.status != "ok"
-    ]
-    return follow(lines(measured), request, full)
+    return follow(lines(observations), request, full)
 
 
 def follow(through: Sequence[Line], request: TrendRequest, full: Full) -> Trend:
@@ -121,16 +117,22 @@ def _series(
     changes, doubts, correlated = _changes(bare, members, request.level)
     pool = _Pool(members, metric, full, merged)
     ends = [0, *(change.at for change in changes), len(members)]
-    return Series(
-        **{name: getattr(bare, name) for name in bare.__struct_fields__}
-        | {
-            "places": list(_places(members, request.by, pool)),
-            "segments": [pool(*part) for part in pairwise(ends)] if members else [],
-            "changes": changes,
-            "doubts": doubts,
-            "correlated": correlated,
-        }
-    )
+    # The points to draw: each run, or what is known together of its kernel or commit.
+    names = [label(point.run, request.by) or "" for point in members]
+    begins = [n for n, name in enumerate(names) if n == 0 or name != names[n - 1]]
+    places = []
+    for begin, end in pairwise([*begins, len(members)]):
+        run = members[begin].run
+        name = run.name if request.by == "time" else None
+        places.append(
+            Place(label=names[begin], created=run.created, first=begin, name=name,
+                  pooled=pool(begin, end))
+        )  # fmt: skip
+    segments = [pool(*part) for part in pairwise(ends)] if members else []
+    return structs.replace(
+        bare, places=places, segments=segments, changes=changes, doubts=doubts,
+        correlated=correlated,
+    )  # fmt: skip
 
 
 # ---- samples taken together ---------------------------------------------------------------------
@@ -162,18 +164,6 @@ class _Pool:
         return Pooled(
             runs=len(here), n=n, value=value, off=None if counted else off(results, value)
         )
-
-
-def _places(members: Sequence[Point], by: By, pool: _Pool) -> Iterator[Place]:
-    """Yield the points to draw: each run, or what is known together of its kernel or commit."""
-    names = [label(point.run, by) or "" for point in members]
-    begins = [n for n, name in enumerate(names) if n == 0 or name != names[n - 1]]
-    for begin, end in pairwise([*begins, len(members)]):
-        run = members[begin].run
-        yield Place(
-            label=names[begin], created=run.created, first=begin,
-            name=run.name if by == "time" else None, pooled=pool(begin, end),
-        )  # fmt: skip
 
 
 # ---- changes ------------------------------------------------------------------------------------

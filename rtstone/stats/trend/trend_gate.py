@@ -41,12 +41,7 @@ def gate(run: Run, observations: Sequence[Observation], last: int, full: Full) -
     ``observations``: results of stored runs up to this one, in their order.  ``last``: how many
     runs.  Raises UsageError if the run has no results with samples.
     """
-    measured = [
-        observation
-        for observation in observations
-        if observation.result.n or observation.result.status != "ok"
-    ]
-    own = [line for line in lines(measured) if line.runs[-1][0].run.run_id == run.run_id]
+    own = [line for line in lines(observations) if line.runs[-1][0].run.run_id == run.run_id]
     if not own:
         raise UsageError(f"no results with samples, in run {run.run_id}; name another")
     level = LEVEL / sum(len(usual(line)) for line in own)

@@ -211,14 +211,6 @@ class Limit(NamedTuple):
     likely: float
 
 
-class Reach(NamedTuple):
-    """How far a tail of n values is extrapolated: how many times rarer, at which deviance."""
-
-    n: int
-    times_rarer: float
-    deviance: float
-
-
 def excess_limit(bins: Bins, times_rarer: float, deviance: float) -> Limit:
     """Return upper limits of the level exceeded ``times_rarer`` more rarely than the threshold.
 
@@ -239,7 +231,13 @@ def excess_limit(bins: Bins, times_rarer: float, deviance: float) -> Limit:
             limit = limit._replace(shape=float(_last(shapes, loss.min(axis=0), deviance)))
             if np.isinf(limit.shape):
                 return limit._replace(level=np.inf)
-        levels = _levels(scales, shapes, loss, Reach(bins.n, times_rarer, deviance))
+        levels = np.zeros(len(shapes))  # the farthest for each shape
+        for share in _SHARES:
+            part = deviance * share
+            rise = np.sqrt(part / bins.n) + part / (3 * bins.n)  # of the rate
+            rarer = np.log(times_rarer * (1 + rise))
+            edge = _last(scales, loss, deviance * (1 - share))
+            levels = np.maximum(levels, return_level(rarer, edge, shapes))
         place = int(np.argmax(levels))
         limit = limit._replace(level=max(limit.level, float(levels[place])))
         low, high = shapes[max(place - 1, 0)], shapes[min(place + 1, _SHAPES - 1)]
@@ -263,18 +261,6 @@ def _last(places: Floats, loss: Floats, deviance: float) -> Floats:
         edge = places[at] + share * (places[after] - places[at])
     edge = np.where(at == ends, np.inf, edge)
     return np.where(inside.any(axis=0), edge, -np.inf)
-
-
-def _levels(scales: Floats, shapes: Floats, loss: Floats, reach: Reach) -> Floats:
-    """Return the farthest level for each shape."""
-    n, times_rarer, deviance = reach
-    farthest = np.zeros(len(shapes))
-    for share in _SHARES:
-        rise = np.sqrt(deviance * share / n) + deviance * share / (3 * n)  # of the rate
-        rarer = np.log(times_rarer * (1 + rise))
-        edge = _last(scales, loss, deviance * (1 - share))
-        farthest = np.maximum(farthest, return_level(rarer, edge, shapes))
-    return farthest
 
 
 def return_level(
