@@ -37,7 +37,7 @@ def breakdown(result: Result) -> Breakdown | None:
     missed, again = values.get(FIRST_MISS), values.get(HELD_AGAIN)
     if held is None:
         return None
-    if missed is not None and held > missed:  # of a version that told only the last test
+    if missed is not None and held > missed:  # of a version that reported only the last test
         held, again = _below_first_miss(result), held
         if held is None:
             return None

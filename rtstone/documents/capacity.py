@@ -1,9 +1,9 @@
-"""Kinds of CPUs: performance and efficiency cores, big and LITTLE ones, as the kernel tells them.
+"""Kinds of CPUs: performance and efficiency cores, big and LITTLE ones, as the kernel reports them.
 
 Linux states the capacity of a CPU, relative to 1024 of the largest.  CPUs of one kind may differ by
 a few percent, as some are allowed a higher turbo: those within a tenth of the largest of a kind are
 of that kind.  Hybrid processors with SMT have 1024 everywhere: there the lists of CPUs that count
-the same events tell kinds apart.  The agent chooses by the same rules (ports/linux/capacity.c).
+the same events distinguish kinds.  The agent chooses by the same rules (ports/linux/capacity.c).
 """
 
 from __future__ import annotations
@@ -64,7 +64,12 @@ def kinds(
     described = []
     for place, group in enumerate(groups):
         sizes = [capacities[cpu] for cpu in group] if complete else []
-        name = _name(place, len(groups))
+        if len(groups) == 1:
+            name = ALIKE
+        elif place in (0, len(groups) - 1):
+            name = "performance" if place == 0 else "efficiency"
+        else:
+            name = "middle" if len(groups) == 3 else f"middle {place}"
         described.append(Kind(name, group, min(sizes, default=None), max(sizes, default=None)))
     return described
 
@@ -78,14 +83,6 @@ def _by_capacity(capacities: Mapping[int, int]) -> list[frozenset[int]]:
         groups.append(group)
         rest = {cpu: size for cpu, size in rest.items() if cpu not in group}
     return groups
-
-
-def _name(place: int, number: int) -> str:
-    if number == 1:
-        return ALIKE
-    if place in (0, number - 1):
-        return "performance" if place == 0 else "efficiency"
-    return "middle" if number == 3 else f"middle {place}"
 
 
 def largest(cpus: Collection[int], system: Iterable[Kind]) -> frozenset[int]:

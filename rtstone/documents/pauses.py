@@ -1,4 +1,4 @@
-"""What takes the CPU from a busy real-time task, as the conditions of a run tell.
+"""What takes the CPU from a busy real-time task, as the conditions of a run record it.
 
 Up to Linux 6.11 RT throttling stops real-time tasks that exceed sched_rt_runtime_us.  Since 6.12 a
 deadline server of each CPU (fair_server) runs the other tasks for a share of each period if they

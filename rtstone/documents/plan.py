@@ -159,11 +159,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def endless(self) -> bool:
         """Return whether it measures until it is stopped."""
-        return any(self._is_endless(case) for case in self.cases)
-
-    def _is_endless(self, case: Case) -> bool:
-        limits = [self.value(case, name) for name in ("samples", "time")]
-        return limits == [0, 0] and self.until is None
+        return self.until is None and any(
+            self.value(case, "samples") == self.value(case, "time") == 0 for case in self.cases
+        )
 
     def value(self, case: Case, name: str) -> Value:
         """Return the value a parameter has in a case, None if the bench has no such parameter."""

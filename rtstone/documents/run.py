@@ -39,7 +39,7 @@ Value = records.Value
 Status = Literal["ok", "unsupported", "failed", "incomplete"]
 GRAVITY: tuple[Status, ...] = ("ok", "unsupported", "incomplete", "failed")  # ascending
 NO_REASON = "no reason was recorded"
-STOPPED = "stopped"  # what ended a series that the host told to end
+STOPPED = "stopped"  # how a series ended that the host stopped
 INTERRUPTED = "interrupted"  # the reason of one that was ended before it had a sample
 NOT_BEGUN = f"not run: {INTERRUPTED}"
 
@@ -445,7 +445,12 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         Statistics are in the row's ``unit``; parameters are columns ``params.NAME``, in the units
         of ``attrs["units"]``.  Raises UsageError if pandas is not installed.
         """
-        return _frame([_row(result) for result in self.results], parameter_units(self))
+        rows = []
+        for result in self.results:
+            statistics = {name: getattr(result, name) for name in _COLUMNS}
+            params = {f"params.{name}": value for name, value in result.params.items()}
+            rows.append({**statistics, "flags": " ".join(result.flags), **params})
+        return _frame(rows, parameter_units(self))
 
 
 def parameter_units(run: Run) -> dict[str, str]:
@@ -459,12 +464,6 @@ def parameter_units(run: Run) -> dict[str, str]:
 
 
 _COLUMNS = ("bench", "load", "series", "status", "reason", "unit", "n", *NAMES, "missed")
-
-
-def _row(result: Result) -> dict[str, Value]:
-    params = {f"params.{name}": value for name, value in result.params.items()}
-    statistics = {name: getattr(result, name) for name in _COLUMNS}
-    return {**statistics, "flags": " ".join(result.flags), **params}
 
 
 def _frame(rows: Any, units: dict[str, str]) -> Any:

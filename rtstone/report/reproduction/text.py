@@ -142,7 +142,7 @@ def observed(reproduction: Reproduction, table: Table) -> Iterator[str]:
             low, most = min(span[0] for span in spans), max(span[1] for span in spans)
             texts.append(f"each measured for {_span(seconds(low), seconds(most))}")
         loads = dict.fromkeys(here.load for here in valid if here.load)
-        texts.append(f"load {', '.join(loads)}" if loads else "no load told")
+        texts.append(f"load {', '.join(loads)}" if loads else "no load stated")
         flagged = Counter(flag for here in valid for flag in here.flags if flag in BY_NAME)
         if flagged:
             occurrences = (f"{flag} in {n}" for flag, n in flagged.items())

@@ -87,13 +87,6 @@ def _verdict(simulation: Simulation) -> str:
     )
 
 
-def _breakdowns(simulation: Simulation) -> Iterator[str]:
-    """Yield the mean breakdown utilisation of each policy, a sentence per number of tasks."""
-    for n in simulation.request.tasks:
-        here = sorted((b for b in simulation.breakdown if b.tasks == n), key=lambda b: -b.mean)
-        yield f"{n} tasks: {', '.join(f'{b.policy} {b.mean:.3f}' for b in here)}."
-
-
 # ---- page ---------------------------------------------------------------------------------------
 
 _METHOD = {
@@ -114,11 +107,15 @@ def compose(simulation: Simulation) -> str:
     """Return the page as text.  Raises MissingBundleError."""
     sections = _sections(simulation)
     first = next(sections[0].drawn)
+    remarks = []
+    for n in simulation.request.tasks:
+        policies = sorted((b for b in simulation.breakdown if b.tasks == n), key=lambda b: -b.mean)
+        remarks.append(f"{n} tasks: {', '.join(f'{b.policy} {b.mean:.3f}' for b in policies)}.")
     page = Page(
         title=f"Simulated scheduling: {_title(simulation)}",
         kicker="Simulated, not measured: no operating system had a part in these numbers",
         verdict=_verdict(simulation),
-        remarks=list(_breakdowns(simulation)),
+        remarks=remarks,
         facts=_facts(simulation),
         first=first._replace(caption=first.words),
         sections=sections,
