@@ -117,7 +117,7 @@ def command(
 def _bytes(explanation: Explanation, run: Run, form: str) -> bytes:
     """Return an explanation in a format other than text, encoded."""
     if form == "html":
-        from rtstone.report.explanation.html import compose
+        from rtstone.report.explanation.page import compose
 
         return compose(explanation, run).encode("utf-8", "replace")
     if form == "folded":

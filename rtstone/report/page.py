@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from rtstone.documents.explanation import Explanation
 from rtstone.report.comparison.html import Compared, compared
 from rtstone.report.comparison.html import template_values as comparison_values
-from rtstone.report.explanation.html import MOST as MOST_WHYS
-from rtstone.report.explanation.html import whys
+from rtstone.report.explanation.page import ordered
 from rtstone.report.parts.frame import Site, framed
 from rtstone.report.parts.shapes import trace_budget
 from rtstone.report.run.details import Forms, flag_texts
@@ -41,8 +40,9 @@ def compose(
         else page_of(evaluated, f"r{index}", rows, forms, unfolded=len(results) <= OPEN)
         for index, evaluated in enumerate(runs)
     ]
+    for page in pages:
+        page.explanations = ordered((explanations or {}).get(page.run.run_id, ()), page.run)
     flags = flag_texts(results)
-    by_page = {page.key: (explanations or {}).get(page.run.run_id, ()) for page in pages}
     drawn: list[Page | Compared] = [*pages, beside] if beside else [*pages]
     data = {
         "charts": {key: chart for part in drawn for key, chart in part.charts.items()},
@@ -56,8 +56,6 @@ def compose(
         data,
         site,
         pages=pages,
-        explained={page.key: whys(by_page[page.key], page.run, page.key) for page in pages},
-        unshown={key: len(entries[MOST_WHYS:]) for key, entries in by_page.items()},
         causes=causes,
         compared=beside,
         uncompared=evaluation.incomparable,

@@ -15,7 +15,7 @@ from selenium import webdriver
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 
-from rtstone.report.explanation import html as explanation
+from rtstone.report.explanation import page as explanation
 from rtstone.report.page import compose as compose_page
 from rtstone.report.parts import frame
 from rtstone.stats.evaluate import evaluate_runs

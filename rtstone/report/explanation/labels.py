@@ -8,8 +8,18 @@ from itertools import groupby
 from typing import NamedTuple
 
 from rtstone.documents.case_name import result_names
-from rtstone.documents.explanation import CAUSES, KINDS, Explanation, Function, Kind, Segment, Way
-from rtstone.documents.run import Run
+from rtstone.documents.explanation import (
+    CAUSES,
+    KINDS,
+    AllSamples,
+    Explanation,
+    Function,
+    Kind,
+    Segment,
+    Way,
+)
+from rtstone.documents.run import Result, Run
+from rtstone.report.parts.model import Cell, Table
 from rtstone.units import SYMBOLS, count, counted, quantity, seconds
 
 _NAMED = 8  # innermost functions of a stack
@@ -39,7 +49,12 @@ def sample(way: Way, unit: str) -> str:
     """Return which sample it is, when it was taken, and its value."""
     worst = way.sample
     when = "" if worst.at_s is None else f", {seconds(worst.at_s)} after the start"
-    return f"sample {count(worst.index)}{when}: {quantity(worst.value, unit)}"
+    return f"{numbered(way)}{when}: {quantity(worst.value, unit)}"
+
+
+def numbered(way: Way) -> str:
+    """Return which sample it is."""
+    return f"sample {count(way.sample.index)}"
 
 
 def basis(explanation: Explanation, run: Run) -> Iterator[str]:
@@ -164,9 +179,39 @@ def unaccounted(way: Way, resolution: float) -> str | None:
 # ---- functions ----------------------------------------------------------------------------------
 
 
-def difference(function: Function) -> float:
-    """Return what a function itself cost more than in the other sample."""
-    return function.own - (function.against_own or 0)
+def costs(explanation: Explanation, functions: Sequence[Function]) -> Table:
+    """Return the table of functions, with the difference to the other sample if there is one."""
+    whole, beside = explanation.way.sample.raw, explanation.against is not None
+    rows = []
+    for function in functions:
+        bar = min(100.0, max(0.0, 100 * function.own / whole)) if whole > 0 else 0.0
+        row: list[str | Cell] = [
+            Cell(function.name, code=True),
+            Cell(amount(function.own), share=bar), share(function.own, whole),
+            amount(function.total), share(function.total, whole),
+        ]  # fmt: skip
+        row += [change(function.own - (function.against_own or 0))] if beside else []
+        rows.append(row)
+    columns = ["function", "own", "share", "total", "share"]
+    return Table([*columns, *(["own, difference"] if beside else [])], rows, narrow=True)
+
+
+def all_costs(samples: AllSamples, most: int) -> Table:
+    """Return the table of what functions cost in all samples of the case."""
+    rows = [
+        (Cell(name, code=True), count(cost), share(cost, samples.cost))
+        for name, cost in samples.functions[:most]
+    ]
+    return Table(("function", "cost", "share"), rows, narrow=True)
+
+
+def endings(samples: AllSamples, most: int) -> Table:
+    """Return the table of what the worst samples had waited for last."""
+    rows = [
+        (Cell(ending.name, code=True), count(ending.samples), share(ending.samples, samples.worst))
+        for ending in samples.endings[:most]
+    ]
+    return Table(("function", "samples", "share"), rows, narrow=True)
 
 
 def rest(functions: Sequence[Function], shown: int, whole: float) -> str | None:

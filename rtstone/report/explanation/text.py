@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from rtstone.documents.explanation import AllSamples, Explanation
 from rtstone.documents.run import Run
 from rtstone.report.explanation import labels
-from rtstone.report.explanation.labels import amount, change, share
+from rtstone.report.explanation.labels import amount, share
 from rtstone.report.explanation.tree import folded, tree
 from rtstone.report.parts.bars import letters
-from rtstone.report.parts.console import plain_table, sentences
-from rtstone.units import count, counted
+from rtstone.report.parts.console import sentences
+from rtstone.report.parts.model_terminal import rich_table
+from rtstone.units import counted
 
 _BAR, _LEAST_BAR = 32, 8  # columns
 _PARTS = 24  # lines of segments
@@ -91,21 +91,10 @@ def _segments(explanation: Explanation, width: int, encoding: str | None) -> Ite
 
 def _functions(explanation: Explanation) -> Iterator[RenderableType]:
     """Yield the table of functions, and what is not in it."""
-    functions, whole = explanation.functions, explanation.way.sample.raw
-    if not functions:
-        return
-    beside = explanation.against is not None
-    table = plain_table()
-    table.add_column("function", overflow="fold")
-    for name in ("own", "share", "total", "share", *(["own, difference"] if beside else [])):
-        table.add_column(name, justify="right", no_wrap=True)
-    for function in functions[:_FUNCTIONS]:
-        cells = [text for cost in (function.own, function.total)
-                 for text in (amount(cost), share(cost, whole))]  # fmt: skip
-        cells += [change(labels.difference(function))] if beside else []
-        table.add_row(Text(function.name), *cells)
-    yield table
-    if rest := labels.rest(functions, _FUNCTIONS, whole):
+    functions = explanation.functions
+    if functions:
+        yield rich_table(labels.costs(explanation, functions[:_FUNCTIONS]))
+    if rest := labels.rest(functions, _FUNCTIONS, explanation.way.sample.raw):
         yield Text(rest, style="dim")
 
 
@@ -140,24 +129,7 @@ def _every(samples: AllSamples | None) -> Iterator[RenderableType]:
         return
     yield Text(f"all {counted(samples.n, 'sample')} of the case", style="bold")
     if samples.functions:
-        costs = samples.functions[:_ALL]
-        yield _table(("function", "cost", "share"), [
-            (name, count(cost), share(cost, samples.cost)) for name, cost in costs
-        ])  # fmt: skip
+        yield rich_table(labels.all_costs(samples, _ALL))
     if samples.endings:
         yield Text(f"what the worst {counted(samples.worst, 'sample')} had waited for last:")
-        yield _table(("function", "samples", "share"), [
-            (ending.name, count(ending.samples), share(ending.samples, samples.worst))
-            for ending in samples.endings[:_ALL]
-        ])  # fmt: skip
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    table = plain_table()
-    for place, name in enumerate(head):
-        right = place > 0
-        table.add_column(name, justify="right" if right else "left", no_wrap=right,
-                         overflow="fold")  # fmt: skip
-    for name, *numbers in rows:
-        table.add_row(Text(name), *numbers)
-    return table
+        yield rich_table(labels.endings(samples, _ALL))

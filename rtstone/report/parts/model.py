@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 
@@ -15,13 +16,19 @@ class Cell(NamedTuple):
     """A place of a table; ``below``: what is smaller, in a line of its own.
 
     ``link``: the key of a section of this page that the text leads to.  ``marks``: numbers of
-    footnotes of the section.
+    footnotes of the section.  ``code``: whether it is a name in a program.  On a page only:
+    ``share``, the length of a bar behind it in %; ``depth``, its indent; ``swatch``, the class of a
+    colour before it.
     """
 
     text: str
     below: str = ""
     link: str = ""
     marks: Sequence[int] = ()
+    code: bool = False
+    share: float | None = None
+    depth: int = 0
+    swatch: str = ""
 
     @property
     def marked(self) -> str:
@@ -63,12 +70,16 @@ class Table(NamedTuple):
     """Rows whose first cell is their heading; ``title``: empty if the section's says enough.
 
     ``style``: of the headings of rows on a terminal, which then stay whole before all else.
+    ``narrow``: whether headings of rows are broken on a narrow terminal.  ``texts``: the columns
+    that hold words, beside the first.
     """
 
     columns: Sequence[str]
     rows: Sequence[Sequence[str | Cell]]
     title: str = ""
     style: str = ""
+    narrow: bool = False
+    texts: Sequence[int] = ()
 
 
 class Chart(NamedTuple):
@@ -114,6 +125,37 @@ class Bars(NamedTuple):
     axis: str
 
 
+@dataclass(frozen=True)
+class Box:
+    """A box; ``left`` and ``width`` in per cent of the whole; ``title``: all about it.
+
+    ``look``: classes of its colours; ``strength``: how much of them, 0 to 1.
+    """
+
+    left: float
+    width: float
+    row: int
+    name: str
+    title: str
+    look: str = ""
+    strength: float = 0.0
+
+
+class Boxes(NamedTuple):
+    """A chart of boxes, on a page only, which its script widens; ``rows``: one below the other.
+
+    ``ticks``: places on the axis in per cent, and their texts.  ``legend``: classes of colours, and
+    what they mean.
+    """
+
+    title: str
+    boxes: Sequence[Box]
+    rows: int
+    ticks: Sequence[tuple[float, str]] = ()
+    note: str = ""
+    legend: Sequence[tuple[str, str]] = ()
+
+
 class Finding(NamedTuple):
     """A sentence; ``label``: what kind of finding it is; ``notes``: what is known about it.
 
@@ -151,6 +193,13 @@ class Text(NamedTuple):
     verdict: str = ""
 
 
+class Folded(NamedTuple):
+    """Blocks that a page shows on demand, on a page only."""
+
+    summary: str
+    blocks: Sequence[Block]
+
+
 class Section(NamedTuple):
     """A part of a page; ``key``: on the page; ``text``: what its title is followed by."""
 
@@ -173,7 +222,7 @@ class Section(NamedTuple):
                     yield from block.drawn
 
 
-Block = Table | Grid | Chart | Charts | Bars | Findings | Notes | Text | Section
+Block = Table | Grid | Chart | Charts | Bars | Boxes | Findings | Notes | Text | Folded | Section
 
 
 class System(NamedTuple):
@@ -192,7 +241,8 @@ class Page(NamedTuple):
 
     ``kicker``: what kind of page it is.  ``first``: the chart beside the verdict, one of those of
     the sections.  ``method``: terms and what they mean; ``flags``: of results, likewise.  ``lead``,
-    ``notes``: what to read first, on a page without a verdict.
+    ``notes``: what to read first, on a page without a verdict.  ``alarms``: what must not be
+    overlooked.
     """
 
     title: str
@@ -207,3 +257,4 @@ class Page(NamedTuple):
     systems: Sequence[System] = ()
     notes: Sequence[str] = ()
     flags: Mapping[str, str] = {}
+    alarms: Sequence[Text] = ()

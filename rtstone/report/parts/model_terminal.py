@@ -98,8 +98,10 @@ def rich_table(table: Table) -> RichTable:
     """Return a table whose columns but the first are right-aligned."""
     rows = plain_table(title=table.title or None, title_justify="left", title_style="bold")
     for number, name in enumerate(table.columns):
+        breaks = bool(table.style) if number else table.narrow
         rows.add_column(
-            name, justify="right" if number else "left", no_wrap=not (number and table.style),
+            name, justify="right" if number else "left", no_wrap=not breaks,
+            overflow="fold" if table.narrow and not number else "ellipsis",
             style="" if number else table.style,
         )  # fmt: skip
     for row in table.rows:

@@ -6,8 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rtstone.documents.case_name import CaseName
+from rtstone.documents.explanation import Explanation
 from rtstone.documents.run import Result, Run, Slope
+from rtstone.report.explanation.page import section
 from rtstone.report.parts import words
+from rtstone.report.parts.model import Section
 from rtstone.report.parts.overlay import Plot
 from rtstone.report.parts.shapes import Axis
 from rtstone.report.parts.typeset import typeset
@@ -73,6 +76,13 @@ class Page:
     growths: list[Growth] = field(default_factory=list)
     charts: dict[str, Any] = field(default_factory=dict)
     details: dict[str, Any] = field(default_factory=dict)
+    explanations: list[Explanation] = field(default_factory=list)  # the first is the foremost
+
+    @property
+    def why(self) -> Section | None:
+        """What its explanations say, None without any."""
+        explanations = self.explanations
+        return section(explanations, self.run, f"{self.key}-why") if explanations else None
 
     def link(self, evidence: int | str) -> str:
         """Return the link to the evidence of a finding on the page."""
