@@ -134,7 +134,7 @@ def _show(comparison: Comparison, json: bool, everything: bool) -> None:
         print_document(comparison)
         return
     from rtstone.cli.pager import paged
-    from rtstone.report.comparison.text import comparison_lines
+    from rtstone.report.comparison.page import comparison_lines
 
     with paged(sys.stdout) as out:
         lines = comparison_lines(comparison, out.width, everything)

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from rtstone.documents.explanation import Explanation
-from rtstone.report.comparison.html import Compared, compared
-from rtstone.report.comparison.html import template_values as comparison_values
+from rtstone.report.comparison.charts import charted
 from rtstone.report.explanation.page import ordered
 from rtstone.report.parts.frame import Site, framed
 from rtstone.report.parts.shapes import trace_budget
 from rtstone.report.run.details import Forms, flag_texts
 from rtstone.report.run.html import brief_of, page_of
 from rtstone.report.run.html import template_values as run_values
-from rtstone.report.run.page import Page
 from rtstone.stats.evaluate import Evaluation
 
 MOST = 200  # results shown one by one below a comparison; with more, each run has its own page
@@ -32,7 +30,7 @@ def compose(
     runs = evaluation.runs
     forms, results = Forms(), [r for evaluated in runs for r in evaluated.run.results]
     rows = trace_budget(results)
-    beside = compared(evaluation.comparison, evaluation.behind) if evaluation.comparison else None
+    beside = charted(evaluation.comparison, evaluation.behind) if evaluation.comparison else None
     brief = beside is not None and len(results) > MOST
     pages = [
         brief_of(evaluated, f"r{index}")
@@ -43,9 +41,9 @@ def compose(
     for page in pages:
         page.explanations = ordered((explanations or {}).get(page.run.run_id, ()), page.run)
     flags = flag_texts(results)
-    drawn: list[Page | Compared] = [*pages, beside] if beside else [*pages]
+    charts = {key: chart for page in pages for key, chart in page.charts.items()}
     data = {
-        "charts": {key: chart for part in drawn for key, chart in part.charts.items()},
+        "charts": charts | (beside.charts if beside else {}),
         "details": {key: detail for page in pages for key, detail in page.details.items()},
         "forms": forms.data,
         "flags": flags,
@@ -59,7 +57,5 @@ def compose(
         causes=causes,
         compared=beside,
         uncompared=evaluation.incomparable,
-        verdicts=beside.verdicts if beside else None,
         **run_values(),
-        **comparison_values(),
     )

@@ -379,7 +379,7 @@ def test_a_comparison_fits_and_draws(browser: webdriver.Chrome, compared: str, p
         drawn = partial(js, browser, f"{chart}.querySelector('svg path')")
         eventually(drawn, "a chart of the comparison missing")
     assert not js(browser, undrawn(section))
-    reason = "document.querySelector('a[href=\"#c-note-1\"]')"
+    reason = "document.querySelector('a[href=\"#compared-table-n1\"]')"
     js(browser, f"{reason}.focus()")
     assert js(browser, f"document.activeElement === {reason}")
     assert browser.get_log("browser") == []  # type: ignore[no-untyped-call]

@@ -5,8 +5,10 @@ from math import isclose
 import pytest
 
 from rtstone.documents.comparison import Column, Comparison, Effect, Row, Verdict
-from rtstone.report.comparison.html_verdicts import Axis, verdicts
+from rtstone.report.comparison.forest import Axis, Forest
+from rtstone.report.comparison.page import compared
 from rtstone.report.parts import frame
+from rtstone.report.parts.model import Special
 from rtstone.stats.comparison.compare import compare
 from tests.report.synthetic import compose
 from tests.report.test_html import Reader
@@ -28,36 +30,41 @@ def comparison(*effects: Effect) -> Comparison:
     return Comparison(columns=columns, units=["ns"], equal={}, differences=[], rows=rows)
 
 
+def forest_of(comparison: Comparison) -> Forest:
+    block = compared(comparison).sections[0].blocks[0]
+    assert isinstance(block, Special)
+    assert isinstance(block.data, Forest)
+    return block.data
+
+
 def test_the_worst_come_first_and_the_largest_of_them() -> None:
-    table = verdicts(
-        comparison(
-            effect("no difference", 1.001), effect("better", 0.5), effect("worse", 1.2),
-            effect("inconclusive", None, reason="too few", missing=120), effect("worse", 3.0),
-        )
+    document = comparison(
+        effect("no difference", 1.001), effect("better", 0.5), effect("worse", 1.2),
+        effect("inconclusive", None, reason="too few", missing=120), effect("worse", 3.0),
     )  # fmt: skip
-    assert table
-    assert [entry.link for entry in table.rows] == ["#c-4", "#c-2", "#c-1", "#c-3", "#c-0"]
+    table = forest_of(document)
+    assert [entry.place for entry in table.rows] == [4, 2, 1, 3, 0]
     assert [entry.verdict for entry in table.rows] == [
         "- worse", "- worse", "+ better", "? inconclusive", "= no difference",
     ]  # fmt: skip
-    assert table.counts == {"worse": 2, "better": 1, "inconclusive": 1, "no difference": 1}
+    assert table.counts == [
+        ("worse", "- worse", 2), ("better", "+ better", 1), ("inconclusive", "? inconclusive", 1),
+        ("no difference", "= no difference", 1),
+    ]  # fmt: skip
     assert table.rows[0].change == "3 times longer"
     assert table.rows[3].reason == "too few: 120 more samples"
     assert table.picture(table.rows[3]) is None
-    assert table.reasons
-    assert not table.floors
-    (summary,) = table.summaries
-    assert summary.head.startswith("b is slower than a in 2 of 5 effects (x) and faster in 1 (x); ")
-    assert summary.grade == "info"  # they point in different directions
+    (answer,) = compared(document).answers
+    assert answer.text.startswith("b is slower than a in 2 of 5 effects (x) and faster in 1 (x); ")
+    assert answer.grade == "info"  # they point in different directions
 
 
 @pytest.mark.parametrize(
     ("verdict", "grade"), [("worse", "bad"), ("better", "good"), ("no difference", "info")]
 )
 def test_the_grade_of_the_answer(verdict: Verdict, grade: str) -> None:
-    table = verdicts(comparison(effect(verdict, 1.5), effect("inconclusive", 1.0)))
-    assert table
-    assert table.summaries[0].grade == grade
+    page = compared(comparison(effect(verdict, 1.5), effect("inconclusive", 1.0)))
+    assert page.answers[0].grade == grade
 
 
 def test_ratios_stand_symmetric_about_1_and_what_lies_beyond_gets_an_arrow() -> None:
@@ -66,8 +73,7 @@ def test_ratios_stand_symmetric_about_1_and_what_lies_beyond_gets_an_arrow() -> 
     assert isclose(axis.x(2) - 100, 100 - axis.x(0.5))
     assert axis.x(4) == axis.x(1000) == 192
     assert (50.0, "1") in axis.ticks()
-    table = verdicts(comparison(effect("worse", 18.0, ci95=(2.0, 50.0))))
-    assert table
+    table = forest_of(comparison(effect("worse", 18.0, ci95=(2.0, 50.0))))
     assert table.axis.end <= 20
     picture = table.picture(table.rows[0])
     assert picture
@@ -80,17 +86,19 @@ def test_ratios_stand_symmetric_about_1_and_what_lies_beyond_gets_an_arrow() -> 
 def test_the_page_has_a_row_for_each_effect_and_its_answer_first() -> None:
     runs = study()
     page = Reader(compose(runs))
-    table = verdicts(compare(runs))
-    assert table
+    document = compared(compare(runs))
+    table = forest_of(compare(runs))
     assert len(page.attributes("data-verdict")) == len(table.rows)
     assert sorted(page.attributes("data-verdict")) == sorted(t.effect.verdict for t in table.rows)
     ids = page.attributes("id")
     assert ids.index("compared-title") < ids.index("compared-verdicts") < ids.index("c-0")
     words = [word.replace("\u202f", " ").replace("\N{MINUS SIGN}", "-") for word in page.words]
-    for summary in table.summaries:
-        assert summary.head in words
+    for answer in document.answers:
+        assert answer.text in words
     assert "verdict" in page.attributes("name")
 
 
 def test_without_effects_there_are_no_verdicts() -> None:
-    assert verdicts(comparison()) is None
+    page = compared(comparison())
+    assert not page.answers
+    assert [section.key for section in page.sections] == ["compared-table"]

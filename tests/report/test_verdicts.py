@@ -8,17 +8,11 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from rtstone.documents.comparison import Comparison, Effect
-from rtstone.report.comparison.text import comparison_lines
-from rtstone.report.comparison.text_verdicts import (
-    change,
-    interval,
-    reason,
-    repeating,
-    statistic,
-    verdict_text,
-    weight,
-)
+from rtstone.documents.case_name import CaseName
+from rtstone.documents.comparison import Comparison, Effect, Row
+from rtstone.report.comparison.answers import repeating
+from rtstone.report.comparison.page import comparison_lines
+from rtstone.report.comparison.words import Judged, judged, row_names
 from rtstone.report.parts.console import copied
 from rtstone.stats.comparison.compare import compare
 from tests.stats.lab import lab, result
@@ -33,11 +27,13 @@ def shown(comparison: Comparison, width: int, everything: bool = True) -> str:
     return captured.get()
 
 
-def effect(**members: object) -> Effect:
+def effect(**members: object) -> Judged:
     base: dict[str, object] = {
         "part": "median", "statistic": "p50", "column": "b", "verdict": "worse",
     }  # fmt: skip
-    return Effect(**(base | members))  # type: ignore[arg-type]
+    row = Row(bench="null", params={}, load="none", unit="ns", cells=[])
+    entry = Effect(**(base | members))  # type: ignore[arg-type]
+    return Judged(CaseName("null", "", "", "none", usual=True), entry, row, 0)
 
 
 @pytest.mark.parametrize(
@@ -62,23 +58,22 @@ def effect(**members: object) -> Effect:
 )  # fmt: skip
 def test_an_effect_in_words(members: dict[str, object], text: str) -> None:
     entry = effect(**members)
-    parts = (verdict_text(entry), change(entry, "ns"), interval(entry, "ns"))
+    parts = (entry.verdict, entry.change, entry.interval)
     assert " ".join(filter(None, parts)) == text
 
 
 def test_missed_activations_stand_before_any_ratio_the_most_first() -> None:
     lost = [effect(part="missed", statistic="missed", difference=points) for points in (0.1, -30.0)]
     ratios = [effect(ratio=1e9), effect(ratio=1e-9), effect()]
-    ordered = sorted([*ratios, *lost], key=lambda entry: -weight(entry))
+    ordered = sorted([*ratios, *lost], key=lambda entry: -entry.weight)
     assert ordered[:2] == lost[::-1]
     largest = lost[1]
-    assert (statistic(largest), change(largest, "ns")) == ("missed", "-30 points")
+    assert (largest.statistic, largest.change) == ("missed", "-30 points")
 
 
 def test_what_is_missing_is_told_with_two_digits() -> None:
-    assert reason(effect(missing=12345, reason="about 3 more pairs")) == (
-        "about 3 more pairs: 12 000 more samples"
-    )
+    entry = effect(missing=12345, reason="about 3 more pairs")
+    assert entry.reason == "about 3 more pairs: 12 000 more samples"
 
 
 @pytest.fixture(scope="module")
@@ -103,10 +98,9 @@ def test_every_verdict_is_told_whole_at_any_width(slower: Comparison, width: int
     text = shown(slower, width)
     assert all(len(line) <= width for line in text.splitlines())
     table = text.partition("\nVerdicts\n")[2]
-    for row in slower.rows:
-        for entry in row.effects:
-            for part in (verdict_text(entry), change(entry, "ns"), interval(entry, "ns")):
-                assert part in table
+    for entry in judged(slower, row_names(slower)):
+        for part in (entry.verdict, entry.change, entry.interval):
+            assert part in table
 
 
 def test_three_columns_are_told_apart() -> None:

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from rtstone.documents.comparison import Comparison, Effect
 from rtstone.documents.run import Result, Run, Turn
-from rtstone.report.comparison.text import comparison_lines
+from rtstone.report.comparison.page import comparison_lines
 from rtstone.report.run.loads import by_load
 from rtstone.results.omitted import Missed, has_room
 from rtstone.stats.comparison.compare import compare

@@ -18,7 +18,7 @@ from rtstone.documents.explanation import (
     Segment,
     Way,
 )
-from rtstone.documents.run import Result, Run
+from rtstone.documents.run import Run
 from rtstone.report.parts.model import Cell, Table
 from rtstone.units import SYMBOLS, count, counted, quantity, seconds
 

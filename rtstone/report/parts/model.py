@@ -7,9 +7,11 @@ Text is plain: a writer escapes and typesets it.  ``model_terminal`` writes bloc
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
+
+from rich.text import Text as Line
 
 
 class Cell(NamedTuple):
@@ -86,7 +88,9 @@ class Chart(NamedTuple):
     """A chart; ``words``: what it shows, for whoever does not see it.
 
     ``key``: on the page.  ``data``: as the page's script reads them.  ``picture``: returns its
-    lines on a terminal of a width and an encoding; without it a terminal shows none.
+    lines on a terminal of a width and an encoding; without it a terminal shows none.  ``views``:
+    other charts of the same by key, to choose from.  ``link``: where its numbers are.  ``note``:
+    below it.
     """
 
     key: str
@@ -94,6 +98,14 @@ class Chart(NamedTuple):
     data: dict[str, Any]
     caption: str = ""
     picture: Callable[[int, str | None], list[str]] | None = None
+    views: Mapping[str, dict[str, Any]] = {}
+    link: str = ""
+    note: str = ""
+
+    @property
+    def drawings(self) -> dict[str, dict[str, Any]]:
+        """The data of all views by key."""
+        return {self.key: self.data, **self.views}
 
 
 class Charts(NamedTuple):
@@ -187,10 +199,41 @@ class Notes(NamedTuple):
 
 
 class Text(NamedTuple):
-    """A paragraph that begins with a verdict, or has none."""
+    """A paragraph that begins with a verdict, or has none; ``notes``: folded below an alarm."""
 
     text: str
     verdict: str = ""
+    notes: Sequence[str] = ()
+
+
+class Special(NamedTuple):
+    """A block of one subject alone, with its writers.
+
+    ``template``: of the page, which reads ``data``.  ``lines``: returns its lines on a terminal of
+    a width.
+    """
+
+    template: str
+    data: Any
+    lines: Callable[[int], Iterable[Line]]
+
+
+class Command(NamedTuple):
+    """A remark that ends in a command to copy."""
+
+    text: str
+    command: str
+
+    def __str__(self) -> str:
+        return f"{self.text} {self.command}".rstrip()
+
+
+class Answer(NamedTuple):
+    """One of several verdicts of a page; ``blocks``: what a terminal shows of it."""
+
+    text: str
+    grade: str
+    blocks: Sequence[Block] = ()
 
 
 class Folded(NamedTuple):
@@ -201,13 +244,19 @@ class Folded(NamedTuple):
 
 
 class Section(NamedTuple):
-    """A part of a page; ``key``: on the page; ``text``: what its title is followed by."""
+    """A part of a page; ``key``: on the page; ``text``: what its title is followed by.
+
+    ``folded``: what stands beside the title while the section is folded; empty: it never is.
+    ``paper``: it is unfolded on paper.
+    """
 
     key: str
     title: str
     blocks: Sequence[Block]
     text: str = ""
     short: str = ""  # of the title, in the navigation
+    folded: str = ""
+    paper: bool = False
 
     @property
     def drawn(self) -> Iterator[Chart]:
@@ -222,7 +271,10 @@ class Section(NamedTuple):
                     yield from block.drawn
 
 
-Block = Table | Grid | Chart | Charts | Bars | Boxes | Findings | Notes | Text | Folded | Section
+Block = (
+    Table | Grid | Chart | Charts | Bars | Boxes | Findings | Notes | Text | Folded | Special
+    | Section
+)  # fmt: skip
 
 
 class System(NamedTuple):
@@ -241,8 +293,8 @@ class Page(NamedTuple):
 
     ``kicker``: what kind of page it is.  ``first``: the chart beside the verdict, one of those of
     the sections.  ``method``: terms and what they mean; ``flags``: of results, likewise.  ``lead``,
-    ``notes``: what to read first, on a page without a verdict.  ``alarms``: what must not be
-    overlooked.
+    ``notes``: what to read first, on a page without a verdict.  ``answers``: if there are several
+    verdicts.  ``alarms``: what must not be overlooked.
     """
 
     title: str
@@ -251,10 +303,18 @@ class Page(NamedTuple):
     verdict: str = ""
     lead: str = ""
     kicker: str = ""
-    remarks: Sequence[str] = ()
+    remarks: Sequence[str | Command] = ()
     facts: Sequence[tuple[str, str]] = ()
     first: Chart | None = None
     systems: Sequence[System] = ()
     notes: Sequence[str] = ()
     flags: Mapping[str, str] = {}
     alarms: Sequence[Text] = ()
+    answers: Sequence[Answer] = ()
+
+    @property
+    def charts(self) -> dict[str, dict[str, Any]]:
+        """The data of all charts by key."""
+        drawn = [self.first] if self.first else []
+        drawn += [chart for section in self.sections for chart in section.drawn]
+        return {key: data for chart in drawn for key, data in chart.drawings.items()}

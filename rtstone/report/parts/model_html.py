@@ -8,5 +8,4 @@ from rtstone.report.parts.model import Page
 
 def write(page: Page, site: Site | None = None) -> str:
     """Return the page as text; ``site``: of a server's page.  Raises MissingBundleError."""
-    charts = {chart.key: chart.data for section in page.sections for chart in section.drawn}
-    return framed("model.html", {"charts": charts}, site, page=page, charted=bool(charts))
+    return framed("model.html", {"charts": page.charts}, site, page=page, charted=bool(page.charts))

@@ -17,6 +17,7 @@ from rtstone.report.parts.model import (
     Grid,
     Notes,
     Page,
+    Special,
     Table,
 )
 
@@ -92,6 +93,8 @@ def block_lines(
             case Notes():
                 for text in block.texts:
                     yield from sentences(Text(text, "dim"), width, "   ")
+            case Special():
+                yield from block.lines(width)
 
 
 def rich_table(table: Table) -> RichTable:
