@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from rtstone.documents.explanation import Explanation
 from rtstone.report.comparison.charts import charted
-from rtstone.report.explanation.page import ordered
 from rtstone.report.parts.frame import Site, framed
 from rtstone.report.parts.shapes import trace_budget
 from rtstone.report.run.details import Forms, flag_texts
-from rtstone.report.run.html import brief_of, page_of
+from rtstone.report.run.html import page_of
 from rtstone.report.run.html import template_values as run_values
 from rtstone.stats.evaluate import Evaluation
 
@@ -33,13 +32,11 @@ def compose(
     beside = charted(evaluation.comparison, evaluation.behind) if evaluation.comparison else None
     brief = beside is not None and len(results) > MOST
     pages = [
-        brief_of(evaluated, f"r{index}")
-        if brief
-        else page_of(evaluated, f"r{index}", rows, forms, unfolded=len(results) <= OPEN)
+        page_of(evaluated, f"r{index}", rows, forms, (explanations or {}).get(run_id, ()),
+                brief=brief, unfolded=len(results) <= OPEN)
         for index, evaluated in enumerate(runs)
-    ]
-    for page in pages:
-        page.explanations = ordered((explanations or {}).get(page.run.run_id, ()), page.run)
+        for run_id in [evaluated.run.run_id]
+    ]  # fmt: skip
     flags = flag_texts(results)
     charts = {key: chart for page in pages for key, chart in page.charts.items()}
     data = {

@@ -408,7 +408,7 @@ def test_a_page_of_hartstone_begins_with_its_table() -> None:
     reader = Reader(compose([run(20, results=results, slopes=[])]))
     ids = reader.attributes("id")
     assert ids.index("r0-hartstone") < ids.index("r0-curves") < ids.index("r0-table")
-    output = [word.strip() for word in reader.words]
+    output = [word.strip().replace("\u202f", " ") for word in reader.words]
     assert "1 of 2 did not break down within its tests: hart.AH.1." in output
     assert "none up to 21.8 %" in output
     assert "cut_short" in output[: output.index("Results", output.index("first miss at"))]

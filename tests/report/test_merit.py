@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 from rtstone.documents.run import Figure, Result
+from rtstone.report.parts.model import Section
 from rtstone.report.run.merit import hartstone, rhealstone
 from tests.report.synthetic import run
 
@@ -24,19 +25,23 @@ def test_experiments_of_hartstone_stand_with_what_broke_them() -> None:
         figured("hart.SA.2", {"final test at": (20.0, "%")}),
         figured("hart.raw", {"raw speed": (1e6, "KWIPS")}),
     ]
-    table = hartstone(run(results=results, slopes=[]))
-    assert table
-    assert [(row.name, row.place) for row in table.rows] == [
-        ("hart.PH.1", 0), ("hart.SA.1", 1), ("hart.SA.2", 2),
+    table, note = tables(hartstone(run(results=results, slopes=[]), "r0"))
+    assert [(row[0].text, row[0].link) for row in table.rows] == [
+        ("hart.PH.1", "r0-0"), ("hart.SA.1", "r0-1"), ("hart.SA.2", "r0-2"),
     ]  # fmt: skip
-    assert [(row.cells[0].text, row.cells[0].share) for row in table.rows] == [
+    assert [(row[1].text, row[1].share) for row in table.rows] == [
         ("75.0 %", 50.0), ("none up to 14.6 %", None), ("none reached", None),
     ]  # fmt: skip
-    assert [row.flags for row in table.rows] == [[], ["cut_short"], []]
-    assert table.note == "2 of 3 did not break down within its tests: hart.SA.1; hart.SA.2."
-    only = hartstone(run(results=results[1:], slopes=[]))
-    assert only
-    assert only.note == "No experiment broke down within its tests: hart.SA.1; hart.SA.2."
+    assert [row[-1] for row in table.rows] == ["", "cut_short", ""]
+    assert note.texts == ["2 of 3 did not break down within its tests: hart.SA.1; hart.SA.2."]
+    table, note = tables(hartstone(run(results=results[1:], slopes=[]), "r0"))
+    assert note.texts == ["No experiment broke down within its tests: hart.SA.1; hart.SA.2."]
+
+
+def tables(section: Section | None) -> list[Any]:
+    """Return the blocks of a section that is there."""
+    assert section
+    return list(section.blocks)
 
 
 def test_numbers_of_rhealstone_stand_by_form_and_say_what_is_partial() -> None:
@@ -48,9 +53,10 @@ def test_numbers_of_rhealstone_stand_by_form_and_say_what_is_partial() -> None:
              flags=["partial"]),
         figured("rheal.ts", {}, params={"form": "sampled"}, n=5),
     ]  # fmt: skip
-    (table,) = rhealstone(run(results=results, slopes=[]))
-    cells = {row.name: [cell.text.replace("\u202f", " ") for cell in row.cells]
-             for row in table.rows}  # fmt: skip
+    (table,) = tables(rhealstone(run(results=results, slopes=[]), "r0"))
+    cells = {
+        name.text: [text.replace("\u202f", " ") for text in texts] for name, *texts in table.rows
+    }
     assert cells == {
         "form=sampled": ["3.5 us", "", "2 500 000 1/s", "", ""],
         "form=classic": ["", "", "1 000 000 1/s (partial)", "", ""],
@@ -58,5 +64,5 @@ def test_numbers_of_rhealstone_stand_by_form_and_say_what_is_partial() -> None:
 
 
 def test_a_run_of_neither_has_no_such_table() -> None:
-    assert rhealstone(run(20)) == []
-    assert hartstone(run(20)) is None
+    assert rhealstone(run(20), "r0") is None
+    assert hartstone(run(20), "r0") is None

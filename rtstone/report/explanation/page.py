@@ -10,7 +10,7 @@ from rtstone.report.explanation import labels
 from rtstone.report.explanation.boxes import flame, timeline
 from rtstone.report.explanation.labels import amount, share
 from rtstone.report.explanation.tree import folded, tree
-from rtstone.report.parts import model_html
+from rtstone.report.parts import model_html, words
 from rtstone.report.parts.model import (
     Block,
     Cell,
@@ -42,11 +42,7 @@ def compose(explanation: Explanation, run: Run) -> str:
     """Return an explanation as a page.  Raises MissingBundleError."""
     alarms = []
     if explanation.unit == "instructions":
-        text = (
-            "These numbers come from an emulated target. They compare with other runs of the same "
-            "kind, never with a clock."
-        )
-        alarms.append(Text(text, "Counted in instructions, not in time."))
+        alarms.append(Text(words.COUNTED, "Counted in instructions, not in time."))
     value = quantity(explanation.way.sample.value, explanation.unit)
     source, meaning = _SOURCES[explanation.source]
     page = Page(
@@ -155,7 +151,8 @@ def _parts(explanation: Explanation, sample: str) -> list[Block]:
     parts = labels.shortened(every, _PARTS)
     rows: list[Sequence[str | Cell]] = [
         (Cell(part.name, swatch=f"k-{part.kind}"), amount(part.start), amount(part.length),
-         share(part.length, way.sample.raw), Cell(part.by, below=labels.chain(part.stack)))
+         share(part.length, way.sample.raw),
+         Cell(part.by, below=labels.chain(part.stack)) if part.by or part.stack else "")
         for part in parts
     ]  # fmt: skip
     rows.append(("sum", "", amount(sum(part.length for part in parts)), "", ""))

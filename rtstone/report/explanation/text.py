@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 from rich.text import Text
 
-from rtstone.documents.explanation import AllSamples, Explanation
+from rtstone.documents.explanation import Explanation
 from rtstone.documents.run import Run
 from rtstone.report.explanation import labels
 from rtstone.report.explanation.labels import amount, share
@@ -31,13 +31,24 @@ def explanation_lines(
     yield from sentences(Text(explanation.sentence, style="bold"), width)
     for sentence in labels.basis(explanation, run):
         yield from sentences(Text(sentence, style="dim"), width)
-    for part in (
-        _segments(explanation, width, encoding),
-        _functions(explanation),
-        _calls(explanation, width),
-        _every(explanation.all_samples),
-        [line for note in explanation.notes for line in sentences(Text(f"note: {note}"), width)],
-    ):
+    functions, samples = explanation.functions, explanation.all_samples
+    costs: list[RenderableType] = []
+    if functions:
+        costs.append(rich_table(labels.costs(explanation, functions[:_FUNCTIONS])))
+    if rest := labels.rest(functions, _FUNCTIONS, explanation.way.sample.raw):
+        costs.append(Text(rest, style="dim"))
+    every: list[RenderableType] = []
+    if samples is not None:
+        every.append(Text(f"all {counted(samples.n, 'sample')} of the case", style="bold"))
+        if samples.functions:
+            every.append(rich_table(labels.all_costs(samples, _ALL)))
+        if samples.endings:
+            worst = counted(samples.worst, "sample")
+            every.append(Text(f"what the worst {worst} had waited for last:"))
+            every.append(rich_table(labels.endings(samples, _ALL)))
+    notes = [line for note in explanation.notes for line in sentences(Text(f"note: {note}"), width)]
+    for part in (_segments(explanation, width, encoding), costs, _calls(explanation, width), every,
+                 notes):  # fmt: skip
         lines = list(part)
         if lines:
             yield ""
@@ -86,16 +97,7 @@ def _segments(explanation: Explanation, width: int, encoding: str | None) -> Ite
         yield from sentences(Text(gap, style="bold red"), width)
 
 
-# ---- functions ----------------------------------------------------------------------------------
-
-
-def _functions(explanation: Explanation) -> Iterator[RenderableType]:
-    """Yield the table of functions, and what is not in it."""
-    functions = explanation.functions
-    if functions:
-        yield rich_table(labels.costs(explanation, functions[:_FUNCTIONS]))
-    if rest := labels.rest(functions, _FUNCTIONS, explanation.way.sample.raw):
-        yield Text(rest, style="dim")
+# ---- calls --------------------------------------------------------------------------------------
 
 
 def _calls(explanation: Explanation, width: int) -> Iterator[Text]:
@@ -118,18 +120,3 @@ def _hung(head: str, text: Text, width: int) -> Iterator[Text]:
     """Yield the lines of a text behind a head; what does not fit in the first stands below it."""
     for number, line in enumerate(sentences(text, max(width - len(head), 1))):
         yield Text(" " * len(head) if number else head).append_text(line)
-
-
-# ---- all samples --------------------------------------------------------------------------------
-
-
-def _every(samples: AllSamples | None) -> Iterator[RenderableType]:
-    """Yield what all samples of the case cost by function, and what the worst waited for last."""
-    if samples is None:
-        return
-    yield Text(f"all {counted(samples.n, 'sample')} of the case", style="bold")
-    if samples.functions:
-        yield rich_table(labels.all_costs(samples, _ALL))
-    if samples.endings:
-        yield Text(f"what the worst {counted(samples.worst, 'sample')} had waited for last:")
-        yield rich_table(labels.endings(samples, _ALL))

@@ -243,6 +243,10 @@ class Folded(NamedTuple):
     blocks: Sequence[Block]
 
 
+class Own:
+    """A block of one kind of page, which that page's template writes."""
+
+
 class Section(NamedTuple):
     """A part of a page; ``key``: on the page; ``text``: what its title is followed by.
 
@@ -272,8 +276,8 @@ class Section(NamedTuple):
 
 
 Block = (
-    Table | Grid | Chart | Charts | Bars | Boxes | Findings | Notes | Text | Folded | Special
-    | Section
+    Table | Grid | Chart | Charts | Bars | Boxes | Findings | Notes | Text
+    | Folded | Section | Special | Own
 )  # fmt: skip
 
 

@@ -187,6 +187,12 @@ def emulated(run: Run) -> str | None:
     return "instructions, not time" if detail["icount"] else "icount is off: compares with nothing"
 
 
+COUNTED = (  # what results mean that are no times
+    "These numbers come from an emulated target. They compare with other runs of the same kind, "
+    "never with a clock."
+)
+
+
 def counted_units(run: Run) -> list[str]:
     """Return the units of a run other than time."""
     return sorted({result.unit for result in run.results if result.n and result.unit != "ns"})

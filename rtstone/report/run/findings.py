@@ -13,6 +13,7 @@ from rtstone.documents.case_name import CaseName, result_names
 from rtstone.documents.run import LOCAL, Result, Run
 from rtstone.report.parts import words
 from rtstone.report.parts.words import Grade
+from rtstone.stats.comparison.loads import LoadMatrix
 from rtstone.stats.evaluate import RunEvaluation
 from rtstone.stats.standouts import Excess, Standouts
 from rtstone.summary import COLUMNS
@@ -81,22 +82,13 @@ def subjects_of(run: Run) -> list[Subject]:
     return [Subject(place, *pair) for place, pair in enumerate(pairs)]
 
 
-class Loaded(NamedTuple):
-    """A case that is worse under a load than under the first: index of the result, and ratio."""
-
-    load: str
-    place: int
-    statistic: str
-    ratio: float
-
-
 class Evidence(NamedTuple):
     """What findings are derived from."""
 
     run: Run
     subjects: list[Subject]
     standouts: Standouts
-    loaded: list[Loaded]
+    by_load: LoadMatrix | None
 
 
 def longest_delays(seen: Evidence) -> Iterable[Finding]:
@@ -159,8 +151,17 @@ def missed_elsewhere(seen: Evidence) -> Iterable[Finding]:
 
 
 def under_load(seen: Evidence) -> Iterable[Finding]:
-    """Yield for each load the case that it makes worse most."""
-    for load, place, statistic, ratio in seen.loaded:
+    """Yield for each load the case that it slows most, beyond doubt."""
+    slower: dict[str, list[tuple[float, int, str]]] = {}  # ratio, index of a result, statistic
+    for case in seen.by_load.cases if seen.by_load else []:
+        for cell in filter(None, case.cells):
+            effect = cell.effect
+            ratio = effect.ratio or 0.0 if effect and effect.verdict == "worse" else 0.0
+            if effect and ratio >= LEAST_SLOWER:
+                entry = ratio, cell.places[0], COLUMNS[effect.statistic]
+                slower.setdefault(cell.load, []).append(entry)
+    for load, entries in slower.items():
+        ratio, place, statistic = max(entries, key=lambda entry: entry[0])
         subject = seen.subjects[place]
         name = subject.name.without_load
         head = f"Load {load} makes {name} {rounded(ratio)} times slower ({statistic})"
@@ -207,7 +208,7 @@ RULES: list[Callable[[Evidence], Iterable[Finding]]] = [
 def findings(evaluated: RunEvaluation) -> list[Finding]:
     """Return all that stands out, the gravest first, then what is furthest beyond the usual."""
     evidence = Evidence(
-        evaluated.run, subjects_of(evaluated.run), evaluated.standouts, _loaded(evaluated)
+        evaluated.run, subjects_of(evaluated.run), evaluated.standouts, evaluated.by_load
     )
     unsorted = [finding for rule in RULES for finding in rule(evidence)]
     return sorted(unsorted, key=lambda finding: (GRADES.index(finding.grade), -finding.times))
@@ -223,19 +224,3 @@ def split(results: Sequence[Finding]) -> tuple[list[Finding], list[Finding]]:
     adverse = {finding.evidence for finding in foremost}
     rest = [f for f in results if f not in foremost and f.evidence not in adverse]
     return foremost, rest
-
-
-def _loaded(evaluated: RunEvaluation) -> list[Loaded]:
-    """Return for each load the case that it slows most, beyond doubt."""
-    worst: dict[str, Loaded] = {}
-    for case in evaluated.by_load.cases if evaluated.by_load else []:
-        for cell in case.cells:
-            effect = cell.effect if cell else None
-            if cell is None or effect is None or effect.verdict != "worse":
-                continue
-            if effect.ratio is None or effect.ratio < LEAST_SLOWER:
-                continue
-            if cell.load not in worst or worst[cell.load].ratio < effect.ratio:
-                statistic = COLUMNS[effect.statistic]
-                worst[cell.load] = Loaded(cell.load, cell.places[0], statistic, effect.ratio)
-    return list(worst.values())

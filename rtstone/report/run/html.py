@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 import shlex
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rtstone.documents.capacity import one_of_several
 from rtstone.documents.case_name import CaseName, result_names, setting, usual_load
+from rtstone.documents.explanation import Explanation
 from rtstone.documents.imported import tool
 from rtstone.documents.run import INTERRUPTED, NO_REASON, Result, Run, Value
+from rtstone.report.explanation.page import ordered, section
 from rtstone.report.parts import typeset, words
+from rtstone.report.parts.model import Block, Cell, Folded, Notes, Section, Table, Text
 from rtstone.report.parts.shapes import (
     SPARK_HEIGHT,
     SPARK_WIDTH,
@@ -27,9 +30,21 @@ from rtstone.report.parts.typeset import NARROW, count, counted, quantity, secon
 from rtstone.report.run.answer import answer
 from rtstone.report.run.details import Forms, detail, why_no_max
 from rtstone.report.run.loads import RULE, by_load
-from rtstone.report.run.merit import hartstone, rhealstone
+from rtstone.report.run.merit import curves, hartstone, rhealstone
 from rtstone.report.run.overlays import draw
-from rtstone.report.run.page import Family, Growth, Page, Row
+from rtstone.report.run.page import (
+    Conditions,
+    Details,
+    Family,
+    Growth,
+    Growths,
+    Matrix,
+    Overlays,
+    Page,
+    Ranges,
+    Results,
+    Row,
+)
 from rtstone.stats.evaluate import RunEvaluation
 from rtstone.summary import COLUMNS
 
@@ -56,9 +71,9 @@ FAMILIES = {
 CPU, MACHINE, VIRTUAL = "cpu.model", "machine.product", "machine.virtual"
 
 
-def families(page: Page, trace_rows: int, forms: Forms) -> None:
-    """Fill in the page's families, their rows, details and charts."""
-    run = page.run
+def families(page: Page, trace_rows: int, forms: Forms) -> list[Family]:
+    """Return the families with their rows; fill in the page's details and charts."""
+    run, drawn_families = page.run, []
     tables = {bench.id: bench for bench in run.benches}
     groups: dict[str, list[tuple[str, Result, CaseName]]] = defaultdict(list)
     for index, (r, case) in enumerate(zip(run.results, result_names(run), strict=True)):
@@ -86,33 +101,31 @@ def families(page: Page, trace_rows: int, forms: Forms) -> None:
                 ranges.append(f"{page.key}-ranges-{len(page.charts)}")
                 page.charts[ranges[-1]] = range_chart(unit, entries)
         drawn_axes = [axis for axis in axes.values() if axis]
-        page.families.append(Family(name, FAMILIES.get(name, ""), rows, drawn_axes, ranges))
+        drawn_families.append(Family(name, FAMILIES.get(name, ""), rows, drawn_axes, ranges))
+    return drawn_families
 
 
-def growths(page: Page) -> None:
-    """Fill in the page's slopes and their charts."""
+def growths(page: Page) -> list[Growth]:
+    """Return the slopes, and fill in their charts."""
+    drawn = []
     tables = {bench.id: bench for bench in page.run.benches}
     worded = words.growths(page.run)
     for index, (s, growth) in enumerate(zip(page.run.slopes, worded, strict=True)):
         if not s.points:
             continue
         bench, chart = tables.get(s.bench), f"{page.key}-slope-{index}"
-        page.growths.append(Growth(s, growth, chart))
+        drawn.append(Growth(s, growth, chart))
         page.charts[chart] = {
             "kind": "slope",
             "unit": growth.unit,
             "over": s.over,
             "statistic": s.statistic,
             "points": s.points,
-            "names": [setting(bench, s.over, whole(x)) for x, _ in s.points],
+            "names": [setting(bench, s.over, int(x) if x == int(x) else x) for x, _ in s.points],
             "slope": s.slope,
             "ci95": s.ci95,
         }
-
-
-def whole(value: float) -> float | int:
-    """Return a whole number as such."""
-    return int(value) if value == int(value) else value
+    return drawn
 
 
 # ---------------------------------------------------------------------------- the page
@@ -124,22 +137,15 @@ def condition(run: Run, name: str) -> str | None:
     return None if value in (None, "", []) else typeset.words(value)
 
 
-def clock_of(run: Run) -> list[tuple[str, str | None]]:
-    """Return the clock in a few words."""
-    c = run.clock
-    if c is None:
-        return []
-    rate = f"{c.source}, {c.hz / 1e6:.6g}{NARROW}MHz" if c.unit == "ns" else c.source
-    return [
-        ("Clock", rate),
-        ("Clock overhead", f"{quantity(c.overhead_ns, c.unit)}, already subtracted"),
-    ]
-
-
 def facts(run: Run) -> list[tuple[str, str]]:
     """Return what was measured, where, when and how long; in the order of reading."""
     sampled = [r for r in run.results if r.n]
     loads = list(dict.fromkeys(r.load for r in sampled))
+    clock = []
+    if (c := run.clock) is not None:
+        rate = f", {c.hz / 1e6:.6g}{NARROW}MHz" if c.unit == "ns" else ""
+        overhead = f"{quantity(c.overhead_ns, c.unit)}, already subtracted"
+        clock = [("Clock", f"{c.source}{rate}"), ("Clock overhead", overhead)]
     pairs = [
         ("System", words.system(run)),
         ("CPU", condition(run, CPU)),
@@ -148,7 +154,7 @@ def facts(run: Run) -> list[tuple[str, str]]:
         ("Virtual machine", condition(run, VIRTUAL)),
         ("Target", run.target.title),
         ("Counted", words.emulated(run)),
-        *clock_of(run),
+        *clock,
         ("Load", ", ".join(loads)),
         *(
             (f"Load {load}", typeset.typeset(rest))
@@ -184,8 +190,8 @@ def grouped(conditions: Mapping[str, Value]) -> list[tuple[str, list[tuple[str, 
     return [*several, ("other", single)] if single else several
 
 
-def alarms(run: Run) -> Iterable[tuple[str, str]]:
-    """Yield warnings to show before any number: head and text."""
+def alarms(run: Run) -> Iterator[Text]:
+    """Yield warnings to show before any number."""
     if lacking := words.lacking_rights(run):
         total = len(words.measured(run))
         parts = [
@@ -195,27 +201,21 @@ def alarms(run: Run) -> Iterable[tuple[str, str]]:
             for right, n in lacking.items()
         ]
         meaning = "The numbers say how this system treats an ordinary program, not a real-time one."
-        yield f"Measured without {' and '.join(lacking)}.", f"{'; '.join(parts)}. {meaning}"
+        yield Text(f"{'; '.join(parts)}. {meaning}", f"Measured without {' and '.join(lacking)}.")
     if model := words.model(run):
         title, label = model
-        yield (
-            "A simulation.",
-            f"{title} was not measured: every number follows from a model ({label}).",
-        )
+        text = f"{title} was not measured: every number follows from a model ({label})."
+        yield Text(text, "A simulation.")
     if run.interrupted:
         reason = (run.reason or "").removeprefix(f"{INTERRUPTED}; ")
-        yield "This run was interrupted.", f"{reason}; what was measured is valid."
+        yield Text(f"{reason}; what was measured is valid.", "This run was interrupted.")
     elif run.status != "complete":
         reason = run.reason or NO_REASON
-        yield "This run is incomplete.", f"{reason}; what was measured before is kept."
+        yield Text(f"{reason}; what was measured before is kept.", "This run is incomplete.")
     if units := words.counted_units(run):
-        yield (
-            f"Counted in {', '.join(units)}, not in time.",
-            "These numbers come from an emulated target. They compare with other runs of the same "
-            "kind, never with a clock.",
-        )
+        yield Text(words.COUNTED, f"Counted in {', '.join(units)}, not in time.")
     elif emulated := words.emulated(run):
-        yield "An emulated board that ran freely.", f"Its {emulated}, not even with itself."
+        yield Text(f"Its {emulated}, not even with itself.", "An emulated board that ran freely.")
 
 
 def page_of(
@@ -223,26 +223,85 @@ def page_of(
     key: str,
     trace_rows: int = TRACE_MOST,
     forms: Forms | None = None,
+    explanations: Sequence[Explanation] = (),
     *,
+    brief: bool = False,
     unfolded: bool = False,
 ) -> Page:
-    """Return everything that the page shows of a run."""
-    page = brief_of(evaluated, key)
-    page.brief, page.unfolded = False, unfolded
-    page.by_load = by_load(evaluated)
-    page.hartstone, page.merits = hartstone(page.run), rhealstone(page.run)
-    families(page, trace_rows, forms or Forms())
-    growths(page)
-    draw(page, evaluated)
+    """Return everything that the page shows of a run; without single results if it is brief."""
+    run, explained = evaluated.run, ordered(explanations, evaluated.run)
+    page = Page(
+        key=key, run=run, title=title(run), facts=facts(run), answer=answer(evaluated),
+        brief=brief, unfolded=unfolded, because=explained[0].sentence if explained else "",
+        hartstone=None if brief else hartstone(run, key),
+    )  # fmt: skip
+
+    def add(part: str, title: str, block: Block, text: str = "", short: str = "") -> None:
+        page.sections.append(Section(f"{key}-{part}", title, [block], text, short))
+
+    if explained:
+        page.sections.append(section(explained, run, f"{key}-why"))
+    if not brief:
+        shown, slopes = families(page, trace_rows, forms or Forms()), growths(page)
+        if drawn := curves(run, key, page.charts):
+            page.sections.append(drawn)
+        if plots := draw(page, evaluated):
+            text = (
+                "The same case on each CPU and under each load. The names switch their lines off "
+                "and on."
+            )
+            add("overlays", "CPUs and loads, one over the other", Overlays(plots), text, "Overlays")
+        add("table", "Results", Results(shown))
+        add("ranges", "Ranges", Ranges(shown))
+        if page.answer.estimates:
+            page.sections.append(_worst(page))
+        if merits := rhealstone(run, key):
+            page.sections.append(merits)
+        if matrix := by_load(evaluated):
+            text = (
+                "What each load does to a case: p99 (p50 where there are too few samples) beside "
+                f"that under load “{matrix.loads[0]}”, and the maximum below. Colour shows the "
+                f"ratio, strongest at ten times. The verdict is {RULE}."
+            )
+            add("loads", "Bench by load", Matrix(matrix), text, "Loads")
+        if slopes:
+            text = (
+                "Minima over a parameter (means in runs of earlier versions) with the "
+                "least-squares line; the shaded wedge holds the slopes of the 95% interval. Where "
+                "the interval contains 0 and a logarithm fits no better, no growth is seen."
+            )
+            add("growth", "Growth", Growths(slopes), text)
+        add("details", "Details", Details(shown))
+    text = "A worst case means nothing without the conditions it arose under."
+    add("conditions", "Conditions", Conditions(), text)
     return page
 
 
-def brief_of(evaluated: RunEvaluation, key: str) -> Page:
-    """Return the answer and conditions of a run, without single results."""
-    run = evaluated.run
-    return Page(
-        key=key, run=run, title=title(run), facts=facts(run), answer=answer(evaluated), brief=True
+def _worst(page: Page) -> Section:
+    """Return the estimates of worst cases with their checks."""
+    rows: list[list[str | Cell]] = []
+    checks: list[Block] = []
+    for estimate in page.answer.estimates:
+        subject, case = estimate.subject, estimate.case
+        span = "unknown" if case.unit == "ns" else "none"
+        rows.append([
+            Cell(subject.name.without_load, link=f"{page.key}-{subject.place}"),
+            subject.result.load, quantity(case.observed_max, case.unit),
+            seconds(case.section_s) if case.section_s else span, count(case.n), estimate.outcome,
+        ])  # fmt: skip
+        checks.append(Text("", subject.name.with_load))
+        outcomes = {True: "passed", False: "failed", None: "not tested"}
+        checks.append(Notes([
+            f"{outcomes[check.passed]}: {check.name}, {check.detail}" for check in case.checks
+        ], "list"))  # fmt: skip
+    columns = ("bench", "load", "max seen", "time", "n", "estimate")
+    lead = (
+        "Of the tasks that a timer wakes, and of the results named at the top: the largest value "
+        "seen, and what extreme-value analysis makes of it. There is a bound only if every check "
+        "passed."
     )
+    blocks: list[Block] = [Table(columns, rows, texts=(1, 5)), Folded("The checks", checks)]
+    return Section(f"{page.key}-worst", "Worst cases", blocks, lead)
 
 
 def template_values() -> dict[str, Any]:
@@ -253,7 +312,6 @@ def template_values() -> dict[str, Any]:
         "grouped": grouped,
         "usual_load": usual_load,
         "spark": (SPARK_WIDTH, SPARK_HEIGHT),
-        "load_rule": RULE,
         "most_figures": 4,
         "most_overlays": 6,
         "shell": shlex.join,

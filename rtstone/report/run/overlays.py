@@ -21,8 +21,8 @@ _PLACE_IN_TITLE = re.compile(rf"\s*(?:\bcpus?=\S+|{_CPU.pattern}$)")  # the same
 _ROWS = 24  # of the chart of ranges where there is no distribution to draw
 
 
-def draw(page: Page, evaluated: RunEvaluation) -> None:
-    """Fill in the page's first chart and its overlays, after the charts of its results."""
+def draw(page: Page, evaluated: RunEvaluation) -> list[Plot]:
+    """Fill in the page's first chart, and return its overlays; both come after other charts."""
     subjects = subjects_of(evaluated.run)
     groups: dict[object, list[Subject]] = defaultdict(list)
     for subject in subjects:
@@ -38,7 +38,7 @@ def draw(page: Page, evaluated: RunEvaluation) -> None:
             page.lead = _single(page, subjects[place])
     elif not page.hartstone:
         page.lead = _ranges(page, subjects)
-    page.overlays = [plot for members in several.values() if (plot := _overlay(page, members))]
+    return [plot for members in several.values() if (plot := _overlay(page, members))]
 
 
 def _case(r: Result) -> object:

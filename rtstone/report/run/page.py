@@ -6,17 +6,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rtstone.documents.case_name import CaseName
-from rtstone.documents.explanation import Explanation
 from rtstone.documents.run import Result, Run, Slope
-from rtstone.report.explanation.page import section
 from rtstone.report.parts import words
-from rtstone.report.parts.model import Section
+from rtstone.report.parts.model import Own, Section
 from rtstone.report.parts.overlay import Plot
 from rtstone.report.parts.shapes import Axis
 from rtstone.report.parts.typeset import typeset
 from rtstone.report.run.answer import Answer
 from rtstone.report.run.loads import ByLoad
-from rtstone.report.run.merit import Merit
 
 
 @dataclass(frozen=True)
@@ -56,33 +53,63 @@ class Growth:
     chart: str
 
 
+@dataclass(frozen=True)
+class Results(Own):
+    """The table of results, family by family."""
+
+    families: list[Family]
+
+
+class Ranges(Results):
+    """The ranges of results, family by family."""
+
+
+class Details(Results):
+    """The details of results, family by family."""
+
+
+@dataclass(frozen=True)
+class Matrix(Own):
+    """What each load does to each case."""
+
+    matrix: ByLoad
+
+
+@dataclass(frozen=True)
+class Growths(Own):
+    """The slopes, a card for each."""
+
+    growths: list[Growth]
+
+
+@dataclass(frozen=True)
+class Overlays(Own):
+    """Distributions of cases, those of their CPUs and loads one over the other."""
+
+    plots: list[Plot]
+
+
+class Conditions(Own):
+    """The conditions of a run, and its command."""
+
+
 @dataclass
 class Page:
-    """One run."""
+    """One run; ``because``: what the foremost of its explanations says, empty without any."""
 
     key: str
     run: Run
     title: str
     facts: list[tuple[str, str]]
     answer: Answer
-    by_load: ByLoad | None = None
-    brief: bool = False  # without single results
+    brief: bool  # without single results
     unfolded: bool = False  # with all details open
+    because: str = ""
     lead: Plot | None = None  # the distribution that is looked at first
-    overlays: list[Plot] = field(default_factory=list)
-    hartstone: Merit | None = None
-    merits: list[Merit] = field(default_factory=list)
-    families: list[Family] = field(default_factory=list)
-    growths: list[Growth] = field(default_factory=list)
+    hartstone: Section | None = None
+    sections: list[Section] = field(default_factory=list)
     charts: dict[str, Any] = field(default_factory=dict)
     details: dict[str, Any] = field(default_factory=dict)
-    explanations: list[Explanation] = field(default_factory=list)  # the first is the foremost
-
-    @property
-    def why(self) -> Section | None:
-        """What its explanations say, None without any."""
-        explanations = self.explanations
-        return section(explanations, self.run, f"{self.key}-why") if explanations else None
 
     def link(self, evidence: int | str) -> str:
         """Return the link to the evidence of a finding on the page."""
