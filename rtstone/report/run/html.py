@@ -38,7 +38,6 @@ from rtstone.report.run.page import (
     Family,
     Growth,
     Growths,
-    Matrix,
     Overlays,
     Page,
     Ranges,
@@ -263,7 +262,7 @@ def page_of(
                 f"that under load “{matrix.loads[0]}”, and the maximum below. Colour shows the "
                 f"ratio, strongest at ten times. The verdict is {RULE}."
             )
-            add("loads", "Bench by load", Matrix(matrix), text, "Loads")
+            add("loads", "Bench by load", matrix, text, "Loads")
         if slopes:
             text = (
                 "Minima over a parameter (means in runs of earlier versions) with the "

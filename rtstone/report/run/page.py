@@ -13,7 +13,6 @@ from rtstone.report.parts.overlay import Plot
 from rtstone.report.parts.shapes import Axis
 from rtstone.report.parts.typeset import typeset
 from rtstone.report.run.answer import Answer
-from rtstone.report.run.loads import ByLoad
 
 
 @dataclass(frozen=True)
@@ -66,13 +65,6 @@ class Ranges(Results):
 
 class Details(Results):
     """The details of results, family by family."""
-
-
-@dataclass(frozen=True)
-class Matrix(Own):
-    """What each load does to each case."""
-
-    matrix: ByLoad
 
 
 @dataclass(frozen=True)
