@@ -1,6 +1,6 @@
 #!/bin/sh
 # A tester: does this release stay as fast as the last one?  The exit status is the answer:
-# 0 it does, 1 it does not, 3 the run cannot tell.
+# 0 it does, 1 it does not, 3 the run is inconclusive.
 #
 # The budget is drafted once, from five runs of what is good; a CI job has the last two commands.
 # A run ends with 3 if a load fell short in some case: the check says so, too.
