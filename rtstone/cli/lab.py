@@ -67,7 +67,7 @@ def _row(system: System) -> dict[str, Any]:
         "version": system.kernel and kernels.newest(system.kernel, system.board.arch),
         "preempt": list(system.preempt),
         "ready": not lacking,
-        "missing": [lack._asdict() for lack in lacking],
+        "missing": [{"what": lack.component, "command": lack.command} for lack in lacking],
     }
 
 
@@ -77,7 +77,7 @@ def fetch_command(names: tuple[str, ...]) -> None:
     """Fetch the Debian kernels of these targets, or of all, and Xen; apt verifies them.
 
     linux-6.1@6.1.0-56 is that build, if Debian's archive has it; FILE.deb is the package of a
-    build, got elsewhere and verified by nobody.
+    build from elsewhere, which nobody verifies.
     """
     from rtstone.lab import fetch
     from rtstone.lab.kernels import PREFIX, Kernel
@@ -138,7 +138,9 @@ def build_command() -> None:
     help="A file of options beyond the board's own, or one option, as CONFIG_NAME=value. May be "
     "given several times; of two values the later counts.",
 )
-@click.option("--name", metavar="N", help="Its target is own/N. Default: of version and options.")
+@click.option(
+    "--name", metavar="N", help="Name of the target, own/N.  Default: made of version and options."
+)
 def build_kernel_command(
     source: str, board: str, fragments: tuple[str, ...], name: str | None
 ) -> None:
@@ -163,8 +165,8 @@ def build_kernel_command(
 def remove_command(names: tuple[str, ...]) -> None:
     """Remove kernels from the lab's cache.
 
-    NAME is that of a target, as own/mine or linux-6.1@6.1.0-50; `source` are all unpacked sources
-    of kernels, `objects` all that was compiled of them, of which only time is lost.
+    NAME is that of a target, such as own/mine or linux-6.1@6.1.0-50; `source` is all unpacked
+    sources of kernels, `objects` all that was compiled from them; both can be made again.
     """
     from rtstone.lab import removal
     from rtstone.units import size

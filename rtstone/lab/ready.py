@@ -23,7 +23,7 @@ PACKAGES = ("build", "agents", "boards", "kernel")
 class Missing(NamedTuple):
     """A missing component, and the command that installs it."""
 
-    what: str
+    component: str
     command: str
 
 

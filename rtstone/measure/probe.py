@@ -82,13 +82,13 @@ class _Inquiry:
         try:
             target = find(self.answer.name)
             target.check_ready()
-            others = target.other_users()
+            users = target.other_users()
         except RtstoneError as error:
             self._note(error=str(error))
             return
         self.target = target
-        if others:
-            self._note(answers=True, error=f"in use: {', '.join(others)}")
+        if users:
+            self._note(answers=True, error=f"in use: {', '.join(users)}")
         elif target.probed:
             self.free = True
         else:

@@ -44,10 +44,10 @@ class Step(msgspec.Struct, frozen=True, tag="step"):
 
 
 class Done(msgspec.Struct, frozen=True, tag="done"):
-    """The change was made; ``found`` was read back."""
+    """The change was made; ``after`` was read back."""
 
     number: int
-    found: str
+    after: str = msgspec.field(name="found")
 
 
 class Dropped(msgspec.Struct, frozen=True, tag="dropped"):
@@ -69,7 +69,7 @@ class Journal:
         self.exists = True
         self.begin: Begin | None = None
         self.steps: dict[int, Step] = {}  # those in force
-        self.found: dict[int, str] = {}
+        self.after: dict[int, str] = {}  # read back, by number of the step
         self._next = 0
         for record in self._records():
             self._take(record)
@@ -108,9 +108,9 @@ class Journal:
         self._add(Step(number, setting, kind, path, old, new, form, list(contents or [])))
         return number
 
-    def done(self, number: int, found: str) -> None:
+    def done(self, number: int, after: str) -> None:
         """Record that the change was made, and what was read back."""
-        self._add(Done(number, found))
+        self._add(Done(number, after))
 
     def drop(self, number: int) -> None:
         """Record that the change is not in force."""
@@ -122,7 +122,7 @@ class Journal:
             self._files.delete(PATH)
         except OSError as error:
             raise UsageError(f"cannot remove the journal, {self.path}: {error.strerror}") from error
-        self.begin, self.steps, self.found = None, {}, {}
+        self.begin, self.steps, self.after = None, {}, {}
 
     # ---- the file --------------------------------------------------------------------------
 
@@ -134,7 +134,7 @@ class Journal:
             self.steps[record.number] = record
             self._next = record.number + 1
         elif isinstance(record, Done):
-            self.found[record.number] = record.found
+            self.after[record.number] = record.after
         else:
             self.steps.pop(record.number, None)
 

@@ -1,7 +1,7 @@
-"""Makes the system fit to be measured, and puts back what it changed.
+"""Prepare a system for measuring, and restore what was changed.
 
 A change is recorded in the journal, made, and read back.  What the kernel refuses is reported and
-left; what was done is put back in reverse order, whatever ended the program in between.
+left; what was done is restored in reverse order, however the program ended in between.
 """
 
 from __future__ import annotations
@@ -257,10 +257,10 @@ def _ours(now: str, journal: Journal, steps: list[Step]) -> bool:
 
     An interrupted step may have left a value that the kernel adjusted and nobody read back.
     """
-    if steps[-1].number not in journal.found:
+    if steps[-1].number not in journal.after:
         return True
     texts = [step.new for step in steps]
-    texts += [journal.found[step.number] for step in steps if step.number in journal.found]
+    texts += [journal.after[step.number] for step in steps if step.number in journal.after]
     return any(value(steps[0].form, now) == value(steps[0].form, text) for text in texts)
 
 
@@ -309,7 +309,7 @@ def _standing(system: System, journal: Journal, path: str) -> Entry:
         holds = _is_so(system, Make(path, last.contents))
         return Entry(last.setting, "holds" if holds else "lost", path)
     now = system.raw(path)
-    expected = journal.found.get(last.number, last.new)
+    expected = journal.after.get(last.number, last.new)
     if now is None:
         return Entry(last.setting, "gone", path, last.old.strip(), last.new)
     same = value(last.form, now) == value(last.form, expected)

@@ -415,7 +415,7 @@ def test_handlers_use_no_fpu_register(board: str) -> None:
 def test_hartstone_has_an_image_of_its_own(cli: Cli) -> None:
     """The board's first image names it and has everything else of the catalogue."""
     if lacking := missing(systems.find("freertos-m3-hart")):
-        pytest.skip(f"no {lacking[0].what}: {lacking[0].command}")
+        pytest.skip(f"no {lacking[0].component}: {lacking[0].command}")
     short = ("-p", "duration=100ms", "-p", "samples=20", "--time", "300ms", "--json")
     here = cli("run", "hart.PH.1", "dk.periodic", "--target", "qemu:freertos-m3", *short).document
     statuses = {r["bench"]: (r["status"], r["reason"]) for r in here["results"]}

@@ -269,7 +269,7 @@ def measured(name: str) -> bool | None:
     system = systems.find(name)
     if lacking := ready.missing(system):
         print(
-            *(f"{name}: not run, no {package.what}: {package.command}" for package in lacking),
+            *(f"{name}: not run, no {package.component}: {package.command}" for package in lacking),
             sep="\n",
         )
         return None

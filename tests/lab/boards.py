@@ -10,5 +10,5 @@ from rtstone.lab import ready, systems
 def needs(name: str) -> pytest.MarkDecorator:
     """Return the mark of a test that boots a system of the lab: it is skipped where that lacks."""
     lacking = ready.missing(systems.find(name))
-    reason = f"no {lacking[0].what}: {lacking[0].command}" if lacking else ""
+    reason = f"no {lacking[0].component}: {lacking[0].command}" if lacking else ""
     return pytest.mark.skipif(bool(lacking), reason=reason)

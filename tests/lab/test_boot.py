@@ -34,7 +34,7 @@ SCRIPT = command_lines(
 def kernel() -> Kernel:
     """Return the stock kernel, if everything to boot it is available."""
     if lacking := ready.missing(SYSTEM):
-        pytest.skip(f"no {lacking[0].what}: {lacking[0].command}")
+        pytest.skip(f"no {lacking[0].component}: {lacking[0].command}")
     return kernels.find("linux-6.1", "aarch64")
 
 

@@ -172,7 +172,9 @@ def test_a_damaged_kernel_is_built_again(place: Place) -> None:
     with pytest.raises(TargetError, match=says):
         kernels.find("own/mine", "aarch64")
     (lack,) = (
-        missing for missing in ready.missing(systems.find("own/mine")) if "kernel" in missing.what
+        missing
+        for missing in ready.missing(systems.find("own/mine"))
+        if "kernel" in missing.component
     )
     assert lack.command == "rtstone lab build-kernel"
     assert place.build().image.read_bytes() == ARM64

@@ -36,7 +36,7 @@ def check_sums(explanation: dict[str, Any]) -> None:
 
 def measured(cli: Cli, place: Path, system: str, *words: str) -> dict[str, Any]:
     if lacking := ready.missing(systems.find(system)):
-        pytest.skip(f"no {lacking[0].what}: {lacking[0].command}")
+        pytest.skip(f"no {lacking[0].component}: {lacking[0].command}")
     run = cli("run", *words, "--target", f"qemu:{system}", "--out", place, "--json")
     assert run.status == 0, run.err
     return dict(run.document["results"][0])

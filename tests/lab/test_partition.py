@@ -27,7 +27,7 @@ def ends(kernel: str, commands: list[str], place: Path) -> list[dict[str, Any]]:
     """
     system = systems.find(kernel)
     if lacking := ready.missing(system):
-        pytest.skip(f"no {lacking[0].what}: {lacking[0].command}")
+        pytest.skip(f"no {lacking[0].component}: {lacking[0].command}")
     linux = kernels.find(kernel, system.board.arch)
     initramfs, console = place / "initramfs", place / "console"
     initramfs.write_bytes(images.linux(linux, command_lines(*commands, "bye")))

@@ -43,7 +43,7 @@ def skip_unless_ready(name: str) -> None:
     if name not in QUICK and os.environ.get("RTSTONE_LAB") != "all":
         pytest.skip("takes long: RTSTONE_LAB=all runs it")
     if lacking := missing(find(split(name)[0])):
-        pytest.skip(f"no {lacking[0].what}: {lacking[0].command}")
+        pytest.skip(f"no {lacking[0].component}: {lacking[0].command}")
 
 
 @pytest.mark.parametrize("name", NAMES)

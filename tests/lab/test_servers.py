@@ -15,7 +15,7 @@ pytestmark = pytest.mark.lab
 
 def ready(kernel: str) -> None:
     if lacking := missing(find(kernel)):
-        pytest.skip(f"no {lacking[0].what}: {lacking[0].command}")
+        pytest.skip(f"no {lacking[0].component}: {lacking[0].command}")
     if kernel != "linux-6.12" and os.environ.get("RTSTONE_LAB") != "all":
         pytest.skip("takes long: RTSTONE_LAB=all runs it")
 

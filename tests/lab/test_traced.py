@@ -23,7 +23,7 @@ LOADED = ["-p", "samples=60", "-p", "period=20ms", "--load", "unmap"]
 def test_the_system_call_that_kept_the_cpu_is_found(cli: Cli, tmp_path: Path) -> None:
     """Unmapping takes some 100,000 instructions, in which this kernel is not preempted."""
     if lacking := ready.missing(systems.find(SYSTEM)):
-        pytest.skip(f"no {lacking[0].what}: {lacking[0].command}")
+        pytest.skip(f"no {lacking[0].component}: {lacking[0].command}")
     place = tmp_path / "run"
     done = cli("run", "dk.periodic", *LOADED, "--target", f"qemu:{SYSTEM}", "--trace",
                "above=500us", "--out", place, "-q")  # fmt: skip

@@ -194,7 +194,7 @@ def test_freertos_measures_in_a_domain(tmp_path: Path) -> None:
     """Alone, which takes a second; tests/lab/test_repeat.py boots both."""
     system = systems.find(NAME)
     if lacking := missing(system):
-        pytest.skip(f"no {lacking[0].what}: {lacking[0].command}")
+        pytest.skip(f"no {lacking[0].component}: {lacking[0].command}")
     script = command_lines(
         "case 1 int.latency.self samples=100", "case 2 dk.periodic samples=100", "bye"
     )
