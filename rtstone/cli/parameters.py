@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from functools import partial
-from importlib import import_module
 from typing import NamedTuple
 
 import click
@@ -117,10 +116,49 @@ def _runs() -> Words:
             yield Word(entry.name, title)
 
 
-def _members(module: str, name: str) -> Words:
-    """Yield the members of a list of a module, which is imported only when they are needed."""
-    members = getattr(import_module(f"rtstone.{module}"), name)
-    yield from map(Word, members() if callable(members) else members)
+# Their modules are imported only when the words are needed.
+
+
+def _publications() -> Words:
+    from rtstone.stats.published.layout import names
+
+    yield from map(Word, names())
+
+
+def _documents() -> Words:
+    from rtstone.documents.schemas import DOCUMENTS
+
+    yield from map(Word, DOCUMENTS)
+
+
+def _readers() -> Words:
+    from rtstone.formats.registry import READERS
+
+    yield from map(Word, READERS)
+
+
+def _writers() -> Words:
+    from rtstone.formats.registry import WRITERS
+
+    yield from map(Word, WRITERS)
+
+
+def _figures() -> Words:
+    from rtstone.plot.draw import KINDS
+
+    yield from map(Word, KINDS)
+
+
+def _systems() -> Words:
+    from rtstone.lab.systems import SYSTEMS
+
+    yield from map(Word, SYSTEMS)
+
+
+def _stored() -> Words:
+    from rtstone.lab.removal import names
+
+    yield from map(Word, names())
 
 
 def _samples() -> Words:
@@ -166,14 +204,14 @@ KIND_OR_NAME = Names(
 LOAD = Names("L", _loads)
 TARGET = Names("T", _targets)
 ARCHITECTURE = Names("A", _architectures)
-PUBLICATION = Names("SOURCE", partial(_members, "stats.published.layout", "names"))
-DOCUMENT = Names("NAME", partial(_members, "documents.schemas", "DOCUMENTS"))
-READER = Names("F", partial(_members, "formats.registry", "READERS"))
-WRITER = Names("F", partial(_members, "formats.registry", "WRITERS"))
+PUBLICATION = Names("SOURCE", _publications)
+DOCUMENT = Names("NAME", _documents)
+READER = Names("F", _readers)
+WRITER = Names("F", _writers)
 SAMPLE = Names("S", _samples)
-FIGURE = Names("K", partial(_members, "plot.draw", "KINDS"))
-SYSTEM = Names("NAME or FILE.deb", partial(_members, "lab.systems", "SYSTEMS"), file=True)
-STORED = Names("NAME", partial(_members, "lab.removal", "names"))
+FIGURE = Names("K", _figures)
+SYSTEM = Names("NAME or FILE.deb", _systems, file=True)
+STORED = Names("NAME", _stored)
 BOARD = Names("NAME", _boards)
 SETTINGS = Names("NAME,...", _settings, listed=True)
 FILE = Names("FILE", file=True)
