@@ -28,7 +28,7 @@ def folder(variable: str, usual: str) -> Path | None:
 
 
 def needed(variable: str, usual: str, noun: str, name: str) -> Path:
-    """Return the same; without a home, raise UsageError: ``name`` gives ``what`` a place."""
+    """Return the same; without a home, raise UsageError: ``name`` names a place for ``noun``."""
     path = folder(variable, usual)
     if path is None:
         raise UsageError(f"no place for {noun}: {HOMELESS}; name one with {name}")

@@ -37,17 +37,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )  # fmt: skip
     group.addoption(
         "--rtstone-budget", metavar="FILE", type=Path,
-        help="a budget that all that the fixture rtstone_run measures is held against",
+        help="budget that everything the fixture rtstone_run measures is checked against",
     )  # fmt: skip
     group.addoption(
         "--rtstone-baseline", metavar="URL",
-        help="runs of a results server that what rtstone_run measures must not be worse than: "
+        help="runs of a results server that measurements of rtstone_run must not be worse than: "
         "https://HOST/p/PROJECT/series/KEY, those of a series since its last change",
     )  # fmt: skip
     group.addoption(
         "--rtstone-unfit", choices=("fail", "skip"), default="fail",
-        help="what becomes of a test whose target cannot do what it measures, or lacks the rights "
-        "to do it in real time; default fail",
+        help="outcome of a test whose target cannot do what it measures, or lacks the rights to do "
+        "it in real time; default fail",
     )  # fmt: skip
 
 

@@ -73,7 +73,7 @@ def architecture(machine: str) -> Architecture | None:
 
 
 def static_agent(machine: str) -> Path:
-    """Return the static agent for a machine, given what `uname -m` says there.
+    """Return the static agent for a machine, given the output of `uname -m` there.
 
     Raises TargetError if there is no agent for it, or it has not been built.
     """

@@ -1,1 +1,1 @@
-"""Carry out a matrix of runs over targets, loads, seeds and days, whatever ends in between."""
+"""Carry out a matrix of runs over targets, loads, seeds and days."""

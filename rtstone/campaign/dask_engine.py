@@ -81,7 +81,7 @@ class Dask(Engine):
         return future
 
     def _take(self, job: Job, remote: Any, future: Future[Carried]) -> None:
-        """Take over what came of a job, in a thread of dask."""
+        """Take over the outcome of a job, in a thread of dask."""
         with suppress(ValueError):
             self._theirs.remove(remote)
         try:
@@ -90,7 +90,7 @@ class Dask(Engine):
             future.set_exception(error)
 
     def _carried(self, job: Job, remote: Any) -> Carried:
-        """Return what came of a job.  Raises StoreError."""
+        """Return the outcome of a job, and its home.  Raises StoreError."""
         home = new_home(self._campaign, self._owner)
         try:
             outcome, files = _answer(remote.result())
@@ -135,7 +135,7 @@ def _answer(sent: Any) -> tuple[Outcome, dict[str, bytes]]:
 
 
 def carry_out(task: bytes, folder: str) -> tuple[bytes, dict[str, bytes]]:
-    """Carry out a job on a worker, and return what came of it and the files of its run."""
+    """Carry out a job on a worker, and return its outcome and the files of its run."""
     job = msgspec.json.decode(task, type=Job)
     home = Path(tempfile.mkdtemp(prefix="rtstone-job-"))
     try:

@@ -8,7 +8,7 @@ from rtstone.store.run_catalogue import cases_digest
 
 
 class Past:
-    """The stored runs, looked through when the first one is asked for."""
+    """The stored runs, looked through when the first duration is needed."""
 
     def __init__(self) -> None:
         self._durations_s: dict[tuple[str, str], float | None] | None = None

@@ -25,7 +25,7 @@ MOST_BESIDE = 256  # jobs of other machines that this one attends to at the same
 
 
 class Carried(NamedTuple):
-    """What came of a job, and the home of its run, which is the caller's to remove."""
+    """The outcome of a job, and the home of its run, which is the caller's to remove."""
 
     outcome: Outcome
     home: Path

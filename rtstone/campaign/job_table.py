@@ -48,7 +48,7 @@ PRAGMA user_version={_VERSION};
 
 
 class Row(NamedTuple):
-    """A job of the present plan, with what came of it; jobs of a cell share its object."""
+    """A job of the present plan, with its outcome; jobs of a cell share its object."""
 
     key: str
     rank: int

@@ -160,15 +160,26 @@ def read(path: Path) -> Campaign:
             f"the ids of a campaign's runs begin with its file's name, and '{path.name}' cannot; "
             "call it NAME.toml: up to 40 letters, digits, _ and -, a letter first"
         )
+    measures = [" ".join(text.split()) for text in _texts(table, "measure", where)]
+    for text in measures:
+        try:
+            shlex.split(text)
+        except ValueError as error:
+            raise UsageError(f"{str(error).lower()}, in 'measure' of {where}: {text}") from error
+    seeds = table.get("seeds", [])
+    for seed in seeds:
+        if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < SEEDS:
+            raise UsageError(f"'{seed}' is no seed, in {where}; seeds are 0 to {SEEDS - 1}")
+    _check_once(seeds, "seeds", where)
     campaign = Campaign(
         name=path.stem,
         file=path.absolute(),
         title=str(table.get("title", path.stem)),
         targets=_texts(table, "targets", where),
-        measure=_measures(table, where),
+        measure=measures,
         loads=_texts(table, "loads", where),
         params=_axes(table.get("params", {}), where),
-        seeds=_seeds(table, where),
+        seeds=list(seeds),
         repeat=_count(table, "repeat", where) or 1,
         order=order,
         time=table.get("time"),
@@ -195,17 +206,6 @@ def _texts(table: Mapping[str, Any], key: str, where: str) -> list[str]:
             raise UsageError(f"'{text}' is not text, in '{key}' of {where}; write {key} = [\"…\"]")
     _check_once(texts, key, where)
     return list(texts)
-
-
-def _measures(table: Mapping[str, Any], where: str) -> list[str]:
-    """Return the entries of 'measure', with single blanks, each of which a shell can split."""
-    measures = [" ".join(text.split()) for text in _texts(table, "measure", where)]
-    for text in measures:
-        try:
-            shlex.split(text)
-        except ValueError as error:
-            raise UsageError(f"{str(error).lower()}, in 'measure' of {where}: {text}") from error
-    return measures
 
 
 def _check_once(items: Collection[object], key: str, where: str) -> None:
@@ -239,16 +239,6 @@ def _text(value: object, place: str) -> str:
         case str() if value.strip() and "\n" not in value:
             return value
     raise UsageError(f"a value is text, a number or true or false: {place}; correct it")
-
-
-def _seeds(table: Mapping[str, Any], where: str) -> list[int]:
-    """Return the seeds.  Raises UsageError for one that is invalid or repeated."""
-    seeds = table.get("seeds", [])
-    for seed in seeds:
-        if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < SEEDS:
-            raise UsageError(f"'{seed}' is no seed, in {where}; seeds are 0 to {SEEDS - 1}")
-    _check_once(seeds, "seeds", where)
-    return list(seeds)
 
 
 def _count(table: Mapping[str, Any], key: str, where: str) -> int | None:

@@ -65,7 +65,11 @@ def plan(campaign: Campaign, interrupt: Interrupt) -> Planned:
     seeds = max(1, len(campaign.seeds))
     lost = [cell.target for cell, _ in planned if cell.target in absent]
     unkeyed = {name: lost.count(name) * campaign.repeat * seeds for name in absent}
-    return Planned(_ordered(campaign, [jobs for _, jobs in planned]), absent, unkeyed)
+    ordered = [job for _, jobs in planned for job in jobs]
+    if campaign.order == "interleaved":
+        # Each round takes a job of every cell: what changes with time changes all cells alike.
+        ordered.sort(key=lambda job: job.repeat)
+    return Planned(list({job.key: job for job in ordered}.values()), absent, unkeyed)
 
 
 def _ask(
@@ -180,20 +184,3 @@ def _check_possible(campaign: Campaign, planned: Sequence[tuple[Cell, list[Job]]
                 f"nothing can be measured with {axis} '{name}' on any target, in {campaign.file}: "
                 f"{why[axis, name]}; take it out"
             )
-
-
-def _ordered(campaign: Campaign, cells: Sequence[list[Job]]) -> list[Job]:
-    """Return all jobs in their order, those with the same key once.
-
-    Interleaved, each round takes a job of every cell, so that what changes with time changes all
-    cells alike.
-    """
-    if campaign.order == "interleaved":
-        rounds: dict[int, list[Job]] = {}
-        for jobs in cells:
-            for job in jobs:
-                rounds.setdefault(job.repeat, []).append(job)
-        every = [job for number in sorted(rounds) for job in rounds[number]]
-    else:
-        every = [job for jobs in cells for job in jobs]
-    return list({job.key: job for job in every}.values())

@@ -178,7 +178,7 @@ class _Machine:
 
 
 def _unpack(archive: tarfile.TarFile, member: tarfile.TarInfo, home: Path) -> str | None:
-    """Write a file of a run that was asked for; leave out anything else.
+    """Write a file of a requested run; leave out anything else.
 
     Returns why its run cannot be taken, None if it can.  Raises StoreError.
     """

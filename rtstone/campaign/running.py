@@ -90,7 +90,13 @@ class Runner:
                 done, _ = wait(self._flying, POLL_S, FIRST_COMPLETED)
                 for future in done:
                     self._ended(self._flying.pop(future), future)
-                self._renew_leases()
+                now = time.monotonic()
+                if self._flying and now - self._renewed > RENEW_S:
+                    self._renewed = now
+                    self._table.renew()
+                if now - self._reclaimed > RECLAIM_S:
+                    self._reclaimed = now
+                    self._table.reclaim()
         finally:
             self._engine.close()
             for future, job in self._flying.items():
@@ -164,16 +170,6 @@ class Runner:
                 lanes[CORE] += self._engine.slots()  # it waits for those that run, not for others
         return False
 
-    def _renew_leases(self) -> None:
-        """Renew the own leases, and take over those of runners that are gone."""
-        now = time.monotonic()
-        if self._flying and now - self._renewed > RENEW_S:
-            self._renewed = now
-            self._table.renew()
-        if now - self._reclaimed > RECLAIM_S:
-            self._reclaimed = now
-            self._table.reclaim()
-
     # ---- ending -----------------------------------------------------------------------------
 
     def _ended(self, job: Job, future: Future[Carried]) -> None:
@@ -186,7 +182,36 @@ class Runner:
         if outcome.fault is None and (why := unfit(home / "runs" / job.run_id)):
             outcome = Outcome(fault="defect", reason=f"no run of this job came: {why}")
         try:
-            self._judge(job, outcome, home)
+            reason = outcome.reason or "no reason was reported"
+            target = job.cell.target
+            match outcome.fault:
+                case None:
+                    self._arrival += 1
+                    take_in(home / "runs" / job.run_id, self._arrival)
+                    self._table.done(job.key, outcome.took_s, outcome.reason)
+                    self._trouble.pop(target, None)
+                    self._listener(Event(job, "done", outcome.reason, outcome.took_s))
+                case "interrupted":
+                    self._table.again(job.key, None, counts=False)
+                case "store":
+                    raise StoreError(reason)
+                case "job":
+                    self._fail(job, reason, outcome.took_s, home)
+                case _:
+                    if self._table.attempts(job.key) < ATTEMPTS:
+                        self._table.again(job.key, reason, counts=True)
+                        self._listener(Event(job, "again", reason, outcome.took_s))
+                    else:
+                        self._fail(job, reason, outcome.took_s, home)
+                    # Leave a target that failed alone, longer each time; at last give up.
+                    if outcome.fault == "target":
+                        times = self._trouble.get(target, _Trouble()).times
+                        if times < len(RESTS_S):
+                            until = time.monotonic() + RESTS_S[times]
+                            self._trouble[target] = _Trouble(times + 1, until)
+                        else:
+                            reason = f"target given up, {times + 1} failures: {reason}"
+                            self._table.give_up(target, reason)
         except StoreError as error:
             self._halt(job, error)
         finally:
@@ -197,38 +222,6 @@ class Runner:
         self._full = self._full or error
         with suppress(StoreError):
             self._table.again(job.key, str(error), counts=False)
-
-    def _judge(self, job: Job, outcome: Outcome, home: Path) -> None:
-        """Note what came of a job.  Raises StoreError."""
-        reason = outcome.reason or "no reason was told"
-        target = job.cell.target
-        match outcome.fault:
-            case None:
-                self._arrival += 1
-                take_in(home / "runs" / job.run_id, self._arrival)
-                self._table.done(job.key, outcome.took_s, outcome.reason)
-                self._trouble.pop(target, None)
-                self._listener(Event(job, "done", outcome.reason, outcome.took_s))
-            case "interrupted":
-                self._table.again(job.key, None, counts=False)
-            case "store":
-                raise StoreError(reason)
-            case "job":
-                self._fail(job, reason, outcome.took_s, home)
-            case _:
-                if self._table.attempts(job.key) < ATTEMPTS:
-                    self._table.again(job.key, reason, counts=True)
-                    self._listener(Event(job, "again", reason, outcome.took_s))
-                else:
-                    self._fail(job, reason, outcome.took_s, home)
-                if outcome.fault == "target":  # leave it alone, longer each time; at last give up
-                    times = self._trouble.get(target, _Trouble()).times
-                    if times < len(RESTS_S):
-                        until = time.monotonic() + RESTS_S[times]
-                        self._trouble[target] = _Trouble(times + 1, until)
-                    else:
-                        reason = f"target given up, {times + 1} failures: {reason}"
-                        self._table.give_up(target, reason)
 
     def _fail(self, job: Job, reason: str, took_s: float, home: Path) -> None:
         """Give a job up, and keep what there is of its run."""

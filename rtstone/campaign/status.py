@@ -91,7 +91,13 @@ def tables(campaign: Campaign) -> Iterator[Table]:
 def _state(
     campaign: Campaign, rows: Sequence[Row], absent: dict[str, Missing], earlier: int
 ) -> CampaignState:
-    rows = _settled(rows, arrived(campaign.name))
+    keys = arrived(campaign.name)  # the run directories decide what is done
+    rows = [
+        row
+        if (row.key in keys) == (row.state == "done")
+        else row._replace(state="done" if row.key in keys else "planned", reason=None)
+        for row in rows
+    ]
     left = [(row.lane, row.expected_s) for row in rows if row.state in {"planned", "leased"}]
     cells: dict[str, list[Row]] = {}
     titles: dict[int, str] = {}  # jobs of a cell share its object, within a table
@@ -109,18 +115,6 @@ def _state(
         absent=absent,
         earlier=earlier,
     )
-
-
-def _settled(rows: Iterable[Row], keys: set[str]) -> list[Row]:
-    """Return the rows with the states that the run directories give them."""
-    settled = []
-    for row in rows:
-        if (row.key in keys) == (row.state == "done"):
-            settled.append(row)
-        else:
-            state: State = "done" if row.key in keys else "planned"
-            settled.append(row._replace(state=state, reason=None))
-    return settled
 
 
 def _counts(rows: Iterable[Row]) -> Counts:

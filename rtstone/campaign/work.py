@@ -1,7 +1,7 @@
 """Carry out one job, in a process of its own: it may crash, hang or be killed alone.
 
-``perform`` starts this module as a program.  The job comes on its standard input, and what came of
-it goes to its standard output; the run stays in the directory given as home.
+``perform`` starts this module as a program.  The job comes on its standard input, and its
+outcome goes to its standard output; the run stays in the directory given as home.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of a job.
+    """The outcome of a job.
 
     ``fault``: None if its run is complete.  ``reason``: of the fault, or a remark on the run.
     ``took_s``: of its run, without the start of its process.
@@ -69,7 +69,7 @@ def limit_s(job: Job) -> float:
 def perform(
     job: Job, folder: str, home: str, started: Callable[[subprocess.Popen[bytes]], None]
 ) -> Outcome:
-    """Carry out a job in a process of its own, and return what came of it.
+    """Carry out a job in a process of its own, and return its outcome.
 
     ``started`` is called with the process.  Its run is in ``home``, in runs/ID.
     """
@@ -105,7 +105,7 @@ def perform(
 
 
 def main() -> None:
-    """Read a task, carry it out, and write what came of it."""
+    """Read a task, carry it out, and write its outcome."""
     task = msgspec.json.decode(sys.stdin.buffer.read(), type=Task)
     if not end_with(task.parent):
         os._exit(1)

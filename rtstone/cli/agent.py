@@ -15,20 +15,10 @@ from rtstone.cli.parameters import ARCHITECTURE
 from rtstone.errors import TargetError, UsageError
 from rtstone.printable import shown
 from rtstone.report.parts.console import console, plain_table
-from rtstone.resources import Architecture, architecture, architectures, static_agent
+from rtstone.resources import architecture, architectures, static_agent
 from rtstone.units import file_size
 
 _NAMES = ", ".join(arch.name for arch in architectures())
-
-
-def _architecture(name: str | None) -> Architecture:
-    """Return the architecture of a name, or of this machine.  Raises UsageError."""
-    machine = name if name is not None else platform.machine()
-    if match := architecture(machine):
-        return match
-    if name is None:
-        raise UsageError(f"no agent for this machine, '{machine}'; write --arch A: {_NAMES}")
-    raise UsageError(f"unknown architecture '{name}', in --arch; there are agents for {_NAMES}")
 
 
 def _print_architectures() -> None:
@@ -49,7 +39,7 @@ def _print_architectures() -> None:
 @click.command("agent")
 @click.option(
     "--arch", type=ARCHITECTURE,
-    help=f"Architecture: {_NAMES}, or what `uname -m` says there; default: this machine's.",
+    help=f"Architecture: {_NAMES}, or the output of `uname -m` there; default: this machine's.",
 )  # fmt: skip
 @click.option(
     "-o", "output", type=OutputFile(), metavar="FILE",
@@ -64,7 +54,12 @@ def command(*, arch: str | None, output: Path | None) -> None:
     if output is None and arch is None:
         _print_architectures()
         return
-    target = _architecture(arch)
+    machine = platform.machine()
+    target = architecture(machine if arch is None else arch)
+    if target is None and arch is None:
+        raise UsageError(f"no agent for this machine, '{machine}'; write --arch A: {_NAMES}")
+    if target is None:
+        raise UsageError(f"unknown architecture '{arch}', in --arch; there are agents for {_NAMES}")
     if output is None:
         raise UsageError(f"no file to write the agent to; write --arch {target.name} -o FILE")
     data = static_agent(target.name).read_bytes()

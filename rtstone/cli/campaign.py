@@ -33,10 +33,10 @@ _FILE = click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 
 @click.group("campaign")
 def command() -> None:
-    """Measure a matrix of targets, loads, parameters and seeds, whatever ends in between.
+    """Measure a matrix of targets, loads, parameters and seeds.
 
-    FILE says what (docs/campaigns.md).  Its name begins the ids of the runs.  Runs that are there
-    are never made again, so that `run` goes on where it ended, however that was.
+    FILE describes the campaign (docs/campaigns.md), and its name begins the ids of the runs.  Runs
+    that are stored are never measured again: an interrupted campaign continues where it stopped.
     """
 
 
@@ -44,7 +44,7 @@ def command() -> None:
 @_FILE
 @JSON
 def plan_command(file: Path, json: bool) -> None:
-    """Say what would be measured, and about how long it takes; ask all targets, measure nothing."""
+    """Show what would be measured, and about how long that takes; ask targets, measure nothing."""
     from rtstone.campaign.matrix import read
     from rtstone.campaign.status import planned
     from rtstone.interrupt import Interrupt
@@ -59,15 +59,15 @@ def plan_command(file: Path, json: bool) -> None:
 @_FILE
 @click.option(
     "--engine", default="local", metavar="E",
-    help="What carries out the jobs: local (default), processes of this machine, or dask:ADDRESS, "
+    help="What carries out the jobs: local (default), processes on this machine, or dask:ADDRESS, "
     "the workers of a dask cluster.",
 )  # fmt: skip
 @PUSH
 @JSON
 def run_command(file: Path, engine: str, push: str | None, json: bool) -> int:
-    """Carry out what is planned and has not been done, until nothing is left.
+    """Carry out all jobs that are planned and not done yet.
 
-    May be started again at any time, and several times at once.
+    It may be started again at any time, and several times at once.
     """
     return _carry_out(file, json, push, engine=engine)
 
@@ -83,8 +83,8 @@ def run_command(file: Path, engine: str, push: str | None, json: bool) -> int:
 def work_command(file: Path, shard: str, push: str | None, json: bool) -> int:
     """Carry out one part of the jobs on this machine, without a table that others share.
 
-    Afterwards `campaign pull` brings the runs together; in a directory that all parts share
-    (RTSTONE_HOME) they are together already.
+    Afterwards `campaign pull` brings the runs together, unless all parts store them in a directory
+    that they share (RTSTONE_HOME).
     """
     match = re.fullmatch(r"([1-9]\d{0,5})/([1-9]\d{0,5})", shard)
     if not match or int(match[1]) > int(match[2]):
@@ -154,7 +154,7 @@ def _carry_out(
 
 
 def _planned(campaign: Campaign, interrupt: Interrupt) -> Planned:
-    """Return the plan of a campaign, for which its targets are asked."""
+    """Ask the targets of a campaign what they are, and return its plan."""
     from rtstone.campaign.planning import plan
 
     with working("asking the targets"):
@@ -174,10 +174,12 @@ def _engine(scheduler: str | None, campaign: Campaign, owner: str) -> Engine:
 
 @command.command("status")
 @_FILE
-@click.option("--watch", is_flag=True, help="Show it anew every second until all is done.")
+@click.option(
+    "--watch", is_flag=True, help="Update the display every second until all jobs are done."
+)
 @JSON
 def status_command(file: Path, watch: bool, json: bool) -> None:
-    """Say how far it has come, also while it goes on: what is missing, and why."""
+    """Show how far a campaign has come, also while it runs: what is missing, and why."""
     from rtstone.campaign.matrix import read
     from rtstone.campaign.status import status
 
@@ -204,7 +206,7 @@ def status_command(file: Path, watch: bool, json: bool) -> None:
 @command.command("retry")
 @_FILE
 def retry_command(file: Path) -> None:
-    """Plan the jobs again that have failed; `campaign run` then carries them out."""
+    """Plan failed jobs again; `campaign run` then carries them out."""
     from rtstone.campaign.matrix import read
     from rtstone.campaign.status import tables
     from rtstone.units import counted
@@ -220,7 +222,7 @@ def retry_command(file: Path) -> None:
 @_FILE
 @click.option(
     "-o", "output", type=OutputFile(), metavar="FILE.html",
-    help="The page to write; default: NAME.html beside FILE, which then may only replace such a "
+    help="The page to write; default: NAME.html beside FILE, which replaces nothing but such a "
     "page.",
 )  # fmt: skip
 @JSON

@@ -79,7 +79,7 @@ def command(
 ) -> int:
     """Check a run against a budget, against earlier runs, or against the trend of those before it.
 
-    Exit code: 0 if all limits are met, 1 if one is exceeded, 3 if the run cannot tell.
+    Exit code: 0 if all limits are met, 1 if one is exceeded, 3 if the run is inconclusive.
     """
     if write_budget is not None:
         options = {
@@ -186,7 +186,7 @@ def _baseline_gate(document: Run, baseline: tuple[str, ...]) -> Gate:
     with working("comparing"):
         runs = [run for run in map(load, paths) if run.run_id != document.run_id]
         if not runs:
-            raise UsageError("no earlier run, in --baseline: it names the run itself alone")
+            raise UsageError("no earlier run, in --baseline: it names only the run itself")
         return gate(document, runs, ", ".join(baseline))
 
 

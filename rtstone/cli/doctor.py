@@ -12,7 +12,7 @@ from rtstone.cli.parameters import JSON, TARGET
 @click.command("doctor")
 @click.option(
     "--target", "place", type=TARGET, default="local",
-    help="The system to check; default: this one.  Or one that you can log in to.",
+    help="The system to check: this one (default), or one that you can log in to.",
 )  # fmt: skip
 @click.option("--cpus", metavar="LIST", help="CPUs to be measured; default: the agent's choice.")
 @click.option("--problems", is_flag=True, help="Show only what is bad, a warning or unknown.")
@@ -22,7 +22,7 @@ def command(place: str, cpus: str | None, problems: bool, json: bool) -> int:
 
     Verdicts: good (+); seen (=), the newest measurement, which no rule judges; warn (!), costs time
     or certainty; bad (X), makes measuring impossible or misleading; unknown (?), cannot be
-    determined from here; yours (-), only you can tell.
+    determined from here; yours (-), only you know.
     """
     from rtstone.store.measurements import measurements
     from rtstone.system.checks import lines

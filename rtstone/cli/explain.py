@@ -40,7 +40,7 @@ _SUFFIXES = {".html": "html", ".folded": "folded", ".json": "json"}  # of files 
 )  # fmt: skip
 @click.option(
     "--against", default="median", type=SAMPLE,
-    help="The sample that it is held against, named likewise; default: median.",
+    help="The sample that it is compared with, named likewise; default: median.",
 )  # fmt: skip
 @click.option("--series", metavar="S", help="The series, of a case with several, such as 'cpu 1'.")
 @click.option(
@@ -95,7 +95,7 @@ def command(
     if reply.unkept:
         click.echo(f"not kept: {reply.unkept}", err=True)
     if reply.again:
-        click.echo("explained before; this is what was kept with the run", err=True)
+        click.echo("explained before; this explanation was stored with the run", err=True)
     if chosen.among > 1:
         from rtstone.documents.case_name import result_names
 
@@ -111,7 +111,19 @@ def command(
     if json:
         print_document(explanation)
     elif output is None:
-        _print(explanation, document, form, path)
+        if form != "text":
+            sys.stdout.buffer.write(_bytes(explanation, document, form))
+            sys.stdout.buffer.flush()
+            return
+        from rich.text import Text
+
+        from rtstone.cli.pager import paged
+        from rtstone.report.explanation.text import explanation_lines
+
+        with paged(sys.stdout) as out:
+            out.print(*explanation_lines(explanation, document, out.width, out.encoding), sep="\n")
+            page = typed(f"on the page of the run: rtstone report {run_name(path, document.name)}")
+            out.print("", Text(page, style="dim"), sep="\n")
 
 
 def _bytes(explanation: Explanation, run: Run, form: str) -> bytes:
@@ -129,23 +141,6 @@ def _bytes(explanation: Explanation, run: Run, form: str) -> bytes:
 
         return trace_events(explanation)
     return msgspec.json.format(msgspec.json.encode(explanation)) + b"\n"
-
-
-def _print(explanation: Explanation, run: Run, form: str, path: Path) -> None:
-    """Print an explanation in a format on standard output."""
-    if form != "text":
-        sys.stdout.buffer.write(_bytes(explanation, run, form))
-        sys.stdout.buffer.flush()
-        return
-    from rich.text import Text
-
-    from rtstone.cli.pager import paged
-    from rtstone.report.explanation.text import explanation_lines
-
-    with paged(sys.stdout) as out:
-        out.print(*explanation_lines(explanation, run, out.width, out.encoding), sep="\n")
-        page = typed(f"on the page of the run: rtstone report {run_name(path, run.name)}")
-        out.print("", Text(page, style="dim"), sep="\n")
 
 
 def _text(explanation: Explanation, run: Run) -> str:

@@ -23,7 +23,7 @@ COMMANDS = {
     "campaign": "Measure a matrix of targets, loads and seeds, over days.",
     "push": "Send runs to a results server.",
     "serve": "Serve the runs of a store to a team, as pages and for programs.",
-    "token": "Say who may push runs to a server, and read them.",
+    "token": "Manage the tokens for pushing runs to a server and reading them.",
     "check": "Check a run against a budget: a gate for CI.",
     "guarantee": "State a guaranteed latency, or why there is none.",
     "reproduce": "Reproduce a publication's tables beside this system's numbers.",

@@ -20,7 +20,7 @@ from rtstone.store.rundir import load
     "--bench",
     metavar="ID",
     type=BENCH,
-    help="Bench to state it for; default: from a request to the task.",
+    help="Bench to state it for; default: the latency from a request to the task.",
 )
 @click.option("--json", is_flag=True, help="Print only the guarantee document, as JSON.")
 @click.option(

@@ -43,23 +43,28 @@ UNKNOWN = "of no known format"
     type=READER,
     help=f"Input format, where the content does not identify it: {', '.join(READERS)}.",
 )
-@click.option("--name", metavar="NAME", help="Call the run so, as `rtstone run --name` does.")
+@click.option("--name", metavar="NAME", help="Name of the run, as in `rtstone run --name`.")
 @click.option(
-    "--load", metavar="NAME", help="What loaded the system meanwhile, where the file does not say."
+    "--load", metavar="NAME", help="Name of the load during the measurement, if the file has none."
 )
-@click.option("--host", metavar="NAME", help="The machine, where the file does not say.")
+@click.option("--host", metavar="NAME", help="Name of the machine, if the file has none.")
 @click.option(
-    "--unit", type=click.Choice(list(UNITS)), help="Of samples and histograms of your own."
+    "--unit", type=click.Choice(list(UNITS)), help="Unit of your own samples and histograms."
 )
 @click.option(
     "--period",
     metavar="NAME",
-    help="Of the task whose lateness samples are, as 1ms: activations that it missed count.",
+    help="Period of the task whose lateness the samples are, such as 1ms; activations that it "
+    "missed count.",
 )
 @click.option("--column", metavar="NAME", help="The column of the samples, by name or number.")
-@click.option("--due", metavar="NAME", help="The column of when each activation was due.")
-@click.option("--at", metavar="NAME", help="The column of when it ran, with --due.")
-@click.option("--bench", metavar="NAME", help="What to call the measurement of these samples.")
+@click.option(
+    "--due", metavar="NAME", help="The column with the times at which activations were due."
+)
+@click.option(
+    "--at", metavar="NAME", help="With --due: the column with the times at which they ran."
+)
+@click.option("--bench", metavar="NAME", help="Name of the measurement of these samples.")
 @click.option("--json", is_flag=True, help="Print only the run document, as JSON.")
 def command(
     *, files: tuple[str, ...], form: str | None, name: str | None, load: str | None,
@@ -68,13 +73,13 @@ def command(
 ) -> None:  # fmt: skip
     """Import other tools' data, or your own, as runs, one for each FILE (- is standard input).
 
-    If any FILE cannot be read, no run is stored. Of a directory all files are taken, at any depth,
-    whose content a format recognizes; one that is damaged leaves the others stored. What is stored
-    already is not stored again.
+    If any FILE cannot be read, no run is stored.  A directory is searched, at any depth, for files
+    that a format recognizes; a damaged one does not keep the others from being stored.  What is
+    already stored is not stored again.
     """
     within = {file: _within(Path(file)) for file in files if file != STDIN and Path(file).is_dir()}
     if (len(files) > 1 or within) and (json or name is not None):
-        reason = "--json prints one document" if json else "--name calls one run so"
+        reason = "--json prints one document" if json else "--name names one run"
         raise UsageError(f"{reason}, not {'a directory' if within else len(files)}; name one file")
     words = {option: line(text) for option, text in (("load", load), ("host", host)) if text}
     if name is not None:
@@ -114,7 +119,7 @@ def command(
 
 
 class Row(NamedTuple):
-    """What became of a file: its run, and whether that was stored before."""
+    """The outcome of a file: its run, and whether that was stored before."""
 
     path: str
     outcome: str
@@ -134,12 +139,12 @@ def _within(directory: Path) -> list[str]:
         if len(files) > MOST:
             raise UsageError(f"more than {MOST} files, in {directory}; name a part of it")
     if not files:
-        raise UsageError(f"no file in {directory}; name one that has some")
+        raise UsageError(f"no file in {directory}; name a directory that has files")
     return files
 
 
 class _Reading(NamedTuple):
-    """How files are read, and what a person says of them where they do not say it themselves."""
+    """How files are read, and what the options add to what they contain."""
 
     form: str | None
     meaning: Meaning

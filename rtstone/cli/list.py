@@ -38,11 +38,11 @@ _DROPPED = ("created", "suite", "results", "ok", "status")  # where there is no 
 @click.option("--last", type=click.IntRange(1), metavar="N", help="Only the last N of these runs.")
 @click.option(
     "--probe", is_flag=True,
-    help="Of the targets that have names, show whether each answers, and what it is.",
+    help="Show whether each target that has a name answers, and what it is.",
 )  # fmt: skip
 @JSON
 def command(kind: str, probe: bool, json: bool, **conditions: Any) -> None:
-    """List what there is or, for the name of a bench or load, its parameters."""
+    """List benches, suites, loads, targets or runs, or the parameters of one bench or load."""
     if probe:
         if kind != "targets":
             raise UsageError("--probe asks targets; write `rtstone list targets --probe`")

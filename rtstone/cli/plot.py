@@ -54,7 +54,9 @@ def _length(context: click.Context, parameter: click.Parameter, text: str | None
     "--width", default="84mm", callback=_length, metavar="W",
     help="Width; default 84mm, a column of a paper.",
 )  # fmt: skip
-@click.option("--height", callback=_length, metavar="H", help="Height; default: what suits.")
+@click.option(
+    "--height", callback=_length, metavar="H", help="Height; default: what the content needs."
+)
 def command(
     *,
     runs: tuple[str, ...],
@@ -65,9 +67,9 @@ def command(
     width: float,
     height: float | None,
 ) -> None:
-    """Draw runs as a figure for a paper; all that was measured of one bench lies in one figure.
+    """Draw runs as a figure for a paper, with all results of one bench in one figure.
 
-    Prints what a caption has to say: n, time, maximum, omitted activations, flags.
+    Prints what belongs in its caption: n, time, maximum, omitted activations, flags.
     """
     documents = [load(find(run)) for run in runs]
     drawn = plot(documents, Request(kind, bench, loads, width, height))

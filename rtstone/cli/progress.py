@@ -42,7 +42,11 @@ class Line:
         while True:
             with self._lock:
                 self._clear()
-                text = self._text()
+                spent = time.monotonic() - self._begin
+                text = f"{self._task}, {spent:.0f} s"
+                if self._share:
+                    left = spent * (1 / self._share - 1)
+                    text = f"{self._task}: {self._share:.0%}, about {left:.0f} s left"
                 self._shown = len(text)
                 print(text, end="", file=self._file, flush=True)
             if self._ended.wait(_EVERY_S):
@@ -58,13 +62,6 @@ class Line:
         if self._shown:
             print(f"\r{' ' * self._shown}\r", end="", file=self._file, flush=True)
             self._shown = 0
-
-    def _text(self) -> str:
-        spent = time.monotonic() - self._begin
-        if not self._share:
-            return f"{self._task}, {spent:.0f} s"
-        left = spent * (1 / self._share - 1)
-        return f"{self._task}: {self._share:.0%}, about {left:.0f} s left"
 
 
 @contextmanager

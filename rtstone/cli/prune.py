@@ -20,7 +20,7 @@ from rtstone.units import size as in_bytes
     "--keep", type=click.IntRange(0), metavar="N", required=True, help="Keep the last N runs."
 )
 @click.option("--older-than", metavar="AGE", help="Remove only runs older than that: 12h, 30d, 8w.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be removed.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be removed.")
 def command(keep: int, older_than: str | None, dry_run: bool) -> int:
     """Remove old runs from the store.
 

@@ -20,8 +20,8 @@ PATIENCE_S = 60.0  # for a server that does not answer
 def command(url: str, names: tuple[str, ...], json: bool) -> int:
     """Send runs to a results server: https://HOST/p/PROJECT.
 
-    Without RUN, those that are still queued for it: what could not be sent goes with the next push.
-    It may be ended and started again at any time; no run comes twice.  The token is in
+    Without RUN, those that are still queued for it: what could not be sent is sent with the next
+    push.  It may be ended and started again at any time; no run arrives twice.  The token is in
     RTSTONE_TOKEN, or in ~/.config/rtstone/tokens.toml.
     """
     from rtstone.server.client.outbox import queue

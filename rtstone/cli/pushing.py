@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 PUSH = click.option(
     "--push", metavar="URL",
-    help="Send each run to the results server there when it has ended: https://HOST/p/PROJECT; "
-    "what does not come through goes with the next push (`rtstone push URL`).",
+    help="Push each run, when it has ended, to a results server: https://HOST/p/PROJECT; what does "
+    "not arrive is sent with the next push (`rtstone push URL`).",
 )  # fmt: skip
 PATIENCE_S = 15.0  # for a server that does not answer, after a measurement
 _REST_S = 300.0  # that a campaign leaves such a server alone
@@ -64,7 +64,7 @@ def deliver_queued(server: Address, patience_s: float) -> Delivered:
 
 
 def report(delivery: Delivered) -> None:
-    """Report on stderr what came of the runs to be pushed."""
+    """Report on stderr which runs were pushed, refused or left in the queue."""
     for push in delivery.pushed:
         say(f"pushed: {push.url}" if push.fresh else f"there already: {push.url}")
     for why in delivery.refused:

@@ -29,7 +29,7 @@ def _page(context: click.Context, parameter: click.Parameter, path: Path | None)
 @click.argument("runs", type=RUN_LIST, nargs=-1, required=True)
 @click.option(
     "-o", "output", type=OutputFile(), callback=_page, metavar="FILE.html",
-    help=f"The page to write; default: {DEFAULT}, which then may only replace such a page.",
+    help=f"The page to write; default: {DEFAULT}, which replaces nothing but such a page.",
 )  # fmt: skip
 def command(runs: tuple[str, ...], output: Path) -> None:
     """Write one or more runs as one self-contained HTML page; several runs are compared.

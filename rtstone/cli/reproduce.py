@@ -80,7 +80,18 @@ def command(  # noqa: PLR0917
         raise UsageError(
             f"{excess[0]} applies only when measuring, not to stored runs; leave it out"
         )
-    instead = _loads_by_name(suites, loads)
+    shipped = suite.shipped()
+    cases = [case for name in suites for case in suite.load(shipped[name]).cases]
+    theirs = list(
+        dict.fromkeys(load_name(spec) for case in cases for spec in case.loads or (NONE,))
+    )
+    instead: dict[str, str] = {}
+    for spec in loads:
+        if (name := load_name(spec)) not in theirs:
+            raise unknown("load of the publication's suite", name, theirs)
+        if name in instead:
+            raise UsageError(f"load '{name}' is given twice, in --load; give each load once")
+        instead[name] = spec
     html = output is not None and output.suffix.lower() == ".html"
     if html:
         from rtstone.report.parts import frame
@@ -107,23 +118,6 @@ def command(  # noqa: PLR0917
     for error in errors:
         print(f"rtstone: {error}", file=sys.stderr)
     return max((error.exit_code for error in errors), default=0)
-
-
-def _loads_by_name(suites: list[str], loads: tuple[str, ...]) -> dict[str, str]:
-    """Return the loads by name.  Raises UsageError for one unknown to the suites, or repeated."""
-    shipped = suite.shipped()
-    cases = [case for name in suites for case in suite.load(shipped[name]).cases]
-    theirs = list(
-        dict.fromkeys(load_name(spec) for case in cases for spec in case.loads or (NONE,))
-    )
-    instead: dict[str, str] = {}
-    for spec in loads:
-        if (name := load_name(spec)) not in theirs:
-            raise unknown("load of the publication's suite", name, theirs)
-        if name in instead:
-            raise UsageError(f"load '{name}' is given twice, in --load; give each load once")
-        instead[name] = spec
-    return instead
 
 
 def _measure(request: Options, targets: tuple[str, ...]) -> tuple[list[Run], list[RtstoneError]]:

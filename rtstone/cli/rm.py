@@ -29,12 +29,21 @@ _MOST = 3  # files left that are named
 def command(names: tuple[str, ...], yes: bool) -> int:
     """Remove stored runs.
 
-    RUN may also be a session, of compare --run or of several targets: then all its runs, which are
-    only removed together.  Only what rtstone has stored of a run is removed, and not while it goes
-    on.
+    RUN may also be a session, of compare --run or of several targets, whose runs are only removed
+    together.  Only files that rtstone stored are removed, and no run that is being measured.
     """
     paths = list(dict.fromkeys(path for name in names for path in _paths(name)))
-    _check_sessions(paths)
+    # Runs of a session are removed together.
+    ids = {path.name for path in paths if path.absolute().parent == runs().absolute()}
+    stored = entries()
+    for session in {entry.session for entry in stored if entry.run_id in ids and entry.session}:
+        members = [entry.run_id for entry in stored if entry.session == session]
+        if not ids.issuperset(members):
+            run_id = next(run_id for run_id in members if run_id in ids)
+            raise UsageError(
+                f"run {run_id} is one of {counted(len(members), 'run')} of a session, which are "
+                f"removed together: `rtstone rm {shlex.quote(session)}`"
+            )
     for path in paths:
         click.echo(f"{shown(str(path.name))}  {in_bytes(size(path))}", err=True)
     if not yes:
@@ -57,20 +66,6 @@ def _paths(name: str) -> list[Path]:
             "name the one to remove"
         )
     return paths
-
-
-def _check_sessions(paths: Sequence[Path]) -> None:
-    """Raise UsageError if only some runs of a session would be removed."""
-    ids = {path.name for path in paths if path.absolute().parent == runs().absolute()}
-    stored = entries()
-    for session in {entry.session for entry in stored if entry.run_id in ids and entry.session}:
-        members = [entry.run_id for entry in stored if entry.session == session]
-        if not ids.issuperset(members):
-            run_id = next(run_id for run_id in members if run_id in ids)
-            raise UsageError(
-                f"run {run_id} is one of {counted(len(members), 'run')} of a session, which are "
-                f"removed together: `rtstone rm {shlex.quote(session)}`"
-            )
 
 
 def print_removed(removed: Sequence[Removed]) -> None:

@@ -1,4 +1,4 @@
-"""What there is of each kind, as rows: benches, suites, loads and targets."""
+"""The benches, suites, loads and targets that there are, as rows."""
 
 from __future__ import annotations
 
@@ -45,10 +45,6 @@ def _load_rows() -> list[dict[str, Any]]:
     return [{"id": NONE, "title": NO_OTHER_WORK, "source": "Obenland"}, *loads]
 
 
-def _target_rows() -> list[dict[str, Any]]:
-    return [*named_rows(), *kind_rows()]
-
-
 def named_rows() -> list[dict[str, Any]]:
     """Return the rows of the targets that the user has given names.  Raises UsageError."""
     from rtstone.targets import fleet
@@ -83,5 +79,5 @@ KINDS: dict[str, tuple[Callable[[], list[dict[str, Any]]], tuple[str, ...]]] = {
     "benches": (_bench_rows, ("id", "title", "source")),
     "suites": (_suite_rows, ("name", "title", "description")),
     "loads": (_load_rows, ("id", "title", "source")),
-    "targets": (_target_rows, ("name", "title", "label")),
+    "targets": (lambda: [*named_rows(), *kind_rows()], ("name", "title", "label")),
 }

@@ -24,7 +24,7 @@ from rtstone.cli.pushing import PUSH, destination, push_after
 from rtstone.cli.show import print_verdict
 from rtstone.cli.streams import maybe_unread
 from rtstone.documents.plan import Plan
-from rtstone.documents.run import LOCAL, Run
+from rtstone.documents.run import LOCAL
 from rtstone.errors import Interrupted, TargetError, UsageError
 from rtstone.interrupt import Interrupt
 from rtstone.measure.start import Finished, resume, start
@@ -33,6 +33,8 @@ from rtstone.store.index import latest
 from rtstone.store.layout import holds_run, run_name
 from rtstone.store.rundir import RunDirectory
 from rtstone.targets import find as find_target
+
+_REST = 24  # lines of a summary beside the results, about
 
 
 def _directory(context: click.Context, parameter: click.Parameter, text: str | None) -> Path | None:
@@ -62,7 +64,7 @@ def _directory(context: click.Context, parameter: click.Parameter, text: str | N
 @click.option(
     "--time",
     metavar="S",
-    help="Measure each case for this long, whatever the number of samples (sets samples=0); in "
+    help="Measure each case for this long, with any number of samples (sets samples=0); in "
     "seconds without a unit; 0: one case, until it is stopped.  In a publication's suite: time "
     "limit of every case; 0: none.",
 )
@@ -73,14 +75,14 @@ def _directory(context: click.Context, parameter: click.Parameter, text: str | N
 )  # fmt: skip
 @click.option(
     "--trace", metavar="above=50us",
-    help="Record what a Linux does on the measured CPUs, as root, and keep it for the samples "
-    "above this limit, or for the worst one (worst): `rtstone explain` reads it.  With ,stacks "
-    "also which functions its interrupt came into.  This disturbs the results.",
+    help="Trace what Linux does on the measured CPUs, as root, and keep the traces of samples "
+    "above this limit, or of the worst one (worst), for `rtstone explain`.  With ,stacks also "
+    "which functions were interrupted.  Tracing disturbs the results.",
 )  # fmt: skip
 @click.option("--cpus", metavar="LIST", help="CPUs to measure on, such as 0-2,4, or all.")
 @click.option(
     "--name", metavar="NAME",
-    help="Call the run so, in every table and page; it is then a RUN: `rtstone show NAME`.",
+    help="Name of the run, shown everywhere and accepted wherever RUN is: `rtstone show NAME`.",
 )  # fmt: skip
 @click.option(
     "--wait",
@@ -88,7 +90,7 @@ def _directory(context: click.Context, parameter: click.Parameter, text: str | N
     help="Wait until no other measurement on this machine disturbs this one.",
 )
 @PUSH
-@click.option("--yes", is_flag=True, help="Also measure for longer than an hour.")
+@click.option("--yes", is_flag=True, help="Measure even if it takes longer than an hour.")
 @click.option("--out", callback=_directory, metavar="DIR", type=FILE, help="Directory of the run.")
 @click.option("--json", is_flag=True, help="Print only the run document, as JSON.")
 @click.option("-q", "--quiet", is_flag=True, help="Print only the verdict.")
@@ -129,8 +131,20 @@ def _measure(each: list[Options], interrupt: Interrupt) -> tuple[int, list[RunDi
         elif options.quiet:
             print_verdict(finished.run)
         else:
-            directory = finished.directory
-            _print_summary(finished.run, directory.path if directory.finished else None)
+            from rtstone.report.parts.console import console
+            from rtstone.report.run.brief import brief
+            from rtstone.report.run.terminal import followed, summary
+            from rtstone.stats.evaluate import evaluate_run
+
+            run, directory, _ = finished
+            out = console(sys.stdout)
+            # On a terminal all results if they fit: none had a line so far.
+            few = out.is_terminal and 1 < len(run.results) <= out.height - _REST
+            out.print(
+                *(summary if few else brief)(evaluate_run(run), out.width, out.encoding), sep="\n"
+            )
+            if directory.finished:
+                out.print(*followed(run_name(directory.path, run.name), out.width), sep="\n")
     return status_of(interrupt, finished), [finished.directory]
 
 
@@ -189,20 +203,3 @@ def _resume(options: Options, interrupt: Interrupt) -> Finished:
             newest or find_run(name), interrupt=interrupt, listener=listener,
             approve=lambda plan: await_others(options, [plan], interrupt, held),
         )  # fmt: skip
-
-
-def _print_summary(run: Run, path: Path | None) -> None:
-    """Print the answer, and on a terminal all results if they fit: none had a line so far."""
-    from rtstone.report.parts.console import console
-    from rtstone.report.run.brief import brief
-    from rtstone.report.run.terminal import followed, summary
-    from rtstone.stats.evaluate import evaluate_run
-
-    out = console(sys.stdout)
-    few = out.is_terminal and 1 < len(run.results) <= out.height - _REST
-    lines = (summary if few else brief)(evaluate_run(run), out.width, out.encoding)
-    further = followed(run_name(path, run.name), out.width) if path else ()
-    out.print(*lines, *further, sep="\n")
-
-
-_REST = 24  # lines of a summary beside the results, about

@@ -28,8 +28,8 @@ STORE = click.option(
 )  # fmt: skip
 DATABASE = click.option(
     "--database", metavar="URL",
-    help="Keep the index there: postgresql://user@host/name.  Default: what server.toml in the "
-    "store says, else SQLite in the store.",
+    help="Database of the index: postgresql://user@host/name.  Default: that of server.toml in the "
+    "store, else SQLite in the store.",
 )  # fmt: skip
 
 
@@ -42,16 +42,16 @@ DATABASE = click.option(
 @DATABASE
 @click.option(
     "--read", "reading", type=click.Choice(["open", "token"]),
-    help="Who may read: all who reach it, or who has a token.  Default on loopback: open.  "
-    "Pushing is always by token.",
+    help="Who may read: everybody who reaches it, or those with a token.  Default on loopback: "
+    "open.  Pushing always takes a token.",
 )  # fmt: skip
 @click.option(
-    "--verify", is_flag=True, help="Only prove that the index agrees with the run directories."
+    "--verify", is_flag=True, help="Only check that the index agrees with the run directories."
 )
-@click.option("--rebuild", is_flag=True, help="Only make the index anew from the run directories.")
+@click.option("--rebuild", is_flag=True, help="Only rebuild the index from the run directories.")
 @click.option(
     "--status", is_flag=True,
-    help="Only show how the server stands, whether it runs or not; exit code 1 if it is not well.",
+    help="Only show the state of the server, running or not; exit code 1 if it is not well.",
 )  # fmt: skip
 @click.option(
     "--demo", is_flag=True, help="Fill the store, which must be empty, with a year of runs first."
@@ -60,10 +60,10 @@ def command(
     *, store: Path | None, listen: str, database: str | None, reading: Reading | None,
     verify: bool, rebuild: bool, status: bool, demo: bool,
 ) -> int:  # fmt: skip
-    """Serve a store's runs to browsers, and take in those that are pushed.
+    """Serve a store's runs to browsers, and accept runs that are pushed.
 
-    Other settings are in server.toml in the store (docs/server.md).  TLS is the business of a proxy
-    before it.
+    Other settings are in server.toml in the store (docs/server.md).  TLS is left to a proxy in
+    front of it.
     """
     needed()
     from rtstone.server.settings import settings
@@ -116,7 +116,7 @@ def opened(settings: Settings) -> Iterator[Database]:
 
 
 def _reconcile(server: Settings, verify: bool, rebuild: bool) -> int:
-    """Make the index anew, prove that it agrees; return 1 if it does not."""
+    """Rebuild the index, check that it agrees; return 1 if it does not."""
     from rtstone.server import reconcile
     from rtstone.server.database import Database, saying_why
     from rtstone.server.projects import Places
@@ -168,7 +168,7 @@ def _serve(server: Settings) -> None:
 
 
 def _first_line(server: Settings) -> str:
-    """Return what is said at the start: where, how much, who may read."""
+    """Return the line printed at the start: where, how much, who may read."""
     from rtstone.server.projects import Places
     from rtstone.store.layout import RUN_ID
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def show(settings: Settings) -> int:
-    """Print how a server stands; return 1 if it is not well.  Raises UsageError."""
+    """Print the state of a server; return 1 if it is not well.  Raises UsageError."""
     from rtstone.report.parts.console import console
     from rtstone.server.database import Database, saying_why
     from rtstone.server.status import status

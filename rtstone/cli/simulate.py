@@ -103,7 +103,14 @@ def command(context: click.Context, /, **options: Any) -> None:
     Hartstone.
     """
     if context.invoked_subcommand is not None:
-        _refuse_options(context)
+        from click.core import ParameterSource
+
+        for name in context.params:
+            if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+                raise UsageError(
+                    f"an option before '{context.invoked_subcommand}' has no effect, in simulate; "
+                    f"write it after, see `rtstone simulate {context.invoked_subcommand} --help`"
+                )
         return
     if options["output"]:
         from rtstone.report.parts import frame
@@ -192,15 +199,3 @@ def hartstone_command(experiments: tuple[str, ...], json: bool, **options: Any) 
     from rtstone.report.simulation.page import hartstone_lines
 
     console(sys.stdout).print(*hartstone_lines(document), sep="\n")
-
-
-def _refuse_options(context: click.Context) -> None:
-    """Raise UsageError for an option before the name of a subcommand."""
-    from click.core import ParameterSource
-
-    for name in context.params:
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise UsageError(
-                f"an option before '{context.invoked_subcommand}' has no effect, in simulate; "
-                f"write it after, see `rtstone simulate {context.invoked_subcommand} --help`"
-            )

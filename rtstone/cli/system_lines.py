@@ -71,20 +71,16 @@ def _part(title: str, lines: Iterable[Line], width: int, advised: bool = False) 
     if lines:
         yield Text(f"\n{title}", style="bold")
     for line in lines:
-        yield from _line(line, width, advised or line.verdict != "bad")
-
-
-def _line(line: Line, width: int, advised: bool) -> Iterator[Text]:
-    """Yield a finding and, below it, what to do; the advice of bad ones is at the top already."""
-    head = f"{SIGNS[line.verdict]} {line.verdict:<8}"
-    indent = " " * len(head)
-    title = line.title if not line.value else f"{line.title:<{TITLE}} "
-    rows = _wrapped(title + line.value, width - len(head), " " * (TITLE + 1))
-    yield Text.assemble((head, STYLES[line.verdict]), rows[0])
-    yield from (Text(indent + row) for row in rows[1:])
-    if advised and line.advice and line.group != "application":
-        for row in _wrapped(f"-> {typed(line.advice)}", width - len(indent), "   "):
-            yield Text(indent + row, style="dim")
+        head = f"{SIGNS[line.verdict]} {line.verdict:<8}"
+        indent = " " * len(head)
+        text = f"{line.title:<{TITLE}} {line.value}" if line.value else line.title
+        rows = _wrapped(text, width - len(head), " " * (TITLE + 1))
+        yield Text.assemble((head, STYLES[line.verdict]), rows[0])
+        yield from (Text(indent + row) for row in rows[1:])
+        # The advice of bad ones is at the top already.
+        if (advised or line.verdict != "bad") and line.advice and line.group != "application":
+            for row in _wrapped(f"-> {typed(line.advice)}", width - len(indent), "   "):
+                yield Text(indent + row, style="dim")
 
 
 def _wrapped(text: str, width: int, indent: str) -> list[str]:

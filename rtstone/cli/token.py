@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 @click.group("token")
 def command() -> None:
-    """Say who may push runs to a server, and read them, by tokens.
+    """Manage the tokens for pushing runs to a server and reading them.
 
-    These commands are for the machine of the server, also while it runs.
+    Use these commands on the server's machine; the server may be running.
     """
 
 
@@ -34,7 +34,7 @@ def command() -> None:
 @click.option("--project", metavar="P", help="The only project it is for.  Default: all of them.")
 @click.option(
     "--scope", type=click.Choice(["read", "push", "admin"]), default="push",
-    help="What it allows, with what stands before it; admin: deleting runs.  Default: push.",
+    help="What it allows: reading, pushing as well, or deleting runs as well.  Default: push.",
 )  # fmt: skip
 @click.option("--expires", metavar="AGE", help="When it expires: 12h, 90d or 52w from now.")
 @STORE
@@ -43,9 +43,9 @@ def new_command(
     *, name: str, project: str | None, scope: Scope, expires: str | None,
     store: Path | None, database: str | None,
 ) -> None:  # fmt: skip
-    """Make a token for NAME: who or what is to use it.
+    """Make a token for NAME, the person or program that is to use it.
 
-    It is printed once, and stored hashed: who has lost it gets a new one.
+    It is printed once and stored as a hash only: if it is lost, make a new one.
     """
     from rtstone.server.settings_file import age
 
@@ -68,7 +68,7 @@ def new_command(
 @DATABASE
 @JSON
 def list_command(store: Path | None, database: str | None, json: bool) -> None:
-    """List the tokens: for whom, for what, when last used."""
+    """List the tokens: whose they are, what they allow, when they were last used."""
     needed()
     from rtstone.server.access import all_tokens
 
@@ -101,7 +101,7 @@ def list_command(store: Path | None, database: str | None, json: bool) -> None:
 @STORE
 @DATABASE
 def revoke_command(name: str, store: Path | None, database: str | None) -> None:
-    """Revoke a token: from now on it is refused."""
+    """Revoke a token: it is refused from now on."""
     needed()
     from rtstone.server.access import revoke
     from rtstone.server.audit import by_command

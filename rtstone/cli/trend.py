@@ -50,8 +50,9 @@ def command(
 ) -> None:
     """Show the trend of benches through all stored runs, and where it changes.
 
-    A change is told only if two methods find it, with the conditions that differ between the runs
-    before and after it.  BENCH may be a family, such as sem.  `rtstone check --trend` is the gate.
+    A change is reported only if two methods find it, with the conditions that differ between the
+    runs before and after it.  BENCH may be a family, such as sem.  `rtstone check --trend` is the
+    gate.
     """
     from rtstone.report.parts import frame
     from rtstone.store.decoding import uncollected

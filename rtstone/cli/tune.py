@@ -17,7 +17,7 @@ UNRESTORED = 4  # exit code when a value could not be put back
 
 _TARGET = click.option(
     "--target", "place", type=TARGET, default="local",
-    help="The system to tune; default: this one.  Or one that you can log in to.",
+    help="The system to tune: this one (default), or one that you can log in to.",
 )  # fmt: skip
 
 
@@ -111,7 +111,7 @@ def _undisturbed(work: Callable[[], list[Entry]], place: str) -> list[Entry]:
             return work()
         except TargetError as error:
             raise TargetError(
-                f"{error}; `rtstone tune restore --target {place}` puts back whatever was changed"
+                f"{error}; `rtstone tune restore --target {place}` restores what was changed"
             ) from error
 
 

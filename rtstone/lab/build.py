@@ -97,7 +97,7 @@ def build(
 
     `source`: a directory, or a package of Debian as `rtstone.lab.sources` knows it.  `fragments`:
     files, or single options, beyond the board's own.  `name`: without ``own/``; made of version and
-    options if it is None.  Raises UsageError for what cannot be built as it is asked for, and
+    options if it is None.  Raises UsageError for what cannot be built as requested, and
     TargetError if something is missing here, or the build fails.
     """
     recipe = RECIPES[board]
@@ -107,7 +107,13 @@ def build(
             f"kernel name '{name}': take up to 40 letters, digits, dots, dashes and underscores"
         )
     sources.check_tools(TOOLS | {f"{recipe.cross}gcc": recipe.package})
-    _check_headers(recipe)
+    for header, package in recipe.headers:
+        done = subprocess.run(
+            ["gcc", "-E", "-include", header, "-x", "c", os.devnull], capture_output=True,
+            check=False, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        if done.returncode:
+            raise TargetError(f"not installed: {header}; `apt-get install {package}` as root")
     base = kconfig.read(str(resources.path("lab", "fragments", f"{board}.config")))
     try:
         tree = sources.find(source, say)
@@ -120,19 +126,8 @@ def build(
         raise TargetError(f"the lab's folder, {place}: {error.strerror}") from error
 
 
-def _check_headers(recipe: Recipe) -> None:
-    """Raise TargetError naming a header that is not there, and Debian's package of it."""
-    for header, package in recipe.headers:
-        done = subprocess.run(
-            ["gcc", "-E", "-include", header, "-x", "c", os.devnull], capture_output=True,
-            check=False, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
-        if done.returncode:
-            raise TargetError(f"not installed: {header}; `apt-get install {package}` as root")
-
-
 def _name_of(version: str, options: Sequence[Option]) -> str:
-    """Return a name that tells what is special about a kernel."""
+    """Return a name that shows how a kernel differs from the board's own."""
     words = [version]
     for option in options:
         word = option.name.removeprefix("CONFIG_").lower()
@@ -206,7 +201,7 @@ def _configure(job: _Job, place: Path, say: Say) -> str:
     """Write the `.config` and return its text.
 
     Raises UsageError for options that did not take: of the board's without the user's, as those may
-    exclude some of them, which is told.
+    exclude some of them, which is reported.
     """
     config = _configured(job, place, job.base)
     if gone := kconfig.lost(job.base, config):
@@ -233,7 +228,7 @@ def _configured(job: _Job, place: Path, options: Sequence[Option]) -> str:
 
 
 def _make(job: _Job, place: Path, *words: str) -> None:
-    """Run the kernel's Makefile.  Raises TargetError with the first error that it tells."""
+    """Run the kernel's Makefile.  Raises TargetError with the first error that it prints."""
     ccache = "ccache " if shutil.which("ccache") else ""
     command = [
         "make", "-C", str(job.source.tree), f"O={place}", f"-j{len(usable_cpus())}",

@@ -1,4 +1,4 @@
-"""The configuration of a Linux kernel: fragments merged into one, and what became of them.
+"""The configuration of a Linux kernel: fragments merged into one, and which options took effect.
 
 A fragment is a part of a `.config`: lines ``CONFIG_NAME=value`` and ``# CONFIG_NAME is not set``.
 The kernel's own configurator adds what they select and drops what they must not have, silently:

@@ -34,7 +34,15 @@ def remove(name: str) -> int:
         raise unknown("kernel of the lab's", name, names(), "as none is in its cache")
     try:
         with ExitStack() as stack:
-            places = _material(name) if name in MATERIAL else _kernel(name)
+            if name in MATERIAL:
+                places = _material(name)
+            else:  # a kernel, and its objects unless another one has the same
+                by_name = {kernels.PREFIX[note.arch] + note.name: note for note in kernels.stored()}
+                note = by_name.pop(name)
+                places = [kernels.place(note.name, note.arch)]
+                origins = {other.built.origin for other in by_name.values() if other.built}
+                if note.built and note.built.origin not in origins:
+                    places.append(build.objects(note.built.origin))
             for place in places:
                 # A build may have the objects that it is or holds.
                 folders = [place] if place.parent.name == build.OBJECTS else []
@@ -50,17 +58,6 @@ def remove(name: str) -> int:
 
 def _material(name: str) -> list[Path]:
     return [kernels.cache() / folder for folder in MATERIAL[name]]
-
-
-def _kernel(name: str) -> list[Path]:
-    """Return the folder of a kernel, and that of its objects unless another one has the same."""
-    by_name = {kernels.PREFIX[note.arch] + note.name: note for note in kernels.stored()}
-    note = by_name.pop(name)
-    folders = [kernels.place(note.name, note.arch)]
-    if note.built:
-        origins = {other.built.origin for other in by_name.values() if other.built}
-        folders += [build.objects(note.built.origin)] * (note.built.origin not in origins)
-    return folders
 
 
 def _remove(place: Path) -> int:

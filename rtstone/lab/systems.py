@@ -232,30 +232,25 @@ def _own(note: kernels.Note) -> System | None:
 
 def find(name: str) -> System:
     """Return the system of that name.  Raises UsageError naming the nearest one."""
-    if kernels.EXACT in name:
-        return _exact(name)
+    if kernels.EXACT in name:  # one build of a kernel of Debian's, which need not be here
+        plain, _, version = name.partition(kernels.EXACT)
+        system = find(plain)
+        if system.kernel not in kernels.PACKAGES or system.beside:
+            raise UsageError(f"{plain} has no versions: it is no kernel of Debian's by itself")
+        if not kernels.VERSION.fullmatch(version):
+            raise UsageError(
+                f"'{version}' is no version of a kernel of Debian's, as 6.1.0-50 or "
+                f"6.12.57+deb13, in '{name}'"
+            )
+        return system._replace(
+            name=name,
+            title=f"{system.title}, {version}",
+            kernel=f"{system.kernel}{kernels.EXACT}{version}",
+        )
     systems = SYSTEMS if name in SYSTEMS else every()
     if name not in systems:
         raise unknown("lab system", name, systems)
     return systems[name]
-
-
-def _exact(name: str) -> System:
-    """Return the system of one build of a kernel of Debian's, which need not have been fetched."""
-    plain, _, version = name.partition(kernels.EXACT)
-    system = find(plain)
-    if system.kernel not in kernels.PACKAGES or system.beside:
-        raise UsageError(f"{plain} has no versions: it is no kernel of Debian's by itself")
-    if not kernels.VERSION.fullmatch(version):
-        raise UsageError(
-            f"'{version}' is no version of a kernel of Debian's, as 6.1.0-50 or 6.12.57+deb13, in "
-            f"'{name}'"
-        )
-    return system._replace(
-        name=name,
-        title=f"{system.title}, {version}",
-        kernel=f"{system.kernel}{kernels.EXACT}{version}",
-    )
 
 
 def alone(system: System) -> System:

@@ -86,7 +86,28 @@ def device_tree(domains: Sequence[Domain], arguments: Sequence[str], memory: int
         "xen,xen-bootargs": " ".join(arguments),
     }
     for number, domain in enumerate(domains):
-        chosen[f"domU{number + 1}"] = _domain(domain, _FIRST + 2 * number * _APART)
+        kernel = _FIRST + 2 * number * _APART
+        ramdisk = kernel + _APART
+        kib = domain.memory << 10
+        node: dict[str, Value | Node] = {
+            "compatible": "xen,domain",
+            "#address-cells": [2],
+            "#size-cells": [2],
+            "cpus": [1],
+            "memory": [kib >> 32, kib & 0xFFFFFFFF],
+            "vpl011": None,
+        }
+        node[f"module@{kernel:x}"] = {
+            "compatible": ["multiboot,kernel", "multiboot,module"],
+            "reg": [0, kernel, 0, len(domain.kernel)],
+            "bootargs": domain.arguments,
+        }
+        if domain.ramdisk:
+            node[f"module@{ramdisk:x}"] = {
+                "compatible": ["multiboot,ramdisk", "multiboot,module"],
+                "reg": [0, ramdisk, 0, len(domain.ramdisk)],
+            }
+        chosen[f"domU{number + 1}"] = node
     tree: Node = {
         "#address-cells": [2],
         "#size-cells": [2],
@@ -135,31 +156,6 @@ def device_tree(domains: Sequence[Domain], arguments: Sequence[str], memory: int
         "chosen": chosen,
     }
     return flatten(tree)
-
-
-def _domain(domain: Domain, kernel: int) -> Node:
-    """Return the node of a domain with its kernel at that address, and the RAM disk after it."""
-    ramdisk = kernel + _APART
-    kib = domain.memory << 10
-    node: dict[str, Value | Node] = {
-        "compatible": "xen,domain",
-        "#address-cells": [2],
-        "#size-cells": [2],
-        "cpus": [1],
-        "memory": [kib >> 32, kib & 0xFFFFFFFF],
-        "vpl011": None,
-    }
-    node[f"module@{kernel:x}"] = {
-        "compatible": ["multiboot,kernel", "multiboot,module"],
-        "reg": [0, kernel, 0, len(domain.kernel)],
-        "bootargs": domain.arguments,
-    }
-    if domain.ramdisk:
-        node[f"module@{ramdisk:x}"] = {
-            "compatible": ["multiboot,ramdisk", "multiboot,module"],
-            "reg": [0, ramdisk, 0, len(domain.ramdisk)],
-        }
-    return node
 
 
 # ---- the flattened device tree (devicetree.org, chapter 5) ---------------------------------------

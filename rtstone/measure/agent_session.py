@@ -126,7 +126,11 @@ class AgentSession:
                 self.link.abandon()
                 raise Interrupted("interrupted")
             if self.interrupt.requested:
-                self._stop()
+                if not self.stopped and not self.target.scripted:
+                    self.commands.say(commands.STOP)
+                    self.commands.say(commands.BYE)
+                self.stopped = True
+                self.link.stop()
             if line:
                 self._store(line)
                 for body in self.assembly.received.feed(line):
@@ -144,14 +148,6 @@ class AgentSession:
             raise TargetError(f"the agent sent what cannot be, {senseless}; the rest was kept")
         if not self.interrupt.requested and ran < len(self.cases):
             raise TargetError(f"the agent ended before all cases had run{self.link.last_words()}")
-
-    def _stop(self) -> None:
-        """Ask the agent to end the current case with its result, and then itself."""
-        if not self.stopped and not self.target.scripted:
-            self.commands.say(commands.STOP)
-            self.commands.say(commands.BYE)
-        self.stopped = True
-        self.link.stop()
 
     def _promise(self, seconds: float) -> None:
         """Renew the lease: promise to speak again before it ends."""
@@ -305,8 +301,8 @@ class AgentSession:
             idle = time.monotonic() - self.moved - self.lead_s - self._transfer_s()
             if idle > PATIENCE_S + OVERTIME * sum(limit or 0 for limit in limits):
                 raise TargetError(
-                    f"{cases[0].bench} should have ended long ago, and the agent has told of the "
-                    f"same progress for {idle:.0f} s; it was stopped{self.link.last_words()}"
+                    f"{cases[0].bench} should have ended long ago, and the agent has reported "
+                    f"the same progress for {idle:.0f} s; it was stopped{self.link.last_words()}"
                 )
         if self.target.scripted:
             return

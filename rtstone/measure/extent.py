@@ -1,4 +1,4 @@
-"""Say beforehand how long a run takes, and refuse one that nobody can have meant."""
+"""Estimate beforehand how long a run takes, and refuse one that nobody can have meant."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from rtstone.measure.planner import build_plan
 from rtstone.measure.request import Request
 from rtstone.printable import every
 from rtstone.results import identity
-from rtstone.results.assembly import Assembly, gather
+from rtstone.results.assembly import gather
 from rtstone.store.layout import RUN
 from rtstone.store.rundir import RunDirectory, load
 from rtstone.targets import find
@@ -89,7 +89,16 @@ def resume(
     directory, plan, logs = RunDirectory.resume(path)
     try:
         earlier = gather(plan, *logs)
-        target = _same_target(plan, earlier)
+        target = find(plan.target.name)
+        then = identity.of_target(plan.target.detail, plan.surroundings)
+        now = identity.of_target(every(target.detail()), every(target.host_conditions()))
+        if differs := identity.difference(then, now):
+            raise not_the_same(differs)
+        if earlier.valid() and (unknown := earlier.all_heads.lacking()):
+            raise UsageError(
+                "the run's original target is not known, as records of its agent were lost: "
+                f"{', '.join(unknown)}; start a new run"
+            )
         cpus = measured_cpus(plan, target)
         approve(plan)
     except BaseException:
@@ -102,26 +111,8 @@ def resume(
     return Finished(run, directory, error)
 
 
-def _same_target(plan: Plan, earlier: Assembly) -> Target:
-    """Return the target to resume a run on.
-
-    Raises UsageError if it has changed, as far as can be seen before its agent starts.
-    """
-    target = find(plan.target.name)
-    then = identity.of_target(plan.target.detail, plan.surroundings)
-    now = identity.of_target(every(target.detail()), every(target.host_conditions()))
-    if differs := identity.difference(then, now):
-        raise not_the_same(differs)
-    if earlier.valid() and (unknown := earlier.all_heads.lacking()):
-        raise UsageError(
-            "the run's original target is not known, as records of its agent were lost: "
-            f"{', '.join(unknown)}; start a new run"
-        )
-    return target
-
-
 def measured_cpus(plan: Plan, target: Target) -> frozenset[int] | None:
-    """Return the CPUs that the plan measures on, None if the target cannot tell.
+    """Return the CPUs that the plan measures on, None if they are not known before the start.
 
     Raises UsageError for a CPU that the target does not have.
     """

@@ -145,8 +145,12 @@ def expand(
     target's own, becomes ``absent``.  Raises UsageError.
     """
     everywhere = everywhere or offered
-    wanted, derived = _with_needs(wanted)
-    tables = [find(everywhere.benches, want.bench, want.where) for want in [*wanted, *derived]]
+    derived = [want for want in wanted if want.bench in DERIVED]
+    measured: list[Wanted] = []  # with what the derived benches need
+    for want in wanted:
+        needs = DERIVED[want.bench].needs if want.bench in DERIVED else [(want.bench, want.params)]
+        measured += [want._replace(bench=bench, params=params) for bench, params in needs]
+    tables = [find(everywhere.benches, want.bench, want.where) for want in [*measured, *derived]]
     for name in request.params:
         if not any(table.param(name) for table in tables):
             names = {param.name for table in tables for param in table.params}
@@ -158,7 +162,7 @@ def expand(
     calls: dict[str, LoadSpec] = {}
     cases: dict[tuple[object, ...], Case] = {}
     absent: dict[tuple[object, ...], UnsupportedCase] = {}
-    for want in wanted:
+    for want in measured:
         table = everywhere.benches[want.bench]
         limit = _limit(want, table, request)
         scale = max(scale, limit)
@@ -203,35 +207,15 @@ def expand(
         structs.replace(case, id=number)
         for number, case in enumerate(absent.values(), len(run) + 1)
     ]
-    computed = _derived_cases(derived, request, everywhere, len(run) + len(lacking) + 1)
-    return Expanded(run, lacking, computed, calls, scale / NS_PER_S or None)
-
-
-def _with_needs(wanted: list[Wanted]) -> tuple[list[Wanted], list[Wanted]]:
-    """Return the benches to run, with those that derived benches need, and the derived ones."""
-    run: list[Wanted] = []
-    derived: list[Wanted] = []
-    for want in wanted:
-        if want.bench not in DERIVED:
-            run.append(want)
-            continue
-        derived.append(want)
-        for bench, params in DERIVED[want.bench].needs:
-            run.append(want._replace(bench=bench, params=params))
-    return run, derived
-
-
-def _derived_cases(
-    derived: list[Wanted], request: Request, catalogue: Catalogue, first: int
-) -> list[Case]:
-    """Return the derived cases without duplicates, numbered from ``first``."""
-    cases: dict[CaseKey, Case] = {}
+    first = len(run) + len(lacking) + 1
+    by_key: dict[CaseKey, Case] = {}
     for want in derived:
-        table = catalogue.benches[want.bench]
+        table = everywhere.benches[want.bench]
         for params in _grid(want, table, table, request, 0):
-            case = Case(first + len(cases), want.bench, params)
-            cases.setdefault(case_key(want.bench, params), case)
-    return list(cases.values())
+            case = Case(first + len(by_key), want.bench, params)
+            by_key.setdefault(case_key(want.bench, params), case)
+    computed = list(by_key.values())
+    return Expanded(run, lacking, computed, calls, scale / NS_PER_S or None)
 
 
 def _grid(

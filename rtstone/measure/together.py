@@ -58,7 +58,11 @@ def prepare(requests: Sequence[Request], interrupt: Interrupt) -> list[Member | 
     One after the other, as a target may ask for a password.  Raises UsageError if two of them
     would disturb each other, or for a request that a target cannot carry out; Interrupted.
     """
-    _check_apart([find(request.target) for request in requests])
+    for target, other in combinations([find(request.target) for request in requests], 2):
+        if target.name == other.name:
+            raise UsageError(f"target '{target.name}' is given twice; name each target once")
+        if LOCAL in {target.name, other.name} and (target.hosted or other.hosted):
+            raise _disturbed(target if target.hosted else other, LOCAL)
     prepared: list[Member | Lost] = []
     for request in requests:
         try:
@@ -68,28 +72,6 @@ def prepare(requests: Sequence[Request], interrupt: Interrupt) -> list[Member | 
         except UsageError as error:
             raise UsageError(f"{error} (on target '{request.target}')") from error
     members = [member for member in prepared if isinstance(member, Member)]
-    _check_machines(members)
-    for number, member in enumerate(prepared):
-        if isinstance(member, Member):
-            session = members[0].plan.run_id
-            plan = structs.replace(
-                member.plan, run_id=f"{session}-{number + 1:02}", session=session
-            )
-            prepared[number] = member._replace(plan=plan)
-    return prepared
-
-
-def _check_apart(targets: Sequence[Target]) -> None:
-    """Raise UsageError if two targets are one, or one would disturb another on this machine."""
-    for first, second in combinations(targets, 2):
-        if first.name == second.name:
-            raise UsageError(f"target '{first.name}' is given twice; name each target once")
-        if LOCAL in {first.name, second.name} and (first.hosted or second.hosted):
-            raise _disturbed(first if first.hosted else second, LOCAL)
-
-
-def _check_machines(members: Sequence[Member]) -> None:
-    """Raise UsageError if two targets are the same machine, or this one beside emulators."""
     machines = {id(member): member.plan.target.detail.get("machine") for member in members}
     here = find(LOCAL).detail().get("machine") if any(machines.values()) else None
     for first, second in combinations(members, 2):
@@ -102,6 +84,12 @@ def _check_machines(members: Sequence[Member]) -> None:
     for member in members:
         if emulated and here and machines[id(member)] == here:
             raise _disturbed(emulated.target, member.spec)
+    for number, part in enumerate(prepared):
+        if isinstance(part, Member):
+            session = members[0].plan.run_id
+            plan = structs.replace(part.plan, run_id=f"{session}-{number + 1:02}", session=session)
+            prepared[number] = part._replace(plan=plan)
+    return prepared
 
 
 def _disturbed(emulated: Target, beside: str) -> UsageError:

@@ -11,7 +11,7 @@ from rtstone.documents.plan import NONE
 from rtstone.documents.run import HARTSTONE, Result, Run
 from rtstone.errors import UsageError, unknown
 
-MOST = 8  # curves that can be told apart in one figure, in grey too
+MOST = 8  # curves that can be distinguished in one figure, in grey too
 
 # How late a task wakes up, of rtstone and of each tool that is imported; the first is drawn.
 WAKE_UPS = (
@@ -117,7 +117,7 @@ def names(pairs: Sequence[tuple[Run, Result]]) -> list[str]:
 
 
 def systems(runs: Sequence[Run]) -> list[str]:
-    """Return a short name for each run: the first kind of name that tells them from each other."""
+    """Return a short name for each run: the first kind of name that distinguishes them."""
     kinds: list[Callable[[Run], str]] = [
         _name, _kernel, lambda run: f"{_name(run)} {_kernel(run)}",
     ]  # fmt: skip

@@ -32,8 +32,8 @@ FORMATS = ("svg", "pdf", "png")
 OLDEST = 3, 9  # version of matplotlib that draws with numpy 2
 PACKAGED = Path("/usr/lib/rtstone")  # where the Debian package has everything
 
-# Okabe and Ito's colours, which the colour-blind can tell apart, in an order that alternates
-# between dark and light; dashes tell them apart in grey.
+# Okabe and Ito's colours, which the colour-blind can distinguish, in an order that alternates
+# between dark and light; dashes distinguish them in grey.
 _LOOKS = (
     ("#000000", "-"), ("#E69F00", (0, (4, 1.5))), ("#0072B2", (0, (1, 1))),
     ("#009E73", (0, (5, 1.2, 1, 1.2))), ("#CC79A7", "-"), ("#56B4E9", (0, (4, 1.5))),
@@ -57,7 +57,7 @@ _UNDATED = {
 
 
 class Plot(NamedTuple):
-    """A drawn figure, and what a paper's caption must say of it, a line each."""
+    """A drawn figure, and the lines that belong in its caption."""
 
     figure: Any  # matplotlib's
     caption: list[str]
@@ -101,7 +101,7 @@ def _require() -> None:
 
 @contextmanager
 def _styled() -> Iterator[None]:
-    """Give figures their own look, whatever the user's matplotlibrc says."""
+    """Give figures their own look, independent of the user's matplotlibrc."""
     style: Any = import_module("matplotlib.style")
     with style.context(["default", _STYLE]), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of letters without a glyph, of absurd values
@@ -243,7 +243,9 @@ def _face(number: int) -> str:
 def _maxima(runs: Sequence[Run], request: Request) -> Plot:
     """Draw a row for each load, with a mark for each run."""
     if len(runs) > MOST:
-        raise UsageError(f"{len(runs)} runs are too many to tell apart in a figure: {MOST} at most")
+        raise UsageError(
+            f"{len(runs)} runs are too many to distinguish in a figure: {MOST} at most"
+        )
     chosen = choose(runs, request.bench, request.loads, most=None)
     rows = list(dict.fromkeys(curve.result.load for curve in chosen.curves))
     names = dict(zip((run.run_id for run in runs), systems(runs), strict=True))
@@ -371,7 +373,7 @@ def _legend(request: Request, chosen: Chosen) -> _Legend:
 
 
 def _axes(request: Request, chosen: Chosen) -> tuple[Any, Any]:
-    """Return a figure of the size that was asked for, and its axes."""
+    """Return a figure of the requested size, and its axes."""
     return _empty(
         request.width, request.height or 0.66 * request.width + _legend(request, chosen).height
     )

@@ -135,7 +135,14 @@ class Assembly:
     def valid(self) -> dict[int, list[Result]]:
         """Return the cases that need not be run again, with their results."""
         results = {case.id: self.case_results(case) for case in self._plan.cases}
-        return {case: rs for case, rs in results.items() if all(map(_is_final, rs))}
+        return {
+            case: case_results
+            for case, case_results in results.items()
+            if all(
+                result.status == "unsupported" or (result.status == "ok" and not result.goes_on)
+                for result in case_results
+            )
+        }
 
     def _costs(self) -> dict[int, Defect]:
         """Return the cases that may have lost records to a defect; of rounds, only those begun."""
@@ -270,6 +277,13 @@ class Assembly:
             reason = f"{missing} of {len(results)} results {verb} incomplete"
         if not reason and (lost := self.lost()):
             reason = f"wire: records of the agent were lost: {', '.join(lost)}"
+        agent = None
+        if hello := head.received.hello:
+            agent = Agent(
+                version=hello.agent, source=hello.source, port=hello.port, os=hello.os,
+                arch=hello.arch, compiler=hello.compiler, flags=hello.flags, caps=hello.caps,
+                binary=as_text(self._plan.target.detail.get("agent_sha256")), common=hello.common,
+            )  # fmt: skip
         return Run(
             run_id=self._plan.run_id,
             created=self._plan.created,
@@ -278,7 +292,7 @@ class Assembly:
             command=self._plan.command,
             suite=self._plan.suite,
             target=self._plan.target,
-            agent=head._agent(),
+            agent=agent,
             clock=head._scale.document(),
             conditions=head._conditions(),
             results=results,
@@ -320,21 +334,6 @@ class Assembly:
     def _conditions(self) -> dict[str, Any]:
         record = self.received.conditions
         return (record.values if record else {}) | self._plan.surroundings
-
-    def _agent(self) -> Agent | None:
-        hello = self.received.hello
-        if hello is None:
-            return None
-        return Agent(
-            version=hello.agent, source=hello.source, port=hello.port, os=hello.os,
-            arch=hello.arch, compiler=hello.compiler, flags=hello.flags, caps=hello.caps,
-            binary=as_text(self._plan.target.detail.get("agent_sha256")), common=hello.common,
-        )  # fmt: skip
-
-
-def _is_final(result: Result) -> bool:
-    """Return whether there is nothing more to measure: it is valid, and was not interrupted."""
-    return result.status == "unsupported" or (result.status == "ok" and not result.goes_on)
 
 
 def gather(plan: Plan, log: bytes, *later: bytes) -> Assembly:

@@ -17,7 +17,7 @@ ENVIRONMENT = "env.check"
 _TELLING = {"period", "entity", "config"}  # parameters that name a case by themselves
 
 if TYPE_CHECKING:
-    from rtstone.documents.plan import Case, Plan
+    from rtstone.documents.plan import Plan
 
 
 class Derived(NamedTuple):
@@ -35,28 +35,22 @@ def results(plan: Plan, measured: list[Result]) -> list[Result]:
     """Return the results of all derived cases of a plan."""
     results_ = []
     for case in plan.derived:
-        computed = DERIVED[case.bench].make(_blank(case), plan, measured)
-        results_ += [*computed, *_under_absent_loads(_blank(case), plan, computed)]
+        blank = Result(case=case.id, bench=case.bench, params=case.params, load="none", status="ok")
+        _, needs, make = DERIVED[case.bench]
+        computed = make(blank, plan, measured)
+        # Under these loads none of the needed benches can run here.
+        needed = set() if needs is _ALONE else {bench for bench, _ in needs}
+        loads = {result.load for result in computed}
+        reasons: dict[str, str] = {}
+        for absent in plan.absent:
+            if absent.bench in needed and absent.load not in loads:
+                reasons.setdefault(absent.load, absent.reason)
+        results_ += computed
+        results_ += [
+            structs.replace(blank, load=load, status="unsupported", reason=reason)
+            for load, reason in reasons.items()
+        ]
     return results_
-
-
-def _under_absent_loads(blank: Result, plan: Plan, computed: list[Result]) -> list[Result]:
-    """Return unsupported results for loads under which none of the needed benches can run here."""
-    needs = DERIVED[blank.bench].needs
-    needed = set() if needs is _ALONE else {bench for bench, _ in needs}
-    loads = {result.load for result in computed}
-    reasons: dict[str, str] = {}
-    for case in plan.absent:
-        if case.bench in needed and case.load not in loads:
-            reasons.setdefault(case.load, case.reason)
-    return [
-        structs.replace(blank, load=load, status="unsupported", reason=reason)
-        for load, reason in reasons.items()
-    ]
-
-
-def _blank(case: Case) -> Result:
-    return Result(case=case.id, bench=case.bench, params=case.params, load="none", status="ok")
 
 
 def _unsupported(blank: Result, reason: str) -> list[Result]:
@@ -216,12 +210,6 @@ def _environment(blank: Result, plan: Plan, _: list[Result]) -> list[Result]:
     return [structs.replace(blank, tables=[plan.environment])]
 
 
-def _guarantee(blank: Result, _: Plan, __: list[Result]) -> list[Result]:
-    return _unsupported(
-        blank, "a statement about many hours under many loads; use `rtstone guarantee`"
-    )
-
-
 def _rhealstone(number: rhealstone.Number) -> Derived:
     return Derived(
         number.bench,
@@ -280,7 +268,9 @@ DERIVED = {
                 help="The shape of a guarantee that no vendor was willing to give.",
             ),
             _ALONE,
-            _guarantee,
+            lambda blank, _, __: _unsupported(
+                blank, "a statement about many hours under many loads; use `rtstone guarantee`"
+            ),
         ),
         *map(_rhealstone, rhealstone.NUMBERS),
     ]

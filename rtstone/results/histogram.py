@@ -46,12 +46,11 @@ class Histogram(NamedTuple):
     def points(self) -> list[tuple[float, int]]:
         """Return (value, count) of every bucket in rising order, without the overflow."""
         low, high = self.min or 0, self.max or 0
-        return [(_middle(index, self.bits, low, high), count) for index, count in self.buckets]
-
-
-def _middle(index: int, bits: int, low: int, high: int) -> float:
-    first, width = bounds(index, bits)
-    return min(max(first + (width - 1) / 2, low), high)
+        points = []
+        for index, count in self.buckets:
+            first, width = bounds(index, self.bits)
+            points.append((min(max(first + (width - 1) / 2, low), high), count))
+        return points
 
 
 class Ranks:
@@ -71,7 +70,7 @@ class Ranks:
         return self._points[place][0] if place < len(self._points) else self._max
 
     def percentile(self, q: int) -> float | None:
-        """Nearest rank ceil(q n), q in parts per 10000; None unless n >= 10/(1-q)."""
+        """Return the value of rank ceil(q n), q in parts per 10000; None unless n >= 10/(1-q)."""
         if not is_supported(q, self._n):
             return None
         return self.at(-(-self._n * q // WHOLE))

@@ -1,8 +1,8 @@
 """The identity of the system that a run measures; a run is resumed only on the same system.
 
 The target describes itself before it starts (its model, kernel, emulator, agent, and how the place
-is tuned), the agent and the system that it runs on by the first records.  Everything they say
-belongs to the identity but what changes of itself: so a machine that was started anew in between is
+is tuned), the agent and the system that it runs on by the first records.  All of that
+is part of the identity except what changes by itself, so a machine that was rebooted in between is
 the same if it came up the same.
 """
 

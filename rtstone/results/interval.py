@@ -21,7 +21,7 @@ from rtstone.summary import ESTIMATED, PERCENTILES, WHOLE
 STATISTICS = ESTIMATED
 
 _FEWEST = 8  # batches; with fewer, samples are taken for independent
-_LOWEST = 0.2  # of a variance that correlation reduces: there is no telling how much further
+_LOWEST = 0.2  # of a variance that correlation reduces: how much further is not known
 _HIGHEST = 0.4  # of the correlation of a batch and the next: what lasts so long is not seen whole
 _JOINED = (8, 4)  # batches are joined to so many then
 _INDEPENDENT = 0.3  # and eight are enough, if their correlation is below this
@@ -43,7 +43,7 @@ class Variance(NamedTuple):
 
 
 def sample_variance(values: Iterable[float]) -> float:
-    """Variance of two values or more about their mean, 0 of those that are all alike.
+    """Return the variance of two values or more about their mean, 0 if they are all equal.
 
     It is that of the library, ``statistics.variance``, but for the last digit, and far sooner.
     """
@@ -116,7 +116,7 @@ def _mean_variance(result: Result) -> Variance | None:
 
 
 def _share_variance(statistic: str, q: float, result: Result) -> Variance:
-    """Variance of the share of a result's samples that lie below the true quantile.
+    """Return the variance of the share of a result's samples below the true quantile.
 
     It is that of independent ones, times what the batches show at the line nearest to it.
     """
@@ -168,7 +168,7 @@ def _counts(statistic: str, result: Result) -> tuple[list[int], list[int]] | Non
 
 
 def autocorrelated_variance(sizes: Sequence[int], means: Sequence[float]) -> Variance:
-    """Variance of the mean of a series, from the means of its successive batches.
+    """Return the variance of the mean of a series, from the means of its successive batches.
 
     It is the sum of the variance of the batches and twice the covariance of neighbours (the
     flat-top lag window of Politis and Romano, at lag 1), whose estimate from B batches has about
@@ -229,7 +229,7 @@ def _join(
 
 
 def combined(parts: Sequence[Part]) -> Variance:
-    """Variance of the mean of several runs, each weighted by its samples.
+    """Return the variance of the mean of several runs, each weighted by its samples.
 
     Within the runs it is the sum of theirs.  If the runs differ among themselves by more than that
     explains, it is what they differ by, with the degrees of freedom of so few runs (Satterthwaite).
@@ -254,7 +254,7 @@ def combined(parts: Sequence[Part]) -> Variance:
 
 
 def ranks(n: int, q: float, variance: Variance, level: float) -> tuple[float, float]:
-    """Ranks, of n samples, between which quantile q lies (fractional, may lie beyond 1 and n).
+    """Return the ranks of n samples between which quantile q lies; fractions, maybe beyond 1 and n.
 
     The number of samples below the quantile is binomial, with as many trials as independent samples
     would have needed for this variance of it, fewer by what the variance is uncertain (Korn and
@@ -297,19 +297,21 @@ class Ordered:
 
 @lru_cache(maxsize=256)
 def t_quantile(level: float, freedom: float) -> float:
-    """Student's t that |t| stays below with probability ``level``; freedom >= 1, may be fractional.
+    """Return Student's t that |t| is below with probability ``level``.
 
-    To nine digits: Newton's method on the logarithm of the probability outside, from which that of
-    the approximations differs by up to 4%.
+    ``freedom``: from 1, may be fractional.  To nine digits: Newton's method on the logarithm of the
+    probability outside, from which that of the approximations differs by up to 4%.
     """
     normal = NormalDist().inv_cdf((1 + level) / 2)
     freedom, outside = max(freedom, 1.0), 1 - level
     t = _approximately(level, freedom, normal)
     if freedom > _MANY:
         return t
+    constant = lgamma((freedom + 1) / 2) - lgamma(freedom / 2) - log(freedom * pi) / 2
     for _ in range(_STEPS):
         tail = _outside(t, freedom)
-        slope = 2 * exp(_log_density(t, freedom)) * t / tail  # of -log tail over log t
+        density = exp(constant - (freedom + 1) / 2 * log1p(t * t / freedom))
+        slope = 2 * density * t / tail  # of -log tail over log t
         step = log(tail / outside) / slope
         t *= exp(step)
         if abs(step) < 1e-10:
@@ -318,18 +320,13 @@ def t_quantile(level: float, freedom: float) -> float:
 
 
 def _approximately(level: float, freedom: float, normal: float) -> float:
-    """Below 2 degrees log t between the exact ones for 1 and 2, above as Cornish and Fisher."""
+    """Return t: below 2 degrees between the exact ones for 1 and 2, above by Cornish and Fisher."""
     if freedom < 2:
         first_degree, second_degree = tan(pi / 2 * level), level * sqrt(2 / (1 - level * level))
         return float(second_degree * (first_degree / second_degree) ** (2 / freedom - 1))
     cube = normal**3
     first = (cube + normal) / (4 * freedom)
     return normal + first + (5 * cube * normal**2 + 16 * cube + 3 * normal) / (96 * freedom**2)
-
-
-def _log_density(t: float, freedom: float) -> float:
-    constant = lgamma((freedom + 1) / 2) - lgamma(freedom / 2) - log(freedom * pi) / 2
-    return constant - (freedom + 1) / 2 * log1p(t * t / freedom)
 
 
 def _outside(t: float, freedom: float) -> float:
@@ -343,7 +340,7 @@ def _outside(t: float, freedom: float) -> float:
 
 
 def _fraction(a: float, b: float, x: float) -> float:
-    """The continued fraction of the incomplete beta function (DLMF 8.17.22), from its far end."""
+    """Return the continued fraction of the incomplete beta function (DLMF 8.17.22)."""
     value, both = 1.0, a + b
     for m in range(16 + int(2 * sqrt(max(a, b))), -1, -1):
         place = a + 2 * m

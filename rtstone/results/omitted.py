@@ -43,7 +43,7 @@ _ALIKE = 0.05  # of the omitted activations may be otherwise than stalls of thes
 def whole(result: Result) -> Result:
     """Return the result including its omitted activations, if any.
 
-    Of what else there is of it only n, statistics and histogram are those of the whole.
+    Members that describe only the observed samples are left out.
     """
     if result.corrected is None or not result.missed:
         return result
@@ -177,7 +177,7 @@ def _bursts(result: Result, squares: float) -> Variance:
 
 
 def _kurtosis(values: Sequence[float]) -> float:
-    """That beyond a normal distribution's."""
+    """Return the excess kurtosis: 0 for a normal distribution."""
     mean = fmean(values)
     second = fmean((value - mean) ** 2 for value in values)
     return fmean((value - mean) ** 4 for value in values) / second**2 - 3 if second else 0.0
@@ -267,7 +267,7 @@ def _alone(result: Result) -> Events | None:
 
 
 def _moments(statistic: str, part: Events, line: float) -> _Moments:
-    """Of the share above a line that is the statistic, or of the mean.
+    """Return the moments of the share above a line that is the statistic, or of the mean.
 
     What depends on what came before counts as fewer and larger events: samples as the batches show,
     stalls as the trace does.
@@ -293,7 +293,7 @@ def _moments(statistic: str, part: Events, line: float) -> _Moments:
 
 
 def _ranks(n: int, q: float, variance: Variance, size: float, level: float) -> tuple[float, float]:
-    """As ``interval.ranks``, with skewness from events whose weight is ``size`` on average."""
+    """Return ``interval.ranks``, with skewness from events whose weight is ``size`` on average."""
     normal = NormalDist().inv_cdf((1 + level) / 2)
     half = t_quantile(level, variance.freedom) * n * sqrt(variance.value)
     middle = n * q - (normal**2 - 1) / 6 * size + 0.5

@@ -49,7 +49,7 @@ def pooled(results: Sequence[Result]) -> Distribution:
 def percentiles(
     histogram: list[tuple[float, int]], n: int, overflow: int, top: float | None
 ) -> dict[str, float | None]:
-    """Nearest rank; what was too large for the histograms stands at ``top``, None: not known.
+    """Return percentiles by nearest rank; overflowed samples count as ``top``, None: not known.
 
     ``n`` includes the overflow.  A percentile q is None unless n >= 10/(1-q).
     """
@@ -79,7 +79,7 @@ def percentile(samples: Result | Distribution, share: Fraction, has_top: bool) -
 
 
 def _sd(results: Sequence[Result], n: int, mean: float | None) -> float | None:
-    """From the squares within the results and those between their means."""
+    """Return the standard deviation, from the squares within results and between their means."""
     squares = 0.0
     for result in results:
         if mean is None or result.mean is None or (result.n > 1 and result.sd is None):

@@ -1,4 +1,4 @@
-"""Record samples of others as the agent's recorder does its own, so that both have one way on.
+"""Record samples of other tools as the agent records its own, so that both are processed alike.
 
 Ticks are ps.  Buckets, batches, blocks and the trace are those of docs/wire.md.
 """

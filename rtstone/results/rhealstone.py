@@ -200,16 +200,6 @@ def _lack(result: Result | None) -> str | None:
     return None if result.mean > 0 else "mean not above 0"
 
 
-def _table(lacks: dict[str, str | None], components: _Set, unit: Unit) -> TextTable:
-    rows = []
-    for name, title in COMPONENTS.items():
-        result, lack = components.results[name], lacks[name]
-        mean = result.mean if result and lack is None else None
-        text = "n.e." if mean is None else f"{mean * unit.time:.4g}"
-        rows.append([f"rheal.{name}", title, text, str(result.n if result else 0), lack or ""])
-    return TextTable("components", ["bench", "component", f"mean ({unit.name})", "n", "n.e."], rows)
-
-
 def combine(number: Number, blank: Result, measured: list[Result]) -> list[Result]:
     """Return the results of one combination for everything measured in the run."""
     results = [_combined(number, blank, components) for components in _sets(measured)]
@@ -243,9 +233,15 @@ def _combined(number: Number, blank: Result, components: _Set) -> Result:
         for why in reasons
     )
     if lacking or number is NUMBERS[0]:
-        result = structs.replace(
-            result, tables=[_table(lacks, components, unit)], reason=lacking or None
-        )
+        rows = []
+        for name, title in COMPONENTS.items():
+            mean = f"{times[name] * unit.time:.4g}" if name in times else "n.e."
+            component = components.results[name]
+            n = str(component.n if component else 0)
+            rows.append([f"rheal.{name}", title, mean, n, lacks[name] or ""])
+        heads = ["bench", "component", f"mean ({unit.name})", "n", "n.e."]
+        table = TextTable("components", heads, rows)
+        result = structs.replace(result, tables=[table], reason=lacking or None)
     # What the system cannot have leaves a number that is good as far as it goes; a loss does not.
     had = [components.results[name] for name, why in lacks.items() if why]
     if any(result is None or result.status in {"failed", "incomplete"} for result in had):

@@ -342,9 +342,9 @@ def _batches(parts: Sequence[Result], whole: Distribution) -> Batches | None:
 
 
 def _lines(whole: Distribution, overflow: int) -> dict[str, float]:
-    """For each percentile, where the share of the samples up to there is nearest to it.
+    """Return for each percentile the line up to which the share of samples is nearest to it.
 
-    That is its value or, where so many samples have that, just below.
+    That is its value or, where many samples have that value, just below.
     """
     ordered = Ordered(whole.histogram, overflow, whole.max)
     lines: dict[str, float] = {}
@@ -357,7 +357,7 @@ def _lines(whole: Distribution, overflow: int) -> dict[str, float]:
 
 
 def _groups(sizes: Sequence[int], longest: int) -> list[tuple[int, int]]:
-    """Ranges of successive batches that are about so long together; what is left joins the last."""
+    """Return ranges of batches that are about so long together; a remainder joins the last."""
     ends, n = [0], 0
     for place, size in enumerate(sizes, 1):
         n += size
@@ -388,7 +388,7 @@ def _above(part: Result, batches: Batches, name: str, line: float) -> list[int]:
 
 
 def _spread(total: int, weights: Sequence[int]) -> list[int]:
-    """Whole numbers in proportion to weights that sum up to ``total``; none exceeds its weight."""
+    """Return whole numbers in proportion to weights, with this sum; none exceeds its weight."""
     whole = max(sum(weights), 1)
     upto = [(2 * total * weight + whole) // (2 * whole) for weight in accumulate(weights)]
     return [b - a for a, b in pairwise([0, *upto])]

@@ -126,12 +126,23 @@ class Simulator:
         earlier = np.cumsum(tasks.requests) - tasks.requests
         for name in ("arrival", "request_work"):
             self._give(name, getattr(tasks, name), earlier)
-        _check(tasks)
+        # What the C side relies on (engine.h).
+        for member in ("period", "deadline", "offset"):
+            _check_tasks(tasks, member)
+        arrival, request = tasks.arrival, tasks.request_work
+        if arrival.shape != request.shape or request.min(initial=1) < 1:
+            raise ValueError("requests of a task set: an arrival and positive work each")
+        backwards = np.flatnonzero(arrival[1:] < arrival[:-1]) + 1  # where the next set begins
+        if arrival.min(initial=0) < 0 or not set(backwards) <= set(np.cumsum(tasks.requests)):
+            raise ValueError("arrivals of a task set: in order")
         self.renew(tasks)
 
     def renew(self, tasks: TaskSets) -> None:
         """Take the same sets with other execution times."""
-        _check_times(tasks)
+        _check_tasks(tasks, "nominal")
+        work = tasks.work
+        if work is not None and (work.shape != (tasks.first[-1, -1],) or work.min(initial=1) < 1):
+            raise ValueError("work of a task set: one positive number per job")
         self._tasks = tasks
         self._give_rows("nominal", tasks.nominal)
         self._give("work", tasks.work)
@@ -189,25 +200,6 @@ def simulate(tasks: TaskSet, rules: Rules, *, completions: bool = False) -> Outc
     """Simulate a task set once."""
     outcomes = Simulator(stacked([tasks])).run(rules, completions=completions)
     return Outcome(outcomes.counts[0], Totals(*outcomes.totals[0].item()), *outcomes[2:])
-
-
-def _check(tasks: TaskSets) -> None:
-    """Check what the C side relies on (engine.h).  Raises ValueError."""
-    for name in ("period", "deadline", "offset"):
-        _check_tasks(tasks, name)
-    arrival, request = tasks.arrival, tasks.request_work
-    if arrival.shape != request.shape or request.min(initial=1) < 1:
-        raise ValueError("requests of a task set: an arrival and positive work each")
-    backwards = np.flatnonzero(arrival[1:] < arrival[:-1]) + 1  # where the next set begins
-    if arrival.min(initial=0) < 0 or not set(backwards) <= set(np.cumsum(tasks.requests)):
-        raise ValueError("arrivals of a task set: in order")
-
-
-def _check_times(tasks: TaskSets) -> None:
-    _check_tasks(tasks, "nominal")
-    work = tasks.work
-    if work is not None and (work.shape != (tasks.first[-1, -1],) or work.min(initial=1) < 1):
-        raise ValueError("work of a task set: one positive number per job")
 
 
 def _check_tasks(tasks: TaskSets, name: str) -> None:

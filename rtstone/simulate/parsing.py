@@ -106,7 +106,7 @@ def costs(
         sources = [text for text in cost.sources if text.partition(":")[0] + "_ns" not in options]
         cost = replace(cost, **options, sources=[*sources, *words])
     if cost.tick_cost_ns and not cost.tick_ns:
-        raise UsageError("a tick costs, but there is none, in --tick-cost; add --tick PERIOD")
+        raise UsageError("a cost of a tick without a tick, in --tick-cost; add --tick PERIOD")
     if cost.tick_ns and cost.tick_cost_ns >= cost.tick_ns:
         raise UsageError(
             f"a tick every {cost.tick_ns} ns that costs {cost.tick_cost_ns} ns leaves nothing, "

@@ -109,9 +109,9 @@ def _heaviest(whole: TaskSets, shapes: list[Shape], rules: Rules) -> Ints:
 
 def _settled(tasks: TaskSets, rules: Rules) -> Ints:
     """Return for each set until when the CPU has to idle for the first time, so that no deadline
-    can be missed later; 0 if it never tells.
+    can be missed later; 0 if that shows nothing.
 
-    It tells where all tasks are released at 0, with deadlines within their periods, and need
+    It shows this where all tasks are released at 0, with deadlines within their periods, and need
     nothing but the CPU; requests in the background then delay no job, and may be left out.  The
     first busy period is the longest, so that any job is completed within its length: enough if no
     deadline is shorter.  Under fixed priorities no response is longer than that of a first job

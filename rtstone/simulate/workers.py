@@ -62,7 +62,7 @@ def _answer(line: Connection) -> Any:
         answer = line.recv()
     except (EOFError, OSError) as error:
         raise TargetError(
-            "a worker of the simulation was killed, of memory or by hand; "
+            "a worker of the simulation was killed, for want of memory or by hand; "
             "try again with --workers 1"
         ) from error
     if isinstance(answer, Exception):

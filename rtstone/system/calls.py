@@ -12,6 +12,7 @@ import os
 import struct
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import NamedTuple
 
 from rtstone.cpus import LAST_CPU
@@ -104,15 +105,17 @@ CALLS = (
 
 def _outcome(trial: Callable[[], int]) -> Probe:
     """Return whether a call is there, else the name of its error."""
-    try:
-        number = trial()
-    except OSError as error:
-        number = error.errno or 0
-    return Probe(not number, errno.errorcode.get(number, str(number)) if number else "")
+
+    def attempt() -> Probe:
+        try:
+            number = trial()
+        except OSError as error:
+            number = error.errno or 0
+        return Probe(not number, errno.errorcode.get(number, str(number)) if number else "")
+
+    return refusing(tried(attempt))
 
 
-def _probe(call: Call) -> Callable[[], Probe]:
-    return lambda: refusing(tried(lambda: _outcome(call.trial)))
-
-
-LIVE: Mapping[str, Callable[[], Probe]] = {call.name: _probe(call) for call in CALLS}
+LIVE: Mapping[str, Callable[[], Probe]] = {
+    call.name: partial(_outcome, call.trial) for call in CALLS
+}

@@ -9,7 +9,7 @@ DEVICES = "sys/bus/*/drivers/*/*"
 
 
 def drivers(system: System | None = None) -> dict[str, str | None]:
-    """Drivers that hold a device, and modules that are loaded, for a run's conditions.
+    """Return the drivers that hold a device, and the loaded modules, for a run's conditions.
 
     Names with commas between them, a driver after its bus; "" if there are none, None if that
     cannot be read.

@@ -246,7 +246,7 @@ class System:
         return None
 
     def group(self, controller: str) -> Group | None:
-        """This process's group of a controller; None if there is none or it is not mounted."""
+        """Return this process's group of a controller, None if it has none or none is mounted."""
         unified: Group | None = None
         for line in (self.read("proc/self/cgroup") or "").splitlines():
             _, _, rest = line.partition(":")

@@ -34,7 +34,7 @@ def preemption(seen: Seen) -> Finding:
     options = system.configuration or frozenset()
     if "PREEMPT_DYNAMIC" in version or "PREEMPT_DYNAMIC" in options:
         start = system.command_line.get("preempt") or _built(options) or "unknown"
-        return Finding("unknown", f"PREEMPT_DYNAMIC, started as {start}; not told now")
+        return Finding("unknown", f"PREEMPT_DYNAMIC, started as {start}; not reported now")
     if not version and not options:
         return Finding("unknown", "the kernel does not report its version")
     built = _built(options)  # of a kernel that has only one model
@@ -68,7 +68,7 @@ def tried(name: str, failed: Verdict = "warn") -> Callable[[Seen], Finding]:
 
 
 def priorities(seen: Seen) -> Finding:
-    """Dankwardt asks for more than 100 levels."""
+    """Check the number of priority levels, of which Dankwardt requires more than 100."""
     levels = seen.system.probe("levels")
     if not levels.works:
         return Finding("unknown", levels.text)
@@ -78,7 +78,7 @@ def priorities(seen: Seen) -> Finding:
 
 
 def timer_resolution(seen: Seen) -> Finding:
-    """In µs, as the checklist asks; a tick's length where timers wait for it."""
+    """Check the resolution of timers, in µs; it is a tick's length where they wait for ticks."""
     outcome = seen.system.probe("timers")
     if outcome.works is not None:
         text = f"{outcome.text} µs"
@@ -91,7 +91,7 @@ def timer_resolution(seen: Seen) -> Finding:
 
 
 def user_interrupts(seen: Seen) -> Finding:
-    """Devices bound to UIO or VFIO."""
+    """Check for devices that are bound to UIO or VFIO."""
     devices = [name for folder in USER_DRIVERS for name in seen.system.names(folder)]
     devices = [name for name in devices if name != "vfio"]
     return (

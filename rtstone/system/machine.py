@@ -45,7 +45,7 @@ def _each(seen: Seen, name: str) -> dict[int, str]:
 
 
 def _virtual(seen: Seen) -> bool | None:
-    """None if a CPU has no such file."""
+    """Return whether this is a guest, None if it is not known."""
     info = seen.system.fields("proc/cpuinfo")
     if "flags" in info:
         return "hypervisor" in info["flags"].split()
@@ -119,7 +119,7 @@ def kinds(seen: Seen) -> Finding:
     """Check for CPUs of several kinds, and whether the measured one is of the largest."""
     system = seen.system
     if not system.kinds:
-        return Finding("unknown", "the kernel does not tell (cpu_capacity)")
+        return Finding("unknown", "the kernel does not report it (cpu_capacity)")
     first, *smaller = system.kinds
     if not smaller:
         return Finding("good", ", ".join(filter(None, (first.name, first.capacity))))
@@ -188,7 +188,7 @@ def container(seen: Seen) -> Finding:
 
 
 def clock_source(seen: Seen) -> Finding:
-    """A counter of the CPU, or a device on a bus (one read of 70 us, says Dankwardt)."""
+    """Check for a counter of the CPU; Dankwardt saw one read of a bus's device take 70 us."""
     source = seen.system.read(CLOCK)
     if source is None:
         return unreadable(CLOCK)
@@ -198,7 +198,7 @@ def clock_source(seen: Seen) -> Finding:
 
 
 def smi(seen: Seen) -> Finding:
-    """System-management interrupts since the start; only Intel's CPUs count them."""
+    """Check for system-management interrupts since the start; only Intel's CPUs count them."""
     info = seen.system.fields("proc/cpuinfo")
     if _virtual(seen):
         return Finding("unknown", "not counted for a guest")
@@ -222,7 +222,7 @@ def smi(seen: Seen) -> Finding:
 
 
 def switch(name: str, wanted: int) -> Callable[[Seen], Finding]:
-    """A file that holds 0 for off or else on."""
+    """Return the check of a file that holds 0 for off, and anything else for on."""
 
     def probe(seen: Seen) -> Finding:
         value = seen.system.number(name)
@@ -235,7 +235,7 @@ def switch(name: str, wanted: int) -> Callable[[Seen], Finding]:
 
 
 def soft_watchdog(seen: Seen) -> Finding:
-    """Run a thread of the highest priority on each of its CPUs."""
+    """Check for the watchdog, a thread of the highest priority on each of its CPUs."""
     system = seen.system
     state = system.number("proc/sys/kernel/soft_watchdog")
     cpus = system.cpus("proc/sys/kernel/watchdog_cpumask")

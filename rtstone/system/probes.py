@@ -198,7 +198,7 @@ def _threads() -> Probe:
 
 
 def _timers() -> Probe:
-    """The kernel says 1 ns where timers do not wait for a tick, else the length of one."""
+    """Return the resolution: 1 ns where timers do not wait for a tick, else the length of one."""
     resolution = time.clock_getres(time.CLOCK_MONOTONIC)
     return Probe(resolution < 1e-6, f"{resolution * 1e6:g}")
 
@@ -221,7 +221,7 @@ def file_capabilities(data: bytes) -> int:
 
 
 def without_capabilities(agent: Path) -> bool:
-    """True where the file system takes no capabilities of files, or there is no such file."""
+    """Return whether the file system ignores capabilities of files, or there is no such file."""
     return _mounted(agent, os.ST_NOSUID) is not False
 
 

@@ -35,7 +35,7 @@ def abridged(names: list[str]) -> str:
 
 
 def _neighbours(seen: Seen) -> list[Task]:
-    """Threads that may run on the measured CPUs, but for the kernel's own of each CPU."""
+    """Return the threads that may run on the measured CPUs, without those of this process."""
     own = seen.system.files.pid
     return [task for task in seen.moments[1].tasks.values()
             if task.cpus & seen.system.measured and task.key[0] != own]  # fmt: skip
@@ -84,7 +84,7 @@ def realtime_tasks(seen: Seen) -> Finding:
 
 
 def foreign_tasks(seen: Seen) -> Finding:
-    """User tasks whose affinity lets them run, and call the kernel, on the measured CPUs."""
+    """Check for user tasks that may run, and call the kernel, on the measured CPUs."""
     apart = (seen.system.isolated or frozenset()) >= seen.system.measured
     tasks = [task for task in _neighbours(seen) if not task.kernel]
     pinned = [task for task in tasks if task.cpus <= seen.system.measured]
@@ -221,7 +221,7 @@ def cpu_file(name: str) -> Callable[[Seen], Finding]:
 
 
 def callbacks(seen: Seen) -> Finding:
-    """RCU callbacks: rcu_nocbs of the command line, or nohz_full, which implies it."""
+    """Check RCU callbacks: rcu_nocbs of the command line, or nohz_full, which implies it."""
     line = seen.system.command_line
     if not line:
         return unreadable("proc/cmdline")
@@ -251,7 +251,7 @@ def statistics(seen: Seen) -> Finding:
 
 
 def disk(seen: Seen) -> Finding:
-    """Requests that the disks completed."""
+    """Check how many requests the disks completed."""
     before, after = seen.moments
     if before.disk is None or after.disk is None:
         return unreadable("proc/diskstats")

@@ -212,7 +212,7 @@ def capability(name: str, lacking: Verdict, instead: str = "") -> Callable[[Seen
 
 
 def limit(title: str, enough: float, by: str | None = None) -> Callable[[Seen], Finding]:
-    """A limit of this process; whoever holds the capability ``by`` is not bound by it."""
+    """Return the check of a limit, which does not bind a holder of the capability ``by``."""
 
     def probe(seen: Seen) -> Finding:
         value = seen.system.limit(title)

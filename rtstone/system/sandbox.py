@@ -1,4 +1,4 @@
-"""Checks of what a sandbox refuses, or a kernel lacks, whatever rights this process has."""
+"""Checks of what a sandbox refuses or a kernel lacks, however privileged this process is."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def fatal() -> str | None:
 
 
 def way_out(seen: Seen, *names: str) -> str:
-    """Return what to do where these calls are refused whatever rights are held."""
+    """Return what to do where these calls are refused however privileged a process is."""
     if seen.system.status.get("Seccomp") == "2":
         return f"a filter of system calls (seccomp) refuses it: {_opened(*names)}"
     return (

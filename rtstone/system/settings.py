@@ -91,7 +91,7 @@ NO_REST = "all CPUs are measured, so there is none to move things to"
 
 
 def _governor(system: System) -> list[Change] | str:
-    """A CPU that has to speed up first is measured with its governor."""
+    """Plan governor performance: a CPU that has to speed up first measures its governor."""
     changes: list[Change] = []
     for cpu in sorted(system.measured):
         folder = f"{CPU}/cpu{cpu}/cpufreq"
@@ -101,7 +101,7 @@ def _governor(system: System) -> list[Change] | str:
 
 
 def _idle(system: System) -> list[Change] | str:
-    """States whose exit takes longer than DEEP_US."""
+    """Plan disabling the states whose exit takes longer than DEEP_US."""
     changes: list[Change] = []
     states = 0
     for cpu in sorted(system.measured):
@@ -114,7 +114,7 @@ def _idle(system: System) -> list[Change] | str:
 
 
 def _interrupts(system: System) -> list[Change] | str:
-    """Each off the measured CPUs, elsewhere as it was; those of drivers yet to come as well."""
+    """Plan moving interrupts off the measured CPUs, those of later drivers as well."""
     rest = _rest(system)
     if not rest:
         return NO_REST
@@ -129,7 +129,7 @@ def _interrupts(system: System) -> list[Change] | str:
 
 
 def _workqueues(system: System) -> list[Change] | str:
-    """The kernel's unbound work."""
+    """Plan moving the kernel's unbound work off the measured CPUs."""
     path = "sys/devices/virtual/workqueue/cpumask"
     if system.read(path) is None:
         return f"/{path} cannot be read"
@@ -145,7 +145,7 @@ def _masked_off(system: System, path: str) -> Iterator[Write]:
 
 
 def _watchdog(system: System) -> list[Change] | str:
-    """Its thread is above every other on the CPU."""
+    """Plan moving the watchdog, whose thread is above every other on its CPU."""
     path = "proc/sys/kernel/watchdog_cpumask"
     cpus = system.cpus(path)
     if cpus is None:
@@ -182,7 +182,7 @@ _NO_THROTTLING = _number(RUNTIME, lambda now: now >= 0, "-1")
 
 
 def _huge_pages(system: System) -> list[Change] | str:
-    """Only for those who ask for them, as madvise already says."""
+    """Plan huge pages only for programs that request them, as madvise has it."""
     path = "sys/kernel/mm/transparent_hugepage/enabled"
     setting = chosen(system.read(path))
     if setting is None:
@@ -191,7 +191,7 @@ def _huge_pages(system: System) -> list[Change] | str:
 
 
 def _queues(system: System) -> list[Change] | str:
-    """Messages of 16 KiB fit, and as many queues and messages as Linux has by default."""
+    """Plan room for messages of 16 KiB, and for as many queues and messages as Linux's default."""
     changes: list[Change] = []
     for name, least in (("msg_max", 10), ("msgsize_max", MESSAGE), ("queues_max", 256)):
         now = system.number(f"{MQ}/{name}")
@@ -216,7 +216,7 @@ def _fair_server(system: System) -> list[Change] | str:
 
 
 def _rt_group(system: System) -> list[Change] | str:
-    """A budget for this process's group, and for those above it, where it is 0."""
+    """Plan a budget for this process's group, and for those above it, where it is 0."""
     group = system.group("cpu")
     if group is None or system.number(f"{group.folder}/cpu.rt_runtime_us") is None:
         return "no real-time budget of a control group found (RT_GROUP_SCHED)"

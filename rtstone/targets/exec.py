@@ -10,8 +10,7 @@ import shlex
 
 from rtstone.errors import UsageError
 from rtstone.targets.base import Link, Options, Target
-from rtstone.targets.lines import says_bye
-from rtstone.targets.process import Channel
+from rtstone.targets.process import Channel, UntilBye
 
 ADVICE = "exec: takes a program with its arguments, as in exec:'docker exec -i box /agent'"
 
@@ -46,13 +45,5 @@ class Exec(Target):
         return {"command": shlex.join(self._words)}
 
 
-class _Command(Channel):
-    """A command that need not end with its agent's `bye`, as that may serve the next host."""
-
-    _over = False
-
-    def read(self, timeout: float) -> bytes | None:
-        """Return one line; b"" at the end of its output, and after `bye`."""
-        line = b"" if self._over else super().read(timeout)
-        self._over = self._over or says_bye(line)
-        return line
+class _Command(UntilBye, Channel):
+    """A command whose agent may serve the next host after its `bye`."""

@@ -38,7 +38,7 @@ def _outcome(shell: Shell, command: str) -> tuple[int, str]:
 
 
 def _reason(text: str) -> str:
-    return text.rpartition(": ")[2] or "no reason told"
+    return text.rpartition(": ")[2] or "no reason given"
 
 
 def _realtime(shell: Shell) -> Probe:
@@ -57,7 +57,7 @@ def _levels(shell: Shell) -> Probe:
 
 
 def _deadline(shell: Shell) -> Probe:
-    """A refusal has reasons that its text does not distinguish, and busybox has no such option."""
+    """Try SCHED_DEADLINE; the text of a refusal has no reason, and busybox has no such option."""
     status, text = _outcome(shell, _DEADLINE)
     return Probe(True, "SCHED_DEADLINE granted") if not status else Probe(None, _reason(text))
 

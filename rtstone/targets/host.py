@@ -7,6 +7,6 @@ from rtstone.system.sandbox import fatal
 
 
 def check_host() -> None:
-    """Raise TargetError where a sandbox would kill it, which it could not say any more."""
+    """Raise TargetError if a sandbox would kill this process, which then could not report it."""
     if why := fatal():
         raise TargetError(f"nothing can be measured from here: {why}")

@@ -75,7 +75,7 @@ def _parse(argument: str) -> _Options:
 class Labgrid(Target):
     """``labgrid:PLACE[+env=FILE][+state=STATE][+driver=console][+sudo=yes]``.
 
-    By its driver it is made one of the two classes below.
+    Its driver decides which of the two classes below it is.
     """
 
     probed = False  # acquiring a place may take long, reset a board, and keeps others from it
@@ -85,7 +85,7 @@ class Labgrid(Target):
         return super().__new__(_Console if _parse(argument).driver == "console" else _Login)
 
     def _take(self, argument: str) -> None:
-        """Set what both have."""
+        """Set the members that both have."""
         self.name = f"labgrid:{argument}"
         self._options = _parse(argument)
 
@@ -148,7 +148,7 @@ class _Login(Labgrid, Machine):
         connection = self._reach(options.interrupted)
         with ExitStack() as failed:
             failed.callback(connection.close)
-            if options.catalogue:  # the first thing that is asked of it
+            if options.catalogue:  # the first request to it
                 Machine.check_ready(self)
             link = super().start(options)
             failed.pop_all()
@@ -258,7 +258,7 @@ class _Bridge:
             return TargetError(str(answer["error"]))
         self._words.seek(0)
         said = ending(self._words.read())
-        return TargetError(f"labgrid told nothing of place '{self.options.place}'{said}")
+        return TargetError(f"labgrid reported nothing about place '{self.options.place}'{said}")
 
 
 class _Held(_Bridge):

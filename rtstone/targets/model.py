@@ -129,7 +129,21 @@ class _Reader:
             if lack not in self._words.lacks:
                 raise unknown("lack", str(lack), self._words.lacks, f"in {self._where}")
             yield f"lacks={lack}"
-        yield from self._stalls(self._table.get("stalls", []))
+        stalls = self._table.get("stalls", [])
+        if len(stalls) > (most := self._words.most["stalls"]):
+            raise UsageError(f"more than {most} stalls, in {self._where}")
+        for number, stall in enumerate(stalls, 1):
+            place = f"stall {number}"
+            if not isinstance(stall, dict) or "length" not in stall:
+                raise self._bad(place, "a table with first, length and period")
+            toml.check_keys(stall, _STALL, f"{self._where}, {place}")
+            first, length, period = (self._ns(stall.get(name, 0), place) for name in _STALL)
+            if not length or 0 < period <= length:
+                raise self._bad(
+                    place,
+                    "a table whose length is above 0 and whose period is 0 or longer than that",
+                )
+            yield f"stall={first}:{length}:{period}"
         yield from self._costs("cost", self._table.get("cost", {}))
         for load, costs in self._table.get("load", {}).items():
             if load not in self._words.loads:
@@ -149,21 +163,6 @@ class _Reader:
                         "part of a cost", part, self._words.parts, f"in {self._where}, {where}"
                     )
                 yield f"{where}.{part}={self._part(f'{where}.{part}', part, value)}"
-
-    def _stalls(self, stalls: list[Any]) -> Iterator[str]:
-        if len(stalls) > (most := self._words.most["stalls"]):
-            raise UsageError(f"more than {most} stalls, in {self._where}")
-        for number, stall in enumerate(stalls, 1):
-            key = f"stall {number}"
-            if not isinstance(stall, dict) or "length" not in stall:
-                raise self._bad(key, "a table with first, length and period")
-            toml.check_keys(stall, _STALL, f"{self._where}, {key}")
-            first, length, period = (self._ns(stall.get(name, 0), key) for name in _STALL)
-            if not length or 0 < period <= length:
-                raise self._bad(
-                    key, "a table whose length is above 0 and whose period is 0 or longer than that"
-                )
-            yield f"stall={first}:{length}:{period}"
 
     def _part(self, key: str, part: str, value: object) -> str:
         if part == "fixed":

@@ -33,13 +33,13 @@ def whole(below: int) -> Check:
 
 
 def text(name: str, value: str, spec: str) -> None:
-    """Check an option that is any text but none."""
+    """Check an option that may be any text, but not empty."""
     if not value:
         raise UsageError(f"{name} needs a value, in target '{spec}'")
 
 
 def checks(options: Mapping[str, Check], spec: str) -> Callable[[str], Check]:
-    """Return what finds the check of an option among these, or raises UsageError."""
+    """Return a function that finds the check of an option, or raises UsageError."""
 
     def check_of(name: str) -> Check:
         if name not in options:

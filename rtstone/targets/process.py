@@ -17,7 +17,7 @@ from typing import IO
 
 from rtstone.errors import TargetError
 from rtstone.targets.base import Link
-from rtstone.targets.lines import Lines
+from rtstone.targets.lines import Lines, says_bye
 
 STOP_S = 5.0  # time limit for an agent to stop; it needs half of it to send what it has
 ORPHANS_S = 1.0  # time limit for the children of a killed agent to end
@@ -151,6 +151,18 @@ class Process(Link):
         self._words.seek(0, os.SEEK_END)
         self._words.seek(max(0, self._words.tell() - LAST_WORDS))
         return ending(self._words.read())
+
+
+class UntilBye(Process):
+    """A program that may outlive its agent, which has ended with its `bye`."""
+
+    _over = False
+
+    def read(self, timeout: float) -> bytes | None:
+        """Return one line, as ``Link.read``; b"" after `bye`, too."""
+        line = b"" if self._over else super().read(timeout)
+        self._over = self._over or says_bye(line)
+        return line
 
 
 class Channel(Process):

@@ -27,10 +27,9 @@ from rtstone.lab.kernels import Kernel
 from rtstone.lab.systems import SCRIPT_MARK, System
 from rtstone.resources import BUILT, digest
 from rtstone.targets.base import Link, Listed, Options, Target
-from rtstone.targets.lines import says_bye
 from rtstone.targets.local import Local
 from rtstone.targets.options import Check, one_of, parse, text, whole
-from rtstone.targets.process import Process
+from rtstone.targets.process import Process, UntilBye
 from rtstone.targets.xen import NONE, Console, company
 from rtstone.wire import commands
 from rtstone.wire.reader import MARK
@@ -94,8 +93,8 @@ class Qemu(Target):
         self.counts = options.get("icount", "on") == "on"
         if not self.counts and self.system.board.counts_always:
             raise UsageError(
-                f"{self.system.board.name} has a right clock only while instructions are counted: "
-                f"without icount=off, in target '{self.name}'"
+                f"{self.system.board.name} has a right clock only while instructions are counted, "
+                f"in target '{self.name}'; leave out icount=off"
             )
         self.agent = str(self.image)
 
@@ -154,7 +153,7 @@ class Qemu(Target):
         """Return everything that a result depends on."""
         kernel = self.kernel if self.system.kernel else None
         system, board = self.system, self.system.board
-        return {
+        detail: dict[str, str | int | None] = {
             "system": system.name,
             "board": board.name,
             "preempt": self._preempt,
@@ -172,22 +171,19 @@ class Qemu(Target):
             "image_sha256": None if kernel else digest(self.image),
             "agent_sha256": digest(self.image),
             **_build(kernel),
-            **(self._beside_detail(system.beside) if system.beside else {}),
         }
-
-    def _beside_detail(self, beside: System) -> dict[str, str | int | None]:
-        """Return what a result depends on besides the agent's domain."""
-        assert self.system.hypervisor
-        hypervisor = kernels.find(self.system.hypervisor, self.system.board.arch)
-        files = xen.modules([self._company(beside)])
-        return {
-            "hypervisor": hypervisor.package,
-            "hypervisor_sha256": hypervisor.sha256,
-            "hypervisor_command": " ".join(self._xen),
-            "beside": beside.name,
-            "beside_load": self._beside,
-            "beside_sha256": sha256(b"".join(files.values())).hexdigest(),
-        }
+        if system.beside and system.hypervisor:
+            hypervisor = kernels.find(system.hypervisor, board.arch)
+            files = xen.modules([self._company(system.beside)])
+            detail |= {
+                "hypervisor": hypervisor.package,
+                "hypervisor_sha256": hypervisor.sha256,
+                "hypervisor_command": " ".join(self._xen),
+                "beside": system.beside.name,
+                "beside_load": self._beside,
+                "beside_sha256": sha256(b"".join(files.values())).hexdigest(),
+            }
+        return detail
 
     def _words(self) -> str:
         """Return the emulator's command line, independent of file names and the seed."""
@@ -480,21 +476,14 @@ class _Emulator(Process):
         return f"; its console ends: {text[:WORDS]}" if text else super().last_words()
 
 
-class _Domains(_Emulator):
-    """A running emulator whose console is that of a hypervisor, with all its domains."""
+class _Domains(UntilBye, _Emulator):
+    """A running emulator whose console is that of a hypervisor, which outlives its domains."""
 
     def __init__(
         self, command: Callable[[_Files], list[str]], board: str, console: Console
     ) -> None:
         self._split = console
-        self._over = False
         super().__init__(command, board)
-
-    def read(self, timeout: float) -> bytes | None:
-        """Return one line, as ``Link.read``: a hypervisor outlives its domains."""
-        line = b"" if self._over else super().read(timeout)
-        self._over = self._over or says_bye(line)
-        return line
 
     def _receive(self, timeout: float) -> bytes | None:
         data = super()._receive(timeout)

@@ -36,7 +36,7 @@ RATES = {
     if re.fullmatch(r"B[1-9]\d*", name)
 }
 POLL_S = 0.25  # interval in which an interrupt is noticed
-HELLO_S = 2.0  # an agent that has not answered `hello` for so long is asked again
+HELLO_S = 2.0  # without an answer for so long, `hello` is sent again
 START_S = 30.0  # time limit for the first answer: a board may have to start first
 RESET_S = 60.0  # time limit for the command that resets the board
 PULSE_S = 0.1  # for which DTR is off
@@ -77,7 +77,7 @@ class Serial(Target):
         self.bytes_per_s = self._baud / BITS
 
     def start(self, options: Options) -> Link:
-        """Open the line, reset the board if that is asked for, and find the agent."""
+        """Open the line, reset the board if requested, and find the agent."""
         link = Line(self._device, self._baud)
         try:
             if self._dtr:
@@ -138,38 +138,38 @@ class Line(Link):
         except OSError as error:
             raise _not_opened(device, error) from error
         try:
-            self._take()
+            # Take the line for this program alone, and set it up.
+            if not os.isatty(self._file):
+                raise TargetError(
+                    f"not a serial line, {self._device}; give one such as /dev/ttyUSB0"
+                )
+            try:
+                # The lock holds for root too, the other for programs that know of no lock.
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.ioctl(self._file, termios.TIOCEXCL)
+            except OSError as error:
+                raise _busy(self._device) from error
+            speed = RATES[self._baud]
+            try:
+                self._before = termios.tcgetattr(self._file)
+                control = termios.CS8 | termios.CREAD | termios.CLOCAL
+                characters = list(self._before[6])  # type: ignore[call-overload]
+                characters[termios.VMIN], characters[termios.VTIME] = 1, 0
+                # Neither flow control nor a hang-up at the end, which resets some boards.
+                wanted = [termios.IGNBRK, 0, control, 0, speed, speed, characters]
+                termios.tcsetattr(self._file, termios.TCSANOW, wanted)
+                termios.tcflush(self._file, termios.TCIOFLUSH)
+                got = termios.tcgetattr(self._file)[4:6]
+            except (termios.error, OSError) as error:
+                raise TargetError(f"cannot set up {self._device}: {error.args[-1]}") from error
+            if got != [speed, speed]:
+                raise TargetError(
+                    f"{self._device} does not have the rate {self._baud}; set the board to another "
+                    "one"
+                )
         except BaseException:
             self.close()
             raise
-
-    def _take(self) -> None:
-        """Take the line for this program alone, and set it up."""
-        if not os.isatty(self._file):
-            raise TargetError(f"not a serial line, {self._device}; give one such as /dev/ttyUSB0")
-        try:
-            # The lock holds for root too, the other for programs that know of no lock.
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            fcntl.ioctl(self._file, termios.TIOCEXCL)
-        except OSError as error:
-            raise _busy(self._device) from error
-        speed = RATES[self._baud]
-        try:
-            self._before = termios.tcgetattr(self._file)
-            control = termios.CS8 | termios.CREAD | termios.CLOCAL
-            characters = list(self._before[6])  # type: ignore[call-overload]
-            characters[termios.VMIN], characters[termios.VTIME] = 1, 0
-            # Neither flow control nor a hang-up at the end, which resets some boards.
-            wanted = [termios.IGNBRK, 0, control, 0, speed, speed, characters]
-            termios.tcsetattr(self._file, termios.TCSANOW, wanted)
-            termios.tcflush(self._file, termios.TCIOFLUSH)
-            got = termios.tcgetattr(self._file)[4:6]
-        except (termios.error, OSError) as error:
-            raise TargetError(f"cannot set up {self._device}: {error.args[-1]}") from error
-        if got != [speed, speed]:
-            raise TargetError(
-                f"{self._device} does not have the rate {self._baud}; set the board to another one"
-            )
 
     def pulse(self) -> None:
         """Switch DTR off and on, which resets many boards.  Raises TargetError."""
@@ -281,7 +281,7 @@ class Line(Link):
             self._ready.append(line)
 
     def stop(self) -> None:
-        """Wait for the agent, which has been asked to end, as long as it has something to say."""
+        """Wait for the agent, which has been sent `stop`, as long as it sends something."""
         if self._stopped is None:
             self._stopped = self._newest = time.monotonic()
 

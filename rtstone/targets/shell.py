@@ -92,7 +92,7 @@ class Shell:
         self.mark = secrets.token_hex(16)
         self._end = re.compile(rf"\x00{self.mark} (\d+)\n\Z".encode())
         self._process, self._words = start(command)
-        self.run(_FUNCTIONS.replace("{mark}", self.mark))  # whatever stands before its end is none
+        self.run(_FUNCTIONS.replace("{mark}", self.mark))  # drops what a login prints
 
     def run(self, text: str) -> tuple[int, bytes]:
         """Return the status and the output of commands.  Raises TargetError if they get lost."""
@@ -158,7 +158,7 @@ class ShellFiles(Files):
         self._forget()
 
     def _forget(self) -> None:
-        """What was looked at may be different now."""
+        """Forget all that was read, as it may be different now."""
         self._patterns: list[str] = []
         self._seen: dict[str, bytes | OSError] = {}
         self._folders: dict[str, list[str]] = {}
@@ -172,7 +172,7 @@ class ShellFiles(Files):
 
     @cached_property
     def _between(self) -> bytes:
-        """What stands between files that are looked at."""
+        """The separator between files that are read at once."""
         status, printed = self._shell.run("marked cat /proc/self/environ")
         if status or self._shell.mark.encode() not in printed:
             raise TargetError(f"no files can be read on {self._place}: it needs cat, env and /proc")

@@ -190,7 +190,9 @@ class Machine(Target):
         """Return the agent for the machine.  Raises TargetError."""
         machine = self._answers.get("machine", "")
         if (system := self._answers.get("system")) != "Linux":
-            raise TargetError(f"no agent for {system}, on {self._host}; there is for Linux")
+            raise TargetError(
+                f"no agent for {system}, on {self._host}; there are agents for Linux only"
+            )
         try:
             return resources.static_agent(machine)
         except TargetError as error:
@@ -276,7 +278,7 @@ class Machine(Target):
             agent = _OTHER.fullmatch(line)
             if agent is None:
                 raise TargetError(
-                    f"odd answer of {host}, '{shown(line[:80])}', to what agents run there"
+                    f"odd answer of {host}, '{shown(line[:80])}', to which agents run there"
                 )
             agents.append(f"the agent of user {agent[2]} on {host} (process {agent[1]})")
         return agents

@@ -89,23 +89,27 @@ class _Other:
         events = list(self._reader.feed(line + b"\n"))
         for event in events:
             if isinstance(event, Record):
-                self._note(event.body)
+                body = event.body
+                if isinstance(body, records.Loaded) and body.status != "ok":
+                    raise TargetError(
+                        f"load '{self._load}' does not run in {self._name}: {body.reason}"
+                    )
+                if isinstance(body, records.End):
+                    if body.id == READY and body.status == "ok":
+                        rates = body.load or []
+                        self._works |= bool(rates) and all(
+                            r.alive and r.achieved > 0 for r in rates
+                        )
+                    else:
+                        raise TargetError(
+                            f"{self._name} has ended its part: {body.reason or body.status}"
+                        )
+                if isinstance(body, records.Case) and body.id == BESIDE:
+                    self._ready = True
         if any(isinstance(event, Record) for event in events):
             return b""
         self._words = line
         return line + b"\n"
-
-    def _note(self, body: records.Body) -> None:
-        if isinstance(body, records.Loaded) and body.status != "ok":
-            raise TargetError(f"load '{self._load}' does not run in {self._name}: {body.reason}")
-        if isinstance(body, records.End):
-            if body.id == READY and body.status == "ok":
-                rates = body.load or []
-                self._works |= bool(rates) and all(r.alive and r.achieved > 0 for r in rates)
-            else:
-                raise TargetError(f"{self._name} has ended its part: {body.reason or body.status}")
-        if isinstance(body, records.Case) and body.id == BESIDE:
-            self._ready = True
 
     def check(self) -> None:
         """Raise TargetError unless the load runs."""

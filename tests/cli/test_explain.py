@@ -67,7 +67,7 @@ def test_a_kept_explanation_is_not_made_again(cli: Cli, run_id: str, questions: 
     first = cli("explain", run_id)
     assert "explained before" not in first.err
     again = cli("explain", run_id, "--sample", str(late(RUN).worst[0].index))
-    assert "explained before; this is what was kept with the run" in again.err
+    assert "explained before; this explanation was stored with the run" in again.err
     assert (again.out, len(questions)) == (first.out, 1)
 
 

@@ -69,8 +69,8 @@ SYSTEMS = {
     "hybrid with SMT": (HYBRID_SMT, 7, "good", "CPU 0-7 performance; CPU 8-11 efficiency; "
                         "a run takes CPU 7, performance"),
     "turbo": (TURBO, 3, "good", "all alike, capacity 922 to 1024"),
-    "ranked": (RANKED, 3, "unknown", "the kernel does not tell (cpu_capacity)"),
-    "silent": (SILENT, 3, "unknown", "the kernel does not tell (cpu_capacity)"),
+    "ranked": (RANKED, 3, "unknown", "the kernel does not report it (cpu_capacity)"),
+    "silent": (SILENT, 3, "unknown", "the kernel does not report it (cpu_capacity)"),
     "offline": (OFFLINE, 5, "good", "CPU 4-5 performance (capacity 1024); "
                 "CPU 0-3 efficiency (capacity 446); a run takes CPU 5, performance"),
     "many": (MANY, 289, "good", "CPU 0-289 performance (capacity 1024); "

@@ -106,7 +106,7 @@ def test_a_laptop_as_it_comes(tmp_path: Path) -> None:
     assert findings["mp.isolated"] == ("warn", "none")
     assert findings["mp.nohz_full"][0] == "warn"
     assert findings["os.preemption"] == (
-        "unknown", "PREEMPT_DYNAMIC, started as voluntary; not told now",
+        "unknown", "PREEMPT_DYNAMIC, started as voluntary; not reported now",
     )  # fmt: skip
     assert findings["today.virtual"] == ("good", "no")
     assert findings["rt.throttling"] == (
@@ -387,7 +387,7 @@ def test_what_a_hostile_machine_says_is_no_defect(tmp_path: Path) -> None:
         ({"sys/kernel/debug/sched/preempt": "none (voluntary) full\n"},
          ("bad", "voluntary (PREEMPT_DYNAMIC)")),
         ({"proc/cmdline": "preempt=full\n"},
-         ("unknown", "PREEMPT_DYNAMIC, started as full; not told now")),
+         ("unknown", "PREEMPT_DYNAMIC, started as full; not reported now")),
         ({"proc/sys/kernel/version": "#1 SMP\n", "boot/config-6.12": "CONFIG_PREEMPT_NONE=y\n"},
          ("bad", "none")),
         ({"proc/sys/kernel/version": "#1 SMP PREEMPT\n", "boot/config-6.12": ""},

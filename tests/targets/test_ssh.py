@@ -412,7 +412,7 @@ def test_a_machine_without_an_agent(ssh_board: Board, cli: Cli) -> None:
     assert "no agent for a machine of type 'sparc64'; there are agents for " in says
     assert says.endswith(", on board")
     ssh_board.program("uname", "echo FreeBSD")
-    assert "no agent for FreeBSD, on board; there is for Linux" in refused(cli)
+    assert "no agent for FreeBSD, on board; there are agents for Linux only" in refused(cli)
 
 
 @NEEDED

@@ -260,7 +260,7 @@ def test_the_session_dies_while_it_tunes(ssh_board: Board, cli: Cli) -> None:
     assert done.status == 4
     assert done.says == (
         "rtstone: the connection to board was lost; `rtstone tune restore --target "
-        "ssh:root@board` puts back whatever was changed"
+        "ssh:root@board` restores what was changed"
     )
     ssh_board.reset()
     assert (ssh_board.root / PATH).exists()

@@ -178,7 +178,7 @@ def test_the_same_progress_for_ever_is_not_waited_for(
     number = number_of(conversation, "end", 2)
     done = answered(cli, conversation, {number: []}, tmp_path, forever=same)
     assert done.status == 4, done.err
-    assert "dk.periodic should have ended long ago, and the agent has told of the same" in done.says
+    assert "should have ended long ago, and the agent has reported the same progress" in done.says
     assert statuses(cli, tmp_path) == ["ok", "incomplete", "incomplete"]
 
 
