@@ -32,7 +32,16 @@ def command(names: tuple[str, ...], yes: bool) -> int:
     RUN may also be a session, of compare --run or of several targets, whose runs are only removed
     together.  Only files that rtstone stored are removed, and no run that is being measured.
     """
-    paths = list(dict.fromkeys(path for name in names for path in _paths(name)))
+    newest = latest()
+    paths: dict[Path, None] = {}  # each once
+    for name in names:
+        named = directories(name)
+        if name == "last" and named[0].parent == runs() and named[0] != newest:
+            raise UsageError(
+                f"`last` is {named[0].name}, as {newest.name if newest else None} has no results; "
+                "name the one to remove"
+            )
+        paths |= dict.fromkeys(named)
     # Runs of a session are removed together.
     ids = {path.name for path in paths if path.absolute().parent == runs().absolute()}
     stored = entries()
@@ -53,19 +62,8 @@ def command(names: tuple[str, ...], yes: bool) -> int:
             click.echo("nothing was removed", err=True)
             return 0
     with maybe_unread():
-        print_removed(remove_together(paths))
+        print_removed(remove_together(list(paths)))
     return 0
-
-
-def _paths(name: str) -> list[Path]:
-    """Return what RUN names.  Raises UsageError if `last` is not the last run there is."""
-    paths, newest = directories(name), latest()
-    if name == "last" and paths[0].parent == runs() and paths[0] != newest:
-        raise UsageError(
-            f"`last` is {paths[0].name}, as {newest.name if newest else None} has no results; "
-            "name the one to remove"
-        )
-    return paths
 
 
 def print_removed(removed: Sequence[Removed]) -> None:

@@ -67,9 +67,8 @@ def fetch(name: str, arch: str, say: Say = print) -> Kernel:
             return kernel
     archives = _archives(name, _package(name).codename)
     with _workshop() as work:
-        options = _private_root(work, DEBIAN_ARCH[arch], archives)
         say(f"{name} for {arch}: reading the lists of packages")
-        _run(["apt-get", *options, "-q", "update"])
+        options = _private_root(work, DEBIAN_ARCH[arch], archives)
         package = _chosen(name, arch, options)
         say(f"{name} for {arch}: fetching {package}")
         parts = parts_of(_run(["apt-cache", *options, "depends", package])) or [package]
@@ -189,25 +188,19 @@ def source_archive(package: str, codename: str, work: Path) -> Path:
 
     Raises TargetError if that is impossible here.
     """
-    archives = _archives(package, codename)
-    options = _private_root(work, next(iter(DEBIAN_ARCH.values())), archives)
-    _run(["apt-get", *options, "-q", "update"])
-    _run(["apt-get", *options, "-q", "download", package], cwd=work)
-    for brought in work.glob("*.deb"):
-        _run(["dpkg-deb", "--extract", str(brought), str(work / "package")])
-    archive = work / "package/usr/src" / f"{package}.tar.xz"
+    root = programs([package], next(iter(DEBIAN_ARCH.values())), codename, work)
+    archive = root / "usr/src" / f"{package}.tar.xz"
     if not archive.exists():
         raise TargetError(f"package {package} does not hold /usr/src/{archive.name}")
     return archive
 
 
 def programs(packages: Sequence[str], arch: str, codename: str, work: Path) -> Path:
-    """Fetch packages of programs and unpack them below `work`; return where.
+    """Fetch packages and unpack them below `work`; return where.
 
     `arch` is Debian's name of the architecture.  Raises TargetError if that is impossible here.
     """
     options = _private_root(work, arch, _archives(packages[0], codename))
-    _run(["apt-get", *options, "-q", "update"])
     _run(["apt-get", *options, "-q", "download", *packages], cwd=work)
     for archive in sorted(work.glob("*.deb")):
         _run(["dpkg-deb", "--extract", str(archive), str(work / "root")])
@@ -223,7 +216,6 @@ def packaging(source: str, codename: str, work: Path) -> tuple[Path, str]:
     place.mkdir()
     archives = _archives(source, codename)
     options = _private_root(place, next(iter(DEBIAN_ARCH.values())), archives, kind="deb-src")
-    _run(["apt-get", *options, "-q", "update"])
     records = _run(["apt-cache", *options, "showsrc", source])
     refused = TargetError(f"apt knows of no sources of {source}")
     for version in reversed(re.findall(r"(?m)^Version: (\S+)$", records)[-SOURCE_TRIES:]):
@@ -299,7 +291,7 @@ def parts_of(output: str) -> list[str]:
 def _private_root(
     work: Path, arch: str, archives: Iterable[Source], kind: str = "deb"
 ) -> list[str]:
-    """Create a private root for apt, and return the options that make apt use it."""
+    """Create a private root for apt with the lists of these archives; return apt's options."""
     for part in ("state/lists/partial", "cache/archives/partial"):
         (work / part).mkdir(parents=True)
     (work / "state/status").touch()
@@ -317,7 +309,9 @@ def _private_root(
         "Dir::Etc::sourceparts": "-",
         "APT::Sandbox::User": "root" if os.geteuid() == 0 else "",
     }
-    return [word for key, value in values.items() if value for word in ("-o", f"{key}={value}")]
+    options = [word for key, value in values.items() if value for word in ("-o", f"{key}={value}")]
+    _run(["apt-get", *options, "-q", "update"])
+    return options
 
 
 def _run(command: list[str], cwd: Path | None = None) -> str:

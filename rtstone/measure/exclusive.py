@@ -11,7 +11,7 @@ import stat
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 from rtstone.errors import Interrupted, UsageError
@@ -49,21 +49,34 @@ def undisturbed(
         yield
 
 
-@contextmanager
 def alone(
     interrupt: Interrupt, announce: Callable[[str], None] = lambda text: None
-) -> Iterator[None]:
+) -> AbstractContextManager[None]:
     """Hold the user's measurement lock, waiting until it is free; ``announce`` that it is not.
 
     The kernel releases the lock however its holder ends.  Raises Interrupted, and UsageError if
     there is no directory for the lock that belongs to the user alone.
     """
-    following = _opened(_NEXT)  # what only shares the lock lets this one pass
+    return _held(fcntl.LOCK_EX, interrupt, announce)
+
+
+def beside(interrupt: Interrupt) -> AbstractContextManager[None]:
+    """Share the user's measurement lock with others that do not mind, as they measure no time.
+
+    Raises as ``alone``.
+    """
+    return _held(fcntl.LOCK_SH, interrupt, lambda text: None)
+
+
+@contextmanager
+def _held(kind: int, interrupt: Interrupt, announce: Callable[[str], None]) -> Iterator[None]:
+    """Hold the user's measurement lock, shared or alone."""
+    following = _opened(_NEXT)  # what only shares the lock lets the next one pass
     try:
         handle = _opened(_NAME)
         try:
             _wait(following, fcntl.LOCK_EX, interrupt, announce)
-            _wait(handle, fcntl.LOCK_EX, interrupt, announce)
+            _wait(handle, kind, interrupt, announce)
             fcntl.flock(following, fcntl.LOCK_UN)
             yield
         finally:
@@ -72,29 +85,7 @@ def alone(
         os.close(following)
 
 
-@contextmanager
-def beside(interrupt: Interrupt) -> Iterator[None]:
-    """Share the user's measurement lock with others that do not mind, as they measure no time.
-
-    Raises as ``alone``.
-    """
-    following, handle = _opened(_NEXT), _opened(_NAME)
-    try:
-        _wait(following, fcntl.LOCK_EX, interrupt)
-        _wait(handle, fcntl.LOCK_SH, interrupt)
-        fcntl.flock(following, fcntl.LOCK_UN)
-        yield
-    finally:
-        os.close(handle)
-        os.close(following)
-
-
-def _wait(
-    handle: int,
-    kind: int,
-    interrupt: Interrupt,
-    announce: Callable[[str], None] = lambda text: None,
-) -> None:
+def _wait(handle: int, kind: int, interrupt: Interrupt, announce: Callable[[str], None]) -> None:
     """Lock an open file, waiting until that is possible.  Raises Interrupted."""
     if _locked(handle, kind):
         return

@@ -5,12 +5,9 @@ A bucket's values are taken at its middle, clipped to the minimum and maximum: a
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from itertools import accumulate
 from math import sqrt
 from typing import NamedTuple
 
-from rtstone.summary import WHOLE, is_supported
 from rtstone.wire.buckets import bounds
 from rtstone.wire.records import Buckets
 
@@ -51,29 +48,6 @@ class Histogram(NamedTuple):
             first, width = bounds(index, self.bits)
             points.append((min(max(first + (width - 1) / 2, low), high), count))
         return points
-
-
-class Ranks:
-    """The values of a histogram by rank, 1 (the smallest) to n."""
-
-    def __init__(self, histogram: Histogram) -> None:
-        self._n = histogram.n
-        self._max = histogram.max
-        self._points = histogram.points()
-        self._upto = list(accumulate(count for _, count in self._points))
-
-    def at(self, rank: int) -> float:
-        """Return the value at a rank; overflowed samples count as the maximum."""
-        if not 1 <= rank <= self._n or self._max is None:
-            raise IndexError(rank)
-        place = bisect_left(self._upto, rank)
-        return self._points[place][0] if place < len(self._points) else self._max
-
-    def percentile(self, q: int) -> float | None:
-        """Return the value of rank ceil(q n), q in parts per 10000; None unless n >= 10/(1-q)."""
-        if not is_supported(q, self._n):
-            return None
-        return self.at(-(-self._n * q // WHOLE))
 
 
 def spread(histogram: Histogram) -> float | None:

@@ -10,10 +10,11 @@ from msgspec import structs
 
 from rtstone.documents.run import Batches, Blocks, Distribution, Grid, Result, Trace, Worst
 from rtstone.results.flags import LASTING, Seen, flags
-from rtstone.results.histogram import Histogram, Ranks, spread
+from rtstone.results.histogram import Histogram, spread
 from rtstone.results.interval import STATISTICS, confidence_interval, lasting
+from rtstone.results.pool import percentiles
 from rtstone.results.ticks import Net, Scale
-from rtstone.summary import EXTREME, LINES, MEDIAN, PERCENTILES
+from rtstone.summary import EXTREME, LINES, MEDIAN
 from rtstone.wire import records as wire
 
 
@@ -27,9 +28,8 @@ def series_result(
     net = scale.net(raw.hz, raw.overhead, raw.batch)
     histogram = _histogram(raw)
     measured = _distribution(histogram, net)
-    ranks = Ranks(histogram)
     source, granule = (scale.clock.source, scale.clock.granule) if scale.clock else ("", 1)
-    median = ranks.percentile(PERCENTILES[MEDIAN])
+    median = _percentiles(histogram)[MEDIAN]
     seen = Seen(
         raw,
         blank.evidence,
@@ -78,11 +78,15 @@ def _histogram(raw: wire.Result) -> Histogram:
     return Histogram(raw.n, raw.sum, raw.min, raw.max, raw.bits, raw.hist, raw.overflow)
 
 
+def _percentiles(histogram: Histogram) -> dict[str, float | None]:
+    """Return percentiles in ticks."""
+    return percentiles(histogram.points(), histogram.n, histogram.overflow, histogram.max)
+
+
 def _distribution(histogram: Histogram, net: Net) -> Distribution:
-    ranks = Ranks(histogram)
-    percentiles = {name: net.value(ranks.percentile(q)) for name, q in PERCENTILES.items()}
+    statistics = {name: net.value(ticks) for name, ticks in _percentiles(histogram).items()}
     if net.batch > 1:  # the extremes of means are not those of operations
-        percentiles |= dict.fromkeys(EXTREME)
+        statistics |= dict.fromkeys(EXTREME)
     sd = spread(histogram)
     counts: dict[float, int] = defaultdict(int)
     for value, count in histogram.points():
@@ -94,7 +98,7 @@ def _distribution(histogram: Histogram, net: Net) -> Distribution:
         sd=None if sd is None else round(sd * net.per_tick / net.batch, 4),
         max=net.value(histogram.max) if net.batch == 1 else None,
         histogram=list(counts.items()),
-        **percentiles,
+        **statistics,
     )
 
 

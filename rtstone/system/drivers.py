@@ -8,13 +8,12 @@ from rtstone.system.facts import System
 DEVICES = "sys/bus/*/drivers/*/*"
 
 
-def drivers(system: System | None = None) -> dict[str, str | None]:
+def drivers(system: System) -> dict[str, str | None]:
     """Return the drivers that hold a device, and the loaded modules, for a run's conditions.
 
     Names with commas between them, a driver after its bus; "" if there are none, None if that
     cannot be read.
     """
-    system = system or System()
     bound = modules = None
     if system.files.exists("sys/bus"):
         links = [link.split("/") for link in system.files.links(DEVICES)]

@@ -318,14 +318,14 @@ def _standing(system: System, journal: Journal, path: str) -> Entry:
                 expected.strip(), reason)  # fmt: skip
 
 
-def state(system: System | None = None) -> dict[str, str | None]:
+def state(system: System) -> dict[str, str | None]:
     """Return the state of tuning for a run's conditions.
 
     ``tune`` is "none", or the names of the settings in force, None if that cannot be known;
     ``tune.lost`` names those of which a value is no longer what was set.
     """
     try:
-        now = status(system or System())
+        now = status(system)
     except UsageError:
         return {"tune": None}
     if not now.entries:

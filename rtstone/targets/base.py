@@ -168,3 +168,22 @@ class Target(ABC):
     def detail(self) -> dict[str, str | int | None]:
         """Return what the run document records of the target besides its name."""
         return {}
+
+
+class Examined(Target):
+    """A target whose system can be examined."""
+
+    def host_conditions(self) -> dict[str, str | None]:
+        """Return what `rtstone tune` has set there, and the drivers in use."""
+        from rtstone.system.drivers import drivers
+        from rtstone.system.tune import state
+
+        with self.examine() as system:
+            return state(system) | drivers(system)
+
+    def checklist(self) -> TextTable | None:
+        """Return what `rtstone doctor` finds there."""
+        from rtstone.system.checks import table
+
+        with self.examine() as system:
+            return table(system)

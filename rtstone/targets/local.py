@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 from rtstone import resources
 from rtstone.cpus import bind, usable_cpus
 from rtstone.documents.run import LOCAL
-from rtstone.targets.base import Link, Options, Past, Target
+from rtstone.targets.base import Examined, Link, Options, Past
 from rtstone.targets.process import STARTING, Process
-from rtstone.wire.records import TextTable
 
 if TYPE_CHECKING:
     from rtstone.system.facts import System
@@ -25,7 +24,7 @@ COMMAND_LINE = Path("/proc/cmdline")  # of the kernel
 SWEEP_S = 5.0  # time limit for an agent to remove what a dead one left
 
 
-class Local(Target):
+class Local(Examined):
     """The agent named by RTSTONE_AGENT, else the one that `make agent` built into this package."""
 
     name = LOCAL
@@ -61,13 +60,6 @@ class Local(Target):
 
         yield System(cpus=cpus, past=past)
 
-    def host_conditions(self) -> dict[str, str | None]:
-        """Return what `rtstone tune` has set on this machine, and the drivers in use."""
-        from rtstone.system.drivers import drivers
-        from rtstone.system.tune import state
-
-        return state() | drivers()
-
     def running_kernel(self) -> str:
         """Return that of this machine."""
         system = os.uname()
@@ -75,13 +67,6 @@ class Local(Target):
         with suppress(OSError):
             words = COMMAND_LINE.read_text("utf-8", errors="replace")
         return " ".join([system.release, system.version, *words.split()])
-
-    def checklist(self) -> TextTable | None:
-        """Return what `rtstone doctor` finds."""
-        from rtstone.system.checks import table
-
-        with self.examine() as system:
-            return table(system)
 
     def detail(self) -> dict[str, str | int | None]:
         """Return the hash of the agent's binary and an id of the machine, None if unreadable."""

@@ -21,12 +21,11 @@ from rtstone import resources
 from rtstone.cpus import cpu_set
 from rtstone.errors import TargetError, UsageError
 from rtstone.printable import shown
-from rtstone.targets.base import Link, Options, Past, Target
+from rtstone.targets.base import Examined, Link, Options, Past
 from rtstone.targets.local import Local, identity
 from rtstone.targets.options import Check, checks, one_of, parse
 from rtstone.targets.process import Channel
 from rtstone.targets.ssh_connection import Connection, Login, address
-from rtstone.wire.records import TextTable
 
 if TYPE_CHECKING:
     from rtstone.system.facts import System
@@ -151,7 +150,7 @@ _READY = re.compile(r"ready (?P<folder>/\S+) (?P<cleaner>\d+)")
 _OTHER = re.compile(r"(\d+) (\S+)")
 
 
-class Machine(Target):
+class Machine(Examined):
     """A machine that a connection reaches; ``host``: what it is called, in messages."""
 
     def __init__(self, argument: str, host: str, sudo: bool) -> None:
@@ -306,24 +305,9 @@ class Machine(Target):
         finally:
             shell.close()
 
-    def host_conditions(self) -> dict[str, str | None]:
-        """Return what `rtstone tune` has set there, and the drivers in use."""
-        from rtstone.system.drivers import drivers
-        from rtstone.system.tune import state
-
-        with self.examine() as system:
-            return state(system) | drivers(system)
-
     def running_kernel(self) -> str | None:
         """Return what the probe printed."""
         return self._answers.get("kernel") or None
-
-    def checklist(self) -> TextTable | None:
-        """Return what `rtstone doctor` finds there."""
-        from rtstone.system.checks import table
-
-        with self.examine() as system:
-            return table(system)
 
     def detail(self) -> dict[str, str | int | None]:
         """Return the agent's hash, and an id of the machine."""

@@ -234,12 +234,12 @@ def test_another_state_of_tuning(fake: Fake, cli: Cli, monkeypatch: pytest.Monke
         {"tune": "none"},
         {"tune": "governor", "tune.cpus": "1", "tune.since": "today"},
     ]
-    monkeypatch.setattr(tune, "state", lambda: states[0])
+    monkeypatch.setattr(tune, "state", lambda _: states[0])
     assert cli(*GRID).status == 0
     path = interrupted(find("last"))
-    monkeypatch.setattr(tune, "state", lambda: states[1])
+    monkeypatch.setattr(tune, "state", lambda _: states[1])
     assert "tuning was governor, is none; tune.cpus was 1, is not known" in refused(cli, path)
-    monkeypatch.setattr(tune, "state", lambda: states[2])
+    monkeypatch.setattr(tune, "state", lambda _: states[2])
     resumed(cli, path)
 
 

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rtstone.results.histogram import Histogram, Ranks, spread
+from rtstone.results.histogram import Histogram, spread
+from rtstone.results.interval import Ordered
+from rtstone.results.pool import percentiles
 from rtstone.summary import PERCENTILES, WHOLE
 from rtstone.wire.buckets import bounds
 
@@ -24,6 +26,14 @@ def bucket(value: int) -> int:
 def histogram_of(samples: list[int]) -> Histogram:
     buckets = sorted(Counter(map(bucket, samples)).items())
     return Histogram(len(samples), sum(samples), min(samples), max(samples), BITS, buckets)
+
+
+def percentiles_of(histogram: Histogram) -> dict[str, float | None]:
+    return percentiles(histogram.points(), histogram.n, histogram.overflow, histogram.max)
+
+
+def ranks_of(histogram: Histogram) -> Ordered:
+    return Ordered(histogram.points(), histogram.overflow, histogram.max)
 
 
 def bimodal(low: int, high: int, share: int) -> list[int]:
@@ -51,22 +61,26 @@ def test_every_value_lies_in_its_bucket(value: int) -> None:
 def test_against_exact_sorted_samples(samples: list[int]) -> None:
     exact = np.sort(np.array(samples, dtype=np.int64))
     histogram = histogram_of(samples)
-    ranks = Ranks(histogram)
+    ranks, values = ranks_of(histogram), percentiles_of(histogram)
     assert sum(count for _, count in histogram.buckets) == len(samples)
     for name, q in PERCENTILES.items():
-        got = ranks.percentile(q)
+        got = values[name]
         if len(samples) < 10 / (1 - q / WHOLE) - 1e-6:
             assert got is None, name
             continue
         want = int(exact[ceil(round(q * len(samples) / WHOLE, 9)) - 1])
         assert got is not None
         assert abs(got - want) * 128 <= want, name
-    assert ranks.at(1) >= histogram.min  # type: ignore[operator]
-    assert ranks.at(len(samples)) <= max(samples)
+    least, most = ranks.at(1), ranks.at(len(samples))
+    assert least is not None
+    assert least >= min(samples)
+    assert most is not None
+    assert most <= max(samples)
+    assert ranks.at(0) is ranks.at(len(samples) + 1) is None
 
 
 def test_values_below_256_are_exact() -> None:
-    ranks = Ranks(histogram_of(list(range(256))))
+    ranks = ranks_of(histogram_of(list(range(256))))
     assert [ranks.at(k + 1) for k in range(256)] == list(range(256))
 
 
@@ -75,18 +89,17 @@ def test_values_below_256_are_exact() -> None:
     [(19, 0), (20, 1), (99, 1), (100, 2), (999, 2), (1000, 3), (10000, 4), (99999, 4), (10**5, 5)],
 )
 def test_a_percentile_needs_samples_enough(n: int, enough: int) -> None:
-    ranks = Ranks(Histogram(n, n, 1, 1, BITS, [(1, n)]))
-    names = ("p50", "p90", "p99", "p999", "p9999")
-    present = [ranks.percentile(PERCENTILES[name]) is not None for name in names]
+    values = percentiles_of(Histogram(n, n, 1, 1, BITS, [(1, n)]))
+    present = [values[name] is not None for name in ("p50", "p90", "p99", "p999", "p9999")]
     assert present == [True] * enough + [False] * (5 - enough)
 
 
 def test_overflow_counts_at_the_top() -> None:
     histogram = Histogram(100, 0, 5, 2**50, BITS, [(5, 40)], overflow=60)
-    ranks = Ranks(histogram)
+    ranks = ranks_of(histogram)
     assert ranks.at(40) == 5
     assert ranks.at(41) == 2**50
-    assert ranks.percentile(5000) == 2**50
+    assert percentiles_of(histogram)["p50"] == 2**50
 
 
 @given(shapes, shapes)

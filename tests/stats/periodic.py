@@ -10,8 +10,9 @@ import numpy as np
 from msgspec import structs
 
 from rtstone.documents.run import Batches, Distribution, Result, Trace
-from rtstone.results.histogram import Histogram, Ranks, spread
-from rtstone.summary import LINES, PERCENTILES
+from rtstone.results.histogram import Histogram, spread
+from rtstone.results.pool import percentiles
+from rtstone.summary import LINES
 from rtstone.wire.buckets import bounds
 from tests.agent.test_recorder import LIBRARY
 
@@ -121,11 +122,11 @@ def _histogram(counts: np.ndarray, moments: np.ndarray) -> Histogram:
 
 
 def _distribution(histogram: Histogram) -> Distribution:
-    ranks = Ranks(histogram)
-    percentiles = {name: ranks.percentile(q) for name, q in PERCENTILES.items()}
+    points = histogram.points()
+    values = percentiles(points, histogram.n, histogram.overflow, histogram.max)
     return Distribution(
         n=histogram.n, min=histogram.min, mean=histogram.sum / histogram.n, sd=spread(histogram),
-        max=histogram.max, histogram=histogram.points(), **percentiles,
+        max=histogram.max, histogram=points, **values,
     )  # fmt: skip
 
 

@@ -35,4 +35,4 @@ def test_a_run_of_this_machine_names_them(cli: Cli) -> None:
     done = cli("run", "null", "-p", "samples=1000", "--json")
     conditions = done.document["conditions"]
     assert {"drivers", "modules"} <= conditions.keys()
-    assert conditions["drivers"] == drivers()["drivers"]
+    assert conditions["drivers"] == drivers(System())["drivers"]
