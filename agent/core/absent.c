@@ -206,3 +206,8 @@ DEFAULT void rts_irq_close(rts_irq *irq)
 {
     (void)irq;
 }
+
+DEFAULT void rts_port_trace_send(uint64_t id)
+{
+    (void)id;
+}

@@ -136,10 +136,7 @@ struct rts_case {
     size_t arena_size, arena_used;
     char told[RTS_TOLD]; /* last progress text of a case without samples, see rts_tell() */
     volatile unsigned told_done, tellings;
-#ifdef RTS_TRACED
     rts_trace *trace; /* NULL: the case is not traced */
-    unsigned snapshots;
-#endif
 };
 
 /* Returns the case of a job. */

@@ -629,7 +629,6 @@ void rts_port_throttling(uint64_t *busy_ns, uint64_t *rest_ns);
  * Traced cases, on a port that defines RTS_TRACED: the system records what each measured CPU does,
  * and for a sample above the limit what is recorded then is kept, as a snapshot.
  */
-#ifdef RTS_TRACED
 
 /* A sample above the limit: its value in ticks and net in ns, and its place in the series. */
 typedef struct rts_hit {
@@ -647,9 +646,10 @@ typedef struct rts_trace {
     volatile int caught;      /* by the port: `hit` is to be collected */
     volatile uint64_t unseen; /* samples above the limit that came meanwhile */
     rts_hit hit;
-    int cpu;          /* the port's: where the sample was taken */
-    int marker, gate; /* the port's files */
-    int agent;        /* the port's: whom to wake */
+    int cpu;            /* the port's: where the sample was taken */
+    int marker, gate;   /* the port's files */
+    int agent;          /* the port's: whom to wake */
+    unsigned snapshots; /* kept, once recording has ended */
 } rts_trace;
 
 /* Starts to record on these CPUs; returns 0, or -1 and sets `why`: what is missing, what to do. */
@@ -663,8 +663,6 @@ unsigned rts_port_trace_stop(void);
 
 /* Sends the snapshots of the last traced case. */
 void rts_port_trace_send(uint64_t id);
-
-#endif
 
 /* ---- loads (load.h) ---------------------------------------------------------------------- */
 

@@ -439,10 +439,7 @@ static void insert_worst(rts_rec *r, uint64_t value, uint64_t t)
     r->worst[i] = (rts_sample){value, t - r->start, r->hist.n + used(r)};
     if (r->worst_n == RTS_WORST)
         r->worst_floor = r->worst[RTS_WORST - 1].value + 1;
-#ifdef RTS_TRACED
-    if (r->on_worst)
-        r->on_worst(r->hook_arg, r, &r->worst[i]);
-#endif
+    rts_rec_report_worst(r, i);
 }
 
 static rts_window *window_at(rts_rec *r, unsigned i)

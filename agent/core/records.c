@@ -272,9 +272,7 @@ static void put_evidence(rts_wire *w, const rts_case *c)
     for (unsigned i = 0; i < c->n_series; i++)
         rests += c->series[i].rec->rests;
     rts_wire_uint(w, "rests", rests);
-#ifdef RTS_TRACED
-    rts_wire_known(w, "snapshots", c->trace ? (int64_t)c->snapshots : -1);
-#endif
+    rts_wire_known(w, "snapshots", c->trace ? (int64_t)c->trace->snapshots : -1);
     rts_wire_close(w, '}');
 }
 

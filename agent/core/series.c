@@ -46,9 +46,7 @@ void rts_series_setup(rts_case *c, rts_series_out *s, bool trial)
     rts_rec_init(s->rec, &setup);
     s->rec->on_section = trial ? NULL : on_section;
     s->rec->on_rest = on_rest;
-#ifdef RTS_TRACED
     s->rec->on_worst = trial || !c->trace ? NULL : rts_tracing_look;
-#endif
     s->rec->hook_arg = c;
 }
 

@@ -58,7 +58,7 @@ void rts_tracing_end(rts_case *c)
 {
     if (!c->trace)
         return;
-    c->snapshots = rts_port_trace_stop();
+    c->trace->snapshots = rts_port_trace_stop();
     if (c->figures < RTS_FIGURES)
         rts_count_add(c, "above the limit, but not traced", (int64_t)c->trace->unseen, "samples");
 }

@@ -1,19 +1,28 @@
-/* Traced cases: the limit that the host has set, and the samples above it. */
+/*
+ * Traced cases: the limit that the host has set, and the samples above it. Where the port cannot
+ * trace (RTS_TRACED), the first four have the weak defaults of untraced.c.
+ */
 #ifndef RTS_TRACING_H
 #define RTS_TRACING_H
 
 #include "bench.h"
 
-#ifdef RTS_TRACED
-
 /*
  * Has the following cases traced: "ABOVE KEEP", the limit in ns and how many snapshots to keep.
- * Returns false if it is not of that form.
+ * Returns false if it is not of that form, or the port cannot trace.
  */
 bool rts_tracing_command(char *words);
 
 /* Traces no further case: another host comes. */
 void rts_tracing_forget(void);
+
+/* Runs a prepared case, traced if the host wants that (tracing_cost.c). */
+void rts_tracing_run(rts_case *c);
+
+/* Called for each of the worst samples so far: takes those above the limit. */
+void rts_tracing_look(void *arg, const rts_rec *r, const rts_sample *sample);
+
+/* ---- for tracing_cost.c ---------------------------------------------------------------------- */
 
 /* Returns whether the next case is to be traced. */
 bool rts_tracing_wanted(void);
@@ -24,8 +33,4 @@ int rts_tracing_begin(rts_case *c);
 /* Ends what the other has begun, if it has. */
 void rts_tracing_end(rts_case *c);
 
-/* Called for each of the worst samples so far: takes those above the limit. */
-void rts_tracing_look(void *arg, const rts_rec *r, const rts_sample *sample);
-
-#endif
 #endif

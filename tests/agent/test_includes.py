@@ -33,7 +33,7 @@ LAYERS = {
     "ports": [],  # ports/ and boards/
     "case": ["bench", "case", "command", "load", "records", "registry", "series", "tracing"],
     "benches and loads": [],
-    "runner": ["agent", "runner"],
+    "runner": ["agent", "execution", "measurement", "runner", "tracing_cost", "untraced"],
 }
 ORDER = list(LAYERS)
 OF_PORT = {"port_types.h", "port_inline.h", "posix_types.h", "posix_inline.h", "freertos.h"}
