@@ -126,7 +126,7 @@ struct rts_case {
     unsigned n_series;
     rts_series_out *series;
 
-    /* helper tasks and semaphores of the case; the runner joins and destroys them */
+    /* helper tasks and semaphores of the case, joined and destroyed after it */
     unsigned n_tasks, n_sems, peak_tasks;
     rts_task **task;
     rts_sem **sem;
@@ -194,7 +194,7 @@ int rts_task_start_on(rts_case *c, void (*run)(void *), void *arg, int cpu);
 int rts_own_level(rts_case *c, int below, rts_policy policy);
 
 /*
- * Creates a semaphore that the runner destroys after the case. Returns NULL if that fails; the case
+ * Creates a semaphore that is destroyed after the case. Returns NULL if that fails; the case
  * has then failed.
  */
 rts_sem *rts_sem_make(rts_case *c, rts_sem_kind kind, unsigned value);

@@ -276,6 +276,22 @@ static void put_evidence(rts_wire *w, const rts_case *c)
     rts_wire_close(w, '}');
 }
 
+void rts_send_clock(void)
+{
+    rts_wire *w = rts_wire_begin("clock");
+    rts_wire_str(w, "source", rts_the_clock.source);
+    rts_wire_str(w, "unit", rts_the_clock.unit);
+    rts_wire_uint(w, "hz", rts_the_clock.hz);
+    rts_wire_uint(w, "granule", rts_the_clock.granule);
+    rts_wire_uint(w, "overhead", rts_the_clock.overhead);
+    rts_wire_end(w);
+    w = rts_wire_begin("conditions");
+    rts_wire_open(w, "values", '{');
+    rts_port_conditions(w);
+    rts_wire_close(w, '}');
+    rts_wire_end(w);
+}
+
 void rts_send_case(const rts_case *c)
 {
     rts_wire *w = rts_wire_begin("case");

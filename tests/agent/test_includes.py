@@ -33,7 +33,7 @@ LAYERS = {
     "ports": [],  # ports/ and boards/
     "case": ["bench", "case", "command", "load", "records", "registry", "series", "tracing"],
     "benches and loads": [],
-    "runner": ["agent", "execution", "measurement", "runner", "tracing_cost", "untraced"],
+    "agent": ["agent", "execution", "last_case", "measurement", "tracing_cost", "untraced"],
 }
 ORDER = list(LAYERS)
 OF_PORT = {"port_types.h", "port_inline.h", "posix_types.h", "posix_inline.h", "freertos.h"}
@@ -55,7 +55,7 @@ def layer(path: Path) -> str:
     if path.name in OF_PORT:
         return "port"
     if room in {"ports", "boards"}:
-        return "runner" if path.name == "main.c" else "ports"
+        return "agent" if path.name == "main.c" else "ports"
     if room in {"benches", "loads"}:
         return "benches and loads"
     assert room == "core", path

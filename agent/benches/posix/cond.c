@@ -114,7 +114,7 @@ static void waiter(void *arg)
     pthread_mutex_unlock(&s->mutex);
 }
 
-/* Makes all waiters return, so that the runner can join them. */
+/* Makes all waiters return, so that they can be joined. */
 static void end_waiters(shared *s)
 {
     pthread_mutex_lock(&s->mutex);
