@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Print where in a program the marked lines of the sources are: what a replay in the lab looks for.
 
-A line is marked by a comment, "marked: NAME".  The compiler's table of lines tells which
-instructions were made of it, wherever it was inlined, so that marking a line changes none of them.
+A line is marked by a comment, "marked: NAME".  The compiler's table of lines has the
+instructions that were made of it, wherever it was inlined, so that a mark changes none of them.
 
     marks.py READELF PROGRAM >FILE     a line "NAME FROM TO" for each stretch of code, in decimal
 """

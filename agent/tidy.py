@@ -62,7 +62,7 @@ def digest(unit: Unit, salt: bytes) -> str:
 
 
 def tidy(unit: Unit, extra: list[str], salt: bytes) -> bool:
-    """Whether the unit is clean; tell what is not."""
+    """Return whether the unit is clean, and print what is not."""
     known = CLEAN / digest(unit, salt)
     if known.exists():
         return True

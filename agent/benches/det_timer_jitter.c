@@ -4,7 +4,7 @@
 
 #define SECOND_NS INT64_C(1000000000)
 /* The line is fitted below the first expirations, at most this many. */
-#define KEPT (RTS_STATE_BYTES < (1u << 20) ? RTS_STATE_BYTES / 40 : 32768u)
+#define EXPIRIES (RTS_STATE_BYTES < (1u << 20) ? RTS_STATE_BYTES / 40 : 32768u)
 
 typedef struct jitter_params {
     int64_t period, by;
@@ -21,14 +21,14 @@ static const rts_param jitter_param[] = {
 };
 
 /* The expirations that the trend is fitted to. */
-typedef struct kept {
+typedef struct expiries {
     uint64_t n;
-    rts_arrival at[KEPT];
-    uint32_t hull[KEPT];
-} kept;
+    rts_arrival at[EXPIRIES];
+    uint32_t hull[EXPIRIES];
+} expiries;
 
 /* Adds the drift as a figure. Late expirations do not move the line below all of them (phase.h). */
-static void add_trend(rts_case *c, kept *k, rts_tick first, rts_tick period)
+static void add_trend(rts_case *c, expiries *k, rts_tick first, rts_tick period)
 {
     double above = 0, resolution = (double)rts_port_time_resolution_ns();
     rts_line line;
@@ -76,7 +76,7 @@ static bool is_set(const rts_expiry *expiry)
  * Records expiration k, which is due at first + k period; merged expirations count as missed.
  * Returns at how many the clock was set, which are neither.
  */
-static uint64_t take(rts_case *c, rts_rec *rec, rts_hist *omitted, rts_timer *timer, kept *k)
+static uint64_t take(rts_case *c, rts_rec *rec, rts_hist *omitted, rts_timer *timer, expiries *k)
 {
     const rts_tick first = timer->first;
     uint64_t set = 0;
@@ -105,7 +105,7 @@ static uint64_t take(rts_case *c, rts_rec *rec, rts_hist *omitted, rts_timer *ti
             rec->missed += now.overruns;
             for (uint64_t i = 1; i <= now.overruns; i++)
                 rts_hist_add(omitted, late - i * timer->period);
-            if (k->n < KEPT)
+            if (k->n < EXPIRIES)
                 k->at[k->n++] = (rts_arrival){now.k, first + now.k * timer->period + late};
         }
         rts_rec_add(rec, late, time);
@@ -120,7 +120,7 @@ static int run_jitter(rts_case *c)
     rts_tick period = rts_ns_to_ticks((uint64_t)p->period, RTS_TIME_HZ);
     rts_hist *omitted;
     rts_rec *rec = rts_series(c, "", RTS_TIME_HZ, 0, true, &omitted);
-    kept *k = rts_alloc(c, sizeof *k);
+    expiries *k = rts_alloc(c, sizeof *k);
     rts_timer timer;
     if (!rec || !k)
         return rts_unsupported(c, "no memory for the expirations");

@@ -104,7 +104,7 @@ static double percent(uint64_t part, uint64_t whole)
     return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-static void tell(rts_case *c, const within *w, const char *near, const char *far)
+static void add_shares(rts_case *c, const within *w, const char *near, const char *far)
 {
     rts_figure_add(c, near, percent(w->in_near, w->n), "%");
     rts_figure_add(c, far, percent(w->in_far, w->n), "%");
@@ -132,8 +132,8 @@ static int run_latencytest(rts_case *c)
     rts_tick period = rts_ns_to_ticks((uint64_t)p->period, RTS_TIME_HZ);
     play(&s, reads, rts_release_at(rts_time() + rts_ns_to_ticks(LEAD_NS, RTS_TIME_HZ)), period);
     rts_end(c, s.cycle);
-    tell(c, &s.cycles, "periods within 1 ms", "periods within 2 ms");
-    tell(c, &s.loops, "loops within 0.1 ms", "loops within 0.2 ms");
+    add_shares(c, &s.cycles, "periods within 1 ms", "periods within 2 ms");
+    add_shares(c, &s.loops, "loops within 0.1 ms", "loops within 0.2 ms");
     rts_figure_add(c, "loop as calibrated", rts_clock_ns((double)target), "ns");
     return 0;
 }

@@ -175,7 +175,7 @@ static rts_tick first_release(const periodic_params *p, int tasks)
 }
 
 /* Opens the series of a task on this CPU, which is named if there are others. */
-static int open_one(rts_case *c, periodic *t, unsigned cpu, unsigned number)
+static int open_cpu_series(rts_case *c, periodic *t, unsigned cpu, unsigned number)
 {
     const periodic_params *p = rts_params(c);
     char name[16] = "";
@@ -196,7 +196,7 @@ static int open_series(rts_case *c, periodic *task)
     int n = 0;
     for (unsigned cpu = 0; cpu < RTS_CPUS; cpu++)
         for (unsigned i = 0; rts_cpuset_has(&c->common.cpus, cpu) && i < tasks_of(c); i++)
-            if (open_one(c, &task[n++], cpu, i))
+            if (open_cpu_series(c, &task[n++], cpu, i))
                 return -1;
     return n;
 }
@@ -204,8 +204,8 @@ static int open_series(rts_case *c, periodic *task)
 /*
  * The same under deadline scheduling: a job of at most `runtime` in every period, to be done by its
  * end. When the runtime is used up, the system makes the task wait for the next period, and reports
- * that only to tasks that run for long, so jobs are told apart by their CPU time: from one wake-up
- * to the next, both recorded. Returns how many used up their runtime.
+ * that only to tasks that run for long, so jobs are distinguished by their CPU time: from one
+ * wake-up to the next, both recorded. Returns how many used up their runtime.
  */
 static uint64_t deadline_task(const periodic *t, uint64_t runtime)
 {
@@ -271,7 +271,7 @@ static void count_settings(rts_case *c, const periodic *task, int n)
 }
 #endif
 
-static int start_others(rts_case *c, periodic *task, int n)
+static int start_tasks(rts_case *c, periodic *task, int n)
 {
     for (int i = 1; i < n; i++) {
         task[i].ended = rts_sem_make(c, RTS_SEM_PSHARED, 0);
@@ -301,7 +301,7 @@ static int run_periodic(rts_case *c)
         task[i].first = first + rts_ns_to_ticks((uint64_t)(distance * i), RTS_TIME_HZ);
     if (!(RTS_NEVER & RTS_CAP_DEADLINE) && p->policy == DEADLINE)
         return run_deadline(c, &task[0]);
-    if (take_policy(c) || (series_of(c) > 1 && start_others(c, task, n)))
+    if (take_policy(c) || (series_of(c) > 1 && start_tasks(c, task, n)))
         return -1;
     wake_up_periodically(&task[0]);
     for (int i = 1; series_of(c) > 1 && i < n; i++)

@@ -123,10 +123,10 @@ const long_calls rts_long_calls = {kinds, sizeof kinds / sizeof kinds[0], "a que
 /* State shared by the two tasks. */
 typedef struct duel {
     rts_case *c;
-    volatile unsigned now;      /* kind of call that L makes */
-    const char *volatile doing; /* the call that failed for L */
-    volatile int error;         /* its error; 0: none so far */
-    volatile unsigned made[];   /* per kind; written in one access, as H may preempt L */
+    volatile unsigned now;          /* kind of call that L makes */
+    const char *volatile doing;     /* the call that failed for L */
+    volatile int error;             /* its error; 0: none so far */
+    volatile unsigned calls_done[]; /* per kind; written in one access, as H may preempt L */
 } duel;
 
 /* L. If it is a process, what it does to its memory does not affect H. */
@@ -137,9 +137,9 @@ static void less_urgent(void *arg)
     int err = rts_long_calls.prepare(d->c);
     while (!err && !d->c->stop) {
         unsigned k = d->now;
-        d->doing = rts_long_calls.kind[k].what;
+        d->doing = rts_long_calls.kind[k].figure_name;
         err = rts_long_calls.kind[k].make();
-        d->made[k]++;
+        d->calls_done[k]++;
         rts_time(); /* advances the clock of a simulated system whose calls take no time */
     }
     d->error = err;
@@ -150,9 +150,9 @@ static void less_urgent(void *arg)
 static int await_calls(duel *d, unsigned k)
 {
     d->now = k;
-    for (int i = 0; i < 10000 && !d->made[k] && !d->error; i++)
+    for (int i = 0; i < 10000 && !d->calls_done[k] && !d->error; i++)
         rts_sleep_until(rts_time() + rts_ns_to_ticks(1000000, RTS_TIME_HZ));
-    return d->made[k] || d->error ? 0 : -1;
+    return d->calls_done[k] || d->error ? 0 : -1;
 }
 
 static int gave_up(rts_case *c, const duel *d)
@@ -169,7 +169,7 @@ static int measure_kind(rts_case *c, duel *d, unsigned k)
     const long_call *kind = &rts_long_calls.kind[k];
     rts_tick period = rts_ns_to_ticks((uint64_t)p->period, RTS_TIME_HZ);
     if (kind->needs & ~rts_caps())
-        return rts_unsupported(c, "%s: %s", kind->what, rts_port_why_not(kind->needs));
+        return rts_unsupported(c, "%s: %s", kind->figure_name, rts_port_why_not(kind->needs));
     rts_hist *omitted;
     rts_rec *r = rts_series(c, kind->name, RTS_TIME_HZ, 0, true, &omitted);
     if (!r)
@@ -178,7 +178,7 @@ static int measure_kind(rts_case *c, duel *d, unsigned k)
         return rts_failed(c, "the less urgent task did not run for 10 s");
     if (d->error)
         return gave_up(c, d);
-    unsigned before = d->made[k];
+    unsigned before = d->calls_done[k];
     rts_tick release = rts_release_at(rts_time() + rts_ns_to_ticks(LEAD_NS, RTS_TIME_HZ));
     for (rts_rec_start(r, release); r->running && !d->error;)
         periodic_wake_up(r, omitted, &release, period);
@@ -187,7 +187,7 @@ static int measure_kind(rts_case *c, duel *d, unsigned k)
         return gave_up(c, d);
     if (periodic_check(c, r))
         return -1;
-    rts_figure_add(c, kind->what, d->made[k] - before, "calls");
+    rts_figure_add(c, kind->figure_name, d->calls_done[k] - before, "calls");
     return 0;
 }
 
@@ -213,21 +213,21 @@ static bool is_wanted(const rts_case *c, unsigned k)
 /* Reports the missing kinds, where a system may lack one that its port supports. */
 static void tell_lacks(rts_case *c)
 {
-    bool told = false;
+    bool reported = false;
     for (unsigned k = 0; k < rts_long_calls.n; k++) {
         int err = lacks(k);
-        if (err && !told)
+        if (err && !reported)
             rts_table(c, "left out", "series\twhat\twhy");
         if (err)
-            rts_row(c, "%s\t%s\t%s", rts_long_calls.kind[k].name, rts_long_calls.kind[k].what,
-                    rts_port_strerror(err));
-        told = told || err;
+            rts_row(c, "%s\t%s\t%s", rts_long_calls.kind[k].name,
+                    rts_long_calls.kind[k].figure_name, rts_port_strerror(err));
+        reported = reported || err;
     }
 }
 
 static int run_schedlat(rts_case *c)
 {
-    duel *d = rts_alloc(c, sizeof *d + rts_long_calls.n * sizeof d->made[0]);
+    duel *d = rts_alloc(c, sizeof *d + rts_long_calls.n * sizeof d->calls_done[0]);
     if (!d)
         return rts_failed(c, "no memory");
     d->c = c;

@@ -86,9 +86,9 @@ struct experiment {
     rts_mutex monitor;
     rts_queue requests;
     rts_sem *done;
-    unsigned n, made; /* tasks in this test; tasks created */
-    bool full;        /* this system has no room for all tasks of the test */
-    int server;       /* index of the server's task; -1: none */
+    unsigned n, created; /* tasks in this test; tasks created */
+    bool full;           /* this system has no room for all tasks of the test */
+    int server;          /* index of the server's task; -1: none */
     hart_task task[TASKS_MAX];
     job_spec base[BASE_MAX];
     unsigned n_base;
@@ -171,7 +171,7 @@ static void work(hart_task *t, int64_t passes)
 static void call_server(hart_task *t)
 {
     experiment *x = t->x;
-    rts_ns asked = rts_time_ns();
+    rts_ns requested = rts_time_ns();
     if (x->p->form == FORM_MONITOR) {
         rts_mutex_lock(&x->monitor);
         t->served = rts_time_ns();
@@ -182,7 +182,7 @@ static void call_server(hart_task *t)
         rts_queue_send(&x->requests, &me);
         rts_sem_take(t->reply);
     }
-    t->sum.blocked_max = longer_of(rts_ns_between(asked, t->served), t->sum.blocked_max);
+    t->sum.blocked_max = longer_of(rts_ns_between(requested, t->served), t->sum.blocked_max);
 }
 
 static void activation(hart_task *t)
@@ -234,8 +234,8 @@ typedef struct sporadic_job {
 
 static rts_ns next_arrival(sporadic_job *job)
 {
-    rts_ns more = exponential(&job->t->random, job->t->spec.mean_gap);
-    return job->at = rts_ns_add(job->at, rts_ns_add(job->gap, more));
+    rts_ns extra = exponential(&job->t->random, job->t->spec.mean_gap);
+    return job->at = rts_ns_add(job->at, rts_ns_add(job->gap, extra));
 }
 
 static void run_sporadic(hart_task *t)
@@ -265,8 +265,8 @@ static void run_background(hart_task *t)
 }
 
 /*
- * Sets the task's priority or deadline. The system enforces the runtime it is told: 2% and 20 us
- * more than a job should take.
+ * Sets the task's priority or deadline. The system enforces a runtime of 2% and 20 us more
+ * than a job should take.
  */
 static int enter_policy(hart_task *t)
 {
@@ -282,14 +282,15 @@ static int enter_policy(hart_task *t)
 static void hart_main(void *arg)
 {
     hart_task *t = arg;
-    static void (*const of[])(hart_task *) = {run_periodic, run_sporadic, run_background, serve};
+    static void (*const procedures[])(hart_task *) = {run_periodic, run_sporadic, run_background,
+                                                      serve};
     for (;;) {
         rts_sem_take(t->gate);
         if (t->x->c->stop)
             return;
         t->error = enter_policy(t);
         if (!t->error)
-            of[t->spec.kind](t);
+            procedures[t->spec.kind](t);
         rts_task_set_own_prio((int)t->x->c->common.prio - 1, RTS_FIFO);
         rts_sem_give(t->x->done);
     }
@@ -405,14 +406,14 @@ static void faster(experiment *x, unsigned step)
 /* Experiment 3: more work per activation. */
 static void harder(experiment *x, unsigned step)
 {
-    int64_t more = (int64_t)step * x->m;
+    int64_t extra = (int64_t)step * x->m;
     if (has_server(x))
-        x->server_work += more;
+        x->server_work += extra;
     else if (x->series == AH)
-        x->task[5].spec.work += more;
+        x->task[5].spec.work += extra;
     else
         for (unsigned i = 0; i < 5; i++)
-            x->task[i].spec.work += more;
+            x->task[i].spec.work += extra;
 }
 
 /* Experiment 4: more tasks, like task 3 or like the sporadic one, or both in turn. */
@@ -439,10 +440,10 @@ static void assign_levels(experiment *x)
         unsigned above = 0;
         for (unsigned k = 0; k < x->n; k++) {
             int64_t other = urgency(&x->task[k].spec);
-            unsigned known = 0;
-            while (known < above && seen[known] != other)
-                known++;
-            if (other > urgency(s) && known == above && above < RTS_LEVELS - 2)
+            unsigned rank = 0;
+            while (rank < above && seen[rank] != other)
+                rank++;
+            if (other > urgency(s) && rank == above && above < RTS_LEVELS - 2)
                 seen[above++] = other;
         }
         s->level = 1 + (int)above;
@@ -522,8 +523,8 @@ static double raw_speed(rts_case *c, rts_ns wanted, rts_rec *rec)
     uint64_t passes = passes_of_a_piece(), done = 0;
     rts_tick limit = rts_ns_to_ticks(wanted.ns, rts_the_clock.hz);
     rts_tick busy = rts_ns_to_ticks(c->busy_ns, rts_the_clock.hz), ran = 0, fresh = 0;
-    rts_tell(c, 0, "measuring the raw speed");
-    while (passes && ran < limit && !c->job.stop_asked) {
+    rts_progress(c, 0, "measuring the raw speed");
+    while (passes && ran < limit && !c->job.stop_requested) {
         rts_tick took = time_piece(passes, rec);
         if (!took)
             return 0;
@@ -543,8 +544,8 @@ static double raw_speed(rts_case *c, rts_ns wanted, rts_rec *rec)
 static int make_tasks(experiment *x)
 {
     rts_case *c = x->c;
-    for (; x->made < x->n; x->made++) {
-        hart_task *t = &x->task[x->made];
+    for (; x->created < x->n; x->created++) {
+        hart_task *t = &x->task[x->created];
         t->x = x;
         t->gate = rts_sem_make(c, RTS_SEM_UNNAMED, 0);
         t->reply = rts_sem_make(c, RTS_SEM_UNNAMED, 0);
@@ -665,16 +666,16 @@ static void tell_task(const experiment *x, unsigned test, unsigned model)
     account a = {0};
     unsigned tasks = 0;
     for (unsigned i = 0; i < x->n; i++) {
-        const account *one = &x->task[i].sum;
+        const account *part = &x->task[i].sum;
         if ((int)i == x->server || model_of(x, i) != model)
             continue;
         tasks++;
-        a.met += one->met;
-        a.missed += one->missed;
-        a.skipped += one->skipped;
-        a.late = rts_ns_add(a.late, one->late);
-        a.response_max = longer_of(one->response_max, a.response_max);
-        a.blocked_max = longer_of(one->blocked_max, a.blocked_max);
+        a.met += part->met;
+        a.missed += part->missed;
+        a.skipped += part->skipped;
+        a.late = rts_ns_add(a.late, part->late);
+        a.response_max = longer_of(part->response_max, a.response_max);
+        a.blocked_max = longer_of(part->blocked_max, a.blocked_max);
     }
     parameter_text(x, parameter);
     rts_row(x->c,
@@ -715,7 +716,7 @@ static bool goes_on(const experiment *x, outcome *o)
     const rts_case *c = x->c;
     unsigned tests = o->final.test;
     rts_ns limit = rts_ns_of((uint64_t)c->common.time_ns);
-    if (c->job.stop_asked ||
+    if (c->job.stop_requested ||
         (tests && o->bad >= (x->p->stop == STOP_FIRST ? 1 : (uint64_t)x->p->stop_misses)))
         return false;
     if (tests == TESTS_MAX || x->full || (c->common.samples && tests == c->common.samples) ||
@@ -740,9 +741,9 @@ static void conclude(experiment *x, outcome *o)
     if (!o->missed.test)
         o->held = o->clean;
     unsigned planned = x->planned > o->final.test ? x->planned : o->final.test + 1;
-    rts_tell(x->c, 1000 * o->final.test / planned,
-             "test %u at %.1f%%: %llu missed or skipped; held up to %.1f%%", o->final.test,
-             100 * o->final.utilisation, (unsigned long long)o->bad, 100 * o->held.utilisation);
+    rts_progress(x->c, 1000 * o->final.test / planned,
+                 "test %u at %.1f%%: %llu missed or skipped; held up to %.1f%%", o->final.test,
+                 100 * o->final.utilisation, (unsigned long long)o->bad, 100 * o->held.utilisation);
 }
 
 static int run_tests(experiment *x, outcome *o)
@@ -755,7 +756,7 @@ static int run_tests(experiment *x, outcome *o)
     for (make_set(x, 1); goes_on(x, o); make_set(x, o->final.test + 1)) {
         unsigned test = o->final.test + 1;
         if (make_tasks(x) || run_tasks(x))
-            return c->job.stop_asked ? 0 : -1;
+            return c->job.stop_requested ? 0 : -1;
         if (x->refused && test == 1)
             return rts_unsupported(c, "the system refused its first set of tasks: %s",
                                    x->p->policy == POLICY_EDF ? rts_port_why_no_deadline(x->refused)
@@ -773,7 +774,7 @@ static int run_tests(experiment *x, outcome *o)
 /*
  * Reports the result. An experiment without a miss has not found the breakdown utilisation. Tests
  * are not always worse from one to the next: what was held below the first miss is what a user can
- * rely on, and a test that held above it tells of a disturbance, or of a lucky phase.
+ * rely on, and a test that held above it shows a disturbance, or of a lucky phase.
  */
 static void tell_outcome(experiment *x, const outcome *o)
 {
@@ -869,7 +870,7 @@ static void make_loads(experiment *x)
     make_base(x);
     if (x->p->set != SET_AUTO)
         return;
-    int asked = x->number;
+    int number = x->number;
     double base = 0, step = 0;
     for (x->number = 1; x->number <= 4; x->number++) {
         make_set(x, 1);
@@ -877,7 +878,7 @@ static void make_loads(experiment *x)
         make_set(x, 2);
         step = utilisation(x) - base > step ? utilisation(x) - base : step;
     }
-    x->number = asked;
+    x->number = number;
     double most = 0.2 / base < 0.05 / step ? 0.2 / base : 0.05 / step;
     x->m = most > 1 ? (int64_t)most : 1;
     make_base(x);

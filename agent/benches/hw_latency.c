@@ -79,14 +79,14 @@ static void look(watch *w, uint64_t width)
     w->looked += last - began;
 }
 
-static void tell(const watch *w)
+static void report_progress(const watch *w)
 {
     const rts_rec *r = w->c->rec;
     uint64_t spent = rts_now() - r->start;
     unsigned done = r->setup.time ? (unsigned)(spent * 1000 / r->setup.time) : 0;
-    rts_tell(w->c, done, "%llu gaps, the longest %.0f %s", (unsigned long long)w->n,
-             w->n ? rts_clock_ns((double)(w->longest - rts_the_clock.overhead)) : 0,
-             rts_the_clock.unit);
+    rts_progress(w->c, done, "%llu gaps, the longest %.0f %s", (unsigned long long)w->n,
+                 w->n ? rts_clock_ns((double)(w->longest - rts_the_clock.overhead)) : 0,
+                 rts_the_clock.unit);
 }
 
 /* Most of a period that a task looks in, wherever the period begins. */
@@ -147,7 +147,7 @@ static int run_latency(rts_case *c)
     rts_ns next = rts_time_ns();
     for (rts_rec_start(c->rec, rts_now()); c->rec->running;) {
         look(w, width);
-        tell(w);
+        report_progress(w);
         next = rts_ns_add(next, rts_ns_of((uint64_t)p->window));
         if (!c->rec->running)
             break;

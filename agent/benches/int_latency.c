@@ -52,7 +52,7 @@ static int take(phase *p, rts_arrival *a, size_t n)
         int err = rts_event_wait(&p->event, &stamp, &count);
         if (err)
             return rts_port_failed(p->c, "the source of interrupts ended", err);
-        if (p->c->job.stop_asked)
+        if (p->c->job.stop_requested)
             return -1;
         a[i] = rts_phase_number(&p->numbering, stamp, count);
     }
@@ -176,7 +176,7 @@ static int run_phase(rts_case *c)
     rts_event_close(&p->event);
     rts_end(c, p->rec);
     report(c, p);
-    return c->job.stop_asked ? 0 : err;
+    return c->job.stop_requested ? 0 : err;
 }
 
 /* Dankwardt's masking time is bounded from above: the largest excess includes its maximum. */

@@ -34,7 +34,7 @@ typedef struct ipc {
     rts_case *c;
     int kind;
     size_t size;
-    rts_channel there;          /* from A to B */
+    rts_channel forth;          /* from A to B */
     rts_channel other_way;      /* from B to A, if that is a separate channel */
     rts_channel *back;          /* the channel for replies */
     unsigned char *out, *in;    /* what A sends and receives */
@@ -105,8 +105,8 @@ INLINE int try_each(ipc *s, int kind)
     for (size_t i = 0; i < s->size; i++)
         s->out[i] = (unsigned char)(i * STRIDE + 1);
     fill(s, s->out, ++s->sent);
-    int err = rts_channel_send(&s->there, kind, s->out);
-    err = err ? err : rts_channel_receive(&s->there, kind, &message);
+    int err = rts_channel_send(&s->forth, kind, s->out);
+    err = err ? err : rts_channel_receive(&s->forth, kind, &message);
     if (!err)
         s->wrong += memcmp(message, s->out, s->size) != 0;
     return err;
@@ -117,7 +117,7 @@ INLINE void drain_each(ipc *s, int kind)
 {
     do {
         void *message = s->other;
-        s->error = rts_channel_receive(&s->there, kind, &message);
+        s->error = rts_channel_receive(&s->forth, kind, &message);
         s->received++;
         if (!s->error)
             s->wrong += !holds(s, message, s->received, s->received);
@@ -130,7 +130,7 @@ INLINE void answer_each(ipc *s, int kind)
 {
     do {
         void *message = s->other;
-        int err = rts_channel_receive(&s->there, kind, &message);
+        int err = rts_channel_receive(&s->forth, kind, &message);
         *(uint64_t *)message = answer_to(*(uint64_t *)message);
         s->error = err ? err : rts_channel_send(s->back, kind, message);
         s->received++;
@@ -149,7 +149,7 @@ INLINE int send_each(ipc *s, int kind)
         uint64_t before = s->received;
         full += before + 1 != s->sent;
         rts_stamp a = rts_stamp_now();
-        err = rts_channel_send(&s->there, kind, s->out);
+        err = rts_channel_send(&s->forth, kind, s->out);
         rts_stamp b = rts_stamp_now();
         early += s->received != before;
         if (err || s->error)
@@ -170,11 +170,11 @@ INLINE int receive_each(ipc *s, int kind)
     RTS_SAMPLES(c) {
         void *message = s->in;
         fill(s, s->out, ++s->sent);
-        int err = rts_channel_send(&s->there, kind, s->out);
+        int err = rts_channel_send(&s->forth, kind, s->out);
         if (err)
             return err;
         rts_stamp a = rts_stamp_now();
-        err = rts_channel_receive(&s->there, kind, &message);
+        err = rts_channel_receive(&s->forth, kind, &message);
         rts_stamp b = rts_stamp_now();
         if (err)
             return err;
@@ -194,7 +194,7 @@ INLINE bool takes_its_own(ipc *s, int kind)
 {
     void *answer = s->in;
     fill(s, s->out, ++s->sent);
-    int err = rts_channel_send(&s->there, kind, s->out);
+    int err = rts_channel_send(&s->forth, kind, s->out);
     err = err ? err : rts_channel_receive(s->back, kind, &answer);
     return !err && holds(s, answer, s->sent, s->sent);
 }
@@ -203,14 +203,14 @@ INLINE bool takes_its_own(ipc *s, int kind)
 INLINE int round_each(ipc *s, int kind)
 {
     rts_case *c = s->c;
-    s->own = s->back == &s->there && takes_its_own(s, kind);
+    s->own = s->back == &s->forth && takes_its_own(s, kind);
     if (s->own)
         return 0;
     RTS_SAMPLES(c) {
         void *answer = s->in;
         fill(s, s->out, ++s->sent);
         rts_stamp a = rts_stamp_now();
-        int sent = rts_channel_send(&s->there, kind, s->out);
+        int sent = rts_channel_send(&s->forth, kind, s->out);
         int received = sent ? 0 : rts_channel_receive(s->back, kind, &answer);
         rts_stamp b = rts_stamp_now();
         if (sent || received || s->error)
@@ -227,7 +227,7 @@ INLINE int last_each(ipc *s, int kind, bool answers)
     void *answer = s->in;
     s->over = true;
     fill(s, s->out, ++s->sent);
-    int err = rts_channel_send(&s->there, kind, s->out);
+    int err = rts_channel_send(&s->forth, kind, s->out);
     if (!err && answers)
         err = rts_channel_receive(s->back, kind, &answer);
     if (!err)
@@ -319,14 +319,14 @@ static ipc *open_ipc(rts_case *c)
         rts_unsupported(c, "no memory for messages of %zu bytes", s->size);
         return NULL;
     }
-    if (open_channel(s, &s->there, 0))
+    if (open_channel(s, &s->forth, 0))
         return NULL;
     int err = of_kind[s->kind].try(s);
     s->received = s->sent;
     if (!err)
         return s;
     rts_port_failed(c, "cannot send or receive a message", err);
-    rts_channel_destroy(&s->there, s->kind);
+    rts_channel_destroy(&s->forth, s->kind);
     return NULL;
 }
 
@@ -370,7 +370,7 @@ static int run_send(rts_case *c)
     if (start_other(s, of_kind[s->kind].drain, 1))
         return -1;
     int err = of_kind[s->kind].send(s), last = end_other(s, false);
-    rts_channel_destroy(&s->there, s->kind);
+    rts_channel_destroy(&s->forth, s->kind);
     return conclude(s, err ? err : last);
 }
 
@@ -381,7 +381,7 @@ static int run_receive(rts_case *c)
         return -1;
     int err = of_kind[s->kind].receive(s);
     if (!err)
-        rts_channel_destroy(&s->there, s->kind);
+        rts_channel_destroy(&s->forth, s->kind);
     return conclude(s, err);
 }
 
@@ -426,11 +426,11 @@ static int run_srsr(rts_case *c)
         return -1;
     const ipc_params *p = rts_params(c);
     bool two = p->queues == 2;
-    s->back = two ? &s->other_way : &s->there;
+    s->back = two ? &s->other_way : &s->forth;
     if ((two && open_channel(s, s->back, 1)) || start_other(s, of_kind[s->kind].answer, 0))
         return -1;
     int err = of_kind[s->kind].round(s), last = end_other(s, !s->own);
-    rts_channel_destroy(&s->there, s->kind);
+    rts_channel_destroy(&s->forth, s->kind);
     if (two)
         rts_channel_destroy(s->back, s->kind);
     if (s->own)

@@ -5,9 +5,9 @@
 #include "bench.h"
 
 typedef struct long_call {
-    const char *name; /* of its series */
-    const char *what; /* of the figure that counts its calls */
-    uint32_t needs;   /* RTS_CAP_...: without these the kind is left out */
+    const char *name;        /* of its series */
+    const char *figure_name; /* of the figure that counts its calls */
+    uint32_t needs;          /* RTS_CAP_...: without these the kind is left out */
     int (*make)(void);
     int (*lacks)(void); /* why this system lacks it (it is then left out); NULL: it can */
 } long_call;

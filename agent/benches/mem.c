@@ -52,12 +52,12 @@ static size_t budget_of(const heap_params *p)
 }
 
 /* The blocks to keep: as many blocks of the smallest average size as the budget allows. */
-typedef struct kept {
+typedef struct blocks {
     void **block;
     size_t n, room, bytes;
-} kept;
+} blocks;
 
-static int keep_init(rts_case *c, kept *k, size_t budget, size_t mean)
+static int keep_init(rts_case *c, blocks *k, size_t budget, size_t mean)
 {
     k->room = 2 * budget / mean + 64;
     k->n = k->bytes = 0;
@@ -70,12 +70,12 @@ static int keep_init(rts_case *c, kept *k, size_t budget, size_t mean)
     return 0;
 }
 
-static bool is_full(const kept *k, size_t budget)
+static bool is_full(const blocks *k, size_t budget)
 {
     return k->n == k->room || k->bytes >= budget;
 }
 
-static void free_all(kept *k)
+static void free_all(blocks *k)
 {
     for (size_t i = 0; i < k->n; i++)
         rts_free(k->block[i]);
@@ -83,7 +83,7 @@ static void free_all(kept *k)
 }
 
 /* Reports that the heap cannot provide even a single block. */
-static int no_heap(rts_case *c, kept *k, size_t size)
+static int no_heap(rts_case *c, blocks *k, size_t size)
 {
     rts_free(k->block);
     return rts_unsupported(c, "no memory for a block of %zu bytes (ulimit -v, ulimit -l)", size);
@@ -105,7 +105,7 @@ static int run_malloc(rts_case *c, size_t low, size_t high)
     const heap_params *p = rts_params(c);
     uint32_t random = 123;
     uint64_t failures = 0;
-    kept k;
+    blocks k;
     if (keep_init(c, &k, budget_of(p), (low + high) / 2))
         return -1;
     RTS_SAMPLES(c) {
@@ -154,7 +154,7 @@ static int run_malloc_large(rts_case *c)
  * Returns the i-th block to free; unless the order is FIFO, the last remaining block takes its
  * place.
  */
-static void *pick(kept *k, size_t i, int64_t order, uint32_t *random)
+static void *pick(blocks *k, size_t i, int64_t order, uint32_t *random)
 {
     size_t left = k->n - i;
     if (order == FIFO)
@@ -170,7 +170,7 @@ static int run_free(rts_case *c)
     const heap_params *p = rts_params(c);
     uint32_t sizes = 123, choice = 123;
     uint64_t failures = 0;
-    kept k;
+    blocks k;
     if (keep_init(c, &k, budget_of(p), LARGE_MAX / 2))
         return -1;
     size_t next = 0;

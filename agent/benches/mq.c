@@ -99,11 +99,11 @@ static traffic *prepare(rts_case *c, const queue_params *p)
 static int finish(rts_case *c, traffic *t, uint64_t number)
 {
     send_message(t, number, true);
-    while (!has_received(t, number + 1) && !c->job.stop_asked)
+    while (!has_received(t, number + 1) && !c->job.stop_requested)
         rts_sleep_until(rts_time() + RTS_TIME_HZ / 1000);
     uint64_t received = t->taken, wrong = t->wrong;
     rts_queue_destroy(&t->queue);
-    if (wrong || (received != number + 1 && !c->job.stop_asked))
+    if (wrong || (received != number + 1 && !c->job.stop_requested))
         return rts_failed(c, "of %llu messages %llu came, %llu of them not as they were sent",
                           (unsigned long long)number + 1, (unsigned long long)received,
                           (unsigned long long)wrong);

@@ -24,33 +24,33 @@ static struct {
     const char *group;
     unsigned n;
     char *ids;
-} found;
+} members;
 
 #define IDS_BYTES 2048
 
 static void collect(const rts_bench *bench)
 {
-    size_t used = strlen(found.ids);
-    if (!bench->metric || strcmp(bench->metric, found.group) != 0)
+    size_t used = strlen(members.ids);
+    if (!bench->metric || strcmp(bench->metric, members.group) != 0)
         return;
-    found.n++;
-    rts_print(found.ids + used, IDS_BYTES - used, "%s%s", used ? " " : "", bench->id);
+    members.n++;
+    rts_print(members.ids + used, IDS_BYTES - used, "%s%s", used ? " " : "", bench->id);
 }
 
 static int run_metrics(rts_case *c)
 {
     unsigned covered = 0;
-    found.ids = rts_alloc(c, IDS_BYTES);
-    if (!found.ids)
+    members.ids = rts_alloc(c, IDS_BYTES);
+    if (!members.ids)
         return rts_unsupported(c, "no memory for the names");
     rts_table(c, "POSIX.1 metric groups", "group\tmeasured by");
     for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
-        found.group = groups[i];
-        found.n = 0;
-        found.ids[0] = '\0';
+        members.group = groups[i];
+        members.n = 0;
+        members.ids[0] = '\0';
         rts_registry_each(collect);
-        covered += found.n > 0;
-        rts_row(c, "%s\t%s", groups[i], found.n ? found.ids : "not covered");
+        covered += members.n > 0;
+        rts_row(c, "%s\t%s", groups[i], members.n ? members.ids : "not covered");
     }
     rts_figure_add(c, "groups covered", covered, "groups");
     return 0;

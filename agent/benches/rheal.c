@@ -131,7 +131,7 @@ static int not_determined(rts_case *c, double ticks)
     uint64_t tenths = (uint64_t)(-10 * rts_clock_ns(ticks) + 0.5);
     return rts_unsupported(c,
                            "n.e.: by the loop difference an event takes -%llu.%u in the unit of "
-                           "the clock, so the loops vary by more than what they are to tell",
+                           "the clock, so the loops vary by more than what they measure",
                            (unsigned long long)(tenths / 10), (unsigned)(tenths % 10));
 }
 
@@ -203,7 +203,7 @@ static int measure_sampled(rheal_frame *f, rheal_round *round)
     rts_case *c = f->c;
     rts_tick start = rts_now(), limit = rheal_time_limit(c);
     rts_rec_start(c->rec, start);
-    while (c->rec->running && !c->job.stop_asked) {
+    while (c->rec->running && !c->job.stop_requested) {
         if (round(f))
             return -1;
         rheal_rest_if_due(f);

@@ -28,15 +28,15 @@ typedef struct blockade {
     uint64_t n;           /* H's loops in this round */
     rts_tick tick, limit; /* in ticks of the samples' clock */
 
-    volatile bool asked;          /* H waits for the lock */
-    volatile bool held;           /* L holds the lock, or is about to release it */
-    volatile bool inverted;       /* M ran while H waited: priority inversion */
-    volatile rts_tick took;       /* H's last measurement */
-    volatile bool fresh;          /* `took` is a sample that L has not recorded yet */
-    volatile rts_tick waited;     /* H's first measurement that M prolonged */
-    volatile rts_tick start, end; /* H's stamps */
-    volatile uint64_t done;       /* H's loops done in this round */
-    volatile uint64_t found_free; /* how often H found the lock free */
+    volatile bool requested;         /* H waits for the lock */
+    volatile bool held;              /* L holds the lock, or is about to release it */
+    volatile bool inverted;          /* M ran while H waited: priority inversion */
+    volatile rts_tick took;          /* H's last measurement */
+    volatile bool fresh;             /* `took` is a sample that L has not recorded yet */
+    volatile rts_tick waited;        /* H's first measurement that M prolonged */
+    volatile rts_tick start, end;    /* H's stamps */
+    volatile uint64_t done;          /* H's loops done in this round */
+    volatile uint64_t lock_was_free; /* how often H found the lock free */
 
     /* for variant kar only */
     volatile bool cut;      /* L has to end its busy loop */
@@ -80,7 +80,7 @@ static void keep_cpu(rts_tick time)
  */
 static inline void look(blockade *b)
 {
-    if (!b->asked || b->inverted)
+    if (!b->requested || b->inverted)
         return;
     b->inverted = true;
     keep_cpu(b->limit);
@@ -90,15 +90,15 @@ static inline void look(blockade *b)
 static void take_stamped(blockade *b)
 {
     bool taken = b->held;
-    b->asked = true;
+    b->requested = true;
     rts_tick start = rts_now();
     rts_mutex_lock(&b->mutex);
     b->end = rts_now();
-    b->asked = false;
+    b->requested = false;
     b->took = b->end - start;
     b->least = b->least && b->least < b->took ? b->least : b->took;
     b->fresh = taken || b->p->lock == LOCK_PROTECT;
-    b->found_free += !taken;
+    b->lock_was_free += !taken;
     if (b->inverted && !b->waited)
         b->waited = b->took;
     b->done++;
@@ -107,9 +107,9 @@ static void take_stamped(blockade *b)
 
 static inline void take_plain(blockade *b)
 {
-    b->asked = true;
+    b->requested = true;
     rts_mutex_lock(&b->mutex);
-    b->asked = false;
+    b->requested = false;
     rts_mutex_unlock(&b->mutex);
 }
 
@@ -367,12 +367,12 @@ static int kar_once(void *state, double *ticks)
     if (kar_check(b))
         return -1;
     do {
-        uint64_t more = kar_round_loops(b);
-        more = more < loops - n ? more : loops - n;
-        if (kar_pass(b, NOTHING, more, &without) || kar_pass(b, LOCK, more, &with))
+        uint64_t loops_now = kar_round_loops(b);
+        loops_now = loops_now < loops - n ? loops_now : loops - n;
+        if (kar_pass(b, NOTHING, loops_now, &without) || kar_pass(b, LOCK, loops_now, &with))
             return -1;
-        n += more;
-    } while (n < loops && !b->f.c->job.stop_asked && rts_now() - start < limit);
+        n += loops_now;
+    } while (n < loops && !b->f.c->job.stop_requested && rts_now() - start < limit);
     b->passes += n;
     *ticks = rheal_with_less_without(&b->f, with, without, n);
     return 0;
@@ -419,7 +419,7 @@ static int measure_blockade(blockade *b)
     b->f.in_pieces = kar;
     if (kar ? kar_loops(b, kar_h_stamping, kar_round_loops(b)) : rtems_stamps(b, 1))
         return -1;
-    b->found_free = 0;
+    b->lock_was_free = 0;
     b->fresh = false;
     rheal_rest_if_due(&b->f);
     return rheal_measure(&b->f, kar ? kar_round : rtems_round, kar ? kar_once : rtems_once);
@@ -443,7 +443,7 @@ static int run_db(rts_case *c)
     if (err)
         return -1;
     if (b->f.p->form == RHEAL_SAMPLED)
-        rts_count_add(c, "H met the lock free", b->found_free, "times");
+        rts_count_add(c, "H met the lock free", b->lock_was_free, "times");
     else if (b->p->variant == VARIANT_KAR)
         rts_count_add(c, "loops done", b->passes, "loops");
     return 0;

@@ -28,7 +28,7 @@ typedef struct duo {
     rheal_frame f;
     rts_sem *gate;
     rheal_sleeper h;
-    path there, back;                   /* to H and from H */
+    path forth, back;                   /* to H and from H */
     void (*job)(struct duo *d);         /* H's job in the next round */
     uint64_t n;                         /* repetitions of it */
     volatile rts_tick start, end, left; /* L calls, H gets the CPU, H releases it */
@@ -230,12 +230,12 @@ static inline void path_receive(path *w)
 
 static inline void im_send(duo *d)
 {
-    path_send(&d->there);
+    path_send(&d->forth);
 }
 
 static inline void im_receive(duo *d)
 {
-    path_receive(&d->there);
+    path_receive(&d->forth);
 }
 
 static void im_stamping(duo *d)
@@ -244,7 +244,7 @@ static void im_stamping(duo *d)
         im_receive(d);
         d->end = rts_now();
         d->came++;
-        d->wrong += memcmp(d->there.in, d->there.out, MESSAGE) != 0;
+        d->wrong += memcmp(d->forth.in, d->forth.out, MESSAGE) != 0;
     }
 }
 
@@ -253,7 +253,7 @@ static int im_round(void *state)
     duo *d = state;
     let_go(d, im_stamping, RHEAL_ROUND);
     for (uint64_t i = 1; i <= RHEAL_ROUND; i++) {
-        memcpy(d->there.out, &i, sizeof i);
+        memcpy(d->forth.out, &i, sizeof i);
         d->start = rts_now();
         im_send(d);
         if (in_order(d, i))
@@ -293,10 +293,10 @@ static int run_im(rts_case *c)
     bool classic = d->f.p->form == RHEAL_CLASSIC;
     if (classic)
         d->beside = rheal_switch_open(c, LEVEL_L);
-    if ((classic && !d->beside) || open_path(c, &d->there, MESSAGE))
+    if ((classic && !d->beside) || open_path(c, &d->forth, MESSAGE))
         return -1;
     int err = rheal_measure(&d->f, im_round, im_once);
-    rts_queue_destroy(&d->there.queue);
+    rts_queue_destroy(&d->forth.queue);
     if (err)
         return -1;
     if (d->wrong)
@@ -313,7 +313,7 @@ static int run_im(rts_case *c)
 static void dt_answering(duo *d)
 {
     for (uint64_t i = d->n + 1; i; i--) {
-        path_receive(&d->there);
+        path_receive(&d->forth);
         path_send(&d->back);
         d->came++;
     }
@@ -321,7 +321,7 @@ static void dt_answering(duo *d)
 
 static void transfer(duo *d)
 {
-    path_send(&d->there);
+    path_send(&d->forth);
     path_receive(&d->back);
 }
 
@@ -373,14 +373,14 @@ static int run_dt(rts_case *c)
 {
     const dt_params *p = rts_params(c);
     duo *d = open_duo(c);
-    if (!d || open_path(c, &d->there, (size_t)p->size))
+    if (!d || open_path(c, &d->forth, (size_t)p->size))
         return -1;
     int err = open_path(c, &d->back, sizeof(long));
     if (!err) {
         err = rheal_measure(&d->f, dt_round, dt_once);
         rts_queue_destroy(&d->back.queue);
     }
-    rts_queue_destroy(&d->there.queue);
+    rts_queue_destroy(&d->forth.queue);
     if (!err)
         add_throughput(d, (double)p->size);
     return err;

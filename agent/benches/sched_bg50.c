@@ -78,8 +78,8 @@ static crowd *gather(rts_case *c, void (*run)(void *), int below, rts_policy pol
 }
 
 /*
- * Waits until all workers are at their gates. The task that is told of the last one's return has
- * preempted it, and tasks of the lowest policy run only while no other task does.
+ * Waits until all workers are at their gates. The task to which the last one's return is reported
+ * has preempted it, and tasks of the lowest policy run only while no other task does.
  */
 static void await_gates(void)
 {
@@ -181,15 +181,15 @@ static uint64_t work(uint64_t passes)
 /* Returns the iterations of the loop that take `ns` of an otherwise unused CPU. */
 static uint64_t calibrate(uint64_t ns)
 {
-    volatile uint64_t kept;
+    volatile uint64_t result;
     uint64_t least = UINT64_MAX;
     for (int i = 0; i < TRIALS; i++) {
         rts_tick a = rts_now();
-        kept = work(TRIAL_PASSES);
+        result = work(TRIAL_PASSES);
         rts_tick b = rts_now();
         least = b - a < least ? b - a : least;
     }
-    (void)kept;
+    (void)result;
     double pass_ns = rts_clock_ns((double)least) / TRIAL_PASSES;
     return (uint64_t)((double)ns / pass_ns) + 1;
 }

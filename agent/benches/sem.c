@@ -9,7 +9,7 @@
 #define SECOND_NS INT64_C(1000000000)
 
 enum { LEVEL_H, LEVEL_A, LEVEL_B, LEVEL_W };
-_Static_assert(LEVEL_W < RTS_LEVELS, "the task that tells when all others are blocked is lower");
+_Static_assert(LEVEL_W < RTS_LEVELS, "the task that shows when all others are blocked is lower");
 
 enum { THREAD, PROCESS };
 enum { LOWER, EQUAL };
@@ -159,11 +159,11 @@ static int run_create(rts_case *c)
     if (!row)
         return -1;
     RTS_SAMPLES(c) {
-        unsigned made = 0;
-        RTS_TIMED(c, made += !(err = rts_sem_create(&row[made], 0)));
-        all = made == c->batch;
-        while (made > 0)
-            rts_sem_destroy(&row[--made]);
+        unsigned created = 0;
+        RTS_TIMED(c, created += !(err = rts_sem_create(&row[created], 0)));
+        all = created == c->batch;
+        while (created > 0)
+            rts_sem_destroy(&row[--created]);
         if (!all)
             break;
     }
@@ -178,12 +178,12 @@ static int run_delete(rts_case *c)
     if (!row)
         return -1;
     RTS_SAMPLES(c) {
-        uint64_t made = 0;
-        while (made < c->batch && !(err = rts_sem_create(&row[made], 0)))
-            made++;
+        uint64_t created = 0;
+        while (created < c->batch && !(err = rts_sem_create(&row[created], 0)))
+            created++;
         if (err) {
-            while (made > 0)
-                rts_sem_destroy(&row[--made]);
+            while (created > 0)
+                rts_sem_destroy(&row[--created]);
             break;
         }
         rts_sem *s = row;

@@ -65,7 +65,7 @@ static int run_test1(rts_case *c)
 
 typedef struct trip {
     rts_case *c;
-    rts_sem *there, *back;
+    rts_sem *forth, *back;
     volatile uint64_t answered;
 } trip;
 
@@ -73,7 +73,7 @@ static void answerer(void *arg)
 {
     trip *t = arg;
     for (;;) {
-        rts_sem_take(t->there);
+        rts_sem_take(t->forth);
         if (t->c->stop)
             return;
         t->answered++;
@@ -90,21 +90,21 @@ static int run_test2(rts_case *c)
     if (!t)
         return rts_unsupported(c, "no memory");
     t->c = c;
-    t->there = measured_sem(c, p);
+    t->forth = measured_sem(c, p);
     t->back = measured_sem(c, p);
-    if (!t->there || !t->back || rts_task_start(c, answerer, t, 0, RTS_FIFO, p->entity == PROCESS))
+    if (!t->forth || !t->back || rts_task_start(c, answerer, t, 0, RTS_FIFO, p->entity == PROCESS))
         return -1;
-    uint64_t asked = 0;
+    uint64_t requests = 0;
     RTS_SAMPLES(c) {
         rts_stamp a = rts_stamp_now();
-        rts_sem_give(t->there);
+        rts_sem_give(t->forth);
         rts_sem_take(t->back);
         rts_stamp b = rts_stamp_now();
-        asked++;
+        requests++;
         rts_rec_span(c->rec, a, b);
     }
-    if (t->answered != asked)
-        return rts_failed(c, "%llu round trips, but %llu answers", (unsigned long long)asked,
+    if (t->answered != requests)
+        return rts_failed(c, "%llu round trips, but %llu answers", (unsigned long long)requests,
                           (unsigned long long)t->answered);
     return 0;
 }
@@ -124,9 +124,9 @@ typedef struct inversion {
     rts_sem *h_gate, *m_gate, *semaphore;
     rts_mutex mutex;
     bool is_mutex;
-    rts_tick loop;         /* how long M keeps the CPU, in ticks */
-    volatile rts_tick end; /* stamp when H has the resource */
-    volatile bool asked;   /* H is about to request it */
+    rts_tick loop;           /* how long M keeps the CPU, in ticks */
+    volatile rts_tick end;   /* stamp when H has the resource */
+    volatile bool requested; /* H is about to request it */
     volatile uint64_t h_rounds, m_begun, m_before_h;
 } inversion;
 
@@ -153,7 +153,7 @@ static void high(void *arg)
         rts_sem_take(v->h_gate);
         if (v->c->stop)
             return;
-        v->asked = true;
+        v->requested = true;
         lock(v);
         v->end = rts_now();
         v->m_before_h += v->m_begun != v->h_rounds;
@@ -200,20 +200,20 @@ static inversion *prepare(rts_case *c, const inversion_params *p)
     int err = rts_mutex_create(&v->mutex, (rts_protocol)p->protocol, (int)c->common.prio);
     if (err)
         rts_port_failed(c, "cannot create a mutex of that protocol", err);
-    bool made = !err && v->h_gate && v->m_gate && v->semaphore;
-    return made ? v : NULL;
+    bool complete = !err && v->h_gate && v->m_gate && v->semaphore;
+    return complete ? v : NULL;
 }
 
 /* Runs one round of L; returns -1 if the tasks did not run in the intended order. */
 static int round_of_l(inversion *v, bool ceiling, rts_tick *start)
 {
     uint64_t rounds = v->h_rounds;
-    v->asked = false;
+    v->requested = false;
     lock(v);
     *start = rts_now();
     rts_sem_give(v->h_gate);
     /* With a ceiling, L itself now has H's priority and continues. */
-    bool blocked = v->h_rounds == rounds && (ceiling || v->asked);
+    bool blocked = v->h_rounds == rounds && (ceiling || v->requested);
     rts_sem_give(v->m_gate);
     unlock(v);
     return blocked && v->h_rounds == rounds + 1 && v->m_begun == rounds + 1 ? 0 : -1;

@@ -95,14 +95,14 @@ static rts_tick least(const shortest *s)
 
 static int64_t spread(const shortest *s)
 {
-    int64_t more = (int64_t)(s->half[0] - s->half[1]);
-    return more < 0 ? -more : more;
+    int64_t difference = (int64_t)(s->half[0] - s->half[1]);
+    return difference < 0 ? -difference : difference;
 }
 
 /* Adds n blocks of the calling task. */
 static void take_blocks(shortest *s, const rivalry *v, uint64_t n)
 {
-    for (uint64_t i = 0; i < n && !v->c->job.stop_asked; i++) {
+    for (uint64_t i = 0; i < n && !v->c->job.stop_requested; i++) {
         take(s, carry_out(v->additions));
         pause_after(v);
     }

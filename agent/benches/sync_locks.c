@@ -73,13 +73,13 @@ typedef struct handover {
     rts_case *c;
     rts_rwlock lock;
     rts_sem *gate_h, *gate_m;
-    volatile rts_tick end;                /* when the first of them has it */
-    volatile uint64_t h, m, asked, ahead; /* rounds; how often M was the first */
+    volatile rts_tick end;                   /* when the first of them has it */
+    volatile uint64_t h, m, requests, ahead; /* rounds; how often M was the first */
 } handover;
 
 static void write_once(handover *v, volatile uint64_t *rounds, const volatile uint64_t *other)
 {
-    v->asked++;
+    v->requests++;
     rts_rwlock_write(&v->lock);
     rts_tick now = rts_now();
     if (*other == *rounds) { /* the other task has not had it yet */
@@ -130,11 +130,11 @@ static void hand_over(rts_case *c, handover *v)
 {
     uint64_t unready = 0, late = 0;
     RTS_SAMPLES(c) {
-        uint64_t rounds = v->h, asked = v->asked;
+        uint64_t rounds = v->h, requests = v->requests;
         rts_rwlock_write(&v->lock);
         rts_sem_give(v->gate_m);
         rts_sem_give(v->gate_h);
-        unready += v->asked != asked + 2 || v->h != rounds || v->m != rounds;
+        unready += v->requests != requests + 2 || v->h != rounds || v->m != rounds;
         rts_tick a = rts_now();
         rts_rwlock_unlock(&v->lock);
         if (v->h != rounds + 1 || v->m != rounds + 1) { /* not both of them ran at once */
@@ -179,9 +179,9 @@ typedef struct meeting {
 
 static void meet(meeting *m)
 {
-    int told = rts_barrier_wait(&m->barrier);
-    m->serial += told > 0;
-    m->refused += told < 0;
+    int outcome = rts_barrier_wait(&m->barrier);
+    m->serial += outcome > 0;
+    m->refused += outcome < 0;
 }
 
 static void attend(meeting *m, volatile rts_tick *end)
@@ -208,25 +208,25 @@ static void attendant(void *arg)
 }
 
 /* The others have higher priority than A, so they wait at the barrier when A arrives last. */
-static int assemble(rts_case *c, meeting *m, unsigned others)
+static int assemble(rts_case *c, meeting *m, unsigned partners)
 {
     if (rts_own_level(c, LEVEL_A, RTS_FIFO) ||
         rts_task_start(c, most_urgent, m, LEVEL_H, RTS_FIFO, false))
         return -1;
-    for (unsigned i = 1; i < others; i++)
+    for (unsigned i = 1; i < partners; i++)
         if (rts_task_start(c, attendant, m, LEVEL_M, RTS_FIFO, false))
             return -1;
-    for (unsigned i = 0; i < others; i++)
+    for (unsigned i = 0; i < partners; i++)
         rts_sem_give(m->gate);
     return rts_wait_idle(c);
 }
 
-static int run_meeting(rts_case *c, meeting *m, unsigned others, bool last)
+static int run_meeting(rts_case *c, meeting *m, unsigned partners, bool last)
 {
     uint64_t early = 0, late = 0, meetings = 0;
     RTS_SAMPLES(c) {
-        uint64_t all = m->passed + others;
-        early += m->passed != meetings * others;
+        uint64_t all = m->passed + partners;
+        early += m->passed != meetings * partners;
         rts_tick a = rts_now();
         meet(m);
         if (m->passed != all) { /* not all of them ran at once */
@@ -242,25 +242,25 @@ static int run_meeting(rts_case *c, meeting *m, unsigned others, bool last)
     rts_count_add(c, "tasks did not preempt", late, "samples");
     if (m->serial == meetings && !m->refused)
         return 0;
-    return rts_failed(c, "%llu meetings, but %llu tasks were told to be the one of all",
+    return rts_failed(c, "%llu meetings, but the barrier singled out %llu tasks",
                       (unsigned long long)meetings, (unsigned long long)m->serial);
 }
 
 static int run_barrier(rts_case *c)
 {
     const locks_params *p = rts_params(c);
-    unsigned others = (unsigned)p->tasks - 1;
+    unsigned partners = (unsigned)p->tasks - 1;
     meeting *m = rts_alloc(c, sizeof *m);
     if (!m)
         return rts_failed(c, "no memory");
     m->c = c;
     m->gate = rts_sem_make(c, RTS_SEM_UNNAMED, 0);
-    int err = rts_barrier_create(&m->barrier, others + 1);
+    int err = rts_barrier_create(&m->barrier, partners + 1);
     if (err)
         return rts_port_failed(c, "cannot create a barrier", err);
-    if (!m->gate || assemble(c, m, others))
+    if (!m->gate || assemble(c, m, partners))
         return -1;
-    err = run_meeting(c, m, others, p->until == LAST);
+    err = run_meeting(c, m, partners, p->until == LAST);
     m->over = true;
     meet(m); /* so that the others can leave */
     return err;
@@ -272,7 +272,7 @@ typedef struct contest {
     rts_case *c;
     rts_spin lock;
     volatile rts_tick end; /* when B has it */
-    volatile uint64_t asked, had, answered;
+    volatile uint64_t requests, had, answered;
 } contest;
 
 /* B: requests the lock in each round, on its own CPU. */
@@ -280,7 +280,7 @@ static void contender(void *arg)
 {
     contest *t = arg;
     while (!t->c->stop) {
-        if (t->asked == t->had) {
+        if (t->requests == t->had) {
             if (t->c->resting)
                 rts_sleep_until(rts_time() + RTS_TIME_HZ / 1000);
             continue;
@@ -322,15 +322,15 @@ static int run_contended(rts_case *c)
     uint64_t early = 0;
     RTS_SAMPLES(c) {
         rts_spin_lock(&t->lock);
-        uint64_t round = ++t->asked;
-        while (t->answered != round && !c->job.stop_asked)
+        uint64_t round = ++t->requests;
+        while (t->answered != round && !c->job.stop_requested)
             ;
         for (rts_tick since = rts_now(); rts_now() - since < spin;)
             ;
         early += t->had == round;
         rts_tick a = rts_now();
         rts_spin_unlock(&t->lock);
-        while (t->had != round && !c->job.stop_asked)
+        while (t->had != round && !c->job.stop_requested)
             ;
         if (t->end >= a) /* the CPUs' counters agree */
             rts_rec_add(c->rec, t->end - a, t->end);

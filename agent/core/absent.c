@@ -172,12 +172,12 @@ DEFAULT bool rts_child_ran(const rts_child *child, int kind)
     return false;
 }
 
-DEFAULT int rts_event_open(rts_event *event, int source, uint64_t hz, rts_source *told)
+DEFAULT int rts_event_open(rts_event *event, int source, uint64_t hz, rts_source *properties)
 {
     (void)event;
     (void)source;
     (void)hz;
-    told->why = "the port does not have it";
+    properties->why = "the port does not have it";
     return RTS_E_ABSENT;
 }
 

@@ -78,7 +78,7 @@ extern const rts_param rts_common_params[];
 
 #define RTS_FIGURES 24
 #define RTS_TABLES 4
-#define RTS_TOLD 128
+#define RTS_PROGRESS_BYTES 128
 
 typedef struct rts_figure {
     const char *name, *unit;
@@ -134,8 +134,8 @@ struct rts_case {
 
     unsigned char *arena; /* shared memory of the case */
     size_t arena_size, arena_used;
-    char told[RTS_TOLD]; /* last progress text of a case without samples, see rts_tell() */
-    volatile unsigned told_done, tellings;
+    char progress[RTS_PROGRESS_BYTES]; /* last text of rts_progress() */
+    volatile unsigned progress_done, progress_n;
     rts_trace *trace; /* NULL: the case is not traced */
 };
 
@@ -163,7 +163,7 @@ int rts_failed(rts_case *c, const char *format, ...) __attribute__((format(print
  * Ends the case after a port error: as unsupported if a limit of the system is the cause, else as
  * failed. Returns -1.
  */
-int rts_port_failed(rts_case *c, const char *what, int error);
+int rts_port_failed(rts_case *c, const char *failure, int error);
 
 /* Adds a figure: a number that is not part of a distribution, such as a value or a count. */
 void rts_figure_add(rts_case *c, const char *name, double value, const char *unit);
@@ -177,7 +177,7 @@ void rts_row(rts_case *c, const char *format, ...) __attribute__((format(printf,
  * Reports the progress of a case without samples: in parts per thousand, and as text. A case with
  * neither samples nor progress for c->job.patience_ns is considered hung.
  */
-void rts_tell(rts_case *c, unsigned done, const char *format, ...)
+void rts_progress(rts_case *c, unsigned done, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /*

@@ -42,11 +42,11 @@ int rts_failed(rts_case *c, const char *format, ...)
     return -1;
 }
 
-int rts_port_failed(rts_case *c, const char *what, int error)
+int rts_port_failed(rts_case *c, const char *failure, int error)
 {
     if (rts_port_is_limit(error))
-        return rts_unsupported(c, "%s: %s", what, rts_port_strerror(error));
-    return rts_failed(c, "%s: %s", what, rts_port_strerror(error));
+        return rts_unsupported(c, "%s: %s", failure, rts_port_strerror(error));
+    return rts_failed(c, "%s: %s", failure, rts_port_strerror(error));
 }
 
 void rts_figure_add(rts_case *c, const char *name, double value, const char *unit)
@@ -89,14 +89,14 @@ void rts_row(rts_case *c, const char *format, ...)
     memcpy(c->table_rows + used + n, "\n", 2);
 }
 
-void rts_tell(rts_case *c, unsigned done, const char *format, ...)
+void rts_progress(rts_case *c, unsigned done, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    rts_vprint(c->told, sizeof c->told, format, args);
+    rts_vprint(c->progress, sizeof c->progress, format, args);
     va_end(args);
-    c->told_done = done;
-    c->tellings++;
+    c->progress_done = done;
+    c->progress_n++;
 }
 
 static int start_task(rts_case *c, const rts_task_attr *attr)
@@ -112,10 +112,10 @@ static int start_task(rts_case *c, const rts_task_attr *attr)
         return rts_unsupported(c, "no memory for task %u of the case", c->n_tasks + 1);
     int err = rts_task_create(task, attr);
     if (err) {
-        char what[64];
-        rts_print(what, sizeof what, "cannot create task %u of the case on CPU %d", c->n_tasks + 1,
-                  attr->cpu);
-        return rts_port_failed(c, what, err);
+        char failure[64];
+        rts_print(failure, sizeof failure, "cannot create task %u of the case on CPU %d",
+                  c->n_tasks + 1, attr->cpu);
+        return rts_port_failed(c, failure, err);
     }
     c->n_tasks++;
     c->peak_tasks = c->n_tasks > c->peak_tasks ? c->n_tasks : c->peak_tasks;

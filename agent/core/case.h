@@ -1,4 +1,4 @@
-/* Cleaning up after a case, for measurement.c. What a bench may call while it runs is in bench.h. */
+/* Cleaning up after a case, for measurement.c. What a bench may call is in bench.h. */
 #ifndef RTS_CASE_H
 #define RTS_CASE_H
 

@@ -115,7 +115,7 @@ void rts_execution_run(rts_case *c)
                   rts_cpuset_first(&c->common.cpus));
         rts_port_failed(c, why, c->job.error);
     }
-    if (c->job.stop_asked) { /* even if it had to be killed: its samples are valid */
+    if (c->job.stop_requested) { /* even if it had to be killed: its samples are valid */
         c->status = RTS_S_FAILED;
         rts_print(c->reason, sizeof c->reason, "stopped");
         for (unsigned i = 0; lost && i < c->n_series; i++)

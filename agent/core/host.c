@@ -115,7 +115,7 @@ bool rts_host_stops(void)
 {
     int byte;
     while (rts_host_listens() && (byte = rts_port_getchar(0)) != RTS_NOTHING) {
-        ended = byte == RTS_NO_MORE;
+        ended = byte == RTS_END_OF_INPUT;
         char *words = ended ? NULL : take(byte);
         if (words && !at_once(words))
             pending = words;
@@ -135,7 +135,7 @@ char *rts_host_command(void)
             promised = 0;
             break;
         }
-        ended = byte == RTS_NO_MORE;
+        ended = byte == RTS_END_OF_INPUT;
         words = ended ? NULL : take(byte);
         if (words && at_once(words))
             words = NULL;

@@ -13,8 +13,8 @@ char *rts_host_command(void);
 
 /*
  * Called by the port while a case or a load needs the agent's attention: takes what has arrived,
- * and returns whether the host wants it to end. Without a lease nothing is read: a script is not
- * the word of a host that listens.
+ * and returns whether the host wants it to end. Without a lease nothing is read: the input may be
+ * a script, behind which no host waits.
  */
 bool rts_host_stops(void);
 

@@ -33,7 +33,7 @@ void rts_last_case_free(void)
 static void send_last(void)
 {
     const rts_case *c = the_last.c;
-    bool valid = the_last.ran && (c->status == RTS_S_OK || c->job.stop_asked);
+    bool valid = the_last.ran && (c->status == RTS_S_OK || c->job.stop_requested);
     if (the_last.ran && c->trace)
         rts_port_trace_send(c->job.id);
     for (unsigned i = 0; valid && i < c->n_series; i++)

@@ -180,7 +180,7 @@ static int check_guard(rts_running *l)
 }
 
 /* Returns true if the measured CPU is the only one; an isolated CPU is not among those allowed. */
-static bool is_all_there_is(const rts_cpuset *away, const rts_cpuset *allowed)
+static bool covers(const rts_cpuset *away, const rts_cpuset *allowed)
 {
     return rts_cpuset_count(away) == 1 && rts_cpuset_count(allowed) == 1 &&
            rts_cpuset_first(away) == rts_cpuset_first(allowed);
@@ -194,7 +194,7 @@ static int choose_cpus(rts_running *l)
     if (rts_cpuset_first(away) < 0)
         rts_cpuset_add(away, (unsigned)rts_port_default_cpu());
     if (l->common.place == RTS_PLACE_AUTO)
-        l->common.place = is_all_there_is(away, &allowed) ? RTS_PLACE_MEASURED : RTS_PLACE_OTHERS;
+        l->common.place = covers(away, &allowed) ? RTS_PLACE_MEASURED : RTS_PLACE_OTHERS;
     if (l->common.place == RTS_PLACE_MEASURED) {
         l->cpus = *away; /* may be an isolated one, which is not among those allowed */
         return 0;
@@ -243,7 +243,7 @@ static rts_running *share(const rts_running *parsed)
     l->state = &l->worker[n];
     rts_worker *w = l->worker;
     for (const rts_component *k = l->load->component; k->name; k++)
-        for (unsigned i = 0, of = workers_of(l, k); i < of; i++, w++) {
+        for (unsigned i = 0, end = workers_of(l, k); i < end; i++, w++) {
             w->load = l;
             w->component = k;
             w->index = i;
@@ -381,10 +381,10 @@ void rts_load_stop(void)
 int rts_load_top_prio(const rts_cpuset *cpus)
 {
     int top = 0;
-    bool there = false;
+    bool shared = false;
     for (unsigned i = 0; the_load && i < RTS_CPUS / 64; i++)
-        there = there || cpus->word[i] & the_load->cpus.word[i];
-    for (unsigned i = 0; there && i < the_load->n_workers; i++)
+        shared = shared || cpus->word[i] & the_load->cpus.word[i];
+    for (unsigned i = 0; shared && i < the_load->n_workers; i++)
         top = the_load->worker[i].prio > top ? the_load->worker[i].prio : top;
     return top;
 }
@@ -517,8 +517,8 @@ static void put_component(rts_wire *w, rts_running *l, const rts_component *k)
     put_alive(w, l, k);
     if (to->cpu_ns >= 0 && from->cpu_ns >= 0)
         rts_wire_real(w, "cpu_ms", (double)(to->cpu_ns - from->cpu_ns) / 1e6 / window_s);
-    rts_wire_known(w, "missed", k->periodic ? (int64_t)(to->missed - from->missed) : -1);
-    rts_wire_known(w, "runs", k->program ? (int64_t)(to->runs - from->runs) : -1);
+    rts_wire_optional(w, "missed", k->periodic ? (int64_t)(to->missed - from->missed) : -1);
+    rts_wire_optional(w, "runs", k->program ? (int64_t)(to->runs - from->runs) : -1);
     rts_wire_close(w, '}');
 }
 
@@ -579,24 +579,24 @@ static void answer(const char *id, rts_running *l)
 
 /* The load requested last, if it does not run; static, as it is too large for a small stack. */
 static rts_running refused;
-static char asked[64];
+static char load_name[64];
 
 void rts_load_command(char *words)
 {
     words += strspn(words, " ");
-    rts_print(asked, sizeof asked, "%.*s", (int)strcspn(words, " "), words);
+    rts_print(load_name, sizeof load_name, "%.*s", (int)strcspn(words, " "), words);
     memset(&refused, 0, sizeof refused);
     rts_running *l = &refused;
     if (!strcmp(words, "none"))
         rts_load_stop();
     else
         l = rts_load_start(words, &refused);
-    answer(asked, l ? l : &refused);
+    answer(load_name, l ? l : &refused);
 }
 
 rts_status rts_load_refused(char *reason)
 {
     if (refused.status != RTS_S_OK)
-        rts_print(reason, RTS_REASON, "load %s: %s", asked, refused.reason);
+        rts_print(reason, RTS_REASON, "load %s: %s", load_name, refused.reason);
     return refused.status;
 }

@@ -38,7 +38,7 @@ static void find_batch(rts_case *c)
         rts_case_clean_up(c);
         c->figures = c->tables = 0;
         forget_since(c, used);
-        if (err || c->job.stop_asked || rts_median_net(s->rec) >= 10 * rts_the_clock.granule)
+        if (err || c->job.stop_requested || rts_median_net(s->rec) >= 10 * rts_the_clock.granule)
             break;
     }
     rts_series_setup(c, s, false);
@@ -62,10 +62,10 @@ static int prepare_cold(rts_case *c)
 /* Fails a case that has measured nothing, so that it is not taken for a success. */
 static void demand_result(rts_case *c, int err)
 {
-    bool any = c->job.stop_asked || c->bench->traits & RTS_NO_SAMPLES;
+    bool any = c->job.stop_requested || c->bench->traits & RTS_NO_SAMPLES;
     for (unsigned i = 0; i < c->n_series; i++)
         any = any || c->series[i].rec->hist.n;
-    if (err && !c->job.stop_asked)
+    if (err && !c->job.stop_requested)
         rts_failed(c, "it gave up without a reason");
     if (!any && c->n_series && c->series[0].rec->ended == RTS_BY_TIME)
         rts_failed(c, "its time was over before the first sample: give it a longer one");

@@ -51,20 +51,20 @@ static inline void rts_text_put(rts_wire *w, const char *key, rts_text text)
  */
 #ifdef RTS_SMALL_CODE
 typedef uint32_t rts_limit;
-#define RTS_KEPT(v, by) ((int64_t)(v) % (by) == 0 && (uint64_t)((v) / (by)) < UINT64_C(1) << 29)
+#define RTS_FITS(v, by) ((int64_t)(v) % (by) == 0 && (uint64_t)((v) / (by)) < UINT64_C(1) << 29)
 #define RTS_KEEP(v, factor, by) ((uint32_t)(factor) << 29 | (uint32_t)((v) / (by)))
 #define RTS_2_30 (INT64_C(1) << 30)
-#define RTS_KEPT_AT_ALL(v)                                                                         \
-    (RTS_KEPT(v, 1) || RTS_KEPT(v, 1000) || RTS_KEPT(v, 1000000) || RTS_KEPT(v, 1000000000) ||     \
-     RTS_KEPT(v, 1000000000000) || RTS_KEPT(v, RTS_2_30) || RTS_KEPT(v, -1))
+#define RTS_FITS_ANY(v)                                                                            \
+    (RTS_FITS(v, 1) || RTS_FITS(v, 1000) || RTS_FITS(v, 1000000) || RTS_FITS(v, 1000000000) ||     \
+     RTS_FITS(v, 1000000000000) || RTS_FITS(v, RTS_2_30) || RTS_FITS(v, -1))
 #define RTS_LIMIT(v)                                                                               \
-    (RTS_KEPT(v, 1)               ? RTS_KEEP(v, 0, 1)                                              \
-     : RTS_KEPT(v, 1000)          ? RTS_KEEP(v, 1, 1000)                                           \
-     : RTS_KEPT(v, 1000000)       ? RTS_KEEP(v, 2, 1000000)                                        \
-     : RTS_KEPT(v, 1000000000)    ? RTS_KEEP(v, 3, 1000000000)                                     \
-     : RTS_KEPT(v, 1000000000000) ? RTS_KEEP(v, 4, 1000000000000)                                  \
-     : RTS_KEPT(v, RTS_2_30)      ? RTS_KEEP(v, 5, RTS_2_30)                                       \
-                                  : RTS_KEEP(v, 6, -(int)sizeof(char[RTS_KEPT_AT_ALL(v) ? 1 : -1])))
+    (RTS_FITS(v, 1)               ? RTS_KEEP(v, 0, 1)                                              \
+     : RTS_FITS(v, 1000)          ? RTS_KEEP(v, 1, 1000)                                           \
+     : RTS_FITS(v, 1000000)       ? RTS_KEEP(v, 2, 1000000)                                        \
+     : RTS_FITS(v, 1000000000)    ? RTS_KEEP(v, 3, 1000000000)                                     \
+     : RTS_FITS(v, 1000000000000) ? RTS_KEEP(v, 4, 1000000000000)                                  \
+     : RTS_FITS(v, RTS_2_30)      ? RTS_KEEP(v, 5, RTS_2_30)                                       \
+                                  : RTS_KEEP(v, 6, -(int)sizeof(char[RTS_FITS_ANY(v) ? 1 : -1])))
 #else
 typedef int64_t rts_limit;
 #define RTS_LIMIT(v) (v)

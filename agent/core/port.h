@@ -223,7 +223,7 @@ RTS_SHARED void rts_sleep_until(rts_tick time);
 
 /*
  * A port that defines RTS_WALL has a wall clock as well, which counts RTS_TIME_HZ and may be set:
- * rts_wall_was_set() tells whether it was since the last call, or rts_wall_open().
+ * rts_wall_was_set() returns whether it was since the last call, or rts_wall_open().
  */
 #ifdef RTS_WALL
 static inline rts_tick rts_wall_time(void);
@@ -339,7 +339,7 @@ typedef struct rts_source {
 
 /* Opens one of the port's RTS_EVENTS ("best|...", the choices of a parameter) at about this rate.
  */
-int rts_event_open(rts_event *event, int source, uint64_t hz, rts_source *told);
+int rts_event_open(rts_event *event, int source, uint64_t hz, rts_source *properties);
 
 /* Waits for the next event; *count: requests since the last one, as counted by the device, or 0. */
 int rts_event_wait(rts_event *event, rts_tick *stamp, uint64_t *count);
@@ -556,11 +556,11 @@ typedef struct rts_evidence {
 typedef struct rts_job {
     uint64_t id;
     void (*run)(struct rts_job *job); /* called by the measuring task */
-    uint64_t patience_ns;     /* hung if without progress for this time; benches may change it */
-    volatile bool stop_asked; /* the host wants the case to end early; set by the port */
-    int cpu;                  /* the measured CPU, or the first of several; -1: any of them */
-    int prio;                 /* of the measuring task */
-    unsigned progress_ms;     /* interval of progress records; 0: none */
+    uint64_t patience_ns; /* hung if without progress for this time; benches may change it */
+    volatile bool stop_requested; /* the host wants the case to end early; set by the port */
+    int cpu;                      /* the measured CPU, or the first of several; -1: any of them */
+    int prio;                     /* of the measuring task */
+    unsigned progress_ms;         /* interval of progress records; 0: none */
     rts_config config;
     const rts_cpuset *cpus; /* all measured CPUs */
     int error;              /* the port's error, if it could not create the measuring task */
@@ -732,7 +732,7 @@ void rts_port_put(const char *bytes, size_t n);
 void rts_port_flush(void);
 
 /* What rts_port_getchar() returns instead of a byte: none came in time; none will ever come. */
-enum { RTS_NOTHING = -1, RTS_NO_MORE = -2 };
+enum { RTS_NOTHING = -1, RTS_END_OF_INPUT = -2 };
 
 /* Returns the next byte from the host; waits for it until rts_time() is at `until` at most. */
 int rts_port_getchar(rts_tick until);

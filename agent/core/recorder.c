@@ -55,17 +55,17 @@ static unsigned place(unsigned i, unsigned halved, unsigned size)
 /* Sorts the entries: moves entry i to place i. */
 static void straighten(void *list, size_t entry, unsigned halved, unsigned size)
 {
-    unsigned char *of = list, first[sizeof(rts_window)];
+    unsigned char *bytes = list, first[sizeof(rts_window)];
     for (unsigned i = 0; i < size; i++) {
         unsigned at = place(i, halved, size);
         while (at > i)
             at = place(at, halved, size);
         if (at < i) /* part of a cycle that has been followed already */
             continue;
-        memcpy(first, of + i * entry, entry);
+        memcpy(first, bytes + i * entry, entry);
         for (unsigned from; (from = place(at, halved, size)) != i; at = from)
-            memcpy(of + at * entry, of + from * entry, entry);
-        memcpy(of + at * entry, first, entry);
+            memcpy(bytes + at * entry, bytes + from * entry, entry);
+        memcpy(bytes + at * entry, first, entry);
     }
 }
 
@@ -90,17 +90,17 @@ static uint64_t batch_room(const rts_rec *r)
 }
 
 /* Moves some counts from one part to another, or to the total if batches are no longer counted. */
-static void merge_some(rts_rec *r)
+static void merge_step(rts_rec *r)
 {
-    uint32_t some[RTS_BATCH_STEP];
+    uint32_t counts[RTS_BATCH_STEP];
     unsigned first = (unsigned)(r->merge_from - r->part[r->spare_part]);
-    memcpy(some, r->merge_from, sizeof some);
-    memset(r->merge_from, 0, sizeof some);
+    memcpy(counts, r->merge_from, sizeof counts);
+    memset(r->merge_from, 0, sizeof counts);
     for (unsigned i = 0; i < RTS_BATCH_STEP && r->batch_samples; i++)
-        r->merge_to[i] += some[i];
+        r->merge_to[i] += counts[i];
     for (unsigned i = 0; i < RTS_BATCH_STEP && !r->batch_samples; i++)
         if (first + i <= RTS_HIST_BUCKETS)
-            r->hist.count[first + i] += some[i];
+            r->hist.count[first + i] += counts[i];
     r->merge_to += RTS_BATCH_STEP;
     r->merge_from += RTS_BATCH_STEP;
 }
@@ -114,8 +114,8 @@ static size_t merges(const rts_rec *r)
 /* Keeps the first samples in order; during warm-up, their places are written as well. */
 static void begin_order(rts_rec *r)
 {
-    r->kept = 0;
-    r->keep = 1;
+    r->order_n = 0;
+    r->order_step = 1;
 }
 
 /*
@@ -125,7 +125,7 @@ static void begin_order(rts_rec *r)
 static void prepare_batch(rts_rec *r, uint64_t value)
 {
     if (merges(r))
-        merge_some(r);
+        merge_step(r);
     else
         __builtin_prefetch(&r->spare[rts_bucket(value)], 1);
 }
@@ -165,9 +165,9 @@ static void end_batch(rts_rec *r)
     if (r->hist.n < r->batch_end)
         return;
     while (merges(r)) /* normally done by now, except after samples recorded past the end */
-        merge_some(r);
+        merge_step(r);
     if (r->hist.n >= ORDERED)
-        r->keep = 0;
+        r->order_step = 0;
     if (r->batch_samples)
         r->mark[r->marks++] =
             (rts_mark){r->hist.n, r->hist.sum, (uint8_t)r->filling, (uint8_t)NONE};
@@ -642,7 +642,7 @@ static __attribute__((noinline)) void add_rare(rts_rec *r, uint64_t value, uint6
     }
 }
 
-void rts_rec_more(rts_rec *r, uint64_t value, uint64_t t)
+void rts_rec_add_unusual(rts_rec *r, uint64_t value, uint64_t t)
 {
     if (r->attentive || value >= r->worst_floor || r->left == 1 || t >= r->next) {
         add_rare(r, value, t);

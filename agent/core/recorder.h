@@ -5,9 +5,10 @@
  * no large block of memory is moved at once. The work that every sample needs is inline: its
  * bucket, the sum, its place among the first samples, and a check against two bounds. New extremes,
  * negative samples and the worst samples lie outside these bounds and are handled by
- * rts_rec_more(). When a block, batch or window ends, or a limit has to be checked, rts_rec_flush()
- * adds the sums since the last flush to the totals. Between two clock readings the longest step
- * counts, not the mean: neither function takes as long as a hundred samples do (docs/hot-path.md).
+ * rts_rec_add_unusual(). When a block, batch or window ends, or a limit has to be checked,
+ * rts_rec_flush() adds the sums since the last flush to the totals. Between two clock readings the
+ * longest step counts, not the mean: neither function takes as long as a hundred samples do
+ * (docs/hot-path.md).
  *
  * Trace and blocks: when there is no more room for windows (or block maxima), two of them become
  * one of twice the width. A pair is merged when the place of its second half is needed for a new
@@ -109,18 +110,18 @@ typedef struct rts_rec_setup {
 typedef struct rts_rec {
     /* used for every sample, kept together */
     uint64_t next;      /* clock value at which limits have to be checked */
-    uint64_t low, high; /* a sample < low or >= high takes rts_rec_more() */
+    uint64_t low, high; /* a sample < low or >= high takes rts_rec_add_unusual() */
     uint64_t sum;       /* of samples since the last flush */
     rts_tally *count;   /* of buckets, where samples are counted at present */
 #if RTS_BATCH_MAX
-    size_t kept, keep; /* place of the next sample in `order`, and its increment: 1 or 0 */
+    size_t order_n, order_step; /* place of the next sample in `order`, and its increment: 1 or 0 */
 #endif
     uint32_t left;  /* samples until the next flush... */
     uint32_t chunk; /* ...of this many since the last one */
     volatile bool running;
 
-    /* used by rts_rec_more() */
-    bool attentive;    /* every sample of this chunk takes rts_rec_more(): high is 0 */
+    /* used by rts_rec_add_unusual() */
+    bool attentive;    /* every sample of this chunk takes rts_rec_add_unusual(): high is 0 */
     uint64_t min, max; /* of the window, and since the last flush */
     uint64_t overhead, negative;
     uint64_t worst_floor; /* a sample of at least this value is one of the worst */
@@ -273,7 +274,7 @@ static inline size_t rts_bucket(uint64_t v)
 /* ---- the hot path --------------------------------------------------------------------------- */
 
 /* Records a sample that ends its chunk or is outside the bounds. */
-void rts_rec_more(rts_rec *r, uint64_t value, uint64_t t);
+void rts_rec_add_unusual(rts_rec *r, uint64_t value, uint64_t t);
 
 /*
  * Adds the sums of a chunk whose last sample ended at t to the totals, and begins the next chunk.
@@ -285,8 +286,8 @@ RTS_HOT void rts_rec_account(rts_rec *r, uint64_t value)
 {
     r->sum += value;
 #if RTS_BATCH_MAX
-    r->order[r->kept] = value;
-    r->kept += r->keep;
+    r->order[r->order_n] = value;
+    r->order_n += r->order_step;
 #endif
     r->count[rts_bucket(value)]++; /* marked: sample */
 }
@@ -299,7 +300,7 @@ RTS_SHARED void rts_rec_add(rts_rec *r, uint64_t value, uint64_t t);
 RTS_SHARED void rts_rec_add(rts_rec *r, uint64_t value, uint64_t t)
 {
     if (__builtin_expect(t >= r->next || value < r->low || value >= r->high, 0)) {
-        rts_rec_more(r, value, t);
+        rts_rec_add_unusual(r, value, t);
         return;
     }
     rts_rec_account(r, value);

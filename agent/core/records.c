@@ -240,7 +240,7 @@ void rts_send_result(const rts_case *c, unsigned i)
     put_trace(w, r);
     put_blocks(w, r);
     put_batches(w, r);
-    rts_wire_known(w, "missed", s->periodic ? (int64_t)r->missed : -1);
+    rts_wire_optional(w, "missed", s->periodic ? (int64_t)r->missed : -1);
     put_omitted(w, s->omitted);
     put_figures(w, c, i == 0);
     put_tables(w, c, i == 0);
@@ -257,7 +257,7 @@ static void put_evidence(rts_wire *w, const rts_case *c)
     const rts_evidence *e = &c->job.evidence;
     rts_wire_open(w, "evidence", '{');
     for (unsigned i = 0; i < RTS_EVIDENCE; i++)
-        rts_wire_known(w, names[i], e->number[i]);
+        rts_wire_optional(w, names[i], e->number[i]);
     rts_wire_uint(w, "tasks", c->peak_tasks + 1);
     rts_wire_str(w, "sched", e->sched);
     rts_wire_bool(w, "locked", e->locked);
@@ -272,7 +272,7 @@ static void put_evidence(rts_wire *w, const rts_case *c)
     for (unsigned i = 0; i < c->n_series; i++)
         rests += c->series[i].rec->rests;
     rts_wire_uint(w, "rests", rests);
-    rts_wire_known(w, "snapshots", c->trace ? (int64_t)c->trace->snapshots : -1);
+    rts_wire_optional(w, "snapshots", c->trace ? (int64_t)c->trace->snapshots : -1);
     rts_wire_close(w, '}');
 }
 
@@ -321,20 +321,20 @@ void rts_send_end(const rts_case *c, bool ran)
 uint64_t rts_job_heartbeat(const rts_job *job)
 {
     const rts_case *c = rts_case_of(job);
-    uint64_t beat = c->tellings;
+    uint64_t beat = c->progress_n;
     for (unsigned i = 0; i < c->n_series; i++)
         beat += rts_rec_taken(c->series[i].rec);
     return beat;
 }
 
-static void send_told(const rts_case *c)
+static void send_progress_text(const rts_case *c)
 {
-    char text[RTS_TOLD];
-    memcpy(text, c->told, sizeof text - 1); /* may be changing */
+    char text[RTS_PROGRESS_BYTES];
+    memcpy(text, c->progress, sizeof text - 1); /* may be changing */
     text[sizeof text - 1] = '\0';
     rts_wire *w = rts_wire_begin("progress");
     rts_wire_uint(w, "id", c->job.id);
-    rts_wire_uint(w, "done", c->told_done);
+    rts_wire_uint(w, "done", c->progress_done);
     rts_wire_str(w, "text", text);
     rts_wire_end(w);
 }
@@ -343,8 +343,8 @@ static void send_told(const rts_case *c)
 void rts_job_progress(const rts_job *job)
 {
     const rts_case *c = rts_case_of(job);
-    if (c->told[0]) {
-        send_told(c);
+    if (c->progress[0]) {
+        send_progress_text(c);
         return;
     }
     if (!c->n_series || !c->series[0].rec->hist.n)

@@ -40,7 +40,7 @@ void rts_series_setup(rts_case *c, rts_series_out *s, bool trial)
         .time = rts_ns_to_ticks(time_ns, s->hz),
         .warmup = trial ? TRIAL_WARMUP : (uint64_t)c->common.warmup,
         .busy = rts_ns_to_ticks(busy_ns, s->hz),
-        .stop = &c->job.stop_asked,
+        .stop = &c->job.stop_requested,
         .raw = trial ? NULL : s->raw,
     };
     rts_rec_init(s->rec, &setup);

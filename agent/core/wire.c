@@ -208,7 +208,7 @@ void rts_wire_int(rts_wire *w, const char *key, int64_t value)
     put_uint(w, value < 0 ? -(uint64_t)value : (uint64_t)value);
 }
 
-void rts_wire_known(rts_wire *w, const char *key, int64_t value)
+void rts_wire_optional(rts_wire *w, const char *key, int64_t value)
 {
     if (value >= 0)
         rts_wire_int(w, key, value);

@@ -24,8 +24,8 @@ void rts_wire_strn(rts_wire *w, const char *key, const char *value, unsigned n);
 void rts_wire_int(rts_wire *w, const char *key, int64_t value);
 void rts_wire_uint(rts_wire *w, const char *key, uint64_t value);
 void rts_wire_sum(rts_wire *w, const char *key, uint64_t high, uint64_t low); /* high 2^64 + low */
-void rts_wire_known(rts_wire *w, const char *key, int64_t value); /* negative: left out */
-void rts_wire_real(rts_wire *w, const char *key, double value);   /* three decimals */
+void rts_wire_optional(rts_wire *w, const char *key, int64_t value); /* negative: left out */
+void rts_wire_real(rts_wire *w, const char *key, double value);      /* three decimals */
 void rts_wire_bool(rts_wire *w, const char *key, bool value);
 void rts_wire_null(rts_wire *w, const char *key);
 void rts_wire_open(rts_wire *w, const char *key, char bracket); /* '{' or '[' */

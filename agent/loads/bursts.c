@@ -6,20 +6,20 @@
  * Runs one burst. A step that was delayed may end after the burst: that time was spent waiting and
  * is not counted as work.
  */
-static bool run_burst(rts_worker *w, const rts_burst *b, void *of, rts_ns start)
+static bool run_burst(rts_worker *w, const rts_burst *b, void *state, rts_ns start)
 {
     for (uint64_t done_ns = 0; done_ns < BURST_NS && !w->load->stop;) {
-        if (!b->step(w, of))
+        if (!b->step(w, state))
             return false;
         uint64_t ns = rts_ns_between(start, rts_time_ns()).ns;
         ns = ns < BURST_NS ? ns : BURST_NS;
         w->done += ns - done_ns;
         done_ns = ns;
     }
-    return !b->end || b->end(w, of);
+    return !b->end || b->end(w, state);
 }
 
-void rts_load_bursts(rts_worker *w, const rts_burst *b, void *of, unsigned phase)
+void rts_load_bursts(rts_worker *w, const rts_burst *b, void *state, unsigned phase)
 {
     const uint64_t period = RTS_BURST_PERIOD_NS;
     rts_ns next = rts_time_ns();
@@ -30,7 +30,7 @@ void rts_load_bursts(rts_worker *w, const rts_burst *b, void *of, unsigned phase
         uint64_t missed = rts_ns_late(start, next).ns / period;
         w->missed += missed;
         next.ns += missed * period;
-        if (!run_burst(w, b, of, start))
+        if (!run_burst(w, b, state, start))
             return;
     }
 }
@@ -42,9 +42,9 @@ typedef struct blocks {
     unsigned n;
 } blocks;
 
-static bool memory_step(rts_worker *w, void *of)
+static bool memory_step(rts_worker *w, void *state)
 {
-    blocks *b = of;
+    blocks *b = state;
     b->random = b->random * 6364136223846793005u + 1442695040888963407u;
     void **slot = &b->held[(b->random >> 40) % b->n];
     size_t size = 16 + (size_t)(b->random >> 33) % (b->largest - 15);

@@ -7,17 +7,17 @@
 #define RTS_BURST_PERIOD_NS (RTS_NS_PER_S / 10)
 #define RTS_BURST_PHASES 5 /* different start times of bursts within a period */
 
-/* A kind of work, done on what `of` points to. */
+/* A kind of work, done on what `state` points to. */
 typedef struct rts_burst {
-    bool (*step)(rts_worker *w, void *of); /* a bounded piece of it; false: the worker failed */
-    bool (*end)(rts_worker *w, void *of);  /* after each burst, not counted as work; or NULL */
+    bool (*step)(rts_worker *w, void *state); /* a bounded piece of it; false: the worker failed */
+    bool (*end)(rts_worker *w, void *state);  /* after each burst, not counted as work; or NULL */
 } rts_burst;
 
 /*
  * Runs bursts with an absolute period on the system's clock, so that bursts of different phases
  * keep fixed distances. A burst that is late by a period or more is missed. Counts ns.
  */
-void rts_load_bursts(rts_worker *w, const rts_burst *b, void *of, unsigned phase);
+void rts_load_bursts(rts_worker *w, const rts_burst *b, void *state, unsigned phase);
 
 /*
  * Runs bursts of dynamic allocation: frees one of the `n` blocks held and allocates one of 16 to

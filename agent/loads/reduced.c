@@ -15,9 +15,9 @@ static const rts_param reduced_param[] = {
     RTS_PARAMS_END,
 };
 
-static bool whetstone_step(rts_worker *w, void *of)
+static bool whetstone_step(rts_worker *w, void *state)
 {
-    (void)of;
+    (void)state;
     if (!rts_whetstone(1))
         rts_worker_failed(w, "the Whetstone result is wrong");
     return !w->why[0];
@@ -39,9 +39,9 @@ typedef struct objects {
 } objects;
 
 /* Makes each non-blocking call once; the second try finds the semaphore taken. */
-static bool call_step(rts_worker *w, void *of)
+static bool call_step(rts_worker *w, void *state)
 {
-    objects *o = of;
+    objects *o = state;
     unsigned char message[MESSAGE] = {1};
     int err = rts_sem_give(&o->sem);
     err = err ? err : rts_sem_try(&o->sem);

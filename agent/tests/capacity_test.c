@@ -169,7 +169,7 @@ static void test_types_of_cores(void)
     fake.core = "0-5";
     fake.atom = "6-11";
     CHECK_EQ(choice(), 5);
-    put(0, 5, "400"); /* where capacities differ, they tell */
+    put(0, 5, "400"); /* where capacities differ, they decide */
     CHECK_EQ(choice(), 11);
 }
 

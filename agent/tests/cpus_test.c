@@ -23,14 +23,14 @@ int __wrap_sched_getaffinity(pid_t task, size_t size, cpu_set_t *set)
 
 static void test_all_are_there(void)
 {
-    rts_cpuset found;
+    rts_cpuset cpus;
     cpu_set_t allowed;
     CHECK_EQ(__real_sched_getaffinity(0, sizeof allowed, &allowed), 0);
-    rts_port_cpus(&found);
-    CHECK_EQ(rts_cpuset_count(&found), CPU_COUNT(&allowed));
+    rts_port_cpus(&cpus);
+    CHECK_EQ(rts_cpuset_count(&cpus), CPU_COUNT(&allowed));
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-        CHECK(rts_cpuset_has(&found, (unsigned)cpu) == !!CPU_ISSET(cpu, &allowed));
-    CHECK_EQ(posix_bind(&found), 0);
+        CHECK(rts_cpuset_has(&cpus, (unsigned)cpu) == !!CPU_ISSET(cpu, &allowed));
+    CHECK_EQ(posix_bind(&cpus), 0);
 }
 
 TESTS(test_all_are_there)

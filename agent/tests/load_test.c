@@ -79,8 +79,8 @@ static void check_ring(const rts_running *l, const int64_t *first, int64_t token
     rts_sem *sem = l->state;
     int64_t held = 0, waiting = 0;
     for (unsigned i = 0; i < n; i++) {
-        int64_t given = first[i] + (int64_t)l->worker[(i + n - 1) % n].done;
-        int64_t holds = given - (int64_t)l->worker[i].done;
+        int64_t sent = first[i] + (int64_t)l->worker[(i + n - 1) % n].done;
+        int64_t holds = sent - (int64_t)l->worker[i].done;
         int value = 0;
         CHECK(holds >= 0 && holds <= tokens);
         CHECK(sem_getvalue(sem[i].s, &value) == 0);

@@ -21,31 +21,31 @@ static const posix_option planted[] = {
 };
 enum { N = sizeof planted / sizeof planted[0] };
 
-static const option_found found[N] = {
+static const option_state states[N] = {
     {200809, 0}, {200809, 24}, {-1, 0}, {-1, 38}, {-1, 0}, {-1, 38},
 };
 
 static void test_an_option_needs_both_word_and_deed(void)
 {
-    CHECK_EQ(option_judge(&planted[0], &found[0]), OPTION_YES);
-    CHECK_EQ(option_judge(&planted[1], &found[1]), OPTION_PARTIAL);
-    CHECK_EQ(option_judge(&planted[2], &found[2]), OPTION_UNANNOUNCED);
-    CHECK_EQ(option_judge(&planted[3], &found[3]), OPTION_NO);
-    CHECK_EQ(option_judge(&planted[0], &(option_found){0, 0}), OPTION_UNANNOUNCED);
+    CHECK_EQ(option_judge(&planted[0], &states[0]), OPTION_YES);
+    CHECK_EQ(option_judge(&planted[1], &states[1]), OPTION_PARTIAL);
+    CHECK_EQ(option_judge(&planted[2], &states[2]), OPTION_UNANNOUNCED);
+    CHECK_EQ(option_judge(&planted[3], &states[3]), OPTION_NO);
+    CHECK_EQ(option_judge(&planted[0], &(option_state){0, 0}), OPTION_UNANNOUNCED);
 }
 
 static void test_a_module_needs_its_deed_alone(void)
 {
-    CHECK_EQ(option_judge(&planted[4], &found[4]), OPTION_YES);
-    CHECK_EQ(option_judge(&planted[5], &found[5]), OPTION_NO);
+    CHECK_EQ(option_judge(&planted[4], &states[4]), OPTION_YES);
+    CHECK_EQ(option_judge(&planted[5], &states[5]), OPTION_NO);
 }
 
-static void judged(unsigned bit, unsigned asked, unsigned there, const char *missing)
+static void judged(unsigned bit, unsigned required, unsigned present, const char *missing)
 {
     char text[64];
-    profile_count n = profile_judge(bit, planted, found, N, text, sizeof text);
-    CHECK_EQ(n.asked, asked);
-    CHECK_EQ(n.there, there);
+    profile_count n = profile_judge(bit, planted, states, N, text, sizeof text);
+    CHECK_EQ(n.required, required);
+    CHECK_EQ(n.present, present);
     CHECK_STR(text, missing);
 }
 
@@ -60,8 +60,8 @@ static void test_a_profile_lacks_what_is_not_there_in_full(void)
 static void test_a_long_list_stays_within_its_room(void)
 {
     char text[8] = "xxxxxxx";
-    profile_count n = profile_judge(A, planted, found, N, text, 4);
-    CHECK_EQ(n.there, 1);
+    profile_count n = profile_judge(A, planted, states, N, text, 4);
+    CHECK_EQ(n.present, 1);
     CHECK_STR(text, "SIL");
     CHECK_EQ(text[4], 'x');
 }

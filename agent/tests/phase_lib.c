@@ -13,24 +13,24 @@ uint64_t phase_number(const uint64_t *m, const uint64_t *counts, uint64_t n, dou
 }
 
 int phase_excess(const uint64_t *k, const uint64_t *m, uint64_t n, double period,
-                 const uint64_t *others_k, const uint64_t *others_m, uint64_t others,
-                 double *excess, double *line)
+                 const uint64_t *rest_k, const uint64_t *rest_m, uint64_t rest, double *excess,
+                 double *line)
 {
     rts_arrival *a = malloc((n + 1) * sizeof *a);
     uint32_t *hull = malloc((n + 1) * sizeof *hull);
     rts_line l;
     for (uint64_t i = 0; i < n; i++)
         a[i] = (rts_arrival){k[i], m[i]};
-    bool found = rts_phase_fit(a, n, period, hull, &l);
-    for (uint64_t i = 0; found && i < others; i++)
-        excess[i] = rts_phase_excess(&l, &(rts_arrival){others_k[i], others_m[i]});
-    if (found) {
+    bool fits = rts_phase_fit(a, n, period, hull, &l);
+    for (uint64_t i = 0; fits && i < rest; i++)
+        excess[i] = rts_phase_excess(&l, &(rts_arrival){rest_k[i], rest_m[i]});
+    if (fits) {
         line[0] = l.y0;
         line[1] = l.slope;
     }
     free(a);
     free(hull);
-    return found;
+    return fits;
 }
 
 double phase_largest_step(const uint64_t *k, const uint64_t *m, uint64_t n, double period,

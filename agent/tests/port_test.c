@@ -24,10 +24,10 @@ static void make(rts_sem *sem, rts_sem_kind kind, unsigned value, unsigned slot)
     rts_sem_unlink(sem);
 }
 
-static void append(char what)
+static void append(char mark)
 {
     size_t n = strlen(order);
-    order[n] = what;
+    order[n] = mark;
     order[n + 1] = '\0';
 }
 
@@ -145,12 +145,12 @@ static void test_sleep_is_never_short_and_clocks_never_go_back(void)
 
 /* On one CPU, M would starve L while H waits for L's lock; inheritance raises L above M. */
 static rts_mutex lock;
-static rts_sem l_has_it;
+static rts_sem l_locked;
 
 static void low_owner(void *arg)
 {
     rts_mutex_lock(&lock);
-    rts_sem_give(&l_has_it); /* wakes the driver, which starts M and H */
+    rts_sem_give(&l_locked); /* wakes the driver, which starts M and H */
     append('l');
     rts_mutex_unlock(&lock);
     (void)arg;
@@ -175,7 +175,7 @@ static void inversion(void *arg)
     rts_task l, m, h;
     (void)arg;
     start(&l, low_owner, NULL, RTS_PRIO_MIN + 1);
-    rts_sem_take(&l_has_it);
+    rts_sem_take(&l_locked);
     start(&m, middle, NULL, RTS_PRIO_MIN + 2);
     start(&h, high_taker, NULL, RTS_PRIO_MIN + 3);
     rts_task_join(&h);
@@ -193,11 +193,11 @@ static void test_inheritance(void)
             continue;
         order[0] = '\0';
         CHECK_EQ(rts_mutex_create(&lock, (rts_protocol)protocol, RTS_PRIO_MAX), 0);
-        make(&l_has_it, RTS_SEM_UNNAMED, 0, 3);
+        make(&l_locked, RTS_SEM_UNNAMED, 0, 3);
         start(&d, inversion, NULL, RTS_PRIO_MIN + 5);
         rts_task_join(&d);
         CHECK_STR(order, protocol == RTS_LOCK_NONE ? "mlh" : "lhm");
-        rts_sem_destroy(&l_has_it);
+        rts_sem_destroy(&l_locked);
         CHECK_EQ(rts_mutex_destroy(&lock), 0);
     }
 }
@@ -261,9 +261,9 @@ static int kinds_in(const char *choices)
     return n;
 }
 
-static void on_interrupt(void *what)
+static void on_interrupt(void *mark)
 {
-    append(*(const char *)what);
+    append(*(const char *)mark);
 }
 
 /* Each request is served before the requesting call returns, and none is served later. */

@@ -294,10 +294,10 @@ static void test_beside_the_only_cpu_is_on_it(void)
 
 static void test_the_priority_counts_where_it_runs(void)
 {
-    rts_cpuset here = {{1}}, there = {{2}};
+    rts_cpuset here = {{1}}, elsewhere = {{2}};
     CHECK(start("planted") != NULL);
     CHECK_EQ(rts_load_top_prio(&here), 2);
-    CHECK_EQ(rts_load_top_prio(&there), 0);
+    CHECK_EQ(rts_load_top_prio(&elsewhere), 0);
     CHECK(start("planted many=0") != NULL); /* the other component is not real-time */
     CHECK_EQ(rts_load_top_prio(&here), 0);
 }

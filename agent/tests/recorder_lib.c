@@ -14,7 +14,7 @@ unsigned recorder_buckets(void)
     return RTS_HIST_BUCKETS;
 }
 
-static void tell(const rts_hist *h, uint64_t *counts, uint64_t *moments)
+static void copy_out(const rts_hist *h, uint64_t *counts, uint64_t *moments)
 {
     for (unsigned i = 0; i <= RTS_HIST_BUCKETS; i++)
         counts[i] = h->count[i];
@@ -32,7 +32,7 @@ void recorder_record(const uint64_t *values, uint64_t n, uint64_t *counts, uint6
     for (uint64_t i = 0; i < n; i++)
         rts_rec_add(&r, values[i], i);
     rts_rec_finish(&r);
-    tell(&r.hist, counts, moments);
+    copy_out(&r.hist, counts, moments);
 }
 
 unsigned recorder_batches(unsigned *lines, unsigned *line, uint64_t *rows)
@@ -67,8 +67,8 @@ void recorder_periodic(const uint64_t *own, uint64_t due, const uint64_t *stall,
         rts_rec_add(&r, late, now);
     }
     rts_rec_finish(&r);
-    tell(&r.hist, counts, moments);
-    tell(&omitted, counts + RTS_HIST_BUCKETS + 1, moments + 4);
+    copy_out(&r.hist, counts, moments);
+    copy_out(&omitted, counts + RTS_HIST_BUCKETS + 1, moments + 4);
 }
 
 void recorder_windows(uint64_t *n, unsigned windows)

@@ -316,14 +316,14 @@ static void test_block_maxima(void)
     CHECK_EQ(r.blocks, RTS_BLOCKS / 2 + 3);
     for (unsigned i = 0; i < r.blocks; i++)
         CHECK_EQ(r.block[i], 2 * i + 1);
-    const uint64_t more = RTS_BLOCK_SAMPLES * (5 * RTS_BLOCKS + 8); /* halved three times */
-    setup.samples = more;
+    const uint64_t long_series = RTS_BLOCK_SAMPLES * (5 * RTS_BLOCKS + 8); /* halved three times */
+    setup.samples = long_series;
     start(0);
     for (uint64_t i = 0; r.running; i++)
         rts_rec_add(&r, i, i);
     rts_rec_finish(&r);
     CHECK_EQ(r.block_samples, 8 * RTS_BLOCK_SAMPLES);
-    CHECK_EQ(r.blocks, more / r.block_samples);
+    CHECK_EQ(r.blocks, long_series / r.block_samples);
     for (unsigned i = 0; i < r.blocks; i++)
         CHECK_EQ(r.block[i], (i + 1) * r.block_samples - 1);
 }
@@ -397,9 +397,17 @@ static unsigned check_batches(uint64_t n)
 
 static void test_batches_are_exact_at_every_length(void)
 {
-    const uint64_t kept = RTS_BATCH_MAX * RTS_BATCH_SAMPLES;
-    const uint64_t lengths[] = {1,        19,       20,          1000,         10007,
-                                kept - 3, kept + 1, kept + 1024, 3 * kept + 5, 40 * kept + 77};
+    const uint64_t in_batches = RTS_BATCH_MAX * RTS_BATCH_SAMPLES;
+    const uint64_t lengths[] = {1,
+                                19,
+                                20,
+                                1000,
+                                10007,
+                                in_batches - 3,
+                                in_batches + 1,
+                                in_batches + 1024,
+                                3 * in_batches + 5,
+                                40 * in_batches + 77};
     for (unsigned k = 0; k < sizeof lengths / sizeof lengths[0]; k++) {
         uint64_t n = lengths[k];
         defaults();
@@ -411,7 +419,7 @@ static void test_batches_are_exact_at_every_length(void)
             rts_rec_add(&r, planted(i), i);
         rts_rec_finish(&r);
         unsigned batches = check_batches(n + k);
-        if (n + k <= kept)
+        if (n + k <= in_batches)
             CHECK_EQ(batches, n + k < RTS_BATCH_MAX ? n + k : RTS_BATCH_MAX);
         else
             CHECK(batches >= RTS_BATCH_MAX / 2 && batches <= RTS_BATCH_MAX + 1);
@@ -486,8 +494,8 @@ static void test_percentiles_are_known_while_it_records(void)
         if (r.hist.n < 2000 || i % 12345)
             continue;
         for (unsigned share = 100; share < 1000; share += 200) {
-            uint64_t found = rts_rec_percentile(&r, share), wanted = 100 + share;
-            CHECK(found * 100 >= wanted * 98 && found * 100 <= wanted * 102);
+            uint64_t percentile = rts_rec_percentile(&r, share), wanted = 100 + share;
+            CHECK(percentile * 100 >= wanted * 98 && percentile * 100 <= wanted * 102);
         }
     }
     rts_rec_finish(&r);

@@ -8,11 +8,11 @@
 
 static char order[64];
 
-static void append(char what)
+static void append(char mark)
 {
     size_t n = strlen(order);
     if (n + 1 < sizeof order)
-        order[n] = what;
+        order[n] = mark;
 }
 
 static void begin(void)
@@ -306,7 +306,7 @@ static void hold_for_ever(void *arg)
     rts_suspend();
 }
 
-static void wait_for_it(void *arg)
+static void wait_once(void *arg)
 {
     (void)arg;
     rts_sleep_until(10);
@@ -333,7 +333,7 @@ static void test_a_killed_owner_leaves_its_mutex_locked(void)
     begin();
     rts_mutex_create(&inner, RTS_LOCK_INHERIT, 0);
     start(&actor[0], hold_for_ever, NULL, 10, RTS_FIFO);
-    start(&actor[1], wait_for_it, NULL, 20, RTS_FIFO);
+    start(&actor[1], wait_once, NULL, 20, RTS_FIFO);
     start(&actor[2], killer, level, 30, RTS_FIFO);
     CHECK(!finish(actor, 3));
     CHECK_STR(order, "");
@@ -345,7 +345,7 @@ static void test_a_killed_owner_leaves_its_mutex_locked(void)
 
 static rts_queue queue;
 
-static void receive_one(void *arg)
+static void receive_once(void *arg)
 {
     char message;
     rts_queue_receive(&queue, &message);
@@ -369,11 +369,11 @@ static void test_the_most_urgent_receiver_gets_the_message_first_come_first_serv
     rts_task sender;
     begin();
     CHECK_EQ(rts_queue_create(&queue, 8, 1, 0), 0);
-    start(&actor[0], receive_one, &a, 10, RTS_FIFO);
-    start(&actor[1], receive_one, &b, 20, RTS_FIFO);
-    start(&actor[2], receive_one, &c, 10, RTS_FIFO);
-    start(&actor[3], receive_one, &d, 20, RTS_FIFO);
-    start(&actor[4], receive_one, &a, 20, RTS_FIFO);
+    start(&actor[0], receive_once, &a, 10, RTS_FIFO);
+    start(&actor[1], receive_once, &b, 20, RTS_FIFO);
+    start(&actor[2], receive_once, &c, 10, RTS_FIFO);
+    start(&actor[3], receive_once, &d, 20, RTS_FIFO);
+    start(&actor[4], receive_once, &a, 20, RTS_FIFO);
     start(&sender, send_four, NULL, 30, RTS_FIFO);
     CHECK(finish(actor, 4));
     CHECK_STR(order, "sb1d2a3c4");

@@ -306,7 +306,7 @@ static void test_what_is_stopped_is_not_hung(void)
     CHECK(shared->ran);
 }
 
-/* As a container is frozen: the case with its agent, and nothing tells them. */
+/* As a container is frozen: the case with its agent, neither of which notices. */
 static void test_what_was_frozen_with_its_agent_is_not_hung(void)
 {
     char why[RTS_REASON] = "";

@@ -159,7 +159,7 @@ def test_every_load_of_the_specification_is_listed(catalogue: dict[str, Json]) -
          "parameter device: '/etc' is neither a block device nor a file with something in it"),
         ("command", "command needs the command line: run=TEXT"),
         ("command run=%zz", "parameter run: '%zz' is too long, or has a % that is no %XX"),
-        ("stress-ng", "stress-ng needs to be told what to do: args=TEXT"),
+        ("stress-ng", "stress-ng needs arguments: args=TEXT"),
     ],
 )  # fmt: skip
 @beside

@@ -752,7 +752,7 @@ def test_what_is_read_before_a_cold_sample_is_larger_than_any_cache() -> None:
     _, end = case("sem.try.free samples=3 cache=cold")
     if not sizes:
         assert end["status"] == "unsupported"
-        assert "how large the caches are is not told" in end["reason"]
+        assert "the system does not show the sizes of the caches" in end["reason"]
         return
     largest = max(int(size.strip().rstrip("K")) << 10 for size in sizes)
     results, end = case("sem.try.free samples=3 cache=cold")

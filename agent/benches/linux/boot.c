@@ -15,7 +15,7 @@ static const rts_param boot_param[] = {
     RTS_PARAMS_END,
 };
 
-/* What the wake-ups told, in ns of rts_time(); 0: there was none. */
+/* The wake-ups that show when the system has settled, in ns of rts_time(); 0: there was none. */
 typedef struct start {
     rts_tick first_timely, last_late;
     uint64_t late; /* by a period or more */
@@ -33,7 +33,7 @@ static void wake_up(rts_rec *rec, rts_hist *omitted, rts_tick *release, rts_tick
 }
 
 /* Converts instants of rts_time() to ns since reset. */
-static void tell(rts_case *c, const start *s)
+static void add_figures(rts_case *c, const start *s)
 {
     rts_tick time = rts_time();
     double since_reset = rts_clock_ns((double)rts_now()) - (double)time;
@@ -63,7 +63,7 @@ static int run_boot(rts_case *c)
     for (rts_rec_start(rec, release); rec->running && !c->stop;)
         wake_up(rec, omitted, &release, period, &s);
     rts_end(c, rec);
-    tell(c, &s);
+    add_figures(c, &s);
     return periodic_check(c, rec);
 }
 

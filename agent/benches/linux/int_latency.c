@@ -229,7 +229,7 @@ static int run_timerlat(rts_case *c)
     bool goes_on = true;
     rts_rec_start(irq, rts_time());
     rts_rec_start(thread, rts_time());
-    while (goes_on && (irq->running || thread->running) && !c->job.stop_asked)
+    while (goes_on && (irq->running || thread->running) && !c->job.stop_requested)
         goes_on = take_lines(t, irq, thread);
     rts_end(c, irq);
     rts_rec_finish(thread);

@@ -44,7 +44,7 @@ static int make(rts_case *c, region *g, size_t size)
 }
 
 /* Returns how many of its pages are resident. */
-static size_t pages_there(const region *g)
+static size_t pages_resident(const region *g)
 {
     size_t n = 0;
     mincore(g->memory, g->size, g->resident);
@@ -70,7 +70,7 @@ static int cannot_lock(rts_case *c, const region *g, int error)
 }
 
 /* Times mlock() of resident or of missing pages. */
-static int lock_pages(rts_case *c, bool there)
+static int lock_pages(rts_case *c, bool populated)
 {
     const mlock_params *p = rts_params(c);
     region g;
@@ -80,15 +80,15 @@ static int lock_pages(rts_case *c, bool there)
     RTS_SAMPLES(c) {
         munlock(g.memory, g.size);
         wrong += !discard(&g);
-        for (size_t i = 0; there && i < g.size; i += g.page)
+        for (size_t i = 0; populated && i < g.size; i += g.page)
             g.memory[i] = 1;
-        size_t before = pages_there(&g);
+        size_t before = pages_resident(&g);
         rts_tick a = rts_now();
         int err = mlock(g.memory, g.size);
         rts_tick b = rts_now();
         if (err)
             return cannot_lock(c, &g, errno);
-        wrong += discard(&g) || pages_there(&g) != g.pages;
+        wrong += discard(&g) || pages_resident(&g) != g.pages;
         fetched += g.pages - before;
         rts_rec_add(c->rec, b - a, b);
     }
@@ -152,7 +152,7 @@ static int lock_walk(rts_case *c, walk *w)
 
 static int end_walk(rts_case *c, const walk *w)
 {
-    if (discard(&w->g) || pages_there(&w->g) != w->g.pages)
+    if (discard(&w->g) || pages_resident(&w->g) != w->g.pages)
         return cannot_lock(c, &w->g, 0);
     drop(&w->g);
     return 0;

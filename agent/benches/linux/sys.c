@@ -263,19 +263,19 @@ static inline int make_shm(key_t key)
 static long long key_user(const char *table, key_t key, int user)
 {
     char line[256];
-    long long found = -1;
+    long long number = -1;
     FILE *file = fopen(table, "re");
-    while (file && found < 0 && fgets(line, sizeof line, file)) {
+    while (file && number < 0 && fgets(line, sizeof line, file)) {
         const char *at = line;
         long long value = 0;
         bool is_number = posix_number(&at, &value) && value == key;
         for (int column = 1; is_number && column < user; column++)
             is_number = posix_number(&at, &value);
-        found = is_number ? value : -1;
+        number = is_number ? value : -1;
     }
     if (file)
         fclose(file);
-    return found;
+    return number;
 }
 
 /* Fails a case whose key has an object that is not this user's: no limit is to blame. */

@@ -264,7 +264,7 @@ static int run_cancel(rts_case *c)
     const aio_params *p = rts_params(c);
     scratch s;
     count k = {0};
-    uint64_t n = SCRATCH_BLOCKS, kept = 0, cancelled = 0;
+    uint64_t n = SCRATCH_BLOCKS, uncancelled = 0, cancelled = 0;
     batch q = {.blocks = rts_malloc(2 * (size_t)p->size)};
     if (!q.blocks)
         return rts_failed(c, "no memory for two blocks");
@@ -288,7 +288,7 @@ static int run_cancel(rts_case *c)
         k.completed += first + second;
         k.wrong += !first || !scratch_holds(&s, n);
         if (result != AIO_CANCELED || aio_error(&q.cb[1]) != ECANCELED) {
-            kept++; /* cancelled too late: not what is measured */
+            uncancelled++; /* cancelled too late: not what is measured */
             continue;
         }
         cancelled++;
@@ -297,7 +297,7 @@ static int run_cancel(rts_case *c)
     }
     rts_free(q.blocks);
     rts_count_add(c, "requests cancelled", cancelled, "requests");
-    rts_count_add(c, "could not be cancelled", kept, "requests");
+    rts_count_add(c, "could not be cancelled", uncancelled, "requests");
     return report(c, &s, &k);
 }
 

@@ -50,7 +50,7 @@ static void *compute(void *arg)
 }
 
 typedef struct count {
-    uint64_t unready, late, cancelled, kept;
+    uint64_t unready, late, cancelled, uncancelled;
 } count;
 
 /* Joins the thread, which must have ended by cancellation. */
@@ -61,13 +61,13 @@ static void join_cancelled(pthread_t thread, count *n)
     if (result == PTHREAD_CANCELED)
         n->cancelled++;
     else
-        n->kept++;
+        n->uncancelled++;
 }
 
 static void report(rts_case *c, const target *t, const count *n)
 {
     rts_count_add(c, "threads cancelled", n->cancelled, "threads");
-    rts_count_add(c, "threads not cancelled", n->kept, "threads");
+    rts_count_add(c, "threads not cancelled", n->uncancelled, "threads");
     rts_count_add(c, "cleanup handlers run", t->cleaned, "handlers");
     rts_count_add(c, "thread was not at its place", n->unready, "samples");
 }
@@ -119,7 +119,7 @@ static int run_asynchronous(rts_case *c)
         err = pthread_create(&thread, &attr, compute, &t);
         if (err)
             break;
-        while (t.ready == ready && !c->job.stop_asked)
+        while (t.ready == ready && !c->job.stop_requested)
             rts_sleep_until(rts_time() + rts_ns_to_ticks(HEAD_START_NS, RTS_TIME_HZ));
         n.unready += t.ready == ready;
         rts_tick a = rts_now();

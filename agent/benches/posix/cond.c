@@ -89,7 +89,7 @@ typedef struct shared {
     pthread_mutex_t mutex;
     pthread_cond_t cond;
     volatile rts_tick end; /* when the last of them ran */
-    volatile uint64_t asked, waits, woken, spurious;
+    volatile uint64_t requests, waits, woken, spurious;
     volatile bool over;
 } shared;
 
@@ -98,17 +98,17 @@ static void waiter(void *arg)
 {
     shared *s = arg;
     pthread_mutex_lock(&s->mutex);
-    for (uint64_t seen = s->asked;;) {
+    for (uint64_t seen = s->requests;;) {
         s->waits++;
         pthread_cond_wait(&s->cond, &s->mutex);
         s->end = rts_now();
         if (s->over)
             break;
-        if (s->asked == seen) { /* a spurious wake-up, which POSIX allows */
+        if (s->requests == seen) { /* a spurious wake-up, which POSIX allows */
             s->spurious++;
             continue;
         }
-        seen = s->asked;
+        seen = s->requests;
         s->woken++;
     }
     pthread_mutex_unlock(&s->mutex);
@@ -133,7 +133,7 @@ static inline __attribute__((always_inline)) void wake(rts_case *c, shared *s, u
     uint64_t unready = 0, late = 0;
     RTS_SAMPLES(c) {
         pthread_mutex_lock(&s->mutex);
-        s->asked++;
+        s->requests++;
         unready += s->waits - s->woken - s->spurious != n;
         uint64_t all = s->woken + n;
         pthread_mutex_unlock(&s->mutex);

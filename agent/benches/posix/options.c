@@ -90,36 +90,36 @@ static const char *macro_text(const posix_option *o)
     return o->macro[0] == '_' ? "unset" : o->macro;
 }
 
-static void option_row(rts_case *c, const posix_option *o, const option_found *f, const report *r)
+static void option_row(rts_case *c, const posix_option *o, const option_state *f, const report *r)
 {
-    char says[32] = "-", found[160] = "works", profiles[32];
+    char says[32] = "-", result[160] = "works", profiles[32];
     if (o->sysconf_name >= 0)
         snprintf(says, sizeof says, "%ld", f->sysconf);
     if (r->error)
-        snprintf(found, sizeof found, "%s: %s", r->step, strerror(r->error));
+        snprintf(result, sizeof result, "%s: %s", r->step, strerror(r->error));
     profiles_of(o, profiles, sizeof profiles);
-    rts_row(c, "%s\t%s\t%s\t%s\t%s\t%s", o->name, macro_text(o), says, found,
+    rts_row(c, "%s\t%s\t%s\t%s\t%s\t%s", o->name, macro_text(o), says, result,
             word(option_judge(o, f)), profiles);
 }
 
-static const char *const options_there[] = {"PSE51 options there", "PSE52 options there",
+static const char *const present_names[] = {"PSE51 options there", "PSE52 options there",
                                             "PSE53 options there", "PSE54 options there"};
-static const char *const options_asked[] = {"PSE51 options asked for", "PSE52 options asked for",
-                                            "PSE53 options asked for", "PSE54 options asked for"};
+static const char *const required_names[] = {"PSE51 options asked for", "PSE52 options asked for",
+                                             "PSE53 options asked for", "PSE54 options asked for"};
 
-static void report_profiles(rts_case *c, const option_found *found)
+static void report_profiles(rts_case *c, const option_state *states)
 {
     rts_table(c, "Profiles", "profile\tedition of 1003.13\tsatisfied\tmissing");
     for (size_t i = 0; i < posix_profiles_n; i++) {
         const posix_profile *p = &posix_profiles[i];
         char missing[600];
-        profile_count n = profile_judge(p->bit, posix_option_table, found, posix_option_table_n,
+        profile_count n = profile_judge(p->bit, posix_option_table, states, posix_option_table_n,
                                         missing, sizeof missing);
-        rts_row(c, "%s\t%s\t%s\t%s", p->name, p->edition, n.there == n.asked ? "yes" : "no",
+        rts_row(c, "%s\t%s\t%s\t%s", p->name, p->edition, n.present == n.required ? "yes" : "no",
                 missing);
-        if (i < sizeof options_there / sizeof options_there[0]) {
-            rts_figure_add(c, options_there[i], n.there, "options");
-            rts_figure_add(c, options_asked[i], n.asked, "options");
+        if (i < sizeof present_names / sizeof present_names[0]) {
+            rts_figure_add(c, present_names[i], n.present, "options");
+            rts_figure_add(c, required_names[i], n.required, "options");
         }
     }
 }
@@ -171,23 +171,23 @@ static void report_limits(rts_case *c)
 static int run_options(rts_case *c)
 {
     size_t n = posix_option_table_n;
-    option_found *found = rts_alloc(c, n * sizeof *found);
+    option_state *states = rts_alloc(c, n * sizeof *states);
     report *reports = rts_alloc(c, n * sizeof *reports);
     unsigned count[4] = {0};
-    if (!found || !reports)
+    if (!states || !reports)
         return rts_failed(c, "no memory");
     c->job.patience_ns += n * PROBE_S * UINT64_C(1000000000);
     rts_table(c, "Options", "option\tmacro\tsysconf\tprobe\tsupported\tasked for by PSE (2003)");
-    for (size_t i = 0; i < n && !c->job.stop_asked; i++) {
+    for (size_t i = 0; i < n && !c->job.stop_requested; i++) {
         const posix_option *o = &posix_option_table[i];
         run_probe(o, &reports[i]);
-        found[i].sysconf = o->sysconf_name < 0 ? -1 : sysconf(o->sysconf_name);
-        found[i].error = reports[i].error;
-        option_row(c, o, &found[i], &reports[i]);
-        count[option_judge(o, &found[i])]++;
+        states[i].sysconf = o->sysconf_name < 0 ? -1 : sysconf(o->sysconf_name);
+        states[i].error = reports[i].error;
+        option_row(c, o, &states[i], &reports[i]);
+        count[option_judge(o, &states[i])]++;
     }
     c->rec->ended = RTS_BY_SAMPLES; /* complete: it has no samples */
-    report_profiles(c, found);
+    report_profiles(c, states);
     report_limits(c);
     rts_figure_add(c, "supported", count[OPTION_YES], "options");
     rts_figure_add(c, "announced, but the probe failed", count[OPTION_PARTIAL], "options");

@@ -35,11 +35,11 @@ typedef struct posix_option {
     unsigned profiles; /* profiles that require it */
 } posix_option;
 
-/* What was found out about an option. */
-typedef struct option_found {
+/* The state of an option on this system. */
+typedef struct option_state {
     long sysconf; /* -1: not supported */
     int error;    /* of the probe; 0: it worked */
-} option_found;
+} option_state;
 
 typedef enum option_verdict {
     OPTION_NO,
@@ -48,7 +48,7 @@ typedef enum option_verdict {
     OPTION_UNANNOUNCED /* works, but is not announced */
 } option_verdict;
 
-option_verdict option_judge(const posix_option *o, const option_found *f);
+option_verdict option_judge(const posix_option *o, const option_state *f);
 
 typedef struct posix_profile {
     unsigned bit;
@@ -63,9 +63,9 @@ extern const size_t posix_profiles_n;
  * the others in `missing`, separated by commas.
  */
 typedef struct profile_count {
-    unsigned asked, there;
+    unsigned required, present;
 } profile_count;
-profile_count profile_judge(unsigned bit, const posix_option *o, const option_found *f, size_t n,
+profile_count profile_judge(unsigned bit, const posix_option *o, const option_state *f, size_t n,
                             char *missing, size_t size);
 
 /* The table of section 8. */

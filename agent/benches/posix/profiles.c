@@ -16,7 +16,7 @@ const posix_profile posix_profiles[] = {
 };
 const size_t posix_profiles_n = sizeof posix_profiles / sizeof posix_profiles[0];
 
-option_verdict option_judge(const posix_option *o, const option_found *f)
+option_verdict option_judge(const posix_option *o, const option_state *f)
 {
     bool announced = o->sysconf_name < 0 || f->sysconf > 0;
     if (announced)
@@ -24,7 +24,7 @@ option_verdict option_judge(const posix_option *o, const option_found *f)
     return f->error ? OPTION_NO : OPTION_UNANNOUNCED;
 }
 
-profile_count profile_judge(unsigned bit, const posix_option *o, const option_found *f, size_t n,
+profile_count profile_judge(unsigned bit, const posix_option *o, const option_state *f, size_t n,
                             char *missing, size_t size)
 {
     profile_count count = {0, 0};
@@ -33,12 +33,12 @@ profile_count profile_judge(unsigned bit, const posix_option *o, const option_fo
     for (size_t i = 0; i < n; i++) {
         if (!(o[i].profiles & bit))
             continue;
-        count.asked++;
+        count.required++;
         if (option_judge(&o[i], &f[i]) == OPTION_YES) {
-            count.there++;
+            count.present++;
         } else if (used < size) {
-            int more = snprintf(missing + used, size - used, "%s%s", used ? ", " : "", o[i].name);
-            used += more > 0 ? (size_t)more : 0;
+            int length = snprintf(missing + used, size - used, "%s%s", used ? ", " : "", o[i].name);
+            used += length > 0 ? (size_t)length : 0;
         }
     }
     return count;

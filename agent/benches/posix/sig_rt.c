@@ -131,7 +131,7 @@ static int run_signal(rts_case *c)
         rts_task_start(c, receiver, w, LEVEL_RECEIVER, RTS_FIFO, true))
         return -1;
     rts_sem_take(w->ready);
-    if (c->job.stop_asked)
+    if (c->job.stop_requested)
         return -1;
     int err = exchange(c, w, rts_ns_to_ticks((uint64_t)p->pace, RTS_TIME_HZ));
     if (err)

@@ -17,7 +17,7 @@ static size_t size_of(const rts_case *c)
     return (size_t)p->size;
 }
 
-static int nothing_more(int fd)
+static int no_flush(int fd)
 {
     (void)fd;
     return 0;
@@ -65,12 +65,12 @@ static int run_fdatasync(rts_case *c)
 
 static int run_sync(rts_case *c)
 {
-    return write_through(c, O_SYNC, nothing_more);
+    return write_through(c, O_SYNC, no_flush);
 }
 
 static int run_dsync(rts_case *c)
 {
-    return write_through(c, O_DSYNC, nothing_more);
+    return write_through(c, O_DSYNC, no_flush);
 }
 
 static int run_pread(rts_case *c)

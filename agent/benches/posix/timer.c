@@ -83,11 +83,11 @@ static int run_create(rts_case *c)
     if (!row)
         return -1;
     RTS_SAMPLES(c) {
-        uint64_t made = 0;
-        RTS_TIMED(c, made += !timer_create(CLOCK_MONOTONIC, &by_signal, &row[made]));
+        uint64_t created = 0;
+        RTS_TIMED(c, created += !timer_create(CLOCK_MONOTONIC, &by_signal, &row[created]));
         error = errno;
-        all = made == c->batch;
-        delete_timers(row, made);
+        all = created == c->batch;
+        delete_timers(row, created);
         if (!all)
             break;
     }

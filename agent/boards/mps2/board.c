@@ -175,8 +175,8 @@ _Noreturn void board_exit(int status)
 {
     volatile uint32_t block[2] = {0x20026, (uint32_t)status};
     register uint32_t call __asm__("r0") = 0x20;
-    register uint32_t what __asm__("r1") = (uint32_t)(uintptr_t)block;
-    __asm__ volatile("bkpt 0xab" ::"r"(call), "r"(what) : "memory");
+    register uint32_t argument __asm__("r1") = (uint32_t)(uintptr_t)block;
+    __asm__ volatile("bkpt 0xab" ::"r"(call), "r"(argument) : "memory");
     for (;;)
         ;
 }

@@ -72,8 +72,8 @@ _Noreturn void board_exit(int status)
 {
     volatile uint64_t block[2] = {0x20026, (uint64_t)(unsigned)status};
     register uint64_t call __asm__("x0") = 0x18;
-    register uint64_t what __asm__("x1") = (uint64_t)(uintptr_t)block;
-    __asm__ volatile("hlt #0xf000" ::"r"(call), "r"(what) : "memory");
+    register uint64_t argument __asm__("x1") = (uint64_t)(uintptr_t)block;
+    __asm__ volatile("hlt #0xf000" ::"r"(call), "r"(argument) : "memory");
     for (;;)
         ;
 }

@@ -54,9 +54,9 @@ static const rts_param heavy_param[] = {
 
 /* ---- 10 ms in every 100 ms --------------------------------------------------------------- */
 
-static bool whetstone_step(rts_worker *w, void *of)
+static bool whetstone_step(rts_worker *w, void *state)
 {
-    (void)of;
+    (void)state;
     if (!rts_whetstone(10))
         rts_worker_failed(w, "the Whetstone result is wrong");
     return !w->why[0];
@@ -75,15 +75,15 @@ typedef struct disk_file {
     uint64_t at;
 } disk_file;
 
-static bool disk_step(rts_worker *w, void *of)
+static bool disk_step(rts_worker *w, void *state)
 {
-    disk_file *d = of;
+    disk_file *d = state;
     return rts_load_write_block(w, d->file, &d->at, (uint64_t)disk_bytes);
 }
 
-static bool disk_end(rts_worker *w, void *of)
+static bool disk_end(rts_worker *w, void *state)
 {
-    const disk_file *d = of;
+    const disk_file *d = state;
     if (fsync(d->file))
         rts_worker_failed(w, "fsync: %s", strerror(errno));
     return !w->why[0];
@@ -98,9 +98,9 @@ static void run_disk(rts_worker *w)
 }
 
 /* getpid, stat, open and close, pipe, dup: each once. */
-static bool syscall_step(rts_worker *w, void *of)
+static bool syscall_step(rts_worker *w, void *state)
 {
-    (void)of;
+    (void)state;
     struct stat status;
     int ends[2];
     bool good = syscall(SYS_getpid) > 0 && stat("/", &status) == 0;

@@ -26,12 +26,12 @@
 
 /* ---- the keeper -------------------------------------------------------------------------- */
 
-static volatile sig_atomic_t told; /* asked to end */
+static volatile sig_atomic_t end_requested; /* asked to end */
 
 static void on_term(int signal)
 {
     (void)signal;
-    told = 1;
+    end_requested = 1;
 }
 
 static void listen_for_term(void)
@@ -132,7 +132,7 @@ static void await_program(program *p)
     rts_tick end = UINT64_MAX;
     for (reap(p); !p->over && rts_time() < end; reap(p)) {
         read_output(p, LOOK_MS);
-        if (told && end == UINT64_MAX)
+        if (end_requested && end == UINT64_MAX)
             end = rts_time() + TIDY_TICKS;
     }
     if (p->output >= 0) {
@@ -158,9 +158,9 @@ static void explain(rts_worker *w, const program *p)
 static void repeat(rts_worker *w, const char *line)
 {
     program p;
-    while (!told && rts_load_goes_on(w) && start_program(w, &p, line)) {
+    while (!end_requested && rts_load_goes_on(w) && start_program(w, &p, line)) {
         await_program(&p);
-        if (told)
+        if (end_requested)
             return;
         if (p.status) {
             explain(w, &p);
@@ -263,9 +263,9 @@ static bool is_installed(const char *name)
         char *path;
         if (asprintf(&path, "%.*s/%s", (int)(end - dir), dir, name) < 0)
             return false;
-        bool there = access(path, X_OK) == 0;
+        bool present = access(path, X_OK) == 0;
         free(path);
-        if (there)
+        if (present)
             return true;
         dir = *end ? end + 1 : end;
     }
@@ -293,7 +293,7 @@ static int prepare_stress(rts_running *l)
 {
     const text_params *p = rts_load_params(l);
     if (!p->text[0])
-        return rts_load_failed(l, "stress-ng needs to be told what to do: args=TEXT");
+        return rts_load_failed(l, "stress-ng needs arguments: args=TEXT");
     return need_program(l, "stress-ng", "stress-ng");
 }
 

@@ -19,15 +19,15 @@ static const char needle[] = "rtstone was here";
 static void scan_file(rts_worker *w, int dir, const char *name, size_t most)
 {
     static char buffer[RTS_LOAD_BLOCK];
-    static volatile unsigned found; /* so that the search is not optimised away */
+    static volatile unsigned matches; /* so that the search is not optimised away */
     int file = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (file < 0)
         return;
     ssize_t n;
-    found += strstr(name, needle) != NULL;
+    matches += strstr(name, needle) != NULL;
     for (size_t used = 0; used < most && (n = read(file, buffer, sizeof buffer)) > 0;
          used += (size_t)n)
-        found += memmem(buffer, (size_t)n, needle, sizeof needle - 1) != NULL;
+        matches += memmem(buffer, (size_t)n, needle, sizeof needle - 1) != NULL;
     close(file);
     w->done++;
 }
@@ -43,15 +43,15 @@ static unsigned char type_of(int dir, const struct dirent *e)
 }
 
 /*
- * Returns true for files of `dir` (named `of`) that must not be read: reading kmsg consumes lines
- * of the kernel's log, kcore is the memory of kernel and devices, and reading the registers of a
- * device (bus/pci) can have any effect.
+ * Returns true for files of `dir` (named `parent`) that must not be read: reading kmsg consumes
+ * lines of the kernel's log, kcore is the memory of kernel and devices, and reading the registers
+ * of a device (bus/pci) can have any effect.
  */
-static bool is_left_out(int dir, const char *of, const char *name)
+static bool is_left_out(int dir, const char *parent, const char *name)
 {
     struct statfs fs;
     return (!strcmp(name, "kmsg") || !strcmp(name, "kcore") ||
-            (!strcmp(of, "bus") && !strcmp(name, "pci"))) &&
+            (!strcmp(parent, "bus") && !strcmp(name, "pci"))) &&
            fstatfs(dir, &fs) == 0 && fs.f_type == PROCFS_MAGIC;
 }
 

@@ -24,7 +24,7 @@ void rtos_case_starts(void)
     freertos_memory_mark();
     freertos_stack_used();
     free_before = xPortGetFreeHeapSize();
-#if RTS_FREERTOS_HEAP_TELLS
+#if RTS_FREERTOS_HEAP_STATISTICS
     xPortResetHeapMinimumEverFreeHeapSize();
 #endif
 }
@@ -34,7 +34,7 @@ void rtos_case_ends(rts_job *job)
     freertos_silence();
     freertos_memory_release();
     job->evidence.stack_bytes = (int64_t)freertos_stack_used();
-#if RTS_FREERTOS_HEAP_TELLS
+#if RTS_FREERTOS_HEAP_STATISTICS
     job->evidence.heap_bytes = (int64_t)(configTOTAL_HEAP_SIZE - xPortGetMinimumEverFreeHeapSize());
 #endif
     rts_task *worker;

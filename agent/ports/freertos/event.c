@@ -6,14 +6,14 @@
 
 /* ---- events --------------------------------------------------------------------------------- */
 
-int rts_event_open(rts_event *event, int source, uint64_t hz, rts_source *told)
+int rts_event_open(rts_event *event, int source, uint64_t hz, rts_source *properties)
 {
     (void)source;
     uint64_t period = (BOARD_HZ + hz / 2) / hz;
-    *told = (rts_source){.name = BOARD_EVENT,
-                         .independence = "independent",
-                         .stamped = "the handler",
-                         .hz = (double)BOARD_HZ / (double)period};
+    *properties = (rts_source){.name = BOARD_EVENT,
+                               .independence = "independent",
+                               .stamped = "the handler",
+                               .hz = (double)BOARD_HZ / (double)period};
     event->arrived.handle = xSemaphoreCreateBinaryStatic(&event->arrived.store);
     freertos_events = (struct freertos_events){.arrived = event->arrived.handle};
     board_events(period);

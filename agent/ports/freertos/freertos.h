@@ -41,7 +41,7 @@ void freertos_event(uint64_t now, uint64_t late);
 void freertos_soft_interrupt(void);
 
 /* Prints one line on the console and ends: a processor exception, with its registers. */
-_Noreturn void freertos_fault(const char *what, unsigned long why, unsigned long where,
+_Noreturn void freertos_fault(const char *fault, unsigned long why, unsigned long where,
                               unsigned long address);
 
 /* ---- between interrupts and tasks ---------------------------------------------------------- */

@@ -30,7 +30,7 @@ add_compile_definitions(${RTS_DEFINITIONS}
                         configUSE_TIME_SLICING=$<BOOL:${RTS_FREERTOS_TIME_SLICING}>
                         RTS_FREERTOS_CHECKS=$<BOOL:${RTS_FREERTOS_CHECKS}>
                         RTS_FREERTOS_HEAP="${RTS_FREERTOS_HEAP}"
-                        RTS_FREERTOS_HEAP_TELLS=$<STREQUAL:${RTS_FREERTOS_HEAP},heap_4>)
+                        RTS_FREERTOS_HEAP_STATISTICS=$<STREQUAL:${RTS_FREERTOS_HEAP},heap_4>)
 
 # The unmodified kernel, without our warnings; its port of AArch64 calls memset() without the header,
 # which GCC 14 refuses.

@@ -103,7 +103,7 @@ int rts_port_getchar(rts_tick until)
             script = (const char *)(uintptr_t)BOARD_SCRIPT + sizeof MARK - 1;
     }
     if (script)
-        return *script ? (unsigned char)*script++ : RTS_NO_MORE;
+        return *script ? (unsigned char)*script++ : RTS_END_OF_INPUT;
     for (;;) {
         int byte = board_get();
         if (byte >= 0 || rts_time() >= until)
@@ -148,12 +148,12 @@ static void put_hex(const char *before, unsigned long value)
     board_put(digits, sizeof digits);
 }
 
-_Noreturn void freertos_fault(const char *what, unsigned long why, unsigned long where,
+_Noreturn void freertos_fault(const char *fault, unsigned long why, unsigned long where,
                               unsigned long address)
 {
     taskDISABLE_INTERRUPTS();
     board_put("\nrtstone: ", 10);
-    board_put(what, strlen(what));
+    board_put(fault, strlen(fault));
     put_hex(" 0x", why);
     put_hex(" at 0x", where);
     put_hex(", address 0x", address);

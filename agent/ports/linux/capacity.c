@@ -5,7 +5,7 @@
  * kernel's Documentation/scheduler/sched-capacity.rst). CPUs of one kind may differ by a few
  * percent, as some are allowed a higher turbo, so those within a tenth of the largest of a kind
  * are of that kind. On hybrid processors with SMT all have 1024 there; the events that they count
- * then tell them apart (cpu_core, cpu_atom). rtstone/documents/capacity.py applies the same rules.
+ * then distinguish them (cpu_core, cpu_atom). rtstone/documents/capacity.py applies the same rules.
  */
 #include <stdio.h>
 
@@ -123,7 +123,7 @@ static unsigned capacity_of(unsigned cpu)
 }
 
 /* Writes one of these of all CPUs online, as ["0-3: 446", "4-7: 1024"]; null: not machine. */
-static void put(rts_wire *w, const char *key, bool all, unsigned (*of)(unsigned cpu),
+static void put(rts_wire *w, const char *key, bool all, unsigned (*value)(unsigned cpu),
                 const char *const *names)
 {
     char entry[48];
@@ -136,13 +136,13 @@ static void put(rts_wire *w, const char *key, bool all, unsigned (*of)(unsigned 
         end = cpu + 1;
         if (!is_online(cpu))
             continue;
-        while (is_online(end) && of(end) == of(cpu))
+        while (is_online(end) && value(end) == value(cpu))
             end++;
         int n = snprintf(entry, sizeof entry, end - cpu > 1 ? "%u-%u" : "%u", cpu, end - 1);
         if (names)
-            snprintf(entry + n, sizeof entry - (size_t)n, ": %s", names[of(cpu)]);
+            snprintf(entry + n, sizeof entry - (size_t)n, ": %s", names[value(cpu)]);
         else
-            snprintf(entry + n, sizeof entry - (size_t)n, ": %u", of(cpu));
+            snprintf(entry + n, sizeof entry - (size_t)n, ": %u", value(cpu));
         rts_wire_str(w, NULL, entry);
     }
     rts_wire_close(w, ']');

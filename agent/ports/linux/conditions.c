@@ -201,8 +201,8 @@ static void put_mitigations(rts_wire *w)
 static void put_virtualisation(rts_wire *w)
 {
     char flags[4096], type[64];
-    bool known = find_field("/proc/cpuinfo", "flags", flags, sizeof flags);
-    if (known)
+    bool readable = find_field("/proc/cpuinfo", "flags", flags, sizeof flags);
+    if (readable)
         rts_wire_bool(w, "machine.virtual", strstr(flags, " hypervisor") != NULL);
     else
         rts_wire_null(w, "machine.virtual");
@@ -315,7 +315,7 @@ static void put_proxies(rts_wire *w)
 #define SLICE_EXTENSION_SET 2
 #define NOT_SUPPORTED 524 /* ENOTSUPP, which the C library has not */
 
-/* Writes whether tasks may ask to keep the CPU a little longer. Asks for what is so: not to. */
+/* Writes whether tasks may ask to keep the CPU a little longer; the test leaves that off. */
 static void put_slice_extension(rts_wire *w)
 {
     bool may = prctl(PR_SLICE_EXTENSION, SLICE_EXTENSION_SET, 0, 0, 0) == 0 || errno == ENXIO;

@@ -35,16 +35,16 @@ static cpu_set_t *allowed_set(size_t *bytes)
 void rts_port_cpus(rts_cpuset *set)
 {
     static rts_cpuset allowed;
-    static bool known;
+    static bool cached;
     size_t bytes;
-    cpu_set_t *found = known ? NULL : allowed_set(&bytes);
-    for (unsigned cpu = 0; found && cpu < RTS_CPUS; cpu++)
-        if (CPU_ISSET_S(cpu, bytes, found))
+    cpu_set_t *affinity = cached ? NULL : allowed_set(&bytes);
+    for (unsigned cpu = 0; affinity && cpu < RTS_CPUS; cpu++)
+        if (CPU_ISSET_S(cpu, bytes, affinity))
             rts_cpuset_add(&allowed, cpu);
-    if (!known && !found)
+    if (!cached && !affinity)
         rts_log("warn", "the CPUs of the agent cannot be read: %s", strerror(errno));
-    free(found);
-    known = true;
+    free(affinity);
+    cached = true;
     *set = allowed;
 }
 
@@ -63,20 +63,20 @@ int posix_bind(const rts_cpuset *cpus)
 
 int posix_bind_thread(pthread_attr_t *attr, int cpu)
 {
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET((unsigned)cpu, &one);
-    return -pthread_attr_setaffinity_np(attr, sizeof one, &one);
+    cpu_set_t target;
+    CPU_ZERO(&target);
+    CPU_SET((unsigned)cpu, &target);
+    return -pthread_attr_setaffinity_np(attr, sizeof target, &target);
 }
 
 /* A cpuset can forbid CPUs that the kernel lists as isolated. */
 static bool may_use(int cpu)
 {
     size_t bytes;
-    cpu_set_t one, *before = allowed_set(&bytes);
-    CPU_ZERO(&one);
-    CPU_SET((unsigned)cpu, &one);
-    bool may = before && sched_setaffinity(0, sizeof one, &one) == 0;
+    cpu_set_t target, *before = allowed_set(&bytes);
+    CPU_ZERO(&target);
+    CPU_SET((unsigned)cpu, &target);
+    bool may = before && sched_setaffinity(0, sizeof target, &target) == 0;
     if (may)
         sched_setaffinity(0, bytes, before);
     free(before);

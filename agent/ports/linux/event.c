@@ -76,20 +76,20 @@ static int open_timerfd(rts_event *e, uint64_t hz, rts_source *s)
     return err;
 }
 
-int rts_event_open(rts_event *event, int source, uint64_t hz, rts_source *told)
+int rts_event_open(rts_event *event, int source, uint64_t hz, rts_source *properties)
 {
-    *told = (rts_source){.stamped = WOKEN};
+    *properties = (rts_source){.stamped = WOKEN};
     event->fd = -1;
     event->shift = source == RTC ? 8 : 0; /* the bits below the count are the kind of interrupt */
     switch (source) {
     case BEST:
-        return open_hpet(event, hz, told) ? open_timerfd(event, hz, told) : 0;
+        return open_hpet(event, hz, properties) ? open_timerfd(event, hz, properties) : 0;
     case HPET:
-        return open_hpet(event, hz, told);
+        return open_hpet(event, hz, properties);
     case RTC:
-        return open_rtc(event, hz, told);
+        return open_rtc(event, hz, properties);
     default:
-        return open_timerfd(event, hz, told);
+        return open_timerfd(event, hz, properties);
     }
 }
 
@@ -98,12 +98,12 @@ int rts_event_wait(rts_event *event, rts_tick *stamp, uint64_t *count)
     union {
         uint64_t expirations; /* of a timerfd */
         unsigned long data;   /* of the other sources */
-    } told = {0};
-    ssize_t n = read(event->fd, &told, sizeof told);
+    } reading = {0};
+    ssize_t n = read(event->fd, &reading, sizeof reading);
     *stamp = rts_now();
     if (n < 0)
         return -errno;
-    *count = (n == sizeof told.expirations ? told.expirations : told.data) >> event->shift;
+    *count = (n == sizeof reading.expirations ? reading.expirations : reading.data) >> event->shift;
     return 0;
 }
 

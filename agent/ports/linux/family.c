@@ -64,15 +64,15 @@ static bool is_child_of_member(unsigned i, unsigned members)
 unsigned linux_find_family(pid_t root, pid_t group)
 {
     unsigned n = read_all(), members = 0;
-    for (bool first = true, found = true; found; first = false) {
-        found = false;
+    for (bool first = true, grown = true; grown; first = false) {
+        grown = false;
         for (unsigned i = members; i < n; i++) {
             linux_process p = linux_family[i];
             if (first ? p.pid == root || (group && p.group == group)
                       : is_child_of_member(i, members)) {
                 linux_family[i] = linux_family[members];
                 linux_family[members++] = p;
-                found = true;
+                grown = true;
             }
         }
     }

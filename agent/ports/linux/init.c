@@ -204,15 +204,15 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 /* Names begin with numbers, which are the order of loading. */
 static void load_modules(void)
 {
-    struct dirent **found;
-    int n = scandir(MODULES, &found, NULL, by_name);
+    struct dirent **modules;
+    int n = scandir(MODULES, &modules, NULL, by_name);
     for (int i = 0; i < n; i++) {
-        if (found[i]->d_name[0] != '.')
-            load_module(found[i]->d_name);
-        free(found[i]);
+        if (modules[i]->d_name[0] != '.')
+            load_module(modules[i]->d_name);
+        free(modules[i]);
     }
     if (n >= 0)
-        free(found);
+        free(modules);
 }
 
 static void make_disk(void)
@@ -292,14 +292,14 @@ static void hold_records(void)
 /* Returns to the console, for which there may be nothing. */
 static void write_held(void)
 {
-    char some[4096];
+    char text[4096];
     int held = open(HELD, O_RDONLY | O_CLOEXEC);
     if (held < 0)
         return;
     dup2(the_console, STDOUT_FILENO);
     close(the_console);
-    for (ssize_t n; (n = read(held, some, sizeof some)) > 0;)
-        rts_port_put(some, (size_t)n);
+    for (ssize_t n; (n = read(held, text, sizeof text)) > 0;)
+        rts_port_put(text, (size_t)n);
     rts_port_flush();
     close(held);
     (void)unlink(HELD);

@@ -19,9 +19,9 @@ bool linux_has(int capability);
 /* Returns a CPU that the agent could use when it started, and no more; -1: there is none. */
 int linux_lost_cpu(void);
 
-/* Why what this process has the rights to is refused: the host looks for what refuses it. */
-#define LINUX_REFUSED(what)                                                                        \
-    what " is refused, but not for want of a capability: `rtstone doctor` names the cause"
+/* The reason if a call is refused despite the rights to it: the host finds the cause. */
+#define LINUX_REFUSED(action)                                                                      \
+    action " is refused, but not for want of a capability: `rtstone doctor` names the cause"
 
 /*
  * Moves this process, a case bound to one CPU, and a load's workers on that CPU into a partition of
@@ -65,7 +65,7 @@ typedef struct linux_lock {
     long number;
     pid_t pid; /* process that it claims to belong to */
     uid_t user;
-    struct timespec made; /* or last written */
+    struct timespec created; /* or last written */
 } linux_lock;
 
 /*
@@ -98,11 +98,11 @@ bool linux_read_cpus(const char *path, rts_cpuset *set);
 
 /*
  * Returns the place of a CPU's kind among the kinds there are, 0: the largest. 0 for all CPUs if
- * they are alike, or the system does not tell.
+ * they are alike, or the system does not show it.
  */
 unsigned linux_capacity_rank(unsigned cpu);
 
-/* Writes what the system tells of the kinds of CPUs, for the conditions. */
+/* Writes what the system shows of the kinds of CPUs, for the conditions. */
 void linux_put_capacities(rts_wire *w);
 
 /* Returns the count of system management interrupts of a CPU, -1 if it is not readable. */

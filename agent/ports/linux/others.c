@@ -12,7 +12,7 @@
 
 #include "linux.h"
 
-#define MOST 64     /* agents told apart */
+#define MOST 64     /* agents that are distinguished */
 #define YOUNGER_S 2 /* tolerance for the difference between two clocks */
 
 typedef struct agent {
@@ -21,7 +21,7 @@ typedef struct agent {
 } agent;
 
 typedef struct agents {
-    agent of[MOST];
+    agent member[MOST];
     unsigned n;
     bool unknown; /* there may be one that cannot be inspected */
 } agents;
@@ -60,7 +60,7 @@ static bool start_of(pid_t pid, double *start)
 static bool is_agent(const linux_lock *lock)
 {
     double start;
-    return start_of(lock->pid, &start) && start <= (double)lock->made.tv_sec + YOUNGER_S &&
+    return start_of(lock->pid, &start) && start <= (double)lock->created.tv_sec + YOUNGER_S &&
            is_of_user(lock->pid, lock->user);
 }
 
@@ -87,17 +87,17 @@ static uint64_t family_ns(pid_t root)
 static void look(agents *a)
 {
     linux_lock lock[MOST];
-    int found = linux_other_locks(lock, MOST);
-    *a = (agents){.unknown = found < 0 || found > MOST};
-    for (int i = 0; i < found && i < MOST; i++) {
+    int n_locks = linux_other_locks(lock, MOST);
+    *a = (agents){.unknown = n_locks < 0 || n_locks > MOST};
+    for (int i = 0; i < n_locks && i < MOST; i++) {
         if (is_agent(&lock[i]))
-            a->of[a->n++] = (agent){lock[i].number, family_ns(lock[i].pid)};
+            a->member[a->n++] = (agent){lock[i].number, family_ns(lock[i].pid)};
         else if (may_be_hidden(&lock[i]))
             a->unknown = true;
     }
 }
 
-void posix_others_start(void)
+void posix_other_agents_start(void)
 {
     look(&before);
 }
@@ -105,21 +105,21 @@ void posix_others_start(void)
 static const agent *find(const agents *a, long number)
 {
     for (unsigned i = 0; i < a->n; i++)
-        if (a->of[i].number == number)
-            return &a->of[i];
+        if (a->member[i].number == number)
+            return &a->member[i];
     return NULL;
 }
 
-int64_t posix_others_at_work(void)
+int64_t posix_other_agents_at_work(void)
 {
     static agents after;
     int64_t n = 0;
     look(&after);
     for (unsigned i = 0; i < after.n; i++) {
-        const agent *then = find(&before, after.of[i].number);
-        n += !then || then->cpu_ns != after.of[i].cpu_ns;
+        const agent *then = find(&before, after.member[i].number);
+        n += !then || then->cpu_ns != after.member[i].cpu_ns;
     }
     for (unsigned i = 0; i < before.n; i++)
-        n += !find(&after, before.of[i].number); /* it has ended meanwhile */
+        n += !find(&after, before.member[i].number); /* it has ended meanwhile */
     return n || !(before.unknown || after.unknown) ? n : -1;
 }

@@ -99,9 +99,9 @@ static inline int rts_child_reap(rts_child *child, int kind)
 
 static inline int rts_irq_raise(rts_irq *irq)
 {
-    static const uint64_t one = 1;
+    static const uint64_t increment = 1;
     if (irq->fd >= 0)
-        return write(irq->fd, &one, sizeof one) < 0 ? -errno : 0;
+        return write(irq->fd, &increment, sizeof increment) < 0 ? -errno : 0;
     return syscall(SYS_tgkill, irq->process, irq->task, LINUX_IRQ_SIGNAL) ? -errno : 0;
 }
 

@@ -73,7 +73,8 @@ static bool find_mount(char *path, size_t size, bool unified)
                                   has_cpu(options + 1, options + strlen(options));
         if (!fits)
             continue;
-        bool outside = false; /* of another namespace: where in it the own group is, is not told */
+        bool outside =
+            false; /* of another namespace: the place of the own group in it is not shown */
         for (int words = 0; words < 4 && place; words++) {
             place = strchr(place, ' ') ? strchr(place, ' ') + 1 : NULL;
             outside = outside || (words == 2 && place && !strncmp(place, "/..", 3));
@@ -184,8 +185,8 @@ void linux_put_quota(rts_wire *w)
 {
     group g;
     char quotas[256] = "", budgets[256] = "";
-    bool seen = find_group(&g), more = seen;
-    for (; more; more = ascend(&g)) {
+    bool seen = find_group(&g), ascending = seen;
+    for (; ascending; ascending = ascend(&g)) {
         long long us, period;
         if (read_quota(&g, &us, &period))
             add_limit(quotas, sizeof quotas, us, period);

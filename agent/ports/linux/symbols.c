@@ -24,7 +24,7 @@ static struct {
     uint64_t address[MOST]; /* rising */
     symbol nearest[MOST];
     unsigned n;
-    bool more; /* there were more than MOST */
+    bool overflow; /* there were more than MOST */
 } *own;
 
 /* Returns where in the list an address is, or belongs. */
@@ -46,7 +46,7 @@ static void add(uint64_t address)
     unsigned at = place_of(address);
     if (at < own->n && own->address[at] == address)
         return;
-    own->more = own->more || own->n == MOST;
+    own->overflow = own->overflow || own->n == MOST;
     if (own->n == MOST)
         return;
     memmove(own->address + at + 1, own->address + at, (own->n++ - at) * sizeof own->address[0]);
@@ -134,7 +134,7 @@ void linux_symbols_send(uint64_t id)
             if (s->start && strchr(CODE, s->type) && (!i || s->start != s[-1].start))
                 send_symbol(id, s);
         }
-        if (own->more)
+        if (own->overflow)
             rts_log("warn", "a trace has more than %d addresses: some functions have no name",
                     MOST);
     }

@@ -25,8 +25,8 @@ static const char *why_not_cold(void)
 {
     if (posix_option.drain)
         return "an emulator that counts instructions has no caches";
-    return "how large the caches are is not told (/sys/devices/system/cpu/cpu0/cache), or the "
-           "port does not know this processor";
+    return "the system does not show the sizes of the caches (/sys/devices/system/cpu/cpu0/cache), "
+           "or the port does not know this processor";
 }
 
 const char *rts_port_why_not(uint32_t cap)
@@ -121,9 +121,9 @@ uint64_t posix_counter_hz(void)
 {
     static const char word[] = "rtstone.tsc_hz=";
     char line[4096];
-    const char *found =
+    const char *match =
         posix_read_line("/proc/cmdline", line, sizeof line) ? strstr(line, word) : NULL;
-    return found ? strtoull(found + sizeof word - 1, NULL, 10) : 0;
+    return match ? strtoull(match + sizeof word - 1, NULL, 10) : 0;
 }
 
 static bool has_word(const char *text, const char *word)
@@ -209,10 +209,10 @@ typedef struct limit {
 } limit;
 
 /* Tightens a limit to what leaves others this much of each period, both in any unit. */
-static void tighten(limit *l, double others, double period, double ns)
+static void tighten(limit *l, double used, double period, double ns)
 {
     /* Nothing is left to a task beside others that get all: it rests as for nearly all. */
-    double most = 0.99 * period, left = period - (others < most ? others : most);
+    double most = 0.99 * period, left = period - (used < most ? used : most);
     /* Half the budget at a time, and twice the rest that its share of the period requires. */
     double busy = left * ns / 2, ratio = (period - left) / left * 2;
     l->busy = l->busy == 0 || busy < l->busy ? busy : l->busy;

@@ -7,14 +7,14 @@
 
 #define MOST 4096 /* tasks of the system */
 
-typedef struct known_task {
+typedef struct task_time {
     int tid, cpu; /* CPU: where it ran last */
     uint64_t ns;
-} known_task;
+} task_time;
 
 typedef struct snapshot {
     int n; /* -1: not all can be seen */
-    known_task task[MOST];
+    task_time task[MOST];
     int64_t steal_ns;
 } snapshot;
 
@@ -54,7 +54,7 @@ static void add_task(snapshot *s, int tasks, const char *tid)
     int stat = open_of(tasks, tid, "stat"), times = open_of(tasks, tid, "schedstat");
     ssize_t n = times < 0 ? -1 : read(times, text, sizeof text - 1);
     text[n > 0 ? n : 0] = '\0';
-    known_task *t = &s->task[s->n];
+    task_time *t = &s->task[s->n];
     if (stat >= 0 && posix_number(&at, &number) && posix_number(&value, &ns) &&
         read_cpu(stat, &t->cpu)) {
         t->tid = (int)number;
@@ -109,7 +109,7 @@ static void look(snapshot *s, const rts_cpuset *cpus)
         close(stat);
 }
 
-static const known_task *find(const snapshot *s, int tid)
+static const task_time *find(const snapshot *s, int tid)
 {
     for (int i = 0; i < s->n; i++)
         if (s->task[i].tid == tid)
@@ -118,9 +118,9 @@ static const known_task *find(const snapshot *s, int tid)
 }
 
 /* Counts what a task ran on if it was on the measured CPU before or after that. */
-static int64_t taken_by(const snapshot *before, const known_task *t, int cpu)
+static int64_t taken_by(const snapshot *before, const task_time *t, int cpu)
 {
-    const known_task *then = find(before, t->tid);
+    const task_time *then = find(before, t->tid);
     bool here = t->cpu == cpu || (then && then->cpu == cpu);
     uint64_t begin = then && then->ns <= t->ns ? then->ns : 0;
     return here ? (int64_t)(t->ns - begin) : 0;

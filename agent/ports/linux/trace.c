@@ -48,11 +48,11 @@ static const char *const events[] = {
 };
 #define EVENTS (sizeof events / sizeof events[0])
 
-/* Tells what is missing of a task's time; only where the hypervisor has ever stolen some. */
+/* Shows what is missing of a task's time; used only where the hypervisor has ever stolen some. */
 #define RUNTIME "sched/sched_stat_runtime"
 
 /*
- * Where a real-time task is woken, the stack tells what the interrupt came into. Not for those of
+ * Where a real-time task is woken, the stack shows what the interrupt came into. Not for those of
  * priority 1: with PREEMPT_RT the kernel's own threads for timers and RCU have it.
  */
 #define WAKING "events/sched/sched_waking/trigger"
@@ -76,7 +76,7 @@ static struct {
     size_t page;         /* bytes */
     unsigned char *ring; /* PAGES of them */
     unsigned n;
-    snapshot kept[KEEP_MAX];
+    snapshot snapshots[KEEP_MAX];
     int cpu;         /* the first of those measured */
     bool runtime;    /* RUNTIME is recorded, too */
     int64_t smi;     /* count of SMIs at the snapshot before, or at the start; -1: not known */
@@ -114,7 +114,7 @@ static void read_own(const char *name, char *text, size_t size)
 static void forget(void)
 {
     while (own.n)
-        free(own.kept[--own.n].data);
+        free(own.snapshots[--own.n].data);
 }
 
 static void close_file(int *fd)
@@ -171,8 +171,8 @@ static bool enable_events(void)
     bool switches = false;
     for (size_t i = 0; i < EVENTS; i++) {
         snprintf(path, sizeof path, "events/%s/enable", events[i]);
-        bool there = write_own(path, "1"); /* a kernel may be built without it */
-        switches = switches || (there && i == 0);
+        bool enabled = write_own(path, "1"); /* a kernel may be built without it */
+        switches = switches || (enabled && i == 0);
     }
     return switches;
 }
@@ -290,28 +290,28 @@ static void keep_pages(snapshot *s, unsigned n, uint64_t from)
         memcpy(s->data + i * own.page, own.ring + (first + i) % PAGES * own.page, own.page);
 }
 
-static snapshot *least_kept(void)
+static snapshot *least_snapshot(void)
 {
-    snapshot *least = &own.kept[0];
+    snapshot *least = &own.snapshots[0];
     for (unsigned i = 1; i < own.n; i++)
-        if (own.kept[i].hit.net < least->hit.net)
-            least = &own.kept[i];
+        if (own.snapshots[i].hit.net < least->hit.net)
+            least = &own.snapshots[i];
     return least;
 }
 
 /* Returns the place for a snapshot: a new one, or that of the smallest sample. */
-static snapshot *place_for_one(unsigned keep)
+static snapshot *snapshot_place(unsigned keep)
 {
     if (own.n < keep && own.n < KEEP_MAX)
-        return &own.kept[own.n++];
-    free(least_kept()->data);
-    return least_kept();
+        return &own.snapshots[own.n++];
+    free(least_snapshot()->data);
+    return least_snapshot();
 }
 
 static void collect(rts_trace *t)
 {
     char path[48];
-    snapshot *s = place_for_one(t->keep);
+    snapshot *s = snapshot_place(t->keep);
     *s = (snapshot){.hit = t->hit, .cpu = t->cpu};
     snprintf(path, sizeof path, "per_cpu/cpu%d/stats", s->cpu);
     read_own(path, s->stats, sizeof s->stats);
@@ -320,7 +320,7 @@ static void collect(rts_trace *t)
     keep_pages(s, read_ring(s->cpu), s->hit.due - LEAD_NS);
     count_smi(&s->smi, &s->smi_span_ns);
     if (own.n == t->keep)
-        t->above = least_kept()->hit.net + 1;
+        t->above = least_snapshot()->hit.net + 1;
 }
 
 void linux_watch_trace(void)
@@ -386,9 +386,9 @@ static void send_snapshot(uint64_t id, const snapshot *s)
         rts_wire_int(w, "cpu", s->cpu);
         rts_wire_uint(w, "page", own.page);
         rts_wire_str(w, "stats", at ? "" : s->stats);
-        rts_wire_known(w, "steal_ns", steal_ns);
+        rts_wire_optional(w, "steal_ns", steal_ns);
         rts_wire_uint(w, "steal_span_ns", span_ns);
-        rts_wire_known(w, "smi", s->smi);
+        rts_wire_optional(w, "smi", s->smi);
         rts_wire_uint(w, "smi_span_ns", s->smi_span_ns);
         rts_wire_uint(w, "bytes", bytes);
         rts_wire_uint(w, "at", at);
@@ -439,8 +439,8 @@ void rts_port_trace_send(uint64_t id)
     }
     close_file(&dir);
     for (unsigned i = 0; i < own.n; i++) {
-        send_snapshot(id, &own.kept[i]);
-        linux_symbols_want(own.kept[i].data, own.kept[i].pages * own.page);
+        send_snapshot(id, &own.snapshots[i]);
+        linux_symbols_want(own.snapshots[i].data, own.snapshots[i].pages * own.page);
     }
     linux_symbols_send(id);
 }

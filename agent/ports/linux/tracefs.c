@@ -25,15 +25,15 @@ int linux_open_instances(void)
     struct statfs fs;
     int error = 0;
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        int root = open(places[i], flags), found = -1;
+        int root = open(places[i], flags), fd = -1;
         if (root >= 0 && fstatfs(root, &fs) == 0 && fs.f_type == TRACEFS)
-            found = openat(root, "instances", flags);
-        if (found < 0 && (errno == EACCES || errno == EPERM))
+            fd = openat(root, "instances", flags);
+        if (fd < 0 && (errno == EACCES || errno == EPERM))
             error = errno;
         if (root >= 0)
             close(root);
-        if (found >= 0)
-            return found;
+        if (fd >= 0)
+            return fd;
     }
     errno = error;
     return -1;

@@ -19,10 +19,10 @@ static char *split(char *path)
 /* Returns whether `name` in `dir` is the file that this process executes. */
 static bool is_program(int dir, const char *name)
 {
-    struct stat program, found;
+    struct stat program, entry;
     return stat("/proc/self/exe", &program) == 0 &&
-           fstatat(dir, name, &found, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(found.st_mode) &&
-           found.st_dev == program.st_dev && found.st_ino == program.st_ino;
+           fstatat(dir, name, &entry, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(entry.st_mode) &&
+           entry.st_dev == program.st_dev && entry.st_ino == program.st_ino;
 }
 
 /*

@@ -53,11 +53,11 @@ DEFAULT int posix_lock_file(void)
     return -1;
 }
 
-DEFAULT void posix_others_start(void)
+DEFAULT void posix_other_agents_start(void)
 {
 }
 
-DEFAULT int64_t posix_others_at_work(void)
+DEFAULT int64_t posix_other_agents_at_work(void)
 {
     return -1;
 }

@@ -95,7 +95,7 @@ int rts_port_getchar(rts_tick until)
         fill(until);
     if (in.read < in.n)
         return (unsigned char)in.bytes[in.read++];
-    return in.ended || stopped ? RTS_NO_MORE : RTS_NOTHING;
+    return in.ended || stopped ? RTS_END_OF_INPUT : RTS_NOTHING;
 }
 
 static void on_stop(int signal)

@@ -278,7 +278,7 @@ static bool sends_progress(const rts_job *job)
  */
 static int wait_ms(const rts_job *job)
 {
-    if (job->stop_asked)
+    if (job->stop_requested)
         return 100;
     return sends_progress(job) ? (int)job->progress_ms : (int)(job->patience_ns / 2000000);
 }
@@ -291,7 +291,7 @@ static int wait_ms(const rts_job *job)
 static int await(rts_job *job, watch *w)
 {
     pid_t child = w->child;
-    rts_tick kill_at = UINT64_MAX, told_at = rts_time();
+    rts_tick kill_at = UINT64_MAX, reported_at = rts_time();
     for (;;) {
         siginfo_t ended = {0};
         int err = waitid(P_PID, (id_t)child, &ended, WEXITED | WNOHANG | WNOWAIT);
@@ -299,9 +299,9 @@ static int await(rts_job *job, watch *w)
             return 0;
         if (err && errno != EINTR)
             return -1;
-        bool asked = rts_host_stops() || rts_port_stopped();
-        if (asked && !job->stop_asked) {
-            job->stop_asked = true;
+        bool ending = rts_host_stops() || rts_port_stopped();
+        if (ending && !job->stop_requested) {
+            job->stop_requested = true;
             kill_at = rts_time() + STOP_GRACE_NS;
         }
         look(w);
@@ -313,10 +313,10 @@ static int await(rts_job *job, watch *w)
         int ms = wait_ms(job);
         if (look_ms && (int)look_ms < ms)
             ms = (int)look_ms;
-        bool quiet = !posix_await_child(ms, job->stop_asked);
+        bool quiet = !posix_await_child(ms, job->stop_requested);
         if (quiet && sends_progress(job) &&
-            rts_time() - told_at >= job->progress_ms * (RTS_TIME_HZ / 1000)) {
-            told_at = rts_time();
+            rts_time() - reported_at >= job->progress_ms * (RTS_TIME_HZ / 1000)) {
+            reported_at = rts_time();
             rts_job_progress(job);
         }
     }
@@ -396,7 +396,7 @@ int rts_port_isolate(rts_job *job, char *why, size_t size)
         return -1;
     }
     job->evidence.shared = !posix_leave_cpus(job);
-    posix_others_start();
+    posix_other_agents_start();
     watch w = {.job = job, .child = start_child(job, &go)};
     if (w.child < 0) {
         snprintf(why, size, "no process for it: %s", rts_port_strerror(errno));
@@ -415,7 +415,7 @@ int rts_port_isolate(rts_job *job, char *why, size_t size)
     int status = end_case(&w, await(job, &w) < 0);
     posix_watch_end(job);
     job->evidence.stops = w.stops;
-    job->evidence.others = posix_others_at_work();
+    job->evidence.others = posix_other_agents_at_work();
     posix_case_over();
     return explain(status, &w, why, size) ? -1 : 0;
 }

@@ -46,9 +46,9 @@ static void remove_set(key_t key)
     struct semid_ds set = {0};
     union semun {
         struct semid_ds *status;
-    } found = {.status = &set};
+    } argument = {.status = &set};
     int id = semget(key, 0, 0);
-    if (id >= 0 && semctl(id, 0, IPC_STAT, found) == 0 && set.sem_perm.cuid == geteuid())
+    if (id >= 0 && semctl(id, 0, IPC_STAT, argument) == 0 && set.sem_perm.cuid == geteuid())
         semctl(id, 0, IPC_RMID);
 }
 

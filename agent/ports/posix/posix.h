@@ -175,9 +175,9 @@ void posix_start_keeper(void);
 /* Returns the file that marks this agent as running and has room for a note; -1: there is none. */
 int posix_lock_file(void);
 
-/* Counts other agents that were active since posix_others_start(); -1: unknown. */
-void posix_others_start(void);
-int64_t posix_others_at_work(void);
+/* Counts other agents that were active since posix_other_agents_start(); -1: unknown. */
+void posix_other_agents_start(void);
+int64_t posix_other_agents_at_work(void);
 
 /* ---- ...of the system --------------------------------------------------------------------- */
 
@@ -246,10 +246,10 @@ void posix_watch_end(rts_job *job);
 void posix_case_over(void);
 
 /*
- * The wall clock: posix_wall_was_set() says whether it was since the last call, or since it was
- * opened, and by how much; a setting may be told twice. `signal` goes to the calling task when it
- * is set, again and again until the task calls that: what waits for a time of this clock would wait
- * for longer if it is set back.
+ * The wall clock: posix_wall_was_set() returns whether it was since the last call, or since it was
+ * opened, and by how much; a setting may be reported twice. `signal` goes to the calling task when
+ * it is set, again and again until the task calls that: what waits for a time of this clock would
+ * wait for longer if it is set back.
  */
 int posix_wall_open(posix_wall *wall, int signal);
 bool posix_wall_was_set(posix_wall *wall);
@@ -291,8 +291,8 @@ int64_t posix_family_cpu_ns(pid_t root);
 int posix_open_nameless(const char *directory, int flags);
 
 /*
- * Opens a directory in `dir`, but not a symbolic link to one, nor, if the system can tell, another
- * file system mounted there. -1: see errno.
+ * Opens a directory in `dir`, but not a symbolic link to one, nor, if the system can detect it,
+ * another file system mounted there. -1: see errno.
  */
 int posix_open_below(int dir, const char *name);
 

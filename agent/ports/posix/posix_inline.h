@@ -191,8 +191,8 @@ static inline int rts_rwlock_unlock(rts_rwlock *lock)
 
 static inline int rts_barrier_wait(rts_barrier *barrier)
 {
-    int told = pthread_barrier_wait(&barrier->b);
-    return told == PTHREAD_BARRIER_SERIAL_THREAD ? 1 : -told;
+    int result = pthread_barrier_wait(&barrier->b);
+    return result == PTHREAD_BARRIER_SERIAL_THREAD ? 1 : -result;
 }
 
 static inline int rts_spin_lock(rts_spin *lock)

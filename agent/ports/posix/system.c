@@ -81,11 +81,11 @@ bool posix_leave_cpus(const rts_job *job)
 
 void rts_port_bind(int cpu)
 {
-    rts_cpuset one = {{0}};
+    rts_cpuset target = {{0}};
     if (cpu < 0) {
-        leave(&one);
+        leave(&target);
         return;
     }
-    rts_cpuset_add(&one, (unsigned)cpu);
-    posix_bind(&one);
+    rts_cpuset_add(&target, (unsigned)cpu);
+    posix_bind(&target);
 }

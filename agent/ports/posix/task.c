@@ -70,11 +70,11 @@ static int create_thread(rts_task *task, const rts_task_attr *a)
     return -err;
 }
 
-static int bind_to_one(int cpu)
+static int bind_to(int cpu)
 {
-    rts_cpuset one = {{0}};
-    rts_cpuset_add(&one, (unsigned)cpu);
-    return posix_bind(&one);
+    rts_cpuset target = {{0}};
+    rts_cpuset_add(&target, (unsigned)cpu);
+    return posix_bind(&target);
 }
 
 /* Tasks of the case that are processes, and have not been joined. */
@@ -94,7 +94,7 @@ static int create_process(rts_task *task, const rts_task_attr *a)
         posix_die_with_parent(SIGKILL);
         posix_exact_timers();
         posix_lock_memory();
-        int err = a->cpu >= 0 ? bind_to_one(a->cpu) : 0;
+        int err = a->cpu >= 0 ? bind_to(a->cpu) : 0;
         if (!err)
             err = rts_task_set_own_prio(a->prio, a->policy);
         if (!err)

@@ -60,22 +60,22 @@ static bool is_same(const struct stat *a, const struct stat *b)
 }
 
 /*
- * Empties and removes the directory `name` in `parent` if it is identical to `made`. If it is not
- * known ever to have been entered (st_ino 0), only the name is removed, and only if the directory
- * is empty.
+ * Empties and removes the directory `name` in `parent` if it is identical to `identity`. If it is
+ * not known ever to have been entered (st_ino 0), only the name is removed, and only if the
+ * directory is empty.
  */
-static void remove_dir(int parent, const char *name, const struct stat *made)
+static void remove_dir(int parent, const char *name, const struct stat *identity)
 {
     struct stat status;
     int fd = posix_open_below(parent, name);
     if (fd < 0)
         return;
     bool ours = fstat(fd, &status) == 0 && is_own(&status);
-    if (ours && made->st_ino && is_same(&status, made))
+    if (ours && identity->st_ino && is_same(&status, identity))
         empty_dir(fd, status.st_dev, 0);
     else
         close(fd);
-    if (ours && (!made->st_ino || is_same(&status, made)))
+    if (ours && (!identity->st_ino || is_same(&status, identity)))
         unlinkat(parent, name, AT_REMOVEDIR);
 }
 
@@ -84,14 +84,14 @@ static void remove_dir(int parent, const char *name, const struct stat *made)
 #define NUMBERS 42 /* "DEVICE INODE ", of 20 digits each */
 
 /* Replaces the note; false: see errno. A note without a newline was not written completely. */
-static bool note(const char *parent, const char *name, const struct stat *made)
+static bool note(const char *parent, const char *name, const struct stat *identity)
 {
     int lock = posix_lock_file();
     char *text;
     if (lock < 0) /* without a lock file, nothing looks for a note */
         return true;
-    int n = asprintf(&text, "%020llu %020llu %s/%s\n", (unsigned long long)made->st_dev,
-                     (unsigned long long)made->st_ino, parent, name);
+    int n = asprintf(&text, "%020llu %020llu %s/%s\n", (unsigned long long)identity->st_dev,
+                     (unsigned long long)identity->st_ino, parent, name);
     if (n < 0)
         return false;
     ssize_t written = pwrite(lock, text, (size_t)n, 0);
@@ -104,7 +104,7 @@ static bool note(const char *parent, const char *name, const struct stat *made)
 void posix_remove_noted(int lock)
 {
     static char text[NUMBERS + 4096 + POSIX_NAME + 1];
-    struct stat made = {0};
+    struct stat identity = {0};
     long long device, inode;
     ssize_t n = pread(lock, text, sizeof text - 1, 0);
     if (n <= NUMBERS || text[n - 1] != '\n')
@@ -114,14 +114,14 @@ void posix_remove_noted(int lock)
     char *name = strrchr(text, '/');
     if (!posix_number(&number, &device) || !posix_number(&number, &inode) || text[NUMBERS] != '/')
         return;
-    made.st_dev = (dev_t)device;
-    made.st_ino = (ino_t)inode;
+    identity.st_dev = (dev_t)device;
+    identity.st_ino = (ino_t)inode;
     *name = '\0';
     int parent =
         open(name == text + NUMBERS ? "/" : text + NUMBERS, POSIX_SEARCH | O_DIRECTORY | O_CLOEXEC);
     if (parent < 0)
         return;
-    remove_dir(parent, name + 1, &made);
+    remove_dir(parent, name + 1, &identity);
     close(parent);
 }
 
@@ -130,7 +130,7 @@ void posix_remove_noted(int lock)
 static struct {
     int parent, fd;
     char name[POSIX_NAME];
-    struct stat made;
+    struct stat identity;
 } work = {.parent = -1, .fd = -1};
 
 /* Returns whether only root and this user can replace this user's entries in a directory. */
@@ -139,18 +139,18 @@ static bool is_safe(int dir)
     struct stat status;
     if (fstat(dir, &status) || (status.st_uid && status.st_uid != geteuid()))
         return false;
-    mode_t others = S_IWOTH | (status.st_gid == getegid() ? 0 : S_IWGRP);
-    return !(status.st_mode & others) || status.st_mode & S_ISVTX;
+    mode_t writers = S_IWOTH | (status.st_gid == getegid() ? 0 : S_IWGRP);
+    return !(status.st_mode & writers) || status.st_mode & S_ISVTX;
 }
 
 /* Creates `name` in a directory whose path is `path`; returns its descriptor, or -1. */
-static int make_in(int parent, const char *path, const char *name, struct stat *made)
+static int make_in(int parent, const char *path, const char *name, struct stat *identity)
 {
-    *made = (struct stat){0};
-    if (!note(path, name, made) || mkdirat(parent, name, 0700))
+    *identity = (struct stat){0};
+    if (!note(path, name, identity) || mkdirat(parent, name, 0700))
         return -1;
     int fd = posix_open_below(parent, name);
-    if (fd >= 0 && fstat(fd, made) == 0 && is_own(made) && note(path, name, made))
+    if (fd >= 0 && fstat(fd, identity) == 0 && is_own(identity) && note(path, name, identity))
         return fd;
     int error = errno;
     if (fd >= 0)
@@ -169,7 +169,7 @@ static int make(const char *where)
     if (work.parent >= 0 && !is_safe(work.parent))
         errno = EXDEV; /* does not occur otherwise */
     else if (work.parent >= 0)
-        work.fd = make_in(work.parent, path, work.name, &work.made);
+        work.fd = make_in(work.parent, path, work.name, &work.identity);
     int error = work.fd < 0 ? errno : 0;
     if (error && work.parent >= 0) {
         close(work.parent);
@@ -199,7 +199,7 @@ void posix_remove_work_dir(void)
     int lock = posix_lock_file();
     if (work.fd < 0)
         return;
-    remove_dir(work.parent, work.name, &work.made);
+    remove_dir(work.parent, work.name, &work.identity);
     close(work.fd);
     close(work.parent);
     work.fd = work.parent = -1;

@@ -22,7 +22,7 @@ static bool await(rts_job *job, rts_task *task)
             return true;
         uint64_t now = rts_job_heartbeat(job);
         if (rts_host_stops())
-            job->stop_asked = true;
+            job->stop_requested = true;
         if (now != beat) {
             beat = now;
             since = rts_time();
@@ -34,7 +34,7 @@ static bool await(rts_job *job, rts_task *task)
 
 int rts_port_isolate(rts_job *job, char *why, size_t size)
 {
-    rts_task task, *others = rtos_newest_task();
+    rts_task task, *previous = rtos_newest_task();
     rts_task_attr attr = {.run = rts_job_run,
                           .arg = job,
                           .prio = job->prio,
@@ -49,7 +49,7 @@ int rts_port_isolate(rts_job *job, char *why, size_t size)
     if (job->error)
         return 0;
     bool ended = await(job, &task);
-    rtos_kill_tasks(others);
+    rtos_kill_tasks(previous);
     rtos_case_ends(job);
     if (ended)
         return 0;

@@ -241,10 +241,10 @@ void sim_event_at(sim_event *e, uint64_t at)
 {
     if (n_events == room) {
         room = room ? 2 * room : 64;
-        sim_event **more = realloc(heap, room * sizeof(sim_event *));
-        if (!more)
+        sim_event **larger = realloc(heap, room * sizeof(sim_event *));
+        if (!larger)
             fatal("no memory for events");
-        heap = more;
+        heap = larger;
     }
     e->at = at;
     e->sequence = sequence++;
@@ -456,10 +456,10 @@ static void look_at_slice(void)
     if (t->state != SIM_RUNNING || t->slice || !has_slices(t))
         return;
     t->slice = sim_the_model.slice;
-    bool others = false;
-    for (const sim_task *o = ready[t->level].first; o && !others; o = o->next)
-        others = !silent || !o->load;
-    if (!others)
+    bool rivals = false;
+    for (const sim_task *o = ready[t->level].first; o && !rivals; o = o->next)
+        rivals = !silent || !o->load;
+    if (!rivals)
         return;
     t->taken++;
     sim_preemptions++;
@@ -512,7 +512,7 @@ void sim_work(sim_op op, uint64_t amount)
 
 void sim_block(sim_list *list)
 {
-    sim_self->given++;
+    sim_self->yielded++;
     sim_self->state = SIM_WAITING;
     insert_by_urgency(list, sim_self, false);
 }
@@ -540,7 +540,7 @@ bool sim_has_rival(void)
 
 void sim_pass(void)
 {
-    sim_self->given++;
+    sim_self->yielded++;
     sim_self->slice = sim_the_model.slice;
     make_ready(sim_self, false);
 }
@@ -548,15 +548,15 @@ void sim_pass(void)
 void sim_set_level(sim_task *t, int level, uint64_t due)
 {
     sim_list *list = t->list;
-    sim_task as_it_is = {.level = t->level, .due = t->due};
+    sim_task current = {.level = t->level, .due = t->due};
     if (level == t->level && due == t->due)
         return;
     t->level = level;
     t->due = due;
-    bool lowered = before(&as_it_is, t);
+    bool lowered = before(&current, t);
     if (!list)
         return;
-    t->level = as_it_is.level;
+    t->level = current.level;
     sim_state state = t->state;
     take_out(t);
     t->level = level;
@@ -687,7 +687,7 @@ void sim_sleep(uint64_t time)
     self->alarm.handler = ring;
     self->alarm.arg = self;
     sim_event_at(&self->alarm, wake_up);
-    self->given++;
+    self->yielded++;
     self->state = SIM_WAITING;
     insert(&sleepers, self, NULL);
 }

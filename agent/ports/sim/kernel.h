@@ -44,7 +44,7 @@ struct sim_task {
     uint64_t due;              /* the deadline that it is scheduled by, its own or inherited */
     uint64_t slice;            /* rest of its time slice, ns */
     uint64_t cpu;              /* CPU time used, ns */
-    uint64_t given, taken;     /* number of voluntary and involuntary switches */
+    uint64_t yielded, taken;   /* number of voluntary and involuntary switches */
     int space;                 /* address space */
     unsigned resumed;          /* resumes that came before their suspensions */
     rts_mutex *wants, *holds;  /* the mutex that it waits for, and those that it holds */

@@ -20,7 +20,7 @@ typedef struct table {
 } table;
 
 typedef struct cost {
-    bool given;
+    bool defined;
     int64_t fixed;
     table amount, tasks, ready, waiters;
     table random; /* over 10^9 times a random number in [0, 1): the inverse of a distribution */
@@ -109,7 +109,7 @@ static bool set_cost(cost *book, const char *word, const char *key, const char *
     for (unsigned op = 0; kind && op < SIM_OPS; op++) {
         if (!same_name(names[op], key, (size_t)(kind - key)))
             continue;
-        book[op].given = true;
+        book[op].defined = true;
         if (!strcmp(kind + 1, "fixed"))
             return read_number(&value, &book[op].fixed, '\0') || refuse(word, "no number");
         table *t = table_of(&book[op], kind + 1);
@@ -275,9 +275,9 @@ static const cost *cost_of(sim_op op)
         [SIM_QUEUE_WAKE_SPACE] = SIM_QUEUE_WAKE,
     };
     bool on = heavy && !quiet;
-    if (general[op] && !costs[op].given && !(on && loaded[op].given))
+    if (general[op] && !costs[op].defined && !(on && loaded[op].defined))
         op = general[op];
-    return on && loaded[op].given ? &loaded[op] : &costs[op];
+    return on && loaded[op].defined ? &loaded[op] : &costs[op];
 }
 
 bool sim_model_has_heavy(void)
@@ -302,7 +302,7 @@ void sim_model_pause(bool on)
 
 bool sim_model_gives(sim_op op)
 {
-    return costs[op].given;
+    return costs[op].defined;
 }
 
 uint64_t sim_model_cost(sim_op op, const sim_load *load)

@@ -295,7 +295,7 @@ static void wait_for_room(const rts_queue *queue, sim_list *list, size_t full)
     }
 }
 
-static void wake_one(sim_list *list)
+static void wake_first(sim_list *list)
 {
     if (list->n)
         sim_charge(wake_of(list, SIM_QUEUE_WAKE, SIM_QUEUE_WAKE_SPACE), 0, list->n);
@@ -310,7 +310,7 @@ int sim_queue_send(rts_queue *queue, const void *message)
     sim_charge(op, queue->pointers ? 0 : queue->size, queue->receivers.n);
     size_t end = (queue->begin + queue->n++) % queue->length;
     memcpy(queue->ring + end * queue->size, message, queue->size);
-    wake_one(&queue->receivers);
+    wake_first(&queue->receivers);
     return 0;
 }
 
@@ -322,7 +322,7 @@ int sim_queue_receive(rts_queue *queue, void *message)
     memcpy(message, queue->ring + queue->begin * queue->size, queue->size);
     queue->begin = (queue->begin + 1) % queue->length;
     queue->n--;
-    wake_one(&queue->senders);
+    wake_first(&queue->senders);
     return 0;
 }
 

@@ -10,7 +10,7 @@
 #include "kernel.h"
 #include "wire.h"
 
-static volatile sig_atomic_t stop_asked;
+static volatile sig_atomic_t stop_requested;
 static rts_job *the_job;
 
 /* ---- capabilities -------------------------------------------------------------------------- */
@@ -108,7 +108,7 @@ static void look_around(void)
     struct timespec now;
     if (!the_job)
         return;
-    the_job->stop_asked = the_job->stop_asked || stop_asked;
+    the_job->stop_requested = the_job->stop_requested || stop_requested;
     look_for_progress();
     clock_gettime(CLOCK_MONOTONIC, &now);
     int64_t ms = (now.tv_sec - last.tv_sec) * 1000 + (now.tv_nsec - last.tv_nsec) / 1000000;
@@ -150,7 +150,7 @@ int rts_port_isolate(rts_job *job, char *why, size_t size)
 
 static struct {
     bool open;
-    uint64_t at, cpu, given, taken;
+    uint64_t at, cpu, yielded, taken;
 } section;
 
 void rts_port_section_start(rts_job *job)
@@ -159,13 +159,13 @@ void rts_port_section_start(rts_job *job)
     section.open = true;
     section.at = sim_now;
     section.cpu = sim_self->cpu;
-    section.given = sim_self->given;
+    section.yielded = sim_self->yielded;
     section.taken = sim_self->taken;
 }
 
-static void add(int64_t *sum, uint64_t more)
+static void add(int64_t *sum, uint64_t amount)
 {
-    *sum = (*sum < 0 ? 0 : *sum) + (int64_t)more;
+    *sum = (*sum < 0 ? 0 : *sum) + (int64_t)amount;
 }
 
 void rts_port_section_end(rts_job *job)
@@ -175,7 +175,7 @@ void rts_port_section_end(rts_job *job)
     section.open = false;
     add(&job->evidence.section_ns, sim_now - section.at);
     add(&job->evidence.cpu_ns, sim_self->cpu - section.cpu);
-    add(&job->evidence.nvcsw, sim_self->given - section.given);
+    add(&job->evidence.nvcsw, sim_self->yielded - section.yielded);
     add(&job->evidence.nivcsw, sim_self->taken - section.taken);
 }
 
@@ -236,18 +236,18 @@ int rts_port_getchar(rts_tick until)
     (void)until; /* a lease ends by the time of the outside world, below */
     unsigned char byte;
     ssize_t n = read(STDIN_FILENO, &byte, 1);
-    return n == 1 ? byte : RTS_NO_MORE;
+    return n == 1 ? byte : RTS_END_OF_INPUT;
 }
 
 /* Simulated cases take any time of the outside world, and read nothing meanwhile. */
 static volatile unsigned lease_s;
 static volatile int unread;
 
-/* Without a new word of the host it is gone: the signal ends the process, nothing of it is left. */
+/* Unless the host speaks again the signal ends the process, and nothing of it is left. */
 static void look_for_host(int number)
 {
     int bytes;
-    if (!stop_asked && !ioctl(STDIN_FILENO, FIONREAD, &bytes) && bytes > unread) {
+    if (!stop_requested && !ioctl(STDIN_FILENO, FIONREAD, &bytes) && bytes > unread) {
         unread = bytes;
         alarm(lease_s);
         return;
@@ -266,7 +266,7 @@ bool rts_port_lease(uint64_t ms)
 
 bool rts_port_stopped(void)
 {
-    return stop_asked;
+    return stop_requested;
 }
 
 void rts_port_hello(rts_wire *w)
@@ -299,7 +299,7 @@ void rts_port_conditions(rts_wire *w)
 static void ask_to_stop(int signal)
 {
     (void)signal;
-    stop_asked = 1;
+    stop_requested = 1;
     alarm(GRACE_S);
 }
 

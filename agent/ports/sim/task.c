@@ -310,16 +310,16 @@ static void handle(void *arg)
     sim_event_at(&s->event, request(s, s->served));
 }
 
-int rts_event_open(rts_event *event, int source, uint64_t hz, rts_source *told)
+int rts_event_open(rts_event *event, int source, uint64_t hz, rts_source *properties)
 {
     (void)source;
     sim_source *s = calloc(1, sizeof *s);
     if (!s)
         return -ENOMEM;
-    *told = (rts_source){.name = "simulated device",
-                         .independence = "independent",
-                         .stamped = "the handler",
-                         .hz = (double)hz};
+    *properties = (rts_source){.name = "simulated device",
+                               .independence = "independent",
+                               .stamped = "the handler",
+                               .hz = (double)hz};
     s->first = sim_now + 1000000;
     s->hz = hz;
     s->event.handler = handle;

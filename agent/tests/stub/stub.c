@@ -147,10 +147,10 @@ void rts_sem_prepare(rts_sem *sem, rts_sem_kind kind, unsigned slot)
     sem->value = 0;
 }
 
-int rts_event_open(rts_event *event, int source, uint64_t hz, rts_source *told)
+int rts_event_open(rts_event *event, int source, uint64_t hz, rts_source *properties)
 {
     (void)source;
-    *told = (rts_source){
+    *properties = (rts_source){
         .name = "stub", .independence = "independent", .stamped = "the handler", .hz = (double)hz};
     *event = (rts_event){.first = stub_now + 1000000, .period = RTS_NS_PER_S / hz};
     return 0;
@@ -298,7 +298,7 @@ int rts_port_getchar(rts_tick until)
 {
     (void)until;
     int byte = getchar();
-    return byte == EOF ? RTS_NO_MORE : byte;
+    return byte == EOF ? RTS_END_OF_INPUT : byte;
 }
 
 void rts_port_hello(rts_wire *w)
