@@ -26,7 +26,7 @@ from rtstone.explain.functions import Functions
 from rtstone.explain.live import MARKER
 from rtstone.explain.ring import Event, Formats
 from rtstone.explain.timeline import Interrupted, Names, Part, Sampled, interrupted, parts, tasks
-from tests.agent.processes import SHM
+from tests.agent.processes import SHM, stat_of
 from tests.agent.rights import as_root, nobody, realtime
 from tests.agent.speak import AGENT, QUICK, Agent, Json, command_lines, pick, records
 from tests.agent.test_posix import keeper_of
@@ -293,6 +293,7 @@ def test_its_keeper_removes_it_after_the_sweep_of_an_agent_without_tracefs(place
     agent = place.tracing()
     keeper = keeper_of(agent)
     os.kill(keeper, signal.SIGSTOP)
+    assert soon(lambda: stat_of(keeper)[0] == "T")  # or it might still get the lock
     agent.end_now()
     assert soon(lambda: swept(SHM / f"rtstone-{agent.pid}.lock"))
     assert place.own_instances()
