@@ -197,7 +197,7 @@ def test_what_a_file_went_through_does_not_change_it(tmp_path: Path, wrapped: by
         (gzip.compress(HISTOGRAM)[:-9], "cannot unpack"),
         (lzma.compress(HISTOGRAM)[:-9], "cannot unpack"),
         (b"\x28\xb5\x2f\xfd....", "cannot unpack .*zstd.*; unpack it by hand"),
-        (gzip.compress(bytes(bounds.LARGEST + 2)), "more than 256 MiB"),
+        (gzip.compress(bytes(1 << 20)) * ((bounds.LARGEST >> 20) + 1), "more than 256 MiB"),
     ],
 )
 def test_a_packed_file_that_is_broken_or_too_large(tmp_path: Path, data: bytes, says: str) -> None:

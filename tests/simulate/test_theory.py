@@ -11,7 +11,7 @@ import pytest
 from rtstone.simulate.engine import simulate
 from rtstone.simulate.taskset import Rules, Section, TaskSet
 
-SETS = 10_000
+SETS = 3_000
 # Small periods with small common multiples, so that a hyperperiod can be simulated.
 PERIODS = np.array([4, 5, 6, 8, 10, 12, 15, 16, 20, 24, 30, 40, 48, 60])
 
@@ -70,8 +70,8 @@ def test_edf_schedules_every_set_up_to_100_percent_and_none_above() -> None:
         assert (misses(ts, "edf") == 0) == (work <= length), ts
         up_to += work <= length
         full += work == length
-    assert 1000 < up_to < SETS - 1000
-    assert full > 50
+    assert 300 < up_to < SETS - 300
+    assert full > 15
 
 
 def test_rate_monotonic_holds_the_bounds() -> None:
@@ -87,7 +87,7 @@ def test_rate_monotonic_holds_the_bounds() -> None:
         ):  # Bini, Buttazzo, Buttazzo 2003
             assert good
             hyperbolic += 1
-    assert 1000 < below < hyperbolic
+    assert 300 < below < hyperbolic
 
 
 @pytest.mark.parametrize("constrained", [False, True])
@@ -104,11 +104,11 @@ def test_response_time_analysis_agrees_with_the_simulation(constrained: bool) ->
                 assert schedule.completed[ts.first[task]] == response
                 assert counts["worst"] == response - ts.deadline[task]
             late += response is None
-    assert late > 500
+    assert late > 150
 
 
 def test_least_laxity_is_optimal_if_it_looks_at_every_tick() -> None:
-    for ts in random_sets(SETS // 10, 0.8, 1.0):
+    for ts in random_sets(SETS // 3, 0.8, 1.0):
         how = Rules("llf", quantum=1)
         work, length = utilisation(ts)
         assert (simulate(ts, how).counts["missed"].sum() == 0) == (work <= length)
@@ -117,11 +117,11 @@ def test_least_laxity_is_optimal_if_it_looks_at_every_tick() -> None:
 def test_deadline_monotonic_is_the_best_of_fixed_priorities() -> None:
     """Leung, Whitehead 1982: what is schedulable under rm is so under dm."""
     won = 0
-    for ts in random_sets(SETS // 5, 0.4, 0.9, constrained=True):
+    for ts in random_sets(SETS // 2, 0.4, 0.9, constrained=True):
         by_rm, by_dm = misses(ts, "rm"), misses(ts, "dm")
         assert by_rm or not by_dm
         won += by_rm > 0 and not by_dm
-    assert won > 20
+    assert won > 15
 
 
 @pytest.mark.parametrize("policy", ["rr", "edf", "rm"])
