@@ -10,15 +10,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from tests.server.killing import free_port
+
 
 class Cluster:
     """A scheduler and its workers.  ``address``: of the scheduler."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = free_port()
         self.address = f"127.0.0.1:{port}"
         self._programs: list[subprocess.Popen[bytes]] = []
         words = ["--host", "127.0.0.1", "--port", str(port), "--no-dashboard"]

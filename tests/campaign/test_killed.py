@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.lab, needs("freertos-a64")]
 FILE = """
 targets = ["sim", "sim:rtai-24.1.8", "qemu:freertos-a64"]
 measure = ["dk.periodic sync.test2", "sched.yield.pair"]
-repeat = 4
+repeat = 2
 [params]
 samples = 100
 """
@@ -39,10 +39,10 @@ def quiet(file: Path) -> Path:
 
 def test_two_runners_killed_at_random_moments(file: Path, quiet: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
-    killing.killed(file, home, tmp_path / "log", kills=10, mean_s=0.6, seed=19)
+    killing.killed(file, home, tmp_path / "log", kills=6, mean_s=0.6, seed=19)
     assert set(killing.keys(home, "killed").values()) == {1}
     undisturbed, disturbed = killing.runs(quiet, "killed"), killing.runs(home, "killed")
-    assert len(undisturbed) == 24
+    assert len(undisturbed) == 12
     assert killing.differing(undisturbed, disturbed) == []
     end = time.monotonic() + 5
     while (left := killing.left_behind(home)) and time.monotonic() < end:
@@ -64,4 +64,4 @@ def test_it_goes_on_without_its_table(file: Path, quiet: Path, tmp_path: Path) -
         file_of_run.unlink()
     gone.rmdir()
     killing.undisturbed(file, home, log)
-    assert len(killing.runs(home, "killed")) == 24
+    assert len(killing.runs(home, "killed")) == 12

@@ -10,11 +10,14 @@ import shlex
 import shutil
 import tarfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from rtstone.campaign import pull
+from rtstone.cli.main import _status
 from rtstone.store.index import entries
 from rtstone.store.intake import take_in, unfit
 from rtstone.store.layout import LARGEST
@@ -36,6 +39,31 @@ def file(tmp_path: Path) -> Path:
     path = tmp_path / "parts.toml"
     path.write_text(FILE)
     return path
+
+
+@cache
+def whole() -> dict[str, dict[str, bytes]]:
+    """Carry the campaign out elsewhere; return the files of each run."""
+    with TemporaryDirectory() as home, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RTSTONE_HOME", home)
+        file = Path(home, "parts.toml")
+        file.write_text(FILE)
+        assert _status(["campaign", "work", str(file), "--shard", "1/1"]) == 0
+        return {
+            run.name: {part.name: part.read_bytes() for part in run.iterdir()}
+            for run in sorted(Path(home, "runs").glob("parts.*"))
+        }
+
+
+def some_runs(home: Path, number: int = 1) -> list[Path]:
+    """Put so many of the six runs of the campaign into a home."""
+    paths = []
+    for name, files in list(whole().items())[:number]:
+        paths.append(home / "runs" / name)
+        paths[-1].mkdir(parents=True)
+        for part, content in files.items():
+            (paths[-1] / part).write_bytes(content)
+    return paths
 
 
 def work(cli: Cli, file: Path, home: Path, part: str) -> None:
@@ -70,8 +98,7 @@ def test_parts_may_share_a_directory(cli: Cli, file: Path, home: Path) -> None:
 
 def test_what_is_no_complete_run_is_left_out(cli: Cli, file: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
-    work(cli, file, other, "1/1")
-    first, second, third, *_ = sorted((other / "runs").glob("parts.*"))
+    first, second, third, *_ = some_runs(other, 6)
     (first / "run.json").unlink()
     (second / "run.json").write_text("{")
     document = json.loads((third / "run.json").read_text())
@@ -90,7 +117,7 @@ def test_a_campaign_that_is_carried_out_beside_it_takes_nothing_away(
 ) -> None:
     """It removed what was on its way, as that of a runner that is gone."""
     other = tmp_path / "other"
-    work(cli, file, other, "1/1")
+    some_runs(other, 6)
     checked: list[Path] = []
 
     def beside(path: Path) -> str | None:
@@ -110,7 +137,7 @@ def test_what_a_killed_one_left_goes_with_the_next(
     cli: Cli, file: Path, tmp_path: Path, home: Path
 ) -> None:
     other = tmp_path / "other"
-    work(cli, file, other, "1/6")
+    some_runs(other)
     left = home / "runs" / ".staged" / "parts"
     for name in ("pull-earlier", "0123456789abcdef-x"):  # before there were marks, and since then
         (left / name / "parts.0123456789abcdef").mkdir(parents=True)
@@ -134,12 +161,8 @@ def test_a_bad_source(cli: Cli, file: Path, tmp_path: Path, home: Path) -> None:
     assert (done.status, "there is nothing to pull" in done.says) == (2, True)
 
 
-def test_a_run_arrives_as_a_whole_and_once(
-    cli: Cli, file: Path, tmp_path: Path, home: Path
-) -> None:
-    other = tmp_path / "other"
-    work(cli, file, other, "1/6")
-    (run,) = (other / "runs").glob("parts.*")
+def test_a_run_arrives_as_a_whole_and_once(tmp_path: Path, home: Path) -> None:
+    (run,) = some_runs(tmp_path / "other")
     (home / "runs").mkdir(parents=True)
     copy = tmp_path / run.name
     shutil.copytree(run, copy)
@@ -213,7 +236,7 @@ def test_a_clock_that_is_wrong_there(
     cli: Cli, file: Path, tmp_path: Path, created: str, taken: int
 ) -> None:
     other = tmp_path / "other"
-    work(cli, file, other, "1/1")
+    some_runs(other, 6)
     for part in (other / "runs").glob("parts.*/*.json"):
         part.write_text(json.dumps(json.loads(part.read_text()) | {"created": created}))
     done = cli("campaign", "pull", file, other)
@@ -238,7 +261,7 @@ def machine(
 
 @NEEDED
 def test_runs_come_by_ssh(cli: Cli, file: Path, machine: Board) -> None:
-    work(cli, file, machine.folder / "elsewhere", "1/2")
+    some_runs(machine.folder / "elsewhere", 3)
     done = cli("campaign", "pull", file, "board:/run/board/elsewhere")
     assert done.out == "3 runs taken, 0 here already\n", done.err
     assert "3 of 6 jobs done" in cli("campaign", "plan", file).out
@@ -258,7 +281,7 @@ def test_runs_come_by_ssh(cli: Cli, file: Path, machine: Board) -> None:
 def test_what_is_no_archive_is_refused_in_a_line(
     cli: Cli, file: Path, machine: Board, say: str, message: str
 ) -> None:
-    work(cli, file, machine.folder / "elsewhere", "1/6")
+    some_runs(machine.folder / "elsewhere")
     machine.program("tar", f"exec {say}")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pull, "LARGEST", 1 << 20)
@@ -271,8 +294,7 @@ def test_only_runs_of_the_campaign_are_asked_for(
     cli: Cli, file: Path, machine: Board, home: Path, tmp_path: Path
 ) -> None:
     """Neither another directory of this machine nor a run of another campaign gets in."""
-    work(cli, file, machine.folder / "elsewhere", "1/6")
-    (run,) = (machine.folder / "elsewhere" / "runs").glob("parts.*")
+    (run,) = some_runs(machine.folder / "elsewhere")
     own = tmp_path / "parts" / "own.0123456789abcdef"
     shutil.copytree(run, own)
     for part in own.glob("*.json"):
@@ -290,8 +312,7 @@ def test_only_runs_of_the_campaign_are_asked_for(
 def test_a_hostile_archive_writes_nothing_but_runs(
     cli: Cli, file: Path, machine: Board, tmp_path: Path, home: Path
 ) -> None:
-    work(cli, file, machine.folder / "elsewhere", "1/6")
-    (run,) = (machine.folder / "elsewhere" / "runs").glob("parts.*")
+    (run,) = some_runs(machine.folder / "elsewhere")
     text = io.BytesIO()
     with tarfile.open(fileobj=text, mode="w") as archive:
         for name in ("../evil", "/tmp/evil", f"{run.name}/../../evil", f"{run.name}/sub/run.json",
