@@ -5,14 +5,9 @@ from __future__ import annotations
 import os
 import random
 import re
-import signal
-import socket
-import subprocess
-import sys
 import threading
-import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -33,7 +28,8 @@ from rtstone.server.settings_file import Limits
 from rtstone.store.layout import PLAN, RUN
 from tests.conftest import Cli
 from tests.server.conftest import Template
-from tests.server.killing import free_port
+from tests.server.killing import Serving, free_port, serve
+from tests.server.pushing import cutting
 from tests.server.serving import Served, serving
 
 
@@ -128,56 +124,13 @@ def test_imported_and_unfinished_runs_are_refused_here(
 # ---- a line that breaks, a server that is killed ------------------------------------------------
 
 
-class Cutting(threading.Thread):
-    """Passes connections on, each for so many bytes of what is sent."""
-
-    def __init__(self, to: tuple[str, int], most: int) -> None:
-        super().__init__(daemon=True)
-        self._to, self._most, self._open = to, most, True
-        self._listening = socket.create_server(("127.0.0.1", 0))
-        self._listening.settimeout(0.05)
-        self.url = f"http://127.0.0.1:{self._listening.getsockname()[1]}"
-        self.cuts = 0
-
-    def run(self) -> None:
-        while self._open:
-            with suppress(TimeoutError):
-                client, _ = self._listening.accept()
-                threading.Thread(target=self._pass, args=(client,), daemon=True).start()
-
-    def _pass(self, client: socket.socket) -> None:
-        left = self._most
-        with client, suppress(OSError), socket.create_connection(self._to) as other:
-            back = threading.Thread(target=self._back, args=(other, client), daemon=True)
-            back.start()
-            while left > 0 and (data := client.recv(min(left, 8192))):
-                other.sendall(data)
-                left -= len(data)
-            self.cuts += left <= 0
-
-    def _back(self, other: socket.socket, client: socket.socket) -> None:
-        with suppress(OSError):
-            while data := other.recv(8192):
-                client.sendall(data)
-
-    def close(self) -> None:
-        self._open = False
-        self.join()
-        self._listening.close()
-
-
 def test_a_line_that_breaks_again_and_again_costs_nothing(
     served: Served, template: Template, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rtstone.server.client.push._LONGEST_S", 0.2)
     own(template, "r-1")
-    host, port = served.url.removeprefix("http://").split(":")
-    relay = Cutting((host, int(port)), 2_000)
-    relay.start()
-    try:
-        done = cli("push", relay.url, "r-1")
-    finally:
-        relay.close()
+    with cutting(served.app.state.settings.port, 2_000) as relay:
+        done = cli("push", f"http://127.0.0.1:{relay.port}", "r-1")
     assert done.status == 0, done.err
     assert relay.cuts >= 2
     assert stored_runs(served.places) == ["r-1"]
@@ -194,67 +147,44 @@ def test_a_run_is_larger_than_what_any_connection_lets_through(
     text = (path / "wire.log").read_bytes() + noise
     (path / "wire.log").unlink()
     (path / "wire.log").write_bytes(text)
-    host, port = served.url.removeprefix("http://").split(":")
-    relay = Cutting((host, int(port)), 64 << 10)
-    relay.start()
-    try:
-        with Server(address(relay.url), patience_s=5) as server:
-            push(server, path)
-    finally:
-        relay.close()
+    with (
+        cutting(served.app.state.settings.port) as relay,
+        Server(address(f"http://127.0.0.1:{relay.port}"), patience_s=5) as server,
+    ):
+        push(server, path)
     blob = len(pack(path).blob)
     assert blob // (64 << 10) <= relay.cuts <= 3 * blob // (64 << 10)
     assert (served.places.run(MAIN, "r-1") / "wire.log").read_bytes() == text
     assert verify(served.database, served.places) == []
 
 
-@contextmanager
-def process(places: Places, port: int) -> Iterator[subprocess.Popen[bytes]]:
-    """Start a server as a process of its own."""
-    program = Path(sys.executable).with_name("rtstone")
-    words = [str(program), "serve", "--store", str(places.store), "--listen", f"127.0.0.1:{port}"]
-    server = subprocess.Popen(words, stderr=subprocess.DEVNULL)
-    try:
-        yield server
-    finally:
-        server.kill()
-        server.wait()
-
-
-def answers(port: int) -> bool:
-    with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1) as connection:
-        connection.sendall(b"GET /healthz HTTP/1.0\r\nHost: localhost\r\n\r\n")
-        return b"ok" in connection.recv(4096)
-    return False
-
-
 def test_a_server_that_is_killed_loses_and_doubles_nothing(
-    places: Places, template: Template, cli: Cli, monkeypatch: pytest.MonkeyPatch
+    places: Places, template: Template, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chance = random.Random(8)
     names = [own(template, f"r-{number}").name for number in range(6)]
     with closing(Database(None, places.store)) as database:
         monkeypatch.setenv("RTSTONE_TOKEN", new_token(database, "t", "push", None))
-    port = free_port()
+    server = Serving(places.store, tmp_path / "log")
     over = threading.Event()
 
     def killed_again_and_again() -> None:
         for wait in (0.05, 0.15, 0.1):
-            with process(places, port):
-                while not answers(port) and not over.is_set():
-                    time.sleep(0.02)
-                over.wait(wait + chance.random() / 5)
-        with process(places, port):
-            over.wait(600)
+            server.start()
+            over.wait(wait + chance.random() / 5)
+            server.kill()
+        server.start()
+        over.wait(600)
+        server.kill()
 
     killer = threading.Thread(target=killed_again_and_again)
     killer.start()
     try:
-        done = cli("push", f"http://127.0.0.1:{port}", *names)
+        done = cli("push", f"http://127.0.0.1:{server.port}", *names)
         for _ in range(9):  # a slow machine's server starts for longer than a push has patience
             if done.status != 4:
                 break
-            done = cli("push", f"http://127.0.0.1:{port}")  # as its refusal says
+            done = cli("push", f"http://127.0.0.1:{server.port}")  # as its refusal says
     finally:
         over.set()
         killer.join()
@@ -269,15 +199,9 @@ def test_a_server_that_is_killed_loses_and_doubles_nothing(
     assert list((places.runs(MAIN) / ARRIVING).iterdir()) == []
 
 
-def test_a_server_ends_in_order_when_it_is_told_to(places: Places) -> None:
-    port = free_port()
-    with process(places, port) as server:
-        while not answers(port):
-            assert server.poll() is None
-            time.sleep(0.02)
-        server.send_signal(signal.SIGTERM)
-        assert server.wait(20) == 0
-    assert not answers(port)
+def test_a_server_ends_in_order_when_it_is_told_to(places: Places, tmp_path: Path) -> None:
+    with serve(places.store, tmp_path / "log") as server:
+        assert server.end() == 0
 
 
 def test_a_campaign_pushes_its_runs_and_tells_its_state(
