@@ -125,15 +125,14 @@ def pytest_collection_finish() -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes longest."""
 
-    def place(item: pytest.Item) -> int:
-        marks = (n for n, name in enumerate(LONGEST_FIRST) if item.get_closest_marker(name))
-        return next(marks, len(LONGEST_FIRST))
-
-    places: dict[str, int] = {}
-    for item in items:
-        group = _group(item.nodeid.partition("::")[0])
-        places[group] = min(place(item), places.get(group, place(item)))
-    items.sort(key=lambda item: places[_group(item.nodeid.partition("::")[0])])
+    groups = [_group(item.nodeid.partition("::")[0]) for item in items]
+    places = dict.fromkeys(groups, len(LONGEST_FIRST))
+    for item, group in zip(items, groups, strict=True):
+        marks = {mark.name for mark in item.iter_markers()}
+        named = (n for n, name in enumerate(LONGEST_FIRST) if name in marks)
+        places[group] = min(places[group], next(named, len(LONGEST_FIRST)))
+    order = dict(zip(items, groups, strict=True))
+    items.sort(key=lambda item: places[order[item]])
 
 
 @pytest.fixture(autouse=True)

@@ -56,6 +56,11 @@ def by_replay(
 
     Raises UsageError, TargetError, Inconclusive, Interrupted.
     """
+    if result.p50 is None and "median" in {sample, against}:
+        raise UsageError(
+            f"no median of {result.n} samples of {result.bench}; name a sample by its number, 0 to "
+            f"{result.n - 1}, in --sample and --against"
+        )
     plan, texts = logs(directory)
     if len(texts) > 1:
         raise UsageError(f"the run was resumed: it cannot be repeated as it was, {directory}")

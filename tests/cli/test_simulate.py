@@ -13,7 +13,8 @@ from rtstone.store.layout import RUN
 from tests.conftest import Cli
 from tests.report.test_html import Reader
 
-SMALL = ("--sets", "6", "--tasks", "3,5", "--utilisation", "0.5,1.3", "--time", "2s")
+SMALL = ("--sets", "6", "--tasks", "3,5", "--utilisation", "0.5,1.3", "--time", "2s",
+         "--workers", "1")  # fmt: skip
 
 
 @pytest.fixture

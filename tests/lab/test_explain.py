@@ -6,9 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
+from rtstone.errors import UsageError
+from rtstone.explain.lab import by_replay
+from rtstone.interrupt import Interrupt
 from rtstone.lab import ready, systems
 from tests.conftest import Cli
+from tests.report.explained import explained_run
 
 pytestmark = pytest.mark.lab
 
@@ -46,7 +51,7 @@ def measured(cli: Cli, place: Path, system: str, *words: str) -> dict[str, Any]:
 def test_the_tick_makes_a_sample_longer_by_its_instructions(
     cli: Cli, tmp_path: Path, system: str
 ) -> None:
-    result = measured(cli, tmp_path / "run", system, "sem.post.higher", "-p", "samples=600")
+    result = measured(cli, tmp_path / "run", system, "sem.post.higher", "-p", "samples=150")
     explanation = explained(cli, tmp_path / "run")
     check_sums(explanation)
     assert explanation["way"]["sample"]["value"] == result["max"]
@@ -76,7 +81,7 @@ def test_a_processor_that_is_not_known_is_refused(
 
 def test_a_wake_up_is_explained_twice_alike(cli: Cli, tmp_path: Path) -> None:
     place = tmp_path / "run"
-    result = measured(cli, place, "freertos-a64", "dk.periodic", "-p", "samples=50")
+    result = measured(cli, place, "freertos-a64", "dk.periodic", "-p", "samples=20")
     explanation = explained(cli, place)
     check_sums(explanation)
     assert explanation["way"]["sample"]["value"] == result["max"]
@@ -90,13 +95,13 @@ def test_a_wake_up_is_explained_twice_alike(cli: Cli, tmp_path: Path) -> None:
 def test_series_of_a_case(cli: Cli, tmp_path: Path) -> None:
     """Series of tasks are each explained, and what nothing tells the begin of is refused."""
     place = tmp_path / "tasks"
-    measured(cli, place, "freertos-a64", "dk.periodic", "-p", "samples=30", "-p", "tasks=2")
+    measured(cli, place, "freertos-a64", "dk.periodic", "-p", "samples=20", "-p", "tasks=2")
     for series in ("task0", "task1"):
         explanation = explained(cli, place, "--series", series)
         check_sums(explanation)
         assert explanation["series"] == series
     other = tmp_path / "interrupt"
-    measured(cli, other, "freertos-a64", "int.latency.self", "-p", "samples=30")
+    measured(cli, other, "freertos-a64", "int.latency.self", "-p", "samples=20")
     explanation = explained(cli, other, "--series", "task")
     check_sums(explanation)
     assert "vTaskSwitchContext" in {function["name"] for function in explanation["functions"]}
@@ -116,3 +121,11 @@ def test_a_run_that_changed_since_is_not_explained(cli: Cli, tmp_path: Path) -> 
     done = cli("explain", place)
     assert done.status == 4
     assert "the run does not repeat itself: results of the replay differ" in done.says
+
+
+def test_few_samples_have_no_median(tmp_path: Path) -> None:
+    """It was an internal error, after the run had been repeated."""
+    run = explained_run()
+    few = structs.replace(run.results[0], n=10, p50=None)
+    with pytest.raises(UsageError, match="no median of 10 samples of "):
+        by_replay(tmp_path, run, few, "worst", "median", interrupt=Interrupt())

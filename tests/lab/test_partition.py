@@ -16,7 +16,7 @@ from tests.lab.test_boot import records
 pytestmark = pytest.mark.lab
 
 LIMIT_S = 240
-SLEEPS = "dk.periodic period=20000000 samples=20 cpus=1"
+SLEEPS = "dk.periodic period=20000000 samples=10 cpus=1"
 DEADLINES = f"{SLEEPS} policy=deadline runtime=15000000"  # a busy host takes much of it
 
 

@@ -26,7 +26,7 @@ CASES = ["null", "sched.yield.pair", "sem.post.higher", "dk.periodic"]
 
 def document(cli: Cli, name: str) -> dict[str, Any]:
     target = f"qemu:{name}"
-    done = cli("run", *CASES, "--target", target, "-p", "samples=300", "--json")
+    done = cli("run", *CASES, "--target", target, "-p", "samples=100", "--json")
     assert done.status == 0, done.err
     return done.document
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ IRQ = [*LOAD, "el1_interrupt"]
 SENTENCE = "990 instr late: `copy [tcp]` ran 700 instr with preemption off"
 
 
+@cache
 def explained_run() -> Run:
     """Return a run of an emulated target: a wake-up under two loads, and other benches."""
     make = Maker(5, 2000)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -187,7 +188,8 @@ class Maker:
         )
 
 
-def results(samples: int) -> Iterable[Result]:
+@cache
+def results(samples: int) -> tuple[Result, ...]:
     """Return sixty results: every family, and every way in which one can be incomplete."""
     make = Maker(7, samples)
     noise = [float(make.rng.choice([-0.5, 0, 0, 0, 0, 0.5])) for _ in range(samples)]
@@ -250,7 +252,7 @@ def results(samples: int) -> Iterable[Result]:
     make.add("posix.options", tables=[options])
     while len(make.results) < 60:
         make.timed("sem.round", 2100, 0.2, params={"round": len(make.results)})
-    return make.results
+    return tuple(make.results)
 
 
 def run(samples: int = 3000, **changes: Any) -> Run:
