@@ -165,7 +165,7 @@ def test_a_model_that_says_nothing_of_heavy_load_does_not_have_it(cli: Cli) -> N
 def test_a_number_is_made_of_what_ran(cli: Cli) -> None:
     """Components that the target lacks are left out."""
     words = ["run", "rheal.sum_time", "rheal.il", "--target", "sim", "-p", "irq=interrupt,eventfd"]
-    done = cli(*words, "-p", "samples=20", "-p", "loops=100", "--json")
+    done = cli(*words, "-p", "samples=10", "-p", "loops=20", "--json")
     assert done.status == 0
     assert {r["status"] for r in done.document["results"] if r["bench"] == "rheal.sum_time"} == {
         "ok"

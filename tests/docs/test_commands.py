@@ -21,6 +21,7 @@ from pathlib import Path
 
 import pytest
 
+from rtstone.cli.main import _status
 from rtstone.resources import architecture, local_agent
 from tests.agent.speak import BUILD
 from tests.conftest import Cli, machine
@@ -139,10 +140,10 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A reader's directory, with files, and a store with six runs."""
     where: Path = tmp_path_factory.mktemp("docs")
     shutil.copytree(FILES, where, dirs_exist_ok=True)
-    environment = os.environ | {"RTSTONE_HOME": str(where / "home")}
-    for _ in range(6):
-        command = [*RTSTONE, *shortened(["run", "quick"])]
-        subprocess.run(command, env=environment, capture_output=True, check=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RTSTONE_HOME", str(where / "home"))
+        for _ in range(6):
+            assert _status([*shortened(["run", "quick"]), "--quiet"]) == 0
     return where
 
 
