@@ -32,7 +32,7 @@ class Serving:
         self._kind = kind
         self.process: subprocess.Popen[bytes] | None = None
 
-    def start(self, within_s: float = 60.0) -> None:
+    def start(self, within_s: float = 300.0) -> None:
         """Start it, and again if it ends at once, as it does while its disk is full."""
         end = time.monotonic() + within_s
         while not self._started(end):
