@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
+
+from rtstone.server.client.address import address
+from rtstone.server.client.http import Server, Unreachable
+from rtstone.server.client.push import Pushed, push
 
 RTSTONE = str(Path(sys.executable).parent / "rtstone")
 
@@ -87,3 +94,56 @@ def token(store: Path, *words: str) -> str:
         capture_output=True, text=True, check=True, env=os.environ,
     )  # fmt: skip
     return done.stdout.strip()
+
+
+class Clients(NamedTuple):
+    """What clients that pushed at once have in the end."""
+
+    pushed: list[Pushed]
+    faults: list[str]
+
+
+def push_all(port: int, paths: Sequence[Path], clients: int, patience_s: float) -> Clients:
+    """Push runs by so many clients at once, each again and again until the server has it."""
+    left, results = list(paths), Clients([], [])
+    alone = threading.Lock()
+
+    def work() -> None:
+        while True:
+            with alone:
+                if not left:
+                    return
+                path = left.pop()
+            end = time.monotonic() + patience_s
+            while True:
+                try:
+                    with Server(address(f"http://127.0.0.1:{port}"), patience_s=2.0) as server:
+                        results.pushed.append(push(server, path))
+                    break
+                except Unreachable as error:  # as when it is queued, and pushed once more
+                    if time.monotonic() > end:
+                        results.faults.append(f"{path.name}: {error}")
+                        break
+                except Exception as error:
+                    results.faults.append(f"{path.name}: {error!r}")
+                    break
+
+    threads = [threading.Thread(target=work) for _ in range(clients)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
+
+
+def kill_again_and_again(
+    server: Serving, over: threading.Event, kills: int, mean_s: float, seed: int
+) -> int:
+    """Kill the server at so many random moments, or until ``over``; return at how many."""
+    rng = random.Random(seed)
+    for number in range(kills):
+        if over.wait(rng.expovariate(1 / mean_s)):
+            return number
+        server.kill()
+        server.start()
+    return kills

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 import socket
 import threading
 import zlib
@@ -17,6 +18,18 @@ import msgspec
 from rtstone.documents.plan import Plan
 from rtstone.store import layout as stores
 from tests.server.conftest import Template
+
+
+def another(template: Template, run_id: str, folder: Path) -> Path:
+    """Return a copy of the template with another id, its document made by the same wire."""
+    path = folder / run_id
+    path.mkdir(parents=True)
+    plan = msgspec.structs.replace(template.plan, run_id=run_id)
+    (path / stores.PLAN).write_bytes(msgspec.json.format(msgspec.json.encode(plan)))
+    shutil.copy(template.path / stores.LOG, path / stores.LOG)
+    run = msgspec.structs.replace(template.run, run_id=run_id)
+    (path / stores.RUN).write_bytes(msgspec.json.encode(run))
+    return path
 
 
 class Upload(NamedTuple):
