@@ -690,7 +690,7 @@ def test_two_machines_and_a_model_are_measured_at_once(
         config.write_text(own + config.read_text())
         names = ["ssh:board", "ssh:second", "sim:rmos3-pc1"]
         options = [word for name in names for word in ("--target", name)]
-        done = cli("run", "null", "sem.post.nowait", "--time", "10ms", "--json", *options)
+        done = cli("run", "null", "sem.post.nowait", "--time", "200ms", "--json", *options)
         second.clean()
     assert done.status == 0, done.err
     runs = done.document["runs"]
