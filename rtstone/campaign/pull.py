@@ -23,7 +23,7 @@ from rtstone.campaign.owners import Owner
 from rtstone.errors import StoreError, TargetError, UsageError
 from rtstone.files import opened
 from rtstone.store.index import arrivals
-from rtstone.store.intake import FILES, is_whole, take_in, unfit
+from rtstone.store.intake import FILES, is_whole, refusal, take_in
 from rtstone.store.layout import LARGEST, RUN, runs
 from rtstone.targets.ssh_connection import Login, address
 
@@ -68,7 +68,7 @@ def pull(name: str, source: str) -> Pulled:
             home = new_home(name, owner.name)
             try:
                 for run_id, lack in origin.fetch(wanted[first : first + AT_ONCE], home):
-                    why = lack or unfit(home / run_id)
+                    why = lack or refusal(home / run_id)
                     if why is None:
                         taken += take_in(home / run_id, arrival := arrival + 1)
                     else:

@@ -17,7 +17,7 @@ from rtstone.campaign.work import Outcome
 from rtstone.errors import Interrupted, StoreError
 from rtstone.interrupt import Interrupt
 from rtstone.store.index import arrivals
-from rtstone.store.intake import is_whole, take_in, unfit
+from rtstone.store.intake import is_whole, refusal, take_in
 from rtstone.store.layout import runs
 
 ATTEMPTS = 3  # of a job, after which it has failed
@@ -179,7 +179,7 @@ class Runner:
         except StoreError as error:
             self._halt(job, error)
             return
-        if outcome.fault is None and (why := unfit(home / "runs" / job.run_id)):
+        if outcome.fault is None and (why := refusal(home / "runs" / job.run_id)):
             outcome = Outcome(fault="defect", reason=f"no run of this job came: {why}")
         try:
             reason = outcome.reason or "no reason was reported"

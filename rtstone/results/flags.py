@@ -300,7 +300,7 @@ FLAGS = (
         "wide",
         "the time limit ended it before its interval was as narrow as --until requested",
         "give more time, as in --until ci=2%,time=10min; the result has the width reached",
-        lambda s: False,  # of no single round; see stats/rounds.py
+        lambda s: False,  # of no single round; see results/rounds.py
     ),
     Flag(
         "scaled",
@@ -395,13 +395,13 @@ FLAGS = (
         "derived",
         "computed from the results of other benches",
         "`rtstone list BENCH` says from which and how",
-        lambda s: False,  # of no series that was measured; see model/derived.py
+        lambda s: False,  # of no series that was measured; see results/derived.py
     ),
     Flag(
         "partial",
         "computed from fewer components than it should have",
         "do not compare it with a complete one; its table of components says what is n.e., and why",
-        lambda s: False,  # of no series that was measured; see model/rhealstone.py
+        lambda s: False,  # of no series that was measured; see results/rhealstone.py
         spoils="computed from fewer components than it should have",
         voids=ALL,
     ),
@@ -458,7 +458,7 @@ FLAGS = (
         "samples depend on each other for longer than the run can show, so that its intervals are "
         "wide: they reach as far as eight parts of the run differ",
         "measure longer, or several times; look for what changes meanwhile (frequency, load)",
-        lambda s: False,  # of a series as it was assembled; see assemble/series.py
+        lambda s: False,  # of a series as it was assembled; see results/series.py
     ),
 )
 

@@ -67,7 +67,7 @@ def is_whole(path: Path) -> bool:
         return False
 
 
-def unfit(path: Path) -> str | None:
+def refusal(path: Path) -> str | None:
     """Return why a directory that came from elsewhere is no complete run of its name, or None."""
     if not is_whole(path):
         return f"it has no {PLAN} or no {RUN}"

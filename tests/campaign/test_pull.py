@@ -19,7 +19,7 @@ import pytest
 from rtstone.campaign import pull
 from rtstone.cli.main import _status
 from rtstone.store.index import entries
-from rtstone.store.intake import take_in, unfit
+from rtstone.store.intake import refusal, take_in
 from rtstone.store.layout import LARGEST
 from tests.campaign import killing
 from tests.conftest import Cli
@@ -125,9 +125,9 @@ def test_a_campaign_that_is_carried_out_beside_it_takes_nothing_away(
             assert cli("campaign", "run", file).status == 0
         checked.append(path)
         assert path.is_dir()
-        return unfit(path)
+        return refusal(path)
 
-    monkeypatch.setattr(pull, "unfit", beside)
+    monkeypatch.setattr(pull, "refusal", beside)
     done = cli("campaign", "pull", file, other)
     assert (done.status, len(checked), "left out" in done.err) == (0, 6, False), done.err
     assert killing.left_behind(home) == []

@@ -13,7 +13,7 @@ from rtstone.report.parts.words import breakdown_text
 from rtstone.report.run.findings import Subject, subjects_of
 
 _EXPERIMENT = (BREAKDOWN, FIRST_MISS, "final test at", "baseline", "step", "raw speed")
-# Benches of Rhealstone whose first figure combines all components, see assemble/rhealstone.py.
+# Benches of Rhealstone whose first figure combines all components, see results/rhealstone.py.
 RHEALSTONE = ("sum_time", "weighted_time", "rate", "weighted_rate", "mean_rate")
 FORM = ("form", "variant", "lock", "config")  # parameters of the components
 FULL = 150.0  # % of raw speed, the most that an experiment demands
