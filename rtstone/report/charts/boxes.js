@@ -1,5 +1,6 @@
-// Charts of boxes, which the page holds already: moves the focus among them, tells what has it, and
-// widens a part to the whole.  Places are custom properties of the boxes, in per cent (style.css).
+// Charts of boxes, which the page holds already: moves the focus among them, describes the box that
+// has it, and widens a part to the whole.  Places are custom properties of the boxes, in per cent
+// (style.css).
 const KEYS = {
   ArrowRight: (box, boxes) => beside(box, boxes, 1),
   ArrowLeft: (box, boxes) => beside(box, boxes, -1),
@@ -36,7 +37,7 @@ export function setUpBoxes(chart) {
   const hint = boxes.some(({ row }) => row) ? HINT : "";
   let current = boxes[0];
 
-  const tell = (box) => {
+  const describe = (box) => {
     says.textContent = box?.element.ariaLabel ?? hint;
     says.classList.toggle("muted", !box);
   };
@@ -53,15 +54,15 @@ export function setUpBoxes(chart) {
     const from = number(chart, "--from");
     const to = from + (number(chart, "--span") || 100);
     if (box.right <= from + NEAR || box.left >= to - NEAR) widen(0, 100);
-    tell(box);
+    describe(box);
   };
 
-  tell(null);
+  describe(null);
   chart.addEventListener("focusin", ({ target }) => enter(of(target)));
-  chart.addEventListener("focusout", () => tell(null));
-  chart.addEventListener("mouseover", ({ target }) => tell(of(target.closest(".box")) ?? null));
+  chart.addEventListener("focusout", () => describe(null));
+  chart.addEventListener("mouseover", ({ target }) => describe(of(target.closest(".box")) ?? null));
   chart.addEventListener("mouseleave", () => {
-    tell(chart.contains(document.activeElement) ? current : null);
+    describe(chart.contains(document.activeElement) ? current : null);
   });
   chart.addEventListener("click", ({ target }) => {
     const box = of(target.closest(".box"));

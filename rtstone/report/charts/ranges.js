@@ -16,7 +16,7 @@ export function rangesTable({ unit, marks, rows }) {
     [row.label, count(row.n), ...row.at.map((v) => (v === null ? "–" : quantity(v, unit)))]) };
 }
 
-/** `marks`: what the numbers of a row are, in their order; one that has no shape is told only. */
+/** `marks`: what the numbers of a row are, in their order; one that has no shape is only in the tooltip and the table. */
 export function ranges(chart, width) {
   const { unit, floor, marks } = chart;
   const rows = chart.rows.map((r) => ({ ...r, ...Object.fromEntries(marks.map((m, i) => [m, r.at[i]])) }));

@@ -1,4 +1,4 @@
-// What tells several lines apart: colour, dashes and the shape of their points, so that any of the
+// What distinguishes several lines: colour, dashes and the shape of their points, so that any of the
 // three is enough.  The legend of a chart shows all three, and switches lines off and on.
 import { element } from "./table.js";
 import { color } from "./theme.js";
@@ -51,9 +51,9 @@ function form(i) {
 }
 
 /** The names of the lines of a chart that has several, and what the legend adds to them. */
-export function lines({ series, lines: told }) {
+export function lines({ series, lines: details }) {
   if (!series || series.length < 2) return [];
-  return series.map((s, i) => ({ name: Array.isArray(s) ? s[0] : s.name, more: told?.[i] ?? "" }));
+  return series.map((s, i) => ({ name: Array.isArray(s) ? s[0] : s.name, more: details?.[i] ?? "" }));
 }
 
 /** A short piece of line `i` with its point, as SVG markup: made of numbers and colours alone.

@@ -6,7 +6,6 @@ outbox/ID.json    where to, which run; ID is a hash of both
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from time import time
@@ -70,8 +69,8 @@ def queued(to: Address) -> list[Note]:
     return sorted(own, key=lambda note: (note.queued, note.run))
 
 
-def deliver(server: Server, tell: Callable[[Pushed], None] = lambda pushed: None) -> Delivered:
-    """Push the queued runs for a server, until it does not answer; ``tell``: called for each."""
+def deliver(server: Server) -> Delivered:
+    """Push the queued runs for a server, until it does not answer."""
     pushed: list[Pushed] = []
     refused: list[str] = []
     notes = queued(server.address)
@@ -80,7 +79,6 @@ def deliver(server: Server, tell: Callable[[Pushed], None] = lambda pushed: None
         try:
             if holds_run(path):  # else it was removed meanwhile
                 pushed.append(push(server, path))
-                tell(pushed[-1])
         except Refused as error:
             if not is_final(error):
                 return Delivered(pushed, refused, len(notes) - number, error)
