@@ -21,21 +21,6 @@ from rtstone.units import file_size
 _NAMES = ", ".join(arch.name for arch in architectures())
 
 
-def _print_architectures() -> None:
-    """Print a table of the agents that there are."""
-    table = plain_table()
-    table.add_column("arch", no_wrap=True, style="bold cyan")
-    for name in ("uname -m", "Debian", "agent"):
-        table.add_column(name, overflow="fold")
-    for arch in architectures():
-        try:
-            state = file_size(static_agent(arch.name).stat().st_size)
-        except TargetError:
-            state = "not built"
-        table.add_row(arch.name, ", ".join(arch.machines), arch.debian, state)
-    console(sys.stdout).print(table)
-
-
 @click.command("agent")
 @click.option(
     "--arch", type=ARCHITECTURE,
@@ -52,7 +37,17 @@ def command(*, arch: str | None, output: Path | None) -> None:
     itself do not need this: it copies the agent, and removes it afterwards.
     """
     if output is None and arch is None:
-        _print_architectures()
+        table = plain_table()
+        table.add_column("arch", no_wrap=True, style="bold cyan")
+        for name in ("uname -m", "Debian", "agent"):
+            table.add_column(name, overflow="fold")
+        for row in architectures():
+            try:
+                state = file_size(static_agent(row.name).stat().st_size)
+            except TargetError:
+                state = "not built"
+            table.add_row(row.name, ", ".join(row.machines), row.debian, state)
+        console(sys.stdout).print(table)
         return
     machine = platform.machine()
     target = architecture(machine if arch is None else arch)

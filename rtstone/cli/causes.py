@@ -12,7 +12,6 @@ from rtstone.documents.check import Cause, Gate
 from rtstone.documents.run import Run
 from rtstone.errors import Interrupted, RtstoneError
 from rtstone.interrupt import Interrupt
-from rtstone.stats.exceeded import Exceeded
 
 MOST = 5  # cases, each of which may take two replays of the run
 
@@ -22,35 +21,29 @@ def with_causes(path: Path, run: Run, gate: Gate) -> Gate:
 
     Raises Interrupted.
     """
-    from rtstone.stats.exceeded import exceeded
-
-    cases = exceeded(run, gate)
-    with working("explaining") as line, Interrupt() as interrupt:
-        causes = []
-        for number, case in enumerate(cases[:MOST]):
-            line.steps(number, min(len(cases), MOST))
-            causes.append(_cause(path, run, case, interrupt))
-    return structs.replace(gate, causes=causes, causes_left=len(cases) - len(causes))
-
-
-def _cause(path: Path, run: Run, case: Exceeded, interrupt: Interrupt) -> Cause:
-    """Return why the worst sample of a case took so long, or why that is not known."""
     from rtstone.explain.explain import answer
+    from rtstone.stats.exceeded import exceeded
     from rtstone.stats.explainable import explainable
 
-    check, result = case
-    cause = Cause(
-        bench=check.bench, params=check.params, label=check.label, series=check.series,
-        load=check.load, case=result.case,
-    )  # fmt: skip
-    try:
-        explainable(run, result)
-        reply = answer(path, run, result, "worst", "median", interrupt=interrupt)
-    except Interrupted:
-        raise
-    except RtstoneError as error:  # which does not change what the gate says
-        return structs.replace(cause, reason=str(error))
-    if reply.unkept:
-        click.echo(f"not kept: {reply.unkept}", err=True)
-    explained = reply.explanation
-    return structs.replace(cause, sample=explained.way.sample.index, sentence=explained.sentence)
+    cases = exceeded(run, gate)
+    causes = []
+    with working("explaining") as line, Interrupt() as interrupt:
+        for number, (check, result) in enumerate(cases[:MOST]):
+            line.steps(number, min(len(cases), MOST))
+            cause = Cause(
+                bench=check.bench, params=check.params, label=check.label, series=check.series,
+                load=check.load, case=result.case,
+            )  # fmt: skip
+            try:
+                explainable(run, result)
+                reply = answer(path, run, result, "worst", "median", interrupt=interrupt)
+            except Interrupted:
+                raise
+            except RtstoneError as error:  # which does not change what the gate says
+                causes.append(structs.replace(cause, reason=str(error)))
+                continue
+            if reply.unkept:
+                click.echo(f"not kept: {reply.unkept}", err=True)
+            sample, sentence = reply.explanation.way.sample.index, reply.explanation.sentence
+            causes.append(structs.replace(cause, sample=sample, sentence=sentence))
+    return structs.replace(gate, causes=causes, causes_left=len(cases) - len(causes))

@@ -104,7 +104,16 @@ def command(
         click.echo(f"{label}: the largest maximum of {chosen.among} results", err=True)
     if output is not None:
         if form == "text":
-            content: str | bytes = _text(explanation, document)
+            import io
+
+            from rtstone.report.explanation.text import explanation_lines
+            from rtstone.report.parts.console import console
+
+            stream = io.StringIO()
+            out = console(stream)
+            lines = explanation_lines(explanation, document, out.width, out.encoding)
+            out.print(*lines, sep="\n")
+            content: str | bytes = stream.getvalue()
         else:
             content = _bytes(explanation, document, form)
         save("the explanation", output, content, quiet=json)
@@ -141,16 +150,3 @@ def _bytes(explanation: Explanation, run: Run, form: str) -> bytes:
 
         return trace_events(explanation)
     return msgspec.json.format(msgspec.json.encode(explanation)) + b"\n"
-
-
-def _text(explanation: Explanation, run: Run) -> str:
-    """Return an explanation as text of unlimited width."""
-    import io
-
-    from rtstone.report.explanation.text import explanation_lines
-    from rtstone.report.parts.console import console
-
-    stream = io.StringIO()
-    out = console(stream)
-    out.print(*explanation_lines(explanation, run, out.width, out.encoding), sep="\n")
-    return stream.getvalue()

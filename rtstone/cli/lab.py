@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from rtstone.cli.parameters import BOARD, FILE, JSON, STORED, SYSTEM
 from rtstone.cli.progress import working
-
-if TYPE_CHECKING:
-    from rtstone.lab.systems import System
 
 _PREFIX = "qemu:"  # of the targets
 
@@ -29,9 +26,22 @@ def command() -> None:
 @JSON
 def list_command(json: bool) -> None:
     """List the targets: which are ready, what the others lack and how to get it."""
+    from rtstone.lab import kernels
+    from rtstone.lab.ready import missing
     from rtstone.lab.systems import every
 
-    rows = [_row(system) for system in every().values()]
+    rows: list[dict[str, Any]] = []
+    for system in every().values():
+        lacking = missing(system)
+        rows.append({
+            "target": _PREFIX + system.name,
+            "title": system.title,
+            "board": system.board.name,
+            "version": system.kernel and kernels.newest(system.kernel, system.board.arch),
+            "preempt": list(system.preempt),
+            "ready": not lacking,
+            "missing": [{"what": lack.component, "command": lack.command} for lack in lacking],
+        })  # fmt: skip
     if json:
         from rtstone.cli.output import print_document
 
@@ -52,23 +62,6 @@ def list_command(json: bool) -> None:
             state = "; ".join(f"no {lack['what']}: {lack['command']}" for lack in row["missing"])
         table.add_row(row["target"], row["title"], row["board"], state)
     console(sys.stdout).print(table)
-
-
-def _row(system: System) -> dict[str, Any]:
-    """Return the row of a target in the document."""
-    from rtstone.lab import kernels
-    from rtstone.lab.ready import missing
-
-    lacking = missing(system)
-    return {
-        "target": _PREFIX + system.name,
-        "title": system.title,
-        "board": system.board.name,
-        "version": system.kernel and kernels.newest(system.kernel, system.board.arch),
-        "preempt": list(system.preempt),
-        "ready": not lacking,
-        "missing": [{"what": lack.component, "command": lack.command} for lack in lacking],
-    }
 
 
 @command.command("fetch")

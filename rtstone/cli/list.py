@@ -83,7 +83,27 @@ def command(kind: str, probe: bool, json: bool, **conditions: Any) -> None:
     tables: dict[str, Table] = {**offered.loads, **offered.benches}
     if kind not in tables:
         raise unknown("kind, bench or load", kind, [*KINDS, RUNS, *tables])
-    _print_json(tables[kind]) if json else _print_named(tables[kind])
+    table = tables[kind]
+    if json:
+        _print_json(table)
+        return
+    from rtstone.wire.parameters import allowed, quantity
+
+    source = f"source: {table.source}" if table.source else ""
+    needs = f"needs: {', '.join(table.needs)}" if table.needs else ""
+    for line in (f"{table.id}: {table.title}", table.help, source, needs):
+        if line:
+            click.echo(line)
+    parameters = [
+        {
+            "parameter": param.name,
+            "default": quantity(param, param.default),
+            "values": allowed(param),
+            "description": param.help,
+        }
+        for param in table.params
+    ]
+    _print_table(("parameter", "default", "values", "description"), parameters)
 
 
 def _refuse(conditions: dict[str, Any]) -> None:
@@ -179,26 +199,3 @@ def _print_table(columns: tuple[str, ...], rows: Iterable[dict[str, Any]]) -> No
     for row in rows:
         table.add_row(*(Text("" if row[name] is None else str(row[name])) for name in columns))
     console(sys.stdout).print(table)
-
-
-def _print_named(table: Table) -> None:
-    from rtstone.wire.parameters import allowed, quantity
-
-    head = [
-        f"{table.id}: {table.title}",
-        table.help,
-        f"source: {table.source}" if table.source else "",
-    ]
-    click.echo("\n".join(line for line in head if line))
-    if table.needs:
-        click.echo(f"needs: {', '.join(table.needs)}")
-    rows = [
-        {
-            "parameter": param.name,
-            "default": quantity(param, param.default),
-            "values": allowed(param),
-            "description": param.help,
-        }
-        for param in table.params
-    ]
-    _print_table(("parameter", "default", "values", "description"), rows)

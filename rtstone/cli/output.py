@@ -61,21 +61,18 @@ def default_page(path: Path) -> Path:
 
     Raises UsageError.
     """
-    if not _replaceable(path):
+    replaceable = False
+    try:
+        if stat.S_ISREG(path.stat().st_mode):
+            with path.open("rb") as file:
+                replaceable = _MARK in file.read(_HEAD)
+    except FileNotFoundError:
+        replaceable = not path.is_symlink()
+    except OSError:
+        pass
+    if not replaceable:
         raise UsageError(f"{path} exists and is no page of rtstone; write -o FILE.html")
     return OutputFile().convert(path, None, None)
-
-
-def _replaceable(path: Path) -> bool:
-    try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            return False
-        with path.open("rb") as file:
-            return _MARK in file.read(_HEAD)
-    except FileNotFoundError:
-        return not path.is_symlink()
-    except OSError:
-        return False
 
 
 class Written(NamedTuple):

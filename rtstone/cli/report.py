@@ -42,21 +42,20 @@ def command(runs: tuple[str, ...], output: Path) -> None:
     from rtstone.report.parts import frame
     from rtstone.stats.evaluate import evaluate_runs
 
+    explained: dict[str, list[Explanation]] = {}
+
+    def read(path: Path) -> Run:
+        run = load(path)
+        if run.run_id not in explained:
+            stored = explanations(path, run.run_id)
+            explained[run.run_id] = stored.explanations
+            for why in stored.damaged:
+                click.echo(f"left out: {shown(why)}", err=True)
+        return run
+
     frame.bundle()
     runs = local(runs)
     with working("making the page"):
-        explained: dict[str, list[Explanation]] = {}
-        documents = named(runs, lambda path: _read(path, explained))
+        documents = named(runs, read)
         text = page.compose(evaluate_runs(documents, before), explained)
     save("the report", output, text)
-
-
-def _read(path: Path, explained: dict[str, list[Explanation]]) -> Run:
-    """Return the run in a directory, and take note of its explanations."""
-    run = load(path)
-    if run.run_id not in explained:
-        stored = explanations(path, run.run_id)
-        explained[run.run_id] = stored.explanations
-        for why in stored.damaged:
-            click.echo(f"left out: {shown(why)}", err=True)
-    return run

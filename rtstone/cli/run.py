@@ -106,10 +106,15 @@ def _directory(context: click.Context, parameter: click.Parameter, text: str | N
 )  # fmt: skip
 def command(targets: tuple[str, ...], **options: object) -> int:
     """Measure a target with suites and benches; default: suite quick."""
-    each = [
-        _with_icount(msgspec.convert(options | {"target": target}, Options))
-        for target in targets or (LOCAL,)
-    ]
+    each = []
+    for target in targets or (LOCAL,):
+        request = msgspec.convert(options | {"target": target}, Options)
+        if request.icount:  # in the target's name, where documents and --resume look
+            if not find_target(target).name.startswith("qemu:"):
+                raise UsageError(f"--icount applies to qemu:... targets only, not to '{target}'")
+            name = f"{target}+icount={request.icount}"
+            request = msgspec.structs.replace(request, target=name)
+        each.append(request)
     server = destination(each[0].push)
     with Interrupt() as interrupt:
         status, directories = _measure(each, interrupt)
@@ -146,18 +151,6 @@ def _measure(each: list[Options], interrupt: Interrupt) -> tuple[int, list[RunDi
             if directory.finished:
                 out.print(*followed(run_name(directory.path, run.name), out.width), sep="\n")
     return status_of(interrupt, finished), [finished.directory]
-
-
-def _with_icount(options: Options) -> Options:
-    """Return the options with --icount in the target's name, where documents and --resume look.
-
-    Raises UsageError if it does not apply.
-    """
-    if not options.icount:
-        return options
-    if not find_target(options.target).name.startswith("qemu:"):
-        raise UsageError(f"--icount applies to qemu:... targets only, not to '{options.target}'")
-    return msgspec.structs.replace(options, target=f"{options.target}+icount={options.icount}")
 
 
 def carry_out(options: Options, interrupt: Interrupt) -> Finished:

@@ -153,7 +153,9 @@ class Display(Listener):
 
     def _draw(self, case: Case, share: float, figures: str) -> None:
         cases = self._plan.cases
-        times = [self._expected_s(other) for other in cases]
+        mean = sum(self._untimed) / len(self._untimed) if self._untimed else 0.2
+        planned = [self._plan.expected_s(other) for other in cases]
+        times = [mean if seconds is None else seconds for seconds in planned]
         done = sum(times[: case.id - 1]) + share * times[case.id - 1]
         whole = max(sum(times), 1e-9)
         head = Text.assemble(
@@ -170,12 +172,6 @@ class Display(Listener):
         bar = Table.grid(padding=(0, 1))
         bar.add_row(ProgressBar(total=1.0, completed=share, width=40), left)
         return Group(head, Text(figures or " "), bar)
-
-    def _expected_s(self, case: Case) -> float:
-        planned = self._plan.expected_s(case)
-        if planned is not None:
-            return planned
-        return sum(self._untimed) / len(self._untimed) if self._untimed else 0.2
 
 
 class Displays:

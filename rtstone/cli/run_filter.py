@@ -45,8 +45,14 @@ def pick(entries: list[Entry], conditions: RunFilter, now: datetime | None = Non
         if name is None:
             continue
         stored = {word for entry in entries for word in _names(noun, entry)}
-        if stored and name not in stored and name not in _own_names(noun):
-            raise unknown(noun, name, stored, "of the stored runs")
+        if stored and name not in stored:
+            own: Iterable[str] = TARGETS if noun == "target" else ()
+            if noun == "suite":
+                from rtstone.measure.suite import shipped
+
+                own = shipped()
+            if name not in own:  # else it is valid, even if no run has it
+                raise unknown(noun, name, stored, "of the stored runs")
         picked = [entry for entry in picked if name in _names(noun, entry)]
     if conditions.status is not None:
         if conditions.status not in STATUSES:
@@ -67,15 +73,6 @@ def _names(noun: str, entry: Entry) -> set[str]:
         return names | {entry.called} if entry.called else names
     benches = entry.benches.split()
     return {*benches, *(bench.partition(".")[0] for bench in benches)}
-
-
-def _own_names(noun: str) -> Iterable[str]:
-    """Return the names of suites or targets that are valid even if no run has them."""
-    if noun == "suite":
-        from rtstone.measure.suite import shipped
-
-        return shipped()
-    return TARGETS if noun == "target" else ()
 
 
 def _moment(text: str, now: datetime) -> datetime:
