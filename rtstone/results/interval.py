@@ -304,7 +304,14 @@ def t_quantile(level: float, freedom: float) -> float:
     """
     normal = NormalDist().inv_cdf((1 + level) / 2)
     freedom, outside = max(freedom, 1.0), 1 - level
-    t = _approximately(level, freedom, normal)
+    if freedom < 2:  # between the exact ones for 1 and 2 degrees
+        first_degree, second_degree = tan(pi / 2 * level), level * sqrt(2 / (1 - level * level))
+        t = float(second_degree * (first_degree / second_degree) ** (2 / freedom - 1))
+    else:  # Cornish and Fisher
+        cube = normal**3
+        first = (cube + normal) / (4 * freedom)
+        second = (5 * cube * normal**2 + 16 * cube + 3 * normal) / (96 * freedom**2)
+        t = normal + first + second
     if freedom > _MANY:
         return t
     constant = lgamma((freedom + 1) / 2) - lgamma(freedom / 2) - log(freedom * pi) / 2
@@ -317,16 +324,6 @@ def t_quantile(level: float, freedom: float) -> float:
         if abs(step) < 1e-10:
             break
     return t
-
-
-def _approximately(level: float, freedom: float, normal: float) -> float:
-    """Return t: below 2 degrees between the exact ones for 1 and 2, above by Cornish and Fisher."""
-    if freedom < 2:
-        first_degree, second_degree = tan(pi / 2 * level), level * sqrt(2 / (1 - level * level))
-        return float(second_degree * (first_degree / second_degree) ** (2 / freedom - 1))
-    cube = normal**3
-    first = (cube + normal) / (4 * freedom)
-    return normal + first + (5 * cube * normal**2 + 16 * cube + 3 * normal) / (96 * freedom**2)
 
 
 def _outside(t: float, freedom: float) -> float:

@@ -171,16 +171,12 @@ def _bursts(result: Result, squares: float) -> Variance:
         return Variance(1.0)
     seen = autocorrelated_variance([1] * len(counts), counts)
     times = seen.value * len(counts) ** 2 / squares
+    mean = fmean(counts)
+    second = fmean((count - mean) ** 2 for count in counts)
+    kurtosis = fmean((count - mean) ** 4 for count in counts) / second**2 - 3 if second else 0.0
     # Of counts with long tails a variance is known less well.
-    freedom = 2 / (2 / seen.freedom + max(_kurtosis(counts), 0.0) / len(counts))
+    freedom = 2 / (2 / seen.freedom + max(kurtosis, 0.0) / len(counts))
     return Variance(times, max(freedom, 1.0)) if times > 1 else Variance(1.0)
-
-
-def _kurtosis(values: Sequence[float]) -> float:
-    """Return the excess kurtosis: 0 for a normal distribution."""
-    mean = fmean(values)
-    second = fmean((value - mean) ** 2 for value in values)
-    return fmean((value - mean) ** 4 for value in values) / second**2 - 3 if second else 0.0
 
 
 class _Moments(NamedTuple):
@@ -363,14 +359,15 @@ def missed(results: Sequence[Result]) -> Missed | None:
     due = sum(result.n + (result.missed or 0) for result in results)
     if not counts or not due:
         return None
-    return Missed(sum(counts), due, sum(_stalls(result) for result in results if result.missed))
-
-
-def _stalls(result: Result) -> float:
-    """Return the number of equally long stalls that would scatter as much as these."""
-    parts = events(result)
-    if parts is None or not parts.stalls:
-        return 1.0
-    hid = parts.sizes - 1
-    total, squares = _added(parts.counts * hid), _added(parts.counts * hid * hid)
-    return max(total**2 / squares / parts.bursts.value, 1.0)
+    stalls = []  # of each result: as many of one length as would scatter as much as its own
+    for result in results:
+        if not result.missed:
+            continue
+        parts = events(result)
+        if parts is None or not parts.stalls:
+            stalls.append(1.0)
+            continue
+        hid = parts.sizes - 1
+        total, squares = _added(parts.counts * hid), _added(parts.counts * hid * hid)
+        stalls.append(max(total**2 / squares / parts.bursts.value, 1.0))
+    return Missed(sum(counts), due, sum(stalls))

@@ -10,7 +10,7 @@ from rtstone.documents.plan import Plan
 from rtstone.results.identity import Heads
 from rtstone.wire import commands
 from rtstone.wire import records as wire
-from rtstone.wire.reader import Defect, Noise, Reader, Record
+from rtstone.wire.reader import Defect, Noise, Reader
 
 WARNINGS = 200  # of the agent, that are kept; a stuck one says the same for ever
 SERIES = 4096  # of a case, that are kept: more than there are CPUs
@@ -77,32 +77,28 @@ class Received:
         for event in self.reader.feed(line):
             if isinstance(event, Noise):
                 continue
-            self._take(event)
             bodies.append(event.body)
+            match event.body:
+                case body if isinstance(body, wire.OfACase):
+                    if self._is_asked_for(body.id):
+                        self._take_of_case(event.seq, body)
+                case wire.Hello() as hello:
+                    self.hello = hello
+                case wire.Heard(_, str(command)) if sent := commands.sends(command):
+                    if self._is_asked_for(sent):
+                        self._since[sent] = event.seq
+                case wire.Clock() as clock:
+                    self.clock = clock
+                case wire.Conditions() as conditions:
+                    self.conditions = conditions
+                case wire.Loaded() as loaded:
+                    self._keep("answers to loads", self.loads, loaded, self._most_loads)
+                case wire.Log("warn", text):
+                    short = text if len(text) <= LETTERS else f"{text[:LETTERS]}…"
+                    self._keep("warnings", self.warnings, short, WARNINGS)
+                case wire.Bye() as bye:
+                    self.bye = bye
         return bodies
-
-    def _take(self, record: Record) -> None:
-        if isinstance(record.body, wire.OfACase):
-            if self._is_asked_for(record.body.id):
-                self._take_of_case(record.seq, record.body)
-            return
-        match record.body:
-            case wire.Hello() as hello:
-                self.hello = hello
-            case wire.Heard(_, str(command)) if sent := commands.sends(command):
-                if self._is_asked_for(sent):
-                    self._since[sent] = record.seq
-            case wire.Clock() as clock:
-                self.clock = clock
-            case wire.Conditions() as conditions:
-                self.conditions = conditions
-            case wire.Loaded() as loaded:
-                self._keep("answers to loads", self.loads, loaded, self._most_loads)
-            case wire.Log("warn", text):
-                short = text if len(text) <= LETTERS else f"{text[:LETTERS]}…"
-                self._keep("warnings", self.warnings, short, WARNINGS)
-            case wire.Bye() as bye:
-                self.bye = bye
 
     def _take_of_case(self, seq: int, body: wire.OfACase) -> None:
         if body.id in self._whole:  # sent again all the same, and may be damaged this time

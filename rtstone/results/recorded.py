@@ -114,8 +114,21 @@ def _blocks(values: Ticks) -> wire.Blocks:
 
 
 def _batches(values: Ticks, buckets: Ticks) -> wire.Batches:
-    n = len(values)
-    lines = _lines(buckets)
+    """Return batches of about equal length, and in each how many samples are above each line.
+
+    A line is as close to its percentile as the buckets allow.
+    """
+    index, counts = np.unique(buckets, return_counts=True)
+    n, upto = len(values), np.cumsum(counts)
+    lines = []  # the first bucket above each
+    for q in PERCENTILES.values():
+        if not is_supported(q, n):
+            break
+        wanted = n * q
+        place = int(np.searchsorted(upto * WHOLE, wanted))  # the bucket that holds the percentile
+        below = int(upto[place - 1]) if place else 0
+        nearer = int(upto[place]) * WHOLE - wanted < wanted - below * WHOLE
+        lines.append(int(index[place]) + nearer)
     if n <= _EVEN:
         parts = min(_BATCHES, n)
         cuts = [i * n // parts for i in range(1, parts)]
@@ -129,22 +142,6 @@ def _batches(values: Ticks, buckets: Ticks) -> wire.Batches:
         for own, buckets_ in zip(np.split(values, cuts), np.split(buckets, cuts), strict=True)
     ]
     return wire.Batches(lines=lines, rows=rows)
-
-
-def _lines(buckets: Ticks) -> list[int]:
-    """Return the first bucket above a line as close to each percentile as the buckets allow."""
-    index, counts = np.unique(buckets, return_counts=True)
-    n, upto = len(buckets), np.cumsum(counts)
-    lines = []
-    for q in PERCENTILES.values():
-        if not is_supported(q, n):
-            break
-        wanted = n * q
-        place = int(np.searchsorted(upto * WHOLE, wanted))  # the bucket that holds the percentile
-        below = int(upto[place - 1]) if place else 0
-        nearer = int(upto[place]) * WHOLE - wanted < wanted - below * WHOLE
-        lines.append(int(index[place]) + nearer)
-    return lines
 
 
 def _omitted(values: Ticks, hidden: Ticks, period: int) -> wire.Omitted | None:

@@ -202,48 +202,49 @@ def _lack(result: Result | None) -> str | None:
 
 def combine(number: Number, blank: Result, measured: list[Result]) -> list[Result]:
     """Return the results of one combination for everything measured in the run."""
-    results = [_combined(number, blank, components) for components in _sets(measured)]
+    combined = []
+    for components in _sets(measured):
+        weights = {name: int(str(blank.params.get(f"weight_{name}", 1))) for name in COMPONENTS}
+        lacks = {name: _lack(components.results[name]) for name in COMPONENTS}
+        times = {
+            name: result.mean
+            for name, result in components.results.items()
+            if result and lacks[name] is None and result.mean is not None
+        }
+        clock = next((r.unit for r in components.results.values() if r and r.n), "ns")
+        unit = Unit("us", 1e-3, "1/s", 1e9) if clock == "ns" else Unit(clock, 1, f"1/{clock}", 1)
+        count = Figure(value=len(times), unit=f"of {len(COMPONENTS)}")
+        figures = number.compute(times, weights, unit) if times else {}
+        result = structs.replace(
+            blank,
+            params=components.params | blank.params,
+            load=components.load,
+            unit=unit.name,
+            figures=figures | {"components": count},
+            flags=["derived"] + ([PARTIAL] if len(times) < len(COMPONENTS) else []),
+        )
+        reasons = dict.fromkeys(why for why in lacks.values() if why)
+        lacking = "; ".join(
+            f"n.e.: {', '.join(COMPONENTS[name] for name in lacks if lacks[name] == why)}, {why}"
+            for why in reasons
+        )
+        if lacking or number is NUMBERS[0]:
+            rows = []
+            for name, title in COMPONENTS.items():
+                mean = f"{times[name] * unit.time:.4g}" if name in times else "n.e."
+                component = components.results[name]
+                n = str(component.n if component else 0)
+                rows.append([f"rheal.{name}", title, mean, n, lacks[name] or ""])
+            heads = ["bench", "component", f"mean ({unit.name})", "n", "n.e."]
+            table = TextTable("components", heads, rows)
+            result = structs.replace(result, tables=[table], reason=lacking or None)
+        # What the system cannot have leaves a number that is good as far as it goes; a loss does
+        # not.
+        had = [components.results[name] for name, why in lacks.items() if why]
+        if any(result is None or result.status in {"failed", "incomplete"} for result in had):
+            result = structs.replace(result, status="incomplete")
+        elif not times:
+            result = structs.replace(result, status="unsupported")
+        combined.append(result)
     none = structs.replace(blank, status="incomplete", reason="none of its components ran")
-    return results or [none]
-
-
-def _combined(number: Number, blank: Result, components: _Set) -> Result:
-    weights = {name: int(str(blank.params.get(f"weight_{name}", 1))) for name in COMPONENTS}
-    lacks = {name: _lack(components.results[name]) for name in COMPONENTS}
-    times = {
-        name: result.mean
-        for name, result in components.results.items()
-        if result and lacks[name] is None and result.mean is not None
-    }
-    clock = next((r.unit for r in components.results.values() if r and r.n), "ns")
-    unit = Unit("us", 1e-3, "1/s", 1e9) if clock == "ns" else Unit(clock, 1, f"1/{clock}", 1)
-    count = Figure(value=len(times), unit=f"of {len(COMPONENTS)}")
-    figures = number.compute(times, weights, unit) if times else {}
-    result = structs.replace(
-        blank,
-        params=components.params | blank.params,
-        load=components.load,
-        unit=unit.name,
-        figures=figures | {"components": count},
-        flags=["derived"] + ([PARTIAL] if len(times) < len(COMPONENTS) else []),
-    )
-    reasons = dict.fromkeys(why for why in lacks.values() if why)
-    lacking = "; ".join(
-        f"n.e.: {', '.join(COMPONENTS[name] for name in lacks if lacks[name] == why)}, {why}"
-        for why in reasons
-    )
-    if lacking or number is NUMBERS[0]:
-        rows = []
-        for name, title in COMPONENTS.items():
-            mean = f"{times[name] * unit.time:.4g}" if name in times else "n.e."
-            component = components.results[name]
-            n = str(component.n if component else 0)
-            rows.append([f"rheal.{name}", title, mean, n, lacks[name] or ""])
-        heads = ["bench", "component", f"mean ({unit.name})", "n", "n.e."]
-        table = TextTable("components", heads, rows)
-        result = structs.replace(result, tables=[table], reason=lacking or None)
-    # What the system cannot have leaves a number that is good as far as it goes; a loss does not.
-    had = [components.results[name] for name, why in lacks.items() if why]
-    if any(result is None or result.status in {"failed", "incomplete"} for result in had):
-        return structs.replace(result, status="incomplete")
-    return result if times else structs.replace(result, status="unsupported")
+    return combined or [none]

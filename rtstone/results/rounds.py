@@ -273,6 +273,9 @@ def _placed(parts: Sequence[Result]) -> Iterator[tuple[Result, int, float]]:
         samples, begin = samples + part.n, begin + _section_s(part)
 
 
+_Row = tuple[float, int, float, float, float]  # of a trace
+
+
 def _trace(parts: Sequence[Result]) -> Trace | None:
     """Merge the windows of all rounds until they are few enough and equally wide."""
     traces = [(part.trace, begin) for part, _, begin in _placed(parts) if part.trace]
@@ -280,24 +283,19 @@ def _trace(parts: Sequence[Result]) -> Trace | None:
         return None
     wide = max(trace.width_s for trace, _ in traces)
     while True:
-        rows = [row for trace, begin in traces for row in _windows(trace, wide, begin)]
+        rows: list[_Row] = []
+        for trace, begin in traces:
+            groups: dict[int, list[_Row]] = defaultdict(list)
+            for row in trace.rows:
+                groups[int((row[0] + trace.width_s / 2) // wide)].append(row)
+            for number, own in groups.items():
+                n = sum(row[1] for row in own)
+                mean = own[0][3] if len(own) == 1 else round(sum(r[1] * r[3] for r in own) / n, 4)
+                low, high = min(row[2] for row in own), max(row[4] for row in own)
+                rows.append((round(begin + number * wide, 9), n, low, mean, high))
         if len(rows) <= max(WINDOWS, len(traces)):
             return Trace(width_s=wide, rows=rows)
         wide *= 2
-
-
-_Row = tuple[float, int, float, float, float]
-
-
-def _windows(trace: Trace, wide: float, begin: float) -> Iterator[_Row]:
-    groups: dict[int, list[_Row]] = defaultdict(list)
-    for row in trace.rows:
-        groups[int((row[0] + trace.width_s / 2) // wide)].append(row)
-    for number, rows in groups.items():
-        n = sum(row[1] for row in rows)
-        mean = rows[0][3] if len(rows) == 1 else round(sum(r[1] * r[3] for r in rows) / n, 4)
-        low, high = min(row[2] for row in rows), max(row[4] for row in rows)
-        yield round(begin + number * wide, 9), n, low, mean, high
 
 
 def _blocks(parts: Sequence[Result]) -> Blocks | None:
@@ -331,9 +329,17 @@ def _batches(parts: Sequence[Result], whole: Distribution) -> Batches | None:
         if part.batches is None:
             continue
         above = {name: _above(part, part.batches, name, line) for name, line in lines.items()}
-        for first, last in _groups(part.batches.n, longest):
+        ends, n = [0], 0  # of batches that are about so long together; a remainder joins the last
+        for place, size in enumerate(part.batches.n, 1):
+            n += size
+            if 4 * n >= 3 * longest:
+                ends.append(place)
+                n = 0
+        if ends[-1] < len(part.batches.n):
+            ends[1 if len(ends) == 1 else -1 :] = [len(part.batches.n)]
+        for first, last in pairwise(ends):
             sizes, means = part.batches.n[first:last], part.batches.mean[first:last]
-            total = sum(n * mean for n, mean in zip(sizes, means, strict=True))
+            total = sum(size * mean for size, mean in zip(sizes, means, strict=True))
             batches.n.append(sum(sizes))
             batches.mean.append(means[0] if len(means) == 1 else round(total / sum(sizes), 4))
             for name in lines:
@@ -354,19 +360,6 @@ def _lines(whole: Distribution, overflow: int) -> dict[str, float]:
             around = value, nextafter(value, -inf)
             lines[name] = min(around, key=lambda line: abs(ordered.share(line) - q / WHOLE))
     return lines
-
-
-def _groups(sizes: Sequence[int], longest: int) -> list[tuple[int, int]]:
-    """Return ranges of batches that are about so long together; a remainder joins the last."""
-    ends, n = [0], 0
-    for place, size in enumerate(sizes, 1):
-        n += size
-        if 4 * n >= 3 * longest:
-            ends.append(place)
-            n = 0
-    if ends[-1] < len(sizes):
-        ends[1 if len(ends) == 1 else -1 :] = [len(sizes)]
-    return list(pairwise(ends))
 
 
 def _above(part: Result, batches: Batches, name: str, line: float) -> list[int]:

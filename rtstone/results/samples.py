@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from rtstone.documents.imported import tool
@@ -36,7 +36,12 @@ def samples(run: Run, result: Result, plan: Plan, logs: Iterable[bytes]) -> Arra
 
     where = f"of {result.bench}, in run {run.run_id}"
     if not has_raw_samples(result):
-        raise UsageError(f"no single samples {where}; {_advice(run, result)}")
+        advice = f"measure them with {KEEP}, else there is .histogram()"
+        if (name := tool(run)) is not None:
+            advice = f"of what {name} recorded the histogram is kept, see .histogram()"
+        elif not result.n:
+            advice = result.reason or "it has figures only"
+        raise UsageError(f"no single samples {where}; {advice}")
     # A round that was started anew after an interruption counts from its second start.
     rounds = {round_.number: round_ for log in logs for round_ in _Log(plan, result).read(log)}
     every = [rounds[number] for number in sorted(rounds)]
@@ -48,14 +53,6 @@ def samples(run: Run, result: Result, plan: Plan, logs: Iterable[bytes]) -> Arra
     raise Inconclusive(
         f"{number} of {result.n} samples {where} are in its logs; keep all of them with {KEEP}"
     )
-
-
-def _advice(run: Run, result: Result) -> str:
-    if (name := tool(run)) is not None:
-        return f"of what {name} recorded the histogram is kept, see .histogram()"
-    if not result.n:
-        return result.reason or "it has figures only"
-    return f"measure them with {KEEP}, else there is .histogram()"
 
 
 class _Round(NamedTuple):
@@ -77,35 +74,34 @@ class _Log:
         self._whole: set[int] = set()
 
     def read(self, log: bytes) -> list[_Round]:
-        """Return the rounds that have a result."""
+        """Return the rounds that have a result, each sample converted as its statistics are."""
+        import numpy as np
+
         reader = Reader()
         for line in log.splitlines(keepends=True):
             for event in reader.feed(line):
-                if isinstance(event, Record):
-                    self._take(event.body)
-        return [
-            _Round(number, number in self._whole, _net(net, self._ticks.get(number, {})))
-            for number, net in self._nets.items()
-        ]
-
-    def _take(self, body: wire.Body) -> None:
-        if isinstance(body, wire.Clock):
-            self._clock = body
-        elif not isinstance(body, wire.OfACase) or self._plan.case_of(body.id) != self._result.case:
-            return
-        elif isinstance(body, wire.Raw) and body.series == self._result.series:
-            self._ticks.setdefault(body.id, {})[body.at] = body.v
-        elif isinstance(body, wire.Result) and body.series == self._result.series:
-            scale = Scale.for_plan(self._plan, self._clock)
-            self._nets[body.id] = scale.net(body.hz, body.overhead, body.batch)
-        elif isinstance(body, wire.End) and body.status == "ok":
-            self._whole.add(body.id)
-
-
-def _net(net: Net, ticks: Mapping[int, Sequence[int]]) -> Array:
-    """Return the net values of samples, each converted as the statistics of the result are."""
-    import numpy as np
-
-    read = np.array([v for _, values in sorted(ticks.items()) for v in values], dtype=np.uint64)
-    values, places = np.unique(read, return_inverse=True)
-    return np.array([net.exactly(int(value)) for value in values], np.float64)[places]
+                if not isinstance(event, Record):
+                    continue
+                body = event.body
+                if isinstance(body, wire.Clock):
+                    self._clock = body
+                elif (
+                    not isinstance(body, wire.OfACase)
+                    or self._plan.case_of(body.id) != self._result.case
+                ):
+                    continue
+                elif isinstance(body, wire.Raw) and body.series == self._result.series:
+                    self._ticks.setdefault(body.id, {})[body.at] = body.v
+                elif isinstance(body, wire.Result) and body.series == self._result.series:
+                    scale = Scale.for_plan(self._plan, self._clock)
+                    self._nets[body.id] = scale.net(body.hz, body.overhead, body.batch)
+                elif isinstance(body, wire.End) and body.status == "ok":
+                    self._whole.add(body.id)
+        rounds = []
+        for number, net in self._nets.items():
+            parts = sorted(self._ticks.get(number, {}).items())
+            ticks = np.array([tick for _, part in parts for tick in part], dtype=np.uint64)
+            different, places = np.unique(ticks, return_inverse=True)
+            values = np.array([net.exactly(int(value)) for value in different], np.float64)
+            rounds.append(_Round(number, number in self._whole, values[places]))
+        return rounds

@@ -78,37 +78,37 @@ def slopes(plan: Plan, results: list[Result]) -> list[Slope]:
         ):
             key = case_key(result.bench, result.params, result.series, result.load, ignoring={over})
             groups[key].append(result)
-    fitted = (_slope(plan, group) for group in groups.values())
-    return [slope for slope in fitted if slope]
-
-
-def _slope(plan: Plan, group: list[Result]) -> Slope | None:
-    first = group[0]
-    over = plan.benches[first.bench].slope_over
-    assert over is not None
-    points = [
-        (float(result.params[over]), result.min)  # type: ignore[arg-type]  # a number in the table
-        for result in group
-        if result.min is not None
-    ]
-    line = fit(points)
-    if line is None:
-        return None
-    kind, curve = growth(points)
-    param = plan.benches[first.bench].param(over)
-    per = (param.unit if param else None) or over
-    return Slope(
-        bench=first.bench,
-        load=first.load,
-        over=over,
-        params={name: value for name, value in first.params.items() if name != over},
-        statistic="min",
-        points=points,
-        slope=line.slope,
-        ci95=(line.low, line.high),
-        unit=f"{first.unit} per {per.removesuffix('s')}",
-        constant=kind == "constant",
-        growth=kind,
-        doubling=curve and curve.slope,
-        doubling_ci95=curve and (curve.low, curve.high),
-    )
+    fitted = []
+    for group in groups.values():
+        first = group[0]
+        over = plan.benches[first.bench].slope_over
+        assert over is not None
+        points = [
+            (float(result.params[over]), result.min)  # type: ignore[arg-type]  # a number, above
+            for result in group
+            if result.min is not None
+        ]
+        line = fit(points)
+        if line is None:
+            continue
+        kind, curve = growth(points)
+        param = plan.benches[first.bench].param(over)
+        per = (param.unit if param else None) or over
+        fitted.append(
+            Slope(
+                bench=first.bench,
+                load=first.load,
+                over=over,
+                params={name: value for name, value in first.params.items() if name != over},
+                statistic="min",
+                points=points,
+                slope=line.slope,
+                ci95=(line.low, line.high),
+                unit=f"{first.unit} per {per.removesuffix('s')}",
+                constant=kind == "constant",
+                growth=kind,
+                doubling=curve and curve.slope,
+                doubling_ci95=curve and (curve.low, curve.high),
+            )
+        )
+    return fitted

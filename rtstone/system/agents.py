@@ -45,17 +45,14 @@ def _agent(file: Path, pid: int) -> AgentProcess | None:
         status = file.lstat()
         uid = status.st_uid
         ours = stat.S_ISREG(status.st_mode) and (PROC / str(pid)).stat().st_uid == uid
-        if ours and _started(pid) <= status.st_ctime:
+        if not ours:
+            return None
+        fields = (PROC / str(pid) / "stat").read_text(errors="replace").rpartition(")")[2].split()
+        lines = (PROC / "stat").read_text().splitlines()
+        boot = next(line for line in lines if line.startswith("btime "))  # in s since the epoch
+        started = int(boot.split()[1]) + int(fields[19]) / os.sysconf("SC_CLK_TCK")
+        if started <= status.st_ctime:
             with suppress(KeyError):
                 return AgentProcess(pid, pwd.getpwuid(uid).pw_name)
             return AgentProcess(pid, f"user {uid}")
     return None
-
-
-def _started(pid: int) -> float:
-    """Return when a process began, in s since the epoch.  Raises OSError if it is gone."""
-    fields = (PROC / str(pid) / "stat").read_text(errors="replace").rpartition(")")[2].split()
-    boot = next(
-        line for line in (PROC / "stat").read_text().splitlines() if line.startswith("btime ")
-    )
-    return int(boot.split()[1]) + int(fields[19]) / os.sysconf("SC_CLK_TCK")
