@@ -216,35 +216,31 @@ class Assembly:
     def _status(
         self, case: Case, damage: Defect | None, unstarted: str
     ) -> tuple[Status, str | None]:
-        end = self.received.cases[case.id].end
+        """Return the status of a wire case, and the reason if there is one."""
+        seen = self.received.cases[case.id]
+        end = seen.end
         if end and end.status != "ok" and end.reason not in {None, STOPPED}:
             return _STATUS.get(end.status, "failed"), end.reason  # the agent's, whatever was lost
-        why = self._incomplete(case, damage, unstarted)
-        if why or end is None:
+        if damage:
+            return "incomplete", f"wire: {damage}"
+        if end is None:
+            why = "did not end" if self._started(case) else f"not run: {unstarted}"
             return "incomplete", why
-        if self._interrupted(case.id):
+        interrupted = self._interrupted(case.id)
+        if interrupted and not any(result.n for result in seen.results):
+            return "incomplete", INTERRUPTED
+        if self.received.clock is None:
+            return "incomplete", "wire: the clock record was lost, so the unit is not known"
+        if end.status == "ok" or interrupted:
+            if seen.params is None or not seen.results:
+                missing = "of no result" if seen.params is not None else "never that it began"
+                return "incomplete", f"the agent told of its end, and {missing}"
+            may_starve = case.bench.startswith(HARTSTONE)
+            if case.load != NONE and (lack := lacking(end.load, may_starve=may_starve)):
+                return "incomplete", f"load {case.load}: {lack}"
+        if interrupted:
             return "ok", None  # with fewer samples, if it was not done anyway
         return _STATUS.get(end.status, "failed"), end.reason
-
-    def _incomplete(self, case: Case, damage: Defect | None, unstarted: str) -> str | None:
-        """Return why a case is incomplete, None if it is complete."""
-        seen = self.received.cases[case.id]
-        if damage:
-            return f"wire: {damage}"
-        if seen.end is None:
-            return "did not end" if self._started(case) else f"not run: {unstarted}"
-        if self._interrupted(case.id) and not any(result.n for result in seen.results):
-            return INTERRUPTED
-        if self.received.clock is None:
-            return "wire: the clock record was lost, so the unit is not known"
-        ran = seen.end.status == "ok" or self._interrupted(case.id)
-        if ran and (seen.params is None or not seen.results):
-            missing = "of no result" if seen.params is not None else "never that it began"
-            return f"the agent told of its end, and {missing}"
-        may_starve = case.bench.startswith(HARTSTONE)
-        if ran and case.load != NONE and (lack := lacking(seen.end.load, may_starve=may_starve)):
-            return f"load {case.load}: {lack}"
-        return None
 
     def run(
         self, reason: str | None = None, duration_s: float | None = None, unstarted: str = ""
