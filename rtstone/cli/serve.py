@@ -145,11 +145,13 @@ def _reconcile(server: Settings, verify: bool, rebuild: bool) -> int:
 
 
 def _serve(server: Settings) -> None:
-    """Serve until the server is ended, closed to others of this machine.
+    """Print where, how much and who may read; serve until it is ended, closed to other users.
 
     Raises UsageError for a store that others can enter, where who may read needs a token.
     """
+    from rtstone.server.projects import Places
     from rtstone.server.serving import listen, serve
+    from rtstone.store.layout import RUN_ID
 
     os.umask(0o077)
     with suppress(OSError):  # it is yet to be made
@@ -162,16 +164,6 @@ def _serve(server: Settings) -> None:
         pass
     listener = listen(server)
     server = server._replace(port=listener.getsockname()[1])
-    say(_first_line(server))
-    sys.stderr.flush()
-    serve(server, listener)
-
-
-def _first_line(server: Settings) -> str:
-    """Return the line printed at the start: where, how much, who may read."""
-    from rtstone.server.projects import Places
-    from rtstone.store.layout import RUN_ID
-
     places = Places(server.store)
     projects = places.projects()
     folders = [places.runs(name) for name in projects if places.runs(name).is_dir()]
@@ -179,4 +171,6 @@ def _first_line(server: Settings) -> str:
     number = sum(bool(RUN_ID.fullmatch(name)) for name in names)
     who = "everybody" if server.reading == "open" else "who has a token"
     many = f"{counted(number, 'run')} in {counted(len(projects), 'project')}"
-    return f"{server.base}/  {many}; {who} may read, who has a token may push"
+    say(f"{server.base}/  {many}; {who} may read, who has a token may push")
+    sys.stderr.flush()
+    serve(server, listener)
