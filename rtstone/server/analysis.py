@@ -154,7 +154,11 @@ def _write(
     earlier = connection.execute(query.where(mine)).all()
     settled = {(row.metric, row.at_run) for row in earlier if row.begun < window.settled}
     loose = [row for row in earlier if row.begun >= window.settled]
-    seen = _seen_until(connection, entry.id)
+    seen = {}  # when the last analysed run began, in s, by metric
+    query = sql.select(analyses.c.metric, analyses.c.document).where(analyses.c.series == entry.id)
+    for metric, text in connection.execute(query):
+        if places := msgspec.json.decode(text, type=Series).places:
+            seen[metric] = seconds(places[-1].created, -inf)
     connection.execute(sql.delete(changes).where(mine, changes.c.begun >= window.settled))
     connection.execute(sql.delete(analyses).where(analyses.c.series == entry.id))
     now = time()
@@ -175,17 +179,6 @@ def _write(
             })  # fmt: skip
     if rows:
         connection.execute(sql.insert(changes), rows)
-
-
-def _seen_until(connection: Connection, number: int) -> dict[str, float]:
-    """Return when the last analysed run began, in s, by metric."""
-    query = sql.select(analyses.c.metric, analyses.c.document).where(analyses.c.series == number)
-    last = {}
-    for metric, text in connection.execute(query):
-        document = msgspec.json.decode(text, type=Series)
-        if document.places:
-            last[metric] = seconds(document.places[-1].created, -inf)
-    return last
 
 
 def _same(loose: list[Any], row: dict[str, Any], window: _Window) -> Any:

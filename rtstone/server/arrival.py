@@ -246,25 +246,22 @@ class Appending:
         place = self._path / manifest.run_id
         shutil.rmtree(place, ignore_errors=True)  # of a server that was killed
         try:
-            self._unpack(manifest, place)
+            try:
+                place.mkdir(mode=0o755)
+                os.lseek(self._handle, 0, os.SEEK_SET)
+                source = _Unpacked(self._handle)
+                with directory(place) as folder:
+                    for file in manifest.files:
+                        _write(source, folder, file)
+                    os.fsync(folder)
+                source.end()
+            except OSError as error:
+                raise _full(error) from error
+            except zlib.error as error:
+                raise UsageError("what was sent is not packed by zlib") from error
             yield place
         finally:
             shutil.rmtree(place, ignore_errors=True)
-
-    def _unpack(self, manifest: Manifest, place: Path) -> None:
-        try:
-            place.mkdir(mode=0o755)
-            os.lseek(self._handle, 0, os.SEEK_SET)
-            source = _Unpacked(self._handle)
-            with directory(place) as folder:
-                for file in manifest.files:
-                    _write(source, folder, file)
-                os.fsync(folder)
-            source.end()
-        except OSError as error:
-            raise _full(error) from error
-        except zlib.error as error:
-            raise UsageError("what was sent is not packed by zlib") from error
 
 
 class _Unpacked:

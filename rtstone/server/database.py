@@ -160,33 +160,14 @@ def _check_file(path: Path) -> None:
 
 
 def _engine(url: str | None, store: Path) -> Engine:
-    if url is None:
-        return _sqlite(store / FILE)
-    if not url.startswith("postgresql://"):
-        raise UsageError("unknown database, in --database; write postgresql://user@host/name")
-    # Asked first, a connection outlives a server of PostgreSQL that was started anew.
-    return sql.create_engine(
-        url.replace("postgresql://", "postgresql+psycopg://", 1), pool_pre_ping=True
-    )
-
-
-def _close_to_others(path: Path) -> None:
-    """Make the file and its journals this user's alone, whatever the umask: they hold what runs do.
-
-    A fault is left to SQLite, which reports why it cannot open the file.
-    """
-    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    with suppress(OSError):
-        os.close(os.open(path, flags, 0o600))
-    for name in (path, Path(f"{path}-wal"), Path(f"{path}-shm")):
-        with suppress(OSError):
-            handle = os.open(name, flags & ~os.O_CREAT)
-            with os.fdopen(handle, "rb"):
-                if stat.S_IMODE(os.fstat(handle).st_mode) & 0o077:
-                    os.fchmod(handle, 0o600)
-
-
-def _sqlite(path: Path) -> Engine:
+    if url is not None:
+        if not url.startswith("postgresql://"):
+            raise UsageError("unknown database, in --database; write postgresql://user@host/name")
+        # Asked first, a connection outlives a server of PostgreSQL that was started anew.
+        return sql.create_engine(
+            url.replace("postgresql://", "postgresql+psycopg://", 1), pool_pre_ping=True
+        )
+    path = store / FILE
     _check_file(path)
     _close_to_others(path)
     engine = sql.create_engine(
@@ -207,6 +188,22 @@ def _sqlite(path: Path) -> Engine:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine
+
+
+def _close_to_others(path: Path) -> None:
+    """Make the file and its journals this user's alone, whatever the umask: they hold what runs do.
+
+    A fault is left to SQLite, which reports why it cannot open the file.
+    """
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    with suppress(OSError):
+        os.close(os.open(path, flags, 0o600))
+    for name in (path, Path(f"{path}-wal"), Path(f"{path}-shm")):
+        with suppress(OSError):
+            handle = os.open(name, flags & ~os.O_CREAT)
+            with os.fdopen(handle, "rb"):
+                if stat.S_IMODE(os.fstat(handle).st_mode) & 0o077:
+                    os.fchmod(handle, 0o600)
 
 
 def _sqlite_to_read(path: Path) -> Engine:

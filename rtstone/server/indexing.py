@@ -84,7 +84,12 @@ def examine(path: Path, arrived: float) -> IndexEntry:
         "grade": summary.grade if summary else "info",
         "verdict": summary.verdict if summary else run.reason or "It has no results.",
     }
-    return IndexEntry(row, set(_tags(run, row)), list(_series(run)))
+    tags = {("target", row["target"]), ("target", row["series_target"])}
+    tags |= {(kind, row[kind]) for kind in ("kernel", "label") if row[kind]}
+    for result in run.results:
+        tags |= {("bench", result.bench[:_LONGEST]), ("load", result.load[:_LONGEST])}
+        tags |= {("flag", flag[:_LONGEST]) for flag in result.flags}
+    return IndexEntry(row, tags, list(_series(run)))
 
 
 def seconds(created: str, otherwise: float) -> float:
@@ -101,19 +106,6 @@ def seconds(created: str, otherwise: float) -> float:
 
 def _short(text: str | None, longest: int = _LONGEST) -> Any:
     return text if text is None else text[:longest]
-
-
-def _tags(run: Run, row: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    yield "target", row["target"]
-    yield "target", row["series_target"]
-    for kind in ("kernel", "label"):
-        if row[kind]:
-            yield kind, row[kind]
-    for result in run.results:
-        yield "bench", result.bench[:_LONGEST]
-        yield "load", result.load[:_LONGEST]
-        for flag in result.flags:
-            yield "flag", flag[:_LONGEST]
 
 
 def _series(run: Run) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
@@ -186,7 +178,17 @@ def add(connection: Connection, project: int, entries: Sequence[IndexEntry]) -> 
             for kind, value in entry.tags
         ]
         connection.execute(sql.insert(tags), rows)
-        _add_points(connection, project, fresh, numbers)
+        numbers_of_series = _series_numbers(
+            connection, project, [row for entry in fresh for row, _ in entry.series]
+        )
+        rows = [
+            {"series": numbers_of_series[row["key"]], "run": numbers[entry.row["run_id"]], **point}
+            for entry in fresh
+            for row, values in entry.series
+            for point in values
+        ]
+        if rows:
+            connection.execute(sql.insert(points), rows)
         refresh_targets(connection, project, {entry.row["series_target"] for entry in fresh})
     return [numbers.get(entry.row["run_id"]) for entry in entries]
 
@@ -214,22 +216,6 @@ def drop_bare_series(connection: Connection, project: int) -> None:
     mine = changes.c.project == project, changes.c.key.in_(keys)
     connection.execute(sql.delete(changes).where(*mine))
     connection.execute(sql.delete(series).where(*bare))
-
-
-def _add_points(
-    connection: Connection, project: int, fresh: Sequence[IndexEntry], numbers: dict[str, int]
-) -> None:
-    numbers_of_series = _series_numbers(
-        connection, project, [row for entry in fresh for row, _ in entry.series]
-    )
-    rows = [
-        {"series": numbers_of_series[row["key"]], "run": numbers[entry.row["run_id"]], **point}
-        for entry in fresh
-        for row, values in entry.series
-        for point in values
-    ]
-    if rows:
-        connection.execute(sql.insert(points), rows)
 
 
 def _series_numbers(

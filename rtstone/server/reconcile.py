@@ -97,7 +97,13 @@ class Reconciler:
         except OSError:
             changed = 0
         watched = self._watched.setdefault(project, {})
-        fresh = self._moved(folder, watched)
+        fresh, now = set(), time()
+        for name, before in list(watched.items()):
+            state = _state(folder / name)
+            if state is None or (before.indexed and state.changed < now - _QUIET_S):
+                del watched[name]  # it rests
+            if state is not None and state.files != before.state.files:
+                fresh.add(name)
         if changed == self._seen.get(project):
             return Reconciled(self._add(project, fresh), 0)
         with self._database.writing() as connection:
@@ -108,8 +114,15 @@ class Reconciler:
         with self._database.writing() as connection:
             gone = indexed - present
             drop(connection, number, gone)
-            tombstones = _tombstones(self._places, project)
-            _note_deleted(connection, number, [t for t in tombstones if t.run_id not in present])
+            query = sql.select(deletions.c.run_id).where(deletions.c.project == number)
+            noted = set(connection.execute(query).scalars())
+            deleted = {
+                tombstone.run_id: {"project": number, **tombstone._asdict()}
+                for tombstone in _tombstones(self._places, project)
+                if tombstone.run_id not in present | noted
+            }
+            if deleted:
+                connection.execute(sql.insert(deletions), list(deleted.values()))
         for name in watched.keys() - present:
             del watched[name]
         added = self._add(project, fresh | (present - indexed - watched.keys()))
@@ -117,17 +130,6 @@ class Reconciler:
         if time() - changed / 1e9 > _TICK_S and not self._over():
             self._seen[project] = changed
         return Reconciled(added, len(gone))
-
-    def _moved(self, folder: Path, watched: dict[str, _Watched]) -> set[str]:
-        """Return the watched directories that changed; stop watching those that rest."""
-        moved, now = set(), time()
-        for name, before in list(watched.items()):
-            state = _state(folder / name)
-            if state is None or (before.indexed and state.changed < now - _QUIET_S):
-                del watched[name]
-            if state is not None and state.files != before.state.files:
-                moved.add(name)
-        return moved
 
     def _add(self, project: str, names: Set[str]) -> int:
         """Index runs that are new or changed, and return how many can be read."""
@@ -259,16 +261,6 @@ def _tombstones(places: Places, project: str) -> list[Deleted]:
         except (ValueError, TypeError):  # the last line of a server that was killed
             continue
     return tombstones
-
-
-def _note_deleted(connection: sql.Connection, project: int, deleted: Sequence[Deleted]) -> None:
-    """Write deleted runs into the database, those that it lacks."""
-    query = sql.select(deletions.c.run_id).where(deletions.c.project == project)
-    noted = set(connection.execute(query).scalars())
-    rows = {deletion.run_id: deletion for deletion in deleted if deletion.run_id not in noted}
-    if rows:
-        values = [{"project": project, **deletion._asdict()} for deletion in rows.values()]
-        connection.execute(sql.insert(deletions), values)
 
 
 # ---- proof and repair ---------------------------------------------------------------------------

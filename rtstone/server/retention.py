@@ -41,7 +41,14 @@ def remove(
             raise UsageError(f"no run '{run_id}', in project {project}")
     path = places.run(project, run_id)
     record = {"run_id": run_id, "fingerprint": fingerprint, "at": time(), "by": by, "why": why}
-    _note(places, project, record)
+    note = places.home(project) / DELETED
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        with os.fdopen(os.open(note, flags, 0o644), "ab", buffering=0) as file:
+            file.write(json.dumps(record).encode() + b"\n")
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise UsageError(f"cannot note what was deleted, {note}: {error.strerror}") from error
     if path.exists():
         removal.remove(path, places.runs(project))
     with database.writing() as connection:
@@ -50,18 +57,6 @@ def remove(
         mine = sql.and_(deletions.c.project == number, deletions.c.run_id == run_id)
         connection.execute(sql.delete(deletions).where(mine))
         connection.execute(sql.insert(deletions).values(project=number, **record))
-
-
-def _note(places: Places, project: str, record: dict[str, object]) -> None:
-    """Append a record to the project's file, synced to disk.  Raises UsageError."""
-    path = places.home(project) / DELETED
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-    try:
-        with os.fdopen(os.open(path, flags, 0o644), "ab", buffering=0) as file:
-            file.write(json.dumps(record).encode() + b"\n")
-            os.fsync(file.fileno())
-    except OSError as error:
-        raise UsageError(f"cannot note what was deleted, {path}: {error.strerror}") from error
 
 
 def apply(database: Database, places: Places, rules: Sequence[Retention]) -> list[str]:

@@ -46,29 +46,30 @@ class Upload(NamedTuple):
         """Return whether all of it has come, so that it waits for a parser unless it has one."""
         return 0 < self.size <= self.come
 
+    @property
+    def reserved(self) -> int:
+        """The bytes that it has or may still have."""
+        return max(self.size, self.come)
+
 
 def uploads(places: Places, project: str) -> list[Upload]:
     """Return the uploads of a project that are open, the idlest first."""
     folder, arriving = places.runs(project) / ARRIVING, list[Upload]()
     with suppress(FileNotFoundError):
         for path in folder.iterdir():
-            if ID.fullmatch(path.name):
-                arriving.append(_upload(path))
+            if not ID.fullmatch(path.name):
+                continue
+            arrival = Arrival(path)
+            manifest, token, latest = arrival.manifest(), "", 0.0
+            with suppress(OSError):
+                token = regular(path / TOKEN, _LONGEST).decode("ascii", "replace")
+            declared = manifest.blob.size if manifest else 0
+            for name in (".", BLOB):  # the directory's time if there is no blob yet
+                with suppress(OSError):
+                    latest = (path / name).lstat().st_mtime
+            parsed = manifest is not None and (path / manifest.run_id).is_dir()
+            arriving.append(Upload(path, token, declared, arrival.offset(), latest, parsed))
     return sorted(arriving, key=lambda upload: upload.latest)
-
-
-def _upload(path: Path) -> Upload:
-    arrival = Arrival(path)
-    manifest, token = arrival.manifest(), ""
-    with suppress(OSError):
-        token = regular(path / TOKEN, _LONGEST).decode("ascii", "replace")
-    declared = manifest.blob.size if manifest else 0
-    latest = 0.0
-    for name in (".", BLOB):  # the directory's time if there is no blob yet
-        with suppress(OSError):
-            latest = (path / name).lstat().st_mtime
-    parsed = manifest is not None and (path / manifest.run_id).is_dir()
-    return Upload(path, token, declared, arrival.offset(), latest, parsed)
 
 
 def make_room(places: Places, project: str, token: str, coming: int, largest: int) -> None:
@@ -79,39 +80,35 @@ def make_room(places: Places, project: str, token: str, coming: int, largest: in
     """
     arriving = uploads(places, project)
     own = [upload for upload in arriving if upload.token == token]
-    of_token = _Bound(OF_TOKEN, LARGEST_OF_TOKEN * largest, time(), "of this token")
-    gone = _ended(own, coming, of_token)
-    left = [upload for upload in arriving if upload not in gone]
-    of_project = _Bound(OPEN, LARGEST * largest, time() - IDLE_S, f"of project {project}")
-    _ended(left, coming, of_project)
+    gone = _ended(
+        own, coming, OF_TOKEN, LARGEST_OF_TOKEN * largest, idle=time(), whose="of this token"
+    )
+    _ended(
+        [upload for upload in arriving if upload not in gone], coming, OPEN, LARGEST * largest,
+        idle=time() - IDLE_S, whose=f"of project {project}",
+    )  # fmt: skip
 
 
-class _Bound(NamedTuple):
-    """How many uploads may be open, of how many bytes.
+def _ended(
+    arriving: Sequence[Upload], coming: int, most: int, largest: int, *, idle: float, whose: str
+) -> list[Upload]:
+    """End uploads, the idlest first, until another has room; return them.
 
-    ``idle``: one to which nothing came since this time, in s, gives way.
+    ``most``: how many may be open, of ``largest`` bytes.  ``idle``: one to which nothing came since
+    this time, in s, gives way.  Raises StoreError.
     """
-
-    most: int
-    largest: int
-    idle: float
-    whose: str
-
-
-def _ended(arriving: Sequence[Upload], coming: int, bound: _Bound) -> list[Upload]:
-    """End uploads, the idlest first, until another has room; return them.  Raises StoreError."""
-    number, total = len(arriving), sum(max(upload.size, upload.come) for upload in arriving)
+    number, total = len(arriving), sum(upload.reserved for upload in arriving)
     gone = []
     for upload in arriving:
-        if number < bound.most and total + coming <= bound.largest:
+        if number < most and total + coming <= largest:
             break
-        if not _swept(Arrival(upload.path), bound.idle):
+        if not _swept(Arrival(upload.path), idle):
             raise StoreError(
-                f"{number} uploads {bound.whose} go on, of {size(total)}; at most {bound.most} "
-                f"may, of {size(round(bound.largest))}; try again when some have ended"
+                f"{number} uploads {whose} go on, of {size(total)}; at most {most} may, of "
+                f"{size(largest)}; try again when some have ended"
             )
         gone.append(upload)
-        number, total = number - 1, total - max(upload.size, upload.come)
+        number, total = number - 1, total - upload.reserved
     return gone
 
 

@@ -161,18 +161,17 @@ def _address(text: object, where: str) -> str:
 
 def _limits(table: object, where: str) -> Limits:
     values = _table(table, _LIMITS, where)
-    sizes = {name: _size(values[name], name, where) for name in ("upload", "run") if name in values}
+    sizes = {}
+    for name in ("upload", "run"):
+        if name in values:
+            size = SIZE.parse(str(values[name]))
+            if size is None or not 1 <= size <= 1 << 30:
+                raise UsageError(f"bad size for '{name}', {where}; write 64MiB, at most 1GiB")
+            sizes[name] = size
     requests = values.get("requests", Limits().requests)
     if isinstance(requests, str) or not 0 <= requests <= 1e9:
         raise UsageError(f"'requests' is a number per second, 0 for no limit, {where}")
     return Limits(**sizes, requests=float(requests))
-
-
-def _size(value: object, name: str, where: str) -> int:
-    size = SIZE.parse(str(value))
-    if size is None or not 1 <= size <= 1 << 30:
-        raise UsageError(f"bad size for '{name}', {where}; write 64MiB, at most 1GiB")
-    return size
 
 
 def _retention(value: object, where: str) -> Retention:

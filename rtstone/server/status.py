@@ -69,13 +69,16 @@ def status(settings: Settings, database: Database | None, fault: str = "") -> Se
     ]
     room = free(settings.store)
     faults = [fault] if fault else []
-    faults += _store_faults(settings, room)
-    faults += [line for project in by_project for line in _project_faults(project, settings)]
-    largest = round(LARGEST_OF_TOKEN * settings.limits.upload)
-    for token, own in by_token:
-        faults += _at_limit(f"token {token.id}", own, OF_TOKEN, largest)
-    faults += _undelivered(database) if database else ()
-    return ServerStatus(faults, by_project, by_token, _limits(settings), room)
+    faults += _faults(settings, database, room, by_project, by_token)
+    upload, run, requests = settings.limits
+    rate = f"{requests:g} per second" if requests else "as many as it likes"
+    limits = [
+        f"an upload: {size(upload)}, unpacked {size(run)}",
+        f"uploads open: {OF_TOKEN} of a token, of {size(LARGEST_OF_TOKEN * upload)}; "
+        f"{OPEN} of a project, of {size(LARGEST * upload)}",
+        f"requests of a client: {rate}",
+    ]
+    return ServerStatus(faults, by_project, by_token, limits, room)
 
 
 def _project(places: Places, name: str, indexed: int | None) -> ProjectStatus:
@@ -89,27 +92,39 @@ def _project(places: Places, name: str, indexed: int | None) -> ProjectStatus:
     return ProjectStatus(name, number, indexed, stored, uploads(places, name))
 
 
-# ---- what is not well ---------------------------------------------------------------------------
-
-
-def _store_faults(settings: Settings, room: int) -> Iterator[str]:
+def _faults(
+    settings: Settings,
+    database: Database | None,
+    room: int,
+    by_project: Sequence[ProjectStatus],
+    by_token: Sequence[tuple[Token, Sequence[Upload]]],
+) -> Iterator[str]:
+    """Yield what is not well, a line each.  ``room``: bytes that are free in the store."""
     if not os.access(settings.store, os.W_OK | os.X_OK):
         yield f"the store cannot be written, {settings.store}"
     # A run is unpacked beside what was sent, and its document may be as large.
     needed = settings.limits.upload + 2 * settings.limits.run
     if room < needed:
         yield f"{size(room)} are free, less than the {size(needed)} that one run may take"
-
-
-def _project_faults(project: ProjectStatus, settings: Settings) -> Iterator[str]:
-    bound = round(LARGEST * settings.limits.upload)
-    yield from _at_limit(f"project {project.name}", project.uploads, OPEN, bound)
-    late = [upload for upload in project.waiting if upload.latest < time() - LONG_S]
-    if late:
-        yield (
-            f"{counted(len(late), 'run')} of project {project.name} came and nobody parsed it for "
-            f"{(time() - late[0].latest) / 60:.0f} min; does the server run?"
-        )
+    bound = LARGEST * settings.limits.upload
+    for project in by_project:
+        yield from _at_limit(f"project {project.name}", project.uploads, OPEN, bound)
+        late = [upload for upload in project.waiting if upload.latest < time() - LONG_S]
+        if late:
+            yield (
+                f"{counted(len(late), 'run')} of project {project.name} came and nobody parsed it "
+                f"for {(time() - late[0].latest) / 60:.0f} min; does the server run?"
+            )
+    bound = LARGEST_OF_TOKEN * settings.limits.upload
+    for token, own in by_token:
+        yield from _at_limit(f"token {token.id}", own, OF_TOKEN, bound)
+    if database:
+        given_up = deliveries.c.tries >= TRIES
+        query = sql.select(deliveries.c.hook, sql.func.count()).where(given_up)
+        with database.reading() as connection:
+            for hook, number in connection.execute(query.group_by(deliveries.c.hook)):
+                many = counted(number, "message")
+                yield f"{many} to webhook {hook} did not get through, in {TRIES} tries each"
 
 
 def _at_limit(whose: str, arriving: Sequence[Upload], most: int, largest: int) -> Iterator[str]:
@@ -121,24 +136,4 @@ def _at_limit(whose: str, arriving: Sequence[Upload], most: int, largest: int) -
 
 def to_come(arriving: Sequence[Upload]) -> int:
     """Return the bytes that uploads have or may still have."""
-    return sum(max(upload.size, upload.come) for upload in arriving)
-
-
-def _undelivered(database: Database) -> Iterator[str]:
-    given_up = deliveries.c.tries >= TRIES
-    query = sql.select(deliveries.c.hook, sql.func.count()).where(given_up)
-    with database.reading() as connection:
-        for hook, number in connection.execute(query.group_by(deliveries.c.hook)):
-            many = counted(number, "message")
-            yield f"{many} to webhook {hook} did not get through, in {TRIES} tries each"
-
-
-def _limits(settings: Settings) -> list[str]:
-    upload, run, requests = settings.limits
-    rate = f"{requests:g} per second" if requests else "as many as it likes"
-    return [
-        f"an upload: {size(upload)}, unpacked {size(run)}",
-        f"uploads open: {OF_TOKEN} of a token, of {size(round(LARGEST_OF_TOKEN * upload))}; "
-        f"{OPEN} of a project, of {size(round(LARGEST * upload))}",
-        f"requests of a client: {rate}",
-    ]
+    return sum(upload.reserved for upload in arriving)

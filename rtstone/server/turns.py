@@ -79,16 +79,13 @@ class Turns:
 
     def _grant(self) -> None:
         """Give the free parsers to those whose turn it is."""
-        while run := self._next():
+        while len(self._running) < self._parsers:
+            large = sum(run.large for run in self._running) < self._parsers - 1
+            able = [run for run in self._waiting if large or not run.large]
+            if not able:
+                return
+            run = min(able, key=lambda run: (self._had[run.project], run.number))
             self._waiting.remove(run)
             self._running[run] = self._had[run.project]
             self._had[run.project] += max(run.size, _LEAST)
             run.granted.set()
-
-    def _next(self) -> _Run | None:
-        free = self._parsers - len(self._running)
-        if not free:
-            return None
-        large = sum(run.large for run in self._running) < self._parsers - 1
-        able = (run for run in self._waiting if large or not run.large)
-        return min(able, key=lambda run: (self._had[run.project], run.number), default=None)

@@ -16,12 +16,13 @@ import logging
 import re
 from collections.abc import Callable
 from time import time
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 import sqlalchemy as sql
 from anyio import CancelScope, move_on_after, sleep, to_thread
 from sqlalchemy.exc import SQLAlchemyError
+from starlette.datastructures import State
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
@@ -132,8 +133,7 @@ async def append(request: Request) -> Response:
             why = f"{number} runs of project {project} wait to be parsed; try again"
             raise HTTPException(503, why, {"Retry-After": "5"})
         async with turns.turn(project, manifest.unpacked):
-            coming = _Coming(request, project, arrival, held, manifest)
-            return await to_thread.run_sync(_completed, coming)
+            return await to_thread.run_sync(_completed, request, project, arrival, held, manifest)
 
 
 async def _displace(sending: dict[str, CancelScope], key: str) -> None:
@@ -168,44 +168,34 @@ async def _appended(request: Request, held: Appending, manifest: Manifest) -> No
             held.append(waiting)
 
 
-class _Coming(NamedTuple):
-    """A run that has come as a whole."""
-
-    request: Request
-    project: str
-    arrival: Arrival
-    held: Appending
-    manifest: Manifest
-
-
-def _completed(run: _Coming) -> Response:
+def _completed(
+    request: Request, project: str, arrival: Arrival, held: Appending, manifest: Manifest
+) -> Response:
     """Store a run that has come as a whole, or refuse it."""
-    request, project, name = run.request, run.project, run.manifest.run_id
+    name = manifest.run_id
     try:
-        if not run.held.fits(run.manifest.blob):
+        if not held.fits(manifest.blob):
             raise UsageError("the upload has another SHA-256 than its manifest declares")
-        _take_in(run)
+        _take_in(request.app.state, project, held, manifest)
     except UsageError as fault:  # sending it again would change nothing
-        run.arrival.drop()
+        arrival.drop()
         why = f"run {name} is refused: {fault}"
         audit.by_request(request, "push", project, name, why)
         raise HTTPException(409 if isinstance(fault, Other) else 422, why) from fault
-    run.arrival.drop()
+    arrival.drop()
     audit.by_request(request, "push", project, name, "stored")
     return _stored(request, project, name, 201)
 
 
-def _take_in(run: _Coming) -> None:
+def _take_in(state: State, project: str, held: Appending, manifest: Manifest) -> None:
     """Parse the run, move it into the store, index it.
 
-    Raises UsageError for what is no run, Other if a different run has its id, StoreError.
+    ``state``: of the application.  Raises UsageError for what is no run, Other if a different run
+    has its id, StoreError.
     """
-    state = run.request.app.state
-    database, places, project = state.database, state.places, run.project
-    with run.held.unpacked(run.manifest) as staged:
-        entry: IndexEntry = state.parser.parse(
-            staged, run.manifest.unpacked, state.settings.limits.run
-        )
+    database, places = state.database, state.places
+    with held.unpacked(manifest) as staged:
+        entry: IndexEntry = state.parser.parse(staged, manifest.unpacked, state.settings.limits.run)
         entry.row["arrived"] = time()
         try:
             number = _next_arrival(database, places, project)
@@ -213,14 +203,14 @@ def _take_in(run: _Coming) -> None:
         except StoreError as error:
             raise StoreError("runs cannot be stored; make room on the server") from error
     if not fresh:
-        stored = fingerprint(places.run(project, run.manifest.run_id))
+        stored = fingerprint(places.run(project, manifest.run_id))
         if stored != entry.row["fingerprint"]:
             raise Other("there is another one of that id, with other results")
     try:
         with database.writing() as connection:
             add(connection, database.project(connection, project), [entry])
     except SQLAlchemyError:  # it is in the store: the background finds it
-        _log.exception("run %s is stored, but could not be indexed yet", run.manifest.run_id)
+        _log.exception("run %s is stored, but could not be indexed yet", manifest.run_id)
     state.background.wake()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from html import escape
-from typing import NamedTuple
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -20,12 +19,6 @@ _PAD = 12
 _GREEN, _RED, _GREY = "#00755a", "#b3400a", "#5b636b"  # white on each has a contrast above 4.5
 
 
-class _Words(NamedTuple):
-    name: str
-    says: str
-    colour: str
-
-
 def badge(request: Request) -> Response:
     """Return the badge of a series; ?metric= is p50 (default), p99, p999, max or missed."""
     project, key = project_of(request), request.path_params["key"]
@@ -34,27 +27,24 @@ def badge(request: Request) -> Response:
         raise HTTPException(400, f"unknown metric; write one of {', '.join(_METRICS)}")
     with request.app.state.database.reading() as connection:
         standing = queries.standing(connection, project, key, metric)
-    latest = value(standing.latest, standing.unit)
-    words = _Words(f"{short(standing.title)} {LABELS.get(metric, metric)}", latest, _GREEN)
+    name = f"{short(standing.title)} {LABELS.get(metric, metric)}"
+    says, colour = value(standing.latest, standing.unit), _GREEN
     if standing.latest is None:
-        words = words._replace(says="unknown", colour=_GREY)
+        says, colour = "unknown", _GREY
     elif standing.worse_since:
-        words = words._replace(
-            says=f"{latest}, worse since {standing.worse_since[:10]}", colour=_RED
-        )
-    headers = {"Cache-Control": "no-cache", "Cross-Origin-Resource-Policy": "cross-origin"}
-    return Response(_svg(words), media_type="image/svg+xml", headers=headers)
-
-
-def _svg(words: _Words) -> str:
-    left, right = (round(_LETTER * len(text)) + _PAD for text in (words.name, words.says))
-    name, says = escape(words.name), escape(words.says)
-    return (
+        says, colour = f"{says}, worse since {standing.worse_since[:10]}", _RED
+    left, right = (round(_LETTER * len(text)) + _PAD for text in (name, says))
+    name, says = escape(name), escape(says)
+    svg = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" height="20" role="img" '
         f'aria-label="{name}: {says}"><title>{name}: {says}</title>'
         f'<rect width="{left}" height="20" fill="#333"/>'
-        f'<rect x="{left}" width="{right}" height="20" fill="{words.colour}"/>'
+        f'<rect x="{left}" width="{right}" height="20" fill="{colour}"/>'
         f'<g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11" '
         f'text-anchor="middle"><text x="{left / 2}" y="14" textLength="{left - _PAD}">{name}</text>'
         f'<text x="{left + right / 2}" y="14" textLength="{right - _PAD}">{says}</text></g></svg>'
     )
+    headers = {"Cache-Control": "no-cache", "Cross-Origin-Resource-Policy": "cross-origin"}
+    return Response(svg, media_type="image/svg+xml", headers=headers)
+    headers = {"Cache-Control": "no-cache", "Cross-Origin-Resource-Policy": "cross-origin"}
+    return Response(svg, media_type="image/svg+xml", headers=headers)

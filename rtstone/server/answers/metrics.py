@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from sqlalchemy.engine import Connection
 from starlette.requests import Request
@@ -59,7 +58,20 @@ def _families(connection: Connection, projects: Sequence[str]) -> Iterator[_Fami
     runs = _Family("rtstone_runs", "Runs of a target.")
     for project in queries.with_runs(connection, projects):
         for row in queries.latest_points(connection, project):
-            _add_point(latest, missed, project, row)
+            unit, factor = _UNITS.get(row.unit, (row.unit, 1.0))
+            if unit not in latest:
+                text = "A statistic of the latest run of a series; quantile 1 is the maximum."
+                latest[unit] = _Family(f"rtstone_latest_{unit}", text, unit)
+            labels = {
+                "project": project, "target": row.target, "bench": row.bench, "case": row.label,
+                "load": row.load, "series": row.key,
+            }  # fmt: skip
+            for name, quantile in STATISTICS.items():
+                value = getattr(row, name)
+                if value is not None:
+                    latest[unit].add(value * factor, **labels, quantile=quantile)
+            if row.missed is not None:
+                missed.add(row.missed, **labels)
         for target in queries.overview(connection, project).targets:
             labels = {"project": project, "target": target.name}
             last.add(queries.seconds(target.last.created), **labels)
@@ -67,20 +79,3 @@ def _families(connection: Connection, projects: Sequence[str]) -> Iterator[_Fami
             runs.add(target.runs, **labels)
     yield from latest.values()
     yield from (missed, last, worse, runs)
-
-
-def _add_point(latest: dict[str, _Family], missed: _Family, project: str, row: Any) -> None:
-    unit, factor = _UNITS.get(row.unit, (row.unit, 1.0))
-    if unit not in latest:
-        text = "A statistic of the latest run of a series; quantile 1 is the maximum."
-        latest[unit] = _Family(f"rtstone_latest_{unit}", text, unit)
-    labels = {
-        "project": project, "target": row.target, "bench": row.bench, "case": row.label,
-        "load": row.load, "series": row.key,
-    }  # fmt: skip
-    for name, quantile in STATISTICS.items():
-        value = getattr(row, name)
-        if value is not None:
-            latest[unit].add(value * factor, **labels, quantile=quantile)
-    if row.missed is not None:
-        missed.add(row.missed, **labels)

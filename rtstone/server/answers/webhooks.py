@@ -24,7 +24,7 @@ import sqlalchemy as sql
 
 from rtstone import __version__
 from rtstone.printable import line
-from rtstone.server.answers.events import Event, events
+from rtstone.server.answers.events import events
 from rtstone.server.database import Database, one_writer
 from rtstone.server.pages import queries
 from rtstone.server.projects import Places
@@ -55,27 +55,26 @@ def announce(database: Database, places: Places, settings: Settings) -> None:
             if not fresh:
                 continue
             hooks = [hook for hook in settings.webhooks if hook.project in (project, EVERY)]
-            news = [change for change in fresh if change.news]
-            rows = [
-                {"hook": hook.name, "body": _body(event, settings.base), "made": time(),
-                 "tries": 0, "next": 0.0}
-                for event in events(project, (change.seen for change in news))
-                for hook in hooks
+            news = [change.seen for change in fresh if change.news]
+            bodies = [
+                msgspec.json.encode({
+                    "event": "worse", "id": event.id, "project": project, "target": event.target,
+                    "since": event.since, "run": event.at_run, "title": event.title,
+                    "text": "\n".join(event.lines), "link": event.link(settings.base),
+                    "changes": event.changes,
+                }).decode()
+                for event in events(project, news)
             ]  # fmt: skip
+            rows = [
+                {"hook": hook.name, "body": body, "made": time(), "tries": 0, "next": 0.0}
+                for body in bodies
+                for hook in hooks
+            ]
             if rows:
                 connection.execute(sql.insert(deliveries), rows)
             numbers = [change.number for change in fresh]
             update = sql.update(changes).where(changes.c.id.in_(numbers))
             connection.execute(update.values(notified=time()))
-
-
-def _body(event: Event, base: str) -> str:
-    message = {
-        "event": "worse", "id": event.id, "project": event.project, "target": event.target,
-        "since": event.since, "run": event.at_run, "title": event.title,
-        "text": "\n".join(event.lines), "link": event.link(base), "changes": event.changes,
-    }  # fmt: skip
-    return msgspec.json.encode(message).decode()
 
 
 def deliver(database: Database, places: Places, settings: Settings) -> None:
@@ -110,23 +109,19 @@ def deliver_due(database: Database, hooks: Sequence[Webhook]) -> None:
             claim = sql.update(deliveries).where(*mine).values(next=time() + _MEANWHILE_S)
             with database.writing() as connection:
                 claimed = connection.execute(claim).rowcount
-            if claimed:
-                failed = post(hook, row.body.encode())
-                _settle(database, row, failed)
-                if failed is not None:
-                    break
-
-
-def _settle(database: Database, row: sql.Row[tuple[object, ...]], failed: str | None) -> None:
-    mine = deliveries.c.id == row.id
-    with database.writing() as connection:
-        if failed is None:
-            connection.execute(sql.delete(deliveries).where(mine))
-            return
-        pause = min(_FIRST_S * 2**row.tries, _LONGEST_S)
-        values = {"tries": row.tries + 1, "next": time() + pause, "failed": failed[:500]}
-        connection.execute(sql.update(deliveries).where(mine).values(**values))
-    _log.warning("webhook %s: %s; try %d of %d", row.hook, failed, row.tries + 1, TRIES)
+            if not claimed:
+                continue
+            failed = post(hook, row.body.encode())
+            message, tries = deliveries.c.id == row.id, row.tries + 1
+            with database.writing() as connection:
+                if failed is None:
+                    connection.execute(sql.delete(deliveries).where(message))
+                    continue
+                pause = min(_FIRST_S * 2**row.tries, _LONGEST_S)
+                values = {"tries": tries, "next": time() + pause, "failed": failed[:500]}
+                connection.execute(sql.update(deliveries).where(message).values(**values))
+            _log.warning("webhook %s: %s; try %d of %d", hook.name, failed, tries, TRIES)
+            break
 
 
 def signature(secret: str, timestamp: str, body: bytes) -> str:

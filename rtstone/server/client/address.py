@@ -127,24 +127,21 @@ def _token_in_file(project: Address) -> str | None:
     best, token = -1, None
     if (path := tokens_file()) is None:
         return None
-    for url, table in _table(path).items():
+    try:
+        with opened(path) as file:
+            if os.fstat(file.fileno()).st_mode & 0o077:
+                raise UsageError(f"others may read the tokens in {path}: chmod 600 {path}")
+            tables = tomllib.loads(file.read(1 << 20).decode())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"not a TOML file, {path}: {error}") from error
+    for url, table in tables.items():
         if not isinstance(table, dict) or not isinstance(table.get("token"), str):
             raise UsageError(f'no token, in ["{url}"] of {path}; write token = "rts_..."')
         noted = url.rstrip("/")
         if f"{project.url}/".startswith(f"{noted}/") and len(noted) > best:
             best, token = len(noted), table["token"]
     return token
-
-
-def _table(path: Path) -> dict[str, object]:
-    try:
-        with opened(path) as file:
-            if os.fstat(file.fileno()).st_mode & 0o077:
-                raise UsageError(f"others may read the tokens in {path}: chmod 600 {path}")
-            return tomllib.loads(file.read(1 << 20).decode())
-    except (FileNotFoundError, NotADirectoryError):
-        return {}
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"not a TOML file, {path}: {error}") from error

@@ -129,41 +129,35 @@ class Server:
     ) -> Response:  # fmt: skip
         """Send a request once, and return the answer.  Raises Unreachable."""
         reused = self._connection is not None
-        connection = self._connection = self._connection or self._opened()
+        if self._connection is None:
+            host, port, limit = self.address.host, self.address.port, self._timeout_s
+            if self.address.scheme == "https":
+                self._connection = http.client.HTTPSConnection(
+                    host, port, timeout=limit, context=ssl.create_default_context()
+                )
+            else:
+                self._connection = http.client.HTTPConnection(host, port, timeout=limit)
+        connection = self._connection
         sent = {"User-Agent": f"rtstone/{__version__}", **(headers or {})}
         if self._token:
             sent["Authorization"] = f"Bearer {self._token}"
         try:
             with suppress(BrokenPipeError, ConnectionResetError):  # it may have answered already
                 connection.request(method, path, body, sent)
-            response = self._read(connection.getresponse())
+            response = connection.getresponse()
+            answer = response.read(LARGEST + 1)
+            if len(answer) > LARGEST:
+                raise http.client.HTTPException(f"it sends more than {LARGEST} bytes")
         except (OSError, http.client.HTTPException) as error:
             self.close()
             if reused and isinstance(error, http.client.RemoteDisconnected) and body is None:
                 return self.once(method, path, body, headers)  # it was idle for too long
             text: Any = getattr(error, "strerror", None) or str(error) or type(error).__name__
             raise Unreachable(f"{self.where} does not answer: {line(str(text))}") from error
-        if connection.sock is None:
+        answered = {name.lower(): value for name, value in response.getheaders()}
+        if connection.sock is None or answered.get("connection", "").lower() == "close":
             self.close()
-        return response
-
-    def _read(self, response: http.client.HTTPResponse) -> Response:
-        body = response.read(LARGEST + 1)
-        if len(body) > LARGEST:
-            raise http.client.HTTPException(f"it sends more than {LARGEST} bytes")
-        headers = {name.lower(): value for name, value in response.getheaders()}
-        if response.getheader("Connection", "").lower() == "close":
-            self.close()
-        return Response(response.status, headers, body)
-
-    def _opened(self) -> http.client.HTTPConnection:
-        address, limit = self.address, self._timeout_s
-        if address.scheme == "https":
-            context = ssl.create_default_context()
-            return http.client.HTTPSConnection(
-                address.host, address.port, timeout=limit, context=context
-            )
-        return http.client.HTTPConnection(address.host, address.port, timeout=limit)
+        return Response(response.status, answered, answer)
 
     def checked(self, response: Response) -> Response:
         """Return a response of success.  Raises Refused for any other."""

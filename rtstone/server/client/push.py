@@ -84,64 +84,44 @@ def push(server: Server, path: Path) -> Pushed:
     answer, or had no room: what has come there stays.
     """
     packed = pack(path)
+    where, headers = server.address.api("uploads"), {"Content-Type": "application/json"}
+    furthest, pause, end = -1, _PAUSE_S, time.monotonic() + server.patience_s
     with Server(server.address, timeout_s=PARSING_S, patience_s=server.patience_s) as slow:
-        return _Sending(slow, packed).send(path.name)
-
-
-class _Sending:
-    """One run on its way."""
-
-    def __init__(self, server: Server, packed: Packed) -> None:
-        self._server, self._packed = server, packed
-        self._furthest = -1
-        self._end = time.monotonic() + server.patience_s
-        self._pause = _PAUSE_S
-
-    def send(self, run_id: str) -> Pushed:
-        """Send it, again and again until it is stored."""
-        where = self._server.address.api("uploads")
-        headers = {"Content-Type": "application/json"}
         while True:
-            response = self._server.request("POST", where, self._packed.manifest, headers)
-            answer = self._server.checked(response).json(_Answer)
-            possible = 0 <= answer.offset <= len(self._packed.blob)
-            if answer.state not in {"stored", "open"} or not possible:
-                raise TargetError(f"{self._server.where} answers what no results server does")
+            response = slow.request("POST", where, packed.manifest, headers)
+            answer = slow.checked(response).json(_Answer)
+            if answer.state not in {"stored", "open"} or not (
+                0 <= answer.offset <= len(packed.blob)
+            ):
+                raise TargetError(f"{server.where} answers what no results server does")
             if answer.state == "stored":
-                return Pushed(run_id, answer.url, self._furthest >= 0)
-            self._note_progress(answer.offset)
-            if stored := self._send_rest(answer):
-                return Pushed(run_id, stored.url, True)
+                return Pushed(path.name, answer.url, furthest >= 0)
+            if answer.offset > furthest:  # it begins to wait anew
+                furthest, pause = answer.offset, _PAUSE_S
+                end = time.monotonic() + server.patience_s
+            elif time.monotonic() + pause > end:
+                raise Unreachable(f"{server.where}: nothing more comes through")
+            else:
+                time.sleep(pause)
+                pause = min(2 * pause, _LONGEST_S)
+            if url := _send_rest(slow, packed.blob, answer):
+                return Pushed(path.name, url, True)
 
-    def _note_progress(self, offset: int) -> None:
-        """Begin to wait anew if more has come than before; else wait a little.
 
-        Raises Unreachable after as long as the server has patience for.
-        """
-        if offset > self._furthest:
-            self._furthest, self._pause = offset, _PAUSE_S
-            self._end = time.monotonic() + self._server.patience_s
-            return
-        if time.monotonic() + self._pause > self._end:
-            raise Unreachable(f"{self._server.where}: nothing more comes through")
-        time.sleep(self._pause)
-        self._pause = min(2 * self._pause, _LONGEST_S)
-
-    def _send_rest(self, answer: _Answer) -> _Answer | None:
-        """Send what is left; return the answer when it is stored, None to try again."""
-        where = self._server.address.api("uploads", answer.upload)
-        headers = {"Upload-Offset": str(answer.offset), "Content-Type": "application/octet-stream"}
-        rest = memoryview(self._packed.blob)[answer.offset :]
-        try:
-            response = self._server.once("PATCH", where, rest, headers)
-        except Unreachable:
-            return None  # the next answer, or its lack, says more
-        if response.status == 201:
-            return response.json(_Answer)
-        elsewhere = response.status == 409 and "upload-offset" in response.headers
-        if elsewhere or response.status in _PASSING:
-            return None
-        raise self._server.refusal(response)
+def _send_rest(server: Server, blob: bytes, answer: _Answer) -> str | None:
+    """Send what is left; return the address of the run when it is stored, None to try again."""
+    where = server.address.api("uploads", answer.upload)
+    headers = {"Upload-Offset": str(answer.offset), "Content-Type": "application/octet-stream"}
+    try:
+        response = server.once("PATCH", where, memoryview(blob)[answer.offset :], headers)
+    except Unreachable:
+        return None  # the next answer, or its lack, says more
+    if response.status == 201:
+        return response.json(_Answer).url
+    elsewhere = response.status == 409 and "upload-offset" in response.headers
+    if elsewhere or response.status in _PASSING:
+        return None
+    raise server.refusal(response)
 
 
 def push_state(server: Server, state: CampaignState) -> None:

@@ -49,8 +49,15 @@ def overview(request: Request) -> Response:
         return document(state)
     silent = [target for target in state.targets if target.silent_s is not None]
     grade = "bad" if events else "note" if silent else "good"
+    basis = []
+    if silent:
+        names = ", ".join(target.name for target in silent[:5])
+        rest = f" and {len(silent) - 5} more" if len(silent) > 5 else ""
+        basis.append(f"Silent for more than {queries.LATE:g} times their usual gap: {names}{rest}.")
+    if state.pending:
+        basis.append(f"Runs of {counted(state.pending, 'target')} are still being analysed.")
     return page(
-        "server/overview.html", site(project), state=state, basis=_basis(state, silent),
+        "server/overview.html", site(project), state=state, basis=basis,
         grade=grade if state.targets else "info", says=_verdict(state, events, silent),
         events=[_event(project, *pair) for pair in zip(events, sides, strict=True)],
         targets=[_target(project, target) for target in state.targets],
@@ -88,17 +95,6 @@ def _silent(silent: Sequence[TargetState]) -> str:
     longest = max(target.silent_s or 0.0 for target in silent)
     verb = "has" if len(silent) == 1 else "have"
     return f"; {counted(len(silent), 'target')} {verb} not reported, for up to {span(longest)}"
-
-
-def _basis(state: Overview, silent: Sequence[TargetState]) -> list[str]:
-    lines = []
-    if silent:
-        names = ", ".join(target.name for target in silent[:5])
-        rest = f" and {len(silent) - 5} more" if len(silent) > 5 else ""
-        lines.append(f"Silent for more than {queries.LATE:g} times their usual gap: {names}{rest}.")
-    if state.pending:
-        lines.append(f"Runs of {counted(state.pending, 'target')} are still being analysed.")
-    return lines
 
 
 def span(seconds: float) -> str:
