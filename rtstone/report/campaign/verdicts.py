@@ -50,29 +50,29 @@ def _judge(cell: CampaignCell, load: Load) -> Judged | None:
                 name = subject.name.without_load
                 key = f"{name}, {subject.result.load}, {subject.result.unit}"
                 groups.setdefault(key, []).append((name, run, subject.place))
+    spreads = []
+    for rows in groups.values():
+        seen = [run.results[place] for _, run, place in rows]
+        results = [whole(result) for result in seen]
+        misses = [result.missed for result in seen if result.missed is not None]
+        first = seen[0]
+        under = "" if first.load == "none" else f", load {first.load}"
+        spread = Spread(
+            title=f"{rows[0][0]}{under}",
+            bench=first.bench,
+            unit=first.unit,
+            runs=len({run.run_id for _, run, _ in rows}),
+            n=sum(result.n for result in seen),
+            missed=sum(misses) if misses else None,
+            p50=_range([result.p50 for result in results]),
+            p99=_range([result.p99 for result in results]),
+            max=max((result.max for result in results if result.max is not None), default=None),
+        )
+        spreads.append(spread)
     return Judged(
         grade=worst.grade, verdict=worst.verdict, run=worst_run.run_id, of=len(runs),
-        results=[_spread(rows) for rows in groups.values()],
+        results=spreads,
     )  # fmt: skip
-
-
-def _spread(rows: Sequence[tuple[str, Run, int]]) -> Spread:
-    seen = [run.results[place] for _, run, place in rows]
-    results = [whole(result) for result in seen]
-    misses = [result.missed for result in seen if result.missed is not None]
-    first = seen[0]
-    under = "" if first.load == "none" else f", load {first.load}"
-    return Spread(
-        title=f"{rows[0][0]}{under}",
-        bench=first.bench,
-        unit=first.unit,
-        runs=len({run.run_id for _, run, _ in rows}),
-        n=sum(result.n for result in seen),
-        missed=sum(misses) if misses else None,
-        p50=_range([result.p50 for result in results]),
-        p99=_range([result.p99 for result in results]),
-        max=max((result.max for result in results if result.max is not None), default=None),
-    )
 
 
 def _range(values: Sequence[float | None]) -> tuple[float, float] | None:

@@ -22,7 +22,7 @@ from rtstone.report.parts.model import (
     Section,
     Table,
 )
-from rtstone.report.parts.overlay import PERIODIC, Line, overlay, overlay_note
+from rtstone.report.parts.overlay import PERIODIC, Line, overlay_chart
 from rtstone.report.parts.shapes import range_chart, range_row
 from rtstone.report.parts.typeset import typeset
 from rtstone.stats.standouts import INTERVALS
@@ -145,26 +145,19 @@ def _overlays(comparison: Comparison, behind: _Behind, names: Sequence[CaseName]
         periodic = wakes and comparison.rows[place].bench == PERIODIC
         return wakes, periodic, len(drawn[place]), top, -place
 
-    def chart(place: int) -> Chart:
-        lines = [Line(comparison.columns[column].label, own) for column, own in drawn[place]]
-        title, key = str(names[place]), f"c-{place}-over"
-        views = overlay(lines, comparison.rows[place].unit)
-        (kind, data), *further = views.items()
-        return Chart(
-            f"{key}-{kind}",
-            f"Histograms of {title} by system, both axes logarithmic",
-            data,
-            title,
-            views={f"{key}-{kind}": data for kind, data in further},
-            link=f"#c-{place}",
-            note=overlay_note(lines),
-        )
-
     if not drawable:
         return []
     first = max(drawable, key=rank)
     chosen = sorted(drawable, key=lambda place: -effect(place))[:MOST]
-    return [chart(place) for place in (first, *(p for p in drawable if p in chosen and p != first))]
+    charts = []
+    for place in (first, *(p for p in drawable if p in chosen and p != first)):
+        lines = [Line(comparison.columns[column].label, own) for column, own in drawn[place]]
+        words = f"Histograms of {names[place]} by system, both axes logarithmic"
+        charts.append(overlay_chart(
+            lines, comparison.rows[place].unit, key=f"c-{place}-over", title=str(names[place]),
+            words=words, link=f"#c-{place}",
+        ))  # fmt: skip
+    return [chart for chart in charts if chart]
 
 
 # ---- systems by load ----------------------------------------------------------------------------

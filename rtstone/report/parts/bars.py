@@ -56,8 +56,14 @@ def bars(result: Result, height: int, encoding: str | None = None, width: int = 
 
 def _axis(low: float, step: float, width: int, unit: str) -> str:
     """Return the line of values: each begins with a bar at its place, or ends with it."""
-    line = [" "] * width
-    for value in _marks(low, low + step * (width - 1)):
+    line, high = [" "] * width, low + step * (width - 1)
+    whole = range(math.floor(low), math.ceil(high) + 1)
+    marks: list[float] = []  # the roundest first; the ends where few are round
+    for multiple in _ROUND:
+        if len(marks) < _MARKS or multiple in _NICE:
+            values = [multiple * 10.0**power for power in whole]
+            marks += [v for v in values if low - 1e-9 <= math.log10(v) <= high + 1e-9]
+    for value in marks if len(marks) > 1 else [10**low, 10**high]:
         at, text = round((math.log10(value) - low) / step), trimmed(value, unit)
         start, word = at, f"|{text}"
         if start + len(word) > width:
@@ -66,14 +72,3 @@ def _axis(low: float, step: float, width: int, unit: str) -> str:
         if start >= 0 and not "".join(around).strip():
             line[start : start + len(word)] = word
     return "".join(line).rstrip()
-
-
-def _marks(low: float, high: float) -> list[float]:
-    """Return values in a range of exponents, the roundest first; its ends where few are round."""
-    whole = range(math.floor(low), math.ceil(high) + 1)
-    marks: list[float] = []
-    for multiple in _ROUND:
-        if len(marks) < _MARKS or multiple in _NICE:
-            values = [multiple * 10.0**power for power in whole]
-            marks += [v for v in values if low - 1e-9 <= math.log10(v) <= high + 1e-9]
-    return marks if len(marks) > 1 else [10**low, 10**high]

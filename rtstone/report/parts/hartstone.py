@@ -47,7 +47,13 @@ def curves(r: Result) -> dict[str, dict[str, Any]]:
     summed over all tasks, in ns (figure 3).  Both over the utilisation (below) and the parameter
     that the experiment varies (above).
     """
-    tests = _read(r)
+    table = next((t for t in r.tables if t.title == "tests"), None)
+    if not r.bench.startswith(HARTSTONE) or table is None:
+        return {}
+    try:
+        tests = [_TaskTest.read(dict(zip(table.columns, row, strict=True))) for row in table.rows]
+    except (KeyError, ValueError):  # not in the bench's form
+        return {}
     misses = [test.test for test in tests if test.missed + test.skipped]
     rows = [test for test in tests if misses and test.test >= misses[0] - CLEAN]
     if not rows:
@@ -69,14 +75,3 @@ def curves(r: Result) -> dict[str, dict[str, Any]]:
         "deadlines": {**common, "axis": "deadlines", "unit": "%", "series": missed},
         "lateness": {**common, "axis": "time", "unit": "ns", "series": lateness},
     }
-
-
-def _read(r: Result) -> list[_TaskTest]:
-    """Return the rows of the table of tests, empty if they are not in the bench's form."""
-    tests = next((t for t in r.tables if t.title == "tests"), None)
-    if not r.bench.startswith(HARTSTONE) or tests is None:
-        return []
-    try:
-        return [_TaskTest.read(dict(zip(tests.columns, row, strict=True))) for row in tests.rows]
-    except (KeyError, ValueError):
-        return []

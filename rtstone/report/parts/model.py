@@ -90,7 +90,7 @@ class Chart(NamedTuple):
     ``key``: on the page.  ``data``: as the page's script reads them.  ``picture``: returns its
     lines on a terminal of a width and an encoding; without it a terminal shows none.  ``views``:
     other charts of the same by key, to choose from.  ``link``: where its numbers are.  ``note``:
-    below it.
+    below it.  ``corrected``: what its second colour stands for.
     """
 
     key: str
@@ -101,6 +101,7 @@ class Chart(NamedTuple):
     views: Mapping[str, dict[str, Any]] = {}
     link: str = ""
     note: str = ""
+    corrected: str = ""
 
     @property
     def drawings(self) -> dict[str, dict[str, Any]]:
@@ -210,12 +211,12 @@ class Special(NamedTuple):
     """A block of one subject alone, with its writers.
 
     ``template``: of the page, which reads ``data``.  ``lines``: returns its lines on a terminal of
-    a width.
+    a width; without it a terminal shows none.
     """
 
     template: str
-    data: Any
-    lines: Callable[[int], Iterable[Line]]
+    data: Any = None
+    lines: Callable[[int], Iterable[Line]] | None = None
 
 
 class Command(NamedTuple):
@@ -241,10 +242,6 @@ class Folded(NamedTuple):
 
     summary: str
     blocks: Sequence[Block]
-
-
-class Own:
-    """A block of one kind of page, which that page's template writes."""
 
 
 class Section(NamedTuple):
@@ -277,7 +274,7 @@ class Section(NamedTuple):
 
 Block = (
     Table | Grid | Chart | Charts | Bars | Boxes | Findings | Notes | Text
-    | Folded | Section | Special | Own
+    | Folded | Section | Special
 )  # fmt: skip
 
 

@@ -93,8 +93,8 @@ def block_lines(
             case Notes():
                 for text in block.texts:
                     yield from sentences(Text(text, "dim"), width, "   ")
-            case Special():
-                yield from block.lines(width)
+            case Special(lines=lines) if lines is not None:
+                yield from lines(width)
 
 
 def rich_table(table: Table) -> RichTable:
@@ -127,7 +127,12 @@ def _grid_lines(grid: Grid, width: int) -> Iterator[RenderableType]:
         kinds = ["", *[""] * (lead - 1), *(head.kind for head in grid.heads)]
         labels = [grid.stub, *["from"] * (lead - 1), *(head.label for head in grid.heads)]
         heads = [*([("dim", kinds)] if any(kinds) else []), ("bold", labels)]
-        rows = list(_rows(grid, lead, split))
+        rows: list[tuple[str, list[str]]] = []  # style and cells of lines, not yet padded
+        for head, values in grid.rows:
+            before = [head.label, head.kind][:lead]
+            rows.append(("", [*before, *(cell.marked if split else str(cell) for cell in values)]))
+            if split and any(cell.below for cell in values):
+                rows.append(("dim", [*[""] * lead, *(cell.below for cell in values)]))
         columns = list(zip(*(cells for _, cells in rows), strict=True))
         widths = [max(map(len, column)) for column in columns]
         for place, texts in enumerate(zip(*(texts for _, texts in heads), strict=True)):
@@ -175,12 +180,3 @@ def _turn(
         if any(own):
             table.add_row(*map(Text, own), style=style)
     return table
-
-
-def _rows(grid: Grid, lead: int, split: bool) -> Iterator[tuple[str, list[str]]]:
-    """Yield style and cells of the lines below the headings, not yet padded."""
-    for head, values in grid.rows:
-        before = [head.label, head.kind][:lead]
-        yield "", [*before, *(cell.marked if split else str(cell) for cell in values)]
-        if split and any(cell.below for cell in values):
-            yield "dim", [*[""] * lead, *(cell.below for cell in values)]

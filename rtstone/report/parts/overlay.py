@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from rtstone.documents.run import Distribution, Result
 from rtstone.report.parts import shapes
+from rtstone.report.parts.model import Chart
 from rtstone.report.parts.typeset import count, quantity
 from rtstone.results.pool import pooled
 
@@ -23,21 +23,6 @@ class Line(NamedTuple):
 
     name: str
     results: Sequence[Result]
-
-
-@dataclass(frozen=True)
-class Plot:
-    """A chart in its figure.
-
-    ``views``: the ids of its data, the first of which is drawn first; ``link``: where its numbers
-    are; ``corrected``: what its second colour stands for.
-    """
-
-    title: str
-    views: list[str]
-    link: str = ""
-    note: str = ""
-    corrected: str = ""
 
 
 class _Drawn(NamedTuple):
@@ -94,6 +79,18 @@ def _corrected(line: Line) -> list[tuple[float, int]]:
         for value, n in shapes.samples(corrected or result):
             counts[value] += n
     return sorted(counts.items())
+
+
+def overlay_chart(
+    lines: Sequence[Line], unit: str, *, key: str, title: str, words: str, link: str
+) -> Chart | None:
+    """Return an overlay with its note, None if fewer than two lines have samples to draw."""
+    drawn = [(f"{key}-{kind}", data) for kind, data in overlay(lines, unit).items()]
+    if not drawn:
+        return None
+    (first, data), *views = drawn
+    note = overlay_note(lines)
+    return Chart(first, words, data, title, views=dict(views), link=link, note=note)
 
 
 def overlay_note(lines: Sequence[Line]) -> str:

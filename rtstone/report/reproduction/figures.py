@@ -77,11 +77,22 @@ def _section(
 def _over_time(reproduced: Reproduced, number: int, figure: Figure, key: str) -> Iterator[Section]:
     """Yield a figure for each unit: a graph per item, with a line for each system."""
     table = reproduced.document.tables[number]
-    for unit, lines in _traces(reproduced, number).items():
-        systems = sorted({system for _, system in lines})
+    traces_by_unit: dict[str, dict[tuple[int, int], Trace]] = {}  # then by item and system
+    for (at, place, system), results in reproduced.results.items():
+        for result in results[:1] if at == number else []:
+            if result.trace and result.trace.rows:
+                traces_by_unit.setdefault(result.unit, {})[place, system] = result.trace
+    for unit, lines in traces_by_unit.items():
+        tops: dict[int, float] = {}  # the largest sample of each system
+        for (_, system), trace in sorted(lines.items()):
+            top = max(row[4] for row in trace.rows)
+            tops[system] = max(top, tops.get(system, top))
+        systems = sorted(tops)
         title = figure.title if unit == "ns" else f"{figure.title}, in {unit}"
         notes = []
-        if not figure.slowest and (slowest := _leave_out_the_slowest(systems, lines)) is not None:
+        if not figure.slowest and len(systems) > 1:
+            slowest = max(systems, key=tops.__getitem__)
+            systems.remove(slowest)
             title += f" ({table.systems[slowest].label})"
         elif not figure.slowest:
             notes.append(f"{table.systems[systems[0]].label} is the only system drawn")
@@ -95,30 +106,6 @@ def _over_time(reproduced: Reproduced, number: int, figure: Figure, key: str) ->
                 name = f"{key}-{unit}-{place}"
                 drawn.append(Chart(name, f"{title}: {item.label}", data, item.label))
         yield _section(f"{key}-{unit}", title, drawn, names, [NOTE, *notes] if drawn else notes)
-
-
-def _traces(reproduced: Reproduced, number: int) -> dict[str, dict[tuple[int, int], Trace]]:
-    """Return the traces of a table by unit, then by item and system."""
-    traces: dict[str, dict[tuple[int, int], Trace]] = {}
-    for (at, item, system), results in reproduced.results.items():
-        for result in results[:1] if at == number else []:
-            if result.trace and result.trace.rows:
-                traces.setdefault(result.unit, {})[item, system] = result.trace
-    return traces
-
-
-def _leave_out_the_slowest(systems: list[int], lines: dict[tuple[int, int], Trace]) -> int | None:
-    """Remove the system with the largest sample from the lines; None if it is the only one."""
-    if len(systems) < 2:
-        return None
-    worst = {
-        system: max(row[4] for (_, own), trace in lines.items() if own == system
-                    for row in trace.rows)
-        for system in systems
-    }  # fmt: skip
-    slowest = max(systems, key=worst.__getitem__)
-    systems.remove(slowest)
-    return slowest
 
 
 def _lines(names: list[str], traces: list[Trace | None], unit: str) -> dict[str, Any]:

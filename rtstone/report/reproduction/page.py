@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from rich.console import RenderableType
 
-from rtstone.documents.reproduction import Column, Reproduction, Table
+from rtstone.documents.reproduction import Reproduction, Table
 from rtstone.report.parts import model_html, model_markdown
 from rtstone.report.parts.model import (
     Block,
@@ -71,6 +71,17 @@ def _page(reproduction: Reproduction) -> Page:
         _section(reproduction, table, f"t{number}")
         for number, table in enumerate(reproduction.tables)
     ]
+    systems = []
+    for column in reproduction.columns:
+        alarms = []
+        if column.kind == "model":
+            text = f"{column.model}: nothing was measured there."
+            alarms.append(Text(text, f"{column.label} is a simulation."))
+        if column.unit != "ns":
+            text = "These numbers come from an emulated machine and compare with no clock."
+            alarms.append(Text(text, f"{column.label} is counted in {column.unit}, not in time."))
+        head = Head(words.kind_of(column), column.label)
+        systems.append(System(head, list(words.about(column)), alarms))
     if gaps := words.gaps(reproduction):
         findings = [Finding(f"{gap.why}: {gap.tables}", gap.label) for gap in gaps]
         sections.append(Section("gaps", GAPS, [Findings(findings)], short="Without a number"))
@@ -78,23 +89,12 @@ def _page(reproduction: Reproduction) -> Page:
         title=reproduction.title,
         kicker="A publication reproduced",
         lead=words.origin(reproduction),
-        systems=[_system(column) for column in reproduction.columns],
+        systems=systems,
         notes=[MEANING, *reproduction.notes],
         sections=sections,
         method=_METHOD,
         flags=words.flags(reproduction),
     )
-
-
-def _system(column: Column) -> System:
-    alarms = []
-    if column.kind == "model":
-        text = f"{column.model}: nothing was measured there."
-        alarms.append(Text(text, f"{column.label} is a simulation."))
-    if column.unit != "ns":
-        text = "These numbers come from an emulated machine and compare with no clock."
-        alarms.append(Text(text, f"{column.label} is counted in {column.unit}, not in time."))
-    return System(Head(words.kind_of(column), column.label), list(words.about(column)), alarms)
 
 
 def _section(reproduction: Reproduction, table: Table, key: str) -> Section:

@@ -154,8 +154,19 @@ def _verdict(evaluated: RunEvaluation, wakeups: list[Subject]) -> tuple[Grade, s
         return "info", "No verdict: the emulator ran freely, so its times say nothing."
     experiments = [r for r in run.results if r.figures.keys() & _EXPERIMENT]
     judged = [s.result for s in wakeups] or experiments
-    if (late := evaluated.standouts.unfit) is not None:
-        return "bad", _not_fit(run, subjects_of(run)[late])
+    model = "in the model, " if words.model(run) else ""
+    if (place := evaluated.standouts.unfit) is not None:
+        late = subjects_of(run)[place]
+        r, flag, period = late.result, flags.spoilt(late.result.flags), _period(late)
+        head, at = f"Not fit for {period}", ""
+        if flag:
+            head = f"Not fit as it was run ({flag.spoils.removeprefix('measured ')})"
+            at = f" at {period}"
+        sentence = (
+            f"{head}: {model}{flags.unfit(r.flags, r.n, r.missed)}{at}, "
+            f"{_under(r.load)}{_stolen(run, late)}."
+        )
+        return "bad", f"{sentence} {_remedy(run, flag)}" if flag else sentence
     if judged and (flag := spoilt(judged)):
         return "info", f"No verdict: {flag.spoils}. {_remedy(run, flag)}"
     if not wakeups:
@@ -170,9 +181,8 @@ def _verdict(evaluated: RunEvaluation, wakeups: list[Subject]) -> tuple[Grade, s
     shortest = min(fit, key=lambda s: _period_ns(s) or float("inf"))
     worst = max(fit, key=lambda s: (s.result.max or 0, -s.place))
     return "good", (
-        f"Fit for {_period(shortest)}, {'in the model, ' if words.model(run) else ''}as far as was "
-        f"seen: none of {count(sum(s.result.n for s in fit))} activations missed"
-        f"{_stolen(run, worst)}."
+        f"Fit for {_period(shortest)}, {model}as far as was seen: none of "
+        f"{count(sum(s.result.n for s in fit))} activations missed{_stolen(run, worst)}."
     )
 
 
@@ -234,21 +244,6 @@ def grants(run: Run) -> str:
         if held and (cause := refused(capability)):
             return f"{capability} is held, and yet it is refused: {cause}."
     return f"This grants them: {granting(resources.local_agent())}"
-
-
-def _not_fit(run: Run, late: Subject) -> str:
-    r = late.result
-    flag = flags.spoilt(r.flags)
-    where = "in the model, " if words.model(run) else ""
-    head, at = f"Not fit for {_period(late)}", ""
-    if flag:
-        head = f"Not fit as it was run ({flag.spoils.removeprefix('measured ')})"
-        at = f" at {_period(late)}"
-    sentence = (
-        f"{head}: {where}{flags.unfit(r.flags, r.n, r.missed)}{at}, "
-        f"{_under(r.load)}{_stolen(run, late)}."
-    )
-    return f"{sentence} {_remedy(run, flag)}" if flag else sentence
 
 
 def _stolen(run: Run, subject: Subject) -> str:

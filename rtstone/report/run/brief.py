@@ -49,7 +49,8 @@ def brief(evaluated: RunEvaluation, width: int, encoding: str | None = None) -> 
         for text in reasons(evaluated.run):
             yield from sentences(text, width)
     if run_answer.foremost:
-        yield from (Text(line) for line in _row(run_answer.foremost, width))
+        first, *rest = packed(_pieces(run_answer.foremost), width)
+        yield from map(Text, [first.strip(), *rest])
         yield from picture(run_answer.foremost, width, encoding)
     for place, finding in enumerate(run_answer.worst, 1):
         head = (f"{place}. {finding.head}: ", GRADES[finding.grade])
@@ -64,8 +65,8 @@ def picture(subject: Subject, width: int, encoding: str | None) -> Iterator[Text
         yield from (Text(f"  {line}", style="cyan") for line in lines)
 
 
-def _row(subject: Subject, width: int) -> list[str]:
-    """Return a result in a line, or several if they are narrow."""
+def _pieces(subject: Subject) -> list[str]:
+    """Return a result in pieces of a line, none of which is split."""
     r, over = subject.result, observed(subject.result)
     pieces = [f"{subject.name.with_load}:", f"n {count(r.n)}{f' in {over}' if over else ''}"]
     named = [(name, member) for member, name in COLUMNS.items() if name != "min"]
@@ -80,8 +81,7 @@ def _row(subject: Subject, width: int) -> list[str]:
             if member not in _LEAST and getattr(corrected, member) != getattr(r, member)
         ]
         pieces += [f"with the missed ones {', '.join(late)}"] if late else []
-    rows = packed(pieces, width)
-    return [rows[0].strip(), *rows[1:]]
+    return pieces
 
 
 def reasons(run: Run) -> Iterator[Text]:

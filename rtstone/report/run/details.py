@@ -63,6 +63,17 @@ def detail(
 ) -> dict[str, Any]:
     """Return the details of a result: sentences, kinds of charts, tables, flags."""
     r = row.result
+    lead = [f"Load {r.load}"]
+    if r.n:
+        lead.append(f"n {count(r.n)} after {count(r.warmup)} discarded for warm-up")
+    if row.observed:
+        lead.append(f"observed for {row.observed}")
+    if precision := reached(r):
+        lead.append(precision)
+    elif r.ended:
+        lead.append(f"ended by {r.ended}")
+    if r.unit != "ns":
+        lead.append(f"counted in {r.unit}, which is not time")
     notes = []
     if r.batch > 1:
         notes.append(
@@ -70,7 +81,7 @@ def detail(
             "shorter than the clock can resolve. There is no maximum of a single call."
         )
     return {
-        "lead": " · ".join(_lead(row)),
+        "lead": " · ".join(lead),
         "notes": notes,
         "charts": list(charts),
         "corrected": correction(r) is not None,
@@ -90,21 +101,6 @@ def flag_texts(results: Iterable[Result]) -> dict[str, list[str]]:
 def why_no_max(r: Result) -> str:
     """Return the reason why a result has no maximum."""
     return "batched: no time of a single call" if r.batch > 1 else "not recorded"
-
-
-def _lead(row: Row) -> Iterable[str]:
-    r = row.result
-    yield f"Load {r.load}"
-    if r.n:
-        yield f"n {count(r.n)} after {count(r.warmup)} discarded for warm-up"
-    if row.observed:
-        yield f"observed for {row.observed}"
-    if precision := reached(r):
-        yield precision
-    elif r.ended:
-        yield f"ended by {r.ended}"
-    if r.unit != "ns":
-        yield f"counted in {r.unit}, which is not time"
 
 
 def _chart_notes(r: Result, charts: Mapping[str, Any]) -> dict[str, str]:

@@ -15,7 +15,18 @@ from rtstone.documents.imported import tool
 from rtstone.documents.run import INTERRUPTED, NO_REASON, Result, Run, Value
 from rtstone.report.explanation.page import ordered, section
 from rtstone.report.parts import typeset, words
-from rtstone.report.parts.model import Block, Cell, Folded, Notes, Section, Table, Text
+from rtstone.report.parts.model import (
+    Block,
+    Cell,
+    Chart,
+    Charts,
+    Folded,
+    Notes,
+    Section,
+    Special,
+    Table,
+    Text,
+)
 from rtstone.report.parts.shapes import (
     SPARK_HEIGHT,
     SPARK_WIDTH,
@@ -32,18 +43,7 @@ from rtstone.report.run.details import Forms, detail, why_no_max
 from rtstone.report.run.loads import RULE, by_load
 from rtstone.report.run.merit import curves, hartstone, rhealstone
 from rtstone.report.run.overlays import draw
-from rtstone.report.run.page import (
-    Conditions,
-    Details,
-    Family,
-    Growth,
-    Growths,
-    Overlays,
-    Page,
-    Ranges,
-    Results,
-    Row,
-)
+from rtstone.report.run.page import Family, Growth, Page, Row
 from rtstone.stats.evaluate import RunEvaluation
 from rtstone.summary import COLUMNS
 
@@ -65,6 +65,8 @@ FAMILIES = {
     "sig": "Signals",
     "posix": "Services and options of POSIX",
 }
+
+OVERLAYS = 6  # cases on several CPUs or under several loads that are not folded away
 
 # Conditions shown at the top of the page.
 CPU, MACHINE, VIRTUAL = "cpu.model", "machine.product", "machine.virtual"
@@ -97,8 +99,14 @@ def families(page: Page, trace_rows: int, forms: Forms) -> list[Family]:
                 if row.result.unit == unit
             ]  # fmt: skip
             if entries := [entry for entry in entries if entry]:
-                ranges.append(f"{page.key}-ranges-{len(page.charts)}")
-                page.charts[ranges[-1]] = range_chart(unit, entries)
+                chart = Chart(
+                    f"{page.key}-ranges-{len(page.charts)}",
+                    f"Ranges from minimum to maximum of the results of {name}; the table of "
+                    "results holds the same numbers",
+                    range_chart(unit, entries),
+                )
+                page.charts |= chart.drawings
+                ranges.append(chart)
         drawn_axes = [axis for axis in axes.values() if axis]
         drawn_families.append(Family(name, FAMILIES.get(name, ""), rows, drawn_axes, ranges))
     return drawn_families
@@ -112,9 +120,8 @@ def growths(page: Page) -> list[Growth]:
     for index, (s, growth) in enumerate(zip(page.run.slopes, worded, strict=True)):
         if not s.points:
             continue
-        bench, chart = tables.get(s.bench), f"{page.key}-slope-{index}"
-        drawn.append(Growth(s, growth, chart))
-        page.charts[chart] = {
+        bench = tables.get(s.bench)
+        data = {
             "kind": "slope",
             "unit": growth.unit,
             "over": s.over,
@@ -124,6 +131,11 @@ def growths(page: Page) -> list[Growth]:
             "slope": s.slope,
             "ci95": s.ci95,
         }
+        statistic = {"mean": "Mean", "min": "Minimum"}[s.statistic]
+        label = f"{statistic} of {growth.name} over {s.over}"
+        chart = Chart(f"{page.key}-slope-{index}", label, data)
+        page.charts |= chart.drawings
+        drawn.append(Growth(s, growth, chart))
     return drawn
 
 
@@ -235,8 +247,8 @@ def page_of(
         hartstone=None if brief else hartstone(run, key),
     )  # fmt: skip
 
-    def add(part: str, title: str, block: Block, text: str = "", short: str = "") -> None:
-        page.sections.append(Section(f"{key}-{part}", title, [block], text, short))
+    def add(part: str, title: str, *blocks: Block, text: str = "", short: str = "") -> None:
+        page.sections.append(Section(f"{key}-{part}", title, blocks, text, short))
 
     if explained:
         page.sections.append(section(explained, run, f"{key}-why"))
@@ -244,14 +256,18 @@ def page_of(
         shown, slopes = families(page, trace_rows, forms or Forms()), growths(page)
         if drawn := curves(run, key, page.charts):
             page.sections.append(drawn)
-        if plots := draw(page, evaluated):
+        if overlays := draw(page, evaluated):
+            blocks: list[Block] = [Charts(overlays[:OVERLAYS])]
+            if rest := overlays[OVERLAYS:]:
+                blocks.append(Folded(f"{len(rest)} more", [Charts(rest)]))
             text = (
                 "The same case on each CPU and under each load. The names switch their lines off "
                 "and on."
             )
-            add("overlays", "CPUs and loads, one over the other", Overlays(plots), text, "Overlays")
-        add("table", "Results", Results(shown))
-        add("ranges", "Ranges", Ranges(shown))
+            add("overlays", "CPUs and loads, one over the other", *blocks, text=text,
+                short="Overlays")  # fmt: skip
+        add("table", "Results", Special("run/results.html", shown))
+        add("ranges", "Ranges", Special("run/ranges.html", shown))
         if page.answer.estimates:
             page.sections.append(_worst(page))
         if merits := rhealstone(run, key):
@@ -262,17 +278,18 @@ def page_of(
                 f"that under load “{matrix.loads[0]}”, and the maximum below. Colour shows the "
                 f"ratio, strongest at ten times. The verdict is {RULE}."
             )
-            add("loads", "Bench by load", matrix, text, "Loads")
+            matrix_block = Special("run/loads.html", matrix)
+            add("loads", "Bench by load", matrix_block, text=text, short="Loads")
         if slopes:
             text = (
                 "Minima over a parameter (means in runs of earlier versions) with the "
                 "least-squares line; the shaded wedge holds the slopes of the 95% interval. Where "
                 "the interval contains 0 and a logarithm fits no better, no growth is seen."
             )
-            add("growth", "Growth", Growths(slopes), text)
-        add("details", "Details", Details(shown))
+            add("growth", "Growth", Special("run/growth.html", slopes), text=text)
+        add("details", "Details", Special("run/details.html", shown))
     text = "A worst case means nothing without the conditions it arose under."
-    add("conditions", "Conditions", Conditions(), text)
+    add("conditions", "Conditions", Special("run/conditions.html"), text=text)
     return page
 
 
@@ -312,7 +329,6 @@ def template_values() -> dict[str, Any]:
         "usual_load": usual_load,
         "spark": (SPARK_WIDTH, SPARK_HEIGHT),
         "most_figures": 4,
-        "most_overlays": 6,
         "shell": shlex.join,
         "statistics": COLUMNS,
         "tool": tool,

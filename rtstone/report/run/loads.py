@@ -6,13 +6,11 @@ Verdicts are plain, for the terminal; the page sets them (``typeset``).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import log
 from typing import NamedTuple
 
 from rtstone.documents.comparison import SIGNS, Effect
 from rtstone.documents.run import Distribution
-from rtstone.report.parts.model import Own
 from rtstone.report.parts.words import observed
 from rtstone.report.run.findings import Subject, subjects_of
 from rtstone.stats.comparison.effects import UNKNOWN
@@ -109,8 +107,7 @@ class CaseByLoad(NamedTuple):
     cells: list[LoadEffect | None]
 
 
-@dataclass(frozen=True)
-class ByLoad(Own):
+class ByLoad(NamedTuple):
     """The cases that were measured under several loads."""
 
     loads: list[str]  # the first is what the others are compared with

@@ -159,7 +159,19 @@ def footnotes(evaluated: RunEvaluation, answer: Answer) -> Iterator[Text]:
     yield Text(f"{units} are {net}.  Load: {', '.join(loads)}.", style="dim")
     if measured(run):  # else they are in the answer
         yield from reasons(run)
-    yield from _bounds(answer)
+    # The bounds of worst cases, or how long to measure for one.
+    bounded = [estimate for estimate in answer.estimates if estimate.case.bound is not None]
+    for estimate in bounded:
+        yield Text(f"worst case of {estimate.subject.name.with_load}: {estimate.outcome}")
+    short = [e for e in answer.estimates if e.case.bound is None and e.case.more_s]
+    if not bounded and short:
+        least = min(short, key=lambda e: (e.case.more_s or 0, e.subject.place))
+        section = round((least.case.section_s or 0.0) + (least.case.more_s or 0.0))
+        how = typed(f" (rtstone run {least.subject.result.bench} --time {section})")
+        if "imported" in least.subject.result.flags:
+            how = " of the same measurement"
+        text = f"no bound of a worst case: it takes at least {seconds(section)}{how}"
+        yield Text(text, style="dim")
     yield from map(Text, load_lines(run))
     yield from map(Text, load_effects(evaluated))
     slopes = growths(run)
@@ -176,21 +188,3 @@ def footnotes(evaluated: RunEvaluation, answer: Answer) -> Iterator[Text]:
             yield Text.assemble((flag.name, "yellow"), f": {flag.cause}; {flag.advice}")
     for note in run.notes:
         yield Text(f"note: {note}")
-
-
-def _bounds(answer: Answer) -> Iterator[Text]:
-    """Yield the bounds of worst cases, or how long to measure for one."""
-    bounded = [estimate for estimate in answer.estimates if estimate.case.bound is not None]
-    for estimate in bounded:
-        yield Text(f"worst case of {estimate.subject.name.with_load}: {estimate.outcome}")
-    short = [e for e in answer.estimates if e.case.bound is None and e.case.more_s]
-    if not bounded and short:
-        least = min(short, key=lambda e: (e.case.more_s or 0, e.subject.place))
-        section = (least.case.section_s or 0.0) + (least.case.more_s or 0.0)
-        how = typed(f" (rtstone run {least.subject.result.bench} --time {round(section)})")
-        if "imported" in least.subject.result.flags:
-            how = " of the same measurement"
-        yield Text(
-            f"no bound of a worst case: it takes at least {seconds(round(section))}{how}",
-            style="dim",
-        )

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 from rtstone.documents.run import Result
 from rtstone.report.parts import shapes
-from rtstone.report.parts.overlay import PERIODIC, Line, Plot, overlay, overlay_note
+from rtstone.report.parts.model import Chart
+from rtstone.report.parts.overlay import PERIODIC, Line, overlay_chart
 from rtstone.report.parts.typeset import count, quantity, typeset
 from rtstone.report.run.findings import Subject, subjects_of
 from rtstone.report.run.page import Page
@@ -19,9 +20,10 @@ _CPU = re.compile(r"(?:cpu|thread) ?\d+")  # series of results that repeat a cas
 _KIND = re.compile(r" ?(\([a-z0-9 ]+\))$")  # of the CPU, at the end of a series
 _PLACE_IN_TITLE = re.compile(rf"\s*(?:\bcpus?=\S+|{_CPU.pattern}$)")  # the same in a title
 _ROWS = 24  # of the chart of ranges where there is no distribution to draw
+_WORDS = "Histogram of {}, both axes logarithmic"
 
 
-def draw(page: Page, evaluated: RunEvaluation) -> list[Plot]:
+def draw(page: Page, evaluated: RunEvaluation) -> list[Chart]:
     """Fill in the page's first chart, and return its overlays; both come after other charts."""
     subjects = subjects_of(evaluated.run)
     groups: dict[object, list[Subject]] = defaultdict(list)
@@ -38,7 +40,7 @@ def draw(page: Page, evaluated: RunEvaluation) -> list[Plot]:
             page.lead = _single(page, subjects[place])
     elif not page.hartstone:
         page.lead = _ranges(page, subjects)
-    return [plot for members in several.values() if (plot := _overlay(page, members))]
+    return [chart for members in several.values() if (chart := _overlay(page, members))]
 
 
 def _case(r: Result) -> object:
@@ -88,32 +90,32 @@ def _cpus(subjects: Sequence[Subject]) -> list[str]:
     return [f"{name} {kind}".strip() for name, kind in zip(names, kinds, strict=True)]
 
 
-def _overlay(page: Page, subjects: Sequence[Subject]) -> Plot | None:
-    """Add the charts of a case on several CPUs or under several loads; None if nothing is drawn."""
+def _overlay(page: Page, subjects: Sequence[Subject]) -> Chart | None:
+    """Add the chart of a case on several CPUs or under several loads; None if nothing is drawn."""
     groups: dict[str, list[Subject]] = defaultdict(list)
     for name, subject in zip(_names(subjects), subjects, strict=True):
         groups[name].append(subject)
     first = subjects[0]
     lines = [Line(name, [s.result for s in members]) for name, members in groups.items()]
-    drawn = overlay(lines, first.result.unit)
-    if not drawn:
-        return None
-    key = f"{page.key}-over-{first.place}"
-    page.charts |= {f"{key}-{kind}": chart for kind, chart in drawn.items()}
     cpus = set(_cpus(subjects))
     place = "thread" if all(cpu.startswith("thread") for cpu in cpus) else "CPU"
     kinds = {place: cpus, "load": {s.result.load for s in subjects}}
     varied = " and ".join(name for name, values in kinds.items() if len(values) > 1)
     title = f"{_PLACE_IN_TITLE.sub('', _KIND.sub('', first.name.without_load))} by {varied}"
-    views = [f"{key}-{kind}" for kind in drawn]
-    return Plot(title, views, page.link(first.place), overlay_note(lines))
+    chart = overlay_chart(
+        lines, first.result.unit, key=f"{page.key}-over-{first.place}", title=title,
+        words=_WORDS.format(title), link=page.link(first.place),
+    )  # fmt: skip
+    page.charts |= chart.drawings if chart else {}
+    return chart
 
 
-def _single(page: Page, subject: Subject) -> Plot | None:
-    """Return the plot of a result; None if its distribution cannot be drawn."""
-    r, key = subject.result, f"{page.key}-{subject.place}"
-    kinds = [kind for kind in ("histogram", "percentiles") if f"{key}-{kind}" in page.charts]
-    if not kinds:
+def _single(page: Page, subject: Subject) -> Chart | None:
+    """Return the chart of a result; None if its distribution cannot be drawn."""
+    r, title = subject.result, subject.name.without_load
+    keys = [f"{page.key}-{subject.place}-{kind}" for kind in ("histogram", "percentiles")]
+    drawn = [(key, page.charts[key]) for key in keys if key in page.charts]
+    if not drawn:
         return None
     marks = [f"{name} {quantity(value, r.unit)}" for name, value in shapes.marks_of(r)]
     circumstances = typeset(subject.circumstances)
@@ -122,13 +124,14 @@ def _single(page: Page, subject: Subject) -> Plot | None:
         corrected = f"what {count(r.missed)} missed activations add" if r.missed else (
             "added by the correction"
         )  # fmt: skip
-    return Plot(
-        subject.name.without_load, [f"{key}-{kind}" for kind in kinds], page.link(subject.place),
-        f"{', '.join(marks)}. {circumstances}.", corrected,
+    (key, data), *views = drawn
+    return Chart(
+        key, _WORDS.format(title), data, title, views=dict(views), link=page.link(subject.place),
+        note=f"{', '.join(marks)}. {circumstances}.", corrected=corrected,
     )  # fmt: skip
 
 
-def _ranges(page: Page, subjects: Sequence[Subject]) -> Plot | None:
+def _ranges(page: Page, subjects: Sequence[Subject]) -> Chart | None:
     """Draw the ranges of the first unit, where only statistics are known."""
     maxima = [s for s in subjects if s.result.n and s.result.max is not None]
     rows = [
@@ -142,7 +145,10 @@ def _ranges(page: Page, subjects: Sequence[Subject]) -> Plot | None:
     ]  # fmt: skip
     if not rows:
         return None
-    key = f"{page.key}-lead-ranges"
-    page.charts[key] = shapes.range_chart(maxima[0].result.unit, rows)
-    note = "No distribution is known, only these statistics."
-    return Plot("Ranges", [key], page.link(maxima[0].place), note)
+    chart = Chart(
+        f"{page.key}-lead-ranges", "Ranges from minimum to maximum of the results",
+        shapes.range_chart(maxima[0].result.unit, rows), "Ranges",
+        link=page.link(maxima[0].place), note="No distribution is known, only these statistics.",
+    )  # fmt: skip
+    page.charts |= chart.drawings
+    return chart

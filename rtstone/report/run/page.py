@@ -8,8 +8,7 @@ from typing import Any
 from rtstone.documents.case_name import CaseName
 from rtstone.documents.run import Result, Run, Slope
 from rtstone.report.parts import words
-from rtstone.report.parts.model import Own, Section
-from rtstone.report.parts.overlay import Plot
+from rtstone.report.parts.model import Chart, Section
 from rtstone.report.parts.shapes import Axis
 from rtstone.report.parts.typeset import typeset
 from rtstone.report.run.answer import Answer
@@ -40,7 +39,7 @@ class Family:
     title: str
     rows: list[Row]
     axes: list[Axis]
-    ranges: list[str]
+    ranges: list[Chart]
 
 
 @dataclass(frozen=True)
@@ -49,40 +48,7 @@ class Growth:
 
     slope: Slope
     words: words.Growth
-    chart: str
-
-
-@dataclass(frozen=True)
-class Results(Own):
-    """The table of results, family by family."""
-
-    families: list[Family]
-
-
-class Ranges(Results):
-    """The ranges of results, family by family."""
-
-
-class Details(Results):
-    """The details of results, family by family."""
-
-
-@dataclass(frozen=True)
-class Growths(Own):
-    """The slopes, a card for each."""
-
-    growths: list[Growth]
-
-
-@dataclass(frozen=True)
-class Overlays(Own):
-    """Distributions of cases, those of their CPUs and loads one over the other."""
-
-    plots: list[Plot]
-
-
-class Conditions(Own):
-    """The conditions of a run, and its command."""
+    chart: Chart
 
 
 @dataclass
@@ -97,7 +63,7 @@ class Page:
     brief: bool  # without single results
     unfolded: bool = False  # with all details open
     because: str = ""
-    lead: Plot | None = None  # the distribution that is looked at first
+    lead: Chart | None = None  # the distribution that is looked at first
     hartstone: Section | None = None
     sections: list[Section] = field(default_factory=list)
     charts: dict[str, Any] = field(default_factory=dict)

@@ -4,30 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from rich.console import RenderableType
 from rich.text import Text
 
 from rtstone import units
-from rtstone.documents.simulation import Cost, Experiment, Hartstone, Point, Simulation
+from rtstone.documents.simulation import Cost, Hartstone, Point, Simulation
 from rtstone.report.parts.model import Chart, Charts, Page, Section, Table
 from rtstone.report.parts.model_html import write
 from rtstone.report.parts.model_terminal import block_lines, fact_lines, rich_table
 
 # ---- words --------------------------------------------------------------------------------------
-
-
-def _title(simulation: Simulation) -> str:
-    """Return what was simulated, in a line."""
-    r = simulation.request
-    policies = r.policies[0] if len(r.policies) == 1 else f"{len(r.policies)} policies"
-    sets = units.counted(r.sets, "task set")
-    *most, last = map(str, r.tasks)
-    tasks = f"{', '.join(most)} and {last}" if most else last
-    first, *later = r.utilisation
-    span = f"{first:g} to {later[-1]:g}" if later else f"{first:g}"
-    return f"{policies}, {sets} a point, {tasks} tasks, utilisation {span}"
 
 
 def _facts(simulation: Simulation) -> list[tuple[str, str]]:
@@ -105,14 +92,22 @@ _METHOD = {
 
 def compose(simulation: Simulation) -> str:
     """Return the page as text.  Raises MissingBundleError."""
+    r = simulation.request
+    policies = r.policies[0] if len(r.policies) == 1 else f"{len(r.policies)} policies"
+    sets = units.counted(r.sets, "task set")
+    *most, last = map(str, r.tasks)
+    tasks = f"{', '.join(most)} and {last}" if most else last
+    least, *later = r.utilisation
+    span = f"{least:g} to {later[-1]:g}" if later else f"{least:g}"
     sections = _sections(simulation)
     first = next(sections[0].drawn)
     remarks = []
-    for n in simulation.request.tasks:
-        policies = sorted((b for b in simulation.breakdown if b.tasks == n), key=lambda b: -b.mean)
-        remarks.append(f"{n} tasks: {', '.join(f'{b.policy} {b.mean:.3f}' for b in policies)}.")
+    for n in r.tasks:
+        best = sorted((b for b in simulation.breakdown if b.tasks == n), key=lambda b: -b.mean)
+        remarks.append(f"{n} tasks: {', '.join(f'{b.policy} {b.mean:.3f}' for b in best)}.")
     page = Page(
-        title=f"Simulated scheduling: {_title(simulation)}",
+        title=f"Simulated scheduling: {policies}, {sets} a point, {tasks} tasks, "
+        f"utilisation {span}",
         kicker="Simulated, not measured: no operating system had a part in these numbers",
         verdict=_verdict(simulation),
         remarks=remarks,
@@ -137,27 +132,30 @@ def _sections(simulation: Simulation) -> list[Section]:
     sections = []
     for n in simulation.request.tasks:
         points = [point for point in simulation.points if point.tasks == n]
-        charts = [
-            Chart(f"n{n}-{metric.key}", f"{metric.title}, {n} tasks",
-                  _chart(metric, points, policies), metric.title)
-            for metric in METRICS
-        ]  # fmt: skip
-        shares = Charts(charts, _shares(n, points, policies), shared=True)
+        charts = []
+        for metric in METRICS:
+            series = [
+                {"name": policy, "points": [[p.utilisation, metric.value(p)] for p in points
+                                            if p.policy == policy]}
+                for policy in policies
+            ]  # fmt: skip
+            axis = metric.title if metric.unit == "" else "time" if metric.unit == "ns" else "share"
+            data = {"kind": "curves", "over": "utilisation", "axis": axis, "unit": metric.unit,
+                    "log": metric.log, "most": metric.most, "series": series}  # fmt: skip
+            words = f"{metric.title}, {n} tasks"
+            charts.append(Chart(f"n{n}-{metric.key}", words, data, metric.title))
+        rows = []
+        for utilisation in dict.fromkeys(p.utilisation for p in points):
+            here = {p.policy: p for p in points if p.utilisation == utilisation}
+            cells = [
+                f"{percent(here[policy].schedulable)} {percent(here[policy].miss_ratio):>7}"
+                for policy in policies
+            ]
+            rows.append([f"{utilisation:g}", *cells])
+        title = f"{n} tasks: share of sets without a miss, and miss ratio of the jobs"
+        shares = Charts(charts, Table(["utilisation", *policies], rows, title), shared=True)
         sections.append(Section(f"n{n}", f"{n} tasks", [shares, _summary(simulation, n, points)]))
     return sections
-
-
-def _shares(n: int, points: list[Point], policies: list[str]) -> Table:
-    rows = []
-    for utilisation in dict.fromkeys(p.utilisation for p in points):
-        here = {p.policy: p for p in points if p.utilisation == utilisation}
-        cells = [
-            f"{percent(here[policy].schedulable)} {percent(here[policy].miss_ratio):>7}"
-            for policy in policies
-        ]
-        rows.append([f"{utilisation:g}", *cells])
-    title = f"{n} tasks: share of sets without a miss, and miss ratio of the jobs"
-    return Table(["utilisation", *policies], rows, title)
 
 
 def _summary(simulation: Simulation, n: int, points: list[Point]) -> Table:
@@ -207,17 +205,6 @@ METRICS = (
 )  # fmt: skip
 
 
-def _chart(metric: Metric, points: list[Point], policies: list[str]) -> dict[str, Any]:
-    series = [
-        {"name": policy, "points": [[p.utilisation, metric.value(p)] for p in points
-                                    if p.policy == policy]}
-        for policy in policies
-    ]  # fmt: skip
-    axis = metric.title if metric.unit == "" else "" if metric.unit == "ns" else "share"
-    return {"kind": "curves", "over": "utilisation", "axis": axis or "time", "unit": metric.unit,
-            "log": metric.log, "most": metric.most, "series": series}  # fmt: skip
-
-
 # ---- Hartstone ----------------------------------------------------------------------------------
 
 
@@ -230,7 +217,20 @@ def hartstone_lines(document: Hartstone) -> Iterator[RenderableType]:
     columns = ["experiment", "set", "policy", "server", "raw KWIPS", "tests",
                *(["without costs", "with costs"] if costs else ["simulated"]), "first miss",
                *(["measured", "gap: the OS"] if beside else [])]  # fmt: skip
-    rows = [_hartstone_row(e, costs=costs, beside=beside) for e in document.experiments]
+    rows = []
+    for e in document.experiments:
+        least = e.first_miss is None
+        cells = [_percent(e.breakdown_free, least=least)] if costs else []
+        cells += [_percent(e.breakdown, least=least), "-" if least else f"{e.first_miss:.1f}"]
+        if beside:
+            never = e.measured_first_miss is None
+            cells += ["not measured" if e.measured is None else _percent(e.measured, least=never)]
+            gap = "-" if e.gap is None else f"{'at least ' if least else ''}{e.gap:+.1f}"
+            cells += [f"none: {' '.join(e.disturbed)}" if e.disturbed else gap]
+        rows.append([
+            e.experiment, e.set, e.policy, e.form or "-", units.count(e.raw_kwips),
+            f"{len(e.tests)} x {units.trimmed(e.duration_ns, 'ns')}", *cells,
+        ])  # fmt: skip
     title = "Hartstone: utilisation of the last test before a miss, in %"
     yield rich_table(Table(columns, rows, title))
     for text in document.left_out:
@@ -243,21 +243,6 @@ def hartstone_lines(document: Hartstone) -> Iterator[RenderableType]:
         )
     else:
         yield Text("nothing measured beside it: run hart.* and name the run with --costs-from")
-
-
-def _hartstone_row(e: Experiment, *, costs: bool, beside: bool) -> list[str]:
-    least = e.first_miss is None
-    cells = [_percent(e.breakdown_free, least=least)] if costs else []
-    cells += [_percent(e.breakdown, least=least), "-" if least else f"{e.first_miss:.1f}"]
-    if beside:
-        never = e.measured_first_miss is None
-        cells += ["not measured" if e.measured is None else _percent(e.measured, least=never)]
-        gap = "-" if e.gap is None else f"{'at least ' if least else ''}{e.gap:+.1f}"
-        cells += [f"none: {' '.join(e.disturbed)}" if e.disturbed else gap]
-    return [
-        e.experiment, e.set, e.policy, e.form or "-", units.count(e.raw_kwips),
-        f"{len(e.tests)} x {units.trimmed(e.duration_ns, 'ns')}", *cells,
-    ]  # fmt: skip
 
 
 def _percent(breakdown: float | None, *, least: bool) -> str:

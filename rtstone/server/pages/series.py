@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 from urllib.parse import quote
 
 from msgspec import structs
@@ -13,6 +12,7 @@ from starlette.responses import Response
 
 from rtstone.documents.server import Point, SeriesView
 from rtstone.documents.trend import METRICS, Series
+from rtstone.report.parts.model import Chart
 from rtstone.report.parts.shapes import short
 from rtstone.report.trend.page import section
 from rtstone.report.trend.text import metric as named
@@ -68,13 +68,12 @@ def series(request: Request) -> Response:
         }
         for change in view.earlier
     ]  # fmt: skip
-    long = view.of > WINDOW
-    if long:
-        charts["all"] = _chart(view)
+    everything = _chart(view) if view.of > WINDOW else None
+    charts |= everything.drawings if everything else {}
     return page(
         "server/series.html", site(project), charts, view=view, title=view.series.title,
         series=sections, window=min(WINDOW, max((trend.runs for trend in shown), default=0)),
-        earlier=earlier, long=long, newest=view.points[: -_LISTED - 1 : -1],
+        earlier=earlier, everything=everything, newest=view.points[: -_LISTED - 1 : -1],
         grade=grade, says=_verdict(shown), basis=basis,
         target_link=f"/p/{project}/series?target={quote(view.series.target, safe='')}",
     )  # fmt: skip
@@ -97,7 +96,7 @@ def _verdict(shown: Sequence[Series]) -> str:
     return f"{'; '.join(changes)}."
 
 
-def _chart(view: SeriesView) -> dict[str, Any]:
+def _chart(view: SeriesView) -> Chart:
     """Return the chart of all listed results."""
     first = view.of - len(view.points) + 1
 
@@ -112,7 +111,7 @@ def _chart(view: SeriesView) -> dict[str, Any]:
         {"name": name, "points": [[first + n, y] for n, y in enumerate(curve)]}
         for name, curve in drawn.items()
     ]
-    return {
+    return Chart("all", "Median, 99th percentile and maximum of each run", {
         "kind": "curves", "over": "result", "unit": view.series.unit, "axis": "", "log": log,
         "series": curves,
-    }  # fmt: skip
+    })  # fmt: skip
