@@ -48,24 +48,25 @@ def lack(
 
 def _missing(table: Table, params: Mapping[str, Value]) -> dict[str, str]:
     """Return the parameters whose value the table does not allow, with the reason."""
-    return {name: why for name, value in params.items() if (why := _why_not(table, name, value))}
-
-
-def _why_not(table: Table, name: str, value: Value) -> str | None:
-    param = table.param(name)
-    if param is None:
-        return f"{table.id} has no parameter {name} on this target"
-    if param.type == "choice" and param.choices:
-        fits = value in param.choices
-        allowance = f"it has {', '.join(param.choices)}"
-    else:
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        low, high = param.min, param.max
-        fits = not number or not (
-            (low is not None and value < low) or (high is not None and value > high)  # type: ignore[operator]
-        )
-        allowance = f"it may be {allowed(param)}"
-    return None if fits else f"{name}={quantity(param, value)} is not supported here, {allowance}"
+    missing = {}
+    for name, value in params.items():
+        param = table.param(name)
+        if param is None:
+            missing[name] = f"{table.id} has no parameter {name} on this target"
+            continue
+        if param.type == "choice" and param.choices:
+            fits = value in param.choices
+            allowance = f"it has {', '.join(param.choices)}"
+        else:
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            low, high = param.min, param.max
+            fits = not number or not (
+                (low is not None and value < low) or (high is not None and value > high)  # type: ignore[operator]
+            )
+            allowance = f"it may be {allowed(param)}"
+        if not fits:
+            missing[name] = f"{name}={quantity(param, value)} is not supported here, {allowance}"
+    return missing
 
 
 def _merged(here: Mapping[str, _T], elsewhere: Mapping[str, _T]) -> dict[str, _T]:

@@ -30,8 +30,16 @@ def catalogue(target: Target, interrupt: Interrupt) -> Catalogue:
     with target.start(options) as link:
         if target.resident:
             bodies = _Dialogue(target, link, interrupt).records()
-        else:
-            bodies = _listed(target, link, interrupt)
+        else:  # it was started for its list, which ends it
+            bodies, reader, begin = [], Reader(), time.monotonic()
+            for line in _lines(target, link, interrupt):
+                if time.monotonic() - begin > LIST_S:
+                    raise _late(target)
+                bodies += [event.body for event in reader.feed(line) if isinstance(event, Record)]
+            if not bodies and not reader.damaged:
+                raise _no_agent(target)
+            if reader.damaged or any(defect.costs for defect in reader.defects):
+                raise _damaged(target)
     benches = {body.id: body for body in bodies if isinstance(body, records.Bench)}
     loads = {body.id: body for body in bodies if isinstance(body, records.Load)}
     if not benches:
@@ -74,21 +82,6 @@ def _lines(target: Target, link: Link, interrupt: Interrupt) -> Iterator[bytes]:
                 "it is no agent"
             )
         yield line or b""
-
-
-def _listed(target: Target, link: Link, interrupt: Interrupt) -> list[records.Body]:
-    """Return the records of an agent that was started for its list, which ends it."""
-    bodies: list[records.Body] = []
-    reader, begin = Reader(), time.monotonic()
-    for line in _lines(target, link, interrupt):
-        if time.monotonic() - begin > LIST_S:
-            raise _late(target)
-        bodies += [event.body for event in reader.feed(line) if isinstance(event, Record)]
-    if not bodies and not reader.damaged:
-        raise _no_agent(target)
-    if reader.damaged or any(defect.costs for defect in reader.defects):
-        raise _damaged(target)
-    return bodies
 
 
 class _Dialogue:

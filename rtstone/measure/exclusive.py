@@ -17,6 +17,7 @@ from pathlib import Path
 from rtstone.errors import Interrupted, UsageError
 from rtstone.files import directory
 from rtstone.interrupt import Interrupt
+from rtstone.store.layout import lock
 from rtstone.targets.base import Target
 
 POLL_S = 0.05  # interval between attempts to take the lock
@@ -87,24 +88,13 @@ def _held(kind: int, interrupt: Interrupt, announce: Callable[[str], None]) -> I
 
 def _wait(handle: int, kind: int, interrupt: Interrupt, announce: Callable[[str], None]) -> None:
     """Lock an open file, waiting until that is possible.  Raises Interrupted."""
-    if _locked(handle, kind):
+    if lock(handle, kind):
         return
     announce("waiting for another measurement of this user")
-    while not _locked(handle, kind):
+    while not lock(handle, kind):
         if interrupt.requested:
             raise Interrupted("interrupted before the run began")
         time.sleep(POLL_S)
-
-
-def _locked(handle: int, kind: int) -> bool:
-    """Lock an open file unless another process has; one without locks counts as free."""
-    try:
-        fcntl.flock(handle, kind | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        pass
-    return True
 
 
 def _opened(name: str) -> int:

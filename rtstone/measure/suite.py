@@ -15,10 +15,11 @@ time limit for every case, which ``--time`` overrides.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from msgspec import structs
 
@@ -86,25 +87,22 @@ def load(path: Path) -> Suite:
     table = toml.read(path, "suite")
     keys = {"title": str, "description": str, "time": str, "loads": list, "params": dict}
     toml.check_keys(table, keys | {"case": list}, str(path))
-    cases = [
-        _wanted(case, table, f"{path}, case {k}") for k, case in enumerate(table.get("case", []), 1)
-    ]
+    cases = []
+    for number, case in enumerate(table.get("case", []), 1):
+        where = f"{path}, case {number}"
+        if not isinstance(case, dict):
+            raise UsageError(f"a case is not a table, in {where}; write [[case]]")
+        toml.check_keys(case, {"bench": str, "params": dict, "loads": list}, where)
+        if "bench" not in case:
+            raise UsageError(f'no bench named, in {where}; add bench = "…"')
+        loads = case.get("loads", table.get("loads", []))
+        if not all(isinstance(spec, str) for spec in loads):
+            raise UsageError(f"a load is not text, in {where}")
+        params, common = case.get("params", {}), table.get("params", {})
+        cases.append(Wanted(case["bench"], params, where, common, tuple(loads), table.get("time")))
     if not cases:
         raise UsageError(f"no cases, in suite {path}; add [[case]] tables")
     return Suite(path.stem, table.get("title", path.stem), table.get("description", ""), cases)
-
-
-def _wanted(case: object, suite: dict[str, Any], where: str) -> Wanted:
-    if not isinstance(case, dict):
-        raise UsageError(f"a case is not a table, in {where}; write [[case]]")
-    toml.check_keys(case, {"bench": str, "params": dict, "loads": list}, where)
-    if "bench" not in case:
-        raise UsageError(f'no bench named, in {where}; add bench = "…"')
-    loads = case.get("loads", suite.get("loads", []))
-    if not all(isinstance(spec, str) for spec in loads):
-        raise UsageError(f"a load is not text, in {where}")
-    params, common = case.get("params", {}), suite.get("params", {})
-    return Wanted(case["bench"], params, where, common, tuple(loads), suite.get("time"))
 
 
 def select(names: Sequence[str], benches: Benches) -> list[Wanted]:
@@ -116,20 +114,13 @@ def select(names: Sequence[str], benches: Benches) -> list[Wanted]:
             wanted.append(Wanted(name, {}))
         elif name in suites or name.endswith(".toml"):
             wanted += load(suites.get(name, Path(name))).cases
-        elif _is_file(name):
+        elif os.path.isfile(name):  # noqa: PTH113  False for what is no valid file name
             raise UsageError(f"not a suite, {name}; the name of a suite file ends in .toml")
         elif plugin := plugins.find("suites", name, Path):
             wanted += load(plugin).cases
         else:
             raise unknown("suite or bench", name, [*suites, *benches])
     return wanted
-
-
-def _is_file(name: str) -> bool:
-    try:
-        return Path(name).is_file()
-    except (OSError, ValueError):  # not a valid file name
-        return False
 
 
 def expand(

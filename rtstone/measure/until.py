@@ -29,23 +29,19 @@ def parse(text: str) -> Until:
         elif not equals and statistic is None and name in STATISTICS:
             statistic = STATISTICS[STATISTICS.index(name)]
         else:
-            raise UsageError(f"bad --until {text}, {_fault(piece)}; {_SHAPE}")
+            if not equals and name in STATISTICS:
+                fault = f"'{piece}' is a second statistic"
+            elif equals and name in {"ci", "time"}:
+                fault = f"'{piece}' is given twice"
+            else:
+                words = ["ci=", "time="] if equals else list(STATISTICS)
+                fault = f"unknown '{piece}', {nearest(name + equals, words).rstrip('?')}"
+            raise UsageError(f"bad --until {text}, {fault}; {_SHAPE}")
     if share is None:
         raise UsageError(f"bad --until {text}, no ci= given; {_SHAPE}")
     if time_ns == 0:
         raise UsageError("no time to measure, in --until; give a time above 0")
     return Until(share=share, statistic=statistic or "p50", time_ns=time_ns or LIMIT_NS)
-
-
-def _fault(piece: str) -> str:
-    """Return what is wrong with a piece that is unknown or repeated."""
-    name, equals, _ = piece.partition("=")
-    if not equals and name in STATISTICS:
-        return f"'{piece}' is a second statistic"
-    if equals and name in {"ci", "time"}:
-        return f"'{piece}' is given twice"
-    words = ["ci=", "time="] if equals else list(STATISTICS)
-    return f"unknown '{piece}', {nearest(name + equals, words).rstrip('?')}"
 
 
 def _share(text: str) -> float:

@@ -133,6 +133,7 @@ def _read_new(catalogue: sqlite3.Connection, steps: Steps) -> list[str]:
     query = """SELECT run_id FROM runs WHERE status != ? AND run_id NOT IN
         (SELECT run_id FROM heads) ORDER BY arrival, run_id"""
     ids = [run_id for (run_id,) in catalogue.execute(query, (UNFINISHED,))]
+    write, encode = catalogue.execute, msgspec.json.encode
     damaged = []
     for begin in range(0, len(ids), _AT_ONCE):
         steps(begin, len(ids))
@@ -142,28 +143,24 @@ def _read_new(catalogue: sqlite3.Connection, steps: Steps) -> list[str]:
                 loaded.append(structs.replace(load(runs() / run_id), run_id=run_id))
             except UsageError as error:
                 damaged.append(str(error))
-        if loaded:
-            with transaction(catalogue):
-                for run in loaded:
-                    _add(catalogue, run)
+        if not loaded:
+            continue
+        with transaction(catalogue):
+            for run in loaded:
+                for table in ("heads", "results", "histograms"):  # another process may have read it
+                    write(f"DELETE FROM {table} WHERE run_id = ?", (run.run_id,))
+                tables = encode(Tables(run.benches))
+                digest = sha256(tables).hexdigest()
+                head = structs.replace(run, results=[], benches=[], slopes=[], notes=[], command=[])
+                write("INSERT INTO heads VALUES (?, ?, ?)", (run.run_id, encode(head), digest))
+                write("INSERT OR IGNORE INTO tables VALUES (?, ?)", (digest, tables))
+                for place, result in enumerate(run.results):
+                    corrected = result.corrected.histogram if result.corrected else []
+                    counts = encode(_Histograms(result.histogram, corrected))
+                    row = (run.run_id, place, result.bench, encode(slim(result)))
+                    write("INSERT INTO results VALUES (?, ?, ?, ?)", row)
+                    write("INSERT INTO histograms VALUES (?, ?, ?)", (run.run_id, place, counts))
     return damaged
-
-
-def _add(catalogue: sqlite3.Connection, run: Run) -> None:
-    write, encode = catalogue.execute, msgspec.json.encode
-    for table in ("heads", "results", "histograms"):  # another process may have read it meanwhile
-        write(f"DELETE FROM {table} WHERE run_id = ?", (run.run_id,))
-    tables = encode(Tables(run.benches))
-    digest = sha256(tables).hexdigest()
-    head = structs.replace(run, results=[], benches=[], slopes=[], notes=[], command=[])
-    write("INSERT INTO heads VALUES (?, ?, ?)", (run.run_id, encode(head), digest))
-    write("INSERT OR IGNORE INTO tables VALUES (?, ?)", (digest, tables))
-    for place, result in enumerate(run.results):
-        corrected = result.corrected
-        counts = _Histograms(result.histogram, corrected.histogram if corrected else [])
-        row = (run.run_id, place, result.bench, encode(slim(result)))
-        write("INSERT INTO results VALUES (?, ?, ?, ?)", row)
-        write("INSERT INTO histograms VALUES (?, ?, ?)", (run.run_id, place, encode(counts)))
 
 
 def _decoded(data: bytes, kind: type[_T]) -> _T:

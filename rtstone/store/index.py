@@ -7,7 +7,6 @@ import shlex
 import warnings
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from itertools import islice
 from math import inf
 from pathlib import Path
 
@@ -89,24 +88,19 @@ def free_name(name: str) -> str:
 
 def _last(stored: Sequence[Entry], name: str, age: int) -> str:
     """Return the id of the last run with a result, or of one so many before it."""
-    sound = (entry.run_id for entry in reversed(stored) if not _skipped(entry) and _has_any(entry))
-    run_id = next(islice(sound, age, None), None)
-    if run_id is None:
-        measured = sum(map(_has_any, stored))
-        raise UsageError(
-            f"no run '{name}', {measured} of {len(stored)} runs in {runs()} have results; "
-            "see `rtstone list runs`, or measure with `rtstone run`"
-        )
-    return run_id
-
-
-def _skipped(entry: Entry) -> bool:
-    """Return whether a run's document is damaged, and warn that it is left out."""
-    if entry.status != DAMAGED:
-        return False
-    why = f"left out run {entry.run_id}, as its run.json cannot be read"
-    warnings.warn(f"{why}; see rtstone show {entry.run_id}", RunSkipped, stacklevel=3)
-    return True
+    for entry in reversed(stored):
+        if entry.status == DAMAGED:
+            why = f"left out run {entry.run_id}, as its run.json cannot be read"
+            warnings.warn(f"{why}; see rtstone show {entry.run_id}", RunSkipped, stacklevel=2)
+        elif _has_any(entry):
+            if not age:
+                return entry.run_id
+            age -= 1
+    measured = sum(map(_has_any, stored))
+    raise UsageError(
+        f"no run '{name}', {measured} of {len(stored)} runs in {runs()} have results; "
+        "see `rtstone list runs`, or measure with `rtstone run`"
+    )
 
 
 def _has_any(entry: Entry) -> bool:

@@ -62,13 +62,13 @@ def regular(path: Path, largest: int | None = None) -> bytes:
         return file.read()
 
 
-def lock(handle: int) -> bool:
+def lock(handle: int, kind: int = fcntl.LOCK_EX) -> bool:
     """Lock an open file for as long as it is open; return whether no other process has locked it.
 
-    A file system without locks counts as free.
+    ``kind``: LOCK_SH to share it.  A file system without locks counts as free.
     """
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(handle, kind | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     except OSError:

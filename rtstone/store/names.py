@@ -16,14 +16,6 @@ def check(name: str) -> str:
 
     That is a path, several runs, an option, `last`, or a run id.
     """
-    if why := _fault(name):
-        raise UsageError(
-            f"bad name '{name}', in --name: {why}; write a word such as tuned or rt-6.8"
-        )
-    return name
-
-
-def _fault(name: str) -> str | None:
     parts = [letter for letter in "/,~" if letter in name]
     faults = [
         (not name or name != name.strip(), "it is empty, or begins or ends with a blank"),
@@ -34,4 +26,9 @@ def _fault(name: str) -> str | None:
         (parts, f"it contains '{''.join(parts)}'"),
         (_ID.fullmatch(name), "it looks like a run id"),
     ]
-    return next((why for wrong, why in faults if wrong), None)
+    for wrong, why in faults:
+        if wrong:
+            raise UsageError(
+                f"bad name '{name}', in --name: {why}; write a word such as tuned or rt-6.8"
+            )
+    return name

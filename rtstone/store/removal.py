@@ -91,7 +91,18 @@ def _locked(path: Path, store: Path) -> Iterator[tuple[int, str, list[str]]]:
         with ExitStack() as stack:
             place = _opened(stack, path, store)
             run_id = _run_id(place, path, store)
-            yield place, run_id, _locked_files(stack, place, path)
+            names, before = _files(place), None
+            while names != before:  # again if it was resumed meanwhile
+                latest = next((name for name in names if _LOGS.fullmatch(name)), PLAN)
+                if latest not in names:
+                    break
+                flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+                handle = os.open(latest, flags, dir_fd=place)
+                stack.callback(os.close, handle)
+                if not lock(handle):  # as who measures has locked it
+                    raise GoesOn(f"the run still goes on, {path}; end it first")
+                names, before = _files(place), names
+            yield place, run_id, names
     except OSError as error:
         raise UsageError(f"cannot remove run, {path}: {error.strerror}") from error
 
@@ -140,22 +151,6 @@ def _number(log: str) -> int:
 
 def _mode(place: int, name: str) -> int:
     return os.stat(name, dir_fd=place, follow_symlinks=False).st_mode
-
-
-def _locked_files(stack: ExitStack, place: int, path: Path) -> list[str]:
-    """Lock the latest log, as who measures does, and return the files.  Raises UsageError."""
-    while True:
-        names = _files(place)
-        latest = next((name for name in names if _LOGS.fullmatch(name)), PLAN)
-        if latest not in names:
-            return names
-        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        handle = os.open(latest, flags, dir_fd=place)
-        stack.callback(os.close, handle)
-        if not lock(handle):
-            raise GoesOn(f"the run still goes on, {path}; end it first")
-        if _files(place) == names:  # else it was resumed meanwhile
-            return names
 
 
 def _drop_entry(run_id: str, path: Path, store: Path, empty: bool) -> None:

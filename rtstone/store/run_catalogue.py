@@ -235,7 +235,14 @@ def stored_entries(database: sqlite3.Connection) -> list[Entry]:
 
 def _refresh(database: sqlite3.Connection, folder: Path) -> None:
     """Add new runs, read changed and damaged ones again, and remove deleted ones."""
-    states = _states(folder)
+    states: dict[str, str] = {}  # changed whenever the plan or the document of a run is
+    with suppress(OSError), ExitStack() as stack:  # there is none yet, or it is not accessible
+        place: int = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        stack.callback(os.close, place)
+        for name in filter(str.isprintable, os.listdir(place)):
+            with suppress(OSError):  # without a plan it is no run; it may belong to another user
+                states[name] = _state(os.stat(f"{name}/{PLAN}", dir_fd=place))
+                states[name] += _state(os.stat(f"{name}/{RUN}", dir_fd=place))
     stored = {}
     for run_id, state, status in database.execute("SELECT run_id, state, status FROM runs"):
         stored[run_id] = None if status == DAMAGED else state
@@ -251,19 +258,6 @@ def _refresh(database: sqlite3.Connection, folder: Path) -> None:
             stale |= {row[0] for row in rows}  # another process may have added it meanwhile
             database.executemany("DELETE FROM runs WHERE run_id = ?", [(name,) for name in stale])
             database.executemany(f"INSERT INTO runs VALUES ({marks})", rows)
-
-
-def _states(folder: Path) -> dict[str, str]:
-    """Return what changes whenever the plan or the document of a run does, by the run's id."""
-    states: dict[str, str] = {}
-    with suppress(OSError), ExitStack() as stack:  # there is none yet, or it is not accessible
-        place: int = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        stack.callback(os.close, place)
-        for name in filter(str.isprintable, os.listdir(place)):
-            with suppress(OSError):  # without a plan it is no run; it may belong to another user
-                states[name] = _state(os.stat(f"{name}/{PLAN}", dir_fd=place))
-                states[name] += _state(os.stat(f"{name}/{RUN}", dir_fd=place))
-    return states
 
 
 def _state(status: os.stat_result) -> str:

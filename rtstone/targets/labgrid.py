@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import time
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO, Any, ClassVar, NamedTuple
@@ -374,6 +374,10 @@ class _Board(Line):
 
 # ---- which Python ----------------------------------------------------------------------------
 
+_ENV = re.compile(rb"#!\s*\S*/env\s+(?:-S\s+)?(\S+)")
+_DIRECT = re.compile(rb"#!\s*(/\S*python[^/\s]*)")
+_BY_SH = re.compile(rb"'''exec' \"?([^\"\n]+?)\"? \"\$0\"")  # of a path that is long, or has spaces
+
 
 def _python() -> str:
     """Return the Python of labgrid: that of the setting, of labgrid-client, or python3.
@@ -384,36 +388,24 @@ def _python() -> str:
         if shutil.which(named) is None:
             raise TargetError(f"{PYTHON} names no program, '{named}'; {_ADVICE}")
         return named
-    client = shutil.which("labgrid-client")
-    if client and (python := _interpreter(Path(client))):
-        return python
-    if (python := shutil.which("python3")) and _has_labgrid(python):
-        return python
+    if client := shutil.which("labgrid-client"):  # whose first lines name its Python
+        with suppress(OSError), Path(client).open("rb") as file:
+            head = file.read(1 << 12)
+            if match := _ENV.match(head):
+                python = shutil.which(os.fsdecode(match[1]))
+            elif match := _DIRECT.match(head) or _BY_SH.search(head):
+                python = os.fsdecode(match[1])
+            else:
+                python = None
+            if python:
+                return python
+    if python := shutil.which("python3"):
+        command = [python, "-c", "import importlib.util as u, sys; "
+                   "sys.exit(u.find_spec('labgrid') is None)"]  # fmt: skip
+        with suppress(OSError, subprocess.TimeoutExpired):
+            if not subprocess.run(
+                command, stdin=subprocess.DEVNULL, capture_output=True, timeout=LOOK_S,
+                check=False, cwd="/",
+            ).returncode:  # fmt: skip
+                return python
     raise TargetError(f"labgrid is not installed; {_ADVICE}")
-
-
-_ENV = re.compile(rb"#!\s*\S*/env\s+(?:-S\s+)?(\S+)")
-_DIRECT = re.compile(rb"#!\s*(/\S*python[^/\s]*)")
-_BY_SH = re.compile(rb"'''exec' \"?([^\"\n]+?)\"? \"\$0\"")  # of a path that is long, or has spaces
-
-
-def _interpreter(script: Path) -> str | None:
-    """Return the Python that a script names in its first lines, None if it is no such script."""
-    with suppress(OSError), script.open("rb") as file:
-        head = file.read(1 << 12)
-        if match := _ENV.match(head):
-            return shutil.which(os.fsdecode(match[1]))
-        if match := _DIRECT.match(head) or _BY_SH.search(head):
-            return os.fsdecode(match[1])
-    return None
-
-
-def _has_labgrid(python: str) -> bool:
-    command: Sequence[str] = [python, "-c", "import importlib.util as u, sys; "
-                              "sys.exit(u.find_spec('labgrid') is None)"]  # fmt: skip
-    with suppress(OSError, subprocess.TimeoutExpired):
-        return not subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=LOOK_S, check=False,
-            cwd="/",
-        ).returncode  # fmt: skip
-    return False

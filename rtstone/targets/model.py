@@ -162,16 +162,16 @@ class _Reader:
                     raise unknown(
                         "part of a cost", part, self._words.parts, f"in {self._where}, {where}"
                     )
-                yield f"{where}.{part}={self._part(f'{where}.{part}', part, value)}"
-
-    def _part(self, key: str, part: str, value: object) -> str:
-        if part == "fixed":
-            return str(self._ps(value, key))
-        if isinstance(value, list):
-            return self._points(key, value, _RANDOM if part == "random" else 1)
-        if part == "random":
-            raise self._bad(key, "a list of [x, duration] with x from 0 to 1")
-        return f"0:0,{_EACH}:{self._ps(value, key, _EACH)}"
+                place = f"{where}.{part}"
+                if part == "fixed":
+                    yield f"{place}={self._ps(value, place)}"
+                elif isinstance(value, list):
+                    scale = _RANDOM if part == "random" else 1
+                    yield f"{place}={self._points(place, value, scale)}"
+                elif part == "random":
+                    raise self._bad(place, "a list of [x, duration] with x from 0 to 1")
+                else:
+                    yield f"{place}=0:0,{_EACH}:{self._ps(value, place, _EACH)}"
 
     def _points(self, key: str, points: list[Any], scale: int) -> str:
         """Return points [x, duration] as the agent takes them; ``scale``: of an x of 1."""

@@ -63,7 +63,15 @@ class Process(Link):
         if data is None:
             return None
         self._lines.add(data)
-        return self._take_line() if data else self._rest()
+        if data:
+            return self._take_line()
+        if rest := self._lines.rest():  # after the last newline
+            self._lines.clear()
+            return rest
+        self._end()
+        if status := self._process.returncode:
+            raise TargetError(f"{self._how_ended(status)}{self.last_words()}")
+        return b""
 
     def _receive(self, timeout: float) -> bytes | None:
         """Return the bytes that came within ``timeout`` s, b"" at the end, None if none came."""
@@ -108,17 +116,6 @@ class Process(Link):
 
     def _take_line(self) -> bytes | None:
         return self._lines.take()
-
-    def _rest(self) -> bytes:
-        """Return the rest after the last newline, then b"".  Raises TargetError if it failed."""
-        if line := self._lines.rest():
-            self._lines.clear()
-            return line
-        self._end()
-        status = self._process.returncode
-        if status:
-            raise TargetError(f"{self._how_ended(status)}{self.last_words()}")
-        return b""
 
     def _how_ended(self, status: int) -> str:
         """Say how it failed, given its exit status or, negative, the signal that killed it."""

@@ -205,7 +205,22 @@ class Line(Link):
                     self.newest = number
                     return
         came += self._lines.rest()
-        diagnosis = _diagnosis(bytes(came), self._baud, self.remedy)
+        odd = sum(byte > 126 or (byte < 32 and byte not in b"\t\r\n\x1b\x08") for byte in came)
+        if not came:
+            diagnosis = (
+                f"nothing came within {START_S:.0f} s: look at cable and power, and whether the "
+                f"agent has been started; {self.remedy}"
+            )
+        elif MARK in came:
+            diagnosis = (
+                "it speaks but does not hear, or all it says is damaged, in "
+                f"{plain(len(came))} bytes: look at the line to the board, and at its rate, here "
+                f"{self._baud}"
+            )
+        elif odd > len(came) // 10:
+            diagnosis = f"what came is no text: is {self._baud} the rate of the board?"
+        else:
+            diagnosis = f"what came ends: {_printed(came)}"
         raise TargetError(f"no agent answers at {self._device}; {diagnosis}")
 
     def _answers(self, line: bytes, number: int) -> bool:
@@ -329,23 +344,5 @@ def _busy(device: str) -> TargetError:
     return TargetError(f"{device} is in use by another program; end that first")
 
 
-def _printed(came: bytes) -> str:
+def _printed(came: bytes | bytearray) -> str:
     return " ".join(came.decode("ascii", errors="replace").split())[-SHOWN:]
-
-
-def _diagnosis(came: bytes, baud: int, remedy: str) -> str:
-    """Return what came instead of an answer, in words, and what to do."""
-    if not came:
-        return (
-            f"nothing came within {START_S:.0f} s: look at cable and power, and whether the agent "
-            f"has been started; {remedy}"
-        )
-    if MARK in came:
-        return (
-            f"it speaks but does not hear, or all it says is damaged, in {plain(len(came))} bytes: "
-            f"look at the line to the board, and at its rate, here {baud}"
-        )
-    odd = sum(byte > 126 or (byte < 32 and byte not in b"\t\r\n\x1b\x08") for byte in came)
-    if odd > len(came) // 10:
-        return f"what came is no text: is {baud} the rate of the board?"
-    return f"what came ends: {_printed(came)}"

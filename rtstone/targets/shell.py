@@ -102,30 +102,27 @@ class Shell:
             raise TargetError(self._lost())
         with suppress(BrokenPipeError):  # reading says why
             self._process.stdin.write(framed.encode(errors="surrogateescape"))
-        output = bytearray()
+        assert self._process.stdout is not None
+        output, waiting = bytearray(), select.poll()
+        waiting.register(self._process.stdout, select.POLLIN)
         while not (end := self._end.search(output, max(0, len(output) - 64))):
             if len(output) > LARGEST:
                 self.close()
                 raise TargetError(f"{self._place} answers with more than {LARGEST >> 20} MiB")
-            output += self._receive()
+            if not waiting.poll(SILENT_S * 1000):
+                self.close()
+                raise TargetError(
+                    f"{self._place} did not answer within {SILENT_S:.0f} s; check its connection "
+                    "and load"
+                )
+            data = os.read(self._process.stdout.fileno(), 1 << 16)
+            if not data:
+                self._words.seek(0)
+                said = ending(self._words.read())
+                self.close()
+                raise TargetError(f"{self._lost()}{said}")
+            output += data
         return int(end[1]), bytes(output[: end.start()])
-
-    def _receive(self) -> bytes:
-        assert self._process.stdout is not None
-        waiting = select.poll()
-        waiting.register(self._process.stdout, select.POLLIN)
-        if not waiting.poll(SILENT_S * 1000):
-            self.close()
-            raise TargetError(
-                f"{self._place} did not answer within {SILENT_S:.0f} s; check its connection and "
-                "load"
-            )
-        if data := os.read(self._process.stdout.fileno(), 1 << 16):
-            return data
-        self._words.seek(0)
-        said = ending(self._words.read())
-        self.close()
-        raise TargetError(f"{self._lost()}{said}")
 
     def close(self) -> None:
         """End the shell; may be called again."""
@@ -202,7 +199,10 @@ class ShellFiles(Files):
         self._folders = {
             n: held for n, held in self._folders.items() if not _match(patterns, f"{n}/")
         }
-        self._seen |= {name: _content(data) for name, data in zip(paths, contents, strict=True)}
+        for name, data in zip(paths, contents, strict=True):
+            failure = _FAILURE.search(data)
+            error = _error(failure[0]) if failure else None
+            self._seen[name] = error if error and error.errno else data
         for path in listed.decode(errors="surrogateescape").split("\0")[:-1]:
             folder, _, name = path.rpartition("/")
             self._folders.setdefault(folder, [])
@@ -304,13 +304,6 @@ def _error(output: bytes) -> OSError:
 def _ours(error: PermissionError) -> PermissionError:
     """Return the error with the reason that a script can only hint at."""
     return PermissionError(errno.EPERM, NOT_OURS) if error.errno == errno.EPERM else error
-
-
-def _content(data: bytes) -> bytes | OSError:
-    """Return what `cat` printed for a file, or the error that it reported."""
-    failure = _FAILURE.search(data)
-    error = _error(failure[0]) if failure else None
-    return error if error and error.errno else data
 
 
 def _match(patterns: Sequence[str], name: str) -> bool:

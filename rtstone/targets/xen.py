@@ -53,24 +53,21 @@ class Console:
         self._lines.add(data)
         output = bytearray()
         while (line := self._lines.take()) is not None:
-            output += self._sort(line)
+            start = _PREFIX.match(line)
+            if not start:
+                output += line
+                continue
+            domain, text = start[1], line[start.end() :].removesuffix(b"\n").removesuffix(b"\r")
+            whole = self._parts.pop(domain, b"") + text
+            if len(text) == FULL:
+                self._parts[domain] = whole
+            elif domain == OTHER:
+                output += self._other.take(whole)
+            else:
+                if _CASE in whole:
+                    self._other.check()
+                output += whole + b"\n"
         return bytes(output)
-
-    def _sort(self, line: bytes) -> bytes:
-        """Return a line if it is the agent's, or nobody's."""
-        start = _PREFIX.match(line)
-        if not start:
-            return line
-        domain, text = start[1], line[start.end() :].removesuffix(b"\n").removesuffix(b"\r")
-        whole = self._parts.pop(domain, b"") + text
-        if len(text) == FULL:
-            self._parts[domain] = whole
-            return b""
-        if domain == OTHER:
-            return self._other.take(whole)
-        if _CASE in whole:
-            self._other.check()
-        return whole + b"\n"
 
 
 class _Other:

@@ -274,35 +274,24 @@ class Console:
 
     def serve(self, place: Place) -> NoReturn:
         """Carry bytes until the place is lost."""
+        from pexpect import TIMEOUT
+
         look = time.monotonic()
         while True:
-            moved = self._up()
-            moved |= self._down()
+            left = b""  # of what comes from the board
+            with suppress(TIMEOUT):
+                left = self._driver.read(size=PIECE, timeout=READ_S) or b""
+            moved = bool(left)
+            while left:
+                left = left[os.write(self._host, left) :]
+            if select.select([self._host], [], [], 0)[0]:  # what is said to it
+                self._driver.write(os.read(self._host, PIECE))
+                moved = True
             if time.monotonic() >= look:
                 place.watch()
                 look = time.monotonic() + WATCH_S
             elif not moved:
                 time.sleep(READ_S / 4)  # not every driver waits in read()
-
-    def _up(self) -> bool:
-        """Carry what comes from the board."""
-        from pexpect import TIMEOUT
-
-        try:
-            data = self._driver.read(size=PIECE, timeout=READ_S)
-        except TIMEOUT:
-            return False
-        left = data or b""
-        while left:
-            left = left[os.write(self._host, left) :]
-        return bool(data)
-
-    def _down(self) -> bool:
-        """Carry what is said to the board."""
-        if not select.select([self._host], [], [], 0)[0]:
-            return False
-        self._driver.write(os.read(self._host, PIECE))
-        return True
 
     def close(self) -> None:
         """Hang up: the other side must not wait until the place is released."""
