@@ -291,12 +291,18 @@ class AgentSession:
         self.arriving = arriving
         silent = time.monotonic() - self.heard - self.lead_s
         cases = self._pending()
-        if silent > PATIENCE_S + sum(self._longest_s(case) for case in cases):
+        limits = [self._limit_s(case) for case in cases]
+        patience_s = PATIENCE_S
+        for case, limit in zip(cases, limits, strict=True):
+            # Some have no limit, and an agent without a CPU of its own does not report progress.
+            waited_for = case.id == self.began or self.assembly.received.reader.damaged
+            unlimited_s = SILENT_S if waited_for and case.id != self.progressing else 0.0
+            patience_s += unlimited_s if limit is None else limit
+        if silent > patience_s:
             words = self.link.last_words()
             raise TargetError(
                 f"the agent has been silent for {silent:.0f} s; it was stopped{words}"
             )
-        limits = [self._limit_s(case) for case in cases]
         if cases and None not in limits:  # though the agent says that it runs
             idle = time.monotonic() - self.moved - self.lead_s - self._transfer_s()
             if idle > PATIENCE_S + OVERTIME * sum(limit or 0 for limit in limits):
@@ -359,17 +365,6 @@ class AgentSession:
     def _transfer_s(self) -> float:
         """Return how long results take, in s, during which a board may not hear its host."""
         return RESULTS / self.target.bytes_per_s if self.target.bytes_per_s else 0.0
-
-    def _longest_s(self, case: Case) -> float:
-        """Return how long the agent may be silent while the case runs, in s.
-
-        Some cases have no limit, and an agent without a CPU of its own does not report progress.
-        """
-        limit = self._limit_s(case)
-        if limit is not None:
-            return limit
-        waited_for = case.id == self.began or self.assembly.received.reader.damaged
-        return SILENT_S if waited_for and case.id != self.progressing else 0.0
 
     def _send_next(self) -> None:
         """Send the commands of the next case once the one before has ended; at last `bye`."""

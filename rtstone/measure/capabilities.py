@@ -70,10 +70,24 @@ def _missing(table: Table, params: Mapping[str, Value]) -> dict[str, str]:
 
 
 def _merged(here: Mapping[str, _T], elsewhere: Mapping[str, _T]) -> dict[str, _T]:
+    """Return the union of two lists of tables; a parameter of both allows the values of both."""
     tables = {**elsewhere, **here}
     for name in here.keys() & elsewhere.keys():
         own, other = here[name], elsewhere[name]
-        params = [_wider(param, other.param(param.name)) for param in own.params]
+        params: list[Param] = []
+        for param in own.params:
+            beside = other.param(param.name)
+            if beside is not None:
+                param = structs.replace(param, help=param.help or beside.help)  # noqa: PLW2901
+            if beside is not None and beside.type == param.type:
+                choices = [*(param.choices or []), *(beside.choices or [])]
+                param = structs.replace(  # noqa: PLW2901
+                    param,
+                    choices=param.choices and [*dict.fromkeys(choices)],
+                    min=_outer(min, param.min, beside.min),
+                    max=_outer(max, param.max, beside.max),
+                )
+            params.append(param)
         params += [param for param in other.params if own.param(param.name) is None]
         tables[name] = structs.replace(
             own,
@@ -83,23 +97,6 @@ def _merged(here: Mapping[str, _T], elsewhere: Mapping[str, _T]) -> dict[str, _T
             params=params,
         )
     return tables
-
-
-def _wider(param: Param, other: Param | None) -> Param:
-    """Return the parameter, widened to also allow the values of another of the same type."""
-    if other is None:
-        return param
-    help_ = param.help or other.help
-    if other.type != param.type:
-        return structs.replace(param, help=help_)
-    choices = param.choices and [*dict.fromkeys([*param.choices, *(other.choices or [])])]
-    return structs.replace(
-        param,
-        help=help_,
-        choices=choices,
-        min=_outer(min, param.min, other.min),
-        max=_outer(max, param.max, other.max),
-    )
 
 
 def _outer(

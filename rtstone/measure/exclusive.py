@@ -24,6 +24,7 @@ POLL_S = 0.05  # interval between attempts to take the lock
 LOOK_S = 0.5  # interval of looking for the agents of others
 _NAME = "rtstone-measuring.lock"
 _NEXT = "rtstone-measuring-next.lock"  # of who waits for the other one
+_CURE = "remove it, or set XDG_RUNTIME_DIR to a directory that you own"
 
 
 @contextmanager
@@ -98,8 +99,24 @@ def _wait(handle: int, kind: int, interrupt: Interrupt, announce: Callable[[str]
 
 
 def _opened(name: str) -> int:
-    """Open or create a lock file, without following links or trusting another user's files."""
-    place = _place()
+    """Open or create a lock file, without following links or trusting another user's files.
+
+    It is in XDG_RUNTIME_DIR if that is private to the user, else in a directory in TMPDIR.
+    """
+    place = Path(os.environ.get("XDG_RUNTIME_DIR") or "")
+    private = False
+    with suppress(OSError):
+        private = place != Path() and _own(place.lstat())
+    if not private:
+        place = Path(tempfile.gettempdir()) / f"rtstone-{os.getuid()}"
+        try:
+            place.mkdir(mode=0o700)
+        except FileExistsError:
+            pass
+        except OSError as error:
+            raise UsageError(
+                f"cannot create the lock, in {place}: {error.strerror}; {_CURE}"
+            ) from error
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         with directory(place) as folder:
@@ -108,27 +125,6 @@ def _opened(name: str) -> int:
             return os.open(name, flags, 0o600, dir_fd=folder)
     except OSError as error:
         raise UsageError(f"cannot open the lock, in {place}: {error.strerror}; {_CURE}") from error
-
-
-_CURE = "remove it, or set XDG_RUNTIME_DIR to a directory that you own"
-
-
-def _place() -> Path:
-    """Return XDG_RUNTIME_DIR if it is private to the user, else a directory in TMPDIR."""
-    if named := os.environ.get("XDG_RUNTIME_DIR"):
-        with suppress(OSError):
-            if _own(Path(named).lstat()):
-                return Path(named)
-    place = Path(tempfile.gettempdir()) / f"rtstone-{os.getuid()}"
-    try:
-        place.mkdir(mode=0o700)
-    except FileExistsError:
-        pass
-    except OSError as error:
-        raise UsageError(
-            f"cannot create the lock, in {place}: {error.strerror}; {_CURE}"
-        ) from error
-    return place
 
 
 def _own(status: os.stat_result) -> bool:

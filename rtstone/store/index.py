@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from math import inf
 from pathlib import Path
@@ -58,7 +58,20 @@ def find(name: str) -> Path:
         raise UsageError(f"cannot read run, {path}: {error.strerror}") from error
     stored = entries()
     if back := LAST.fullmatch(name):
-        return runs() / _last(stored, name, int(back[1] or 0))
+        age = int(back[1] or 0)
+        for entry in reversed(stored):
+            if entry.status == DAMAGED:
+                why = f"left out run {entry.run_id}, as its run.json cannot be read"
+                warnings.warn(f"{why}; see rtstone show {entry.run_id}", RunSkipped, stacklevel=2)
+            elif _has_any(entry):
+                if not age:
+                    return runs() / entry.run_id
+                age -= 1
+        measured = sum(map(_has_any, stored))
+        raise UsageError(
+            f"no run '{name}', {measured} of {len(stored)} runs in {runs()} have results; "
+            "see `rtstone list runs`, or measure with `rtstone run`"
+        )
     exact = [entry.run_id for entry in stored if name in {entry.name, entry.run_id}]
     ids = exact or [entry.run_id for entry in stored if name and entry.run_id.startswith(name)]
     if len(ids) != 1:
@@ -84,23 +97,6 @@ def free_name(name: str) -> str:
             f"rtstone rm {shlex.quote(name)}"
         )
     return name
-
-
-def _last(stored: Sequence[Entry], name: str, age: int) -> str:
-    """Return the id of the last run with a result, or of one so many before it."""
-    for entry in reversed(stored):
-        if entry.status == DAMAGED:
-            why = f"left out run {entry.run_id}, as its run.json cannot be read"
-            warnings.warn(f"{why}; see rtstone show {entry.run_id}", RunSkipped, stacklevel=2)
-        elif _has_any(entry):
-            if not age:
-                return entry.run_id
-            age -= 1
-    measured = sum(map(_has_any, stored))
-    raise UsageError(
-        f"no run '{name}', {measured} of {len(stored)} runs in {runs()} have results; "
-        "see `rtstone list runs`, or measure with `rtstone run`"
-    )
 
 
 def _has_any(entry: Entry) -> bool:
