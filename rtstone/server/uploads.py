@@ -52,8 +52,7 @@ _T = TypeVar("_T")
 
 async def begin(request: Request) -> Response:
     """Begin an upload, or continue it."""
-    project = request.path_params["project"]
-    await _required(request, "push", project)
+    project = await _project(request)
     manifest = _decoded(await _body(request, MANIFEST_LARGEST), Manifest)
     return await to_thread.run_sync(_begun, request, project, manifest)
 
@@ -94,16 +93,14 @@ def _number(connection: sql.Connection, project: str) -> Any:
 
 async def offset(request: Request) -> Response:
     """Return how much of an upload has come."""
-    project = request.path_params["project"]
-    await _required(request, "push", project)
+    project = await _project(request)
     arrival, manifest = await to_thread.run_sync(_open_upload, request, project)
     return Response(headers=_at(arrival.offset()) | {"Upload-Length": str(manifest.blob.size)})
 
 
 async def append(request: Request) -> Response:
     """Append to an upload; complete it with its last byte."""
-    project = request.path_params["project"]
-    await _required(request, "push", project)
+    project = await _project(request)
     arrival, manifest = await to_thread.run_sync(_open_upload, request, project)
     text = request.headers.get("upload-offset", "")
     if not re.fullmatch(r"\d{1,12}", text, re.ASCII):
@@ -243,8 +240,7 @@ def _stored(request: Request, project: str, run_id: str, status: int) -> Respons
 
 async def put_campaign(request: Request) -> Response:
     """Store how far a campaign has come."""
-    project, name = request.path_params["project"], request.path_params["name"]
-    await _required(request, "push", project)
+    project, name = await _project(request), request.path_params["name"]
     text = await _body(request, CAMPAIGN_LARGEST)
     state = await to_thread.run_sync(_decoded, text, CampaignState)
     if not _CAMPAIGN.fullmatch(name) or state.name != name:
@@ -279,9 +275,12 @@ def delete_run(request: Request) -> Response:
 # ---- requests -----------------------------------------------------------------------------------
 
 
-async def _required(request: Request, scope: access.Scope, project: str) -> None:
+async def _project(request: Request) -> str:
+    """Return the project of a request, whose token may push to it.  Raises HTTPException."""
+    project: str = request.path_params["project"]
     request.app.state.places.home(project)  # raises UsageError for what is no name of one
-    await to_thread.run_sync(access.require, request, scope, project)
+    await to_thread.run_sync(access.require, request, "push", project)
+    return project
 
 
 def _open_upload(request: Request, project: str) -> tuple[Arrival, Manifest]:

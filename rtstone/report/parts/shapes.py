@@ -148,11 +148,11 @@ def thin(trace: Trace, most: int) -> list[list[float]]:
     return merged
 
 
-def trace_budget(results: Iterable[Result], budget: int = TRACE_ROWS) -> int:
-    """Return how many rows each trace may have so that all together keep the budget."""
+def trace_budget(results: Iterable[Result]) -> int:
+    """Return how many rows each trace may have so that all together have TRACE_ROWS at most."""
     lengths = [len(r.trace.rows) for r in results if r.trace]
     rows = TRACE_MOST
-    while rows > TRACE_LEAST and sum(min(n, rows) for n in lengths) > budget:
+    while rows > TRACE_LEAST and sum(min(n, rows) for n in lengths) > TRACE_ROWS:
         rows //= 2
     return rows
 

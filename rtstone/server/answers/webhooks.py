@@ -32,7 +32,6 @@ from rtstone.server.schema import changes, deliveries
 from rtstone.server.settings import Settings, is_address
 from rtstone.server.settings_file import EVERY, Webhook
 
-NEWS_DAYS = 7  # a change that began before is no news: an old store was served for the first time
 TRIES = 12
 _FIRST_S, _LONGEST_S = 10.0, 6 * 3600.0  # between two tries
 _TIMEOUT_S = 10.0  # without a byte
@@ -47,11 +46,11 @@ def announce(database: Database, places: Places, settings: Settings) -> None:
     """Queue for delivery what got worse and has not been announced yet."""
     for project in places.projects():
         with database.reading() as connection:
-            if not queries.unannounced(connection, project, NEWS_DAYS):
+            if not queries.unannounced(connection, project):
                 continue
         with database.writing() as connection:
             one_writer(connection, database.project(connection, project))
-            fresh = queries.unannounced(connection, project, NEWS_DAYS)
+            fresh = queries.unannounced(connection, project)
             if not fresh:
                 continue
             hooks = [hook for hook in settings.webhooks if hook.project in (project, EVERY)]

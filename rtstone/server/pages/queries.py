@@ -46,11 +46,13 @@ from rtstone.server.schema import (
 )
 
 DAYS = 30  # for which the overview shows what became worse
+NEWS_DAYS = 7  # a change that began before is no news: an old store was served for the first time
 DAY = 86_400.0
 MOST_CHANGES = 50  # on the overview
 LATE = 3.0  # a target is silent after so many times its usual gap, and a day at least
 POINTS = 1000  # newest results of a series that are listed
 PAGE = 50  # runs on a page of search
+VALUES = 200  # of a kind that search offers
 KINDS = ("target", "kernel", "bench", "load", "label", "flag")
 PREFIXED = {"target", "kernel", "label"}  # are also found by their beginning
 _LATEST = 20  # newest runs of a target that have its latest results
@@ -236,14 +238,14 @@ class Unannounced(NamedTuple):
     news: bool
 
 
-def unannounced(connection: Connection, name: str, days: int) -> list[Unannounced]:
+def unannounced(connection: Connection, name: str) -> list[Unannounced]:
     """Return the changes for the worse that were not announced, oldest first."""
     query = (
         _CHANGES.join(projects, projects.c.id == changes.c.project)
         .where(projects.c.name == name, changes.c.verdict == "worse", changes.c.notified.is_(None))
         .order_by(changes.c.begun, changes.c.id)
     )
-    since = time() - days * DAY
+    since = time() - NEWS_DAYS * DAY
     rows = connection.execute(query).all()
     return [Unannounced(row.id, _change(row), row.begun >= since) for row in rows]
 
@@ -423,14 +425,14 @@ def _begins(text: str) -> Any:
     return sql.and_(tags.c.value >= text, tags.c.value < text + _LAST)
 
 
-def known_values(connection: Connection, name: str, most: int = 200) -> dict[str, list[str]]:
-    """Return the values that can be searched for, by kind; ``most``: of each kind."""
+def known_values(connection: Connection, name: str) -> dict[str, list[str]]:
+    """Return the values that can be searched for, by kind, ``VALUES`` of each at most."""
     project = project_id(connection, name)
     by_kind = {}
     for kind in KINDS:
         values: list[str] = []
         value = ""
-        while len(values) < most:  # one step along the index each: tags are many, values few
+        while len(values) < VALUES:  # one step along the index each: tags are many, values few
             query = sql.select(sql.func.min(tags.c.value)).where(
                 tags.c.project == project, tags.c.kind == kind, tags.c.value > value
             )
