@@ -23,6 +23,7 @@ from rtstone.report.parts.model import (
 )
 from rtstone.report.parts.model_html import write
 from rtstone.report.parts.model_terminal import block_lines
+from rtstone.report.parts.words import range_text
 from rtstone.units import count, counted, quantity
 
 MOST = 40  # reasons that a terminal lists one by one
@@ -205,5 +206,4 @@ def _cell_section(cell: CampaignCell, key: str) -> Section:
 def _range(values: tuple[float, float] | None, unit: str) -> str:
     if values is None:
         return "-"
-    least, most = (quantity(value, unit) for value in values)
-    return least if least == most else f"{least} to {most}"
+    return range_text(*(quantity(value, unit) for value in values))

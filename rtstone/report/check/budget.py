@@ -10,6 +10,7 @@ from decimal import Decimal
 
 from rtstone.documents.case_key import ANOTHER_RUN, without
 from rtstone.documents.case_name import case_names
+from rtstone.report.parts.words import range_text
 from rtstone.results.flags import INVALIDATING
 from rtstone.stats.budget import SCHEMA
 from rtstone.stats.cases import Case
@@ -202,5 +203,4 @@ def _text(text: str) -> str:
 
 
 def _range(values: Sequence[float], unit: str) -> str:
-    """Return the range of values: ``37.9 µs to 38.4 µs``, or one value if they are equal."""
-    return " to ".join(dict.fromkeys(quantity(v, unit) for v in (min(values), max(values))))
+    return range_text(quantity(min(values), unit), quantity(max(values), unit))

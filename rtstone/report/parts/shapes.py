@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,12 +31,18 @@ _EDGE, _STEP = 4, 3  # of a small picture: margin at each side, width of a colum
 SPARK_WIDTH = SPARK_BINS * _STEP + 2 * _EDGE
 FINEST = math.log10(1 + 1 / 64)  # width of a column, in decades: twice the recorder's own
 WIDEST_DECADES = 9.0
+_DECADE = 10  # an axis over time is logarithmic for values further apart
 
 
 def short(value: float) -> float | int:
     """Return four significant digits: more than a screen can show, and half the bytes."""
     number = float(f"{value:.4g}")
     return int(number) if number == int(number) else number
+
+
+def far_apart(values: Sequence[float]) -> bool:
+    """Return whether values are positive, and lie so far apart that their axis is logarithmic."""
+    return bool(values) and 0 < _DECADE * min(values) < max(values)
 
 
 # ---------------------------------------------------------------------------- ranges

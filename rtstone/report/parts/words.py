@@ -37,6 +37,11 @@ def words(value: Value) -> str:
     return value
 
 
+def range_text(low: str, high: str) -> str:
+    """Return a range in words: ``37.9 µs to 38.4 µs``, or one value if they are equal."""
+    return low if low == high else f"{low} to {high}"
+
+
 def known_as(run: Run) -> str:
     """Return the name of a run with its id, or the id alone."""
     return f"{run.name} ({run.run_id})" if run.name else run.run_id
@@ -108,10 +113,9 @@ def load_lines(run: Run) -> list[str]:
         texts = []
         for component, rates in parts.items():
             low, high = (rounded(end(rate.achieved for rate in rates)) for end in (min, max))
-            achieved = low if low == high else f"{low} to {high}"
             first = rates[0]
             target = f" of {plain(first.wanted)}" if first.wanted is not None else ""
-            texts.append(f"{component} {achieved}{target} {first.unit}/s")
+            texts.append(f"{component} {range_text(low, high)}{target} {first.unit}/s")
         lines.append(f"load {load}: {', '.join(texts)}")
     return lines
 

@@ -17,6 +17,7 @@ from rtstone.documents.reproduction import (
 from rtstone.documents.run import NO_REASON
 from rtstone.report.parts import model
 from rtstone.report.parts.model import Grid, Head
+from rtstone.report.parts.words import range_text
 from rtstone.results.flags import BY_NAME
 from rtstone.units import CLOCK, SYMBOLS, count, counted, rounded, seconds
 
@@ -76,7 +77,7 @@ def _cell(item: Item, cell: Cell) -> model.Cell:
         else:
             low = digits(shown.value, shown.unit)
             most = low if shown.most is None else digits(shown.most, shown.unit)
-            texts.append(low if low == most else f"{low} to {most}")
+            texts.append(range_text(low, most))
     n = f"n {count(here.n)}" if here.n else ""
     return model.Cell(_joined(texts, units), n, marks=cell.notes)
 
@@ -137,10 +138,10 @@ def observed(reproduction: Reproduction, table: Table) -> Iterator[str]:
             continue
         texts = []
         if samples := [here.n for here in valid if here.n]:
-            texts.append(f"n {_span(count(min(samples)), count(max(samples)))}")
+            texts.append(f"n {range_text(count(min(samples)), count(max(samples)))}")
         if spans := [here.section_s for here in valid if here.section_s]:
             low, most = min(span[0] for span in spans), max(span[1] for span in spans)
-            texts.append(f"each measured for {_span(seconds(low), seconds(most))}")
+            texts.append(f"each measured for {range_text(seconds(low), seconds(most))}")
         loads = dict.fromkeys(here.load for here in valid if here.load)
         texts.append(f"load {', '.join(loads)}" if loads else "no load stated")
         flagged = Counter(flag for here in valid for flag in here.flags if flag in BY_NAME)
@@ -148,10 +149,6 @@ def observed(reproduction: Reproduction, table: Table) -> Iterator[str]:
             occurrences = (f"{flag} in {n}" for flag, n in flagged.items())
             texts.append(f"of {counted(len(valid), 'result')} {', '.join(occurrences)}")
         yield f"{column.label}: {'; '.join(texts)}"
-
-
-def _span(low: str, most: str) -> str:
-    return low if low == most else f"{low} to {most}"
 
 
 def about(column: Column) -> Iterator[str]:

@@ -14,14 +14,13 @@ from rtstone.report.parts.console import sentences
 from rtstone.report.parts.model import Block, Chart, Finding, Findings, Notes, Page, Section
 from rtstone.report.parts.model_html import write
 from rtstone.report.parts.model_terminal import block_lines
-from rtstone.report.parts.shapes import short
+from rtstone.report.parts.shapes import far_apart, short
 from rtstone.report.trend import text as words
 from rtstone.units import count, counted
 
 FEW = 4  # series that are all drawn on a terminal; of more, only those that change
 MOST = 5  # differences of conditions that a terminal shows of a change
 _WIDEST = 110  # columns of a terminal
-_DECADE = 10  # an axis is logarithmic for values further apart
 _STYLES = {"worse": "bold red", "better": "green"}
 
 
@@ -128,7 +127,7 @@ def _chart(series: Series, by: By) -> dict[str, Any]:
     name = "runs" if by == "time" else f"by {by}"
     return {
         "kind": "curves", "over": "run", "unit": series.unit, "axis": words.metric(series),
-        "log": bool(values) and 0 < _DECADE * min(values) < max(values),
+        "log": far_apart(values),
         "above": [[change.at + 1, str(number)] for number, change in enumerate(series.changes, 1)],
         "series": [{"name": name, "points": points}, {"name": "level", "points": levels}],
     }  # fmt: skip

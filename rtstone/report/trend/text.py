@@ -42,18 +42,18 @@ def metric(series: Series) -> str:
     return f"{label}, corrected" if series.corrected else label
 
 
-def value(series: Series, number: float | None) -> str:
-    """Return a value of the series with its unit."""
+def value(number: float | None, unit: str) -> str:
+    """Return a value of a series with its unit."""
     if number is None:
         return "unknown"
-    return f"{number:.3g} %" if series.unit == "%" else quantity(number, series.unit)
+    return f"{number:.3g} %" if unit == "%" else quantity(number, unit)
 
 
 def summary(series: Series) -> str:
     """Return what a series consists of: runs, level, changes."""
     if not series.runs:
         return f"no run has a value{left_out(series)}"
-    levels = " -> ".join(value(series, part.value) for part in series.segments)
+    levels = " -> ".join(value(part.value, series.unit) for part in series.segments)
     first, last = series.places[0].created[:10], series.places[-1].created[:10]
     when = first if first == last else f"{first} to {last}"
     if series.changes:
@@ -76,7 +76,7 @@ def left_out(series: Series) -> str:
 def change(series: Series, shift: Change, number: int) -> str:
     """Return a change in a sentence; ``number``: of the segment before it, from 0."""
     before, after = series.segments[number : number + 2]
-    levels = f"{value(series, before.value)} -> {value(series, after.value)}"
+    levels = f"{value(before.value, series.unit)} -> {value(after.value, series.unit)}"
     effect = shift.effect
     size = change_size(effect.ratio, effect.difference, series.unit)
     if effect.ratio is not None and effect.ci95 and not series.exact:
@@ -148,7 +148,7 @@ def picture(series: Series, width: int, encoding: str | None = None) -> list[str
     if ratio:
         low, high = math.log(low), math.log(high)
     heights = [low + place / (_HEIGHT - 1) * (high - low) for place in reversed(range(_HEIGHT))]
-    marks = [value(series, math.exp(height) if ratio else height) for height in heights]
+    marks = [value(math.exp(height) if ratio else height, series.unit) for height in heights]
     margin = max(map(len, marks))
     columns = max(_NARROWEST, min(width - margin - 3, max(len(valued), _NARROWEST)))
     grid = _grid(series, valued, columns, (low, high), encoding, ratio=ratio)

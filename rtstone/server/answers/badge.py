@@ -8,9 +8,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from rtstone.report.trend.text import value
 from rtstone.server.answers.events import short
 from rtstone.server.pages import queries
-from rtstone.server.pages.overview import LABELS, value
+from rtstone.server.pages.overview import LABELS
 from rtstone.server.pages.site import project_of
 
 _METRICS = ("p50", "p99", "p999", "max", "missed")

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from rtstone.documents.server import Seen
-from rtstone.report.trend.text import switch
-from rtstone.server.pages.overview import LABELS, by_event, size, value
+from rtstone.report.trend.text import switch, value
+from rtstone.server.pages.overview import LABELS, by_event, size
 
 LONGEST, MOST = 120, 100  # letters of a name that is shown; changes of an event
 _SPACE = uuid.UUID("5b7c0a0e-7c1b-4c5e-9f3a-2d9b7c1e8f60")  # of the ids of events

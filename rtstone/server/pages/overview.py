@@ -10,12 +10,12 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from rtstone.documents.server import Overview, Projects, Seen, TargetState
-from rtstone.report.trend.text import switch
+from rtstone.report.trend.text import switch, value
 from rtstone.server.access import require
 from rtstone.server.pages import queries
 from rtstone.server.pages.site import document, page, project_of, site, wants_json
 from rtstone.summary import LABELS as _NAMES
-from rtstone.units import change_size, counted, quantity
+from rtstone.units import change_size, counted
 
 _MARKS = {"bad": "✗", "note": "!", "good": "✓", "info": "·"}
 _NAMED = 4  # targets that the first sentence names
@@ -113,7 +113,7 @@ def _event(project: str, event: _Event, sides: Sequence[Sequence[str]]) -> dict[
     )
     return {
         "target": first.series.target,
-        "target_link": _target_link(project, first.series.target),
+        "target_link": target_link(project, first.series.target),
         "since": first.since,
         "run": f"/p/{project}/runs/{quote(first.at_run)}",
         "compare": f"/p/{project}/compare?"
@@ -140,15 +140,9 @@ def _ratio(change: Seen) -> float | None:
     return change.after / change.before
 
 
-def _target_link(project: str, name: str) -> str:
+def target_link(project: str, name: str) -> str:
+    """Return the address of the series of a target."""
     return f"/p/{project}/series?target={quote(name, safe='')}"
-
-
-def value(number: float | None, unit: str) -> str:
-    """Return a value with its unit."""
-    if number is None:
-        return "unknown"
-    return f"{number:.3g} %" if unit == "%" else quantity(number, unit)
 
 
 def size(change: Seen) -> str:
@@ -161,7 +155,7 @@ def _target(project: str, target: TargetState) -> dict[str, Any]:
     usual = "" if target.usual_gap_s is None else f"every {span(target.usual_gap_s)}"
     return {
         "name": target.name,
-        "link": _target_link(project, target.name),
+        "link": target_link(project, target.name),
         "grade": target.last.grade,
         "mark": _MARKS[target.last.grade],
         "verdict": target.last.verdict,

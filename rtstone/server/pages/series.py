@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from urllib.parse import quote
 
 from msgspec import structs
 from starlette.exceptions import HTTPException
@@ -13,19 +12,18 @@ from starlette.responses import Response
 from rtstone.documents.server import Point, SeriesView
 from rtstone.documents.trend import METRICS, Series
 from rtstone.report.parts.model import Chart
-from rtstone.report.parts.shapes import short
+from rtstone.report.parts.shapes import far_apart, short
 from rtstone.report.trend.page import section
 from rtstone.report.trend.text import metric as named
-from rtstone.report.trend.text import switch
+from rtstone.report.trend.text import switch, value
 from rtstone.server.analysis import WINDOW
 from rtstone.server.pages import queries
-from rtstone.server.pages.overview import value
+from rtstone.server.pages.overview import target_link
 from rtstone.server.pages.site import document, page, project_of, site, wants_json
 from rtstone.units import counted
 
 _LISTED = 50  # newest results in the table
 _CURVES = ("p50", "p99", "max")
-_DECADE = 10  # an axis is logarithmic for values further apart
 
 
 def target_series(request: Request) -> Response:
@@ -75,7 +73,7 @@ def series(request: Request) -> Response:
         series=sections, window=min(WINDOW, max((trend.runs for trend in shown), default=0)),
         earlier=earlier, everything=everything, newest=view.points[: -_LISTED - 1 : -1],
         grade=grade, says=_verdict(shown), basis=basis,
-        target_link=f"/p/{project}/series?target={quote(view.series.target, safe='')}",
+        target_link=target_link(project, view.series.target),
     )  # fmt: skip
 
 
@@ -106,12 +104,12 @@ def _chart(view: SeriesView) -> Chart:
 
     drawn = {name: [height(point, name) for point in view.points] for name in _CURVES}
     values = [y for curve in drawn.values() for y in curve if y is not None]
-    log = bool(values) and 0 < _DECADE * min(values) < max(values)
     curves = [
         {"name": name, "points": [[first + n, y] for n, y in enumerate(curve)]}
         for name, curve in drawn.items()
     ]
     return Chart("all", "Median, 99th percentile and maximum of each run", {
-        "kind": "curves", "over": "result", "unit": view.series.unit, "axis": "", "log": log,
+        "kind": "curves", "over": "result", "unit": view.series.unit, "axis": "",
+        "log": far_apart(values),
         "series": curves,
     })  # fmt: skip
