@@ -23,11 +23,10 @@ from rtstone.report.parts.model import (
 )
 from rtstone.report.parts.model_html import write
 from rtstone.report.parts.model_terminal import block_lines
-from rtstone.report.parts.words import range_text
+from rtstone.report.parts.words import MARKS, range_text
 from rtstone.units import count, counted, quantity
 
 MOST = 40  # reasons that a terminal lists one by one
-_MARKS = {"bad": "✗", "note": "!", "good": "✓", "info": "·"}
 _WORDS = {"bad": "not fit", "note": "to be looked at", "good": "fit", "info": "no verdict in time"}
 _METHOD = {
     "Job": "A run of a cell with a seed and the number of a repeat. It is known by a hash of its "
@@ -149,7 +148,7 @@ def _matrix(state: CampaignState) -> Section:
     rows: dict[str, dict[str, Cell]] = {}
     for number, cell in enumerate(state.cells):
         jobs = cell.jobs
-        mark = _MARKS[cell.judged.grade] if cell.judged else "-"
+        mark = MARKS[cell.judged.grade] if cell.judged else "-"
         rows.setdefault(_case(cell), {})[cell.target] = Cell(
             f"{mark} {_word(cell)}",
             below=f"{count(jobs.done)} of {count(jobs.total)}" if jobs.total else "",

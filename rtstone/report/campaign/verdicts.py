@@ -9,14 +9,13 @@ from msgspec import structs
 from rtstone.documents.campaign import CampaignCell, CampaignState, Judged, Spread
 from rtstone.documents.run import Run
 from rtstone.errors import RtstoneError
-from rtstone.report.parts.words import Grade
+from rtstone.report.parts.words import WORST_FIRST
 from rtstone.report.run.answer import answer
 from rtstone.report.run.findings import subjects_of
 from rtstone.results.omitted import whole
 from rtstone.stats.evaluate import evaluate_run
 
 MOST = 20  # newest runs of a cell that are judged; the page says of how many
-_ORDER: tuple[Grade, ...] = ("bad", "note", "info", "good")  # the worst first
 
 Load = Callable[[str], Run]
 Progress = Callable[[int, int], None]
@@ -42,7 +41,7 @@ def _judge(cell: CampaignCell, load: Load) -> Judged | None:
     if not runs:
         return None
     answers = [(answer(evaluate_run(run)), run) for run in runs]
-    worst, worst_run = min(answers, key=lambda pair: _ORDER.index(pair[0].grade))
+    worst, worst_run = min(answers, key=lambda pair: WORST_FIRST.index(pair[0].grade))
     groups: dict[str, list[tuple[str, Run, int]]] = {}
     for run in runs:
         for subject in subjects_of(run):

@@ -18,6 +18,8 @@ from rtstone.wire.records import Rate
 
 # How grave a statement is.
 Grade = Literal["bad", "note", "good", "info"]
+WORST_FIRST: tuple[Grade, ...] = ("bad", "note", "info", "good")  # of several runs' verdicts
+MARKS = {"bad": "✗", "note": "!", "good": "✓", "info": "·"}
 
 OBSERVED = "time"  # the heading of the column of measured times
 

@@ -11,11 +11,11 @@ from starlette.responses import HTMLResponse, Response
 
 from rtstone.documents.campaign import CampaignCell, CampaignState, Counts, Judged
 from rtstone.report.campaign.page import compose
+from rtstone.report.parts.words import WORST_FIRST
 from rtstone.server.pages import queries
 from rtstone.server.pages.site import document, page, project_of, site, wants_json
 
 _REFRESH_S = 30
-_ORDER = ("bad", "note", "info", "good")  # the worst first
 
 
 def campaigns(request: Request) -> Response:
@@ -71,5 +71,5 @@ def _judged(rows: Sequence[Any]) -> Judged | None:
     """Return the verdict of the worst run."""
     if not rows:
         return None
-    worst = min(rows, key=lambda row: _ORDER.index(row.grade))
+    worst = min(rows, key=lambda row: WORST_FIRST.index(row.grade))
     return Judged(grade=worst.grade, verdict=worst.verdict, run=worst.run_id, of=len(rows))

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from rtstone.documents.server import Overview, Projects, Seen, TargetState
+from rtstone.report.parts.words import MARKS
 from rtstone.report.trend.text import switch, value
 from rtstone.server.access import require
 from rtstone.server.pages import queries
@@ -17,7 +18,6 @@ from rtstone.server.pages.site import document, page, project_of, site, wants_js
 from rtstone.summary import LABELS as _NAMES
 from rtstone.units import change_size, counted
 
-_MARKS = {"bad": "✗", "note": "!", "good": "✓", "info": "·"}
 _NAMED = 4  # targets that the first sentence names
 LABELS: dict[str, str] = {**_NAMES, "missed": "missed"}
 
@@ -157,7 +157,7 @@ def _target(project: str, target: TargetState) -> dict[str, Any]:
         "name": target.name,
         "link": target_link(project, target.name),
         "grade": target.last.grade,
-        "mark": _MARKS[target.last.grade],
+        "mark": MARKS[target.last.grade],
         "verdict": target.last.verdict,
         "run": f"/p/{project}/runs/{quote(target.last.run_id)}",
         "when": target.last.created,
