@@ -33,8 +33,8 @@ def measured(*cpus: int, conditions: dict[str, Value] = TWO) -> Run:
 def test_the_overlay_of_all_cpus_names_their_kinds() -> None:
     page = page_of(evaluate_run(measured(3, 4)), "r0")
     assert page.lead is not None
-    assert page.lead.title == "dk.periodic by CPU"
-    drawn = json.dumps([page.charts[view] for view in page.lead.views], default=str)
+    assert page.lead.caption == "dk.periodic by CPU"
+    drawn = json.dumps(list(page.lead.drawings.values()), default=str)
     assert "cpu3 (performance)" in drawn and "cpu4 (efficiency)" in drawn
 
 
