@@ -47,5 +47,3 @@ def badge(request: Request) -> Response:
     )
     headers = {"Cache-Control": "no-cache", "Cross-Origin-Resource-Policy": "cross-origin"}
     return Response(svg, media_type="image/svg+xml", headers=headers)
-    headers = {"Cache-Control": "no-cache", "Cross-Origin-Resource-Policy": "cross-origin"}
-    return Response(svg, media_type="image/svg+xml", headers=headers)
