@@ -19,8 +19,6 @@ from rtstone.measure.extent import extent
 from rtstone.measure.planner import Offer, ask, draft
 from rtstone.targets import find
 
-EXEC = "exec:"
-
 
 class Planned(NamedTuple):
     """The jobs in the order in which they are carried out, and the targets that did not answer.
@@ -110,8 +108,7 @@ def _answers(
     machine = offer.place.detail.get("machine")
     if offer.target.hosted:
         lane = CORE
-    # What an exec: reaches nobody knows, so it is taken for this machine.
-    elif offer.target.name == LOCAL or offer.target.name.startswith(EXEC):
+    elif offer.target.nearby:
         lane = WHOLE
     elif machine:
         lane = WHOLE if machine == here else str(machine)

@@ -96,6 +96,7 @@ class Target(ABC):
     hosted: ClassVar[bool] = False  # computed by this machine, and keeps a CPU of it busy
     scripted: ClassVar[bool] = False  # takes all commands at its start: Options.script
     resident: ClassVar[bool] = False  # the agent runs already, and lists its benches by command
+    nearby: ClassVar[bool] = False  # its agent runs on this machine, or may, as nothing says where
     probed: ClassVar[bool] = True  # an agent may be started there only to ask it who it is
     bytes_per_s: float | None = None  # that its line carries, if it is slow
     pace: ClassVar[float] = 1.0  # host seconds that a second of the target may take at most

@@ -28,6 +28,7 @@ class Local(Examined):
     """The agent named by RTSTONE_AGENT, else the one that `make agent` built into this package."""
 
     name = LOCAL
+    nearby = True
 
     def __init__(self, argument: str | None = None) -> None:
         super().__init__(argument)

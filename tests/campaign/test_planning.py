@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from rtstone import plugins
 from rtstone.campaign.estimate import in_parallel_s
 from rtstone.campaign.jobs import CORE, WHOLE
 from rtstone.campaign.matrix import read
 from rtstone.campaign.planning import Planned, plan
 from rtstone.errors import UsageError
 from rtstone.interrupt import Interrupt
+from rtstone.targets.exec import Exec
 from tests.campaign.conftest import Board
 from tests.conftest import Cli
 from tests.lab.boards import needs
@@ -96,6 +98,23 @@ def test_nonsense_is_refused_before_anything_starts(
 def test_lanes(tmp_path: Path, board: Board) -> None:
     text = f'targets = ["sim", "local", "{board([])}"]\nmeasure = ["sched.yield"]'
     assert [job.lane for job in planned(tmp_path, text).jobs] == [CORE, WHOLE, WHOLE]
+
+
+def test_what_may_run_on_this_machine_does_not_run_beside_it(
+    tmp_path: Path, board: Board, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a kind of target that another package has: its name does not say so."""
+
+    class Container(Exec):
+        def __init__(self, argument: str) -> None:
+            super().__init__(argument)
+            self.name = f"container:{argument}"
+
+    kinds = {"container": Container}
+    monkeypatch.setattr(plugins, "find", lambda group, name, kind: kinds.get(name))
+    address = board([]).replace("exec:", "container:")
+    text = f'targets = ["{address}"]\nmeasure = ["sched.yield"]'
+    assert [job.lane for job in planned(tmp_path, text).jobs] == [WHOLE]
 
 
 def test_expected_times_come_from_stored_runs(tmp_path: Path, cli: Cli) -> None:
