@@ -12,7 +12,7 @@ import numpy as np
 from rtstone.documents.run import Result
 from rtstone.results.series import series_result
 from rtstone.results.ticks import Scale
-from rtstone.summary import PERCENTILES, WHOLE, is_supported
+from rtstone.summary import LINES, PERCENTILES, WHOLE, is_supported
 from rtstone.wire import records as wire
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def _batches(values: Ticks, buckets: Ticks) -> wire.Batches:
     index, counts = np.unique(buckets, return_counts=True)
     n, upto = len(values), np.cumsum(counts)
     lines = []  # the first bucket above each
-    for q in PERCENTILES.values():
+    for q in (PERCENTILES[name] for name in LINES):
         if not is_supported(q, n):
             break
         wanted = n * q

@@ -17,12 +17,16 @@ from rtstone.errors import UsageError
 from rtstone.formats.registry import READERS
 from rtstone.formats.source import UNITS, Meaning, Source
 from rtstone.results import recorded
+from rtstone.summary import PERCENTILES
 from tests.agent.speak import pick, talk
 from tests.conftest import Cli
 
 N = 20_000
 PERIOD = 1_000_000  # ns
 START = 1_764_000_000_000_000_000  # ns, of a clock that a double cannot hold
+
+
+BLANK = Result(case=1, bench="own", params={}, load="none", status="ok")
 
 
 def lateness(seed: int = 1) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -70,6 +74,19 @@ def test_it_records_as_the_agents_recorder_does(samples: int) -> None:
     assert recorded._sum(values) == own["sum"]
     worst = recorded._worst(values, np.zeros(samples, np.int64))
     assert sorted(value for value, *_ in worst) == sorted(value for value, *_ in own["worst"])
+
+
+def test_batches_are_counted_for_the_percentiles_that_the_agent_has_lines_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Any other percentile would take the place of the next one, which goes by its name."""
+    values = lateness()
+    plain = recorded.recorded(BLANK, values).batches
+    shares = sorted([*PERCENTILES.values(), 9950])
+    names = {share: name for name, share in PERCENTILES.items()} | {9950: "p995"}
+    monkeypatch.setattr(recorded, "PERCENTILES", {names[share]: share for share in shares})
+    assert recorded.recorded(BLANK, values).batches == plain
+    assert plain and [*plain.above] == ["p50", "p90", "p99", "p999"]
 
 
 def test_sums_beyond_64_bits_are_exact() -> None:
