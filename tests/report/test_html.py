@@ -5,6 +5,7 @@ import json
 import re
 import zlib
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ import pytest
 from rtstone.documents.run import Figure, Result, Run, Slope, Target, Value
 from rtstone.report.parts import frame, shapes
 from rtstone.report.parts.typeset import typeset
+from rtstone.report.run import html
+from rtstone.summary import COLUMNS
 from rtstone.wire.records import Bench, Param
 from tests.report.synthetic import HOSTILE, answer, compose, instructions, run, unprivileged
 from tests.report.test_hartstone import ROWS
@@ -112,6 +115,21 @@ def test_every_result_has_its_row_and_section(page: Reader, full: Run) -> None:
         assert any(result.bench in w for w in page.words)
     links = {link[1:] for link in page.attributes("href") if link.startswith("#")}
     assert links <= set(ids)
+
+
+def test_the_columns_of_results_are_those_of_the_table_of_statistics(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(html, "COLUMNS", COLUMNS | {"p90": "p90"})
+    page = Reader(compose([run()]))
+    tables = [at for at, (_, attrs) in enumerate(page.tags) if attrs.get("class") == "results"]
+    for at, end in pairwise([*tables, len(page.tags)]):
+        part = page.tags[at:end]
+        body = next(place for place, (tag, _) in enumerate(part) if tag == "tbody")
+        columns = sum(tag == "th" for tag, _ in part[:body])
+        assert sum(int(attrs.get("span") or 1) for tag, attrs in part if tag == "col") == columns
+        spans = {attrs["colspan"] for _, attrs in part if "colspan" in attrs}
+        assert spans <= {str(columns - 1)}
 
 
 def test_every_picture_has_a_name_and_its_data(page: Reader) -> None:
@@ -327,9 +345,9 @@ def test_the_first_chart_is_the_distribution_of_the_worst_wakeup(full: Run, page
     assert names == ["cpu 2", "cpu 3"]
     for (_, flat), r in zip(chart["series"], full.results[late : late + 2], strict=True):
         assert sum(flat[1::2]) == r.n
-    assert [[name for name, _ in marks] for marks in chart["points"]] == [
-        ["p50", "p99", "p99.9", "max"]
-    ] * 2
+    marked = [name for name in COLUMNS.values() if name != "min"]
+    assert [[name for name, _ in marks] for marks in chart["points"]] == [marked] * 2
+    assert any(f"{', '.join(marked[:-1])}, maximum of" in text for text in page.words)
     corrected = {
         place: r.corrected.n
         for place, r in enumerate(full.results[late : late + 2])

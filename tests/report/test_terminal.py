@@ -14,12 +14,14 @@ from rtstone.cli.run_display import Display, Lines
 from rtstone.documents.plan import Case, Plan
 from rtstone.documents.run import Distribution, Figure, Result, Run, Target
 from rtstone.report.parts.console import console, figure, sentences
+from rtstone.report.run import results_table
 from rtstone.report.run.answer import answer, grants
 from rtstone.report.run.brief import brief, verdict
 from rtstone.report.run.terminal import followed, stored, summary
 from rtstone.results.flags import BY_NAME
 from rtstone.stats.evaluate import evaluate_run
 from rtstone.store.layout import run_name, runs
+from rtstone.summary import COLUMNS
 from rtstone.wire.records import Progress, Rate, TextTable
 from tests.report import synthetic
 
@@ -94,6 +96,7 @@ def test_columns_are_dropped_in_a_fixed_order() -> None:
     for fewer, longer in itertools.pairwise(drops):
         assert longer[: len(fewer)] == fewer
     assert drops[-1][:2] == ["min", "p99"]
+    assert {*COLUMNS.values()} - {*results_table._DROPPED} == {"p50", "max"}
 
 
 def test_many_results_of_a_bench_that_say_the_same_are_one_row() -> None:

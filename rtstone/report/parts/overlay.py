@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from rtstone import summary
 from rtstone.documents.run import Distribution, Result
 from rtstone.report.parts import shapes
 from rtstone.report.parts.model import Chart
@@ -14,7 +15,8 @@ from rtstone.results.pool import pooled
 
 COLUMNS = 120  # of a histogram
 PERIODIC = "dk.periodic"  # the wake-up that is looked at first
-_POINTS = "Points of a histogram: p50, p99, p99.9, maximum of what was observed."
+_MARKED = ", ".join(name for name in summary.COLUMNS.values() if name not in {"min", "max"})
+_POINTS = f"Points of a histogram: {_MARKED}, maximum of what was observed."
 _NAMED = 4  # lines of which each is named with what it missed
 
 

@@ -22,7 +22,9 @@ from rtstone.units import count
 ALIKE = 3  # rows of a bench that differ in nothing but their names are one row from here on
 _NAMES = ("bench", "parameters")
 _FIGURES = ("n", *COLUMNS.values(), OBSERVED, "missed")
-_DROPPED = ("min", "p99", "flags", "missed", "p99.9")  # first to last, if narrow
+_LAST = ("min", "p99", "flags", "missed", "p99.9")
+_REST = tuple(name for name in COLUMNS.values() if name not in {"p50", "max", *_LAST})
+_DROPPED = (*_REST, *_LAST)  # first to last, if narrow
 _PART = 3  # rows of a family of benches that is set off by a blank line
 _FOLDS = (2, 9)  # most lines that parameters take, the more only if columns are not enough
 _GAPS = (2, 1)  # blanks between columns, depending on room
