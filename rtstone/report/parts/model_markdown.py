@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import assert_never
 
+from rtstone.report.parts import model
 from rtstone.report.parts.markdown import escaping, items, table
 from rtstone.report.parts.model import Findings, Grid, Notes, Page
 
@@ -36,6 +38,15 @@ def write(page: Page) -> str:
                 case Findings():
                     texts = (f"{finding.label}: {finding.text}" for finding in block.findings)
                     lines += items(map(_safe, texts), "-")
+                case model.Chart() | model.Charts() | model.Bars() | model.Boxes():
+                    pass
+                case (
+                    model.Table() | model.Text() | model.Special()
+                    | model.Folded() | model.Section()
+                ):  # fmt: skip
+                    raise TypeError(f"no page in Markdown has a {type(block).__name__}")
+                case _:
+                    assert_never(block)
     lines += _bullets(f"{name}: {cause}" for name, cause in page.flags.items())
     return "\n".join(lines) + "\n"
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import assert_never
 
 from rich.console import JustifyMethod, RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from rtstone.report.parts import model
 from rtstone.report.parts.console import ENDLESS, folded, plain_table, sentences
 from rtstone.report.parts.model import (
     Block,
@@ -37,8 +39,6 @@ def page_lines(page: Page, width: int) -> Iterator[RenderableType]:
         yield from _wrapped(heading, width, "bold cyan")
         for block in section.blocks:
             match block:
-                case Grid():
-                    yield from _grid_lines(block, width)
                 case Findings():
                     for finding in block.findings:
                         yield from _wrapped(f"{finding.label}: {finding.text}", width, "dim")
@@ -47,6 +47,8 @@ def page_lines(page: Page, width: int) -> Iterator[RenderableType]:
                     for number, text in enumerate(block.texts, 1):
                         mark = f"[{number}] " if block.kind == "footnotes" else ""
                         yield from _wrapped(f"{mark}{text}", width, style)
+                case _:
+                    yield from block_lines([block], width)
     if page.flags:
         yield Text()
     for name, cause in page.flags.items():
@@ -77,6 +79,8 @@ def block_lines(
                 if table.title:
                     yield Text()
                 yield rich_table(table)
+            case Grid():
+                yield from _grid_lines(block, width)
             case Chart(picture=picture) if picture is not None:
                 yield from map(Text, picture(width, encoding))
             case Findings():
@@ -93,8 +97,15 @@ def block_lines(
             case Notes():
                 for text in block.texts:
                     yield from sentences(Text(text, "dim"), width, "   ")
-            case Special(lines=lines) if lines is not None:
-                yield from lines(width)
+            case model.Special():
+                if block.lines is not None:
+                    yield from block.lines(width)
+            case Chart() | Charts() | model.Bars() | model.Boxes() | model.Text():
+                pass  # on pages only, as the following
+            case model.Folded() | model.Section():
+                pass
+            case _:
+                assert_never(block)
 
 
 def rich_table(table: Table) -> RichTable:
