@@ -10,7 +10,17 @@ import pytest
 from msgspec import structs
 
 from rtstone.documents.plan import Until
-from rtstone.documents.run import Batches, Blocks, Distribution, Figure, Result, Trace, Value, Worst
+from rtstone.documents.run import (
+    Batches,
+    Blocks,
+    Distribution,
+    Figure,
+    Grid,
+    Result,
+    Trace,
+    Value,
+    Worst,
+)
 from rtstone.results.estimates import estimate
 from rtstone.results.pool import pooled
 from rtstone.results.rounds import MOST, following, merged, standing, width
@@ -196,6 +206,26 @@ def test_what_is_counted_is_added_and_what_is_told_is_kept() -> None:
     assert result.tables[2].rows == [["lost", "2 calls", "4 calls"]]
     (load,) = result.load_rates
     assert (load.achieved, load.window_s, load.missed) == (105.0, 4.0, 3)
+
+
+def test_no_member_of_a_result_is_lost() -> None:
+    """A new member is set here, and merged in rounds.py: what is not merged is not there."""
+    values = ramp(100_000)  # enough for every percentile
+    part = a_round(
+        values, series="cpu 0", unit="instructions", raw_min=1.0, raw_max=2.0, missed=1,
+        negative=1, flags=["missed"], worst=[Worst(value=9.0, index=1, at_s=2.0)],
+        load_rates=[Rate("disk", "ms", 90.0, 1.0)], figures={"rate": Figure(value=1, unit="")},
+        tables=[TextTable("t", ["a"], [["x"]])], grid=Grid(bits=7, per_tick=1.0, overhead=0),
+        trace=Trace(width_s=1.0, rows=[(0.0, 1, 1.0, 1.0, 1.0)]),
+        corrected=pooled([a_round(values)]), blocks=Blocks(samples=1, max=[3.0]),
+        batches=Batches(n=[100_000], mean=[1.0], above={}), p999=1.0, p9999=1.0,
+    )  # fmt: skip
+    plain, result = Result(case=1, bench="", params={}, load="", status="ok"), merge(part, part)
+    # Those of every result; the reason of one that is not ok; what needs another kind of part.
+    others = {"case", "bench", "params", "load", "status", "reason", "batch", "overflow", "until"}
+    for name in set(Result.__struct_fields__) - others:
+        assert getattr(part, name) != getattr(plain, name), f"set {name} above"
+        assert getattr(result, name) != getattr(plain, name), f"merge {name} in rounds.py"
 
 
 def test_omitted_activations_are_counted_in_the_rounds_that_had_them() -> None:
