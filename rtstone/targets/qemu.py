@@ -170,13 +170,8 @@ class Qemu(Target):
             "kernel_bytes": kernel and kernel.image.stat().st_size,
             "image_sha256": None if kernel else digest(self.image),
             "agent_sha256": digest(self.image),
+            **_build(kernel),
         }
-        if kernel and (built := kernel.built):
-            detail |= {
-                "kernel_source": built.source,
-                "kernel_options": " ".join(built.options),
-                "kernel_compiler": built.compiler,
-            }
         if system.beside and system.hypervisor:
             hypervisor = kernels.find(system.hypervisor, board.arch)
             files = xen.modules([self._company(system.beside)])
@@ -305,6 +300,18 @@ def _image(system: System) -> Path:
 
 def _has_linux(system: System) -> bool:
     return bool(system.kernel or (system.beside and system.beside.kernel))
+
+
+def _build(kernel: Kernel | None) -> dict[str, str | int | None]:
+    """Return how a kernel was built, nothing unless it was here."""
+    if kernel is None or kernel.built is None:
+        return {}
+    built = kernel.built
+    return {
+        "kernel_source": built.source,
+        "kernel_options": " ".join(built.options),
+        "kernel_compiler": built.compiler,
+    }
 
 
 def _words(words: Sequence[str], system: System, spec: str) -> dict[str, str]:

@@ -148,11 +148,13 @@ def test_a_database_that_alembic_made_is_taken_over(
         Database.as_it_is(database_url, places.store)
     copied("20261101-0")
     for _ in range(2):
-        with closing(Database(database_url, places.store)) as database:
-            with database.reading() as connection:
-                assert [_rows(connection, statement) for statement in _KEPT] == before
-                assert _rows(connection, query.format("c", "")) == changes
-                assert "alembic_version" not in sql.inspect(connection).get_table_names()
+        with (
+            closing(Database(database_url, places.store)) as database,
+            database.reading() as connection,
+        ):
+            assert [_rows(connection, statement) for statement in _KEPT] == before
+            assert _rows(connection, query.format("c", "")) == changes
+            assert "alembic_version" not in sql.inspect(connection).get_table_names()
     with closing(Database(database_url, places.store)) as database:
         caller = principal(database, _SECRETS[former.dialect.name])  # writes when it was used
         assert caller

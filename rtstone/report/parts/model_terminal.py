@@ -19,7 +19,6 @@ from rtstone.report.parts.model import (
     Grid,
     Notes,
     Page,
-    Special,
     Table,
 )
 
