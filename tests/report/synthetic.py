@@ -28,6 +28,7 @@ from rtstone.report import page
 from rtstone.report.run import answer as answers
 from rtstone.report.run.answer import Answer
 from rtstone.stats.evaluate import evaluate_run, evaluate_runs
+from rtstone.summary import PERCENTILES, WHOLE
 from rtstone.wire.records import Rate, TextTable
 
 HOSTILE = '</script><img src=x onerror="document.title=1">\u2028{{7*7}}'
@@ -69,11 +70,7 @@ def statistics(values: list[float], *, batched: bool = False) -> dict[str, Any]:
         "min": ordered[0],
         "mean": mean,
         "sd": float(array.std()),
-        "p50": percentile(0.5),
-        "p90": percentile(0.9),
-        "p99": percentile(0.99),
-        "p999": percentile(0.999),
-        "p9999": percentile(0.9999),
+        **{name: percentile(share / WHOLE) for name, share in PERCENTILES.items()},
         "max": None if batched else ordered[-1],
         "histogram": histogram(array),
     }

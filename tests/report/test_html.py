@@ -16,7 +16,7 @@ from rtstone.documents.run import Figure, Result, Run, Slope, Target, Value
 from rtstone.report.parts import frame, shapes
 from rtstone.report.parts.typeset import typeset
 from rtstone.report.run import html
-from rtstone.summary import COLUMNS
+from rtstone.summary import COLUMNS, LABELS
 from rtstone.wire.records import Bench, Param
 from tests.report.synthetic import HOSTILE, answer, compose, instructions, run, unprivileged
 from tests.report.test_hartstone import ROWS
@@ -159,9 +159,7 @@ def test_tables_of_a_detail(page: Reader, full: Run) -> None:
     data = page.data
     late = next(i for i, r in enumerate(full.results) if r.missed)
     rows = table(data, f"r0-{late}", "Statistics")
-    assert list(rows) == [
-        "n", "min", "mean", "sd", "p50", "p90", "p99", "p99.9", "p99.99", "max"
-    ]  # fmt: skip
+    assert list(rows) == ["n", *LABELS.values()]
     assert rows["n"] == ("12\u202f288", "12\u202f296", "")
     assert rows["p50"][2].count("µs") == 2
     assert rows["p99.99"][0] == ["not enough samples"]
