@@ -222,8 +222,18 @@ def test_no_member_of_a_result_is_lost() -> None:
     )  # fmt: skip
     plain, result = Result(case=1, bench="", params={}, load="", status="ok"), merge(part, part)
     # Those of every result; the reason of one that is not ok; what needs another kind of part.
-    others = {"case", "bench", "params", "load", "status", "reason", "batch", "overflow", "until"}
-    for name in set(Result.__struct_fields__) - others:
+    identities = {
+        "case",
+        "bench",
+        "params",
+        "load",
+        "status",
+        "reason",
+        "batch",
+        "overflow",
+        "until",
+    }
+    for name in set(Result.__struct_fields__) - identities:
         assert getattr(part, name) != getattr(plain, name), f"set {name} above"
         assert getattr(result, name) != getattr(plain, name), f"merge {name} in rounds.py"
 
