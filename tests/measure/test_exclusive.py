@@ -8,11 +8,13 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from rtstone.errors import Interrupted, UsageError
 from rtstone.interrupt import Interrupt
+from rtstone.measure import exclusive
 from rtstone.measure.exclusive import alone, beside
 from rtstone.measure.listener import Listener
 from rtstone.store.index import entries
@@ -174,16 +176,18 @@ def test_a_file_that_anybody_can_make_is_no_agent(shm: Path) -> None:
         process.kill()
 
 
-def test_who_waits_says_for_whom(place: Path, fake: Fake, cli: Cli, shm: Path) -> None:
-    with subprocess.Popen(["sleep", "60"]) as process:
+def test_who_waits_says_for_whom(
+    place: Path, fake: Fake, cli: Cli, shm: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with subprocess.Popen(["sleep", "600"]) as process:
         (shm / f"rtstone-{process.pid}.lock").touch()
-        ending = threading.Timer(0.3, process.kill)
-        reaping = threading.Timer(0.35, process.wait)
-        ending.start()
-        reaping.start()
+
+        def end(_seconds: float) -> None:  # once it waits
+            process.kill()
+            process.wait()
+
+        monkeypatch.setattr(exclusive, "time", SimpleNamespace(sleep=end))
         done = cli("run", "null", "--wait")
-        ending.join()
-        reaping.join()
     assert done.status == 0
     assert f"(process {process.pid})" in done.err.splitlines()[1]
     assert done.err.splitlines()[1].startswith("waiting for the agent of ")

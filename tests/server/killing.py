@@ -55,8 +55,13 @@ class Serving:
                 start_new_session=True,
             )  # fmt: skip
         while time.monotonic() < end and self.process.poll() is None:
-            with suppress(OSError), socket.create_connection(("127.0.0.1", self.port)):
-                return True
+            with (
+                suppress(OSError),
+                socket.create_connection(("127.0.0.1", self.port)) as connection,
+            ):
+                connection.sendall(b"GET /healthz HTTP/1.0\r\nHost: localhost\r\n\r\n")
+                if connection.recv(1):  # only now it handles signals
+                    return True
             time.sleep(0.01)
         return False
 
