@@ -11,9 +11,10 @@ from rich.console import Console
 from rich.text import Text
 
 from rtstone.cli.run_display import Display, Lines
+from rtstone.documents import case_name
 from rtstone.documents.plan import Case, Plan
 from rtstone.documents.run import Distribution, Figure, Result, Run, Target
-from rtstone.report.parts.console import console, figure, sentences
+from rtstone.report.parts.console import console, figure, folded, sentences
 from rtstone.report.run import results_table
 from rtstone.report.run.answer import answer, grants
 from rtstone.report.run.brief import brief, verdict
@@ -378,3 +379,19 @@ def test_the_line_of_a_case_without_samples_holds_what_it_is_run_for(plan: Plan)
     lines.started(plan)
     lines.case_ended(plan.cases[0], hartstone_run(3).results)
     assert out.getvalue().strip().endswith("ok breakdown utilisation 94.0 %, first miss at 96.0 %")
+
+
+def test_the_width_of_labels_takes_few_trials(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each trial folds all labels, and a list among the parameters can be of any length."""
+    name = case_name.CaseName("null", "clock=" + ", ".join("0" * 5000), "", "none", usual=True)
+    line = results_table._Line("null", name.label, name, {})
+    trials: list[int] = []
+
+    def counting(text: str, width: int) -> list[str]:
+        trials.append(width)
+        return folded(text, width)
+
+    monkeypatch.setattr(results_table, "folded", counting)
+    width = results_table._label_width([line], 2)
+    assert len(trials) <= 20
+    assert [len(folded(line.label, w)) for w in (width - 1, width)] == [3, 2]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, groupby, pairwise, product
 from typing import NamedTuple
@@ -141,10 +142,13 @@ def _width(lines: Sequence[_Line], name: str) -> int:
 def _label_width(lines: Sequence[_Line], folds: int) -> int:
     """Return the width at which no word is broken and parameters take so many lines at most."""
     widest = max(len(line.label) for line in lines)
-    for width in range(_longest_word(line.label for line in lines), widest):
-        if all(len(folded(line.label, width)) <= folds for line in lines):
-            return width
-    return max(widest, len(_NAMES[1]))
+    widths = range(_longest_word(line.label for line in lines), widest)
+
+    def fits(width: int) -> bool:  # and so does any wider one
+        return all(len(folded(line.label, width)) <= folds for line in lines)
+
+    place = bisect_left(widths, True, key=fits)
+    return widths[place] if place < len(widths) else max(widest, len(_NAMES[1]))
 
 
 def _longest_word(texts: Iterator[str]) -> int:
