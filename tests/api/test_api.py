@@ -261,8 +261,8 @@ def test_several_values_of_a_parameter_are_several_cases() -> None:
 
 def test_a_load_takes_the_place_of_those_of_a_suite(suite: Path) -> None:
     suite.write_text('loads = ["rt200"]\n' + SUITE)
-    for given_load, load_name in ((None, "rt200"), ("none", "none")):
-        cases = rtstone.run(str(suite), target="sim", load=given_load).cases
+    for load_option, load_name in ((None, "rt200"), ("none", "none")):
+        cases = rtstone.run(str(suite), target="sim", load=load_option).cases
         assert {case.results[0].load for case in cases} == {load_name}
 
 

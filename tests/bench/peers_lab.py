@@ -133,8 +133,8 @@ def programs(arch: str) -> dict[str, bytes]:
     if not note.exists():
         _fetch(arch, place)
     hashes = msgspec.json.decode(note.read_bytes(), type=dict[str, str])
-    for path, known_digest in hashes.items():
-        if digest(place / path) != known_digest:
+    for path, expected_digest in hashes.items():
+        if digest(place / path) != expected_digest:
             raise TargetError(f"{place / path} is not what was fetched; remove {place}")
     return {path: (place / path).read_bytes() for path in hashes}
 

@@ -168,13 +168,13 @@ def _fill(database: Database, places: Places, variants: list[_Variant], runs: in
     folder, now = places.runs(MAIN), time()
     numbers, half = iter(range(runs)), len(variants) // 2
     while batch := list(itertools.islice(numbers, 500)):
-        entries_found = []
+        entries = []
         for number in batch:
             target, age = _target(number), (runs - number) // _TARGETS  # in runs of the target
             slower = number % 10 == 7 and age < min(_SLOWER, runs // _TARGETS // 2)
             variant = variants[number // _TARGETS % half + half * slower]
             run_id, begun = f"r-{number:06}", now - _YEAR_S * (runs - number) / runs
-            entries_found.append(_varied(variant.entries[target], number, run_id, begun))
+            entries.append(_varied(variant.entries[target], number, run_id, begun))
             path = _place(folder, variant, run_id)
             if age > _OWN:
                 os.link(variant.links[target], path / RUN)
@@ -182,7 +182,7 @@ def _fill(database: Database, places: Places, variants: list[_Variant], runs: in
                 text = _document(variant, run_id, target, _kernel(number), begun)
                 (path / RUN).write_bytes(text)
         with database.writing() as connection:
-            add(connection, database.project(connection, MAIN), entries_found)
+            add(connection, database.project(connection, MAIN), entries)
 
 
 def _varied(variant: IndexEntry, number: int, run_id: str, begun: float) -> IndexEntry:
@@ -285,9 +285,9 @@ def _busy(served: Served) -> None:
 
 def _once(client: httpx.Client, address: str) -> float:
     began = perf_counter()
-    entries_found = client.get(address, timeout=120)
+    response = client.get(address, timeout=120)
     took = perf_counter() - began
-    assert entries_found.status_code == 200, entries_found.text[:200]
+    assert response.status_code == 200, response.text[:200]
     return took
 
 

@@ -188,9 +188,9 @@ def test_real_modules_are_found_by_their_branches() -> None:
         at += (len(piece.code) // 4096 + 2) * 4096
     exact = dict(enumerate(offsets))
     for part, least in ((1, 5), (2, 4), (3, 3), (5, 2), (17, 2)):  # fewer are known, none wrongly
-        found_offsets = piece_offsets(pieces, blocks[::part])
-        assert found_offsets.items() <= exact.items()
-        assert len(found_offsets) >= least
+        reconstruction = piece_offsets(pieces, blocks[::part])
+        assert reconstruction.items() <= exact.items()
+        assert len(reconstruction) >= least
 
 
 def _ends_block(words: NDArray[np.uint32]) -> NDArray[np.bool_]:

@@ -6,18 +6,7 @@ from msgspec import structs
 from rtstone import units
 from rtstone.documents.run import Result, Run, Slope, Target, Value
 from rtstone.report.parts import typeset, words
-from rtstone.wire.records import Bench, Param
-
-BENCH = Bench(
-    "mem.memset", "memset",
-    params=[
-        Param("size", "size", "B", 64),
-        Param("touch", "bool", default=True),
-        Param("period", "duration", "ns", 10**6),
-        Param("order", "choice", default="fifo", choices=["fifo", "lifo"]),
-        Param("samples", "int", default=1000),
-    ],
-)  # fmt: skip
+from tests.documents.test_case_name import BENCH
 
 
 def result(load: str = "none", series: str = "", **params: Value) -> Result:

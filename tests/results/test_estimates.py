@@ -178,11 +178,11 @@ def test_so_do_the_intervals_of_percentiles(name: str, percentile: str) -> None:
 
 @pytest.mark.parametrize("name", ["correlated by 0.9", "disturbed", "switching"])
 def test_and_those_of_series_that_are_too_long_to_be_kept(name: str) -> None:
-    known_process = KNOWN[name]
-    assert is_fine(missed_by_the_mean(known_process, 20_000, 1500), STATED, OFTEN, HARDLY)
+    generator = KNOWN[name]
+    assert is_fine(missed_by_the_mean(generator, 20_000, 1500), STATED, OFTEN, HARDLY)
     for percentile in ("p50", "p99"):
         assert is_fine(
-            missed_by_percentiles(known_process, 20_000, percentile, 1500), STATED, OFTEN, HARDLY
+            missed_by_percentiles(generator, 20_000, percentile, 1500), STATED, OFTEN, HARDLY
         )
 
 

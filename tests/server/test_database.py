@@ -127,7 +127,7 @@ def _rows(connection: Connection, query: str) -> list[tuple[object, ...]]:
     return [tuple(row) for row in connection.execute(sql.text(query))]
 
 
-_KEPT = [
+_TRUTH = [
     "SELECT * FROM tokens ORDER BY id", "SELECT * FROM audit", "SELECT * FROM deliveries",
     "SELECT * FROM deletions", "SELECT * FROM campaigns", "SELECT * FROM projects ORDER BY id",
 ]  # fmt: skip
@@ -139,7 +139,7 @@ def test_a_database_that_alembic_made_is_taken_over(
 ) -> None:
     query = f"SELECT {_COLUMNS} FROM changes AS c{{}} ORDER BY c.id"
     with former.begin() as connection:
-        before = [_rows(connection, statement) for statement in _KEPT]
+        before = [_rows(connection, statement) for statement in _TRUTH]
         joined = query.format("s", " JOIN series AS s ON s.id = c.series")
         changes = _rows(connection, joined)
     assert all(before)
@@ -152,7 +152,7 @@ def test_a_database_that_alembic_made_is_taken_over(
             closing(Database(database_url, places.store)) as database,
             database.reading() as connection,
         ):
-            assert [_rows(connection, statement) for statement in _KEPT] == before
+            assert [_rows(connection, statement) for statement in _TRUTH] == before
             assert _rows(connection, query.format("c", "")) == changes
             assert "alembic_version" not in sql.inspect(connection).get_table_names()
     with closing(Database(database_url, places.store)) as database:

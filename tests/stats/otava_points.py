@@ -12,14 +12,14 @@ from otava.analysis import compute_change_points, compute_change_points_orig
 
 def main() -> None:
     """Read the series, and print their change points."""
-    points_found = []
+    series_points = []
     for series in json.load(sys.stdin):
         original, _ = compute_change_points_orig(series, max_pvalue=0.05, seed=1)
         hunter, _ = compute_change_points(series, max_pvalue=0.001)
-        points_found.append(
+        series_points.append(
             [[int(point.index) for point in points] for points in (original, hunter)]
         )
-    json.dump(points_found, sys.stdout)
+    json.dump(series_points, sys.stdout)
 
 
 if __name__ == "__main__":

@@ -72,9 +72,9 @@ def test_a_damaged_one_spoils_only_itself(place: Path, content: bytes, says: str
     (place / "explanation-2-5.json").write_bytes(content)
     explanation, damaged = explanations(place, RUN.run_id)
     assert explanation == [small(RUN)]
-    (damaged_one,) = damaged
-    assert damaged_one.startswith(f"not a readable explanation-2-5.json, {place}: ")
-    assert says in damaged_one
+    (reason,) = damaged
+    assert reason.startswith(f"not a readable explanation-2-5.json, {place}: ")
+    assert says in reason
 
 
 @pytest.mark.parametrize(

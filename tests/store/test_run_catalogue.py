@@ -163,13 +163,13 @@ def test_processes_that_make_it_at_once_all_see_every_run(plan: Plan, home: Path
         assert database.execute("SELECT count(*) FROM runs").fetchone() == (30,)
 
 
-@pytest.mark.parametrize("is_known", [False, True])
+@pytest.mark.parametrize("listed", [False, True])
 def test_what_another_process_has_written_meanwhile_is_no_damage(
-    plan: Plan, home: Path, monkeypatch: pytest.MonkeyPatch, *, is_known: bool
+    plan: Plan, home: Path, monkeypatch: pytest.MonkeyPatch, *, listed: bool
 ) -> None:
     """The other one makes the tables, or adds the new run, just before this one would."""
     stored(plan, "a")
-    if is_known:
+    if listed:
         assert ids() == ["a"]
         stored(plan, "b")
         (home / "runs" / "b" / "run.json").touch()
@@ -182,7 +182,7 @@ def test_what_another_process_has_written_meanwhile_is_no_damage(
         return begin(database)
 
     monkeypatch.setattr(run_catalogue, "transaction", late)
-    assert ids() == (["a", "b"] if is_known else ["a"])
+    assert ids() == (["a", "b"] if listed else ["a"])
     assert {(home / CATALOGUE).stat().st_ino} == set(inodes)
 
 

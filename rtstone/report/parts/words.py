@@ -83,7 +83,7 @@ def reached(result: Result) -> str | None:
         width = f"± {_FINEST:.1%} or less (95%)"
     else:
         width = f"± {until.width:.2%} (95%)"
-    rounds = f"{len(until.rounds)} round{'s' * (len(until.rounds) > 1)}"
+    rounds = counted(len(until.rounds), "round")
     if result.ended == "ci":
         return f"{until.statistic} {width} after {rounds}"
     why = {"time": f"stopped after {seconds(until.time_s)}", "rounds": "no more rounds"}

@@ -118,8 +118,8 @@ def _chart_notes(r: Result, charts: Mapping[str, Any]) -> dict[str, str]:
     if r.trace is not None and "trace" in charts:
         rows, rows_drawn = len(r.trace.rows), len(charts["trace"]["rows"]) // 4
         width = f" of {seconds(r.trace.width_s)}" if r.unit == "ns" else ""
-        kept_extremes = f", drawn as {count(rows_drawn)}; extremes are kept"
-        windows = f"{count(rows)} windows{width}{kept_extremes if rows > rows_drawn else ''}."
+        drawing = f", drawn as {count(rows_drawn)}; extremes are kept"
+        windows = f"{count(rows)} windows{width}{drawing if rows > rows_drawn else ''}."
     if "heat" in charts:
         block, each = (count(charts["heat"][name]) for name in ("block", "each"))
         blocks = (
