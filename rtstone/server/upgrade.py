@@ -128,7 +128,7 @@ def stored_versions(connection: Connection) -> Versions:
                            "this one cannot take over; use that one")  # fmt: skip
         return Versions(0)
     if names & ours:
-        raise _refused("the database has tables of another program")
+        raise _refused("the database has tables of another program; move it away")
     return Versions()
 
 
