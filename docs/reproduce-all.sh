@@ -15,10 +15,12 @@ mkdir -p "$pages/runs" || exit 2
 
 # measured SOURCE TARGET OPTION...: its directory is the answer
 measured() {
-    source=$1 target=$2
+    source=$1 target=$2 suites=$1
     shift 2
+    [ "$source" != golatowski ] || suites="golatowski hartstone"
     run="$pages/runs/$source-$target"
-    [ -d "$run" ] || "$rtstone" run "$source" --target "$target" --out "$run" "$@" || status=$?
+    # shellcheck disable=SC2086 # a word for each suite
+    [ -d "$run" ] || "$rtstone" run $suites --target "$target" --out "$run" "$@" || status=$?
 }
 
 # reproduce SOURCE [MODEL]...

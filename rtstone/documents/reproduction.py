@@ -39,7 +39,8 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
 
     ``unit``: of its times: "ns" or "instructions".  ``model``: what was modelled and from what,
     None for a real system.  ``loads``: what each load did, one line each.  ``remarks``: what to
-    know before reading its numbers.
+    know before reading its numbers.  ``unshown``: how many results of each bench no table shows,
+    of runs of the publication's suites.
     """
 
     label: str
@@ -53,6 +54,7 @@ class Column(msgspec.Struct, frozen=True, kw_only=True):
     suites: list[str] = []
     loads: list[str] = []
     remarks: list[str] = []
+    unshown: dict[str, int] = {}
 
 
 class System(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,9 +97,13 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Cell(msgspec.Struct, frozen=True, kw_only=True):
-    """A cell of a table.  ``notes``: numbers of footnotes; they say why if a cell has no number."""
+    """A cell of a table.  ``notes``: numbers of footnotes; they say why if a cell has no number.
+
+    ``computed``: today, from numbers that the publication prints in other cells.
+    """
 
     printed: list[Printed] = []
+    computed: Shown | None = None
     here: Found | None = None
     notes: list[int] = []
 
@@ -110,6 +116,20 @@ class Item(msgspec.Struct, frozen=True, kw_only=True):
     cells: list[Cell]
     at: float | None = None
     notes: list[int] = []
+
+
+class Listing(msgspec.Struct, frozen=True, kw_only=True):
+    """A table of texts as a system of today reported it, or why it has none.
+
+    ``column``: index of the system in the reproduction's columns.  ``status``: of the result.
+    """
+
+    column: int
+    title: str
+    status: Status | Literal["not run"]
+    reason: str | None = None
+    columns: list[str] = []
+    rows: list[list[str]] = []
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
@@ -129,7 +149,8 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True):
 class Table(msgspec.Struct, frozen=True, kw_only=True):
     """A table or a figure of the publication.
 
-    ``across``: systems are columns, else rows.  ``footnotes``: numbered from 1.
+    ``across``: systems are columns, else rows.  ``footnotes``: numbered from 1.  ``listings``:
+    tables of texts that today's systems reported.
     """
 
     id: str
@@ -144,6 +165,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     notes: list[str] = []
     footnotes: list[str] = []
     figures: list[Figure] = []
+    listings: list[Listing] = []
 
 
 class Reproduction(msgspec.Struct, frozen=True, kw_only=True):

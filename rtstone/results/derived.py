@@ -218,8 +218,9 @@ def _rhealstone(number: rhealstone.Number) -> Derived:
     )
 
 
-# Something must run for the clock and the conditions to be known.
-_ALONE: list[tuple[str, Mapping[str, object]]] = [("null", {})]
+FLOOR = "null"  # something must run for the clock and the conditions to be known
+
+_ALONE: list[tuple[str, Mapping[str, object]]] = [(FLOOR, {})]
 
 DERIVED = {
     entry.bench.id: entry

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from typing import Literal, NamedTuple
 
 from msgspec import structs
@@ -15,6 +16,7 @@ from rtstone.documents.reproduction import (
     Column,
     Found,
     Item,
+    Listing,
     Printed,
     Reproduction,
     Shown,
@@ -23,8 +25,10 @@ from rtstone.documents.reproduction import (
 )
 from rtstone.documents.run import GRAVITY, NO_REASON, Figure, Result, Run, Value
 from rtstone.errors import UsageError
+from rtstone.results.derived import FLOOR
 from rtstone.results.omitted import whole
 from rtstone.results.pool import pooled
+from rtstone.results.slope import fit
 from rtstone.stats.comparison import systems
 from rtstone.stats.comparison.conditions import unit as unit_of
 from rtstone.stats.published import layout
@@ -33,6 +37,8 @@ from rtstone.units import CLOCK, count
 from rtstone.wire import parameters as benches
 
 _PLAIN = "transcribed"  # the quality of a number that needs no remark
+
+MOVED = 0.1  # share of the mean of the others by which one sample may raise the mean unmarked
 
 _ONLY = layout.Axis(label="")  # the variant of a table without variants
 
@@ -81,11 +87,13 @@ def reproduce(source: str, runs: Sequence[Run]) -> Reproduced:
         raise UsageError(f"run named twice, {twice}; name runs that differ")
     todays = [_today(system) for system in systems.systems(runs)] if runs else []
     results: dict[Place, list[Result]] = {}
+    picked: set[int] = set()
     tables = []
     for number, table in enumerate(laid.table):
         builder = _Table(source, table, todays)
         tables.append(builder.document())
         results |= {(number, *place): results_ for place, results_ in builder.results.items()}
+        picked |= builder.picked
     return Reproduced(
         Reproduction(
             source=source,
@@ -94,7 +102,10 @@ def reproduce(source: str, runs: Sequence[Run]) -> Reproduced:
             platform=layout.platform(source),
             printed=laid.printed,
             suites=laid.suites,
-            columns=[today.column for today in todays],
+            columns=[
+                structs.replace(today.column, unshown=_unshown(today, laid.suites, picked))
+                for today in todays
+            ],
             tables=tables,
             notes=laid.notes,
         ),
@@ -144,6 +155,20 @@ def _today(system: systems.System) -> _Today:
     )
 
 
+def _unshown(today: _Today, suites: Sequence[str], picked: Collection[int]) -> dict[str, int]:
+    """Return by bench how many results of the publication's suites are in no table.
+
+    ``picked``: the identities of those that are.
+    """
+    return Counter(
+        result.bench
+        for run in today.runs
+        if run.suite and set(run.suite.split()) <= set(suites)
+        for result in run.results
+        if id(result) not in picked and result.bench != FLOOR
+    )
+
+
 # ---- a table ------------------------------------------------------------------------------------
 
 
@@ -168,6 +193,7 @@ class _Table:
         self._todays = todays
         self._footnotes: list[str] = []
         self.results: dict[tuple[int, int], list[Result]] = {}
+        self.picked: set[int] = set()  # identities of the results that it shows
         self._sources = [
             _Source(System(label=axis.label, kind="printed"), axis.printed)
             for axis in table.columns(source)
@@ -221,10 +247,32 @@ class _Table:
                 )
                 for d in table.draw
             ],
+            listings=[
+                self._listing(number, today)
+                for number, today in enumerate(self._todays if table.listed else ())
+            ],
         )  # fmt: skip
+
+    def _listing(self, number: int, today: _Today) -> Listing:
+        """Return the table of texts of a system, of its last result that has one."""
+        wanted, title = self._table.here, self._table.listed
+        results = _picked(wanted, today)
+        self.picked |= set(map(id, results))
+        tables = [table for r in results for table in r.tables if table.title == title]
+        if tables:
+            columns, rows = tables[-1].columns, tables[-1].rows
+            return Listing(column=number, title=title, status="ok", columns=columns, rows=rows)
+        if not results:
+            absent, why = _nothing(wanted, today)
+            return Listing(column=number, title=title, status=absent, reason=why)
+        last = results[-1]
+        reason = last.reason or f"it reported no table '{title}'"
+        return Listing(column=number, title=title, status=last.status, reason=reason)
 
     def _printed(self, item: layout.Item, source: _Source) -> Cell:
         records = self._records(item, source)
+        if not records and item.computed and (computed := self._computed(item, source)):
+            return computed
         if not records:
             why = item.unprinted or self._table.unprinted or "not in the publication"
             return Cell(notes=[self._note(f"not printed: {why}")])
@@ -232,6 +280,29 @@ class _Table:
         own = [text for text in remarks if text not in self._common]
         notes = [self._note(f"printed number: {'; '.join(own)}")] if own else []
         return Cell(printed=records, notes=notes)
+
+    def _computed(self, item: layout.Item, source: _Source) -> Cell | None:
+        """Return what an item computes from the published numbers of a system, if it has any."""
+        above = self._table.item[: self._table.item.index(item)]
+        if item.computed == "slope":
+            above = [other for other in above if other.at is not None]
+        records = [(other.at, record) for other in above for record in self._records(other, source)]
+        numbers = [(at, r.value, r.unit) for at, r in records if isinstance(r.value, int | float)]
+        units = {unit for _, _, unit in numbers}
+        if len(units) != 1:
+            return None
+        counted = f"computed from {len(numbers)} printed numbers of {len(records)}"
+        (unit,) = units
+        if item.computed == "slope":
+            line = fit([(at or 0, value) for at, value, _ in numbers])
+            if line is None:
+                return None
+            shown = Shown(value=line.slope, unit=f"{unit} each")
+        elif item.computed == "count":
+            shown = Shown(value=len(numbers))
+        else:
+            shown = Shown(value=round(sum(value for _, value, _ in numbers), 4), unit=unit)
+        return Cell(computed=shown, notes=[self._note(counted)])
 
     def _here(
         self,
@@ -245,6 +316,7 @@ class _Table:
             return Cell(notes=[self._note(f"not here: {item.lacks or self._table.lacks}")])
         wanted = item.here.within(source.here)
         results = _picked(wanted, today)
+        self.picked |= set(map(id, results))
         shown = _found_here(wanted, results, today, unit)
         if shown.values:
             self.results[place] = [result for result in results if _has_values(result)]
@@ -254,6 +326,12 @@ class _Table:
         if shown.missed:
             due = f"{count(shown.missed)} of {count(shown.n + shown.missed)} activations"
             note = f"{today.column.label}: missed {due}, which the statistics include"
+            notes.append(self._note(note))
+        if "mean" in wanted.show and _moved(results):
+            share = f"{MOVED:.0%}"
+            note = (
+                f"{today.column.label}: the largest sample alone raises this mean by over {share}"
+            )
             notes.append(self._note(note))
         if shown.status != "ok":
             why = shown.reason or NO_REASON
@@ -308,6 +386,18 @@ def _has_values(result: Result) -> bool:
     return bool(result.n or result.missed or result.figures or result.tables)
 
 
+def _moved(results: Sequence[Result]) -> bool:
+    """Return whether the mean of all samples is higher by ``MOVED`` because of the largest one."""
+    sampled = [result for result in results if result.n]
+    if len({result.unit for result in sampled}) != 1:
+        return False
+    whole_ = pooled([whole(result) for result in sampled])
+    if whole_.n < 2 or whole_.mean is None or whole_.max is None:
+        return False
+    others = (whole_.n * whole_.mean - whole_.max) / (whole_.n - 1)
+    return whole_.mean - others > MOVED * others > 0
+
+
 def _found_here(wanted: Here, results: Sequence[Result], today: _Today, unit: str | None) -> Found:
     if not wanted.bench:  # facts of the system itself
         return Found(status="ok", values=[_shown(show, [], today, unit) for show in wanted.show])
@@ -316,7 +406,7 @@ def _found_here(wanted: Here, results: Sequence[Result], today: _Today, unit: st
         return Found(status=status, reason=why, bench=wanted.bench)
     valued = [result for result in results if _has_values(result)]
     values = [_shown(show, valued, today, unit) for show in wanted.show] if valued else []
-    measured = any(isinstance(show, str) or show.figure for show in wanted.show)
+    measured = any(isinstance(show, str) or show.figure or show.slope for show in wanted.show)
     if values and not measured:  # only how it was run
         return Found(status="ok", values=values)
     worst = max(results, key=lambda result: GRAVITY.index(result.status))
@@ -369,18 +459,9 @@ def _shown(show: str | Show, results: Sequence[Result], today: _Today, unit: str
             return Shown(value=None)
         return _converted([figure.value for figure in figures], figures[0].unit, unit)
     if show.table is not None:
-        tables = [table for r in results for table in r.tables if table.title == show.table]
-        if not tables or show.column not in tables[0].columns:
-            return Shown(value=None)
-        rows = [dict(zip(tables[0].columns, row, strict=True)) for row in tables[0].rows]
-        if not show.all:
-            fits = (row for row in rows if all(row.get(k) == v for k, v in show.where.items()))
-            return Shown(value=next((row[show.column] for row in fits), None))
-        first = tables[0].columns[0]
-        confirmed = {row[first] for row in rows if row[show.column] == "yes"}
-        missing = [name for name in show.all if name not in confirmed]
-        counted = f"{len(show.all) - len(missing)} of {len(show.all)} options"
-        return Shown(value=f"{counted}; not {', '.join(missing)}" if missing else counted)
+        return _of_tables(show, results)
+    if show.slope is not None:
+        return _of_slopes(show.slope, results, today, unit)
     if show.param is not None:
         benches_ = (b for run in today.runs for b in run.benches if b.id == results[0].bench)
         bench = next(benches_, None) if results else None
@@ -397,13 +478,58 @@ def _shown(show: str | Show, results: Sequence[Result], today: _Today, unit: str
     return Shown(value=None if fact is None else str(fact))
 
 
+def _of_tables(show: Show, results: Sequence[Result]) -> Shown:
+    """Return a field of a table of texts, or how many of its rows have "yes"."""
+    tables = [table for r in results for table in r.tables if table.title == show.table]
+    if not tables or show.column not in tables[0].columns:
+        return Shown(value=None)
+    rows = [dict(zip(tables[0].columns, row, strict=True)) for row in tables[0].rows]
+    if not show.all:
+        fits = (row for row in rows if all(row.get(k) == v for k, v in show.where.items()))
+        return Shown(value=next((row[show.column] for row in fits), None))
+    first = tables[0].columns[0]
+    confirmed = {row[first] for row in rows if row[show.column] == "yes"}
+    missing = [name for name in show.all if name not in confirmed]
+    counted = f"{len(show.all) - len(missing)} of {len(show.all)} options"
+    return Shown(value=f"{counted}; not {', '.join(missing)}" if missing else counted)
+
+
+def _of_slopes(
+    what: Literal["slope", "interval", "growth"],
+    results: Sequence[Result],
+    today: _Today,
+    unit: str | None,
+) -> Shown:
+    """Return what is known of the slopes whose points these results are."""
+    slopes = [
+        slope
+        for run in today.runs
+        for slope in run.slopes
+        if any(
+            (slope.bench, slope.load) == (r.bench, r.load) and may_be(r.params, slope.params)
+            for r in results
+        )
+    ]
+    if what == "growth":
+        growths = dict.fromkeys(s.growth for s in slopes if s.growth)
+        return Shown(value=", ".join(growths) or None)
+    if len({slope.unit for slope in slopes}) != 1:
+        return Shown(value=None)
+    values = [value for s in slopes for value in (s.ci95 if what == "interval" else (s.slope,))]
+    return _converted(values, slopes[0].unit, unit)
+
+
 def _converted(values: Sequence[float | None], unit: str, wanted: str | None) -> Shown:
-    """Return the range of values, converted to the table's unit if both are times."""
+    """Return the range of values, converted to the table's unit if both are times.
+
+    A unit may be a time per something, which stays.
+    """
     numbers = [value for value in values if value is not None]
-    unit = unit.removesuffix(" per hop")
-    if unit in CLOCK and wanted in CLOCK:
-        numbers = [value * CLOCK[unit] / CLOCK[wanted] for value in numbers]
-        unit = wanted
+    time, per, rest = unit.removesuffix(" per hop").partition(" per ")
+    if time in CLOCK and wanted in CLOCK:
+        numbers = [value * CLOCK[time] / CLOCK[wanted] for value in numbers]
+        time = wanted
+    unit = f"{time}{per}{rest}"
     if not numbers:
         return Shown(value=None, unit=unit)
     low, most = min(numbers), max(numbers)

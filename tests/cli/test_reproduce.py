@@ -68,7 +68,8 @@ def test_a_load_with_options_fills_its_row(cli: Cli) -> None:
     done = cli("reproduce", "gutsalov", "--target", "sim:rtai-24.1.8", "--time", "0.2", "--load",
                "driver:every=50us", "-p", "samples=0", "--json")  # fmt: skip
     assert done.status == 0, done.err
-    first, second, *_ = done.document["tables"]
+    tables = {table["title"]: table for table in done.document["tables"]}
+    first, second = tables["Maximum interrupt latency"], tables["Mean time of a context switch"]
     rows = {item["label"]: item["cells"][-1] for item in first["items"]}
     loads = {label: cell["here"]["load"] for label, cell in rows.items()}
     assert loads == {"minimal": "min", "Linux drivers": "driver:every=50us", "RT tasks": "rt200"}

@@ -21,7 +21,7 @@ from rtstone.report.reproduction.page import GAPS, compose, markdown, reproducti
 from rtstone.stats import published
 from rtstone.stats.published import layout
 from rtstone.stats.reproduce import Reproduced, reproduce
-from rtstone.wire.records import Bench, Param
+from rtstone.wire.records import Bench, Param, TextTable
 
 SOURCES = layout.names()
 WIDE = 100_000
@@ -81,6 +81,9 @@ def _terminal(reproduced: Reproduced) -> list[Seen]:
     for table, block in zip(document.tables, blocks[1:], strict=False):
         across = table.across
         columns = len(table.systems if across else table.items)
+        if not table.items:
+            views.append(Seen(block, [], {}))
+            continue
         heading, *rest = block.splitlines()
         said, rest = rest[: len(table.said)], rest[len(table.said) :]
         kinds = _split(rest[0])[-columns:] if across else [""] * columns
@@ -103,7 +106,7 @@ def _markdown(reproduced: Reproduced) -> list[Seen]:
             [cell.strip() for cell in line.strip("| ").split(" | ")]
             for line in f"| {rest}".splitlines() if line.startswith("|")
         ]  # fmt: skip
-        heads = rows[0][-len(rows[2]) + 1 :]
+        heads = rows[0][-len(rows[2]) + 1 :] if len(rows) > 2 else []  # only texts
         views.append(Seen(before, heads, {row[0]: row[1:] for row in rows[2:]}))
     return views
 
@@ -149,6 +152,9 @@ def _html(reproduced: Reproduced) -> list[Seen]:
     reader.feed(compose(reproduced))
     views = []
     for before, rows in reader.sections:
+        if not rows:
+            views.append(Seen(" ".join(map(_plain, before)), [], {}))
+            continue
         texts = [[_plain(cell) for cell in row] for row in rows]
         views.append(
             Seen(
@@ -276,10 +282,43 @@ def test_what_has_no_number_is_listed_once_with_its_reason(form: str) -> None:
         "html": lambda: _plain(re.sub(r"<[^>]+>", "", compose(reproduced))),
     }[form]()
     listed = text.rpartition("Without a number today, and why")[2]
-    assert listed.count("local: unsupported, no memory for its tasks: Table 3 (2)") == 1
+    assert listed.count("local: unsupported, no memory for its tasks: Table 3 (3)") == 1
+    assert "37 cells: 34 not run, 3 unsupported" in text
     assert (
-        "local: not run, no run of it has these: Table 1 (3), Table 2 (10), Table 3 (7)" in listed
+        "local: not run, no run of it has these: Figures 2 to 4, Table 1 (6), Table 2 (12), "
+        "Table 3 (7)" in listed
     )
+
+
+@pytest.mark.parametrize("form", ["terminal", "markdown", "html"])
+def test_a_table_of_texts_stands_whole_below_its_system(form: str) -> None:
+    rows = [["semaphores", "sem.create sem.delete"], ["shared memory", "-"]]
+    groups = TextTable("POSIX.1 metric groups", ["group", "measured by"], rows)
+    result = Result(case=1, bench="posix.metrics", load="none", status="ok", params={},
+                    tables=[groups])  # fmt: skip
+    bench = Bench("posix.metrics", "Metrics")
+    other = _run(run_id="c", target=Target(name="other"), results=[], benches=[bench])
+    reproduced = reproduce("gutsalov", [_run(results=[result], benches=[bench]), other])
+    text = {
+        "terminal": lambda: "\n".join(on_terminal(reproduced, WIDE)),
+        "markdown": lambda: markdown(reproduced.document).replace("\\", ""),
+        "html": lambda: _plain(re.sub(r"<[^>]+>", " ", compose(reproduced))),
+    }[form]()
+    section = text.partition("Groups of POSIX metrics")[2]
+    _, _, below = section.partition("local: POSIX.1 metric groups")
+    assert re.search(r"group[ |]+measured by", below)
+    assert re.search(r"semaphores[ |]+sem.create sem.delete", below)
+    assert "other: not run: no run of this system (c) has posix.metrics" in below
+    listed = text.rpartition("Without a number today, and why")[2]
+    assert re.search(r"other ?: not run, no run of it has these: .*Groups \(2\)", listed)
+
+
+@pytest.mark.parametrize("form", ["terminal", "markdown", "html"])
+def test_what_is_computed_from_printed_numbers_has_their_digits(form: str) -> None:
+    seen = FORMS[form](made_of("golatowski"))[0]
+    row = next(row for head, row in seen.rows.items() if head.startswith("SORIX"))
+    column = [re.sub(r" \[\d+\]", "", head) for head in seen.heads].index("sum")
+    assert re.fullmatch(r"1822\.6 \[\d+\]", row[column].replace(" 822", "822")), row[column]
 
 
 @pytest.mark.parametrize("source", SOURCES)

@@ -72,7 +72,7 @@ def _page(reproduction: Reproduction) -> Page:
         for number, table in enumerate(reproduction.tables)
     ]
     systems = []
-    for column in reproduction.columns:
+    for place, column in enumerate(reproduction.columns):
         alarms = []
         if column.kind == "model":
             text = f"{column.model}: nothing was measured there."
@@ -81,7 +81,8 @@ def _page(reproduction: Reproduction) -> Page:
             text = "These numbers come from an emulated machine and compare with no clock."
             alarms.append(Text(text, f"{column.label} is counted in {column.unit}, not in time."))
         head = Head(words.kind_of(column), column.label)
-        systems.append(System(head, list(words.about(column)), alarms))
+        texts = [*words.about(column), words.tally(reproduction, place)]
+        systems.append(System(head, texts, alarms))
     if gaps := words.gaps(reproduction):
         findings = [Finding(f"{gap.why}: {gap.tables}", gap.label) for gap in gaps]
         sections.append(Section("gaps", GAPS, [Findings(findings)], short="Without a number"))
@@ -103,6 +104,7 @@ def _section(reproduction: Reproduction, table: Table, key: str) -> Section:
     ]
     if table.items:
         blocks.append(words.grid(reproduction, table))
+    blocks += words.listings(reproduction, table)
     blocks += [
         Notes([*words.observed(reproduction, table), *table.notes], "list"),
         Notes(table.footnotes, "footnotes"),

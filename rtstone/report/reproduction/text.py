@@ -9,14 +9,17 @@ from typing import NamedTuple
 from rtstone.documents.reproduction import (
     Cell,
     Column,
+    Found,
     Item,
+    Listing,
     Printed,
     Reproduction,
+    Shown,
     Table,
 )
 from rtstone.documents.run import NO_REASON
 from rtstone.report.parts import model
-from rtstone.report.parts.model import Grid, Head
+from rtstone.report.parts.model import Grid, Head, Notes
 from rtstone.report.parts.words import range_text
 from rtstone.results.flags import BY_NAME
 from rtstone.units import CLOCK, SYMBOLS, count, counted, rounded, seconds
@@ -43,6 +46,19 @@ def grid(reproduction: Reproduction, table: Table) -> Grid:
     return Grid(table.stub, items, list(zip(systems, turned, strict=True)))
 
 
+def listings(reproduction: Reproduction, table: Table) -> Iterator[Notes | Grid]:
+    """Yield the tables of texts that today's systems reported, each below the system's name."""
+    for listing in table.listings:
+        name = reproduction.columns[listing.column].label
+        if not listing.rows:
+            yield Notes([f"{name}: {listing.status}: {listing.reason}"])
+            continue
+        yield Notes([f"{name}: {listing.title}"])
+        heads = [Head("", column) for column in listing.columns]
+        rows = [(Head("", row[0]), list(map(model.Cell, row[1:]))) for row in listing.rows]
+        yield Grid(listing.columns[0], heads[1:], rows)
+
+
 def kind_of(column: Column) -> str:
     """Return ``here`` or ``model``, with the unit of an emulated board."""
     return f"{column.kind}, {column.unit}" if column.unit != "ns" else column.kind
@@ -61,14 +77,24 @@ def measure(table: Table) -> str:
 def _cell(item: Item, cell: Cell) -> model.Cell:
     """Return the numbers of a place as text; of today's systems with their samples."""
     here = cell.here
+    if here is None and cell.computed:
+        exact = cell.computed.unit in {None, item.unit}  # a sum has the digits of what is printed
+        text = str(cell.computed.value) if exact else _values([cell.computed], item.unit)
+        return model.Cell(text, marks=cell.notes)
     if here is None:
         text = printed(cell.printed, item.unit) if cell.printed else EMPTY
         return model.Cell(text, marks=cell.notes)
     if not here.values:
         return model.Cell(here.status, marks=cell.notes)
+    n = f"n {count(here.n)}" if here.n else ""
+    return model.Cell(_values(here.values, item.unit), n, marks=cell.notes)
+
+
+def _values(values: Sequence[Shown], unit: str | None) -> str:
+    """Return values with their units, where these are not the item's."""
     texts, units = [], []
-    for shown in here.values:
-        usual = shown.unit is None or item.unit in {shown.unit, ""}
+    for shown in values:
+        usual = shown.unit is None or unit in {shown.unit, ""}
         units.append("" if usual else SYMBOLS.get(shown.unit or "", shown.unit or ""))
         if shown.value is None:
             texts.append(EMPTY)
@@ -78,8 +104,7 @@ def _cell(item: Item, cell: Cell) -> model.Cell:
             low = digits(shown.value, shown.unit)
             most = low if shown.most is None else digits(shown.most, shown.unit)
             texts.append(range_text(low, most))
-    n = f"n {count(here.n)}" if here.n else ""
-    return model.Cell(_joined(texts, units), n, marks=cell.notes)
+    return _joined(texts, units)
 
 
 def printed(records: Sequence[Printed], unit: str | None) -> str:
@@ -160,7 +185,30 @@ def about(column: Column) -> Iterator[str]:
     if column.unit != "ns":
         yield f"{INSTRUCTIONS}."
     yield from column.remarks
+    if column.unshown:
+        left = ", ".join(f"{bench} ({n})" for bench, n in column.unshown.items())
+        yield f"measured, and in no table here: {left}"
     yield from (f"load {load}" for load in column.loads)
+
+
+def tally(reproduction: Reproduction, place: int) -> str:
+    """Return how many cells a column has, by what is in them: numbers, or why there are none."""
+    found = [
+        "with numbers" if any(shown.value is not None for shown in cell.here.values)
+        else "without the number" if cell.here.status == "ok" else cell.here.status
+        for table in reproduction.tables
+        for item in table.items
+        for system, cell in zip(table.systems, item.cells, strict=True)
+        if system.column == place and cell.here is not None
+    ]  # fmt: skip
+    found += [
+        "with numbers" if listing.rows else listing.status
+        for table in reproduction.tables
+        for listing in table.listings
+        if listing.column == place
+    ]
+    counts = ", ".join(f"{n} {what}" for what, n in Counter(found).most_common())
+    return f"{counted(len(found), 'cell')}: {counts}"
 
 
 class Gap(NamedTuple):
@@ -175,19 +223,23 @@ def gaps(reproduction: Reproduction) -> list[Gap]:
     """Return all missing numbers, by system and reason."""
     numbers: dict[tuple[str, str], Counter[str]] = {}
     for table in reproduction.tables:
-        for item in table.items:
-            for system, cell in zip(table.systems, item.cells, strict=True):
-                here = cell.here
-                if here is None or here.status == "ok" or system.column is None:
-                    continue
-                if any(shown.value is not None for shown in here.values):
-                    continue
-                why = f"{here.status}, {here.reason or NO_REASON}"
-                if here.status == "not run":  # with the bench
-                    why = "not run, no run of it has these"
-                key = (reproduction.columns[system.column].label, why)
-                name = table.title if table.id.endswith("prose") else table.id
-                numbers.setdefault(key, Counter())[name] += 1
+        name = table.title if table.id.endswith("prose") else table.id
+        empty: list[tuple[int, Found | Listing]] = [
+            (system.column, cell.here)
+            for item in table.items
+            for system, cell in zip(table.systems, item.cells, strict=True)
+            if system.column is not None and cell.here is not None
+            if all(shown.value is None for shown in cell.here.values)
+        ]
+        empty += [(listing.column, listing) for listing in table.listings if not listing.rows]
+        for column, lack in empty:
+            if lack.status == "ok":
+                continue
+            why = f"{lack.status}, {lack.reason or NO_REASON}"
+            if lack.status == "not run":  # with the bench
+                why = "not run, no run of it has these"
+            key = (reproduction.columns[column].label, why)
+            numbers.setdefault(key, Counter())[name] += 1
     order = {column.label: place for place, column in enumerate(reproduction.columns)}
     return [
         Gap(label, why, ", ".join(f"{name} ({n})" if n > 1 else name for name, n in tables.items()))

@@ -13,10 +13,15 @@ FILE = resources.path("stats", "published", "published.json")
 
 
 class Source(msgspec.Struct, frozen=True, kw_only=True):
-    """A publication.  ``text``: its citation.  ``platform``: what its author measured on."""
+    """A publication.
+
+    ``text``: its citation.  ``platform``: what its author measured on.  ``contents``: its tables
+    and figures that are known, and its sections where it has neither.
+    """
 
     text: str
     platform: str
+    contents: list[str]
 
 
 class _Document(msgspec.Struct, frozen=True):

@@ -27,7 +27,8 @@ class Show(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     ``figure``: the first of these figures that exists.  ``table`` and ``column``: a field of one of
     their tables, in the row that matches ``where``; with ``all``, which of these rows have "yes".
     ``param``: the values of a parameter.  ``part``: the rates of a part of the load.  ``fact``: the
-    first known one of these conditions of the run.
+    first known one of these conditions of the run.  ``slope``: of the line through these results,
+    how much each unit adds, its 95% interval, or how it grows.
     """
 
     figure: list[str] = []
@@ -38,6 +39,7 @@ class Show(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     param: str | None = None
     part: str | None = None
     fact: list[str] = []
+    slope: Literal["slope", "interval", "growth"] | None = None
 
 
 class Here(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -75,7 +77,9 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """What is shown of every system: a row if systems are columns, else a column.
 
     ``unit``: if not the table's.  ``at``: its value on the axis of a curve.  ``lacks``: why there
-    is no number of today.  ``unprinted``: why there is no published one.
+    is no number of today.  ``unprinted``: why there is no published one.  ``computed``: what is
+    computed instead from the published numbers of the items above it: of all their sum and their
+    number, of those with ``at`` the slope.
     """
 
     label: str
@@ -85,6 +89,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     at: float | None = None
     lacks: str = ""
     unprinted: str = ""
+    computed: Literal["sum", "count", "slope"] | None = None
     notes: list[str] = []
 
 
@@ -107,7 +112,8 @@ class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     ``id``: its name in published.json.  ``stub``: the heading of its items.  ``unit``: of all
     numbers without their own.  ``form``: the meaning of a cell's numbers.  ``said``: selects what
-    the publication states in words.
+    the publication states in words.  ``listed``: the title of a table of texts of the results that
+    ``here`` selects, which is shown whole for each of today's systems.
     """
 
     id: str
@@ -126,6 +132,7 @@ class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     unprinted: str = ""
     notes: list[str] = []
     draw: list[Draw] = []
+    listed: str = ""
 
     def records(self, source: str, *wanted: dict[str, str]) -> list[Printed]:
         """Return the published numbers that this table and these places select."""
