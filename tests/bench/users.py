@@ -49,7 +49,7 @@ USERS = [
     User(
         "kernel.sh", "kernel engineer", 12,
         {
-            "whether a difference is more than chance": r"differs from .* beyond doubt",
+            "whether a difference is more than chance": r"no (certain )?difference from ",
             "activations that were missed, counted in": r"missed \d",
             "a worst case, or why there is none": r"\d+ results? with a bound",
             "what the load achieved": r"network\s[\d\s]+of\s[\d\s]+packets/s",

@@ -140,7 +140,14 @@ def test_columns_that_are_not_compared_with_the_first_say_with_which() -> None:
     text = shown(
         compare([lab("a", [first]), lab("b", [first, second]), lab("c", [first, second])]), 160
     )
-    assert "c differs from b (in what a lacks) beyond doubt in none of 3 effects: 2 no diff" in text
+    assert "c shows no certain difference from b (in what a lacks) in any of 3 effects: 2 no diff" in text
+
+
+def test_where_nothing_is_in_doubt_there_is_no_difference() -> None:
+    runs = [lab(name, [result("null", [5.0] * 3000)], seed=s) for name in "ab" for s in range(6)]
+    text = shown(compare(runs), 100)
+    assert "b shows no difference from a in any of 3 effects." in text
+    assert "certain difference" not in text
 
 
 def test_only_the_largest_differences_are_shown_unasked() -> None:

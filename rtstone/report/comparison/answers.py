@@ -98,8 +98,10 @@ def _balance(effects: Sequence[Judged], other: str) -> str:
             text = f"is {word} than {other} in {len(side)} of {total} ({named})"
         elif side:
             text += f" and {word} in {len(side)} ({named})"
+    if not text and number["no difference"] == len(effects):
+        return f"shows no difference from {other} in any of {total}"
     if not text:
-        return f"differs from {other} beyond doubt in none of {total}: {rest}"
+        return f"shows no certain difference from {other} in any of {total}: {rest}"
     return f"{text}; {rest}" if rest else text
 
 
