@@ -75,7 +75,7 @@ def _why_not(result: Result) -> str | None:
     if flag := spoilt(result.flags):
         return f"not simulated, {flag.spoils}"
     if breakdown(result) is None:
-        return "not simulated, it tells no breakdown"
+        return "not simulated, it shows no breakdown"
     ask = _as_measured(result).ask
     if ask.policy == "edf" and ask.form == "server":
         return "not simulated, under edf the server is a task without a deadline"

@@ -64,7 +64,7 @@ def basis(explanation: Explanation, run: Run) -> Iterator[str]:
     raw = f"{amount(way.sample.raw)} {symbol(unit)}"
     yield f"Since it was due, {raw} have passed up to its time stamp: the sum of the parts below."
     if (against := explanation.against) is not None:
-        yield f"Held against {sample(against, unit)}."
+        yield f"Compared with {sample(against, unit)}."
     origin = [SOURCES[explanation.source]]
     if explanation.resolution:
         origin.append(f"Parts are exact within {quantity(explanation.resolution, unit)}.")
