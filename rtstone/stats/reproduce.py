@@ -394,8 +394,8 @@ def _moved(results: Sequence[Result]) -> bool:
     whole_ = pooled([whole(result) for result in sampled])
     if whole_.n < 2 or whole_.mean is None or whole_.max is None:
         return False
-    others = (whole_.n * whole_.mean - whole_.max) / (whole_.n - 1)
-    return whole_.mean - others > MOVED * others > 0
+    rest = (whole_.n * whole_.mean - whole_.max) / (whole_.n - 1)
+    return whole_.mean - rest > MOVED * rest > 0
 
 
 def _found_here(wanted: Here, results: Sequence[Result], today: _Today, unit: str | None) -> Found:
@@ -495,12 +495,12 @@ def _of_tables(show: Show, results: Sequence[Result]) -> Shown:
 
 
 def _of_slopes(
-    what: Literal["slope", "interval", "growth"],
+    number: Literal["slope", "interval", "growth"],
     results: Sequence[Result],
     today: _Today,
     unit: str | None,
 ) -> Shown:
-    """Return what is known of the slopes whose points these results are."""
+    """Return the number of the slopes whose points these results are."""
     slopes = [
         slope
         for run in today.runs
@@ -510,12 +510,12 @@ def _of_slopes(
             for r in results
         )
     ]
-    if what == "growth":
+    if number == "growth":
         growths = dict.fromkeys(s.growth for s in slopes if s.growth)
         return Shown(value=", ".join(growths) or None)
     if len({slope.unit for slope in slopes}) != 1:
         return Shown(value=None)
-    values = [value for s in slopes for value in (s.ci95 if what == "interval" else (s.slope,))]
+    values = [value for s in slopes for value in (s.ci95 if number == "interval" else (s.slope,))]
     return _converted(values, slopes[0].unit, unit)
 
 

@@ -531,13 +531,13 @@ def test_a_slope_is_shown_in_the_unit_of_its_place(base_run: Run) -> None:
         constant=False, statistic="min", growth="linear",
     )  # fmt: skip
     params: dict[str, Value] = {"policy": "rr", "state": "ready", "ballast": 33}
-    others = [
+    slopes = [
         structs.replace(slope, params={"policy": "fifo"}, slope=7),
         structs.replace(slope, load="min", slope=8),
         structs.replace(slope, bench="sem.wait.busy", slope=9),
     ]
     run = structs.replace(
-        base_run, results=[_result(bench="ctx.ballast", params=params)], slopes=[*others, slope]
+        base_run, results=[_result(bench="ctx.ballast", params=params)], slopes=[*slopes, slope]
     )
     cell = _column(reproduce("gutsalov", [run]).document, "Table 2", "local, RR")[-1].here
     assert cell and cell.status == "ok"

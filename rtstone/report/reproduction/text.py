@@ -193,7 +193,7 @@ def about(column: Column) -> Iterator[str]:
 
 def tally(reproduction: Reproduction, place: int) -> str:
     """Return how many cells a column has, by what is in them: numbers, or why there are none."""
-    found = [
+    outcomes = [
         "with numbers" if any(shown.value is not None for shown in cell.here.values)
         else "without the number" if cell.here.status == "ok" else cell.here.status
         for table in reproduction.tables
@@ -201,14 +201,14 @@ def tally(reproduction: Reproduction, place: int) -> str:
         for system, cell in zip(table.systems, item.cells, strict=True)
         if system.column == place and cell.here is not None
     ]  # fmt: skip
-    found += [
+    outcomes += [
         "with numbers" if listing.rows else listing.status
         for table in reproduction.tables
         for listing in table.listings
         if listing.column == place
     ]
-    counts = ", ".join(f"{n} {what}" for what, n in Counter(found).most_common())
-    return f"{counted(len(found), 'cell')}: {counts}"
+    counts = ", ".join(f"{n} {outcome}" for outcome, n in Counter(outcomes).most_common())
+    return f"{counted(len(outcomes), 'cell')}: {counts}"
 
 
 class Gap(NamedTuple):
