@@ -87,6 +87,7 @@ def test_the_keyboard_reaches_every_link_and_the_chart_is_drawn(
     for address in views(served)[:2]:
         browser.get(served.url + address)
         js: Any = browser.execute_script
+        eventually(partial(js, SCRIPTED), f"the script has not run, on {address}")
         visible = f'[...document.querySelectorAll("{CONTROLS}")].filter(e => e.checkVisibility())'
         expected = js(f"return {visible}.length")
         tab = {"key": "Tab", "code": "Tab", "windowsVirtualKeyCode": 9}
