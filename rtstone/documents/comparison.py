@@ -17,7 +17,7 @@ SCHEMA = "rtstone.comparison/1"
 
 # "care": numbers may differ for this reason alone; "note": numbers should not be affected.
 Grade = Literal["care", "note"]
-Part = Literal["median", "tail", "maximum", "missed"]
+Part = Literal["median", "tail", "maximum", "missed", "spread"]
 Verdict = Literal["better", "worse", "no difference", "inconclusive"]
 # What an interval is computed from: pairs of interleaved runs; several runs on each side; single
 # runs, with the noise taken from other runs; or numbers that the system repeats exactly.
@@ -106,13 +106,14 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
     """How a column compares with the first one in a part of the distribution.
 
     ``part``: "maximum" occurs only where numbers repeat exactly; elsewhere it is a single sample;
-    "missed" only where activations are counted, and some were missed.
+    "missed" only where activations are counted, and some were missed.  "spread" is the distance
+    from the median to ``statistic``, in ``Row.spreads`` only.
     ``statistic``: the one compared: "p50", "p99", "p999", "max", "missed"; "value" for a figure.
     ``against``: the column it is compared with if the first one lacks the row; None: the first.
     ``ratio``: column / first.  ``ci95``: its interval; all intervals of the comparison hold
-    together in 95% of comparisons.  ``difference`` and ``difference_ci95``, in the unit of the row,
-    replace the ratio if a value is not above zero.  Of "missed" they are points: differences of the
-    shares of due activations in %.
+    together in 95% of comparisons, and so do those of its spreads.  ``difference`` and
+    ``difference_ci95``, in the unit of the row, replace the ratio if a value is not above zero.  Of
+    "missed" they are points: differences of the shares of due activations in %.
     ``floor``: noise alone makes ratios of up to 1 + this; None: not known.
     ``within``: what is inconclusive is no difference above this (a ratio minus 1), as its interval
     lies within 10% of equality; None: it does not.
@@ -145,7 +146,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     """A case, or one figure of a case that has no samples.
 
     ``params``: those that identify the case.  ``cells``: in the order of the columns; None if the
-    case was not part of that system's runs.
+    case was not part of that system's runs.  ``spreads``: effects on the spread of samples.
     """
 
     bench: str
@@ -156,6 +157,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     unit: str
     cells: list[Cell | None]
     effects: list[Effect] = []
+    spreads: list[Effect] = []
 
 
 class Tally(msgspec.Struct, frozen=True, kw_only=True):
@@ -170,6 +172,21 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
     def different(self) -> int:
         """The number of effects with the verdict better or worse."""
         return self.better + self.worse
+
+
+class Axes(msgspec.Struct, frozen=True, kw_only=True):
+    """How two systems compare in speed and in determinism, over the cases that both have.
+
+    ``column``, ``against``: as of an effect.  ``cases``: those whose samples are times.
+    ``speed``: verdicts on medians; better: faster.  ``determinism``: verdicts on spreads; better:
+    more deterministic.  Each case counts once in either.
+    """
+
+    column: str
+    against: str | None = None
+    cases: int
+    speed: Tally
+    determinism: Tally
 
 
 class Pair(msgspec.Struct, frozen=True, kw_only=True):
@@ -188,6 +205,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     1 - 0.8 level/effects, as a fifth is kept back for scatter that is not normal.
     ``margin``: a ratio within 1 ± this, or within the noise floor, counts as no difference.
     ``floor``: where the noise floor comes from.  ``pairs``: the verdicts of each pair alone.
+    ``spreads``: number of effects on spreads, which are judged together by themselves.
     """
 
     level: float
@@ -198,6 +216,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     tally: Tally
     remarks: list[str] = []
     pairs: list[Pair] = []
+    spreads: int = 0
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -212,6 +231,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     ``rows``: the cases, and figures of cases without samples.
     ``benches``: descriptions of the benches that occur.
     ``rules``: the basis of the verdicts; None if nothing was judged.
+    ``axes``: speed and determinism of each column that is compared with another.
     """
 
     schema: str = SCHEMA
@@ -223,3 +243,4 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     rows: list[Row]
     benches: list[Bench] = []
     rules: Rules | None = None
+    axes: list[Axes] = []

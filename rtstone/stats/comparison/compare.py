@@ -17,6 +17,7 @@ from rtstone.documents.run import GRAVITY, NO_REASON, Result, Run, Value
 from rtstone.errors import UsageError
 from rtstone.results.omitted import whole
 from rtstone.results.pool import pooled, section_s
+from rtstone.stats.comparison.axes import axes
 from rtstone.stats.comparison.conditions import (
     circumstances,
     differing,
@@ -97,7 +98,11 @@ def compare_with_results(
         differences = table.kinds() + differences
     stored = scatter(columns, past) if past and not floor else []
     contents = table.contents(floor or stored)
-    effects, rules = Judge(columns, floor, stored).verdicts(contents)
+    effects, spreads, rules = Judge(columns, floor, stored).verdicts(contents)
+    rows = [
+        structs.replace(row, effects=effects.get(n, []), spreads=spreads.get(n, []))
+        for n, row in enumerate(table.rows)
+    ]
     behind = [[list(chain(*runs)) for runs in content.columns] for content in contents]
     remarks = []
     if loose := [system.label for system in columns if free(system.first)]:
@@ -113,8 +118,9 @@ def compare_with_results(
         equal=equal,
         differences=differences + table.differences,
         remarks=remarks,
-        rows=[structs.replace(r, effects=effects.get(n, [])) for n, r in enumerate(table.rows)],
+        rows=rows,
         rules=rules,
+        axes=axes(rows),
         benches=[bench for bench in table.benches.values() if bench.id in table.order],
     )
     return comparison, behind

@@ -16,7 +16,7 @@ from rtstone.stats.comparison.conditions import counted, mixed
 from rtstone.stats.comparison.direction import direction
 from rtstone.stats.comparison.effects import UNKNOWN
 from rtstone.stats.comparison.systems import System, session
-from rtstone.stats.comparison.verdicts import JudgedCase, Runs, Side, judged
+from rtstone.stats.comparison.verdicts import JudgedCase, Runs, Side, judged, spreads
 from rtstone.units import NS_PER_S
 
 _FEWEST = 2  # runs that show scatter
@@ -59,15 +59,20 @@ class Judge:
                 "the runs do not measure what the others do, in --floor; name runs of one of them"
             )
 
-    def verdicts(self, contents: Sequence[Content]) -> tuple[dict[int, list[Effect]], Rules]:
-        """Return the effects by row number, and the basis of the verdicts."""
+    def verdicts(
+        self, contents: Sequence[Content]
+    ) -> tuple[dict[int, list[Effect]], dict[int, list[Effect]], Rules]:
+        """Return the effects and those on spreads by row number, and the basis of the verdicts."""
         cases = [
             case for number, content in enumerate(contents) for case in self._cases(number, content)
         ]
         effects, rules = judged(cases, self._pairs())
+        spread_effects, number = spreads(cases)
         bases = dict.fromkeys(e.basis for value in effects.values() for e in value if e.basis)
         floor = "; ".join(filter(None, (self._words(str(basis)) for basis in bases)))
-        return effects, structs.replace(rules, floor=floor, remarks=list(self._remarks()))
+        remarks = list(self._remarks())
+        rules = structs.replace(rules, floor=floor, remarks=remarks, spreads=number)
+        return effects, spread_effects, rules
 
     # ---- cases ----------------------------------------------------------------------------------
 

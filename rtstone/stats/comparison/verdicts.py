@@ -39,6 +39,7 @@ from rtstone.summary import LABELS, MEDIAN, TAILS, least_n
 MAXIMUM = "max"
 VALUE = "value"  # the statistic of a figure
 MISSED = "missed"  # the share of activations that were due and never happened, in %
+NO_SPREAD = "no spread on either side that the clock shows"
 CORRECTION = "Bonferroni"
 _BUCKET = 1 / 128  # relative width of a bucket of the recorder
 _EXACT_TICKS = 256  # up to here a bucket is one tick
@@ -92,7 +93,7 @@ class _Effect(NamedTuple):
     @property
     def better(self) -> int:
         """+1 if larger is better, -1 if smaller is."""
-        return SMALLER if self.part == "missed" else self.case.better
+        return SMALLER if self.part in ("missed", "spread") else self.case.better
 
 
 def judged(
@@ -107,20 +108,7 @@ def judged(
     alpha = (1 - KEPT) * LEVEL / max(tried, 1)
     effects: dict[int, list[Effect]] = {case.row: [] for case in cases}
     for e in unjudged:
-        values = None
-        if e.value is not None:  # of all runs of a column together
-            first, other = (
-                e.value([r for results in side.runs for r in results])
-                for side in (e.case.first, e.case.other)
-            )
-            values = first, other
-        effect = Effect(
-            part=e.part, statistic=e.statistic, column=e.case.column, against=e.case.against,
-            verdict="inconclusive", reason=e.reason, missing=e.missing, values=values,
-        )  # fmt: skip
-        if e.sides is not None:
-            effect = _with_verdict(effect, e.sides, alpha, e.better, e.samples)
-        effects[e.case.row].append(effect)
+        effects[e.case.row].append(_as_effect(e, alpha))
     rules = Rules(
         level=LEVEL,
         effects=tried,
@@ -131,6 +119,24 @@ def judged(
         pairs=[_pair(pair, unjudged, alpha) for pair in pairs],
     )
     return effects, rules
+
+
+def _as_effect(e: _Effect, alpha: float) -> Effect:
+    """Return an effect with its verdict at a level."""
+    values = None
+    if e.value is not None:  # of all runs of a column together
+        first, other = (
+            e.value([r for results in side.runs for r in results])
+            for side in (e.case.first, e.case.other)
+        )
+        values = first, other
+    effect = Effect(
+        part=e.part, statistic=e.statistic, column=e.case.column, against=e.case.against,
+        verdict="inconclusive", reason=e.reason, missing=e.missing, values=values,
+    )  # fmt: skip
+    if e.sides is None:
+        return effect
+    return _with_verdict(effect, e.sides, alpha, e.better, e.samples)
 
 
 def _enveloped(effects: Sequence[_Effect]) -> list[_Effect]:
@@ -144,6 +150,20 @@ def _enveloped(effects: Sequence[_Effect]) -> list[_Effect]:
         e._replace(sides=e.sides._replace(envelope=widest[e.part, e.sides.ratio])) if e.sides else e
         for e in effects
     ]
+
+
+def spreads(cases: Sequence[JudgedCase]) -> tuple[dict[int, list[Effect]], int]:
+    """Return the effects on the spread of samples by row, and how many are judged together.
+
+    They are a family of their own, so that they make no other verdict less certain.
+    """
+    unjudged = _enveloped([_spread(case) for case in cases if case.figure is None])
+    tried = sum(bool(e.sides and not all(e.sides.exact)) for e in unjudged)
+    alpha = (1 - KEPT) * LEVEL / max(tried, 1)
+    effects: dict[int, list[Effect]] = {}
+    for e in unjudged:
+        effects.setdefault(e.case.row, []).append(_as_effect(e, alpha))
+    return effects, tried
 
 
 def tally(verdicts: Iterable[Verdict]) -> Tally:
@@ -270,7 +290,7 @@ def _of_stalls(sets: Sequence[Sequence[Result]]) -> Callable[[float], Interval |
 def _of_shares(first: Missed, other: Missed, level: float) -> Interval | None:
     """Return the interval of the difference of two shares missed, in %."""
     ends = _in_percent(first, level, other.size), _in_percent(other, level, first.size)
-    return _mover(*ends, ratio=False)
+    return _mover(*ends)
 
 
 def _in_percent(losses: Missed, level: float, size: float) -> tuple[float, float, float]:
@@ -310,6 +330,76 @@ def _part(case: JudgedCase, part: Part, statistics: Sequence[str]) -> _Effect:
     short = max(needed - least, 0) or None
     why = f"no {statistics[-1]} of {least} samples"
     return _Effect(case, part, statistics[-1], None, samples, why, short)
+
+
+def _spread(case: JudgedCase) -> _Effect:
+    """Return the effect on the spread: from the median to the percentile of the tail.
+
+    It is judged wherever the tail is, but not from a spread that the clock does not show: where
+    that is so on one side the difference takes the place of the ratio, on both nothing is known.
+    """
+    if why := case.first.why or case.other.why:
+        return _Effect(case, "spread", TAILS[-1], None, 0, why)
+    tail = _part(case, "tail", TAILS)
+    statistic = tail.statistic
+    effect = tail._replace(part="spread", sides=None, value=partial(_width, statistic))
+    if tail.sides is None:
+        return effect
+    exact = case.first.counted and case.other.counted
+    every = [r for runs in (case.first.runs, case.other.runs, case.noise) for r in runs if r]
+    if not exact and not all(has_room(MEDIAN, results) for results in every):
+        why = "too few stalls: each decides the median of its run"
+        return effect._replace(reason=why)
+    first, other, noise = (
+        [_width(statistic, results) if results else None for results in runs]
+        for runs in (case.first.runs, case.other.runs, case.noise)
+    )
+    if not any(present(first)) and not any(present(other)):
+        return effect._replace(reason=NO_SPREAD)
+    ratio = scale([*first, *other, *noise])
+    steps = [
+        (_bucket(side.tick / max(r.batch for r in results), _value(statistic, results)), spread)
+        for side, values in ((case.first, first), (case.other, other))
+        for results, spread in zip(side.runs, values, strict=True)
+        if spread is not None
+    ]
+    if exact:
+        resolution = 0.0
+    elif ratio:
+        resolution = max(log(1 + step / spread) for step, spread in steps)
+    else:
+        resolution = max(step for step, _ in steps)
+    if ratio:
+        first, other, noise = map(_logarithms, (first, other, noise))
+    ends = partial(_width_ends, statistic)
+    sides = tail.sides._replace(
+        first=first, other=other, ratio=ratio, resolution=resolution,
+        noise=_scatter([present(noise)]), within=_of_samples(case, ends, ratio),
+    )  # fmt: skip
+    return effect._replace(sides=sides)
+
+
+def _width(statistic: str, results: Sequence[Result]) -> float | None:
+    """Return the distance from the median to a percentile of a run."""
+    high, middle = _value(statistic, results), _value(MEDIAN, results)
+    return None if high is None or middle is None else high - middle
+
+
+def _width_ends(
+    statistic: str, results: Sequence[Result], level: float
+) -> tuple[float, float, float] | None:
+    """Return that distance with its interval, from the samples."""
+    middle, high = _ends(MEDIAN, results, level), _ends(statistic, results, level)
+    if middle is None or high is None:
+        return None
+    return high[0] - middle[0], *_mover(middle, high)
+
+
+def _bucket(tick: float, value: float | None) -> float:
+    """Return the distance of neighbouring values: a tick of the clock, or a bucket."""
+    if value is None or value < _EXACT_TICKS * tick:
+        return tick
+    return value * _BUCKET
 
 
 def _value(statistic: str, results: Sequence[Result], *, observed: bool = False) -> float | None:
@@ -426,31 +516,54 @@ def _step(tick: float, values: Sequence[float], ratio: bool) -> float:
 def _within(
     case: JudgedCase, statistic: str, ratio: bool, *, observed: bool
 ) -> Callable[[float], Interval | None] | None:
+    """Return the interval of other - first of a statistic from the samples, as ``_of_samples``."""
+    if statistic in (VALUE, MAXIMUM):
+        return None
+    ends = partial(_ends, statistic, observed=observed)
+    return _of_samples(case, ends, ratio, observed=observed)
+
+
+_Ends = Callable[[Sequence[Result], float], tuple[float, float, float] | None]
+
+
+def _of_samples(
+    case: JudgedCase, ends: _Ends, ratio: bool, *, observed: bool = False
+) -> Callable[[float], Interval | None] | None:
     """Return the interval of other - first from the samples themselves, at a level.
 
     None if the scatter of runs includes it already, being from runs as long as these.  Where
     activations were missed it may not: a percentile that stalls just reach, or just do not, jumps.
+    ``ends``: returns a value with its interval.
     """
     sets = [[r for results in side.runs for r in results] for side in (case.first, case.other)]
     several = all(sum(map(bool, side.runs)) > 1 for side in (case.first, case.other))
     lossy = not observed and any(result.missed for results in sets for result in results)
-    if statistic in (VALUE, MAXIMUM) or several or not (lossy or _shorter(sets, case)):
+    if several or not (lossy or _shorter(sets, case)):
         return None
 
     def interval(level: float) -> Interval | None:
-        from rtstone.results.estimates import estimate, estimate_whole
-
-        first, other = (
-            (estimate if observed else estimate_whole)(results, statistic, level)
-            for results in sets
-        )
+        first, other = (ends(results, level) for results in sets)
         if first is None or other is None:
             unsure = [(sets[0], first), (sets[1], other)]
             lost = any(r.missed for results, side in unsure if side is None for r in results)
             return (-inf, inf) if lossy and lost else None
-        return _mover(first[:3], other[:3], ratio)
+        if not ratio:
+            return _mover(first, other)
+        if first[1] <= 0 or other[1] <= 0:  # the ratio may be anything
+            return -inf, inf
+        return _mover(_logarithms_of(first), _logarithms_of(other))
 
     return interval
+
+
+def _ends(
+    statistic: str, results: Sequence[Result], level: float, *, observed: bool = False
+) -> tuple[float, float, float] | None:
+    """Return a statistic with its interval, from the samples."""
+    from rtstone.results.estimates import estimate, estimate_whole
+
+    interval = (estimate if observed else estimate_whole)(results, statistic, level)
+    return interval[:3] if interval else None
 
 
 def _shorter(sets: Sequence[Sequence[Result]], case: JudgedCase) -> bool:
@@ -460,18 +573,17 @@ def _shorter(sets: Sequence[Sequence[Result]], case: JudgedCase) -> bool:
     return not sizes or least < _FEWER * min(sizes)
 
 
-def _mover(
-    first: tuple[float, float, float], other: tuple[float, float, float], ratio: bool
-) -> Interval | None:
+def _logarithms_of(ends: tuple[float, float, float]) -> tuple[float, float, float]:
+    value, low, high = map(log, ends)
+    return value, low, high
+
+
+def _mover(first: tuple[float, float, float], other: tuple[float, float, float]) -> Interval:
     """Return the interval of the difference by the method of variance estimates recovery.
 
     Donner and Zou, Closed-form confidence intervals for functions of the normal mean and standard
     deviation, Statistical Methods in Medical Research 21 (2012), section 2.
     """
-    if ratio:
-        if first[1] <= 0 or other[1] <= 0:
-            return None
-        first, other = ((log(value), log(low), log(high)) for value, low, high in (first, other))
     (a, a_low, a_high), (b, b_low, b_high) = first, other
     apart = b - a
     return (
@@ -492,7 +604,9 @@ def _with_verdict(effect: Effect, sides: Sides, alpha: float, better: int, sampl
     )  # fmt: skip
     if sides.ratio:
         return _ratio(effect, judged)
-    return structs.replace(effect, difference=judged.centre, difference_ci95=judged.interval)
+    bounded = judged.interval and max(map(abs, judged.interval)) < inf
+    ends = judged.interval if bounded else None
+    return structs.replace(effect, difference=judged.centre, difference_ci95=ends)
 
 
 def _ratio(effect: Effect, judged: Judged) -> Effect:
