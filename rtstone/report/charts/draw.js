@@ -1,5 +1,6 @@
 // Draws charts when they come into view or there is time, and again when the theme, the width or
 // the medium changes.
+import { axes, axesHeight, axesTable } from "./axes.js";
 import { curves, curvesTable } from "./curves.js";
 import { init } from "./echarts.js";
 import { setUpFigure } from "./figure.js";
@@ -27,6 +28,7 @@ export const KINDS = {
   lateness: { option: curves, table: curvesTable, caption: "Summed lateness",
     says: (title) => `Summed lateness over utilisation, ${title}` },
   ranges: { option: ranges, table: rangesTable, height: rangesHeight },
+  axes: { option: axes, table: axesTable, height: axesHeight },
   ratios: { option: ratios, table: ratiosTable, height: ratiosHeight },
 };
 const PAPER_WIDTH = 660; // CSS pixels of a chart over the width of a printed page

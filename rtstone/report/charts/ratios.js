@@ -4,14 +4,14 @@ import { color } from "./theme.js";
 import { look as tooltip, tip } from "./tooltip.js";
 
 const NARROW = 800; // below this the label stands above its line
-const INKS = { better: "good", worse: "worst", "no difference": "observed", inconclusive: "muted" };
+export const INKS = { better: "good", worse: "worst", "no difference": "observed", inconclusive: "muted" };
 
 export function ratiosHeight({ rows }, width) {
   return rows.length * (width < NARROW ? 40 : 26) + 60;
 }
 
 /** Ticks at 1 and at factors that a reader counts in, symmetric about 1. */
-function ticks(end) {
+export function factors(end) {
   const steps = end > 1000 ? [10, 100, 1000, 1e4, 1e5, 1e6, 1e9] : end > 30 ? [10, 100, 1000] :
     end > 5 ? [2, 5, 10, 20] : end > 1.8 ? [1.25, 1.5, 2, 3, 5] : [1.05, 1.1, 1.2, 1.3, 1.5];
   const within = steps.filter((s) => s <= end);
@@ -19,7 +19,7 @@ function ticks(end) {
 }
 
 /** "12×" above 1, "1/12" below. */
-function factor(ratio) {
+export function factor(ratio) {
   if (Math.abs(ratio - 1) < 1e-9) return "equal";
   const times = Number((ratio > 1 ? ratio : 1 / ratio).toPrecision(3));
   return ratio > 1 ? `${times}×` : `1/${times}`;
@@ -28,7 +28,7 @@ function factor(ratio) {
 export function ratios({ end, over, rows }, width) {
   const narrow = width < NARROW;
   const edge = Math.log10(end);
-  const at = ticks(end);
+  const at = factors(end);
   const ink = { text: color("ink"), paper: color("paper"), muted: color("muted") };
   const inks = rows.map((row) => color(INKS[row.verdict]));
   const within = (ratio) => Math.min(Math.max(Math.log10(Math.max(ratio, 1e-12)), -edge), edge);

@@ -8,11 +8,12 @@ from typing import Any
 from rtstone.documents.case_name import CaseName
 from rtstone.documents.comparison import Comparison
 from rtstone.documents.run import Result
-from rtstone.report.comparison import words
+from rtstone.report.comparison import axes, words
 from rtstone.report.comparison.forest import NARROWEST, extent
 from rtstone.report.comparison.page import compared
 from rtstone.report.comparison.words import Judged, number_of
 from rtstone.report.parts.model import (
+    Block,
     Cell,
     Chart,
     Charts,
@@ -21,6 +22,7 @@ from rtstone.report.parts.model import (
     Page,
     Section,
     Table,
+    Text,
 )
 from rtstone.report.parts.overlay import PERIODIC, Line, overlay_chart
 from rtstone.report.parts.shapes import range_chart, range_row
@@ -41,7 +43,7 @@ def charted(comparison: Comparison, behind: _Behind) -> Page:
     page, names = compared(comparison), words.row_names(comparison)
     overlays = _overlays(comparison, behind, names)
     first = overlays.pop(0) if overlays else None
-    sections = [*_ratios(comparison, names), *page.sections]
+    sections = [*_ratios(comparison, names), *_axes(comparison, names), *page.sections]
     if overlays:
         sections.append(Section(
             "compared-overlays", "One system over the other", [Charts(overlays)],
@@ -115,6 +117,18 @@ def _ratios(comparison: Comparison, names: Sequence[CaseName]) -> Iterator[Secti
         "interval goes on.",
         short="Differences",
     )
+
+
+def _axes(comparison: Comparison, names: Sequence[CaseName]) -> Iterator[Section]:
+    """Yield the chart of speed against determinism of each two systems that are compared."""
+    several = axes.pairs(comparison, names)
+    if not several:
+        return
+    blocks: list[Block] = [Text(axes.sentence(pair)) for pair in several]
+    for number, pair in enumerate(several):
+        caption = f"{pair.system} beside {pair.other}" if len(several) > 1 else ""
+        blocks += axes.blocks(pair, f"c-axes-{number}", caption)
+    yield Section("compared-axes", axes.TITLE, blocks, axes.READING, short="Determinism")
 
 
 # ---- one system over the other ------------------------------------------------------------------

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from rtstone.documents.comparison import Comparison, Verdict
 from rtstone.program import typed
-from rtstone.report.comparison import words
+from rtstone.report.comparison import axes, words
 from rtstone.report.comparison.answers import advice, answers, folded_text, rules
 from rtstone.report.comparison.forest import forest
 from rtstone.report.comparison.words import Judged, Line, share_text
@@ -149,6 +149,8 @@ def comparison_lines(
     for answer in page.answers:
         yield from sentences(Text(answer.text, "bold"), width, "    ")
         yield from block_lines(answer.blocks, width)
+    for text in axes.sentences(comparison, words.row_names(comparison)):
+        yield from sentences(Text(text), width, "    ")
     for remark in page.remarks:
         text = remark.text if isinstance(remark, Command) else remark
         yield from sentences(Text(text, "bold yellow"), width, "    ")
