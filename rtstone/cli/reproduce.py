@@ -20,6 +20,7 @@ from rtstone.errors import Interrupted, RtstoneError, UsageError, unknown
 from rtstone.interrupt import Interrupt
 from rtstone.measure import suite
 from rtstone.store.index import find
+from rtstone.store.measurements import before
 from rtstone.store.rundir import load
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def command(  # noqa: PLR0917
     request = Options(names=suites, instead=instead, params=params, time=time)
     fresh, errors = _measure(request, targets if documents or targets else (LOCAL,))
     with working("reproducing"):
-        reproduction = reproduce(source, [*documents, *fresh])
+        reproduction = reproduce(source, [*documents, *fresh], before)
     if json:
         print_document(reproduction.document)
     else:

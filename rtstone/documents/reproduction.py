@@ -11,6 +11,7 @@ from typing import Literal
 
 import msgspec
 
+from rtstone.documents.comparison import Effect, Tally
 from rtstone.documents.run import Status
 
 SCHEMA = "rtstone.reproduction/1"
@@ -168,8 +169,43 @@ class Table(msgspec.Struct, frozen=True, kw_only=True):
     listings: list[Listing] = []
 
 
+class ContrastCase(msgspec.Struct, frozen=True, kw_only=True):
+    """A case of two systems in speed and determinism, as of a comparison.
+
+    ``table``: index of a table that shows it.  ``speed``: of medians, or of means beside printed
+    ones; ``spread``: of spreads, or of what maxima exceed means by.
+    """
+
+    label: str
+    table: int
+    unit: str
+    speed: Effect
+    spread: Effect
+
+
+class Contrast(msgspec.Struct, frozen=True, kw_only=True):
+    """How a system of today compares with another in speed and determinism, over all cases.
+
+    ``column``: its index in the reproduction's columns.  ``against``: that of the other one; None
+    if it is the published one called ``printed``.  ``basis``: what the ratios are of.
+    ``speed``: better: faster.  ``determinism``: better: more deterministic.
+    """
+
+    column: int
+    against: int | None = None
+    printed: str | None = None
+    basis: str
+    speed: Tally
+    determinism: Tally
+    cases: list[ContrastCase]
+
+
 class Reproduction(msgspec.Struct, frozen=True, kw_only=True):
-    """A publication with today's numbers in its tables.  ``printed``: when it was published."""
+    """A publication with today's numbers in its tables.
+
+    ``printed``: when it was published.  ``contrasts``: each system of today beside each other one,
+    and beside each published one.
+    """
 
     schema: str = SCHEMA
     source: str
@@ -181,3 +217,4 @@ class Reproduction(msgspec.Struct, frozen=True, kw_only=True):
     columns: list[Column]
     tables: list[Table]
     notes: list[str] = []
+    contrasts: list[Contrast] = []

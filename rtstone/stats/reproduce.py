@@ -31,6 +31,8 @@ from rtstone.results.pool import pooled
 from rtstone.results.slope import fit
 from rtstone.stats.comparison import systems
 from rtstone.stats.comparison.conditions import unit as unit_of
+from rtstone.stats.comparison.scatter import Past
+from rtstone.stats.contrasts import contrasts
 from rtstone.stats.published import layout
 from rtstone.stats.published.layout import Here, Show
 from rtstone.units import CLOCK, count
@@ -75,10 +77,11 @@ class _Source(NamedTuple):
     here: Here = Here()
 
 
-def reproduce(source: str, runs: Sequence[Run]) -> Reproduced:
+def reproduce(source: str, runs: Sequence[Run], past: Past | None = None) -> Reproduced:
     """Return the tables of a publication, with the numbers of these runs beside the published ones.
 
-    Runs that differ only in the seed are one system.  Raises UsageError for an unknown
+    Runs that differ only in the seed are one system.  ``past``: returns stored runs, which show how
+    far single runs scatter.  Raises UsageError for an unknown
     publication or a run that is named twice.
     """
     laid = layout.layout(source)
@@ -108,6 +111,7 @@ def reproduce(source: str, runs: Sequence[Run]) -> Reproduced:
             ],
             tables=tables,
             notes=laid.notes,
+            contrasts=contrasts([today.runs for today in todays], tables, results, past),
         ),
         results,
     )

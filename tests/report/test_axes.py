@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from msgspec import structs
 from rich.console import Console
 
 from rtstone.documents.comparison import Comparison, Effect, Verdict
@@ -43,9 +44,9 @@ NEITHER = effect("inconclusive", None, "no spread on either side")
     [
         (
             [(FASTER, SLOWER), (effect("better", 0.9), UNKNOWN), (SLOWER, FASTER)],
-            "b is faster than a in 2 of 3 cases (median ratio 0.5 to 0.9) and slower in 1 "
-            "(median ratio 1.8); it is more deterministic in 1 (spread ratio 0.5) and less "
-            "deterministic in 1 (spread ratio 1.8). Undetermined: determinism in 1.",
+            "b is faster than a in 2 of 3 cases (ratio of medians 0.5 to 0.9) and slower in 1 "
+            "(ratio of medians 1.8); it is more deterministic in 1 (ratio of spreads 0.5) and less "
+            "deterministic in 1 (ratio of spreads 1.8). Undetermined: determinism in 1.",
         ),
         (
             [(SAME, SAME)],
@@ -78,8 +79,12 @@ def test_a_case_without_a_ratio_is_not_drawn_but_named_with_its_reason() -> None
     assert [row["label"] for row in chart.data["rows"]] == ["case 0"]
     assert isinstance(notes, Notes)
     assert notes.texts == ["Not drawn: 1 case without a ratio: no spread on either side (1)"]
-    (alone,) = axes.blocks(pair((SAME, NEITHER)), "k")
+    one_sided = structs.replace(UNKNOWN, ratio=None, ci95=None, difference=9.0)
+    (alone,) = axes.blocks(pair((SAME, one_sided)), "k", "b beside a")
     assert isinstance(alone, Notes)
+    assert alone.texts == [
+        "b beside a: not drawn: 1 case without a ratio: a spread of 0 on one side (1)"
+    ]
 
 
 def test_the_table_beside_the_chart_has_ratios_intervals_verdicts_and_reasons() -> None:
@@ -88,7 +93,8 @@ def test_the_table_beside_the_chart_has_ratios_intervals_verdicts_and_reasons() 
     (row,) = chart.data["rows"]
     facts = dict(row["told"])
     assert facts["speed"] == "faster"
-    assert facts["ratio of p50"] == "0.5"
+    assert facts["ratio"] == "0.5"
+    assert facts["of"] == "p50"
     assert facts["interval of speed"] == "[0.45, 0.55]"
     assert facts["determinism"] == "undetermined"
     assert facts["interval of spread"] == "[2.7, 3.3]"

@@ -15,6 +15,7 @@ from rich.console import Console
 
 from rtstone.documents.reproduction import Printed, Reproduction, Table
 from rtstone.documents.run import Agent, Clock, Result, Run, Target, Trace
+from rtstone.report.comparison import axes
 from rtstone.report.parts.model import Chart, Section
 from rtstone.report.reproduction.figures import MOMENTS, _lines, figures
 from rtstone.report.reproduction.page import GAPS, compose, markdown, reproduction_lines
@@ -100,7 +101,7 @@ def _terminal(reproduced: Reproduced) -> list[Seen]:
 def _markdown(reproduced: Reproduced) -> list[Seen]:
     text = re.sub(r"\\(?=[\\`*_<>|\[\]])", "", markdown(reproduced.document).replace(r"\|", "\0"))
     views = []
-    for section in text.partition(f"\n## {GAPS}")[0].split("\n## ")[1:]:
+    for section in re.split(f"\n## (?:{GAPS}|{axes.TITLE})", text)[0].split("\n## ")[1:]:
         before, _, rest = section.partition("\n| ")
         rows = [
             [cell.strip() for cell in line.strip("| ").split(" | ")]
@@ -438,3 +439,48 @@ def test_lines_have_points_at_the_same_moments_and_keep_their_largest() -> None:
     assert len(first) <= MOMENTS + 1
     assert max(y for _, y in first) == 976
     assert [y for _, y in second if y is not None] == [5]
+
+
+# ---- speed against determinism ------------------------------------------------------------------
+
+
+def _creator(name: str, usual: float) -> Run:
+    """Return a system whose calls take this long, some of them twice as long."""
+    result = Result(
+        case=1, bench="proc.create", params={"kind": "thread"}, load="none", status="ok", n=1000,
+        min=usual, mean=1.02 * usual, p50=usual, p99=2 * usual, max=2 * usual, sd=1.0,
+        histogram=[(usual, 980), (2 * usual, 20)],
+    )  # fmt: skip
+    return _run(run_id=name, target=Target(name=name), results=[result],
+                benches=[Bench("proc.create", "Create")])  # fmt: skip
+
+
+def _text_on_terminal(reproduced: Reproduced) -> str:
+    return "\n".join(on_terminal(reproduced, WIDE))
+
+
+def _text_in_markdown(reproduced: Reproduced) -> str:
+    return re.sub(r"\\(.)", r"\1", markdown(reproduced.document))
+
+
+@pytest.mark.parametrize("form", [_text_on_terminal, _text_in_markdown, compose])
+def test_speed_and_determinism_stand_in_a_sentence_for_each_two_systems(
+    form: Callable[[Reproduced], str],
+) -> None:
+    reproduced = reproduce("sjoblom", [_creator("here", 1000.0), _creator("there", 90_000.0)])
+    text = form(reproduced)
+    for pair in (
+        "there is slower than here in 1 of 1 case (ratio of medians 90); it is not certainly",
+        "here is faster than OSE 5.3 (printed) in 1 of 1 case (ratio of means 0.0909); it is not",
+        "there is slower than OSE 5.3 (printed) in 1 of 1 case (ratio of means 8.18); it is not",
+    ):
+        assert text.count(pair) == 1, pair
+
+
+def test_the_charts_of_both_axes_stand_behind_the_sentences_and_gaps_follow() -> None:
+    page = compose(reproduce("sjoblom", [_creator("here", 1000.0), _creator("there", 90_000.0)]))
+    places = [page.index(f'id="{key}"') for key in ("axes", "gaps", "method")]
+    assert places == sorted(places)
+    section = page[places[0] : places[1]]
+    assert re.findall(r'data-chart="(axes-\d+)"', section) == ["axes-0", "axes-1", "axes-2"]
+    assert GAPS in page[places[1] : places[2]]

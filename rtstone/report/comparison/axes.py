@@ -17,7 +17,8 @@ from rtstone.report.comparison.words import UNBOUNDED
 from rtstone.report.parts.model import Block, Chart, Notes
 from rtstone.report.parts.typeset import typeset
 from rtstone.stats.comparison.axes import points
-from rtstone.summary import COLUMNS, LABELS
+from rtstone.stats.comparison.verdicts import MAXIMUM
+from rtstone.summary import LABELS
 from rtstone.units import counted, difference, rounded
 
 TITLE = "Speed against determinism"
@@ -54,11 +55,12 @@ class Point(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """Two systems, and the cases that both have."""
+    """Two systems, and the cases that both have; ``over``: what the ratios are of."""
 
     system: str
     other: str
     points: list[Point]
+    over: tuple[str, str] = ("ratio of medians", "ratio of spreads")
 
 
 def pairs(comparison: Comparison, names: Sequence[CaseName]) -> list[Pair]:
@@ -80,18 +82,18 @@ def pairs(comparison: Comparison, names: Sequence[CaseName]) -> list[Pair]:
 def sentence(pair: Pair) -> str:
     """Return how a system compares in both axes; what is undetermined is counted.
 
-    ``b is faster than a in 12 of 20 cases (median ratio 0.5 to 0.9); it is less deterministic in
-    15 (spread ratio 1.2 to 7).  Undetermined: speed in 5, determinism in 3.``
+    ``b is faster than a in 12 of 20 cases (ratio of medians 0.5 to 0.9); it is less deterministic
+    in 15 (ratio of spreads 1.2 to 7).  Undetermined: speed in 5, determinism in 3.``
     """
     speeds = [point.speed for point in pair.points]
     spreads = [point.spread for point in pair.points]
     cases = counted(len(pair.points), "case")
-    speed = _axis(speeds, SPEED, "median ratio", f" than {pair.other}", f" of {cases}")
+    speed = _axis(speeds, SPEED, pair.over[0], f" than {pair.other}", f" of {cases}")
     if not speed:
         same = all(effect.verdict == "no difference" for effect in speeds)
         speed = f"not certainly faster or slower than {pair.other} in any of {cases}"
         speed = f"as fast as {pair.other} in {cases}" if same else speed
-    determinism = _axis(spreads, DETERMINISM, "spread ratio")
+    determinism = _axis(spreads, DETERMINISM, pair.over[1])
     if not determinism:
         same = all(effect.verdict == "no difference" for effect in spreads)
         determinism = "as deterministic in all" if same else "not certainly more or less "
@@ -143,15 +145,17 @@ def blocks(pair: Pair, key: str, caption: str = "") -> Iterator[Block]:
     causes = "; ".join(f"{why} ({n})" for why, n in reasons.most_common(_REASONS))
     further = len(reasons) - _REASONS
     causes += f"; and {counted(further, 'more reason')}" if further > 0 else ""
-    yield Notes([f"Not drawn: {counted(len(missing), 'case')} without a ratio: {causes}"], "small")
+    text = f"not drawn: {counted(len(missing), 'case')} without a ratio: {causes}"
+    yield Notes([f"{caption}: {text}" if caption else text.capitalize()], "small")
 
 
 def _reason(point: Point) -> str:
     """Return why a case has no ratio in an axis."""
-    without = point.spread if point.speed.ratio else point.speed
-    if without.reason:
-        return without.reason
-    return "a spread of 0 on one side" if without is point.spread else "a median of 0 or below"
+    if not point.speed.ratio:
+        return point.speed.reason or "a median of 0 or below"
+    if point.spread.difference is not None:
+        return "a spread of 0 on one side"
+    return point.spread.reason or "no spread"
 
 
 def chart(pair: Pair, drawn: Sequence[Point], key: str, caption: str = "") -> Chart:
@@ -173,7 +177,7 @@ def chart(pair: Pair, drawn: Sequence[Point], key: str, caption: str = "") -> Ch
     ]
     data = {
         "kind": "axes", "ends": ends, "rows": rows, "corners": _CORNERS,
-        "over": ["ratio of medians", "ratio of spreads"],
+        "over": pair.over,
     }  # fmt: skip
     words = f"{TITLE}: {pair.system} beside {pair.other}, a point for each case"
     return Chart(key, words, data, caption)
@@ -182,12 +186,14 @@ def chart(pair: Pair, drawn: Sequence[Point], key: str, caption: str = "") -> Ch
 def _facts(point: Point) -> Iterator[tuple[str, str]]:
     """Yield what the tooltip and the table have of a case."""
     unit = point.unit
-    statistic = COLUMNS.get(point.speed.statistic, point.speed.statistic)
+    of_maxima = point.spread.statistic == MAXIMUM
+    high = LABELS.get(point.spread.statistic, point.spread.statistic)
     yield "speed", SPEED[point.speed.verdict]
-    yield f"ratio of {statistic}", _ratio(point.speed, unit)
+    yield "ratio", _ratio(point.speed, unit)
+    yield "of", LABELS.get(point.speed.statistic, point.speed.statistic)
     yield "interval of speed", _interval(point.speed, unit)
     yield "determinism", DETERMINISM[point.spread.verdict]
-    yield "spread", LABELS.get(point.spread.statistic, point.spread.statistic) + " - p50"
+    yield "spread", f"{high} - mean" if of_maxima else f"{high} - p50"
     yield "ratio of spreads", _ratio(point.spread, unit)
     yield "interval of spread", _interval(point.spread, unit)
     yield "why undetermined", _why(point)

@@ -24,6 +24,7 @@ from rtstone.report.parts.model import (
     Text,
 )
 from rtstone.report.parts.model_terminal import page_lines
+from rtstone.report.reproduction import contrasts
 from rtstone.report.reproduction import text as words
 from rtstone.report.reproduction.figures import figures
 from rtstone.stats.reproduce import Reproduced
@@ -58,9 +59,10 @@ def compose(reproduced: Reproduced) -> str:
     """Return the page with its figures as text.  Raises MissingBundleError."""
     page = _page(reproduced.document)
     drawn = [figures(reproduced, number) for number in range(len(reproduced.document.tables))]
+    rest: list[list[Block]] = [list(contrasts.drawn(reproduced.document)), []]
     sections = [
         section._replace(blocks=[*section.blocks, *blocks])
-        for section, blocks in zip(page.sections, [*drawn, []], strict=False)
+        for section, blocks in zip(page.sections, [*drawn, *rest], strict=False)
     ]
     return model_html.write(page._replace(sections=sections))
 
@@ -83,6 +85,8 @@ def _page(reproduction: Reproduction) -> Page:
         head = Head(words.kind_of(column), column.label)
         texts = [*words.about(column), words.tally(reproduction, place)]
         systems.append(System(head, texts, alarms))
+    if beside := contrasts.section(reproduction):
+        sections.append(beside)
     if gaps := words.gaps(reproduction):
         findings = [Finding(f"{gap.why}: {gap.tables}", gap.label) for gap in gaps]
         sections.append(Section("gaps", GAPS, [Findings(findings)], short="Without a number"))

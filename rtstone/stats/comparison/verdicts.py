@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from math import exp, expm1, inf, log
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import structs
 
@@ -35,6 +35,9 @@ from rtstone.stats.comparison.effects import (
     width,
 )
 from rtstone.summary import LABELS, MEDIAN, TAILS, least_n
+
+if TYPE_CHECKING:
+    from rtstone.results.estimates import Estimate
 
 MAXIMUM = "max"
 VALUE = "value"  # the statistic of a figure
@@ -641,3 +644,32 @@ def judged_alone(
         counted=exact,
     )  # fmt: skip
     return _with_verdict(effect, sides, (1 - KEPT) * LEVEL, better, 0)
+
+
+def beside_constant(
+    effect: Effect,
+    constant: tuple[float, float, float],
+    other: tuple[float, Callable[[float], Estimate | None]],
+    better: int,
+    together: int,
+) -> Effect:
+    """Return an effect beside a number of which nothing is known but how it is rounded.
+
+    ``constant``: the number, and the ends of what rounds to it, all above zero.  ``other``: a value
+    above zero, and its interval at a level.  ``together``: number of effects judged together.  How
+    far the runs scatter that the number is from is unknown, so that the verdicts are those of two
+    single runs without a noise floor.
+    """
+    value, estimated = other
+
+    def within(level: float) -> Interval | None:
+        ends = estimated(level)
+        if ends is None or ends.low <= 0:
+            return None
+        return _mover(_logarithms_of(constant), _logarithms_of(ends[:3]))
+
+    sides = Sides([log(constant[0])], [log(value)], ratio=True, within=within)
+    alpha = (1 - KEPT) * LEVEL / max(together, 1)
+    return structs.replace(
+        _with_verdict(effect, sides, alpha, better, 0), values=(constant[0], value)
+    )
