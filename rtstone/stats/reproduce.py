@@ -9,8 +9,6 @@ from typing import Literal, NamedTuple
 from msgspec import structs
 
 from rtstone.documents import reproduction
-from rtstone.documents.case_key import may_be
-from rtstone.documents.plan import load_name
 from rtstone.documents.reproduction import (
     Cell,
     Column,
@@ -23,7 +21,7 @@ from rtstone.documents.reproduction import (
     System,
     Table,
 )
-from rtstone.documents.run import GRAVITY, NO_REASON, Figure, Result, Run, Value
+from rtstone.documents.run import GRAVITY, NO_REASON, Figure, Result, Run
 from rtstone.errors import UsageError
 from rtstone.results.derived import FLOOR
 from rtstone.results.omitted import whole
@@ -33,7 +31,7 @@ from rtstone.stats.comparison import systems
 from rtstone.stats.comparison.conditions import unit as unit_of
 from rtstone.stats.comparison.scatter import Past
 from rtstone.stats.contrasts import contrasts
-from rtstone.stats.published import layout
+from rtstone.stats.published import layout, selection
 from rtstone.stats.published.layout import Here, Show
 from rtstone.units import CLOCK, count
 from rtstone.wire import parameters as benches
@@ -59,10 +57,6 @@ class _Today(NamedTuple):
 
     column: Column
     runs: list[Run]
-
-    @property
-    def results(self) -> list[Result]:
-        return [result for run in self.runs for result in run.results]
 
 
 class _Source(NamedTuple):
@@ -260,14 +254,14 @@ class _Table:
     def _listing(self, number: int, today: _Today) -> Listing:
         """Return the table of texts of a system, of its last result that has one."""
         wanted, title = self._table.here, self._table.listed
-        results = _picked(wanted, today)
+        results = selection.picked(wanted, today.runs)
         self.picked |= set(map(id, results))
         tables = [table for r in results for table in r.tables if table.title == title]
         if tables:
             columns, rows = tables[-1].columns, tables[-1].rows
             return Listing(column=number, title=title, status="ok", columns=columns, rows=rows)
         if not results:
-            absent, why = _nothing(wanted, today)
+            absent, why = selection.absence(wanted, today.runs)
             return Listing(column=number, title=title, status=absent, reason=why)
         last = results[-1]
         reason = last.reason or f"it reported no table '{title}'"
@@ -319,7 +313,7 @@ class _Table:
         if item.here is None:
             return Cell(notes=[self._note(f"not here: {item.lacks or self._table.lacks}")])
         wanted = item.here.within(source.here)
-        results = _picked(wanted, today)
+        results = selection.picked(wanted, today.runs)
         self.picked |= set(map(id, results))
         shown = _found_here(wanted, results, today, unit)
         if shown.values:
@@ -358,34 +352,6 @@ def _remarks_of(record: Printed) -> list[str]:
 # ---- what is found ------------------------------------------------------------------------------
 
 
-def _picked(wanted: Here, today: _Today) -> list[Result]:
-    """Return the results for a place in a table."""
-    table = next((b for run in today.runs for b in run.benches if b.id == wanted.bench), None)
-    if table is None:
-        return []
-    params: dict[str, Value] = dict(wanted.params)
-    for name, setting in wanted.params.items():
-        param = table.param(name)
-        if param is not None and param.type not in {"choice", "text", "cpus"}:
-            # As in run documents, even if out of this target's range.
-            free = structs.replace(table, params=[structs.replace(param, min=None, max=None)])
-            params[name] = benches.values(free, name, setting)[0]
-    fitting = [
-        result
-        for result in today.results
-        if result.bench == wanted.bench
-        and wanted.load in ("", load_name(result.load))  # with any options
-        and (wanted.series in (None, result.series) or result.status != "ok")
-        and may_be(result.params, params)
-    ]
-    if not wanted.load:
-        return fitting
-    # Samples under loads with different options are never pooled: that without any comes first.
-    labels = [result.load for result in fitting]
-    label = wanted.load if wanted.load in labels else next(iter(labels), None)
-    return [result for result in fitting if result.load == label]
-
-
 def _has_values(result: Result) -> bool:
     return bool(result.n or result.missed or result.figures or result.tables)
 
@@ -406,7 +372,7 @@ def _found_here(wanted: Here, results: Sequence[Result], today: _Today, unit: st
     if not wanted.bench:  # facts of the system itself
         return Found(status="ok", values=[_shown(show, [], today, unit) for show in wanted.show])
     if not results:
-        status, why = _nothing(wanted, today)
+        status, why = selection.absence(wanted, today.runs)
         return Found(status=status, reason=why, bench=wanted.bench)
     valued = [result for result in results if _has_values(result)]
     values = [_shown(show, valued, today, unit) for show in wanted.show] if valued else []
@@ -428,22 +394,6 @@ def _found_here(wanted: Here, results: Sequence[Result], today: _Today, unit: st
         flags=list(dict.fromkeys(flag for result in valued for flag in result.flags)),
         bench=wanted.bench,
     )
-
-
-def _nothing(wanted: Here, today: _Today) -> tuple[Literal["unsupported", "not run"], str]:
-    """Return status and reason of a place without results: other series, or not run."""
-    results = _picked(structs.replace(wanted, series=None), today) if wanted.series else []
-    # As the bench says itself.
-    tables = (t for result in results for t in result.tables if t.title == "left out")
-    rows = (dict(zip(table.columns, row, strict=True)) for table in tables for row in table.rows)
-    if row := next((row for row in rows if row.get("series") == wanted.series), None):
-        return "unsupported", f"{row['what']}: {row['why']}"
-    if series := dict.fromkeys(result.series for result in results):
-        return "unsupported", f"its {wanted.bench} has {', '.join(series)} and no other series"
-    label = f", series {wanted.series}" if wanted.series else ""
-    under = f" under load {wanted.load}" if wanted.load else ""
-    runs = f"no run of this system ({', '.join(today.column.runs)})"
-    return "not run", f"{runs} has {wanted.bench}{label} with these parameters{under}"
 
 
 def _shown(show: str | Show, results: Sequence[Result], today: _Today, unit: str | None) -> Shown:
@@ -505,15 +455,7 @@ def _of_slopes(
     unit: str | None,
 ) -> Shown:
     """Return the number of the slopes whose points these results are."""
-    slopes = [
-        slope
-        for run in today.runs
-        for slope in run.slopes
-        if any(
-            (slope.bench, slope.load) == (r.bench, r.load) and may_be(r.params, slope.params)
-            for r in results
-        )
-    ]
+    slopes = selection.slopes(results, today.runs)
     if number == "growth":
         growths = dict.fromkeys(s.growth for s in slopes if s.growth)
         return Shown(value=", ".join(growths) or None)
