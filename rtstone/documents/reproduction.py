@@ -200,6 +200,61 @@ class Contrast(msgspec.Struct, frozen=True, kw_only=True):
     cases: list[ContrastCase]
 
 
+class Then(msgspec.Struct, frozen=True, kw_only=True):
+    """What a publication's own numbers say of its statement, by the rule that judges today's.
+
+    ``value``: with ``most``, the range of the numbers; a text is as printed.  ``same``: whether
+    they bear the statement out, None where what is printed is no number.
+    """
+
+    system: str
+    value: float | int | str
+    most: float | None = None
+    same: bool | None = None
+
+
+class Judgement(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether a statement holds on one of today's systems.
+
+    ``column``: index of the system in the reproduction's columns.  ``same``: None if the statement
+    is about systems of another kind.  ``value``: with ``most``, the range of the numbers that
+    decide.  ``low``, ``high``: the ends of their intervals together, None: it has no end there.
+    ``reason``: why it is undetermined, or not asked.  ``numbers``: how many decide.
+    """
+
+    column: int
+    same: Literal["yes", "no", "undetermined"] | None
+    value: float | None = None
+    most: float | None = None
+    low: float | None = None
+    high: float | None = None
+    reason: str | None = None
+    numbers: int = 0
+
+
+class Statement(msgspec.Struct, frozen=True, kw_only=True):
+    """A statement of the prose that a number decides: then, here, and whether they are the same.
+
+    ``words``: the author's, in short.  ``table``: where.  ``said``: the published records that it
+    is in.  ``meaning``: what its numbers are, in ``unit``; it holds if each of them, or any
+    (``scope``), is at least ``least`` and at most ``most``.  ``about``: the kind of system, empty
+    for any.  ``lacks``: why no number of any system decides it.
+    """
+
+    words: str
+    table: str
+    said: list[Printed] = []
+    about: str = ""
+    meaning: str = ""
+    unit: str | None = None
+    scope: Literal["each", "any"] = "each"
+    least: float | None = None
+    most: float | None = None
+    then: list[Then] = []
+    here: list[Judgement] = []
+    lacks: str = ""
+
+
 class Reproduction(msgspec.Struct, frozen=True, kw_only=True):
     """A publication with today's numbers in its tables.
 
@@ -218,3 +273,4 @@ class Reproduction(msgspec.Struct, frozen=True, kw_only=True):
     tables: list[Table]
     notes: list[str] = []
     contrasts: list[Contrast] = []
+    statements: list[Statement] = []

@@ -33,6 +33,7 @@ from rtstone.stats.comparison.scatter import Past
 from rtstone.stats.contrasts import contrasts
 from rtstone.stats.published import layout, selection
 from rtstone.stats.published.layout import Here, Show
+from rtstone.stats.statements import statements
 from rtstone.units import CLOCK, count
 from rtstone.wire import parameters as benches
 
@@ -82,7 +83,8 @@ def reproduce(source: str, runs: Sequence[Run], past: Past | None = None) -> Rep
     ids = [run.run_id for run in runs]
     if twice := next((name for name in ids if ids.count(name) > 1), None):
         raise UsageError(f"run named twice, {twice}; name runs that differ")
-    todays = [_today(system) for system in systems.systems(runs)] if runs else []
+    columns = systems.systems(runs) if runs else []
+    todays = [_today(system) for system in columns]
     results: dict[Place, list[Result]] = {}
     picked: set[int] = set()
     tables = []
@@ -106,6 +108,7 @@ def reproduce(source: str, runs: Sequence[Run], past: Past | None = None) -> Rep
             tables=tables,
             notes=laid.notes,
             contrasts=contrasts([today.runs for today in todays], tables, results, past),
+            statements=statements(source, columns),
         ),
         results,
     )

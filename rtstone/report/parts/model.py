@@ -294,8 +294,8 @@ class Page(NamedTuple):
 
     ``kicker``: what kind of page it is.  ``first``: the chart beside the verdict, one of those of
     the sections.  ``method``: terms and what they mean; ``flags``: of results, likewise.  ``lead``,
-    ``notes``: what to read first, on a page without a verdict.  ``answers``: if there are several
-    verdicts.  ``alarms``: what must not be overlooked.
+    ``notes``: what to read first, on a page that needs no verdict.  ``answers``: if there are
+    several verdicts.  ``alarms``: what must not be overlooked.
     """
 
     title: str

@@ -14,7 +14,9 @@ _safe = escaping("_")
 
 def write(page: Page) -> str:
     """Return a page that has a lead as text; charts are left out."""
-    lines = [f"# {_safe(page.title)}", f"\n{_safe(page.lead)}\n"]
+    lines = [f"# {_safe(page.title)}"]
+    lines += [f"\n**{_safe(page.verdict)}**"] if page.verdict else []
+    lines.append(f"\n{_safe(page.lead)}\n")
     for system in page.systems:
         first, *rest = system.texts
         lines.append(f"- **{_safe(system.head.label)}** ({system.head.kind}): {_safe(first)}")

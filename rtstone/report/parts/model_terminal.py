@@ -24,8 +24,9 @@ from rtstone.report.parts.model import (
 
 
 def page_lines(page: Page, width: int) -> Iterator[RenderableType]:
-    """Yield a page that has a lead instead of a verdict, with its headings."""
-    yield from _wrapped(page.lead, width, "bold")
+    """Yield a page that has a lead, with its headings; its verdict comes first, if it has one."""
+    yield from _wrapped(page.verdict, width, "bold")
+    yield from _wrapped(page.lead, width, "" if page.verdict else "bold")
     for system in page.systems:
         yield Text(str(system.head), style="bold cyan")
         for text in system.texts:

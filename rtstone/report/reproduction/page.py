@@ -24,7 +24,7 @@ from rtstone.report.parts.model import (
     Text,
 )
 from rtstone.report.parts.model_terminal import page_lines
-from rtstone.report.reproduction import contrasts
+from rtstone.report.reproduction import contrasts, statements
 from rtstone.report.reproduction import text as words
 from rtstone.report.reproduction.figures import figures
 from rtstone.stats.reproduce import Reproduced
@@ -59,17 +59,19 @@ def compose(reproduced: Reproduced) -> str:
     """Return the page with its figures as text.  Raises MissingBundleError."""
     page = _page(reproduced.document)
     drawn = [figures(reproduced, number) for number in range(len(reproduced.document.tables))]
-    rest: list[list[Block]] = [list(contrasts.drawn(reproduced.document)), []]
+    by_key = {f"t{number}": blocks for number, blocks in enumerate(drawn)}
+    by_key[contrasts.KEY] = list(contrasts.drawn(reproduced.document))
     sections = [
-        section._replace(blocks=[*section.blocks, *blocks])
-        for section, blocks in zip(page.sections, [*drawn, *rest], strict=False)
+        section._replace(blocks=[*section.blocks, *by_key.get(section.key, [])])
+        for section in page.sections
     ]
     return model_html.write(page._replace(sections=sections))
 
 
 def _page(reproduction: Reproduction) -> Page:
-    """Return the page without figures, a section for each table."""
-    sections = [
+    """Return the page without figures: the statements, and a section for each table."""
+    sections = [statements.section(reproduction)] if reproduction.statements else []
+    sections += [
         _section(reproduction, table, f"t{number}")
         for number, table in enumerate(reproduction.tables)
     ]
@@ -93,6 +95,7 @@ def _page(reproduction: Reproduction) -> Page:
     return Page(
         title=reproduction.title,
         kicker="A publication reproduced",
+        verdict=statements.summary(reproduction),
         lead=words.origin(reproduction),
         systems=systems,
         notes=[MEANING, *reproduction.notes],

@@ -293,7 +293,7 @@ def _of_stalls(sets: Sequence[Sequence[Result]]) -> Callable[[float], Interval |
 def _of_shares(first: Missed, other: Missed, level: float) -> Interval | None:
     """Return the interval of the difference of two shares missed, in %."""
     ends = _in_percent(first, level, other.size), _in_percent(other, level, first.size)
-    return _mover(*ends)
+    return difference_interval(*ends)
 
 
 def _in_percent(losses: Missed, level: float, size: float) -> tuple[float, float, float]:
@@ -395,7 +395,7 @@ def _width_ends(
     middle, high = _ends(MEDIAN, results, level), _ends(statistic, results, level)
     if middle is None or high is None:
         return None
-    return high[0] - middle[0], *_mover(middle, high)
+    return high[0] - middle[0], *difference_interval(middle, high)
 
 
 def _bucket(tick: float, value: float | None) -> float:
@@ -551,10 +551,8 @@ def _of_samples(
             lost = any(r.missed for results, side in unsure if side is None for r in results)
             return (-inf, inf) if lossy and lost else None
         if not ratio:
-            return _mover(first, other)
-        if first[1] <= 0 or other[1] <= 0:  # the ratio may be anything
-            return -inf, inf
-        return _mover(_logarithms_of(first), _logarithms_of(other))
+            return difference_interval(first, other)
+        return ratio_interval(first, other)
 
     return interval
 
@@ -576,12 +574,9 @@ def _shorter(sets: Sequence[Sequence[Result]], case: JudgedCase) -> bool:
     return not sizes or least < _FEWER * min(sizes)
 
 
-def _logarithms_of(ends: tuple[float, float, float]) -> tuple[float, float, float]:
-    value, low, high = map(log, ends)
-    return value, low, high
-
-
-def _mover(first: tuple[float, float, float], other: tuple[float, float, float]) -> Interval:
+def difference_interval(
+    first: tuple[float, float, float], other: tuple[float, float, float]
+) -> Interval:
     """Return the interval of the difference by the method of variance estimates recovery.
 
     Donner and Zou, Closed-form confidence intervals for functions of the normal mean and standard
@@ -593,6 +588,16 @@ def _mover(first: tuple[float, float, float], other: tuple[float, float, float])
         apart - ((b - b_low) ** 2 + (a_high - a) ** 2) ** 0.5,
         apart + ((b_high - b) ** 2 + (a - a_low) ** 2) ** 0.5,
     )
+
+
+def ratio_interval(
+    first: tuple[float, float, float], other: tuple[float, float, float]
+) -> Interval:
+    """Return the interval of the logarithm of other / first, by the same method."""
+    if first[1] <= 0 or other[1] <= 0:  # the ratio may be anything
+        return -inf, inf
+    (a, a_low, a_high), (b, b_low, b_high) = (map(log, ends) for ends in (first, other))
+    return difference_interval((a, a_low, a_high), (b, b_low, b_high))
 
 
 # ---- effects as documents have them -------------------------------------------------------------
@@ -666,7 +671,7 @@ def beside_constant(
         ends = estimated(level)
         if ends is None or ends.low <= 0:
             return None
-        return _mover(_logarithms_of(constant), _logarithms_of(ends[:3]))
+        return ratio_interval(constant, ends[:3])
 
     sides = Sides([log(constant[0])], [log(value)], ratio=True, within=within)
     alpha = (1 - KEPT) * LEVEL / max(together, 1)

@@ -153,6 +153,52 @@ class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         ]
 
 
+class Number(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A number that decides a statement.
+
+    ``here``: results, and the statistic or figure of them; of two statistics the ratio.
+    ``against``: what it is divided by, completed from ``here``.  ``printed``, ``printed_against``:
+    the published counterparts.  ``at``: of a growth, the place of the printed number.
+    """
+
+    here: Here = Here()
+    against: Here | None = None
+    printed: dict[str, str] | None = None
+    printed_against: dict[str, str] | None = None
+    at: float | None = None
+
+
+class Statement(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A statement of the prose, and the numbers that decide it.
+
+    ``words``: the author's, in short; empty: as in the record that ``said`` selects.  ``rule``:
+    what the numbers are.  "value": statistics or figures in ``unit``; "ratio": of two; "growth":
+    by the slope, how many times as much the most of the parameter takes as the least; "systems":
+    the ratio of a system that is not Linux to one that is.  It holds if each number, or any, is at
+    least ``least`` and at most ``most`` (``scope``).  ``about``: the only kind of system that is
+    judged.  ``lacks``: why no number decides.
+    """
+
+    words: str = ""
+    table: str
+    said: list[dict[str, str]] = []
+    about: Literal["", "Linux", "RTOS"] = ""
+    rule: Literal["value", "ratio", "growth", "systems"] = "value"
+    scope: Literal["each", "any"] = "each"
+    meaning: str = ""
+    here: Here = Here()
+    number: list[Number] = []
+    unit: str | None = None
+    least: float | None = None
+    most: float | None = None
+    printed: dict[str, str] = {}
+    lacks: str = ""
+
+    def records(self, source: str) -> list[Printed]:
+        """Return the published records that the statement is in."""
+        return [record for said in self.said for record in find(source=source, **said)]
+
+
 class Layout(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The layout of a publication.
 
@@ -163,6 +209,7 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     printed: str
     suites: list[str]
     table: list[Table]
+    statement: list[Statement] = []
     notes: list[str] = []
 
 
@@ -218,7 +265,31 @@ def read(source: str, path: Path) -> Layout:
         ]
         if faults:
             raise UsageError(f"a place that is not explained, {path}: {table.title}, {faults[0]}")
+    for statement in layout_.statement:
+        if fault := _fault(source, statement):
+            raise UsageError(f"a statement without a rule, {path}: '{statement.words}' {fault}")
     return layout_
+
+
+def _fault(source: str, statement: Statement) -> str:
+    """Return what a statement lacks to be judged, and what to write; empty if nothing."""
+    shows = [number.here.show or statement.here.show for number in statement.number]
+    names = [show for several in shows for show in several if isinstance(show, str)]
+    for said in statement.said:
+        if not find(source, **said):
+            return f"picks no published record by {said}; mend said"
+    for number in statement.number:
+        if number.printed and not find(source, **(statement.printed | number.printed)):
+            return f"picks no published number by {number.printed}; mend printed"
+    if unknown_names := [name for name in names if name not in NAMES]:
+        return f"has the unknown statistic '{unknown_names[0]}'; mend show"
+    if statement.lacks:
+        return ""
+    if not statement.meaning or not shows or not all(shows):
+        return "has no number; write number with show and meaning, or lacks"
+    if statement.least is None and statement.most is None:
+        return "has no limit; write least or most"
+    return ""
 
 
 def publication(source: str) -> str:
