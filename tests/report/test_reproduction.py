@@ -16,9 +16,10 @@ from rich.console import Console
 from rtstone.documents.reproduction import Printed, Reproduction, Table
 from rtstone.documents.run import Agent, Clock, Result, Run, Target, Trace
 from rtstone.report.comparison import axes
-from rtstone.report.parts.model import Chart, Section
+from rtstone.report.parts.model import Chart, Section, Special
 from rtstone.report.reproduction.figures import MOMENTS, _lines, figures
 from rtstone.report.reproduction.page import GAPS, compose, markdown, reproduction_lines
+from rtstone.report.reproduction.strips import Strip, strips
 from rtstone.stats import published
 from rtstone.stats.published import layout
 from rtstone.stats.reproduce import Reproduced, reproduce
@@ -489,3 +490,60 @@ def test_the_charts_of_both_axes_stand_behind_the_sentences_and_gaps_follow() ->
     section = page[places[0] : places[1]]
     assert re.findall(r'data-chart="(axes-\d+)"', section) == ["axes-0", "axes-1", "axes-2"]
     assert GAPS in page[places[1] : places[2]]
+
+
+# ---- strips of histograms -----------------------------------------------------------------------
+
+
+def _strips(*runs: Run) -> list[Strip]:
+    """Return the strip of the table of Sjöblom's create, of which OSE's numbers are printed."""
+    reproduced = reproduce("sjoblom", list(runs))
+    place = next(n for n, t in enumerate(reproduced.document.tables) if "create" in t.title)
+    section = strips(reproduced, place)
+    if section is None:
+        return []
+    (special,) = section.blocks
+    assert isinstance(special, Special)
+    return list(special.data["strips"])
+
+
+def test_systems_of_today_have_histograms_on_one_axis_and_printed_ones_marks() -> None:
+    (strip,) = _strips(_creator("here", 1000.0), _creator("there", 90_000.0))
+    assert strip.label == "typical / max / thread"  # the same samples, once
+    ose, here, far = strip.pictures
+    assert [str(p.head) for p in strip.pictures] == [
+        "OSE 5.3 (printed)", "here (here)", "there (here)",
+    ]  # fmt: skip
+    assert (ose.path, ose.text) == ("", "typical 11 µs, max 47 µs")
+    assert (ose.middle, ose.top) == (strip.axis.x(11_000), strip.axis.x(47_000))
+    assert here.path
+    assert far.path
+    assert (here.middle, here.top) == (strip.axis.x(1000), strip.axis.x(2000))
+    ordered = [here.middle, here.top, ose.middle, ose.top, far.middle, far.top]
+    ends = [x for x in ordered if x is not None]
+    assert ends == sorted(ends)
+    assert len(ends) == 6
+    assert here.text == "p50 1.00 µs, max 2.00 µs, n 1 000"
+
+
+def test_a_table_without_samples_of_today_has_no_strip() -> None:
+    assert _strips(_run()) == []
+
+
+def test_instructions_have_an_axis_of_their_own_and_no_printed_marks() -> None:
+    counted = _creator("there", 500.0)
+    results = [structs.replace(result, unit="instructions") for result in counted.results]
+    timed, other = _strips(_creator("here", 1000.0), structs.replace(counted, results=results))
+    assert [p.head.label for p in timed.pictures] == ["OSE 5.3", "here"]
+    assert [p.head.label for p in other.pictures] == ["there"]
+    assert other.label.endswith(", in instructions")
+
+
+def test_a_strip_is_drawn_without_a_script_and_says_its_numbers() -> None:
+    page = compose(reproduce("sjoblom", [_creator("here", 1000.0)]))
+    body = page.partition("<script")[0]
+    strip = body.partition('<div class="strip">')[2].partition("</section>")[0]
+    assert strip.count("<svg") == 2
+    assert strip.count('class="shape"') == 1
+    assert strip.count('aria-hidden="true"') == 4  # pictures and ticks
+    assert "typical 11" in strip

@@ -195,7 +195,11 @@ def tick_text(value: float, unit: str) -> str:
 
 def axis_of(results: Iterable[Result], unit: str) -> Axis | None:
     """Return the axis for all distributions of one unit."""
-    values = [v for r in results if r.unit == unit for v, c in samples(r) if c]
+    return axis_over([v for r in results if r.unit == unit for v, c in samples(r) if c], unit)
+
+
+def axis_over(values: Sequence[float], unit: str) -> Axis | None:
+    """Return the axis on which all of these values have room, None if there are none."""
     if not values:
         return None
     floor = floor_of(values)
@@ -204,9 +208,9 @@ def axis_of(results: Iterable[Result], unit: str) -> Axis | None:
     return Axis(low - short_by - 0.02, high + short_by + 0.02, floor, unit)
 
 
-def spark_path(result: Result, axis: Axis) -> str:
+def spark_path(distribution: Result | Distribution, axis: Axis) -> str:
     """Return the outline of a distribution, counts logarithmic, as an SVG path."""
-    pairs = samples(result)
+    pairs = samples(distribution)
     if not pairs:
         return ""
     width = (axis.high - axis.low) / SPARK_BINS

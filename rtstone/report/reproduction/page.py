@@ -27,6 +27,7 @@ from rtstone.report.parts.model_terminal import page_lines
 from rtstone.report.reproduction import contrasts, statements
 from rtstone.report.reproduction import text as words
 from rtstone.report.reproduction.figures import figures
+from rtstone.report.reproduction.strips import strips
 from rtstone.stats.reproduce import Reproduced
 
 MEANING = (
@@ -58,11 +59,14 @@ def markdown(reproduction: Reproduction) -> str:
 def compose(reproduced: Reproduced) -> str:
     """Return the page with its figures as text.  Raises MissingBundleError."""
     page = _page(reproduced.document)
-    drawn = [figures(reproduced, number) for number in range(len(reproduced.document.tables))]
-    by_key = {f"t{number}": blocks for number, blocks in enumerate(drawn)}
-    by_key[contrasts.KEY] = list(contrasts.drawn(reproduced.document))
+    drawn: dict[str, list[Block]] = {
+        contrasts.KEY: list(contrasts.drawn(reproduced.document)),
+    }
+    for number in range(len(reproduced.document.tables)):
+        strip = strips(reproduced, number)
+        drawn[f"t{number}"] = [*figures(reproduced, number), *([strip] if strip else [])]
     sections = [
-        section._replace(blocks=[*section.blocks, *by_key.get(section.key, [])])
+        section._replace(blocks=[*section.blocks, *drawn.get(section.key, [])])
         for section in page.sections
     ]
     return model_html.write(page._replace(sections=sections))
