@@ -363,6 +363,22 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> str:
     return path.as_uri()
 
 
+def test_what_a_page_begins_with_is_drawn_before_all_data_is_unpacked(
+    browser: webdriver.Chrome, compared: str, tmp_path: Path
+) -> None:
+    """A screenshot or a print without a delay is taken when the page is loaded, not later."""
+    text = Path(compared.removeprefix("file://")).read_text("utf-8")
+    packed = re.compile(r'(?<=id="rtstone-data">)[^<]+')
+    path = tmp_path / "unpacked.html"
+    path.write_text(packed.sub("", text, count=1), encoding="utf-8")  # as if it never ended
+    browser.get(path.as_uri())
+    assert not js(browser, "'ready' in document.documentElement.dataset")
+    first = "document.querySelector('.first-chart')"
+    assert js(browser, f"{first}.querySelectorAll('svg path').length") > 2
+    assert js(browser, f"{first}.clientHeight") > 200
+    browser.get_log("browser")  # type: ignore[no-untyped-call]  # that no data could be unpacked
+
+
 @pytest.mark.parametrize("pixels", [1280, 360])
 def test_a_comparison_fits_and_draws(browser: webdriver.Chrome, compared: str, pixels: int) -> None:
     width(browser, pixels)

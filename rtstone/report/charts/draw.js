@@ -47,7 +47,6 @@ export class Charts {
     this.resized = new ResizeObserver((entries) => {
       if (!this.printing) for (const { target } of entries) this.#fit(target);
     });
-    this.observe(document);
   }
 
   /** Draws the charts below a node when they come into view, or before that if there is time. */
@@ -55,7 +54,7 @@ export class Charts {
     const found = [...node.querySelectorAll("[data-chart]")];
     for (const element of found) {
       setUpFigure(element, this);
-      this.seen.observe(element);
+      if (!this.drawn.has(element)) this.seen.observe(element);
     }
     const rest = (deadline) => {
       while (found.length && deadline.timeRemaining() > 2) {

@@ -117,10 +117,26 @@ function fillPaper() {
   });
 }
 
+/** What a page begins with has its data beside it, and is drawn at once: unpacking all ends after
+ * the page is loaded, when a screenshot of it may have been taken. */
+function drawFirst(elements) {
+  for (const element of elements) {
+    const { units, axes, charts: drawn } = JSON.parse(element.dataset.atOnce);
+    setUnits(units, axes);
+    document.documentElement.classList.add("scripted");
+    charts ??= new Charts({});
+    Object.assign(charts.data, drawn);
+    charts.observe(element.parentElement);
+    if (element.clientWidth > 0) charts.draw(element);
+  }
+}
+
 function start(data) {
   setUnits(data.units, data.axes);
   document.documentElement.classList.add("scripted");
-  charts = new Charts(data.charts);
+  charts ??= new Charts({});
+  charts.data = data.charts;
+  charts.observe(document);
   details = new Details(data, charts);
   followRows();
   openAndCloseAll();
@@ -131,5 +147,7 @@ function start(data) {
   document.documentElement.dataset.ready = "";
 }
 
-if ("DecompressionStream" in window) unpack("rtstone-data").then(start);
-else document.getElementById("old-browser").hidden = false;
+if ("DecompressionStream" in window) {
+  drawFirst(document.querySelectorAll("[data-at-once]"));
+  unpack("rtstone-data").then(start);
+} else document.getElementById("old-browser").hidden = false;

@@ -22,6 +22,7 @@ from markupsafe import Markup, escape
 from rtstone import resources, units
 from rtstone.errors import UsageError
 from rtstone.report.parts import typeset
+from rtstone.report.parts.model import Chart
 
 HERE = resources.path("report")
 BUNDLE = HERE / "assets" / "charts.js"
@@ -78,6 +79,12 @@ def embed(data: Any) -> str:
     return base64.b64encode(zlib.compress(text.encode(), level=9)).decode()
 
 
+def at_once(chart: Chart) -> str:
+    """Return the data of a chart that is drawn before those of all others are unpacked, as JSON."""
+    data = {"units": units.UNITS, "axes": AXES, "charts": chart.drawings}
+    return json.dumps(data, allow_nan=False, separators=(",", ":"))
+
+
 def tight(text: str) -> str:
     """Return markup without the templates' indentation."""
     return re.sub(r"\s*\n\s*", "\n", text)
@@ -122,6 +129,7 @@ def environment() -> jinja2.Environment:
         typeset=typeset.typeset,
         figure=typeset.figure,
         tight=tight,
+        at_once=at_once,
         commands=commands,
         kind=lambda block: type(block).__name__,
     )
