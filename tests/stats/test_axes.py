@@ -158,6 +158,14 @@ def test_spreads_of_a_few_ticks_differ_by_more_than_a_tick(late: float, verdict:
     assert effect.verdict == verdict
 
 
+@pytest.mark.parametrize(("late", "verdict"), [(101_700, "inconclusive"), (102_000, "worse")])
+def test_long_times_are_known_to_a_bucket_of_the_recorder(late: float, verdict: str) -> None:
+    """1/128 of 101 us is 0.79 us: a spread of 1 us may be one of 1.79 us."""
+    effect = spread(on_both_sides((100_000, 101_000), (100_000, late)))
+    assert effect.ratio == pytest.approx((late - 100_000) / 1000)
+    assert effect.verdict == verdict
+
+
 def test_no_number_of_a_spread_is_infinite_or_no_number() -> None:
     for other in ((100, 100), (100, 101), (100, 150), (0, 0), (-3, 40)):
         effect = spread(on_both_sides((100, 100), other))
@@ -180,13 +188,21 @@ def test_counts_that_repeat_decide_exactly_and_one_sided() -> None:
     assert (effect.verdict, effect.reason) == ("inconclusive", verdicts.NO_SPREAD)
 
 
-def test_rates_and_figures_are_no_case_of_the_axes() -> None:
+def test_rates_are_no_case_of_the_axes_but_a_wider_spread_of_them_is_worse_too() -> None:
     def of_unit(name: str, unit: str) -> Run:
-        statistics: dict[str, Any] = {"n": 1000, "min": 1.0, "p50": 2.0, "p99": 4.0, "max": 5.0}
+        late = {"a": 400.0, "b": 900.0}[name[0]]
+        statistics: dict[str, Any] = {
+            "n": 1000,
+            "min": 100.0,
+            "p50": 200.0,
+            "p99": late,
+            "max": 1e3,
+        }
         return run([result("case.0", statistics, unit)], name)
 
     rates = compare([[of_unit(f"{side}{n}", "1/s") for n in range(8)] for side in "ab"])
     assert rates.axes == []
+    assert [(e.verdict, e.ratio) for e in rates.rows[0].spreads] == [("worse", 3.5)]
     assert only(compare([[of_unit(f"{s}{n}", "ns") for n in range(8)] for s in "ab"])).cases == 1
 
 

@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
+from rtstone.documents.comparison import Effect
 from rtstone.documents.reproduction import Contrast, ContrastCase
 from rtstone.documents.run import Batches, Result, Run, Target
+from rtstone.stats.comparison.direction import SMALLER
+from rtstone.stats.comparison.verdicts import beside_constant
 from rtstone.stats.reproduce import reproduce
 from rtstone.wire.records import Bench
 from tests.conftest import Cli
@@ -129,6 +132,17 @@ def test_the_interval_of_a_printed_number_is_what_rounds_to_it() -> None:
     low, high = case.speed.ci95
     assert low == pytest.approx(11 / 11.5)
     assert high == pytest.approx(11 / 10.5)
+
+
+def test_all_cases_beside_a_published_system_are_judged_together() -> None:
+    effect = Effect(part="median", statistic="mean", column="a", verdict="inconclusive")
+    levels: list[float] = []
+
+    def estimated(level: float) -> None:
+        levels.append(level)
+
+    beside_constant(effect, (1.0, 0.9, 1.1), (2.0, estimated), SMALLER, 4)
+    assert levels == [pytest.approx(1 - 0.8 * 0.05 / 4)]
 
 
 def test_a_maximum_that_says_nothing_gives_no_ratio() -> None:
