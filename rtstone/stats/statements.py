@@ -50,6 +50,8 @@ PAIR = "compares a system with Linux: name a target that is Linux, and one that 
 
 _ABOUT = {LINUX: LINUX, RTOS: "systems that are not Linux"}
 
+_SPREAD = 2  # samples that have a smallest and a largest
+
 Same = Literal["yes", "no", "undetermined"]
 
 
@@ -327,7 +329,7 @@ def _statistic(
     sampled = [result for result in results if result.n]
     together = pooled([whole(result) for result in sampled]) if sampled else None
     value = getattr(together, show) if together else None
-    if value is None or together is None:
+    if value is None or together is None or (show in {"min", "max"} and together.n < _SPREAD):
         n = sum(result.n for result in sampled)
         return _Measure(None, reason=f"no {LABELS[show]} of {number_of(n, 'sample')}")
     ends, reason = (-inf, inf), None
@@ -415,7 +417,7 @@ def _ratio(above: _Measure, below: _Measure) -> _Measure:
         ends = ratio_interval(below[:3], above[:3])  # type: ignore[arg-type]
         if isfinite(ends[0]):
             return _Measure(value, _from_log(ends[0]), _from_log(ends[1]), reason)
-    low = above.low / below.high if above.low > 0 else 0.0
+    low = above.low / below.high if above.low > 0 and isfinite(below.high) else -inf
     return _Measure(value, low, above.high / below.low if below.low > 0 else inf, reason)
 
 

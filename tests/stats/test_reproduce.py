@@ -23,7 +23,7 @@ from rtstone.results.derived import FLOOR
 from rtstone.stats import published
 from rtstone.stats.published import layout
 from rtstone.stats.published.layout import Here, Show
-from rtstone.stats.reproduce import reproduce
+from rtstone.stats.reproduce import MOVED, reproduce
 from rtstone.targets import find
 from rtstone.wire import parameters as benches
 from rtstone.wire.parameters import Catalogue
@@ -31,6 +31,7 @@ from rtstone.wire.records import TextTable
 from tests.conftest import Cli
 
 SOURCES = layout.names()
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 def _measure(cli: Cli, target: str, *part: str) -> Run:
@@ -618,6 +619,13 @@ def test_a_mean_that_one_sample_moved_is_marked(
     table = next(t for t in reproduce("gutsalov", [run]).document.tables if t.id == "Table 3")
     notes = [table.footnotes[n - 1] for n in table.items[0].cells[-1].notes]
     assert notes == (["local: the largest sample alone raises this mean by over 10%"] * marked)
+
+
+def test_the_documents_say_from_where_a_mean_is_marked() -> None:
+    for page in ("rules", "reproduce"):
+        text = " ".join((DOCS / f"{page}.md").read_text("utf-8").split())
+        assert f"mean that the largest sample alone raises by over {MOVED:.0%}" in text
+    assert MOVED == 0.1
 
 
 def test_a_run_named_twice_is_refused(base_run: Run) -> None:

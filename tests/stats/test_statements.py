@@ -233,6 +233,21 @@ def test_the_ratio_of_largest_and_smallest_has_no_upper_end() -> None:
     assert _judged(_wanted("ratio", "max", "min", most=1.9), run)[0].same == "no"
 
 
+def test_one_sample_is_neither_the_largest_nor_the_smallest() -> None:
+    lonely = structs.replace(_result([5.0, 5.0]), n=1, sd=None, histogram=[(5.0, 1)], batches=None)
+    (here,) = _judged(_wanted("ratio", "max", "min", least=1.0), _run(lonely))
+    assert (here.same, here.value, here.reason) == ("undetermined", None, "no max of 1 sample")
+
+
+def test_a_ratio_without_an_interval_below_it_has_no_lower_end() -> None:
+    dependent = structs.replace(_result(_even(100.0)), batches=None, sd=None)
+    run = _run(dependent, _result(_even(50.0), "mem.memcpy.fwd"))
+    against = [Number(against=Here(bench="mem.memcpy.fwd", show=["max"]))]
+    (here,) = _judged(_wanted("ratio", "max", most=1.0, number=against), run)
+    assert (here.same, here.low, here.high) == ("undetermined", None, None)
+    assert here.value == pytest.approx(2.0)
+
+
 def test_a_ratio_of_two_benches_pairs_their_cases() -> None:
     wanted = _wanted("ratio", "p50", least=1.5, number=[
         Number(against=Here(bench="mem.memcpy.fwd"))
