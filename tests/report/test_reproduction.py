@@ -6,6 +6,7 @@ import io
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
+from html import unescape
 from html.parser import HTMLParser
 from typing import NamedTuple
 
@@ -13,12 +14,20 @@ import pytest
 from msgspec import structs
 from rich.console import Console
 
-from rtstone.documents.reproduction import Printed, Reproduction, Table
+from rtstone.documents.reproduction import (
+    Judgement,
+    Printed,
+    Reproduction,
+    Statement,
+    Table,
+    Then,
+)
 from rtstone.documents.run import Agent, Clock, Result, Run, Target, Trace
 from rtstone.report.comparison import axes
 from rtstone.report.parts.model import Chart, Section, Special
 from rtstone.report.reproduction.figures import MOMENTS, _lines, figures
 from rtstone.report.reproduction.page import GAPS, compose, markdown, reproduction_lines
+from rtstone.report.reproduction.statements import summary
 from rtstone.report.reproduction.strips import Strip, strips
 from rtstone.stats import published
 from rtstone.stats.published import layout
@@ -326,6 +335,68 @@ def test_what_is_computed_from_printed_numbers_has_their_digits(form: str) -> No
     row = next(row for head, row in seen.rows.items() if head.startswith("SORIX"))
     column = [re.sub(r" \[\d+\]", "", head) for head in seen.heads].index("sum")
     assert re.fullmatch(r"1822\.6 \[\d+\]", row[column].replace(" 822", "822")), row[column]
+
+
+def _stated() -> Reproduced:
+    """Return a publication with a statement of each verdict, on made-up systems."""
+    base = reproduce("sjoblom", [_run(), _run(run_id="b", target=Target(name="other"))])
+    yes = Judgement(column=0, same="yes", value=1.204, low=1.182, high=1.231, numbers=1)
+    no = Judgement(column=0, same="no", value=2.0, most=3.0, low=2.0, numbers=2, reason="too far")
+    unsure = Judgement(column=0, same="undetermined", reason="no p99 of 9 samples")
+    other = Judgement(column=1, same=None, reason="is about Linux")
+    lines = [
+        Statement(words="first", table="t", meaning="a ratio", most=1.5, here=[yes, other],
+                  then=[Then(system="OSE", value=1.3, same=True), Then(system="X", value="<2 us")]),
+        Statement(words="second", table="t", meaning="a ratio", least=4.0, here=[no, other]),
+        Statement(words="third", table="t", meaning="a time", unit="us", least=1.0, most=2.0,
+                  here=[unsure, other]),
+        Statement(words="fourth", table="t", lacks="not readable"),
+    ]  # fmt: skip
+    return base._replace(document=structs.replace(base.document, statements=lines))
+
+
+SUMMARY = (
+    "local: of 3 statements of the author 1 holds here, 1 does not hold, 1 is undetermined. "
+    "1 statement is decided by no number anywhere."
+)
+
+
+@pytest.mark.parametrize("form", ["terminal", "markdown", "html"])
+def test_each_statement_is_a_line_and_the_first_line_counts_them(form: str) -> None:
+    reproduced = _stated()
+    text = {
+        "terminal": lambda: "\n".join(on_terminal(reproduced, WIDE)),
+        "markdown": lambda: markdown(reproduced.document).replace("\\", ""),
+        "html": lambda: unescape(_plain(re.sub(r"<[^>]+>", " ", compose(reproduced)))),
+    }[form]()
+    before, _, section = text.partition("What the author states: then, here, the same?")
+    assert SUMMARY in (before if form != "html" else text)
+    if form == "terminal":
+        assert text.splitlines()[0] == SUMMARY
+    section = section.partition("section 3: Method")[0]
+    words = re.sub(r"[ |*]+", " ", section)
+    assert re.search(
+        r"t, first \[1\] OSE: 1.3, yes; X: <2 us yes, 1.2 \(?95%: 1.18 to 1.23\)? - \[2\]", words
+    )
+    interval = r"95%: 2 or more"
+    assert re.search(
+        rf"t, second \[3\] in words no, 2 to 3 (\({interval}\) \[4\]|\[4\] {interval})", words
+    )
+    assert re.search(r"t, third \[5\] in words undetermined \[6\] - \[2\]", words)
+    assert re.search(r"t, fourth - \[7\] - \[7\] - \[7\]", words)
+    for footnote in (
+        "a ratio: holds if at most 1.5", "other: is about Linux", "a ratio: holds if at least 4",
+        "local: too far", "a time: holds if between 1 µs and 2 µs",
+        "local: no p99 of 9 samples", "not readable",
+    ):  # fmt: skip
+        assert footnote in section.replace("\u202f", " ")
+
+
+def test_no_statement_is_counted_without_a_system() -> None:
+    document = reproduce("sjoblom", []).document
+    assert summary(document) == "3 statements are decided by no number anywhere."
+    assert summary(structs.replace(document, statements=[])) == ""
+    assert "What the author states" not in markdown(structs.replace(document, statements=[]))
 
 
 @pytest.mark.parametrize("source", SOURCES)

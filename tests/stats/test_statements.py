@@ -11,7 +11,8 @@ from msgspec import structs
 from rtstone.documents.reproduction import Judgement
 from rtstone.documents.run import Figure, Result, Run, Slope, Target, Value
 from rtstone.errors import UsageError
-from rtstone.results.estimates import batches
+from rtstone.results.estimates import batches, estimate
+from rtstone.results.slope import fit
 from rtstone.stats import published
 from rtstone.stats import statements as judging
 from rtstone.stats.comparison.systems import systems
@@ -130,6 +131,20 @@ def test_a_model_repeats_its_largest_sample() -> None:
     assert _judged(_wanted("value", "max", most=499.0), model)[0].same == "no"
 
 
+def test_several_seeds_of_a_model_are_no_exact_numbers() -> None:
+    runs = [
+        _run(_result(_even(value)), run_id=str(value),
+             target=Target(name="sim:x", detail={"model": "x", "seed": seed, "system": "x"}))
+        for seed, value in enumerate((100.0, 100.05))
+    ]  # fmt: skip
+    (here,) = _judged(_wanted("value", "p50", most=1e3), *runs)
+    assert here.low is not None
+    assert here.high is not None
+    assert here.low < (here.value or 0) < here.high
+    (here,) = _judged(_wanted("value", "p50", most=1e3), runs[0])
+    assert (here.low, here.high) == (here.value, here.value)
+
+
 def test_every_case_has_to_keep_the_limit_and_the_one_that_does_not_is_named() -> None:
     run = _run(*(_result(_even(value), size=n) for n, value in ((1024, 100.0), (2048, 150.0))))
     assert _judged(_wanted("value", "p50", most=152.0), run)[0].same == "yes"
@@ -140,6 +155,25 @@ def test_every_case_has_to_keep_the_limit_and_the_one_that_does_not_is_named() -
     (here,) = _judged(_wanted("value", "p50", most=150.0), run)
     assert here.same == "undetermined"
     assert str(here.reason).startswith("is undetermined in 1 of 2 cases: mem.memset size=2KiB; ")
+
+
+def test_several_cases_have_wider_intervals() -> None:
+    """Of five, each is at 99%, so that all of them together are wrong in 5% at most."""
+    results = [_result(_even(100.0), size=n) for n in (64, 128, 256, 512, 1024)]
+    for count, level in ((1, 0.95), (5, 0.99)):
+        (here,) = _judged(_wanted("value", "p50", most=1e3), _run(*results[:count]))
+        expected = estimate(results[:1], "p50", level)
+        assert expected is not None
+        assert (here.low, here.high) == (expected.low, expected.high)
+
+
+def test_a_smallest_sample_has_no_lower_end() -> None:
+    run = _run(_result(_even(100.0)))
+    (here,) = _judged(_wanted("value", "min", least=98.0), run)
+    assert (here.same, here.low) == ("undetermined", None)
+    assert here.high == here.value
+    assert _judged(_wanted("value", "min", most=100.0), run)[0].same == "yes"
+    assert _judged(_wanted("value", "min", least=100.0), run)[0].same == "no"
 
 
 def test_of_some_statements_any_case_is_enough() -> None:
@@ -301,6 +335,15 @@ def test_growth_is_that_of_the_slope_over_the_whole_range(
     assert here.same == grows
     assert value is None or here.value == pytest.approx(value)
     assert _judged(_wanted("growth", "min", **CONSTANT), _slope(*points))[0].same == constant
+
+
+def test_growth_has_the_interval_of_its_slope() -> None:
+    """Of 100, 110 and 150 over 0, 1 and 2 the slope is 25, so that 50 are added to 100."""
+    line = fit([(0, 100.0), (1, 110.0), (2, 150.0)])
+    assert line is not None
+    (here,) = _judged(_wanted("growth", "min", **GROWS), _slope((0, 100.0), (1, 110.0), (2, 150.0)))
+    assert here.value == pytest.approx(1.5)
+    assert [here.low, here.high] == pytest.approx([1 + line.low / 50, 1 + line.high / 50])
 
 
 def test_without_a_slope_there_is_no_growth() -> None:

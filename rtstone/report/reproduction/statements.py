@@ -32,6 +32,8 @@ def summary(reproduction: Reproduction) -> str:
             for judgement in statement.here
             if judgement.column == place and judgement.same
         )
+        if not verdicts:
+            continue
         sentences.append(
             f"{column.label}: of {counted(verdicts.total(), 'statement')} of the author "
             f"{verdicts['yes']} {'holds' if verdicts['yes'] == 1 else 'hold'} here, "
@@ -40,7 +42,7 @@ def summary(reproduction: Reproduction) -> str:
         )
     if closed := sum(bool(statement.lacks) for statement in reproduction.statements):
         sentences.append(
-            f"{counted(closed, 'statement')} {_are(closed)} decided by no number here."
+            f"{counted(closed, 'statement')} {_are(closed)} decided by no number anywhere."
         )
     return " ".join(sentences)
 
