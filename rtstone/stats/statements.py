@@ -14,6 +14,9 @@ from math import exp, inf, isfinite, log, sqrt
 from statistics import fmean
 from typing import Literal, NamedTuple
 
+from msgspec import structs
+
+from rtstone.documents.case_key import ANOTHER_RUN
 from rtstone.documents.case_name import setting
 from rtstone.documents.comparison import Effect
 from rtstone.documents.plan import NONE
@@ -284,7 +287,15 @@ def _measures(wanted: layout.Statement, column: System, level: float) -> Iterato
 
 
 def _cases(here: Here, column: System) -> list[list[Result]] | _Measure:
-    """Return the results that a place selects by case, or why there are none."""
+    """Return the results that a place selects by case, or why there are none.
+
+    A model of a system in one configuration has its numbers under that of one CPU, as in tables.
+    """
+    config, wanted = column.first.target.detail.get("config"), here.params.get("config")
+    if config and wanted:
+        if wanted != config:
+            return _Measure(None, reason=f"is a model of configuration {config}", absent=True)
+        here = structs.replace(here, params={**here.params, "config": "1cpu"})
     results = selection.picked(here, column.runs)
     valued = [r for r in results if r.status == "ok" and (r.n or r.figures or r.tables)]
     if valued:
@@ -306,7 +317,9 @@ def _varying(cases: Sequence[Sequence[Result]]) -> list[str]:
     for results in cases:
         for name, value in results[0].params.items():
             values[name].add(value)
-    return [name for name, several in values.items() if len(several) > 1]
+    return [
+        name for name, several in values.items() if len(several) > 1 and name not in ANOTHER_RUN
+    ]
 
 
 def _named(result: Result, varying: Sequence[str], column: System) -> str:
@@ -416,7 +429,8 @@ def _ratio(above: _Measure, below: _Measure) -> _Measure:
     if all(map(isfinite, (above.low, above.high, below.low, below.high))):
         ends = ratio_interval(below[:3], above[:3])  # type: ignore[arg-type]
         if isfinite(ends[0]):
-            return _Measure(value, _from_log(ends[0]), _from_log(ends[1]), reason)
+            value, low, high = map(_from_log, (log(value), *ends))
+            return _Measure(value, low, high, reason)
     low = above.low / below.high if above.low > 0 and isfinite(below.high) else -inf
     return _Measure(value, low, above.high / below.low if below.low > 0 else inf, reason)
 

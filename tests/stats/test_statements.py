@@ -31,7 +31,7 @@ BENCH = Bench(
 OTHER = structs.replace(BENCH, id="mem.memcpy.fwd")
 
 
-def _result(samples: object, bench: str = "mem.memset", **params: Value) -> Result:
+def _result(samples: object, bench: str = "mem.memset", /, **params: Value) -> Result:
     """Return a result with exactly these samples, in their order."""
     values = np.asarray(samples, float)
     distinct, counts = np.unique(values, return_counts=True)
@@ -296,6 +296,28 @@ def test_a_ratio_of_two_benches_pairs_their_cases() -> None:
     (here,) = _judged(wanted, _run(*first, *other[:1]))
     assert here.same == "undetermined"
     assert "mem.memset size=64" in str(here.reason)
+
+
+def test_cases_are_paired_whatever_their_number_of_samples() -> None:
+    wanted = _wanted("ratio", "p50", least=1.5, number=[
+        Number(against=Here(bench="mem.memcpy.fwd"))
+    ])  # fmt: skip
+    first = [_result(_even(20.0), size=n, samples=n) for n in (64, 1024)]
+    other = [_result(_even(10.0), "mem.memcpy.fwd", size=n, samples=7) for n in (64, 1024)]
+    assert _judged(wanted, _run(*first, *other))[0].same == "yes"
+
+
+def test_a_model_of_one_configuration_has_that_alone() -> None:
+    def judged(config: str, number: str) -> Judgement:
+        target = Target(name="sim:x", detail={"model": "x", "config": config})
+        run = _run(_result(_even(100.0), config="1cpu"), target=target)
+        place = [Number(here=Here(params={"config": number}))]
+        return _judged(_wanted("value", "p50", most=150.0, number=place), run)[0]
+
+    assert judged("1rt", "1rt").same == "yes"
+    assert judged("1cpu", "1cpu").same == "yes"
+    other = judged("1rt", "1cpu")
+    assert (other.same, other.reason) == ("undetermined", "is a model of configuration 1rt")
 
 
 def test_what_is_not_above_zero_has_no_ratio() -> None:
