@@ -53,6 +53,7 @@ PAIR = "compares a system with Linux: name a target that is Linux, and one that 
 
 _ABOUT = {LINUX: LINUX, RTOS: "systems that are not Linux"}
 
+_NAMED = 3  # cases that a reason names
 _SPREAD = 2  # samples that have a smallest and a largest
 
 Same = Literal["yes", "no", "undetermined"]
@@ -239,9 +240,12 @@ def _reasons(
         return
     deciding = verdicts[same]
     if len(deciding) < number:
-        cases = ", ".join(filter(None, dict.fromkeys(m.case for m in deciding)))
+        cases = list(filter(None, dict.fromkeys(m.case for m in deciding)))
+        if len(cases) > _NAMED:
+            cases[_NAMED:] = [f"and {len(cases) - _NAMED} others"]
+        names = f": {'; '.join(cases)}" if cases else ""
         verb = {"yes": "holds", "no": "does not hold", "undetermined": "is undetermined"}[same]
-        yield f"{verb} in {len(deciding)} of {number_of(number, 'case')}{cases and f': {cases}'}"
+        yield f"{verb} in {len(deciding)} of {number_of(number, 'case')}{names}"
     if same == "undetermined":
         yield from dict.fromkeys(
             m.reason or "the interval reaches over the limit" for m in deciding

@@ -347,7 +347,8 @@ def _stated() -> Reproduced:
     lines = [
         Statement(words="first", table="t", meaning="a ratio", most=1.5, here=[yes, other],
                   then=[Then(system="OSE", value=1.3, same=True), Then(system="X", value="<2 us")]),
-        Statement(words="second", table="t", meaning="a ratio", least=4.0, here=[no, other]),
+        Statement(words="second", table="t", meaning="a ratio", scope="any", least=4.0,
+                  here=[no, other]),
         Statement(words="third", table="t", meaning="a time", unit="us", least=1.0, most=2.0,
                   here=[unsure, other]),
         Statement(words="fourth", table="t", lacks="not readable"),
@@ -385,8 +386,8 @@ def test_each_statement_is_a_line_and_the_first_line_counts_them(form: str) -> N
     assert re.search(r"t, third \[5\] in words undetermined \[6\] - \[2\]", words)
     assert re.search(r"t, fourth - \[7\] - \[7\] - \[7\]", words)
     for footnote in (
-        "a ratio: holds if at most 1.5", "other: is about Linux", "a ratio: holds if at least 4",
-        "local: too far", "a time: holds if between 1 µs and 2 µs",
+        "a ratio: holds if at most 1.5", "other: is about Linux",
+        "a ratio: holds if any is at least 4", "local: too far", "a time: holds if between 1 µs and 2 µs",
         "local: no p99 of 9 samples", "not readable",
     ):  # fmt: skip
         assert footnote in section.replace("\u202f", " ")

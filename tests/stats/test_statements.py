@@ -176,6 +176,19 @@ def test_a_smallest_sample_has_no_lower_end() -> None:
     assert _judged(_wanted("value", "min", least=100.0), run)[0].same == "no"
 
 
+def test_a_reason_names_three_cases_and_counts_the_others() -> None:
+    run = _run(*(_result(_even(100.0 + n), size=1024 * n) for n in range(1, 6)))
+    (here,) = _judged(_wanted("value", "p50", most=102.5), run)
+    assert here.reason == "does not hold in 3 of 5 cases: " + "; ".join(
+        f"mem.memset size={n}KiB" for n in (3, 4, 5)
+    )
+    (here,) = _judged(_wanted("value", "p50", most=90.0, number=[
+        Number(), Number(here=Here(bench="mem.memcpy.fwd")),
+    ]), run)  # fmt: skip
+    assert str(here.reason).startswith("does not hold in 5 of 6 cases: mem.memset size=1KiB; ")
+    assert str(here.reason).endswith("mem.memset size=3KiB; and 2 others")
+
+
 def test_of_some_statements_any_case_is_enough() -> None:
     run = _run(*(_result(_even(value), size=n) for n, value in ((1024, 100.0), (2048, 150.0))))
     for least, same in ((120.0, "yes"), (150.0, "undetermined"), (160.0, "no")):

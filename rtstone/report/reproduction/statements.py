@@ -94,7 +94,8 @@ def _rule(statement: Statement) -> str:
         limits = f"between {least} and {most}"
     else:
         limits = f"at least {least}" if least else f"at most {most}"
-    return f"{statement.meaning}: holds if {limits}"
+    subject = "any is " if statement.scope == "any" else ""
+    return f"{statement.meaning}: holds if {subject}{limits}"
 
 
 def _reason(here: Judgement, reproduction: Reproduction) -> str:
