@@ -387,8 +387,8 @@ def test_each_statement_is_a_line_and_the_first_line_counts_them(form: str) -> N
     assert re.search(r"t, fourth - \[7\] - \[7\] - \[7\]", words)
     for footnote in (
         "a ratio: holds if at most 1.5", "other: is about Linux",
-        "a ratio: holds if any is at least 4", "local: too far", "a time: holds if between 1 µs and 2 µs",
-        "local: no p99 of 9 samples", "not readable",
+        "a ratio: holds if any is at least 4", "local: too far",
+        "a time: holds if between 1 µs and 2 µs", "local: no p99 of 9 samples", "not readable",
     ):  # fmt: skip
         assert footnote in section.replace("\u202f", " ")
 
