@@ -9,6 +9,8 @@
     add = { amount = "0.5ns" }  # for each
     [load.heavy]
     switch = "0.9us"  # while that load runs
+    [load.heavy.with.disk]
+    sem_give = "5us"  # in addition, while that part of it runs; with."disk+cpu": while both do
 
 The agent defines which costs there are; a model becomes its command line.
 """
@@ -38,6 +40,7 @@ _KEYS = {
     "cost": dict,
     "load": dict,
 }
+_WITH = "with"  # in a load's table: costs that its parts add
 _STALL = {"first": str, "length": str, "period": str}
 _NS = 1000  # ps
 _PS = {name: factor * _NS for name, factor in spelt(CLOCK).items()}
@@ -54,6 +57,7 @@ class Words(NamedTuple):
     parts: Sequence[str]
     lacks: Sequence[str]
     loads: Sequence[str]
+    components: Sequence[str]  # of the loads
     most: dict[str, int]
 
 
@@ -150,7 +154,26 @@ class _Reader:
                 raise unknown("load", load, self._words.loads, f"in {self._where}")
             if not isinstance(costs, dict):
                 raise self._bad(f"load.{load}", "a table of costs")
-            yield from self._costs(load, costs)
+            yield from self._costs(load, {k: v for k, v in costs.items() if k != _WITH})
+            yield from self._additions(load, costs.get(_WITH, {}))
+
+    def _additions(self, load: str, by_parts: object) -> Iterator[str]:
+        """Yield what parts of a load add to costs while all of them run."""
+        where = f"load.{load}.{_WITH}"
+        if not isinstance(by_parts, dict):
+            raise self._bad(where, "a table of parts of the load")
+        pairs = 0
+        for names, costs in by_parts.items():
+            for name in names.split("+"):
+                if name not in self._words.components:
+                    lead = f"in {self._where}, {where}"
+                    raise unknown("part of the load", name, self._words.components, lead)
+            if not isinstance(costs, dict):
+                raise self._bad(f"{where}.{names}", "a table of costs")
+            pairs += len(costs)
+            if pairs > (most := self._words.most["additions"]):
+                raise UsageError(f"more than {most} costs of parts, in {self._where}, {where}")
+            yield from self._costs(f"{load}.{_WITH}.{names}", costs)
 
     def _costs(self, key: str, costs: dict[str, Any]) -> Iterator[str]:
         for name, cost in costs.items():

@@ -77,4 +77,6 @@ class Sim(Target):
         lines = [line.split() for line in output.splitlines()]
         named = {kind: [line[1] for line in lines if line[0] == kind] for kind, *_ in lines}
         most = {line[1]: int(line[2]) for line in lines if line[0] == "most"}
-        return simulated.Words(named["cost"], named["part"], named["lack"], named["load"], most)
+        return simulated.Words(
+            named["cost"], named["part"], named["lack"], named["load"], named["component"], most
+        )

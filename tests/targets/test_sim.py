@@ -17,7 +17,8 @@ WORDS = Words(
     parts=["fixed", "amount", "ready", "random"],
     lacks=["inherit", "heap"],
     loads=["heavy"],
-    most={"points": 4, "stalls": 2, "title": 9, "label": 20},
+    components=["cpu", "disk"],
+    most={"points": 4, "stalls": 2, "title": 9, "label": 20, "additions": 2},
 )
 HEAD = 'title = "T"\nlabel = "L"\n'
 
@@ -43,6 +44,10 @@ def arguments_of(tmp_path: Path, text: str, head: str = HEAD) -> list[str]:
             'cost.read = "1ns"\n[load.heavy]\nread = "2ns"',
             ["cost.read.fixed=1000", "heavy.read.fixed=2000"],
         ),
+        (
+            '[load.heavy.with.disk]\nread = "2ns"\n[load.heavy.with."cpu+disk"]\nread = "1ns"',
+            ["heavy.with.disk.read.fixed=2000", "heavy.with.cpu+disk.read.fixed=1000"],
+        ),
         ('cost.add.amount = "0.0625ns"', ["cost.add.amount=0:0,1000:62500"]),
         (
             'cost.switch = { fixed = "0.4us", ready = [[1, 0], [34, "0.5us"]] }',
@@ -64,6 +69,16 @@ def test_what_a_model_becomes(tmp_path: Path, text: str, expected: list[str]) ->
         ("titel = 1", r"unknown key 'titel', in model .*mine.toml; did you mean 'title'"),
         ('load.havy.read = "1ns"', r"unknown load 'havy', in .*; did you mean 'heavy'"),
         ('load.heavy.raed = "1ns"', r"unknown cost 'raed', in .*; did you mean 'read'"),
+        ("load.heavy.with = 1", r"bad load.heavy.with, in .*; it is a table of parts of the load"),
+        ("load.heavy.with.disk = 1", r"bad load.heavy.with.disk, in .*; it is a table of costs"),
+        (
+            'load.heavy.with.dist.read = "1ns"',
+            r"unknown part of the load 'dist', in .*; did you mean 'disk'",
+        ),
+        (
+            '[load.heavy.with.disk]\nread = "1ns"\nadd = "1ns"\nswitch = "1ns"',
+            "more than 2 costs of parts, in ",
+        ),
         ('load.heavy = "1ns"', r"bad load.heavy, in .*; it is a table of costs"),
         ('cost.sem_giv = "1ns"', r"unknown cost 'sem_giv', in .*; did you mean 'sem_give'"),
         ('cost.add.amout = "1ns"', r"'amout', in .*mine.toml, cost.add; did you mean 'amount'"),

@@ -2,20 +2,49 @@
 #include "load.h"
 #include "model.h"
 
-static const rts_param no_param[] = {RTS_PARAMS_END};
+typedef struct heavy_params {
+    int64_t cpu, disk, interrupt, network, syscall, memory, search;
+} heavy_params;
+
+static const rts_param heavy_param[] = {
+    RTS_BOOL(heavy_params, cpu, 1, "with component cpu"),
+    RTS_BOOL(heavy_params, disk, 1, "with component disk"),
+    RTS_BOOL(heavy_params, interrupt, 1, "with component interrupt"),
+    RTS_BOOL(heavy_params, network, 1, "with component network"),
+    RTS_BOOL(heavy_params, syscall, 1, "with component syscall"),
+    RTS_BOOL(heavy_params, memory, 1, "with component memory"),
+    RTS_BOOL(heavy_params, search, 1, "with component search"),
+    RTS_PARAMS_END,
+};
+
+static const unsigned every = (1u << 7) - 1;
+
+/* Returns the parts that run as bits in the order of SIM_HEAVY_PARTS. */
+static unsigned parts_of(const rts_running *l)
+{
+    const heavy_params *p = rts_load_params(l);
+    const int64_t on[] = {p->cpu,     p->disk,   p->interrupt, p->network,
+                          p->syscall, p->memory, p->search};
+    unsigned parts = 0;
+    for (unsigned i = 0; i < sizeof on / sizeof on[0]; i++)
+        parts |= (unsigned)(on[i] != 0) << i;
+    return parts;
+}
 
 static int prepare(rts_running *l)
 {
-    if (sim_model_has_heavy())
-        return 0;
-    return rts_load_unsupported(l, "the model says nothing of this load");
+    if (!sim_model_has_heavy())
+        return rts_load_unsupported(l, "the model says nothing of this load");
+    if (parts_of(l) != every && !sim_model_has_parts())
+        return rts_load_unsupported(l, "the model says nothing of the parts of this load");
+    return 0;
 }
 
 /* No task of the load uses the CPU: its effect on the system is included in the costs. */
 static void change_costs(rts_worker *w)
 {
     rts_sem never;
-    sim_model_heavy(&w->done);
+    sim_model_heavy(&w->done, parts_of(w->load));
     rts_sem_prepare(&never, RTS_SEM_UNNAMED, 0);
     int err = rts_sem_create(&never, 0);
     while (!err && rts_load_goes_on(w))
@@ -28,8 +57,9 @@ static const rts_load loads[] = {
      .title = RTS_SAY("Seven components that are not real-time, as in the model"),
      .source = RTS_SAY("Obenland, Table 7; on a simulated system"),
      .help = RTS_SAY("Nothing is run: operations have the costs that the model gives for this "
-                     "load, derived from published figures. Counted are operations."),
-     .params = no_param,
+                     "load, derived from published figures, and those that it adds for the parts "
+                     "that run. Counted are operations."),
+     .params = heavy_param,
      .place = RTS_PLACE_MEASURED,
      .prepare = prepare,
      .component =

@@ -38,6 +38,20 @@ static volatile uint64_t *heavy;
 #define SIM_COST_NAME(name) #name,
 static const char *const names[SIM_OPS] = {SIM_COSTS(SIM_COST_NAME)};
 
+/* What parts of load heavy add to an operation, while all of `parts` run. */
+#define ADDITIONS 16
+
+static struct addition {
+    unsigned parts; /* bits, by the place in part_names */
+    sim_op op;
+    cost cost;
+} additions[ADDITIONS];
+static unsigned n_additions;
+static unsigned running; /* parts of the load that run; none while it is off */
+
+static const char *const part_names[] = {SIM_HEAVY_PARTS};
+#define PARTS (sizeof part_names / sizeof part_names[0])
+
 /* ---- reading a model --------------------------------------------------------------------- */
 
 static bool refuse(const char *word, const char *why)
@@ -102,20 +116,68 @@ static table *table_of(cost *c, const char *kind)
     return NULL;
 }
 
-/* Sets NAME.KIND=...: for KIND fixed the value is a number of ps, otherwise a table. */
+/* Returns the operation of NAME.KIND and sets *kind; SIM_OPS if there is none. */
+static sim_op op_of(const char *key, const char **kind)
+{
+    unsigned op = 0;
+    *kind = strchr(key, '.');
+    while (*kind && op < SIM_OPS && !same_name(names[op], key, (size_t)(*kind - key)))
+        op++;
+    return *kind ? (sim_op)op : SIM_OPS;
+}
+
+/* Sets one part of a cost: for KIND fixed the value is a number of ps, otherwise a table. */
+static bool set_kind(cost *c, const char *word, const char *kind, const char *value)
+{
+    c->defined = true;
+    if (!strcmp(kind, "fixed"))
+        return read_number(&value, &c->fixed, '\0') || refuse(word, "no number");
+    table *t = table_of(c, kind);
+    return (t && read_table(t, value)) || refuse(word, "no table");
+}
+
+/* Sets NAME.KIND=... */
 static bool set_cost(cost *book, const char *word, const char *key, const char *value)
 {
-    const char *kind = strchr(key, '.');
-    for (unsigned op = 0; kind && op < SIM_OPS; op++) {
-        if (!same_name(names[op], key, (size_t)(kind - key)))
-            continue;
-        book[op].defined = true;
-        if (!strcmp(kind + 1, "fixed"))
-            return read_number(&value, &book[op].fixed, '\0') || refuse(word, "no number");
-        table *t = table_of(&book[op], kind + 1);
-        return (t && read_table(t, value)) || refuse(word, "no table");
+    const char *kind;
+    sim_op op = op_of(key, &kind);
+    return op == SIM_OPS ? refuse(word, "no such cost")
+                         : set_kind(&book[op], word, kind + 1, value);
+}
+
+/* Returns the bits of PART+PART+... up to `end`, 0 if one of them does not exist. */
+static unsigned parts_of(const char *list, const char *end)
+{
+    unsigned parts = 0;
+    while (list < end) {
+        size_t length = strcspn(list, "+.");
+        unsigned i = 0;
+        while (i < PARTS && (strlen(part_names[i]) != length ||
+                             strncmp(part_names[i], list, length) != 0))
+            i++;
+        if (i == PARTS)
+            return 0;
+        parts |= 1u << i;
+        list += length + (list + length < end);
     }
-    return refuse(word, "no such cost");
+    return parts;
+}
+
+/* Sets PART+PART.NAME.KIND=...: what these parts of load heavy add while all of them run. */
+static bool set_addition(const char *word, const char *key, const char *value)
+{
+    const char *kind, *dot = strchr(key, '.');
+    unsigned i = 0, parts = dot ? parts_of(key, dot) : 0;
+    sim_op op = parts ? op_of(dot + 1, &kind) : SIM_OPS;
+    if (op == SIM_OPS)
+        return refuse(word, parts ? "no such cost" : "no such part of the load");
+    while (i < n_additions && (additions[i].parts != parts || additions[i].op != op))
+        i++;
+    if (i == ADDITIONS)
+        return refuse(word, "too many costs of parts");
+    if (i == n_additions)
+        additions[n_additions++] = (struct addition){.parts = parts, .op = op};
+    return set_kind(&additions[i].cost, word, kind + 1, value);
 }
 
 static const char *const lacks[] = {"inherit", "protect",  "event", "soft_irq",   "suspend",
@@ -179,6 +241,8 @@ bool sim_model_set(const char *word)
     const char *value = equals + 1;
     if (!strncmp(key, "cost.", 5))
         return set_cost(costs, word, key + 5, value);
+    if (!strncmp(key, "heavy.with.", 11))
+        return set_addition(word, key + 11, value);
     if (!strncmp(key, "heavy.", 6)) {
         has_heavy = true;
         return set_cost(loaded, word, key + 6, value);
@@ -219,7 +283,9 @@ void sim_model_list(void)
     for (size_t i = 0; i < sizeof lacks / sizeof lacks[0]; i++)
         list("lack", lacks[i]);
     list("load", "heavy");
-    printf("most points %d\nmost stalls %d\n", POINTS, SIM_STALLS);
+    for (size_t i = 0; i < PARTS; i++)
+        list("component", part_names[i]);
+    printf("most points %d\nmost stalls %d\nmost additions %d\n", POINTS, SIM_STALLS, ADDITIONS);
     printf("most title %zu\nmost label %zu\n", sizeof sim_the_model.name - 1,
            sizeof sim_the_model.label - 1);
 }
@@ -282,7 +348,12 @@ static const cost *cost_of(sim_op op)
 
 bool sim_model_has_heavy(void)
 {
-    return has_heavy;
+    return has_heavy || n_additions;
+}
+
+bool sim_model_has_parts(void)
+{
+    return n_additions;
 }
 
 bool sim_model_is_heavy(void)
@@ -290,9 +361,10 @@ bool sim_model_is_heavy(void)
     return heavy != NULL;
 }
 
-void sim_model_heavy(volatile uint64_t *count)
+void sim_model_heavy(volatile uint64_t *count, unsigned parts)
 {
     heavy = count;
+    running = parts;
 }
 
 void sim_model_pause(bool on)
@@ -305,14 +377,21 @@ bool sim_model_gives(sim_op op)
     return costs[op].defined;
 }
 
-uint64_t sim_model_cost(sim_op op, const sim_load *load)
+static int64_t ps_of(const cost *c, const sim_load *load)
 {
-    const cost *c = cost_of(op);
-    if (heavy && !quiet)
-        ++*heavy;
     int64_t ps = c->fixed + part(&c->amount, load->amount) + part(&c->tasks, load->tasks) +
                  part(&c->ready, load->ready) + part(&c->waiters, load->waiters);
-    if (c->random.n)
-        ps += at(&c->random, (uint64_t)random_part());
+    return c->random.n ? ps + at(&c->random, (uint64_t)random_part()) : ps;
+}
+
+uint64_t sim_model_cost(sim_op op, const sim_load *load)
+{
+    int64_t ps = ps_of(cost_of(op), load);
+    if (heavy && !quiet) {
+        ++*heavy;
+        for (unsigned i = 0; i < n_additions; i++)
+            if (additions[i].op == op && (additions[i].parts & ~running) == 0)
+                ps += ps_of(&additions[i].cost, load);
+    }
     return ps > 0 ? (uint64_t)(ps + PS_PER_NS / 2) / PS_PER_NS : 0;
 }

@@ -77,6 +77,9 @@
 typedef enum sim_op { SIM_COSTS(SIM_COST_ENUM) SIM_OPS } sim_op;
 #undef SIM_COST_ENUM
 
+/* The parts of load heavy (Obenland, Table 7), in the order of its parameters. */
+#define SIM_HEAVY_PARTS "cpu", "disk", "interrupt", "network", "syscall", "memory", "search"
+
 /* Features that a model may lack. */
 enum {
     SIM_LACKS_INHERIT = 1 << 0,
@@ -128,12 +131,14 @@ bool sim_model_set(const char *word);
 void sim_model_list(void);
 
 /*
- * A model may give separate costs under load heavy. They apply from now on, and charges at them are
- * counted; NULL: no longer.
+ * A model may give separate costs under load heavy, and what its parts add to costs. They apply
+ * from now on, of the additions those of which all parts run (bits in the order of
+ * SIM_HEAVY_PARTS), and charges are counted; NULL: no longer.
  */
 bool sim_model_has_heavy(void);
+bool sim_model_has_parts(void);
 bool sim_model_is_heavy(void);
-void sim_model_heavy(volatile uint64_t *count);
+void sim_model_heavy(volatile uint64_t *count, unsigned parts);
 
 /* While this is on, the load has no effect. */
 void sim_model_pause(bool on);
