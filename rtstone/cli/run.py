@@ -57,6 +57,11 @@ def _directory(context: click.Context, parameter: click.Parameter, text: str | N
     "Default: none, or the suite's loads.",
 )  # fmt: skip
 @click.option(
+    "--apart", is_flag=True,
+    help="Take the load apart: measure with each of its parts alone, with each left out, with all "
+    "and without load, in blocks of random order, and say which part causes each worst case.",
+)  # fmt: skip
+@click.option(
     "-p", "params", multiple=True, callback=assignments, metavar="KEY=VALUE",
     help="Set a parameter of every case that has it, with units: period=1ms, size=16KiB; "
     "several values (a=1,2) form a grid.",
@@ -181,7 +186,7 @@ def _resume(options: Options, interrupt: Interrupt) -> Finished:
         "a suite or bench": options.names, "--load": options.loads, "-p": options.params,
         "--time": options.time, "--cpus": options.cpus, "--out": options.out,
         "--until": options.until, "--name": options.name, "--yes": options.yes,
-        "--trace": options.trace,
+        "--trace": options.trace, "--apart": options.apart,
         "--keep-idle": options.keep_idle,
         "--target": options.target != LOCAL,
     }  # fmt: skip

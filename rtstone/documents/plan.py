@@ -10,6 +10,7 @@ import msgspec
 from msgspec import structs
 
 from rtstone.cpus import ALL, cpu_set
+from rtstone.documents.attribution import Attribution
 from rtstone.documents.run import Target, Turn, Value
 from rtstone.units import NS_PER_S
 from rtstone.wire.records import Bench, Load, TextTable
@@ -106,6 +107,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     older than these numbers.  ``listed_by``: source hash of the agent that listed the benches,
     which need not be the one that runs them.  ``name``: what a person calls the run.
     ``session``: as in the run document.  ``trace``: None if no case is traced.
+    ``attribution``: how the parts of a load are taken apart, None if they are not.
     """
 
     schema: str = SCHEMA
@@ -131,6 +133,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     name: str | None = None
     session: str | None = None
     trace: Trace | None = None
+    attribution: Attribution | None = None
 
     def __post_init__(self) -> None:
         named = {case.bench for case in (*self.cases, *self.absent, *self.derived)}

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
+from rtstone.documents.attribution import Attribution
 from rtstone.errors import UsageError
 from rtstone.summary import NAMES
 from rtstone.units import NS_PER_S
@@ -406,6 +407,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     ``name``: what a person calls the run.
     ``session``: the prefix that the ids of all runs share that one command measured at once on
     several targets, None if the run stands alone.
+    ``attribution``: which parts of a load cause what, None if they were not measured apart.
     """
 
     schema: str = SCHEMA
@@ -428,6 +430,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     turn: Turn | None = None
     name: str | None = None
     session: str | None = None
+    attribution: Attribution | None = None
 
     @property
     def interrupted(self) -> bool:

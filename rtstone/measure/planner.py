@@ -16,6 +16,7 @@ from rtstone.documents.run import Target as Place
 from rtstone.errors import TargetError, UsageError
 from rtstone.interrupt import Interrupt
 from rtstone.measure import suite, trace, until
+from rtstone.measure.attribution import design
 from rtstone.measure.capabilities import merge_catalogues
 from rtstone.measure.catalogue import catalogue
 from rtstone.measure.request import Request
@@ -91,10 +92,21 @@ def draft(request: Request, offer: Offer) -> Plan:
     suites = [name for name in names if name not in everywhere.benches]
     wanted = suite.select(names, everywhere.benches)
     request = structs.replace(request, cpus=target.chosen_cpus(request.cpus))
+    name = run_id(created, Path(names[0]).name.removesuffix(".toml"))
+    attribution = None
+    if request.apart:
+        if limit is not None:
+            raise UsageError(
+                "--apart compares worst cases, which grow with the samples that --until decides "
+                "on; give --time instead"
+            )
+        attribution = design(request.loads, offered.loads, name)
+        order = [load for block in attribution.order for load in block]
+        request = structs.replace(request, loads=tuple(order))
     cases, absent, derived, calls, scale_s = suite.expand(wanted, request, offered, everywhere)
     tables = {**everywhere.benches, **offered.benches}
     plan = Plan(
-        run_id=run_id(created, Path(names[0]).name.removesuffix(".toml")),
+        run_id=name,
         created=created.isoformat(timespec="seconds"),
         command=list(request.command),
         suite=" ".join(suites) or None,
@@ -110,6 +122,7 @@ def draft(request: Request, offer: Offer) -> Plan:
         until=limit,
         listed_by=offered.source,
         trace=None if request.trace is None else trace.parse(request.trace),
+        attribution=attribution,
     )
     if plan.endless and target.scripted:
         raise UsageError(

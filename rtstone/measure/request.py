@@ -16,6 +16,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     have each of ``params``; ``time`` and ``cpus`` apply to benches that have them.  All cases run
     under each of ``loads`` in turn; a load may be repeated.  ``instead``: replacements, by name,
     for loads of the suites.  ``name``: of the run.  ``command`` is stored in the run document.
+    ``apart``: the one load is taken apart, to measure which of its parts causes what.
     """
 
     names: Sequence[str] = ()
@@ -30,3 +31,4 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     keep_idle: bool = False
     name: str | None = None
     command: Sequence[str] = ()
+    apart: bool = False

@@ -18,6 +18,7 @@ from rtstone.documents.run import (
     as_text,
 )
 from rtstone.results import derived
+from rtstone.results.attribution import attributed
 from rtstone.results.identity import Heads
 from rtstone.results.load_rates import lacking
 from rtstone.results.notes import limits, wire_notes
@@ -307,6 +308,8 @@ class Assembly:
             turn=self._plan.turn,
             name=self._plan.name,
             session=self._plan.session,
+            attribution=self._plan.attribution
+            and attributed(self._plan.attribution, results[: len(results) - len(derived_results)]),
         )
 
     def lost(self) -> list[str]:

@@ -133,7 +133,11 @@ def _rests(run: Run, wakeups: list[Subject], unfit: int | None) -> str:
     under = "without load" if len(loads) < len({r.load for r in ran}) or not loads else ""
     if loads:
         under += " and " if under else ""
-        under += f"under {counted(len(loads), 'load')} ({', '.join(loads)})"
+        under += (
+            f"under {counted(len(loads), 'load')} ({', '.join(loads)})"
+            if run.attribution is None
+            else f"under load {run.attribution.load} and its parts"
+        )
     took = "" if run.duration_s is None else f" in {seconds(run.duration_s)}"
     results = f"{counted(len(ran), 'result')}{took} {under}" if ran else "no result"
     name = f"{run.name} ({run.target.title})" if run.name else run.target.title

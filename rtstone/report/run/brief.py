@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rich.console import RenderableType
 from rich.text import Text
 
 from rtstone.documents.imported import bucket_ns
@@ -11,9 +12,12 @@ from rtstone.documents.run import NO_REASON, Run
 from rtstone.program import typed
 from rtstone.report.parts.bars import WIDTH, bars
 from rtstone.report.parts.console import figure, packed, sentences
+from rtstone.report.parts.model import Findings
+from rtstone.report.parts.model_terminal import block_lines
 from rtstone.report.parts.shapes import correction
 from rtstone.report.parts.words import lacking_rights, measured, observed, reached
 from rtstone.report.run.answer import Answer, answer, grants
+from rtstone.report.run.attribution import findings, matrix
 from rtstone.report.run.findings import Subject, subjects_of
 from rtstone.stats.evaluate import RunEvaluation
 from rtstone.summary import COLUMNS
@@ -40,9 +44,22 @@ def verdict(run: Run, answer: Answer) -> Iterator[Text]:
         yield Text(f"INCOMPLETE: {run.reason}", style="bold red")
 
 
-def brief(evaluated: RunEvaluation, width: int, encoding: str | None = None) -> Iterator[Text]:
-    """Yield the answer of a run: at most ten lines where lines are not folded."""
+def brief(
+    evaluated: RunEvaluation, width: int, encoding: str | None = None
+) -> Iterator[RenderableType]:
+    """Yield the answer of a run: at most ten lines where lines are not folded.
+
+    If a load was taken apart, that is the question, and the rest only says what it rests on.
+    """
     run_answer = answer(evaluated)
+    if evaluated.run.attribution is not None:
+        yield from block_lines([Findings(findings(evaluated.run))], width)
+        yield from block_lines(matrix(evaluated.run), width)
+        yield from sentences(Text(run_answer.rests, style="dim"), width)
+        if lacking_rights(evaluated.run) or evaluated.run.status != "complete":
+            for text in verdict(evaluated.run, run_answer):
+                yield from sentences(text, width)
+        return
     for text in (*verdict(evaluated.run, run_answer), Text(run_answer.rests, style="dim")):
         yield from sentences(text, width)
     if not measured(evaluated.run):

@@ -39,6 +39,7 @@ from rtstone.report.parts.shapes import (
 )
 from rtstone.report.parts.typeset import NARROW, count, counted, quantity, seconds
 from rtstone.report.run.answer import answer
+from rtstone.report.run.attribution import section as attribution
 from rtstone.report.run.details import Forms, detail, why_no_max
 from rtstone.report.run.loads import RULE, by_load
 from rtstone.report.run.merit import curves, hartstone, rhealstone
@@ -252,6 +253,8 @@ def page_of(
 
     if explained:
         page.sections.append(section(explained, run, f"{key}-why"))
+    if parts := attribution(run, key):
+        page.sections.append(parts)
     if not brief:
         shown, slopes = families(page, trace_rows, forms or Forms()), growths(page)
         if drawn := curves(run, key, page.charts):

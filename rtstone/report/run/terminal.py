@@ -13,12 +13,15 @@ from rtstone.documents.run import Run, Value
 from rtstone.printable import shown
 from rtstone.program import typed
 from rtstone.report.parts.console import sentences
+from rtstone.report.parts.model_terminal import block_lines
 from rtstone.report.parts.words import known_as, model, system, words
 from rtstone.report.run.answer import answer
+from rtstone.report.run.attribution import ratios
 from rtstone.report.run.brief import brief
 from rtstone.report.run.notes import details, experiments, footnotes
 from rtstone.report.run.results_table import table
 from rtstone.stats.evaluate import RunEvaluation
+from rtstone.units import counted
 
 # Keys of a target's detail that other lines show.
 _SHOWN_ELSEWHERE = {"title", "label", "model", "system"}
@@ -30,6 +33,11 @@ def summary(
     """Yield the parts of a run's summary: the answer, then all results and what they mean."""
     run = evaluated.run
     yield from brief(evaluated, width, encoding)
+    if run.attribution is not None:
+        yield from block_lines(ratios(run), width)
+        single = f"{counted(len(run.results), 'single result')}: in --json and the report"
+        yield Text(single, style="dim")
+        return
     for part in (list(experiments(run)), list(table(run, width))):
         if part:
             yield ""

@@ -1,0 +1,134 @@
+"""Which parts of a load cause a worst case: sentences, a matrix of parts by cases, and ratios."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rtstone.documents.attribution import (
+    AttributedCase,
+    Attribution,
+    PartEffect,
+    Ratio,
+    Verdict,
+)
+from rtstone.documents.case_name import case_names
+from rtstone.documents.run import Run
+from rtstone.report.parts.model import Block, Cell, Finding, Findings, Notes, Section, Table
+from rtstone.summary import COLUMNS
+from rtstone.units import counted, quantity, rounded
+
+_SHORT: dict[Verdict, str] = {
+    "causes it alone": "alone",
+    "causes it alone, not without it": "alone!",
+    "not without it": "needed",
+    "in company only": "company",
+    "not its cause": "-",
+    "undetermined": "?",
+}
+LEGEND = (
+    "alone: this part alone brings at least half of what the whole load adds; company: not alone, "
+    "but without it that half is gone; alone!: both; needed: it is gone without it, and whether it "
+    "comes alone is not known; -: neither; ?: undetermined."
+)
+
+
+def findings(run: Run) -> list[Finding]:
+    """Return what each case says of the parts, a sentence each."""
+    design = run.attribution
+    if design is None:
+        return []
+    return [
+        Finding(_sentence(design, case), label, style="bold")
+        for case, label in zip(design.cases, _labels(run, design), strict=True)
+    ]
+
+
+def matrix(run: Run) -> list[Block]:
+    """Return the verdicts as a table of cases by parts, and what its words mean."""
+    design = run.attribution
+    if design is None or not design.cases:
+        return []
+    rows = [
+        [label, *(_SHORT[part.verdict] for part in case.parts)]
+        for case, label in zip(design.cases, _labels(run, design), strict=True)
+    ]
+    arrangements = len(design.order[0])
+    how = (
+        f"{counted(design.blocks, 'block')} of {arrangements} arrangements of load {design.load} "
+        f"in random order (seed {design.seed}); all verdicts of a row hold together with 95%."
+    )
+    columns = ["case", *design.parts]
+    return [
+        Table(columns, rows, narrow=True, texts=tuple(range(1, len(columns)))),
+        Notes([LEGEND, how], "small"),
+    ]
+
+
+def ratios(run: Run) -> list[Block]:
+    """Return a table for each case: what each part does alone, and what goes without it."""
+    design = run.attribution
+    if design is None:
+        return []
+    columns = ["part", "alone, over no load", "all, over all but it", "verdict"]
+    blocks: list[Block] = []
+    for case, label in zip(design.cases, _labels(run, design), strict=True):
+        rows: list[Sequence[str | Cell]] = [
+            [part.part, _ratio(part.alone), _ratio(part.needed), part.verdict]
+            for part in case.parts
+        ]
+        blocks.append(Table(columns, rows, title=label, texts=(1, 2, 3)))
+    return blocks
+
+
+def section(run: Run, key: str) -> Section | None:
+    """Return the section of a run's page, None if no load was taken apart."""
+    if run.attribution is None or not run.attribution.cases:
+        return None
+    text = (
+        "Which part of the load causes the worst case: each alone, each left out, all, and none, "
+        "in blocks of random order. A ratio is the median over all pairs of measurements, with an "
+        "interval of the rank-sum test."
+    )
+    blocks: list[Block] = [Findings(findings(run)), *matrix(run), *ratios(run)]
+    return Section(f"{key}-apart", "Parts of the load", blocks, text)
+
+
+def _labels(run: Run, design: Attribution) -> Iterator[str]:
+    """Yield the names of the cases, with the statistic if it is not the worst case."""
+    names = case_names([(c.bench, c.params, c.series, "") for c in design.cases], run.benches)
+    for case, name in zip(design.cases, names, strict=True):
+        statistic = "" if case.statistic == "max" else f" {COLUMNS[case.statistic]}"
+        yield f"{name.without_load}{statistic}"
+
+
+def _sentence(design: Attribution, case: AttributedCase) -> str:
+    if case.none is None or case.all is None:
+        return f"undetermined: {case.reason}{_lost(case)}"
+    all_, none = quantity(case.all, case.unit), quantity(case.none, case.unit)
+    text = "worst case " if case.statistic == "max" else ""
+    text += f"{all_} with all parts, {none} without load"
+    text += f" ({_ratio(case.whole)})" if case.whole else ""
+    if case.reason:
+        return f"{text}; undetermined: {case.reason}{_lost(case)}"
+    by_verdict: dict[Verdict, list[PartEffect]] = {}
+    for part in case.parts:
+        by_verdict.setdefault(part.verdict, []).append(part)
+    said = [
+        f"{', '.join(part.part for part in by_verdict[verdict])}: {verdict}"
+        for verdict in _SHORT
+        if verdict in by_verdict
+    ]
+    return f"{text}; {'; '.join(said)}{_lost(case)}"
+
+
+def _lost(case: AttributedCase) -> str:
+    return f"; {counted(case.lost, 'measurement')} without a valid result" if case.lost else ""
+
+
+def _ratio(ratio: Ratio | None) -> str:
+    if ratio is None:
+        return "not measured"
+    text = f"{rounded(ratio.value)} times"
+    if ratio.low is None or ratio.high is None:
+        return text
+    return f"{text}, {rounded(ratio.low)} to {rounded(ratio.high)}"

@@ -1,0 +1,222 @@
+"""Which part of a load causes a worst case: exact intervals, planted causes, false alarms."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from math import exp
+
+import pytest
+from msgspec import structs
+
+from rtstone.documents.attribution import AttributedCase, Attribution
+from rtstone.documents.plan import NONE
+from rtstone.documents.run import Result
+from rtstone.errors import UsageError
+from rtstone.measure.attribution import BLOCKS, design
+from rtstone.results.attribution import _skipped, attributed
+from rtstone.wire.records import Load, Param
+from tests.chance import is_fine
+
+PARTS = ["cpu", "disk", "interrupt", "network", "syscall", "memory", "search"]
+HEAVY = Load(
+    id="heavy",
+    params=[
+        *(Param(name=part, type="bool", default=True) for part in PARTS),
+        Param(name="ram", type="bool", default=False),
+        Param(name="dir", type="text", max=99),
+    ],
+)
+LOADS = {"heavy": HEAVY, "copy": Load(id="copy", params=[Param(name="dir", type="text")])}
+DESIGN = design(["heavy"], LOADS, "a run")
+
+Causes = Mapping[tuple[str, ...], float]  # what parts add while all of them run
+
+
+def running(load: str) -> set[str]:
+    if load == NONE:
+        return set()
+    pieces = load.partition(":")[2].split(",")
+    return set(PARTS) - {piece.removesuffix("=off") for piece in pieces}
+
+
+def results(order: list[list[str]], causes: Causes, chance: random.Random | None) -> list[Result]:
+    """Return a result for each arrangement; with ``chance`` heavy tails, and blocks that differ."""
+
+    def size() -> float:
+        return chance.paretovariate(2) if chance else 1.0
+
+    measured = []
+    for block in order:
+        level = exp(chance.gauss(0, 0.5)) if chance else 1.0
+        for load in block:
+            value = 10 * size()
+            value += sum(add * size() for parts, add in causes.items() if {*parts} <= running(load))
+            number = len(measured) + 1
+            measured.append(
+                Result(case=number, bench="b", params={}, load=load, status="ok", n=9,
+                       max=value * level)
+            )  # fmt: skip
+    return measured
+
+
+def evaluated(causes: Causes, chance: random.Random | None = None) -> AttributedCase:
+    (case,) = attributed(DESIGN, results(DESIGN.order, causes, chance)).cases
+    return case
+
+
+def verdicts(case: AttributedCase) -> dict[str, str]:
+    return {part.part: part.verdict for part in case.parts}
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "tail", "skipped"),
+    [  # critical values of tables of the rank-sum statistic
+        (8, 8, 0.025, 13), (8, 8, 0.005, 7), (6, 6, 0.025, 5), (5, 8, 0.025, 6), (4, 4, 0.025, 0),
+        (10, 10, 0.025, 23), (3, 3, 0.025, None), (3, 3, 0.05, 0), (20, 20, 0.025, 127),
+    ],
+)  # fmt: skip
+def test_as_many_pairs_lie_beyond_an_interval_as_tables_say(
+    m: int, n: int, tail: float, skipped: int | None
+) -> None:
+    assert _skipped(m, n, tail) == skipped
+    assert _skipped(n, m, tail) == skipped
+
+
+@pytest.mark.parametrize(
+    ("causes", "expected"),
+    [
+        ({("disk",): 40}, {"disk": "causes it alone, not without it"}),
+        ({("cpu", "network"): 40}, {"cpu": "in company only", "network": "in company only"}),
+        (
+            {("disk",): 40, ("memory",): 40, ("disk", "memory"): -40},
+            {"disk": "causes it alone", "memory": "causes it alone"},
+        ),
+        ({("disk",): 40, ("cpu",): 10}, {"disk": "causes it alone, not without it"}),
+        ({("disk",): 9, ("cpu", "network"): 40},
+         {"cpu": "in company only", "network": "in company only"}),
+    ],
+)  # fmt: skip
+def test_planted_causes_are_named_and_no_other_part(
+    causes: Causes, expected: dict[str, str]
+) -> None:
+    case = evaluated(causes)
+    assert verdicts(case) == dict.fromkeys(PARTS, "not its cause") | expected
+    assert case.reason == "" and case.lost == 0
+
+
+def test_a_load_that_raises_nothing_has_no_verdict_on_its_parts() -> None:
+    case = evaluated({})
+    assert set(verdicts(case).values()) == {"undetermined"}
+    assert case.reason == "load heavy as a whole does not raise it beyond doubt"
+    assert case.whole is not None and case.whole.value == 1
+
+
+def test_a_lost_measurement_is_counted_and_no_other_takes_its_place() -> None:
+    """Each load's results belong to blocks by their place, whether they are valid or not."""
+    measured = results(DESIGN.order, {("disk",): 40}, None)
+    failed = [r for r in measured if r.load == "heavy"][2]
+    measured[failed.case - 1] = structs.replace(failed, status="incomplete", max=9000.0)
+    (case,) = attributed(DESIGN, measured).cases
+    assert case.lost == 1
+    assert (case.none, case.all) == (10, 50)
+    assert verdicts(case)["disk"] == "causes it alone, not without it"
+    few = [structs.replace(r, status="failed") if r.case > 2 * 16 else r for r in measured]
+    (case,) = attributed(DESIGN, few).cases
+    assert case.reason == "too few blocks for 15 comparisons that hold together"
+    assert set(verdicts(case).values()) == {"undetermined"}
+    (case,) = attributed(DESIGN, [r for r in measured if r.load != NONE]).cases
+    assert case.reason == "nothing was measured without load"
+
+
+def test_what_makes_a_whole_block_slow_decides_nothing() -> None:
+    measured = results(DESIGN.order, {("disk",): 40}, None)
+    drifting = [
+        structs.replace(r, max=(r.max or 0.0) * 2.0 ** ((r.case - 1) // 16)) for r in measured
+    ]
+    (case,) = attributed(DESIGN, drifting).cases
+    assert case.whole is not None
+    assert (case.whole.low, case.whole.high) == (pytest.approx(5), pytest.approx(5))
+    assert verdicts(case) == verdicts(evaluated({("disk",): 40}))
+
+
+def test_values_that_have_no_ratio_are_named() -> None:
+    measured = results(DESIGN.order, {}, None)
+    measured[0] = structs.replace(measured[0], max=0.0)
+    (case,) = attributed(DESIGN, measured).cases
+    assert case.reason == "a value is not above 0, so that there are no ratios"
+
+
+BLAMED = {"causes it alone", "causes it alone, not without it", "not without it", "in company only"}
+
+
+def blames(causes: Causes, seed: int) -> Iterator[bool]:
+    """Yield whether a part that adds nothing is called a cause, or one that does is not."""
+    chance = random.Random(seed)
+    guilty = {part for parts in causes for part in parts}
+    while True:
+        said = verdicts(evaluated(causes, chance))
+        yield any(
+            said[part] in BLAMED if part not in guilty else said[part] == "not its cause"
+            for part in PARTS
+        )
+
+
+@pytest.mark.simulation
+@pytest.mark.parametrize(
+    "causes", [{}, {("disk",): 20.0}, {("disk",): 100.0}, {("cpu", "network"): 100.0}]
+)
+def test_false_alarms_are_as_rare_as_stated(causes: Causes) -> None:
+    assert is_fine(blames(causes, 1), 0.05, 0.12)
+
+
+@pytest.mark.simulation
+def test_a_cause_of_ten_times_the_rest_is_seen() -> None:
+    chance = random.Random(2)
+    seen = (
+        verdicts(evaluated({("disk",): 100.0}, chance))["disk"] not in BLAMED for _ in range(9999)
+    )
+    assert is_fine(seen, 0.05, 0.12)
+
+
+# ---- the design ----------------------------------------------------------------------------------
+
+
+def arrangements(laid: Attribution) -> set[str]:
+    return {NONE, laid.load, *laid.alone.values(), *laid.without.values()}
+
+
+def test_each_block_has_each_arrangement_once_in_an_order_of_its_own() -> None:
+    assert len(DESIGN.order) == DESIGN.blocks == BLOCKS
+    for block in DESIGN.order:
+        assert len(block) == 16
+        assert set(block) == arrangements(DESIGN)
+    assert len({tuple(block) for block in DESIGN.order}) == BLOCKS
+    assert running(DESIGN.alone["disk"]) == {"disk"}
+    assert running(DESIGN.without["disk"]) == set(PARTS) - {"disk"}
+    assert design(["heavy"], LOADS, "a run") == DESIGN
+    assert design(["heavy"], LOADS, "another").order != DESIGN.order
+
+
+def test_parts_that_are_off_are_not_taken_apart() -> None:
+    off = "heavy:dir=/tmp,cpu=off,disk=off,interrupt=off,network=off,syscall=off"
+    laid = design([off], LOADS, "a run")
+    assert laid.parts == ["memory", "search"]
+    assert laid.alone["memory"] == laid.without["search"] == f"{off},search=off"
+    assert [len(block) for block in laid.order] == [4] * BLOCKS
+
+
+@pytest.mark.parametrize(
+    ("loads", "says"),
+    [
+        ([], "--apart takes one load to pieces; give it with --load, heavy for example"),
+        (["heavy", "copy"], "--apart takes one load to pieces"),
+        (["none"], "--apart takes one load to pieces"),
+        (["havy"], "unknown load 'havy', on this target; did you mean 'heavy'"),
+        (["copy"], "load 'copy' has no parts to take it to, in --apart; loads with several parts "
+                   "here are heavy"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_taken_apart_is_refused(loads: list[str], says: str) -> None:
+    with pytest.raises(UsageError, match=f"^{says}"):
+        design(loads, LOADS, "a run")
