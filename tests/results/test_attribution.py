@@ -46,7 +46,7 @@ def results(order: list[list[str]], causes: Causes, chance: random.Random | None
     def size() -> float:
         return chance.paretovariate(2) if chance else 1.0
 
-    measured = []
+    measured: list[Result] = []
     for block in order:
         level = exp(chance.gauss(0, 0.5)) if chance else 1.0
         for load in block:
@@ -136,7 +136,7 @@ def test_what_makes_a_whole_block_slow_decides_nothing() -> None:
     ]
     (case,) = attributed(DESIGN, drifting).cases
     assert case.whole is not None
-    assert (case.whole.low, case.whole.high) == (pytest.approx(5), pytest.approx(5))
+    assert [case.whole.low, case.whole.high] == pytest.approx([5, 5])
     assert verdicts(case) == verdicts(evaluated({("disk",): 40}))
 
 
