@@ -152,8 +152,8 @@ static unsigned parts_of(const char *list, const char *end)
     while (list < end) {
         size_t length = strcspn(list, "+.");
         unsigned i = 0;
-        while (i < PARTS && (strlen(part_names[i]) != length ||
-                             strncmp(part_names[i], list, length) != 0))
+        while (i < PARTS &&
+               (strlen(part_names[i]) != length || strncmp(part_names[i], list, length) != 0))
             i++;
         if (i == PARTS)
             return 0;
