@@ -23,6 +23,11 @@ NONE = "none"
 # Default place of a load, by the configuration of the cases under it.
 _PLACES = {"1cpu": "measured", "2cpu": "any"}
 
+# What a suite's load is replaced by on a system that does not have it.
+STAND_INS = {"heavy": "heavy/reduced"}
+# What a stand-in leaves out.
+REDUCED = {"heavy/reduced": "reduced: no disk, no network, no file search"}
+
 UntilStatistic = Literal["p50", "p99"]
 LIMIT_NS = 60 * NS_PER_S  # default limit of the measured time of each case
 

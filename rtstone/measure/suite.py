@@ -25,7 +25,7 @@ from msgspec import structs
 
 from rtstone import plugins, resources, toml
 from rtstone.documents.case_key import CaseKey, case_key
-from rtstone.documents.plan import NONE, Case, LoadSpec, UnsupportedCase, load_name
+from rtstone.documents.plan import NONE, STAND_INS, Case, LoadSpec, UnsupportedCase, load_name
 from rtstone.documents.run import HARTSTONE, Value
 from rtstone.errors import UsageError, nearest, unknown
 from rtstone.measure.capabilities import lack
@@ -159,7 +159,8 @@ def expand(
         scale = max(scale, limit)
         own = offered.benches.get(want.bench, table)
         loads = request.loads or tuple(
-            request.instead.get(load_name(spec), spec) for spec in want.loads or (NONE,)
+            request.instead.get(load_name(spec), _available(spec, want.loads, offered))
+            for spec in want.loads or (NONE,)
         )
         for index, spec in enumerate(loads):
             call = parse(spec, everywhere.loads, want.where)
@@ -207,6 +208,17 @@ def expand(
             by_key.setdefault(case_key(want.bench, params), case)
     computed = list(by_key.values())
     return Expanded(run, lacking, computed, calls, scale / NS_PER_S or None)
+
+
+def _available(spec: str, beside: Sequence[str], offered: Catalogue) -> str:
+    """Return a suite's load, or what stands in for it on a target that does not have it.
+
+    ``beside``: all loads of the case; what is measured anyway stands in for nothing.
+    """
+    stand_in = STAND_INS.get(spec)
+    if stand_in is None or spec in offered.loads or stand_in in beside:
+        return spec
+    return stand_in if stand_in in offered.loads else spec
 
 
 def _grid(

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 from msgspec import structs
 
 from rtstone.documents import reproduction
+from rtstone.documents.plan import REDUCED, load_name
 from rtstone.documents.reproduction import (
     Cell,
     Column,
@@ -318,12 +319,16 @@ class _Table:
         wanted = item.here.within(source.here)
         results = selection.picked(wanted, today.runs)
         self.picked |= set(map(id, results))
+        if item.unmodelled and today.column.kind == "model":
+            return Cell(notes=[self._note(f"not modelled: {item.unmodelled}")])
         shown = _found_here(wanted, results, today, unit)
         if shown.values:
             self.results[place] = [result for result in results if _has_values(result)]
         notes = []
         if shown.load and wanted.load and shown.load != wanted.load:
-            notes.append(self._note(f"{today.column.label}: under load {shown.load}"))
+            reduced = REDUCED.get(load_name(shown.load))
+            words = f"{shown.load}, {reduced}" if reduced else shown.load
+            notes.append(self._note(f"{today.column.label}: under load {words}"))
         if shown.missed:
             due = f"{count(shown.missed)} of {count(shown.n + shown.missed)} activations"
             note = f"{today.column.label}: missed {due}, which the statistics include"

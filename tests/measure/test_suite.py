@@ -178,6 +178,25 @@ def test_a_suite_names_loads_and_a_case_its_own(tmp_path: Path) -> None:
     assert rows_of(cases, "config", "n") == [("heavy", "bound", None), ("heavy", "bound", 7)]
 
 
+def test_a_load_that_a_target_lacks_has_a_stand_in_of_the_suite_alone(tmp_path: Path) -> None:
+    """An RTOS has no files and no network; it runs what is left of the load."""
+    text = 'loads = ["none", "heavy"]\n[[case]]\nbench = "a.b"\n'
+    wanted = load(write(tmp_path, text)).cases
+    both = {"heavy": Load("heavy"), "heavy/reduced": Load("heavy/reduced")}
+    here, rtos = Catalogue({"a.b": PLACED}, both), Catalogue({"a.b": PLACED}, {**both})
+    del rtos.loads["heavy"]
+
+    def loads(wanted: list[Wanted], **request: Any) -> list[str]:
+        expansion = expand(wanted, Request(**request), rtos, here)
+        return [case.load for case in [*expansion.cases, *expansion.absent]]
+
+    assert loads(wanted) == ["none", "heavy/reduced"]
+    assert loads(wanted, loads=("heavy",)) == ["heavy"]  # unsupported, as it was requested
+    text = text.replace('"heavy"', '"heavy", "heavy/reduced"')
+    wanted = load(write(tmp_path, text)).cases
+    assert loads(wanted) == ["none", "heavy/reduced", "heavy"]
+
+
 @pytest.mark.parametrize(
     ("own", "value", "time"),
     [

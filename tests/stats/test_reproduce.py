@@ -492,6 +492,41 @@ def test_loads_that_were_started_in_different_ways_are_not_one(
     assert (cell.load, cell.n) == (taken, 100)
 
 
+def _figure_6(run: Run, *loads: str, **target: Any) -> tuple[Cell, list[str]]:
+    """Return the cell of heavy load of the first configuration, and its notes."""
+    results = [
+        _result(bench="det.bintime", params={"config": "1cpu"}, load=load, case=number)
+        for number, load in enumerate(loads, 1)
+    ]
+    run = structs.replace(run, results=results, target=Target(name="local", **target))
+    tables = reproduce("obenland", [run]).document.tables
+    table = next(t for t in tables if t.id == "Figure 6")
+    place = next(n for n, s in enumerate(table.systems) if s.kind != "printed")
+    item = next(item for item in table.items if item.label == "heavy load")
+    return item.cells[place], [table.footnotes[n - 1] for n in item.cells[place].notes]
+
+
+def test_what_stands_in_for_a_load_is_shown_and_labelled(base_run: Run) -> None:
+    cell, notes = _figure_6(base_run, "none", "heavy/reduced")
+    assert cell.here
+    assert (cell.here.status, cell.here.load) == ("ok", "heavy/reduced")
+    assert notes == [
+        "local: under load heavy/reduced, reduced: no disk, no network, no file search"
+    ]
+    cell, notes = _figure_6(base_run, "heavy/reduced", "heavy")
+    assert cell.here
+    assert (cell.here.load, notes) == ("heavy", [])
+
+
+def test_what_a_model_cannot_know_has_no_number(base_run: Run) -> None:
+    cell, notes = _figure_6(base_run, "none", "heavy", detail={"label": "a model"})
+    assert cell.here is None
+    assert notes == [
+        "not modelled: no table has what the load does to a reading of the clock; the prose: close "
+        "to 1 s on 1 proc"
+    ]
+
+
 def test_a_series_that_the_system_does_not_have_was_run_all_the_same(base_run: Run) -> None:
     """An RTOS and a POSIX system make different calls in dk.schedlat."""
     results = [_result(bench="dk.schedlat", params={}, series=name) for name in ("read", "scan")]

@@ -79,7 +79,8 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     ``unit``: if not the table's.  ``at``: its value on the axis of a curve.  ``lacks``: why there
     is no number of today.  ``unprinted``: why there is no published one.  ``computed``: what is
     computed instead from the published numbers of the items above it: of all their sum and their
-    number, of those with ``at`` the slope.
+    number, of those with ``at`` the slope.  ``unmodelled``: why the models derived from the
+    publication know nothing of it, so that what they count is not shown.
     """
 
     label: str
@@ -90,6 +91,7 @@ class Item(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     lacks: str = ""
     unprinted: str = ""
     computed: Literal["sum", "count", "slope"] | None = None
+    unmodelled: str = ""
     notes: list[str] = []
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import structs
 
 from rtstone.documents.case_key import may_be
-from rtstone.documents.plan import load_name
+from rtstone.documents.plan import STAND_INS, load_name
 from rtstone.documents.run import Result, Run, Slope, Value
 from rtstone.stats.published.layout import Here
 from rtstone.wire import parameters as benches
@@ -26,17 +26,21 @@ def picked(wanted: Here, runs: Sequence[Run]) -> list[Result]:
             # As in run documents, even if out of this target's range.
             free = structs.replace(table, params=[structs.replace(param, min=None, max=None)])
             params[name] = benches.values(free, name, setting)[0]
-    fitting = [
+    suiting = [
         result
         for run in runs
         for result in run.results
         if result.bench == wanted.bench
-        and wanted.load in ("", load_name(result.load))  # with any options
         and (wanted.series in (None, result.series) or result.status != "ok")
         and may_be(result.params, params)
     ]
     if not wanted.load:
-        return fitting
+        return suiting
+    by_load = {
+        name: [result for result in suiting if load_name(result.load) == name]  # with any options
+        for name in (wanted.load, STAND_INS.get(wanted.load, wanted.load))
+    }
+    fitting = next((results for results in by_load.values() if results), [])
     # Samples under loads with different options are never pooled: that without any comes first.
     labels = [result.load for result in fitting]
     label = wanted.load if wanted.load in labels else next(iter(labels), None)
