@@ -6,9 +6,11 @@
  * are missed. The measuring task is the controller: it has the highest priority and sleeps during a
  * test. The tasks are created once and wait at their gates between tests.
  */
+#include <math.h>
 #include <string.h>
 
 #include "bench.h"
+#include "load.h"
 #include "whetstone.h"
 
 #define SECOND_NS INT64_C(1000000000)
@@ -23,8 +25,9 @@
 #define SPEED_NS (10 * SECOND_NS)
 #define SHORTEST_SPEED_NS (SECOND_NS / 10)
 #define SHORTEST_START_NS (SECOND_NS / 20)
+#define COUNTED_NS (SECOND_NS / 100) /* before the release: the load is counted from there */
 
-enum { SET_AUTO, SET_SEI, SET_GOLATOWSKI };
+enum { SET_AUTO, SET_SEI, SET_GOLATOWSKI, SET_GOLATOWSKI_AUTO };
 enum { POLICY_RM, POLICY_EDF };
 enum { FORM_MONITOR, FORM_SERVER };
 enum { STOP_TOTAL, STOP_FIRST };
@@ -53,9 +56,11 @@ typedef struct job_spec {
 /* Results of a task: met + missed + skipped are the activations with deadlines within the test. */
 typedef struct account {
     uint64_t met, missed, skipped;
-    rts_ns late;         /* total lateness of missed deadlines */
-    rts_ns response_max; /* from release to completion */
-    rts_ns blocked_max;  /* longest wait for the server */
+    rts_ns late;                /* total lateness of missed deadlines */
+    uint64_t completed;         /* activations, also those whose deadline is behind the test */
+    double response, response2; /* from release to completion: sum of the us, of their squares */
+    rts_ns response_max;        /* the longest */
+    rts_ns blocked_max;         /* longest wait for the server */
 } account;
 
 typedef struct experiment experiment;
@@ -76,13 +81,15 @@ struct experiment {
     const hart_params *p;
     int series, number; /* PH ... SA; 1 to 4 */
     int64_t m;          /* factor of all loads */
+    int64_t more;       /* KWIPP that experiment 3 adds in each step */
     double raw;         /* KWIPS of the otherwise idle system */
     int64_t server_work;
     rts_ns start, end;
     rts_ns begin;
-    rts_ns duration, offset; /* of a test, and before its start */
-    unsigned planned;        /* tests that have to fit into its time */
-    int refused;             /* error with which the system rejected a task of the set */
+    rts_ns duration, offset;     /* of a test, and before its start */
+    unsigned planned;            /* tests that have to fit into its time */
+    int refused;                 /* error with which the system rejected a task of the set */
+    rts_load_sums before, after; /* the last test: what the load beside has done by then */
     rts_mutex monitor;
     rts_queue requests;
     rts_sem *done;
@@ -130,7 +137,12 @@ static rts_ns longer_of(rts_ns a, rts_ns b)
 
 static void note_response(account *a, rts_ns release, rts_ns now)
 {
-    a->response_max = longer_of(rts_ns_between(release, now), a->response_max);
+    rts_ns took = rts_ns_between(release, now);
+    double us = (double)took.ns / 1000;
+    a->completed++;
+    a->response += us;
+    a->response2 += us * us;
+    a->response_max = longer_of(took, a->response_max);
 }
 
 /* ---- random arrivals: the same on every system ----------------------------------------------- */
@@ -306,16 +318,26 @@ static void add_base(experiment *x, job_spec spec)
     x->base[x->n_base++] = spec;
 }
 
-/* Makes the baseline, task 1 first; loads are whole KWIPP, multiplied by `m`. */
+static bool is_golatowski(const experiment *x)
+{
+    return x->p->set == SET_GOLATOWSKI || x->p->set == SET_GOLATOWSKI_AUTO;
+}
+
+/*
+ * Makes the baseline, task 1 first; loads are whole KWIPP, multiplied by `m`. Experiment 3 adds one
+ * KWIPP times `m`. As the loads of golatowski-auto are 16 times those of sei before they are
+ * scaled, so is what it adds there: with 1 it would not break down within 200 tests.
+ */
 static void make_base(experiment *x)
 {
     static const int64_t sei_rate[] = {2, 4, 8, 16, 32}, sei_work[] = {32, 16, 8, 4, 2};
     static const int64_t gol_rate[] = {1, 2, 4, 8, 16}, gol_work[] = {512, 256, 128, 64, 32};
     static const int64_t pn_rate[] = {2, 5, 9, 17, 31}, pn_work[] = {32, 13, 7, 4, 2};
-    bool gol = x->p->set == SET_GOLATOWSKI, pn = x->series == PN;
+    bool gol = is_golatowski(x), pn = x->series == PN;
     bool calls = has_server(x), half = has_sporadic(x);
     const int64_t *rate = gol ? gol_rate : pn ? pn_rate : sei_rate;
     const int64_t *load = gol ? gol_work : pn ? pn_work : sei_work;
+    x->more = x->m * (x->p->set == SET_GOLATOWSKI_AUTO ? gol_work[4] / sei_work[4] : 1);
     x->n_base = 0;
     for (unsigned i = 0; i < 5; i++)
         add_base(x, (job_spec){.rate = rate[i] * TENTHS,
@@ -406,7 +428,7 @@ static void faster(experiment *x, unsigned step)
 /* Experiment 3: more work per activation. */
 static void harder(experiment *x, unsigned step)
 {
-    int64_t extra = (int64_t)step * x->m;
+    int64_t extra = (int64_t)step * x->more;
     if (has_server(x))
         x->server_work += extra;
     else if (x->series == AH)
@@ -585,9 +607,12 @@ static int run_tasks(experiment *x)
     }
     rts_sleep_until_ns(rts_ns_add(rts_time_ns(), rts_ns_of(x->offset.ns / 2)));
     rts_port_section_start(&c->job);
+    rts_sleep_until_ns(rts_ns_of(x->start.ns - COUNTED_NS)); /* until then the load has the CPU */
+    rts_load_read(&x->before);
     rts_sleep_until_ns(x->end);
     if (rts_ns_less(rts_time_ns(), x->end))
         return rts_failed(c, "the controller was woken before the end of the test");
+    rts_load_read(&x->after);
     unsigned waiting = x->n - (x->server >= 0);
     while (waiting--)
         rts_sem_take(x->done);
@@ -627,6 +652,7 @@ typedef struct outcome {
 } outcome;
 
 #define PARAMETER_BYTES 24
+#define RESPONSES_BYTES 64
 
 /* Writes the parameter that the experiment varies, with its present value. */
 static void parameter_text(const experiment *x, char *text)
@@ -653,6 +679,14 @@ static unsigned model_of(const experiment *x, unsigned i)
     return i < x->n_base ? i : x->task[i].spec.kind == SPORADIC ? 5 : 2;
 }
 
+/* Returns the standard deviation of the response times of a task in us; 0 of fewer than two. */
+static double deviation(const account *a, double mean)
+{
+    double n = (double)a->completed;
+    double squares = a->response2 - n * mean * mean;
+    return n > 1 && squares > 0 ? sqrt(squares / (n - 1)) : 0;
+}
+
 /*
  * Adds one row for a task of the baseline and all its copies: 200 tests would have 20 000 rows
  * otherwise.
@@ -661,7 +695,7 @@ static void tell_task(const experiment *x, unsigned test, unsigned model)
 {
     static const char *const kinds[] = {"", " sporadic", " background", " server"};
     const job_spec *s = &x->task[model].spec;
-    char parameter[PARAMETER_BYTES];
+    char parameter[PARAMETER_BYTES], responses[RESPONSES_BYTES] = "";
     double hz = rate_hz(s);
     account a = {0};
     unsigned tasks = 0;
@@ -674,17 +708,24 @@ static void tell_task(const experiment *x, unsigned test, unsigned model)
         a.missed += part->missed;
         a.skipped += part->skipped;
         a.late = rts_ns_add(a.late, part->late);
+        a.completed += part->completed;
+        a.response += part->response;
+        a.response2 += part->response2;
         a.response_max = longer_of(part->response_max, a.response_max);
         a.blocked_max = longer_of(part->blocked_max, a.blocked_max);
     }
     parameter_text(x, parameter);
+    double mean = a.completed ? a.response / (double)a.completed : 0;
+    if (has_sporadic(x))
+        rts_print(responses, sizeof responses, "\t%llu\t%.1f\t%.1f",
+                  (unsigned long long)a.completed, mean, deviation(&a, mean));
     rts_row(x->c,
-            "%u\t%s\t%.2f\t%u%s\t%u\t%.3f\t%lld\t%.2f\t%.3f\t%llu\t%llu\t%llu\t%.1f\t%.1f\t%.1f",
+            "%u\t%s\t%.2f\t%u%s\t%u\t%.3f\t%lld\t%.2f\t%.3f\t%llu\t%llu\t%llu\t%.1f\t%.1f\t%.1f%s",
             test, parameter, 100 * utilisation(x), model + 1, kinds[s->kind], tasks, hz,
             (long long)kwipp(x, s), 100 * kwips(x, s) / x->raw, 1000 / hz,
             (unsigned long long)a.met, (unsigned long long)a.missed, (unsigned long long)a.skipped,
             a.missed ? (double)a.late.ns / (double)a.missed / 1000 : 0.0,
-            (double)a.response_max.ns / 1000, (double)a.blocked_max.ns / 1000);
+            (double)a.response_max.ns / 1000, (double)a.blocked_max.ns / 1000, responses);
 }
 
 /* Adds up the results of a test; returns -1 if an activation is unaccounted for. */
@@ -738,21 +779,27 @@ static void conclude(experiment *x, outcome *o)
         o->clean = o->final;
     else if (!o->missed.test)
         o->missed = o->final;
-    if (!o->missed.test)
+    if (!o->missed.test) {
         o->held = o->clean;
+        rts_load_counts(&x->before, &x->after);
+    }
     unsigned planned = x->planned > o->final.test ? x->planned : o->final.test + 1;
     rts_progress(x->c, 1000 * o->final.test / planned,
                  "test %u at %.1f%%: %llu missed or skipped; held up to %.1f%%", o->final.test,
                  100 * o->final.utilisation, (unsigned long long)o->bad, 100 * o->held.utilisation);
 }
 
+#define COLUMNS                                                                                    \
+    "test\tparameter\tutilisation %\ttask\ttasks\tHz\tKWIPP\ttask's %\tperiod ms\tmet\tmissed\t"   \
+    "skipped\taverage late us\tlongest response us\tlongest blocking us"
+
+/* A background task has no deadlines: its response times are its result. */
+#define RESPONSES "\tcompleted\tmean response us\tdeviation of the response us"
+
 static int run_tests(experiment *x, outcome *o)
 {
     rts_case *c = x->c;
-    rts_table(
-        c, "tests",
-        "test\tparameter\tutilisation %\ttask\ttasks\tHz\tKWIPP\ttask's %\tperiod ms\tmet\tmissed\t"
-        "skipped\taverage late us\tlongest response us\tlongest blocking us");
+    rts_table(c, "tests", has_sporadic(x) ? COLUMNS RESPONSES : COLUMNS);
     for (make_set(x, 1); goes_on(x, o); make_set(x, o->final.test + 1)) {
         unsigned test = o->final.test + 1;
         if (make_tasks(x) || run_tasks(x))
@@ -861,14 +908,14 @@ static int find_speed(experiment *x)
 }
 
 /*
- * set=auto: chooses loads so that the baseline is near 20% of raw speed and no step of the series
- * is above 5%.
+ * set=auto, golatowski-auto: chooses loads so that the baseline is near 20% of raw speed and no
+ * step of the series is above 5%.
  */
 static void make_loads(experiment *x)
 {
     x->m = 1;
     make_base(x);
-    if (x->p->set != SET_AUTO)
+    if (x->p->set != SET_AUTO && x->p->set != SET_GOLATOWSKI_AUTO)
         return;
     int number = x->number;
     double base = 0, step = 0;
@@ -886,8 +933,8 @@ static void make_loads(experiment *x)
 
 static int check(rts_case *c, const experiment *x)
 {
-    if (x->p->set == SET_GOLATOWSKI && x->series != PH)
-        return rts_unsupported(c, "set=golatowski is a set of series PH only");
+    if (is_golatowski(x) && x->series != PH)
+        return rts_unsupported(c, "set=golatowski and golatowski-auto are of series PH only");
     if (x->p->policy == POLICY_EDF && !(rts_caps() & RTS_CAP_DEADLINE))
         return rts_unsupported(c, "needs deadline: %s", rts_port_why_not(RTS_CAP_DEADLINE));
     if (x->p->policy == POLICY_EDF && x->p->form == FORM_SERVER)
@@ -980,9 +1027,9 @@ static int run_raw(rts_case *c)
                "that serves requests")
 
 #define COMMON                                                                                     \
-    RTS_CHOICE(hart_params, set, "auto|sei|golatowski", SET_AUTO,                                  \
+    RTS_CHOICE(hart_params, set, "auto|sei|golatowski|golatowski-auto", SET_AUTO,                  \
                "task set: auto scales that of sei to a baseline near 20% of raw speed with no "    \
-               "step above 5%; the others are as published"),                                      \
+               "step above 5%, golatowski-auto that of golatowski; the others are as published"),  \
         RTS_CHOICE(hart_params, policy, "rm|edf", POLICY_RM,                                       \
                    "rate-monotonic priorities, or deadline scheduling"),                           \
         RTS_DURATION(hart_params, duration, 10 * SECOND_NS, SECOND_NS / 10, 3600 * SECOND_NS,      \
@@ -1013,7 +1060,9 @@ static const rts_param both_param[] = {COMMON, GAPS, FORM, RTS_PARAMS_END};
     "miss. Where a later test had none, a figure says so: the breakdown lies between. "            \
     "There are no samples: `samples` limits the number of tests, `time` the experiment; tests "    \
     "that do not fit are shortened, which a figure reports. A system with an RT throttling limit " \
-    "(Linux: 95% of each second) breaks down there at the latest."
+    "(Linux: 95% of each second) breaks down there at the latest. A load beside is counted in "    \
+    "the tests before the first miss, from 10 ms before their release: above, the tasks leave it " \
+    "no time."
 
 /* Golatowski has the numbers of PH. */
 #define PUBLISHED "Golatowski, Hartstone; Donohoe et al. 1990"

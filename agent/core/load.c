@@ -427,6 +427,27 @@ static void read_sums(mark *m)
         rts_ns_between(m->at, rts_time_ns()).ns / 2; /* asking many processes takes a while */
 }
 
+void rts_load_read(rts_load_sums *sums)
+{
+    mark m;
+    if (!the_load)
+        return;
+    read_sums(&m);
+    sums->at = m.at;
+    for (unsigned k = 0; k < RTS_COMPONENTS; k++)
+        sums->done[k] = m.component[k].done;
+}
+
+void rts_load_counts(const rts_load_sums *from, const rts_load_sums *to)
+{
+    if (!the_load)
+        return;
+    rts_load_sums *sums = &the_load->counted;
+    sums->at = rts_ns_add(sums->at, rts_ns_between(from->at, to->at));
+    for (unsigned k = 0; k < RTS_COMPONENTS; k++)
+        sums->done[k] += to->done[k] - from->done[k];
+}
+
 static void forget_marks(void)
 {
     n_marks = 1;
@@ -443,6 +464,8 @@ void rts_load_case_starts(void)
         rts_sleep_until_ns(in_ns(RTS_RATE_NS));
     }
     starved = false;
+    if (the_load)
+        the_load->counted = (rts_load_sums){.at = {0}};
     if (the_load &&
         rts_ns_between(marks[(n_marks - 1) % RTS_MARKS].at, rts_time_ns()).ns >= MARK_DISTANCE_NS)
         read_sums(&marks[n_marks++ % RTS_MARKS]);
@@ -514,6 +537,12 @@ static void put_component(rts_wire *w, rts_running *l, const rts_component *k)
     put_rate(w, k);
     rts_wire_real(w, "achieved", (double)(to->done - from->done) / per_unit(k) / window_s);
     rts_wire_real(w, "window_s", window_s);
+    if (l->counted.at.ns) {
+        double counted_s = (double)l->counted.at.ns / 1e9;
+        uint64_t done = l->counted.done[k - l->load->component];
+        rts_wire_real(w, "counted", (double)done / per_unit(k) / counted_s);
+        rts_wire_real(w, "counted_s", counted_s);
+    }
     put_alive(w, l, k);
     if (to->cpu_ns >= 0 && from->cpu_ns >= 0)
         rts_wire_real(w, "cpu_ms", (double)(to->cpu_ns - from->cpu_ns) / 1e6 / window_s);

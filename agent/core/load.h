@@ -86,6 +86,12 @@ typedef struct rts_load_common {
     rts_cpuset away; /* the measured CPUs; empty: the default CPU */
 } rts_load_common;
 
+/* What each component of the load has done since it started, in counts. */
+typedef struct rts_load_sums {
+    rts_ns at;
+    uint64_t done[RTS_COMPONENTS];
+} rts_load_sums;
+
 /* A running load, in memory shared by its workers and the tasks of a case. */
 struct rts_running {
     const rts_load *load;
@@ -100,6 +106,7 @@ struct rts_running {
     volatile rts_ns silent_until; /* real-time workers rest until then, as the measuring task */
     volatile bool stop;
 
+    rts_load_sums counted; /* by rts_load_counts() in this case; `at`: the time of its parts */
     unsigned n_workers;
     rts_worker *worker;
     void *state;
@@ -140,6 +147,15 @@ void rts_load_case_ends(void);
 
 /* Writes the member `load` of the case that ended last: what the load did during the case. */
 void rts_load_put(rts_wire *w);
+
+/* Reads these sums, from any task of a case; without a load they stay as they are. */
+void rts_load_read(rts_load_sums *sums);
+
+/*
+ * Adds what the load did between two readings to the parts of the case whose rate is reported
+ * apart: not all that a case does need leave the load its time.
+ */
+void rts_load_counts(const rts_load_sums *from, const rts_load_sums *to);
 
 /* Returns the load's highest priority on these CPUs; 0: it is not real-time there. */
 int rts_load_top_prio(const rts_cpuset *cpus);

@@ -160,9 +160,9 @@ def _share(engine: str) -> Iterator[Share | None]:
 @command.command("hartstone")
 @click.argument("experiments", nargs=-1, metavar="[PH.1 ...]")
 @click.option(
-    "--set", "tasks", type=click.Choice(["auto", "sei", "golatowski"]),
-    help="Baseline task set; auto: the sei set, scaled to 20% of raw speed.  Default: as measured, "
-    "else auto.",
+    "--set", "tasks", type=click.Choice(["auto", "sei", "golatowski", "golatowski-auto"]),
+    help="Baseline task set; auto and golatowski-auto: the sei and the golatowski set, scaled to "
+    "20% of raw speed.  Default: as measured, else auto.",
 )  # fmt: skip
 @click.option(
     "--policy", "policies", multiple=True, metavar="P",

@@ -310,8 +310,8 @@ FLAGS = (
     ),
     Flag(
         "load_starved",
-        "its tasks left the load less CPU time than it needs for its rate",
-        "that is what they are to do; the rates of the load say how far it got",
+        "before the first miss its tasks left the load less CPU time than it needs for its rate",
+        "that is a result: deadlines held because the load did not; its rates say how far it got",
         lambda s: (
             max(s.figure(BREAKDOWN, -1), s.figure(UNREACHED, -1)) >= 0
             and bool(s.load)

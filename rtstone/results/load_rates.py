@@ -12,7 +12,8 @@ TOLERANCE = 0.2  # of its rate that a part of a load may miss (design, rules of 
 def lacking(rates: Sequence[Rate] | None, *, may_starve: bool = False) -> str | None:
     """Return how a load fell short while a case ran, None if it did not.
 
-    ``may_starve``: the case is meant to take all CPU time, also that of a load below its tasks.
+    Where a bench counts only parts of its case, their rates decide.  ``may_starve``: the case is
+    meant to take all CPU time, also that of a load below its tasks.
     """
     if not rates:
         return "it did not run"
@@ -21,9 +22,10 @@ def lacking(rates: Sequence[Rate] | None, *, may_starve: bool = False) -> str | 
             return f"{rate.component} ended, {rate.why or 'it is not known why'}"
         if may_starve:
             continue
-        if rate.wanted and abs(rate.achieved / rate.wanted - 1) > TOLERANCE:
-            reached = f"{rate.achieved:.4g} of {rate.wanted:.4g} {rate.unit} per second"
+        achieved = rate.achieved if rate.counted is None else rate.counted
+        if rate.wanted and abs(achieved / rate.wanted - 1) > TOLERANCE:
+            reached = f"{achieved:.4g} of {rate.wanted:.4g} {rate.unit} per second"
             return f"{rate.component} missed its rate by more than {TOLERANCE:.0%}: {reached}"
-        if rate.achieved <= 0:
+        if achieved <= 0:
             return f"{rate.component} did nothing"
     return None

@@ -428,6 +428,8 @@ def _merged_evidence(name: str, values: list[Value]) -> Value:
 
 def _rate(rates: list[Rate]) -> Rate:
     window = sum(rate.window_s for rate in rates)
+    counted = [(rate.counted, rate.counted_s) for rate in rates if rate.counted is not None]
+    counted_s = sum(seconds or 0 for _, seconds in counted)
 
     def mean(values: list[float | None]) -> float | None:
         achieved = [value for value in values if value is not None]
@@ -442,6 +444,10 @@ def _rate(rates: list[Rate]) -> Rate:
         cpu_ms=mean([rate.cpu_ms for rate in rates]),
         missed=_sum([rate.missed for rate in rates]),
         runs=_sum([rate.runs for rate in rates]),
+        counted=sum(rate * (seconds or 0) for rate, seconds in counted) / counted_s
+        if counted_s
+        else None,
+        counted_s=counted_s or None,
     )
 
 

@@ -17,7 +17,7 @@ from rtstone.units import NS_PER_S
 
 # Figures in the results of a measured run.
 RAW_SPEED = "raw speed"  # in KWIPS
-FACTOR = "factor of all loads"  # of the set auto
+FACTOR = "factor of all loads"  # of a scaled set
 DURATION = "duration of a test"  # in s
 DISTURBANCES = ("steal", "smi", "suspended", "not_monotone")  # flags
 DIGITS = 6  # significant digits kept of a raw speed, as time is counted in fractions of a KWI
@@ -55,7 +55,7 @@ def measured(run: Run) -> Beside:
         if r.bench.startswith(HARTSTONE) and r.status == "ok" and (speed := _figure(r, RAW_SPEED))
     ]
     return Beside(
-        tuple(_as_measured(result) for result in results if not lacking[id(result)]),
+        tuple(as_measured(result) for result in results if not lacking[id(result)]),
         tuple(f"{_name(r)}: {why}" for r in results if (why := lacking[id(r)])),
         speeds[0] if speeds else None,
     )
@@ -76,13 +76,14 @@ def _why_not(result: Result) -> str | None:
         return f"not simulated, {flag.spoils}"
     if breakdown(result) is None:
         return "not simulated, it shows no breakdown"
-    ask = _as_measured(result).ask
+    ask = as_measured(result).ask
     if ask.policy == "edf" and ask.form == "server":
         return "not simulated, under edf the server is a task without a deadline"
     return None
 
 
-def _as_measured(result: Result) -> Measured:
+def as_measured(result: Result) -> Measured:
+    """Return what a result that shows a breakdown measured, and how to simulate it."""
     params = result.params
     duration = result.figures.get(DURATION)
     misses = params.get("stop_misses")
@@ -169,5 +170,6 @@ def _default(name: str, policy: str, choice: Choice, raw: int | None) -> Ask:
         raise UsageError(
             f"form 'server' of {name} is not simulated under edf, in --form; add --policy rm"
         )
-    return Ask(name, which, policy, choice.raw or (raw if which == "auto" else None) or RAW[which],
+    scaled = raw if which in hartsets.SCALED else None
+    return Ask(name, which, policy, choice.raw or scaled or RAW[which],
                form=form)  # fmt: skip

@@ -78,7 +78,8 @@ NUMBERS: dict[str, Numbers] = {
     "golatowski": ((1, 512), (2, 256), (4, 128), (8, 64), (16, 32)),
     "PN": ((2, 32), (5, 13), (9, 7), (17, 4), (31, 2)),
 }
-SETS = ("auto", "sei", "golatowski")
+SETS = ("auto", "sei", "golatowski", "golatowski-auto")
+SCALED = ("auto", "golatowski-auto")  # whose loads are multiplied to suit the raw speed
 GAP = SECOND // 20  # least time between sporadic arrivals, and mean of what is added at random
 BACKGROUND_GAP = SECOND // 2
 
@@ -88,6 +89,15 @@ def sets_of(series: str) -> tuple[str, ...]:
     return SETS if series == "PH" else ("auto", "sei")
 
 
+def added(which: str, m: int) -> int:
+    """Return the KWIPP that a step of experiment 3 adds to each load of a set with factor ``m``.
+
+    The loads of golatowski are 16 times those of sei; so is what is added to them once scaled.
+    """
+    larger = NUMBERS["golatowski"][4][1] // NUMBERS["sei"][4][1]
+    return m * (larger if which == "golatowski-auto" else 1)
+
+
 def is_served(experiment: str) -> bool:
     """Return whether the tasks of an experiment call a server."""
     return experiment.startswith(SERVER_SERIES)
@@ -95,7 +105,8 @@ def is_served(experiment: str) -> bool:
 
 def baseline(series: str, which: str = "sei", m: int = 1) -> tuple[Task, ...]:
     """Return the tasks of the first test; ``m`` multiplies their loads."""
-    numbers = NUMBERS["golatowski" if which == "golatowski" else "PN" if series == "PN" else "sei"]
+    own = "PN" if series == "PN" else "sei"
+    numbers = NUMBERS["golatowski" if which.startswith("golatowski") else own]
     calls, sporadic_series = series in SERVER_SERIES, series in SPORADIC_SERIES
     tasks = tuple(
         Task(hz * TENTHS, (load // (2 if sporadic_series else 1) - calls) * m, calls=calls)
@@ -133,6 +144,8 @@ def set_of_test(
 ) -> HartSet:
     """Return the set of test number ``test``, from 1: the baseline after ``test`` - 1 steps.
 
+    ``m``: KWIPP of a step of experiment 3, and of the server.
+
     Steps, by number of the experiment:
     1: the rate of task 5 grows by that of task 4; in PN.1, a rate that is a multiple of another
     task's is raised by 1 Hz, once.  In AH and SA the interarrival time of the sporadic task is
@@ -167,16 +180,16 @@ def set_of_test(
 
 
 @cache
-def factor(series: str, raw: int) -> int:
-    """Return the factor of all loads in the set auto.
+def factor(series: str, raw: int, which: str = "auto") -> int:
+    """Return the factor of all loads in a set that is scaled.
 
     The baseline of the series then takes at most a fifth of the raw speed, and the first step of
     each of its experiments adds at most a twentieth, unless the factor is already 1.
     """
-    base = baseline(series)
-    first = set_of_test(f"{series}.1", base, 1, 1).utilisation(raw)
+    base, more = baseline(series, which), added(which, 1)
+    first = set_of_test(f"{series}.1", base, more, 1).utilisation(raw)
     step = max(
-        set_of_test(f"{series}.{number}", base, 1, 2).utilisation(raw) - first
+        set_of_test(f"{series}.{number}", base, more, 2).utilisation(raw) - first
         for number in (1, 2, 3, 4)
     )
     return max(1, int(min(0.2 / first, 0.05 / step)))

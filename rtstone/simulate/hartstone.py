@@ -16,14 +16,15 @@ from rtstone.simulate.hartengine import HartOutcome, HartRules, run
 DURATION_NS = 10_000_000_000  # of a test
 STOP_MISSES = 50  # deadlines missed or skipped in a test that end an experiment
 MOST_UTILISATION = 1.5
-RAW = {"auto": 1_000_000, "sei": 1600, "golatowski": 12_800}  # KWIPS; the baseline of PH is 20%
+# KWIPS; the baseline of PH is 20%.
+RAW = {"auto": 1_000_000, "sei": 1600, "golatowski": 12_800, "golatowski-auto": 1_280_000}
 
 
 @dataclass(frozen=True)
 class Ask:
     """One experiment under one policy.
 
-    ``raw``: raw speed in KWIPS.  ``factor``: of all loads in the set auto, None: derived from
+    ``raw``: raw speed in KWIPS.  ``factor``: of all loads in a scaled set, None: derived from
     ``raw``.  ``form``: of the server.  ``gaps``: what experiment 1 of AH and SA divides.
     ``duration_ns``: of a test.  ``stop_misses``: number of
     deadlines missed or skipped in a test that ends the experiment.
@@ -42,9 +43,9 @@ class Ask:
     @property
     def m(self) -> int:
         """The factor of all loads."""
-        if self.set != "auto":
+        if self.set not in sets.SCALED:
             return 1
-        return self.factor or sets.factor(self.experiment.split(".")[0], self.raw)
+        return self.factor or sets.factor(self.experiment.split(".")[0], self.raw, self.set)
 
 
 class Measured(NamedTuple):
@@ -72,6 +73,7 @@ class Played:
 def play(ask: Ask, cost: Cost) -> Iterator[Played]:
     """Simulate an experiment, and yield its tests."""
     base = sets.baseline(ask.experiment.split(".")[0], ask.set, ask.m)
+    more = sets.added(ask.set, ask.m)
     limited = ask.policy == "rm"  # tasks with deadlines are limited by admission, not throttled
     rules = HartRules(
         ask.policy, ask.form, cost.switch_ns, cost.tick_ns, cost.tick_cost_ns,
@@ -79,7 +81,7 @@ def play(ask: Ask, cost: Cost) -> Iterator[Played]:
     )  # fmt: skip
     last = None
     for test in range(1, sets.MOST_TESTS + 1):
-        task_set = sets.set_of_test(ask.experiment, base, ask.m, test, ask.gaps)
+        task_set = sets.set_of_test(ask.experiment, base, more, test, ask.gaps)
         utilisation = task_set.utilisation(ask.raw)
         if test > 1 and utilisation > MOST_UTILISATION:
             return

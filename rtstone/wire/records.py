@@ -333,7 +333,9 @@ class Rate(msgspec.Struct, frozen=True):
     """What a component of a load achieved per second during a case, over ``window_s`` seconds.
 
     ``cpu_ms``: CPU time used per second, in ms.  ``missed``: periods in which nothing was done.
-    ``runs``: how often a program ran to completion.
+    ``runs``: how often a program ran to completion.  ``counted``: the same as ``achieved`` in those
+    parts of the case alone that its bench counts, of Hartstone the tests before the first miss,
+    over ``counted_s`` seconds; None where a bench does not distinguish.
     """
 
     component: str
@@ -346,6 +348,8 @@ class Rate(msgspec.Struct, frozen=True):
     cpu_ms: Number | None = None
     missed: Natural | None = None
     runs: Natural | None = None
+    counted: Number | None = None
+    counted_s: Number | None = None
 
 
 class End(msgspec.Struct, frozen=True, tag_field="t", tag="end"):

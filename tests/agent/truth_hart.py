@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
+from rtstone.simulate import hartsets
 from tests.agent.hartstone import Periodic, Told, meets_all, periodic_set, play, utilisation
 from tests.agent.speak import Json, figures, pick
 from tests.agent.truth import Agent, case_of, truth
@@ -299,6 +300,49 @@ def sporadic_work_counts(agent: Agent) -> None:
         # alone at its priority, except for what has a higher rate than 20 Hz: task 5
         assert float(first[5]["longest response us"]) <= 1e-3 * (3 * m * S / RAW)
         assert counts_of(first[6])[:3] == (0, 0, 0)  # it has no deadlines
+
+
+@truth("hart.AH.2", "hart.SA.2")
+def responses_are_told_where_there_are_no_deadlines(agent: Agent) -> None:
+    """Task 5 never waits; the background task does, and completes each of its arrivals."""
+    for bench in ("AH.2", "SA.2"):
+        first = run(agent, f"hart.{bench} duration={10 * S} samples=1").tests[0]
+        urgent, background = ([float(row[name]) for name in (
+            "completed", "mean response us", "deviation of the response us",
+            "longest response us")] for row in (first[4], first[6]))  # fmt: skip
+        alone = int(first[4]["KWIPP"]) * (S // RAW) / 1000
+        if bench == "AH.2":  # in SA it waits for the server
+            assert urgent == [320, alone, 0, alone]
+        task = hartsets.baseline(bench[:2])[6]
+        assert background[0] == len(hartsets.arrivals(task, 6, 10 * S))
+        work = int(first[6]["KWIPP"]) * (S // RAW) / 1000
+        assert work < background[1] < background[3]
+        assert 0 < background[2] < background[3]
+    harmonic = run(agent, f"hart.PH.2 duration={10 * S} samples=1").tests[0]
+    assert "mean response us" not in harmonic[0]  # deadlines say it all
+
+
+@truth("hart.PH.1", "hart.PH.2", "hart.PH.3", "hart.PH.4")
+def the_published_set_scaled_is_the_published_one_on_a_faster_system(agent: Agent) -> None:
+    """All loads and steps are multiplied alike, so that tests and their outcomes are the same."""
+    wanted = 2560 / 0.2  # KWIPS of which the published set takes a fifth
+    for experiment in (1, 2, 4):
+        command = f"hart.PH.{experiment} duration={DURATION} stop=first"
+        published = run(agent, f"{command} set=golatowski speed={int(wanted)}",
+                        kwi=S // int(wanted))  # fmt: skip
+        scaled = run(agent, f"{command} set=golatowski-auto")
+        m = int(scaled.figures["factor of all loads"])
+        assert m == int(0.2 * RAW / 2560)
+        assert scaled.figures["baseline"] == pytest.approx(100 * 2560 * m / RAW, abs=0.001)
+        pairs = zip(published.tests, scaled.tests, strict=False)
+        for theirs, ours in pairs:
+            assert [row["Hz"] for row in theirs] == [row["Hz"] for row in ours]
+            assert [m * int(row["KWIPP"]) for row in theirs] == [int(row["KWIPP"]) for row in ours]
+        assert scaled.figures["breakdown utilisation"] > 95 - 100 * 512 * m / RAW
+    third = run(agent, f"hart.PH.3 duration={DURATION} stop=first set=golatowski-auto")
+    added = [int(b["KWIPP"]) - int(a["KWIPP"]) for a, b in zip(*third.tests[:2], strict=True)]
+    assert added == [16 * m] * 5  # its loads are 16 times those of sei
+    assert third.figures["breakdown utilisation"] > 95
 
 
 @truth("hart.SH.1", "hart.SH.2", "hart.SH.3", "hart.SH.4")

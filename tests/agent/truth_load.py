@@ -110,6 +110,33 @@ def reduced(agent: Agent) -> None:
     assert abs(cpu - parts["cpu"]["achieved"] * parts["cpu"]["window_s"]) < 0.5
 
 
+@truth("hart.PH.1")
+def an_experiment_counts_its_load_up_to_the_breakdown(agent: Agent) -> None:
+    """Load min has what the tasks leave: in the counted tests, which are those before a miss."""
+    kwi, raw, test, start = 10_000, 100_000, 2 * SECOND, SECOND
+    add, margin = 100_003, 10 * MS  # a pass of the load takes 100 us
+    words = ["cost.read.fixed=1000", "cost.time.fixed=0", per("kwi", 1000 * kwi), per("add", add)]
+    words += [f"cost.{name}.fixed=0" for name in ("switch", "interrupt", "sleep")]
+    command = f"case 1 hart.PH.1 speed={raw} duration={test} start={start} stop=first"
+    got = answers(agent, "load min", command, model=words)
+    end = pick(got, "end")[0]
+    assert end["status"] == "ok", end["reason"]
+    (part,) = end["load"]
+    table = pick(got, "result")[0]["tables"][0]
+    rows = [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
+    used = {int(row["test"]): float(row["utilisation %"]) / 100 for row in rows}
+    late = min(int(r["test"]) for r in rows if int(r["missed"]) + int(r["skipped"]))
+    held = [share for number, share in used.items() if number < late]
+    assert 10 < len(held) == max(used) - 1  # stop=first
+    assert abs(part["counted_s"] - len(held) * (test + margin) / SECOND) < 0.01
+    a_pass = (1000 * add + 500) // 1000
+    left = len(held) * (test + margin) - sum(share * test for share in held)
+    assert abs(part["counted"] * part["counted_s"] * a_pass - left) < 0.01 * left
+    assert part["achieved"] > 1.2 * part["counted"]  # between the tests it has the CPU
+    (part,) = pick(answers(agent, "load min", f"case 1 {SLEEPER}", model=words), "end")[0]["load"]
+    assert "counted" not in part
+
+
 @truth("sem.post.nowait", "null")
 def nothing_changes_beside_them(agent: Agent) -> None:
     """Work of lower priority is not part of any interval."""

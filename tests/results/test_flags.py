@@ -53,6 +53,12 @@ def test_hartstone_may_starve_a_load_and_says_so() -> None:
     assert flags(under(starved, 10**9, unbroken)) == ["load_starved"]
     assert flags(under(starved, 10**9, ())) == []  # its result is incomplete
     enough = [structs.replace(starved[0], achieved=8.0)]
+    # What it got while deadlines held decides, not what was left of it above the breakdown.
+    for counted, flagged in ((8.0, []), (7.9, ["load_starved"])):
+        parts = [structs.replace(starved[0], achieved=2.0, counted=counted, counted_s=1.0)]
+        assert flags(under(parts, 10**9, reached)) == flagged
+        parts = [structs.replace(starved[0], achieved=10.0, counted=counted, counted_s=1.0)]
+        assert flags(under(parts, 10**9, reached)) == flagged
     assert flags(under(enough, 10**9, reached)) == []
 
 

@@ -190,7 +190,9 @@ def test_what_is_counted_is_added_and_what_is_told_is_kept() -> None:
         flags=["cut_short", "no_rt"],
         figures={"same": Figure(value=1, unit="ns"), "lost": Figure(value=4, unit="calls")},
         tables=[TextTable("t", ["a"], [["y"]])],
-        load_rates=[Rate("disk", "ms", 110.0, 3.0, wanted=100.0, missed=2)],
+        load_rates=[
+            Rate("disk", "ms", 110.0, 3.0, wanted=100.0, missed=2, counted=80.0, counted_s=2.0)
+        ],
     )  # fmt: skip
     result = merge(first, second)
     assert (result.negative, result.overflow, result.missed) == (11, 22, 33)
@@ -206,6 +208,10 @@ def test_what_is_counted_is_added_and_what_is_told_is_kept() -> None:
     assert result.tables[2].rows == [["lost", "2 calls", "4 calls"]]
     (load,) = result.load_rates
     assert (load.achieved, load.window_s, load.missed) == (105.0, 4.0, 3)
+    assert (load.counted, load.counted_s) == (80.0, 2.0)
+    third = structs.replace(second, load_rates=[structs.replace(load, counted=90.0, counted_s=6.0)])
+    (load,) = merge(second, third).load_rates
+    assert (load.counted, load.counted_s) == (87.5, 8.0)
 
 
 def test_no_member_of_a_result_is_lost() -> None:

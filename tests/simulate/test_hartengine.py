@@ -118,8 +118,9 @@ def test_arrivals_are_exponential_and_repeat() -> None:
 
 KWI = 62_500  # ns: raw speed is 16 000 KWIPS, of which the baseline of PH is exactly 20%
 DURATION = 1_500_000_000
-AGENT = [(name, *how) for name in EXPERIMENTS for how in HOW if how[1] == "monitor"
+AGENT = [(name, *how, "auto") for name in EXPERIMENTS for how in HOW if how[1] == "monitor"
          or is_served(name)]  # fmt: skip
+AGENT += [(f"PH.{number}", "rm", "monitor", "golatowski-auto") for number in (1, 2, 3, 4)]
 
 
 def alike(tasks: tuple[Task, ...], base: int) -> list[list[int]]:
@@ -130,14 +131,14 @@ def alike(tasks: tuple[Task, ...], base: int) -> list[list[int]]:
     return table_rows
 
 
-@pytest.mark.parametrize(("name", "policy", "form"), AGENT)
-def test_agrees_with_the_agent_test_for_test(name: str, policy: str, form: str) -> None:
+@pytest.mark.parametrize(("name", "policy", "form", "which"), AGENT)
+def test_agrees_with_the_agent_test_for_test(name: str, policy: str, form: str, which: str) -> None:
     """Compare set, counts, lateness, longest response of every row of every test, and breakdown."""
-    words = f"hart.{name} duration={DURATION} policy={policy}" + (
+    words = f"hart.{name} duration={DURATION} policy={policy} set={which}" + (
         f" form={form}" if is_served(name) else ""
     )
     agent = truth_hart.run(SIM, words, KWI)
-    ask = Ask(name, policy=policy, raw=S // KWI, form=form, duration_ns=DURATION)
+    ask = Ask(name, which, policy, raw=S // KWI, form=form, duration_ns=DURATION)
     played = list(play(ask, Cost()))
     assert agent.figures["factor of all loads"] == ask.m
     base = len(played[0].task_set.tasks)

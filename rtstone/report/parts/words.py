@@ -100,6 +100,9 @@ LOAD_COLUMNS = ("part", "per second", "wanted")
 def load_rate(rate: Rate) -> tuple[str, str, str]:
     """Return a part of a load: its name, its rate per second, and the target rate."""
     did = f"{rounded(rate.achieved)} {rate.unit}" if rate.alive else f"ended, {rate.why}"
+    if rate.alive and rate.counted is not None:
+        held = f"{rounded(rate.counted)} {rate.unit} before the first miss"
+        did = f"{held}, {rounded(rate.achieved)} in all"
     wanted = "as fast as it goes" if rate.wanted is None else f"{plain(rate.wanted)} {rate.unit}"
     return rate.component, did, wanted
 
