@@ -25,6 +25,9 @@ COMPONENTS = {
     "db": "deadlock breaking",
 }
 PARTIAL = "partial"
+# What stands for an interrupt on a system that lets programs request none: no interrupt latency,
+# so that no number has it among its components; a second figure does.
+STAND_INS = {"signal": "a signal", "eventfd": "an eventfd"}
 
 FORMS = ["sampled", "classic"]
 # Variant kar takes a tick per sample: as many samples as fit in the default of `time`.
@@ -103,7 +106,9 @@ def _number(
     text = (
         f"{formula}, over the means of rheal.il, ts, pt, im, ss and db, for each load, form and "
         "variant of rheal.db; computed, not measured. Components that are not evaluable on the "
-        "system are listed as n.e., and the figure over the others is flagged partial."
+        "system are listed as n.e., and the figure over the others is flagged partial. A signal "
+        "is not an interrupt: where one stands for it, that component is n.e., and a second figure "
+        "has it."
     )
     params = _WEIGHTS if weighted else []
     bench = Bench(f"rheal.{name}", title, "Golatowski, Rhealstone", text, params=params)
@@ -200,6 +205,11 @@ def _lack(result: Result | None) -> str | None:
     return None if result.mean > 0 else "mean not above 0"
 
 
+def _stand_in(result: Result | None) -> str | None:
+    """Return what stood for the interrupt of rheal.il, None if it was one."""
+    return STAND_INS.get(str(result.params.get("irq"))) if result else None
+
+
 def combine(number: Number, blank: Result, measured: list[Result]) -> list[Result]:
     """Return the results of one combination for everything measured in the run."""
     combined = []
@@ -213,15 +223,24 @@ def combine(number: Number, blank: Result, measured: list[Result]) -> list[Resul
         }
         clock = next((r.unit for r in components.results.values() if r and r.n), "ns")
         unit = Unit("us", 1e-3, "1/s", 1e9) if clock == "ns" else Unit(clock, 1, f"1/{clock}", 1)
-        count = Figure(value=len(times), unit=f"of {len(COMPONENTS)}")
-        figures = number.compute(times, weights, unit) if times else {}
+        stood_in = _stand_in(components.results["il"]) if "il" in times else None
+        figures: dict[str, Figure] = {}
+        own = {name: time for name, time in times.items() if name != "il" or not stood_in}
+        if stood_in:
+            lacks["il"] = f"{stood_in} stood in the interrupt's place"
+            figures = {
+                f"{name}, with {stood_in} in the interrupt's place": figure
+                for name, figure in number.compute(times, weights, unit).items()
+            }
+        figures = (number.compute(own, weights, unit) if own else {}) | figures
+        count = Figure(value=len(own), unit=f"of {len(COMPONENTS)}")
         result = structs.replace(
             blank,
             params=components.params | blank.params,
             load=components.load,
             unit=unit.name,
             figures=figures | {"components": count},
-            flags=["derived"] + ([PARTIAL] if len(times) < len(COMPONENTS) else []),
+            flags=["derived"] + ([PARTIAL] if len(own) < len(COMPONENTS) else []),
         )
         reasons = dict.fromkeys(why for why in lacks.values() if why)
         lacking = "; ".join(
@@ -243,7 +262,7 @@ def combine(number: Number, blank: Result, measured: list[Result]) -> list[Resul
         had = [components.results[name] for name, why in lacks.items() if why]
         if any(result is None or result.status in {"failed", "incomplete"} for result in had):
             result = structs.replace(result, status="incomplete")
-        elif not times:
+        elif not own:
             result = structs.replace(result, status="unsupported")
         combined.append(result)
     none = structs.replace(blank, status="incomplete", reason="none of its components ran")
