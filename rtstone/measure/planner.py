@@ -103,7 +103,9 @@ def draft(request: Request, offer: Offer) -> Plan:
         attribution = design(request.loads, offered.loads, name)
         order = [load for block in attribution.order for load in block]
         request = structs.replace(request, loads=tuple(order))
-    cases, absent, derived, calls, scale_s = suite.expand(wanted, request, offered, everywhere)
+    cases, absent, derived, calls, scale_s = suite.expand(
+        wanted, request, offered, everywhere, simulated=target.simulates_time
+    )
     tables = {**everywhere.benches, **offered.benches}
     plan = Plan(
         run_id=name,

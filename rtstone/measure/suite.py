@@ -128,12 +128,16 @@ def expand(
     request: Request,
     offered: Catalogue,
     everywhere: Catalogue | None = None,
+    *,
+    simulated: bool = False,
 ) -> Expanded:
     """Expand cases into those of a plan, numbered from 1, each once under each load.
 
     Cases with the same load and configuration are grouped, so that loads start as rarely as
     possible.  What only ``everywhere``, the catalogue of all targets, has and not ``offered``, the
-    target's own, becomes ``absent``.  Raises UsageError.
+    target's own, becomes ``absent``.  ``simulated``: the target's time costs nothing, so that no
+    experiment of a suite is shortened: where it ends early, it shows no breakdown and contradicts
+    what it is a model of.  Raises UsageError.
     """
     everywhere = everywhere or offered
     derived = [want for want in wanted if want.bench in DERIVED]
@@ -155,7 +159,8 @@ def expand(
     absent: dict[tuple[object, ...], UnsupportedCase] = {}
     for want in measured:
         table = everywhere.benches[want.bench]
-        limit = _limit(want, table, request)
+        whole = simulated and want.time is not None and _is_experiment(want.bench)
+        limit = 0 if whole else _limit(want, table, request)
         scale = max(scale, limit)
         own = offered.benches.get(want.bench, table)
         loads = request.loads or tuple(
@@ -186,7 +191,7 @@ def expand(
         case
         for case in cases.values()
         if (case.params.get("samples"), case.params.get("time")) == (0, 0)
-        and (not case.bench.startswith(HARTSTONE) or case.bench == "hart.raw")
+        and not _is_experiment(case.bench)
     ]
     if _has_no_time(request) and endless and len(cases) > 1:
         raise UsageError(
@@ -286,6 +291,11 @@ def _check_end(table: Bench, params: Mapping[str, Value], want: Wanted, request:
             f"both samples and time are 0, so the case would never end, {place}; set one above 0, "
             "or measure one case until you stop it, with --time 0"
         )
+
+
+def _is_experiment(bench: str) -> bool:
+    """Return whether a bench is an experiment of Hartstone, which ends with its last test."""
+    return bench.startswith(HARTSTONE) and bench != "hart.raw"
 
 
 def _has_no_time(request: Request) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 
 from rtstone.documents.plan import Plan
+from rtstone.documents.run import HARTSTONE
 from rtstone.wire.reader import Defect
 
 
@@ -12,9 +13,13 @@ def limits(plan: Plan) -> list[str]:
     """Return the note on the time scale of the run."""
     notes = []
     if plan.scale_s is not None:
+        whole = "model" in plan.target.detail and any(
+            case.bench.startswith(HARTSTONE) and not case.params.get("time") for case in plan.cases
+        )
         notes.append(
-            f"time scale: each case measures for {plan.scale_s:g} s at most; --time 0 lets every "
-            "case of the suite take as long as its publication did"
+            f"time scale: each case measures for {plan.scale_s:g} s at most"
+            f"{', experiments of Hartstone are simulated whole' if whole else ''}; --time 0 lets "
+            "every case of the suite take as long as its publication did"
         )
     if until := plan.until:
         notes.append(

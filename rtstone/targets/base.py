@@ -94,6 +94,7 @@ class Target(ABC):
     agent: str  # the program that is started, for messages
     named: Named | None = None  # as the user has named it, None if it was given by its address
     hosted: ClassVar[bool] = False  # computed by this machine, and keeps a CPU of it busy
+    simulates_time: ClassVar[bool] = False  # its time is a number, which costs nothing
     scripted: ClassVar[bool] = False  # takes all commands at its start: Options.script
     resident: ClassVar[bool] = False  # the agent runs already, and lists its benches by command
     nearby: ClassVar[bool] = False  # its agent runs on this machine, or may, as nothing says where

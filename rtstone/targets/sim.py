@@ -23,6 +23,7 @@ class Sim(Target):
     """A model given by name, or by a file ending in .toml."""
 
     hosted = True
+    simulates_time = True
 
     def __init__(self, argument: str | None = None) -> None:
         super().__init__(argument)

@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from rtstone.documents.plan import Case
@@ -215,6 +216,21 @@ def test_a_time_scale_limits_and_leaves_the_samples(
     assert expansion.cases[0].params["time"] == time
     assert expansion.cases[0].params["samples"] == own.get("samples", 50)
     assert expansion.scale_s == {None: 2, "5": 5, "0": None}[value]
+
+
+def test_an_experiment_is_whole_where_time_is_simulated() -> None:
+    benches = {b.id: b for b in (msgspec.structs.replace(PLACED, id=name)
+                                 for name in ("hart.PH.1", "hart.raw"))}  # fmt: skip
+    wanted = [Wanted(name, {"samples": 50}, time="2s") for name in benches]
+    for time, limit in ((None, 2 * 10**9), ("1", 10**9)):
+        request = Request(time=time)
+        for simulated, experiment in ((True, None), (False, limit)):
+            catalogue = Catalogue(benches, LOADS)
+            cases = expand(wanted, request, catalogue, simulated=simulated).cases
+            assert [case.params.get("time") for case in cases] == [experiment, limit]
+    (alone,) = expand([Wanted("hart.PH.1", {})], Request(time="1"), Catalogue(benches, LOADS),
+                      simulated=True).cases  # fmt: skip
+    assert alone.params["time"] == 10**9  # a bench by its name takes the time that is asked for
 
 
 def test_a_derived_bench_brings_the_cases_it_is_made_from() -> None:
