@@ -32,6 +32,7 @@ MEASURED = max(os.sched_getaffinity(0))
 OTHERS = os.sched_getaffinity(0) - {MEASURED}
 beside = pytest.mark.skipif(not OTHERS, reason="needs a CPU beside the measured one")
 BY_TASKS = {"min", "rt200", "bg50"}
+SENONER = {"copy", "read", "write", "proc", "x11"}
 CALLS = {
     "unmap": "bytes", "exit": "processes", "proc": "files", "smaps": "readings",
     "urandom": "bytes", "fork": "processes", "truncate": "bytes", "tcp": "bytes",
@@ -123,7 +124,8 @@ def catalogue() -> dict[str, Json]:
 
 
 def test_every_load_of_the_specification_is_listed(catalogue: dict[str, Json]) -> None:
-    wanted = {"driver", "heavy", "copy", "read", "write", "proc", "x11", "stress-ng", "hackbench"}
+    wanted = {"driver", "heavy", "stress-ng", "hackbench"} | SENONER
+    on_measured = BY_TASKS | SENONER
     assert set(catalogue) == wanted | BY_TASKS | set(CALLS) | {
         "command",
         "syscalls",
@@ -133,7 +135,7 @@ def test_every_load_of_the_specification_is_listed(catalogue: dict[str, Json]) -
         assert load["title"] and load["source"] and load["help"]
         params = {p["name"]: p for p in load["params"]}
         assert len(params) == len(load["params"])
-        assert params["place"]["default"] == ("measured" if name in BY_TASKS else "auto")
+        assert params["place"]["default"] == ("measured" if name in on_measured else "auto")
         assert params["away"]["type"] == "cpus"
         assert all(p["help"] for p in load["params"])
 
@@ -239,6 +241,9 @@ def test_beside_the_only_cpu_is_on_it() -> None:
         ("exit size=1048576 place=measured", {MEASURED}),
         (f"heavy away={min(OTHERS, default=0)}", (OTHERS | {MEASURED}) - {min(OTHERS, default=0)}),
         ("command run=sleep%2060", OTHERS),
+        ("read size=1048576", {MEASURED}),
+        ("proc", {MEASURED}),
+        ("proc place=others", OTHERS),
         pytest.param("min", {MEASURED}, marks=realtime),
         pytest.param("rt200 tasks=5", {MEASURED}, marks=realtime),
     ],
@@ -642,7 +647,7 @@ def test_generators_work_and_leave_nothing(
     family = descendants(agent.pid)
     for pid in family:
         with contextlib.suppress(ProcessLookupError):  # one that has ended by now
-            assert MEASURED not in cpus_of(pid)
+            assert (MEASURED in cpus_of(pid)) == (command == "x11")
     agent.load("none")
     assert gone(family)
     assert sorted(Path("/tmp").glob(".X*-lock")) == displays

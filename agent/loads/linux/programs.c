@@ -451,6 +451,7 @@ static const rts_load loads[] = {
      .help = RTS_SAY("Repeatedly runs x11perf on the X server of DISPLAY, or on a private Xvfb "
                      "that accepts no other clients. Counted is CPU time, including that of Xvfb."),
      .needs = RTS_CAP_FILES | RTS_CAP_PROCESS,
+     .place = RTS_PLACE_MEASURED,
      .prepare = prepare_x11,
      PROGRAM("x11", "x11perf", run_x11)},
     {.id = "stress-ng",

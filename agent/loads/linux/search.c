@@ -106,6 +106,7 @@ static const rts_load loads[] = {
          RTS_SAY("Repeatedly reads all files of /proc except kmsg, kcore and those of bus/pci, up "
                  "to 256 KiB of each; a file that would block is skipped. Counted are files."),
      .needs = RTS_CAP_FILES,
+     .place = RTS_PLACE_MEASURED,
      .component = RTS_PARTS(
          {.name = "proc", .title = "reading /proc", .unit = "files", .run = rts_load_read_proc})},
 };

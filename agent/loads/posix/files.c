@@ -296,6 +296,7 @@ static const rts_load loads[] = {
                      "copy to disk. Both files are unnamed, so nothing is left of them."),
      .params = file_param,
      .needs = RTS_CAP_FILES,
+     .place = RTS_PLACE_MEASURED,
      .prepare = prepare_copy,
      .component =
          RTS_PARTS({.name = "copy", .title = "copying", .unit = "bytes", .run = copy_file})},
@@ -306,6 +307,7 @@ static const rts_load loads[] = {
                      "nothing is left of it."),
      .params = file_param,
      .needs = RTS_CAP_FILES,
+     .place = RTS_PLACE_MEASURED,
      .prepare = prepare_file,
      .component =
          RTS_PARTS({.name = "read", .title = "reading", .unit = "bytes", .run = read_file})},
@@ -316,6 +318,7 @@ static const rts_load loads[] = {
                      "file is unnamed, so nothing is left of it."),
      .params = file_param,
      .needs = RTS_CAP_FILES,
+     .place = RTS_PLACE_MEASURED,
      .prepare = prepare_file,
      .component =
          RTS_PARTS({.name = "write", .title = "writing", .unit = "bytes", .run = write_file})},
