@@ -37,7 +37,6 @@ class Options(Request, frozen=True, kw_only=True):
     quiet: bool = False
     resume: str | None = None
     icount: str | None = None
-    yes: bool = False
     wait: bool = False
     push: str | None = None
 

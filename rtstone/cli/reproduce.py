@@ -49,6 +49,11 @@ if TYPE_CHECKING:
     "-p", "params", multiple=True, callback=assignments, metavar="KEY=VALUE",
     help="Set a parameter of every case that has it, with units. As in `run`.",
 )  # fmt: skip
+@click.option(
+    "--yes",
+    is_flag=True,
+    help="Allow loads to switch the machine's console and to set its disk's settings.",
+)
 @click.option("--json", is_flag=True, help="Print only the reproduction document, as JSON.")
 @click.option(
     "-o",
@@ -64,6 +69,7 @@ def command(  # noqa: PLR0917
     time: str | None,
     loads: tuple[str, ...],
     params: dict[str, str],
+    yes: bool,
     json: bool,
     output: Path | None,
 ) -> int:
@@ -76,7 +82,7 @@ def command(  # noqa: PLR0917
     from rtstone.stats.reproduce import reproduce
 
     suites = layout(source).suites
-    options = {"--time": time, "--load": loads, "-p": params}
+    options = {"--time": time, "--load": loads, "-p": params, "--yes": yes}
     if runs and not targets and (excess := [name for name, value in options.items() if value]):
         raise UsageError(
             f"{excess[0]} applies only when measuring, not to stored runs; leave it out"
@@ -99,7 +105,7 @@ def command(  # noqa: PLR0917
 
         frame.bundle()
     documents = [load(find(run)) for run in runs]
-    request = Options(names=suites, instead=instead, params=params, time=time)
+    request = Options(names=suites, instead=instead, params=params, time=time, yes=yes)
     fresh, errors = _measure(request, targets if documents or targets else (LOCAL,))
     with working("reproducing"):
         reproduction = reproduce(source, [*documents, *fresh], before)

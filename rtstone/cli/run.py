@@ -95,7 +95,12 @@ def _directory(context: click.Context, parameter: click.Parameter, text: str | N
     help="Wait until no other measurement on this machine disturbs this one.",
 )
 @PUSH
-@click.option("--yes", is_flag=True, help="Measure even if it takes longer than an hour.")
+@click.option(
+    "--yes",
+    is_flag=True,
+    help="Measure even if it takes longer than an hour, and allow loads to switch the machine's "
+    "console and to set its disk's settings.",
+)
 @click.option("--out", callback=_directory, metavar="DIR", type=FILE, help="Directory of the run.")
 @click.option("--json", is_flag=True, help="Print only the run document, as JSON.")
 @click.option("-q", "--quiet", is_flag=True, help="Print only the verdict.")

@@ -9,6 +9,7 @@ from rtstone.errors import UsageError, unknown
 from rtstone.wire.parameters import values
 from rtstone.wire.records import Load
 
+ALLOW = "allow"  # parameter of loads that change what users of a machine notice
 NO_OTHER_WORK = "no load besides the system's own work"
 
 
@@ -31,6 +32,13 @@ def parse(spec: str, loads: Mapping[str, Load], where: str = "") -> LoadSpec:
             raise UsageError(f"several values of {key}, in load '{spec}'; repeat --load instead")
         params[key] = several[0]
     return LoadSpec(name, params)
+
+
+def allowed(call: LoadSpec, loads: Mapping[str, Load]) -> LoadSpec:
+    """Return the load with permission to change the machine, if it asks for that and has none."""
+    if call.name == NONE or loads[call.name].param(ALLOW) is None:
+        return call
+    return LoadSpec(call.name, {ALLOW: True, **call.params})
 
 
 def _assignments(text: str, table: Load, spec: str) -> list[tuple[str, str]]:

@@ -15,7 +15,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     ``names``: suites, suite files and benches, by default suite quick.  At least one bench must
     have each of ``params``; ``time`` and ``cpus`` apply to benches that have them.  All cases run
     under each of ``loads`` in turn; a load may be repeated.  ``instead``: replacements, by name,
-    for loads of the suites.  ``name``: of the run.  ``command`` is stored in the run document.
+    for loads of the suites.  ``yes``: loads may change what users of the machine notice.
+    ``name``: of the run.  ``command`` is stored in the run document.
     ``apart``: the one load is taken apart, to measure which of its parts causes what.
     """
 
@@ -29,6 +30,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     until: str | None = None
     trace: str | None = None
     keep_idle: bool = False
+    yes: bool = False
     name: str | None = None
     command: Sequence[str] = ()
     apart: bool = False

@@ -29,7 +29,7 @@ from rtstone.documents.plan import NONE, STAND_INS, Case, LoadSpec, UnsupportedC
 from rtstone.documents.run import HARTSTONE, Value
 from rtstone.errors import UsageError, nearest, unknown
 from rtstone.measure.capabilities import lack
-from rtstone.measure.loads import parse
+from rtstone.measure.loads import allowed, parse
 from rtstone.measure.request import Request
 from rtstone.results.derived import DERIVED
 from rtstone.units import DURATION, NS_PER_S
@@ -169,6 +169,8 @@ def expand(
         )
         for index, spec in enumerate(loads):
             call = parse(spec, everywhere.loads, want.where)
+            if request.yes:
+                call = allowed(call, everywhere.loads)
             place = rounds.setdefault((spec, loads[:index].count(spec)), len(rounds))
             for params in _grid(want, table, own, request, limit):
                 _check_end(table, params, want, request)

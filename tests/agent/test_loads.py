@@ -33,6 +33,7 @@ OTHERS = os.sched_getaffinity(0) - {MEASURED}
 beside = pytest.mark.skipif(not OTHERS, reason="needs a CPU beside the measured one")
 BY_TASKS = {"min", "rt200", "bg50"}
 SENONER = {"copy", "read", "write", "proc", "x11"}
+MORTON = {"hdparm", "blkdev", "scroll", "console"}  # test_morton.py
 CALLS = {
     "unmap": "bytes", "exit": "processes", "proc": "files", "smaps": "readings",
     "urandom": "bytes", "fork": "processes", "truncate": "bytes", "tcp": "bytes",
@@ -124,8 +125,8 @@ def catalogue() -> dict[str, Json]:
 
 
 def test_every_load_of_the_specification_is_listed(catalogue: dict[str, Json]) -> None:
-    wanted = {"driver", "heavy", "stress-ng", "hackbench"} | SENONER
-    on_measured = BY_TASKS | SENONER
+    wanted = {"driver", "heavy", "stress-ng", "hackbench"} | SENONER | MORTON
+    on_measured = BY_TASKS | SENONER | MORTON
     assert set(catalogue) == wanted | BY_TASKS | set(CALLS) | {
         "command",
         "syscalls",

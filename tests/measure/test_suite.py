@@ -17,6 +17,7 @@ from rtstone.wire.records import Bench, Load, Param
 LOADS = {
     "heavy": Load("heavy", "", params=[Param("disk", "bool", default=True)]),
     "command": Load("command", "", params=[Param("run", "text", max=99)]),
+    "console": Load("console", "", params=[Param("allow", "bool", default=False)]),
 }
 
 
@@ -267,6 +268,23 @@ def test_a_derived_bench_brings_the_cases_it_is_made_from() -> None:
 def test_bad_loads_are_refused(spec: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         expanded([Wanted("a.b", {})], PLACED, loads=(spec,))
+
+
+@pytest.mark.parametrize(
+    ("yes", "spec", "params"),
+    [
+        (False, "console", {}),
+        (True, "console", {"allow": True}),
+        (True, "console:allow=off", {"allow": False}),
+        (True, "heavy:disk=off", {"disk": False}),
+        (True, "none", {}),
+    ],
+)
+def test_yes_allows_what_a_load_asks_for_and_nothing_else(
+    yes: bool, spec: str, params: dict[str, bool]
+) -> None:
+    calls = expanded([Wanted("a.b", {})], PLACED, loads=(spec,), yes=yes).calls
+    assert calls[spec].params == params
 
 
 def test_a_load_may_be_a_command_with_anything_in_it() -> None:

@@ -1,0 +1,20 @@
+/* Shared by loads that change what users of the machine may notice. */
+#ifndef RTS_LOAD_ALLOW_H
+#define RTS_LOAD_ALLOW_H
+
+#include "linux.h"
+#include "load.h"
+
+/* Parameter `allow` of a struct that has this member. */
+#define RTS_LOAD_ALLOW(S, what)                                                                    \
+    RTS_BOOL(S, allow, 0,                                                                          \
+             "allow it to " what " (rtstone run --yes); a guest of the lab, which nobody else "    \
+             "uses, needs no permission")
+
+/* Returns whether it may, by its parameter or because the guest runs nothing but the agent. */
+static inline bool rts_load_may(int64_t allow)
+{
+    return allow || linux_start.guest;
+}
+
+#endif

@@ -1,0 +1,336 @@
+/*
+ * Two of the actions that mask interrupts for long (Dankwardt, after Morton): scrolling
+ * a virtual console, and switching to another one.
+ *
+ * A guard, a process apart from the agent, switches back to the console that was visible and gives
+ * up the one that was used, however the load ends.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/kd.h>
+#include <linux/vt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "allow.h"
+#include "linux.h"
+
+typedef struct console_params {
+    int64_t allow;
+} console_params;
+
+static const rts_param console_param[] = {
+    RTS_LOAD_ALLOW(console_params, "switch what the machine's screen shows"),
+    RTS_PARAMS_END,
+};
+
+#define TTY_MAJOR 4
+#define SWITCH_TICKS (10 * RTS_TIME_HZ) /* the measuring task may keep the kernel from it */
+#define LOOK_TICKS (RTS_TIME_HZ / 5000)
+#define SCREENS 16 /* console drivers that Linux has room for */
+#define COLUMNS 80
+#define LINES 48 /* written at a time */
+
+/* ---- consoles -------------------------------------------------------------------------------- */
+
+/* The consoles of a load; a descriptor of -1 is not open. */
+typedef struct consoles {
+    int any;               /* whichever is visible, for requests */
+    int own;               /* that of the load */
+    unsigned home, number; /* the one that was visible, and that of the load */
+    int guard;             /* socket whose other end the guard has */
+} consoles;
+
+/* Opens console `number`, 0: the visible one; -1: see errno. */
+static int open_console(unsigned number)
+{
+    char path[32];
+    struct stat status;
+    snprintf(path, sizeof path, "/dev/tty%u", number);
+    int console = open(path, O_RDWR | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (console < 0)
+        return -1;
+    if (fstat(console, &status) == 0 && S_ISCHR(status.st_mode) &&
+        major(status.st_rdev) == TTY_MAJOR && minor(status.st_rdev) == number)
+        return console;
+    close(console);
+    errno = ENOTTY;
+    return -1;
+}
+
+/* Returns the number of the visible console; 0: see errno. */
+static unsigned visible(int any)
+{
+    struct vt_stat state;
+    return ioctl(any, VT_GETSTATE, &state) ? 0 : state.v_active;
+}
+
+/*
+ * Makes a console visible and waits until it is; false: see errno. EINTR: somebody else has
+ * switched to a third one.
+ */
+static bool show(const consoles *c, unsigned number)
+{
+    rts_tick end = rts_time() + SWITCH_TICKS;
+    if (ioctl(c->any, VT_ACTIVATE, number))
+        return false;
+    for (unsigned now; (now = visible(c->any)) != number;) {
+        if (now && now != c->home && now != c->number)
+            errno = EINTR;
+        else if (rts_time() >= end)
+            errno = ETIMEDOUT;
+        else if (now) {
+            rts_sleep_until(rts_time() + LOOK_TICKS);
+            continue;
+        }
+        return false;
+    }
+    return true;
+}
+
+/* ---- the guard ------------------------------------------------------------------------------- */
+
+/* Leaves the visible console alone if somebody else has chosen it. */
+static void go_home(const consoles *c)
+{
+    rts_tick end = rts_time() + SWITCH_TICKS;
+    unsigned now = visible(c->any);
+    if (now == c->home || now == c->number) /* at home as well: a switch may be on its way */
+        (void)show(c, c->home);
+    while (ioctl(c->any, VT_DISALLOCATE, c->number) && errno == EBUSY && rts_time() < end)
+        rts_sleep_until(rts_time() + LOOK_TICKS); /* the worker's descriptor is still open */
+}
+
+/* Waits until the worker has gone, or has closed its end, and goes home. */
+static _Noreturn void keep_guard(consoles c, int end)
+{
+    char byte;
+    setsid();
+    prctl(PR_SET_PDEATHSIG, 0);
+    prctl(PR_SET_NAME, "rtstone-console");
+    signal(SIGTERM, SIG_IGN);
+    signal(SIGINT, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
+    if (dup2(end, 0) < 0 || dup2(c.any, 1) < 0)
+        _exit(1);
+    syscall(SYS_close_range, 2, ~0u, 0);
+    (void)!chdir("/");
+    c.any = 1;
+    while (read(0, &byte, 1) < 0 && errno == EINTR)
+        ;
+    go_home(&c);
+    _exit(0);
+}
+
+/* Starts the guard, which is no child of this process; false: see errno. */
+static bool start_guard(consoles *c)
+{
+    int ends[2];
+    int status = 1;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+        return false;
+    pid_t between = fork();
+    if (between == 0) {
+        pid_t guard = fork();
+        if (guard == 0)
+            keep_guard(*c, ends[1]);
+        _exit(guard < 0);
+    }
+    while (between > 0 && waitpid(between, &status, 0) < 0 && errno == EINTR)
+        ;
+    close(ends[1]);
+    c->guard = ends[0];
+    if (status)
+        errno = EAGAIN;
+    return !status;
+}
+
+/* Returns when the guard has gone home. */
+static void end_guard(consoles *c)
+{
+    char byte;
+    close(c->own);
+    shutdown(c->guard, SHUT_WR);
+    while (read(c->guard, &byte, 1) < 0 && errno == EINTR)
+        ;
+}
+
+/* ---- what both loads need -------------------------------------------------------------------- */
+
+/* Finds the driver of the screen, and returns false if there is no screen. */
+static bool find_screen(char *name, size_t size)
+{
+    char path[64];
+    for (int i = 0; i < SCREENS; i++) {
+        snprintf(path, sizeof path, "/sys/class/vtconsole/vtcon%d/bind", i);
+        if (posix_read_number(path, 0) != 1)
+            continue;
+        snprintf(path, sizeof path, "/sys/class/vtconsole/vtcon%d/name", i);
+        if (posix_read_line(path, name, size) && !strstr(name, "dummy device"))
+            return true;
+    }
+    return false;
+}
+
+static int prepare_console(rts_running *l)
+{
+    const console_params *p = rts_load_params(l);
+    struct vt_mode mode = {0};
+    int kind = KD_TEXT, any = open_console(0);
+    if (any < 0 || !visible(any)) {
+        int error = errno;
+        if (any >= 0)
+            close(any);
+        return rts_load_unsupported(l, "there are no virtual consoles: /dev/tty0: %s",
+                                    strerror(error));
+    }
+    bool busy = ioctl(any, VT_GETMODE, &mode) || mode.mode != VT_AUTO ||
+                ioctl(any, KDGETMODE, &kind) || kind != KD_TEXT;
+    close(any);
+    if (busy)
+        return rts_load_unsupported(l, "the visible console belongs to a program that draws, such "
+                                       "as an X server: switch to a text console first");
+    if (!rts_load_may(p->allow))
+        return rts_load_unsupported(l, "it switches what this machine's screen shows: allow it "
+                                       "with --yes, or allow=on");
+    return 0;
+}
+
+static int prepare_scroll(rts_running *l)
+{
+    char name[64];
+    if (prepare_console(l))
+        return -1;
+    if (!find_screen(name, sizeof name))
+        return rts_load_unsupported(l, "this machine has no screen: its virtual consoles are of "
+                                       "the dummy device, which draws nothing");
+    rts_log("info", "load scroll: the screen is \"%s\"", name);
+    return 0;
+}
+
+static int prepare_switch(rts_running *l)
+{
+    char name[64];
+    if (prepare_console(l))
+        return -1;
+    bool screen = find_screen(name, sizeof name);
+    rts_log("info", "load console: the screen is \"%s\"",
+            screen ? name : "dummy device, which draws nothing");
+    return 0;
+}
+
+/* Gets a console that nobody uses, and a guard; false: the worker has failed. */
+static bool take_console(rts_worker *w, consoles *c)
+{
+    int number = 0;
+    *c = (consoles){.any = open_console(0), .own = -1, .guard = -1};
+    if (c->any < 0 || !(c->home = visible(c->any)) || ioctl(c->any, VT_OPENQRY, &number) ||
+        number <= 0 || (c->own = open_console((unsigned)number)) < 0) {
+        rts_worker_failed(w, "no virtual console is free: %s", strerror(errno));
+        return false;
+    }
+    c->number = (unsigned)number;
+    if (!start_guard(c)) {
+        rts_worker_failed(w, "no process can guard the consoles: %s", strerror(errno));
+        return false;
+    }
+    signal(SIGTERM, SIG_IGN); /* it ends by itself then, and has the guard go home first */
+    return true;
+}
+
+/* Makes a console visible; false: the worker has failed. */
+static bool go_to(rts_worker *w, const consoles *c, unsigned number)
+{
+    if (show(c, number))
+        return true;
+    if (errno == EINTR)
+        rts_worker_failed(w, "somebody has switched to console %u", visible(c->any));
+    else
+        rts_worker_failed(w, "console %u cannot be switched to: %s", number, strerror(errno));
+    return false;
+}
+
+static void run_scroll(rts_worker *w)
+{
+    char lines[LINES * (COLUMNS + 1)];
+    consoles c;
+    for (size_t i = 0; i < sizeof lines; i++)
+        lines[i] = i % (COLUMNS + 1) == COLUMNS - 1 ? '\r'
+                   : i % (COLUMNS + 1) == COLUMNS   ? '\n'
+                                                    : (char)('!' + i % 90);
+    if (!take_console(w, &c))
+        return;
+    bool good = go_to(w, &c, c.number);
+    size_t at = 0;
+    while (good && rts_load_goes_on(w)) {
+        ssize_t n = write(c.own, lines + at, sizeof lines - at);
+        if (n < 0 && errno == EAGAIN) { /* its output is stopped (Ctrl-S) */
+            rts_sleep_until(rts_time() + LOOK_TICKS);
+            n = 0;
+        }
+        if (n < 0) {
+            rts_worker_failed(w, "cannot write to console %u: %s", c.number, strerror(errno));
+            break;
+        }
+        if ((at += (size_t)n) == sizeof lines) {
+            at = 0;
+            w->done += LINES;
+            good = visible(c.any) == c.number;
+        }
+    }
+    if (!good)
+        rts_worker_failed(w, "somebody has switched to console %u", visible(c.any));
+    end_guard(&c);
+}
+
+static void run_switch(rts_worker *w)
+{
+    consoles c;
+    if (!take_console(w, &c))
+        return;
+    while (rts_load_goes_on(w) && go_to(w, &c, c.number) && go_to(w, &c, c.home))
+        w->done += 2;
+    end_guard(&c);
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+#define MORTON "Dankwardt, actions that mask interrupts for long, after Morton"
+#define ENDS " At the end, also if the agent is killed, the console that was visible is so again."
+
+static const rts_load loads[] = {
+    {.id = "scroll",
+     .title = RTS_SAY("Scroll a virtual console"),
+     .source = RTS_SAY(MORTON),
+     .help = RTS_SAY("Makes a virtual console that nobody uses visible and writes lines to it, so "
+                     "that the frame buffer, or the screen's memory, is scrolled by each." ENDS
+                     " Counted are lines."),
+     .params = console_param,
+     .needs = RTS_CAP_FILES | RTS_CAP_PROCESS,
+     .place = RTS_PLACE_MEASURED,
+     .prepare = prepare_scroll,
+     .component =
+         RTS_PARTS({.name = "scroll", .title = "scrolling", .unit = "lines", .run = run_scroll})},
+    {.id = "console",
+     .title = RTS_SAY("Switch between virtual consoles"),
+     .source = RTS_SAY(MORTON),
+     .help = RTS_SAY("Switches between the visible console and one that nobody uses." ENDS
+                     " Counted are switches."),
+     .params = console_param,
+     .needs = RTS_CAP_FILES | RTS_CAP_PROCESS,
+     .place = RTS_PLACE_MEASURED,
+     .prepare = prepare_switch,
+     .component = RTS_PARTS(
+         {.name = "console", .title = "switching", .unit = "switches", .run = run_switch})},
+};
+
+RTS_LOADS(loads);
