@@ -61,6 +61,17 @@ def test_a_stall_at_the_end_of_a_sleep_is_one_large_deviation() -> None:
     assert figures(record)["above the median, most"] == pytest.approx(value - 5020, abs=32)
 
 
+def test_the_sleeps_that_are_discarded_are_figures() -> None:
+    """A stall that ends the first sleep is in no sample, but is not hidden."""
+    record = result("dk.nanosleep samples=10", str(50 * MS), str(10 * MS), agent=STUB)
+    assert spread(record) == (5020, 5020)
+    values = figures(record)
+    assert values["first sleep, discarded"] == 60 * MS - FIRST - 50 * MS
+    assert values["second sleep, discarded"] == 5020
+    without = figures(result("dk.nanosleep samples=10 warmup=0", agent=STUB))
+    assert not any("discarded" in name for name in without)
+
+
 def test_a_sleep_that_ends_early_is_negative_and_in_no_percentile() -> None:
     record = result("dk.nanosleep samples=10 warmup=0", str(120 * MS), "0", agent=STUB)
     took = 120 * MS + 5000 - (FIRST + 2 * CYCLE)
@@ -297,6 +308,8 @@ def test_the_token_visits_all_alike_and_the_method_is_lmbenchs(processes: int, s
     assert values["highest of 3"] - values["lowest of 3"] == pytest.approx(
         max(hops) - min(hops), abs=2
     )
+    above = values["highest of 3"] / values["lowest of 3"] - 1
+    assert values["highest above lowest"] == pytest.approx(100 * above, abs=0.1)
     assert 0 < beside * processes <= min(r["overhead"] / r["hz"] * 1e9 for r in runs) + 1
 
 

@@ -273,6 +273,8 @@ def sleeps(agent: Agent) -> None:
         assert figures(absolute) == {
             "above the median, most": 0,
             "below the median, most": 0,
+            "first sleep, discarded": WAKE_UP,
+            "second sleep, discarded": WAKE_UP,
             "ended early": 0,
             "ended early by, most": 0,
         }

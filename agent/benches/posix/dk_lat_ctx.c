@@ -311,6 +311,8 @@ static int run_lat_ctx(rts_case *c)
     double ns = 1e9 / (double)rts_the_clock.hz;
     rts_figure_add(c, "lowest of 3", (low->hop - overhead) * ns, "ns");
     rts_figure_add(c, "highest of 3", (high->hop - overhead) * ns, "ns");
+    rts_figure_add(c, "highest above lowest", (high->hop - low->hop) / (low->hop - overhead) * 100,
+                   "%");
     rts_figure_add(c, "lowest: hop as timed", low->hop * ns, "ns");
     rts_figure_add(c, "pipe and summing, least of 6", overhead * ns, "ns");
     rts_count_add(c, "visits per process and run, fewest", low->visits_least, "visits");
