@@ -705,7 +705,7 @@ void sim_boot(void)
 void sim_restart(uint64_t round)
 {
     if (sim_tasks) { /* only tasks of a load are left, whose time continues */
-        if (sim_model_is_heavy())
+        if (sim_model_is_loaded())
             sim_model_restart(round);
         return;
     }

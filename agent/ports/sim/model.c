@@ -29,11 +29,14 @@ typedef struct cost {
 static cost costs[SIM_OPS];
 
 /*
- * Costs under load heavy. `heavy` counts charges that have any cost then; NULL: the load is off.
+ * Costs under the loads of a model. `charges` counts those under the load `now`; NULL: there is no
+ * load.
  */
-static cost loaded[SIM_OPS];
-static bool has_heavy, quiet;
-static volatile uint64_t *heavy;
+static const char *const loads[SIM_LOADS] = {"heavy", "stress"};
+static cost loaded[SIM_LOADS][SIM_OPS];
+static bool has[SIM_LOADS], quiet;
+static sim_load_kind now;
+static volatile uint64_t *charges;
 
 #define SIM_COST_NAME(name) #name,
 static const char *const names[SIM_OPS] = {SIM_COSTS(SIM_COST_NAME)};
@@ -243,9 +246,12 @@ bool sim_model_set(const char *word)
         return set_cost(costs, word, key + 5, value);
     if (!strncmp(key, "heavy.with.", 11))
         return set_addition(word, key + 11, value);
-    if (!strncmp(key, "heavy.", 6)) {
-        has_heavy = true;
-        return set_cost(loaded, word, key + 6, value);
+    for (unsigned kind = 0; kind < SIM_LOADS; kind++) {
+        size_t length = strlen(loads[kind]);
+        if (!strncmp(key, loads[kind], length) && key[length] == '.') {
+            has[kind] = true;
+            return set_cost(loaded[kind], word, key + length + 1, value);
+        }
     }
     if (!strcmp(key, "name"))
         return set_text(word, value, m->name, sizeof m->name);
@@ -282,7 +288,8 @@ void sim_model_list(void)
         list("part", tables[i].kind);
     for (size_t i = 0; i < sizeof lacks / sizeof lacks[0]; i++)
         list("lack", lacks[i]);
-    list("load", "heavy");
+    for (unsigned kind = 0; kind < SIM_LOADS; kind++)
+        list("load", loads[kind]);
     for (size_t i = 0; i < PARTS; i++)
         list("component", part_names[i]);
     printf("most points %d\nmost stalls %d\nmost additions %d\n", POINTS, SIM_STALLS, ADDITIONS);
@@ -340,15 +347,15 @@ static const cost *cost_of(sim_op op)
         [SIM_SEM_WAKE_SPACE] = SIM_SEM_WAKE,
         [SIM_QUEUE_WAKE_SPACE] = SIM_QUEUE_WAKE,
     };
-    bool on = heavy && !quiet;
-    if (general[op] && !costs[op].defined && !(on && loaded[op].defined))
+    bool on = charges && !quiet;
+    if (general[op] && !costs[op].defined && !(on && loaded[now][op].defined))
         op = general[op];
-    return on && loaded[op].defined ? &loaded[op] : &costs[op];
+    return on && loaded[now][op].defined ? &loaded[now][op] : &costs[op];
 }
 
-bool sim_model_has_heavy(void)
+bool sim_model_has_load(sim_load_kind kind)
 {
-    return has_heavy || n_additions;
+    return has[kind] || (kind == SIM_HEAVY && n_additions);
 }
 
 bool sim_model_has_parts(void)
@@ -356,14 +363,15 @@ bool sim_model_has_parts(void)
     return n_additions;
 }
 
-bool sim_model_is_heavy(void)
+bool sim_model_is_loaded(void)
 {
-    return heavy != NULL;
+    return charges != NULL;
 }
 
-void sim_model_heavy(volatile uint64_t *count, unsigned parts)
+void sim_model_load(sim_load_kind kind, volatile uint64_t *count, unsigned parts)
 {
-    heavy = count;
+    now = kind;
+    charges = count;
     running = parts;
 }
 
@@ -387,8 +395,8 @@ static int64_t ps_of(const cost *c, const sim_load *load)
 uint64_t sim_model_cost(sim_op op, const sim_load *load)
 {
     int64_t ps = ps_of(cost_of(op), load);
-    if (heavy && !quiet) {
-        ++*heavy;
+    if (charges && !quiet) {
+        ++*charges;
         for (unsigned i = 0; i < n_additions; i++)
             if (additions[i].op == op && (additions[i].parts & ~running) == 0)
                 ps += ps_of(&additions[i].cost, load);

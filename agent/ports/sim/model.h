@@ -131,14 +131,16 @@ bool sim_model_set(const char *word);
 void sim_model_list(void);
 
 /*
- * A model may give separate costs under load heavy, and what its parts add to costs. They apply
- * from now on, of the additions those of which all parts run (bits in the order of
- * SIM_HEAVY_PARTS), and charges are counted; NULL: no longer.
+ * A model may give separate costs under load heavy, and what its parts add to costs; and under the
+ * loads of Dankwardt, for all of which its publication has the same numbers. They apply from now
+ * on, of the additions those of which all parts run (bits in the order of SIM_HEAVY_PARTS), and
+ * charges at them are counted; NULL: no longer.
  */
-bool sim_model_has_heavy(void);
+typedef enum sim_load_kind { SIM_HEAVY, SIM_STRESS, SIM_LOADS } sim_load_kind;
+bool sim_model_has_load(sim_load_kind kind);
 bool sim_model_has_parts(void);
-bool sim_model_is_heavy(void);
-void sim_model_heavy(volatile uint64_t *count, unsigned parts);
+bool sim_model_is_loaded(void);
+void sim_model_load(sim_load_kind kind, volatile uint64_t *count, unsigned parts);
 
 /* While this is on, the load has no effect. */
 void sim_model_pause(bool on);

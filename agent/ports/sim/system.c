@@ -209,7 +209,7 @@ int64_t rts_port_load_cpu_ns(unsigned i)
 
 void rts_port_load_stop(void)
 {
-    sim_model_heavy(NULL, 0);
+    sim_model_load(SIM_HEAVY, NULL, 0);
     sim_kill_all(true);
 }
 
