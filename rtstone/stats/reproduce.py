@@ -32,6 +32,7 @@ from rtstone.stats.comparison import systems
 from rtstone.stats.comparison.conditions import unit as unit_of
 from rtstone.stats.comparison.scatter import Past
 from rtstone.stats.contrasts import contrasts
+from rtstone.stats.guaranteed import TITLE, guarantee_table
 from rtstone.stats.published import layout, selection
 from rtstone.stats.published.layout import Here, Show
 from rtstone.stats.statements import statements
@@ -88,8 +89,11 @@ def reproduce(source: str, runs: Sequence[Run], past: Past | None = None) -> Rep
     todays = [_today(system) for system in columns]
     results: dict[Place, list[Result]] = {}
     picked: set[int] = set()
-    tables = []
-    for number, table in enumerate(laid.table):
+    tables: list[Table] = []
+    for table in laid.table:
+        if todays and not any(_may_have(table, today) for today in todays):
+            continue
+        number = len(tables)
         builder = _Table(source, table, todays)
         tables.append(builder.document())
         results |= {(number, *place): results_ for place, results_ in builder.results.items()}
@@ -174,6 +178,14 @@ def _unshown(today: _Today, suites: Sequence[str], picked: Collection[int]) -> d
 # ---- a table ------------------------------------------------------------------------------------
 
 
+def _may_have(table: layout.Table, today: _Today) -> bool:
+    """Return whether a system is of the kind that a table is for; one that never began may be."""
+    agent = today.runs[0].agent
+    if table.only is None or agent is None:
+        return True
+    return (table.only == "posix") == ("posix" in agent.caps)
+
+
 def _variants(table: layout.Table, today: _Today) -> list[layout.Axis]:
     """Return the variants of a table; for a model of one configuration only that, on one CPU."""
     config = today.runs[0].target.detail.get("config")
@@ -201,7 +213,7 @@ class _Table:
             for axis in table.columns(source)
         ]
         for place, today in enumerate(todays):
-            for axis in _variants(table, today):
+            for axis in _variants(table, today) if _may_have(table, today) else ():
                 label = ", ".join(filter(None, (today.column.label, axis.label)))
                 system = System(label=label, kind=today.column.kind, column=place)
                 self._sources.append(_Source(system, None, today, axis.here.within(table.here)))
@@ -250,10 +262,22 @@ class _Table:
                 for d in table.draw
             ],
             listings=[
-                self._listing(number, today)
-                for number, today in enumerate(self._todays if table.listed else ())
+                self._guarantee(number, today) if table.guarantee else self._listing(number, today)
+                for number, today in enumerate(self._todays)
+                if table.listed or table.guarantee
             ],
         )  # fmt: skip
+
+    @staticmethod
+    def _guarantee(number: int, today: _Today) -> Listing:
+        """Return the guarantee that the runs of a system allow, or why there is none to state."""
+        try:
+            table = guarantee_table(today.runs)
+        except UsageError as error:
+            return Listing(column=number, title=TITLE, status="not run", reason=str(error))
+        return Listing(
+            column=number, title=TITLE, status="ok", columns=table.columns, rows=table.rows
+        )
 
     def _listing(self, number: int, today: _Today) -> Listing:
         """Return the table of texts of a system, of its last result that has one."""

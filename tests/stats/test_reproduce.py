@@ -12,8 +12,17 @@ from msgspec import structs
 
 from rtstone.documents.case_key import CaseKey, case_key
 from rtstone.documents.plan import load_name
-from rtstone.documents.reproduction import Cell, Found, Printed, Reproduction, Table
-from rtstone.documents.run import HARTSTONE, Distribution, Result, Run, Slope, Target, Value
+from rtstone.documents.reproduction import Cell, Found, Listing, Printed, Reproduction, Table
+from rtstone.documents.run import (
+    HARTSTONE,
+    Agent,
+    Distribution,
+    Result,
+    Run,
+    Slope,
+    Target,
+    Value,
+)
 from rtstone.errors import UsageError
 from rtstone.interrupt import Interrupt
 from rtstone.measure import suite
@@ -527,19 +536,67 @@ def test_what_a_model_cannot_know_has_no_number(base_run: Run) -> None:
     ]
 
 
-def test_a_series_that_the_system_does_not_have_was_run_all_the_same(base_run: Run) -> None:
-    """An RTOS and a POSIX system make different calls in dk.schedlat."""
-    results = [_result(bench="dk.schedlat", params={}, series=name) for name in ("read", "scan")]
-    document = reproduce("dankwardt", [structs.replace(base_run, results=results)]).document
-    table = next(t for t in document.tables if t.id == "part 2 prose")
-    cell = {item.label: item.cells[-1].here for item in table.items}
-    assert {label for label, here in cell.items() if here and here.status == "ok"} == {
-        "read", "directory scan",
-    }  # fmt: skip
-    heap = cell["heap"]
-    assert heap and (heap.status, heap.reason) == (
-        "unsupported", "its dk.schedlat has read, scan and no other series",
+def _on(run: Run, *caps: str, **members: Any) -> Run:
+    """Return a run of a system with these capabilities."""
+    agent = Agent(
+        version="0", source="0", common="0", compiler="", flags="", port="", os="", arch="",
+        caps=list(caps),
     )  # fmt: skip
+    return structs.replace(run, agent=agent, **members)
+
+
+def test_a_system_has_no_row_of_what_its_kind_cannot_have(base_run: Run) -> None:
+    """An RTOS and a POSIX system make different calls in dk.schedlat."""
+    titles = {
+        "posix": "Part 2: latency of preemptible kernels, by the system call that is in the way",
+        "heap": "Part 2: latency during the long calls of an RTOS",
+    }
+    runs = [
+        _on(base_run, cap, run_id=f"{cap}-0001", name=cap, results=[
+            _result(bench="dk.schedlat", params={}, series=series)
+        ])
+        for cap, series in (("posix", "read"), ("heap", "queue"))
+    ]  # fmt: skip
+    for run, cap in zip(runs, titles, strict=True):
+        tables = {table.title: table for table in reproduce("dankwardt", [run]).document.tables}
+        assert [title in tables for title in titles.values()] == [c == cap for c in titles]
+        first = tables[titles[cap]].items[0].cells[-1].here
+        assert first and (first.status, first.n) == ("ok", 100)
+    tables = {table.title: table for table in reproduce("dankwardt", runs).document.tables}
+    for title, place in zip(titles.values(), (0, 1), strict=True):
+        assert [s.column for s in tables[title].systems if s.kind != "printed"] == [place]
+    both = reproduce("dankwardt", [])  # the printed tables alone
+    assert set(titles.values()) <= {table.title for table in both.document.tables}
+
+
+def test_figures_are_of_the_results_of_their_own_table(base_run: Run) -> None:
+    """Also behind a table that is left out."""
+    result = _result(bench="dk.nanosleep", params={}, load="copy", unit="ns")
+    reproduced = reproduce("dankwardt", [_on(base_run, "posix", results=[result])])
+    tables = reproduced.document.tables
+    (place,) = {table for table, _, _ in reproduced.results if tables[table].figures}
+    assert tables[place].title == "nanosleep of 50 ms, deviation by load"
+
+
+def test_the_guarantee_that_a_run_allows_is_shown_or_why_there_is_none(base_run: Run) -> None:
+    def listing(run: Run) -> Listing:
+        document = reproduce("dankwardt", [run]).document
+        (table,) = [
+            t for t in document.tables if t.title.endswith("guarantee that these runs allow")
+        ]
+        (shown,) = table.listings
+        return shown
+
+    nothing = listing(base_run)
+    assert nothing.status == "not run"
+    assert nothing.reason and "dk.periodic" in nothing.reason
+    result = _result(bench="dk.periodic", params={}, load="copy")
+    few = listing(structs.replace(base_run, results=[result]))
+    parts = dict(few.rows)
+    assert few.status == "ok"
+    assert parts["latency"].startswith("nothing is guaranteed: ")
+    assert parts["tested under load copy"].endswith("100 samples")
+    assert {"excluded", "violation", "what measurement cannot prove"} <= parts.keys()
 
 
 def test_a_series_that_a_bench_left_out_has_its_reason(base_run: Run) -> None:

@@ -115,7 +115,9 @@ class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     ``id``: its name in published.json.  ``stub``: the heading of its items.  ``unit``: of all
     numbers without their own.  ``form``: the meaning of a cell's numbers.  ``said``: selects what
     the publication states in words.  ``listed``: the title of a table of texts of the results that
-    ``here`` selects, which is shown whole for each of today's systems.
+    ``here`` selects, which is shown whole for each of today's systems; ``guarantee``: in its place,
+    the guarantee that their runs allow.  ``only``: the kind of systems that can have its numbers;
+    columns of the other kind are left out, and the table if there is no other.
     """
 
     id: str
@@ -135,6 +137,8 @@ class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     notes: list[str] = []
     draw: list[Draw] = []
     listed: str = ""
+    guarantee: bool = False
+    only: Literal["posix", "rtos"] | None = None
 
     def records(self, source: str, *wanted: dict[str, str]) -> list[Printed]:
         """Return the published numbers that this table and these places select."""
