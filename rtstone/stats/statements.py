@@ -210,6 +210,8 @@ def _together(wanted: layout.Statement, place: int, measures: Sequence[_Measure]
     if wanted.scope == "any":
         order = ("yes", "undetermined", "no")
     same = next(verdict for verdict in order if verdicts[verdict])
+    if same == order[0]:  # which those that keep the limit, or do not, decide alone
+        valued = [(m, value) for m, value in valued if m in verdicts[same]]
     low, most = min(value for _, value in valued), max(value for _, value in valued)
     ends = min(m.low for m, _ in valued), max(m.high for m, _ in valued)
     return Judgement(
