@@ -68,7 +68,7 @@ def test_every_bench_runs_or_says_why_not() -> None:
     def parameters(name: str) -> str:
         if name.startswith("hart.") and name != "hart.raw":
             return short
-        return least.get(name, " samples=100 time=100000000")
+        return least.get(name, " samples=100 time=5000000000")
 
     answers = talk(
         [f"case {i} {bench['id']}{parameters(bench['id'])}" for i, bench in enumerate(catalogue)]

@@ -9,6 +9,8 @@ import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.install.programs import needs
+
 ROOT = Path(__file__).parents[2]
 PATH = re.compile(
     r"(?<![\w./%{<-])((?:[\w-]+/)+[\w-]+\.(?:py|c|h|md|toml|html|js|mk|cmake))\b(?![\w/.])"
@@ -32,6 +34,7 @@ def remarks(path: str, text: str) -> Iterator[str]:
         yield from re.findall(r"#.*", text)
 
 
+@needs("git")  # says which files are the project's
 def test_each_path_that_is_named_exists() -> None:
     listing = subprocess.run(
         ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
