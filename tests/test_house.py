@@ -29,7 +29,7 @@ MAY_IMPORT = {
     "lab": "",
     "targets": "documents lab system wire",
     "measure": "documents results store targets wire",
-    "stats": "documents results wire",
+    "stats": "documents results simulate wire",  # a breakdown beside the simulated one
     "formats": "documents results wire",
     "simulate": "documents results wire",  # flags that spoil what was measured
     "plot": "documents results",

@@ -27,7 +27,9 @@ from rtstone.errors import UsageError
 from rtstone.results.derived import FLOOR
 from rtstone.results.omitted import whole
 from rtstone.results.pool import pooled
+from rtstone.results.rhealstone import PARTIAL
 from rtstone.results.slope import fit
+from rtstone.stats import breakdowns
 from rtstone.stats.comparison import systems
 from rtstone.stats.comparison.conditions import unit as unit_of
 from rtstone.stats.comparison.scatter import Past
@@ -215,8 +217,11 @@ class _Table:
         for place, today in enumerate(todays):
             for axis in _variants(table, today) if _may_have(table, today) else ():
                 label = ", ".join(filter(None, (today.column.label, axis.label)))
-                system = System(label=label, kind=today.column.kind, column=place)
-                self._sources.append(_Source(system, None, today, axis.here.within(table.here)))
+                here = axis.here.within(table.here)
+                simulated = any(isinstance(s, Show) and s.is_simulated for s in here.show)
+                kind = "model" if simulated else today.column.kind
+                system = System(label=label, kind=kind, column=place)
+                self._sources.append(_Source(system, None, today, here))
         remarks = [
             _remarks_of(record)
             for item in self._table.item
@@ -326,6 +331,9 @@ class _Table:
             shown = Shown(value=line.slope, unit=f"{unit} each")
         elif item.computed == "count":
             shown = Shown(value=len(numbers))
+        elif len(numbers) < len(records):
+            shown = Shown(value="incomplete")
+            counted = f"{len(numbers)} of {len(records)} numbers are printed: no sum of all"
         else:
             shown = Shown(value=round(sum(value for _, value, _ in numbers), 4), unit=unit)
         return Cell(computed=shown, notes=[self._note(counted)])
@@ -362,6 +370,9 @@ class _Table:
             note = (
                 f"{today.column.label}: the largest sample alone raises this mean by over {share}"
             )
+            notes.append(self._note(note))
+        if PARTIAL in shown.flags:
+            note = f"{today.column.label}: incomplete, over fewer components than it should have"
             notes.append(self._note(note))
         if shown.status != "ok":
             why = shown.reason or NO_REASON
@@ -408,7 +419,10 @@ def _found_here(wanted: Here, results: Sequence[Result], today: _Today, unit: st
         return Found(status=status, reason=why, bench=wanted.bench)
     valued = [result for result in results if _has_values(result)]
     values = [_shown(show, valued, today, unit) for show in wanted.show] if valued else []
-    measured = any(isinstance(show, str) or show.figure or show.slope for show in wanted.show)
+    measured = any(
+        isinstance(show, str) or show.figure or show.slope or show.breakdown or show.interval
+        for show in wanted.show
+    )
     if values and not measured:  # only how it was run
         return Found(status="ok", values=values)
     worst = max(results, key=lambda result: GRAVITY.index(result.status))
@@ -446,8 +460,8 @@ def _shown(show: str | Show, results: Sequence[Result], today: _Today, unit: str
         return _converted([figure.value for figure in figures], figures[0].unit, unit)
     if show.table is not None:
         return _of_tables(show, results)
-    if show.slope is not None:
-        return _of_slopes(show.slope, results, today, unit)
+    if show.slope is not None or show.interval or show.breakdown:
+        return _evaluated(show, results, today, unit)
     if show.param is not None:
         benches_ = (b for run in today.runs for b in run.benches if b.id == results[0].bench)
         bench = next(benches_, None) if results else None
@@ -478,6 +492,17 @@ def _of_tables(show: Show, results: Sequence[Result]) -> Shown:
     missing = [name for name in show.all if name not in confirmed]
     counted = f"{len(show.all) - len(missing)} of {len(show.all)} options"
     return Shown(value=f"{counted}; not {', '.join(missing)}" if missing else counted)
+
+
+def _evaluated(show: Show, results: Sequence[Result], today: _Today, unit: str | None) -> Shown:
+    """Return what was concluded from the samples or tests of results: with its uncertainty."""
+    if show.breakdown is not None:
+        return breakdowns.shown(show.breakdown, results)
+    if show.slope is not None:
+        return _of_slopes(show.slope, results, today, unit)
+    intervals = [(result.ci95.get(show.interval), result.unit) for result in results if result.n]
+    ends, own = intervals[0] if len(intervals) == 1 else (None, "")
+    return _converted(ends or [], own, unit)
 
 
 def _of_slopes(

@@ -18,6 +18,7 @@ from rtstone.documents.run import (
     HARTSTONE,
     Agent,
     Distribution,
+    Figure,
     Result,
     Run,
     Slope,
@@ -30,6 +31,7 @@ from rtstone.measure import suite
 from rtstone.measure.catalogue import catalogue
 from rtstone.measure.request import Request
 from rtstone.results.derived import FLOOR
+from rtstone.results.rhealstone import STAND_INS
 from rtstone.stats import published
 from rtstone.stats.published import layout
 from rtstone.stats.published.layout import Here, Show
@@ -324,7 +326,10 @@ def test_every_figure_and_table_that_is_shown_is_told_by_its_bench(cli: Cli) -> 
     runs.append(_measure(cli, "local", *LOCAL, "-p", "samples=5"))
     own: dict[str, set[str]] = {
         "sys.footprint": {"image", "kernel, code"},  # on a board, to root
-        "hart.PH.1": {"held again at"},  # where a disturbance missed a deadline
+        # where the system has signals and no interrupts
+        "rheal.sum_time": {
+            f"sum of times, with {what} in the interrupt's place" for what in STAND_INS.values()
+        },
     }
     unsupported = set()
     for result in (result for run in runs for result in run.results):
@@ -669,10 +674,12 @@ def test_sums_and_slopes_of_printed_numbers_are_computed() -> None:
     values = {name: [shown and shown.value for shown in pair] for name, pair in sums.items()}
     assert values == {
         "RMOS3-PC1": [34.6, 6], "RMOS3 for Windows": [161.5, 6],
-        "Lynx": [600.1, 5], "SORIX (Unix SV Rel. 4)": [1822.6, 4],
+        "Lynx": ["incomplete", 5], "SORIX (Unix SV Rel. 4)": ["incomplete", 4],
     }  # fmt: skip
     lynx = table.items[place["sum"]].cells[2]
-    assert [table.footnotes[n - 1] for n in lynx.notes] == ["computed from 5 printed numbers of 6"]
+    assert [table.footnotes[n - 1] for n in lynx.notes] == [
+        "5 of 6 numbers are printed: no sum of all"
+    ]
     document = reproduce("gutsalov", []).document
     for name, slopes in (("Table 2", [0.036487, 0, 0.435281]), ("Table 3", [0.019456, 0, None])):
         growth = next(t for t in document.tables if t.id == name).items[-1]
@@ -724,6 +731,57 @@ def test_the_documents_say_from_where_a_mean_is_marked() -> None:
         text = " ".join((DOCS / f"{page}.md").read_text("utf-8").split())
         assert f"mean that the largest sample alone raises by over {MOVED:.0%}" in text
     assert MOVED == 0.1
+
+
+def test_simulated_columns_are_models_and_measured_ones_are_not(base_run: Run) -> None:
+    figures = {
+        "breakdown utilisation": Figure(value=60.0, unit="%"),
+        "first miss at": Figure(value=62.0, unit="%"),
+        "raw speed": Figure(value=16_000, unit="KWIPS"),
+        "duration of a test": Figure(value=1.0, unit="s"),
+    }
+    params: dict[str, Value] = {"set": "auto", "policy": "rm"}
+    run = structs.replace(
+        base_run, results=[_result(bench="hart.PH.1", params=params, n=0, figures=figures)]
+    )
+    document = reproduce("golatowski", [run]).document
+    table = next(t for t in document.tables if t.title == "All series, rate monotonic")
+    kinds = {system.label: system.kind for system in table.systems}
+    assert kinds == {"local, measured": "here", "local, simulated": "model",
+                     "local, cost of the OS": "here"}  # fmt: skip
+    measured, simulated, gap = (cell.here for cell in table.items[0].cells)
+    assert measured and simulated and gap
+    assert [(v.value, v.most) for v in measured.values] == [(60.0, 62.0)]
+    ((low, high),) = [(v.value, v.most) for v in simulated.values]
+    assert (low, high) == (pytest.approx(100), pytest.approx(102))  # harmonic periods
+    assert [(v.value, v.most) for v in gap.values] == [pytest.approx((38, 42))]
+    third = next(t for t in document.tables if t.id == "Class 3")
+    assert {system.kind for system in third.systems} == {"model"}
+
+
+def test_a_mean_of_loop_differences_has_its_interval(base_run: Run) -> None:
+    classic = _result(bench="rheal.ts", params={"form": "classic"}, ci95={"mean": (2000.0, 3000.0)})
+    run = structs.replace(base_run, results=[classic])
+    cell = _column(reproduce("golatowski", [run]).document, "Table 1", "local, classic")[1].here
+    assert cell
+    assert [(v.value, v.most, v.unit) for v in cell.values] == [(2.5, None, "us"), (2.0, 3.0, "us")]
+    twice = structs.replace(base_run, results=[classic, classic])
+    cell = _column(reproduce("golatowski", [twice]).document, "Table 1", "local, classic")[1].here
+    assert cell  # of a mean of two results no interval is known
+    assert cell.values[1].value is None
+
+
+def test_a_number_over_too_few_components_is_marked(base_run: Run) -> None:
+    total = _result(bench="rheal.sum_time", params={"form": "sampled", "variant": "rtems"}, n=0,
+                    figures={"sum of times": Figure(value=29.0, unit="us")})  # fmt: skip
+    for flags, notes in (([], []),
+                         (["partial"], ["local: incomplete, over fewer components than it should "
+                                        "have"])):  # fmt: skip
+        run = structs.replace(base_run, results=[structs.replace(total, flags=flags)])
+        table = reproduce("golatowski", [run]).document.tables[0]
+        place = [system.label for system in table.systems].index("local, sampled")
+        cell = next(item for item in table.items if item.label == "sum").cells[place]
+        assert [table.footnotes[n - 1] for n in cell.notes] == notes
 
 
 def test_a_run_named_twice_is_refused(base_run: Run) -> None:

@@ -36,7 +36,8 @@ def grid(reproduction: Reproduction, table: Table) -> Grid:
     for system in table.systems:
         kind = f"printed {reproduction.printed}"
         if system.column is not None:
-            kind = kind_of(reproduction.columns[system.column])
+            column = reproduction.columns[system.column]
+            kind = kind_of(column) if system.kind == column.kind else system.kind
         systems.append(Head(kind, system.label))
     items = [Head("", model.Cell(item.label, marks=item.notes).marked) for item in table.items]
     rows = [[_cell(item, cell) for cell in item.cells] for item in table.items]

@@ -28,7 +28,9 @@ class Show(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     their tables, in the row that matches ``where``; with ``all``, which of these rows have "yes".
     ``param``: the values of a parameter.  ``part``: the rates of a part of the load.  ``fact``: the
     first known one of these conditions of the run.  ``slope``: of the line through these results,
-    how much each unit adds, its 95% interval, or how it grows.
+    how much each unit adds, its 95% interval, or how it grows.  ``breakdown``: of an experiment of
+    Hartstone, measured, simulated under a policy, or the gap between both (stats/breakdowns.py).
+    ``interval``: the 95% interval of this statistic, of a single result.
     """
 
     figure: list[str] = []
@@ -40,6 +42,13 @@ class Show(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     part: str | None = None
     fact: list[str] = []
     slope: Literal["slope", "interval", "growth"] | None = None
+    interval: str = ""
+    breakdown: Literal["measured", "rm", "edf", "gap"] | None = None
+
+    @property
+    def is_simulated(self) -> bool:
+        """Whether nothing of it was measured."""
+        return self.breakdown in {"rm", "edf"}
 
 
 class Here(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -1,0 +1,82 @@
+"""Breakdowns of Hartstone experiments: measured, simulated, and what lies between.
+
+The simulation has the task set, the arrivals, the rules and the raw speed of the measurement, and
+no operating system: what an experiment reaches less is what the operating system costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Literal, NamedTuple
+
+from rtstone.documents.breakdown import breakdown
+from rtstone.documents.reproduction import Shown
+from rtstone.documents.run import Result
+from rtstone.documents.simulation import Cost
+from rtstone.results.flags import spoilt
+from rtstone.simulate.hartask import as_measured
+from rtstone.simulate.hartstone import Ask, experiment
+from rtstone.units import rounded
+
+What = Literal["measured", "rm", "edf", "gap"]
+
+
+class _Ends(NamedTuple):
+    """Utilisations in %: of the last test before the first miss, and of the first with one.
+
+    ``first``: None if no test had a miss, so that the breakdown is above ``last``.
+    """
+
+    last: float
+    first: float | None
+
+
+def shown(what: What, results: Sequence[Result]) -> Shown:
+    """Return the interval that a breakdown is in, or the gap, of all these results.
+
+    ``what``: "measured", or simulated under the policy "rm" or "edf", or the "gap": simulated under
+    the policy of the measurement less measured, in points of %.  A gap that something outside the
+    system may have widened is undetermined.
+    """
+    several = [found for result in results if (found := breakdown(result))]
+    if not several:
+        return Shown(value=None, unit="%")
+    if what == "gap":
+        return _gap(results)
+    if what == "measured":
+        ends = [_Ends(found.held, found.missed) for found in several]
+    else:
+        measured = [as_measured(result) for result in results if breakdown(result)]
+        ends = [_simulated(replace(one.ask, policy=what)) for one in measured]
+    low = min(end.last for end in ends)
+    firsts = [end.first for end in ends if end.first is not None]
+    if len(firsts) < len(ends):
+        return Shown(value=f"above {rounded(low)}", unit="%")
+    return Shown(value=low, most=max(firsts), unit="%")
+
+
+@cache
+def _simulated(ask: Ask) -> _Ends:
+    free = experiment(ask, Cost())
+    return _Ends(free.breakdown or 0.0, free.first_miss)
+
+
+def _gap(results: Sequence[Result]) -> Shown:
+    """Return the least and the most that lies between the simulation and the measurement."""
+    lows, highs = [], []
+    for result in results:
+        found = breakdown(result)
+        if found is None:
+            continue
+        measured = as_measured(result)
+        if measured.disturbed or spoilt(result.flags):
+            return Shown(value="undetermined", unit="%")
+        free = _simulated(measured.ask)
+        if free.first is None or found.missed is None:
+            return Shown(value="undetermined", unit="%")
+        lows.append(free.last - found.missed)
+        highs.append(free.first - found.held)
+    low, high = (round(end, 4) + 0.0 for end in (min(lows), max(highs)))  # + 0.0: never -0
+    return Shown(value=low, most=high, unit="%")
