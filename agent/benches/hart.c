@@ -81,7 +81,7 @@ struct experiment {
     const hart_params *p;
     int series, number; /* PH ... SA; 1 to 4 */
     int64_t m;          /* factor of all loads */
-    int64_t more;       /* KWIPP that experiment 3 adds in each step */
+    int64_t increment;  /* KWIPP that experiment 3 adds in each step */
     double raw;         /* KWIPS of the otherwise idle system */
     int64_t server_work;
     rts_ns start, end;
@@ -337,7 +337,7 @@ static void make_base(experiment *x)
     bool calls = has_server(x), half = has_sporadic(x);
     const int64_t *rate = gol ? gol_rate : pn ? pn_rate : sei_rate;
     const int64_t *load = gol ? gol_work : pn ? pn_work : sei_work;
-    x->more = x->m * (x->p->set == SET_GOLATOWSKI_AUTO ? gol_work[4] / sei_work[4] : 1);
+    x->increment = x->m * (x->p->set == SET_GOLATOWSKI_AUTO ? gol_work[4] / sei_work[4] : 1);
     x->n_base = 0;
     for (unsigned i = 0; i < 5; i++)
         add_base(x, (job_spec){.rate = rate[i] * TENTHS,
@@ -428,7 +428,7 @@ static void faster(experiment *x, unsigned step)
 /* Experiment 3: more work per activation. */
 static void harder(experiment *x, unsigned step)
 {
-    int64_t extra = (int64_t)step * x->more;
+    int64_t extra = (int64_t)step * x->increment;
     if (has_server(x))
         x->server_work += extra;
     else if (x->series == AH)

@@ -186,10 +186,10 @@ def factor(series: str, raw: int, which: str = "auto") -> int:
     The baseline of the series then takes at most a fifth of the raw speed, and the first step of
     each of its experiments adds at most a twentieth, unless the factor is already 1.
     """
-    base, more = baseline(series, which), added(which, 1)
-    first = set_of_test(f"{series}.1", base, more, 1).utilisation(raw)
+    base, increment = baseline(series, which), added(which, 1)
+    first = set_of_test(f"{series}.1", base, increment, 1).utilisation(raw)
     step = max(
-        set_of_test(f"{series}.{number}", base, more, 2).utilisation(raw) - first
+        set_of_test(f"{series}.{number}", base, increment, 2).utilisation(raw) - first
         for number in (1, 2, 3, 4)
     )
     return max(1, int(min(0.2 / first, 0.05 / step)))

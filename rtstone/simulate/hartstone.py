@@ -73,7 +73,7 @@ class Played:
 def play(ask: Ask, cost: Cost) -> Iterator[Played]:
     """Simulate an experiment, and yield its tests."""
     base = sets.baseline(ask.experiment.split(".")[0], ask.set, ask.m)
-    more = sets.added(ask.set, ask.m)
+    increment = sets.added(ask.set, ask.m)
     limited = ask.policy == "rm"  # tasks with deadlines are limited by admission, not throttled
     rules = HartRules(
         ask.policy, ask.form, cost.switch_ns, cost.tick_ns, cost.tick_cost_ns,
@@ -81,7 +81,7 @@ def play(ask: Ask, cost: Cost) -> Iterator[Played]:
     )  # fmt: skip
     last = None
     for test in range(1, sets.MOST_TESTS + 1):
-        task_set = sets.set_of_test(ask.experiment, base, more, test, ask.gaps)
+        task_set = sets.set_of_test(ask.experiment, base, increment, test, ask.gaps)
         utilisation = task_set.utilisation(ask.raw)
         if test > 1 and utilisation > MOST_UTILISATION:
             return

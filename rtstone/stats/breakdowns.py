@@ -33,23 +33,23 @@ class _Ends(NamedTuple):
     first: float | None
 
 
-def shown(what: What, results: Sequence[Result]) -> Shown:
+def shown(quantity: What, results: Sequence[Result]) -> Shown:
     """Return the interval that a breakdown is in, or the gap, of all these results.
 
-    ``what``: "measured", or simulated under the policy "rm" or "edf", or the "gap": simulated under
-    the policy of the measurement less measured, in points of %.  A gap that something outside the
-    system may have widened is undetermined.
+    ``quantity``: "measured", or simulated under the policy "rm" or "edf", or the "gap": simulated
+    under the policy of the measurement less measured, in points of %.  A gap that something outside
+    the system may have widened is undetermined.
     """
-    several = [found for result in results if (found := breakdown(result))]
+    several = [reached for result in results if (reached := breakdown(result))]
     if not several:
         return Shown(value=None, unit="%")
-    if what == "gap":
+    if quantity == "gap":
         return _gap(results)
-    if what == "measured":
-        ends = [_Ends(found.held, found.missed) for found in several]
+    if quantity == "measured":
+        ends = [_Ends(reached.held, reached.missed) for reached in several]
     else:
         measured = [as_measured(result) for result in results if breakdown(result)]
-        ends = [_simulated(replace(one.ask, policy=what)) for one in measured]
+        ends = [_simulated(replace(experiment_.ask, policy=quantity)) for experiment_ in measured]
     low = min(end.last for end in ends)
     firsts = [end.first for end in ends if end.first is not None]
     if len(firsts) < len(ends):
@@ -67,16 +67,16 @@ def _gap(results: Sequence[Result]) -> Shown:
     """Return the least and the most that lies between the simulation and the measurement."""
     lows, highs = [], []
     for result in results:
-        found = breakdown(result)
-        if found is None:
+        reached = breakdown(result)
+        if reached is None:
             continue
         measured = as_measured(result)
         if measured.disturbed or spoilt(result.flags):
             return Shown(value="undetermined", unit="%")
         free = _simulated(measured.ask)
-        if free.first is None or found.missed is None:
+        if free.first is None or reached.missed is None:
             return Shown(value="undetermined", unit="%")
-        lows.append(free.last - found.missed)
-        highs.append(free.first - found.held)
+        lows.append(free.last - reached.missed)
+        highs.append(free.first - reached.held)
     low, high = (round(end, 4) + 0.0 for end in (min(lows), max(highs)))  # + 0.0: never -0
     return Shown(value=low, most=high, unit="%")

@@ -335,9 +335,11 @@ def the_published_set_scaled_is_the_published_one_on_a_faster_system(agent: Agen
         assert m == int(0.2 * RAW / 2560)
         assert scaled.figures["baseline"] == pytest.approx(100 * 2560 * m / RAW, abs=0.001)
         pairs = zip(published.tests, scaled.tests, strict=False)
-        for theirs, ours in pairs:
-            assert [row["Hz"] for row in theirs] == [row["Hz"] for row in ours]
-            assert [m * int(row["KWIPP"]) for row in theirs] == [int(row["KWIPP"]) for row in ours]
+        for published_rows, scaled_rows in pairs:
+            assert [row["Hz"] for row in published_rows] == [row["Hz"] for row in scaled_rows]
+            assert [m * int(row["KWIPP"]) for row in published_rows] == [
+                int(row["KWIPP"]) for row in scaled_rows
+            ]
         assert scaled.figures["breakdown utilisation"] > 95 - 100 * 512 * m / RAW
     third = run(agent, f"hart.PH.3 duration={DURATION} stop=first set=golatowski-auto")
     added = [int(b["KWIPP"]) - int(a["KWIPP"]) for a, b in zip(*third.tests[:2], strict=True)]

@@ -69,18 +69,18 @@ def test_equal_weights(plan: Plan, number: str, name: str, expected: float, unit
     assert set(result.figures) == {name, "components"}
 
 
-@pytest.mark.parametrize(("irq", "what"), [("signal", "a signal"), ("eventfd", "an eventfd")])
-def test_a_signal_is_no_interrupt(plan: Plan, irq: str, what: str) -> None:
+@pytest.mark.parametrize(("irq", "stand_in"), [("signal", "a signal"), ("eventfd", "an eventfd")])
+def test_a_signal_is_no_interrupt(plan: Plan, irq: str, stand_in: str) -> None:
     """The number is over the five others, and a second one has what stood for the interrupt."""
     measured = [component("il", with_params={"irq": irq}), *components()[1:]]
     (total,) = derive(plan, "sum_time", measured)
     assert list(total.figures) == [
-        "sum of times", f"sum of times, with {what} in the interrupt's place", "components",
+        "sum of times", f"sum of times, with {stand_in} in the interrupt's place", "components",
     ]  # fmt: skip
     numbers = [figure.value for figure in total.figures.values()]
     assert numbers == pytest.approx([SUM_US - 1, SUM_US, 5])
     assert (total.status, total.flags) == ("ok", ["derived", "partial"])
-    why = f"{what} stood in the interrupt's place"
+    why = f"{stand_in} stood in the interrupt's place"
     assert total.reason == f"n.e.: interrupt latency, {why}"
     assert total.tables[0].rows[0] == ["rheal.il", "interrupt latency", "1", "5", why]
     (rate,) = derive(plan, "mean_rate", measured)

@@ -25,10 +25,10 @@ def _result(bench: str = "hart.PN.2", flags: list[str] | None = None, **ends: fl
                   flags=flags or [])  # fmt: skip
 
 
-def _ends(what: Any, *results: Result) -> tuple[Any, Any]:
-    found = shown(what, results)
-    assert found.unit == "%"
-    return found.value, found.most
+def _ends(quantity: Any, *results: Result) -> tuple[Any, Any]:
+    interval = shown(quantity, results)
+    assert interval.unit == "%"
+    return interval.value, interval.most
 
 
 def test_a_measured_breakdown_is_an_interval() -> None:

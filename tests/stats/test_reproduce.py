@@ -328,7 +328,8 @@ def test_every_figure_and_table_that_is_shown_is_told_by_its_bench(cli: Cli) -> 
         "sys.footprint": {"image", "kernel, code"},  # on a board, to root
         # where the system has signals and no interrupts
         "rheal.sum_time": {
-            f"sum of times, with {what} in the interrupt's place" for what in STAND_INS.values()
+            f"sum of times, with {stand_in} in the interrupt's place"
+            for stand_in in STAND_INS.values()
         },
     }
     unsupported = set()
