@@ -6,7 +6,7 @@
 #include "bench.h"
 
 #define SECOND_NS INT64_C(1000000000)
-#define STEPS 100         /* most blocks in each of the two stages before the samples */
+#define STEPS (RTS_STATE_BYTES < (64u << 10) ? 32 : 100) /* most blocks of a kind */
 #define FEWEST 4          /* requests per block; a block may have one less */
 #define MOST (1ull << 40) /* additions per block */
 
@@ -73,37 +73,60 @@ static int calibrate(rivalry *v)
     return 0;
 }
 
+/* Blocks of one kind, in ascending order. */
+typedef struct blocks {
+    rts_tick took[STEPS];
+    unsigned n;
+} blocks;
+
+/* Bounds of a quantity in ticks. */
+typedef struct bounds {
+    int64_t low, high;
+} bounds;
+
+static void take(blocks *b, rts_tick took)
+{
+    unsigned i = b->n < STEPS ? b->n++ : STEPS;
+    for (; i < STEPS && i > 0 && b->took[i - 1] > took; i--)
+        b->took[i] = b->took[i - 1];
+    if (i < STEPS)
+        b->took[i] = took;
+}
+
+static rts_tick median(const blocks *b)
+{
+    return b->n ? b->took[b->n / 2] : 0;
+}
+
 /*
- * The shortest of some blocks, as interference can only lengthen a block; and that of every other
- * one of them: the two halves differ by as much as other blocks might.
+ * Sets the interval of the median that a sign test at 1.25% leaves, so that four of them hold
+ * together with 95%: from the k-th shortest to the k-th longest block, with P(B(n, 1/2) < k) <=
+ * 0.625%. Returns false if there are too few blocks.
  */
-typedef struct shortest {
-    rts_tick half[2];
-    uint64_t n;
-} shortest;
-
-static void take(shortest *s, rts_tick block)
+static bool median_bounds(const blocks *b, bounds *m)
 {
-    rts_tick *half = &s->half[s->n++ % 2];
-    *half = s->n <= 2 || block < *half ? block : *half;
-}
-
-static rts_tick least(const shortest *s)
-{
-    return s->half[0] < s->half[1] ? s->half[0] : s->half[1];
-}
-
-static int64_t spread(const shortest *s)
-{
-    int64_t difference = (int64_t)(s->half[0] - s->half[1]);
-    return difference < 0 ? -difference : difference;
+    double chance = 1, sum = 0;
+    unsigned k = 0;
+    for (unsigned i = 0; i < b->n; i++)
+        chance /= 2;
+    for (unsigned i = 0; i < b->n; i++) {
+        sum += chance; /* that at most i of n lie below the median */
+        if (sum > 0.00625)
+            break;
+        k = i + 1;
+        chance = chance * (b->n - i) / (i + 1);
+    }
+    if (!k)
+        return false;
+    *m = (bounds){(int64_t)b->took[k - 1], (int64_t)b->took[b->n - k]};
+    return true;
 }
 
 /* Adds n blocks of the calling task. */
-static void take_blocks(shortest *s, const rivalry *v, uint64_t n)
+static void take_blocks(blocks *b, const rivalry *v, uint64_t n)
 {
     for (uint64_t i = 0; i < n && !v->c->job.stop_requested; i++) {
-        take(s, carry_out(v->additions));
+        take(b, carry_out(v->additions));
         pause_after(v);
     }
 }
@@ -114,6 +137,12 @@ static double requests_in(const rivalry *v, rts_tick block)
     return (double)(uint64_t)((double)block / (double)rts_the_clock.hz * v->source.hz);
 }
 
+/* All that is measured: blocks without interrupts before and after, of L's rival, and of H. */
+typedef struct stages {
+    blocks before, after, below, urgent;
+    uint64_t intruded; /* blocks of H in which L ran */
+} stages;
+
 /* Returns the verdict if `own` of `all` delays the more urgent task; all > 0. */
 static const char *verdict_at(int64_t own, int64_t all)
 {
@@ -123,31 +152,50 @@ static const char *verdict_at(int64_t own, int64_t all)
 }
 
 /*
- * Reports a verdict if all delays that the spread of the blocks allows have the same one. The
- * delays are per block: what differs in one is as large as what a few interrupts add.
+ * Returns a verdict if all delays within the intervals have the same one. The reference is
+ * anything from the blocks before to those after: drift widens it. *seen: interrupts add more to a
+ * block than blocks differ by.
  */
-static void report(rts_case *c, const rivalry *v, const shortest *alone, const shortest *below,
-                   const shortest *urgent, uint64_t intruded)
+static const char *verdict_of(const stages *s, bool *seen, bool *certain)
 {
-    const char *verdict = "none, too few blocks";
-    rts_figure_add(c, "shortest without interrupts", rts_clock_ns((double)least(alone)), "ns");
-    if (alone->n > 1 && below->n > 1 && urgent->n > 1) {
-        int64_t own = (int64_t)(least(urgent) - least(alone));
-        int64_t all = (int64_t)(least(below) - least(alone));
-        int64_t off_own = spread(alone) + spread(urgent), off_all = spread(alone) + spread(below);
-        rts_figure_add(c, "delay by each interrupt",
-                       rts_clock_ns((double)own / requests_in(v, least(urgent))), "ns");
+    bounds before, after, below, urgent;
+    *seen = *certain = false;
+    if (!median_bounds(&s->before, &before) || !median_bounds(&s->after, &after) ||
+        !median_bounds(&s->below, &below) || !median_bounds(&s->urgent, &urgent))
+        return "undetermined, too few blocks";
+    int64_t least = before.low < after.low ? before.low : after.low;
+    int64_t most = before.high > after.high ? before.high : after.high;
+    bounds own = {urgent.low - most, urgent.high - least};
+    bounds all = {below.low - most, below.high - least};
+    *seen = all.low > 0;
+    if (!*seen)
+        return "undetermined, blocks differ by more than interrupts add to them";
+    const char *verdict = verdict_at(own.low, all.high);
+    *certain = verdict == verdict_at(own.high, all.low);
+    return *certain ? verdict : "undetermined, the share has an interval of more than one verdict";
+}
+
+static double delay(const rivalry *v, const blocks *b, double alone)
+{
+    return rts_clock_ns(((double)median(b) - alone) / requests_in(v, median(b)));
+}
+
+static void report(rts_case *c, const rivalry *v, const stages *s)
+{
+    bool seen, certain;
+    const char *verdict = verdict_of(s, &seen, &certain);
+    double alone = ((double)median(&s->before) + (double)median(&s->after)) / 2;
+    rts_figure_add(c, "median without interrupts", rts_clock_ns(alone), "ns");
+    if (seen) {
+        rts_figure_add(c, "delay by each interrupt", delay(v, &s->urgent, alone), "ns");
         rts_figure_add(c, "the same of a task that is less urgent still",
-                       rts_clock_ns((double)all / requests_in(v, least(below))), "ns");
-        verdict = "none, blocks differ by more than interrupts add to them";
-        if (all > off_all &&
-            verdict_at(own - off_own, all + off_all) == verdict_at(own + off_own, all - off_all)) {
-            rts_figure_add(c, "share that delays the more urgent one",
-                           100 * (double)own / (double)all, "%");
-            verdict = verdict_at(own, all);
-        }
+                       delay(v, &s->below, alone), "ns");
     }
-    rts_count_add(c, "served within H's block", intruded, "samples");
+    if (certain)
+        rts_figure_add(
+            c, "share that delays the more urgent one",
+            100 * ((double)median(&s->urgent) - alone) / ((double)median(&s->below) - alone), "%");
+    rts_count_add(c, "served within H's block", s->intruded, "samples");
     rts_count_add(c, "interrupts served", v->served, "interrupts");
     rts_table(c, "interrupts for a less urgent task", "verdict\tsource\trate\tindependence");
     rts_row(c, "%s\t%s\t%.3f Hz\t%s", verdict, v->source.name, v->source.hz,
@@ -156,50 +204,52 @@ static void report(rts_case *c, const rivalry *v, const shortest *alone, const s
 
 /*
  * H has a higher priority than L: its blocks include nothing that L does, only what the system does
- * for L.
+ * for L. Before each, the same task takes a block below L, so that drift affects both alike.
  */
-static uint64_t take_samples(rts_case *c, const rivalry *v, shortest *urgent)
+static int take_samples(rts_case *c, const rivalry *v, stages *s)
 {
-    uint64_t intruded = 0;
     RTS_SAMPLES(c) {
+        if (s->below.n < STEPS) {
+            if (rts_own_level(c, LEVEL_BELOW, RTS_FIFO))
+                return -1;
+            take_blocks(&s->below, v, 1);
+            if (rts_own_level(c, LEVEL_H, RTS_FIFO))
+                return -1;
+        }
         uint64_t served = v->served;
         rts_tick took = carry_out(v->additions);
-        intruded += v->served != served;
+        s->intruded += v->served != served;
         rts_rec_add(c->rec, took, rts_now());
-        take(urgent, took);
+        take(&s->urgent, took);
         pause_after(v);
     }
     rts_rec_finish(c->rec);
-    return intruded;
+    return 0;
 }
 
-static int measure(rts_case *c, rivalry *v)
+static int measure(rts_case *c, rivalry *v, stages *s)
 {
     uint64_t steps =
         c->common.samples && c->common.samples < STEPS ? (uint64_t)c->common.samples : STEPS;
     const irqthread_params *p = rts_params(c);
-    shortest alone = {{0}, 0}, below = {{0}, 0}, urgent = {{0}, 0};
-    take_blocks(&alone, v, steps);
+    take_blocks(&s->before, v, steps);
     if (rts_event_open(&v->event, (int)p->source, (uint64_t)p->rate, &v->source))
         return rts_unsupported(c, "source %s: %s", v->source.name, v->source.why);
     int err = rts_task_start(c, server, v, LEVEL_L, RTS_FIFO, false) ||
-                      rts_own_level(c, LEVEL_BELOW, RTS_FIFO)
+                      rts_own_level(c, LEVEL_H, RTS_FIFO)
                   ? -1
                   : 0;
-    if (!err)
-        take_blocks(&below, v, steps);
-    err = err || rts_own_level(c, LEVEL_H, RTS_FIFO) ? -1 : 0;
-    uint64_t intruded = err ? 0 : take_samples(c, v, &urgent);
+    err = err ? err : take_samples(c, v, s);
     v->over = true;
     while (c->n_tasks && !v->gone) /* ends with the next request */
         pause_after(v);
     rts_event_close(&v->event);
     if (!err)
-        take_blocks(&alone, v, steps);
+        take_blocks(&s->after, v, steps);
     if (v->error)
         return rts_port_failed(c, "the source of interrupts ended", v->error);
     if (!err)
-        report(c, v, &alone, &below, &urgent, intruded);
+        report(c, v, s);
     return err;
 }
 
@@ -207,7 +257,8 @@ static int run_irqthread(rts_case *c)
 {
     const irqthread_params *p = rts_params(c);
     rivalry *v = rts_alloc(c, sizeof *v);
-    if (!v)
+    stages *s = rts_alloc(c, sizeof *s);
+    if (!v || !s)
         return rts_failed(c, "no memory");
     if (p->rate * (p->block / 1000) < FEWEST * (SECOND_NS / 1000))
         return rts_unsupported(c,
@@ -219,7 +270,7 @@ static int run_irqthread(rts_case *c)
     rts_port_load_pause(true); /* the reference is the unloaded system */
     int err = calibrate(v);
     rts_port_load_pause(false);
-    return err ? -1 : measure(c, v);
+    return err ? -1 : measure(c, v, s);
 }
 
 static const rts_bench benches[] = {
@@ -229,9 +280,10 @@ static const rts_bench benches[] = {
      .help = RTS_SAY(
          "A block of work of task H, calibrated to 10 ms, between two time stamps, while "
          "interrupts arrive for L, which has a lower priority. What each interrupt adds to the "
-         "shortest block is compared with what it adds to the same block of a task below L, which "
-         "is its full cost. The verdict says how much of that cost delays H, if the blocks of "
-         "each kind differ by less than that."),
+         "median block is compared with what it adds to the same block of a task below L, which "
+         "is its full cost; blocks of both alternate. The verdict says how much of that cost "
+         "delays H, and is undetermined if the intervals of the medians, which hold together with "
+         "95%, allow more than one."),
      .params = irqthread_param,
      .needs = RTS_CAP_PRIORITIES | RTS_CAP_EVENT,
      .traits = RTS_ONE_CPU,
