@@ -92,7 +92,7 @@ def _case(
     ends = [values.get(load, {}) for load in (NONE, design.load)]
     if not all(ends):
         which = "without load" if not ends[0] else f"under load {design.load}"
-        return structs.replace(case, reason=f"nothing was measured {which}")
+        return structs.replace(case, reason=f"no valid result {which}")
     none, all_ = (median(end.values()) for end in ends)
     case = structs.replace(case, none=none, all=all_)
     if min(value for by_block in values.values() for value in by_block.values()) <= 0:

@@ -102,7 +102,9 @@ def answer(evaluated: RunEvaluation) -> Answer:
     if loads == [NONE]:
         basis.append("No load ran beside it: under load the worst case may be far larger.")
     elif loads:
-        basis.append(f"Loads: {', '.join(loads)}.")
+        apart = run.attribution
+        named = ", ".join(loads) if apart is None else f"{apart.load}, and its parts"
+        basis.append(f"Loads: {named}.")
     basis += _disturbed(run)
     if standouts.unfit is not None:
         foremost: Subject | None = subjects[standouts.unfit]

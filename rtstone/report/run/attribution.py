@@ -127,7 +127,7 @@ def _lost(case: AttributedCase) -> str:
 
 def _ratio(ratio: Ratio | None) -> str:
     if ratio is None:
-        return "not measured"
+        return "no ratio"
     text = f"{rounded(ratio.value)} times"
     if ratio.low is None or ratio.high is None:
         return text

@@ -151,7 +151,12 @@ def missed_elsewhere(seen: Evidence) -> Iterable[Finding]:
 
 
 def under_load(seen: Evidence) -> Iterable[Finding]:
-    """Yield for each load the case that it slows most, beyond doubt."""
+    """Yield for each load the case that it slows most, beyond doubt.
+
+    The parts of a load that was taken apart have a section of their own.
+    """
+    if seen.run.attribution is not None:
+        return
     slower: dict[str, list[tuple[float, int, str]]] = {}  # ratio, index of a result, statistic
     for case in seen.by_load.cases if seen.by_load else []:
         for cell in filter(None, case.cells):

@@ -167,7 +167,7 @@ def facts(run: Run) -> list[tuple[str, str]]:
         ("Target", run.target.title),
         ("Counted", words.emulated(run)),
         *clock,
-        ("Load", ", ".join(loads)),
+        ("Load", ", ".join(loads) if run.attribution is None else run.attribution.load),
         *(
             (f"Load {load}", typeset.typeset(rest))
             for load, _, rest in (
