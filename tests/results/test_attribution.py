@@ -93,7 +93,8 @@ def test_as_many_pairs_lie_beyond_an_interval_as_tables_say(
             {"disk": "causes it alone", "memory": "causes it alone"},
         ),
         ({("disk",): 40, ("cpu",): 10}, {"disk": "causes it alone, not without it"}),
-        ({("disk",): 9, ("cpu", "network"): 40},
+        # of 60 that are added, 20 are not half, though 3 times of 7 times is more than the root
+        ({("disk",): 20, ("cpu", "network"): 40},
          {"cpu": "in company only", "network": "in company only"}),
     ],
 )  # fmt: skip
@@ -138,6 +139,34 @@ def test_what_makes_a_whole_block_slow_decides_nothing() -> None:
     assert case.whole is not None
     assert [case.whole.low, case.whole.high] == pytest.approx([5, 5])
     assert verdicts(case) == verdicts(evaluated({("disk",): 40}))
+
+
+def altered(load: str, values: list[float]) -> AttributedCase:
+    """Evaluate planted results of which one arrangement has these values, block by block."""
+    measured = results(DESIGN.order, {("disk",): 40}, None)
+    places = [r.case - 1 for r in measured if r.load == load]
+    for place, value in zip(places, values, strict=True):
+        measured[place] = structs.replace(measured[place], max=value)
+    (case,) = attributed(DESIGN, measured).cases
+    return case
+
+
+def test_where_the_intervals_do_not_decide_it_is_undetermined() -> None:
+    mixed = [500.0] * 5 + [5.0] * 3
+    case = altered("heavy", mixed)
+    assert case.whole is not None and case.whole.value > 5
+    assert case.reason == "load heavy as a whole does not raise it beyond doubt"
+    assert set(verdicts(case).values()) == {"undetermined"}
+    case = altered(DESIGN.alone["disk"], mixed)
+    assert case.reason == ""
+    assert verdicts(case)["disk"] == "not without it"  # and whether it comes alone is not known
+
+
+def test_the_intervals_of_a_case_hold_together() -> None:
+    """Fifteen comparisons share 5%: five pairs are beyond each end, and not the 13 of one."""
+    whole = altered("heavy", [50.0 + 10 * block for block in range(8)]).whole
+    assert whole is not None
+    assert [whole.low, whole.high] == pytest.approx([5, 12])  # each ratio is there eight times
 
 
 def test_values_that_have_no_ratio_are_named() -> None:
