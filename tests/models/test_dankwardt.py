@@ -22,7 +22,7 @@ def test_a_sleep_takes_10_ms_longer_than_was_asked_for(cli: Cli, model: str) -> 
     assert added == 10
     run = simulate(cli, model, "dk.nanosleep", "-p", "samples=100")
     for stat in ("min", "p50", "max"):
-        assert run.us(stat, "dk.nanosleep") == pytest.approx(added * MS, abs=0.5)
+        assert run.us(stat, "dk.nanosleep") == pytest.approx(added * MS, abs=1)
 
 
 @pytest.mark.parametrize("load", LOADS)
@@ -43,9 +43,18 @@ def test_of_preemptible_kernels_no_latency_is_printed(cli: Cli, model: str) -> N
 
 def test_a_kernel_below_linux_is_late_by_at_most_30_us(cli: Cli) -> None:
     run = simulate(cli, BELOW, "dk.periodic", "-p", "samples=2000", *UNDER, "--load", "none")
+    idle = run.us("max", "dk.periodic")
+    assert idle < 1
     for load in LOADS:
-        assert 29 < run.us("max", "dk.periodic", load) <= 30
-    assert run.us("max", "dk.periodic") == 0
+        assert 29 < run.us("max", "dk.periodic", load) - idle <= 30
+
+
+@pytest.mark.parametrize("model", [STOCK, TIMESYS, PREEMPT, BELOW])
+def test_time_passes_where_a_task_calls_the_kernel_without_pause(cli: Cli, model: str) -> None:
+    """Services of which no number is printed must take some time, or nobody would ever wake up."""
+    done = cli("run", "dk.schedlat", "--time", "0.1", "--target", f"sim:{model}", "--json")
+    assert done.status == 0, done.err
+    assert all(result["n"] for result in done.document["results"])
 
 
 def test_a_load_of_one_publication_is_none_of_another(cli: Cli) -> None:
