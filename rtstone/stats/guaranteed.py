@@ -11,6 +11,7 @@ from rtstone.units import count, quantity, seconds
 from rtstone.wire.records import TextTable
 
 TITLE = "Guarantee of a latency"
+NOT_RECORDED = "not recorded"
 
 
 def guarantee_table(runs: Sequence[Run]) -> TextTable:
@@ -19,34 +20,39 @@ def guarantee_table(runs: Sequence[Run]) -> TextTable:
     Raises UsageError if there is nothing to state it for.
     """
     statement = guarantee(runs)
-    rows = [
-        ["latency", _bound(statement)],
-        ["system", statement.system or "not recorded"],
-        ["kernel", _facts(statement.kernel)],
-        ["hardware", _facts(statement.hardware)],
-        ["drivers", statement.drivers or "not recorded"],
-        ["conditions on the application", "; ".join(statement.application)],
-        *([f"tested under load {load.load}", f"{_time(load.hours)}, {count(load.n)} samples"]
+    parts: list[tuple[str, Sequence[str]]] = [
+        ("latency", _bound(statement)),
+        ("system", [statement.system or NOT_RECORDED]),
+        ("kernel", _facts(statement.kernel)),
+        ("hardware", _facts(statement.hardware)),
+        ("drivers", [statement.drivers or NOT_RECORDED]),
+        ("conditions on the application", statement.application),
+        *((f"tested under load {load.load}", [f"{_time(load.hours)}, {count(load.n)} samples"])
           for load in statement.loads),
-        ["excluded", "; ".join(statement.excluded)],
-        ["violation", statement.violation],
-        ["what measurement cannot prove", " ".join(statement.unproven)],
+        ("excluded", statement.excluded),
+        ("violation", [statement.violation]),
+        ("what measurement cannot prove", statement.unproven),
     ]  # fmt: skip
+    rows = [
+        [part if number == 0 else "", text]
+        for part, texts in parts
+        for number, text in enumerate(texts)
+    ]
     return TextTable(TITLE, ["part", "statement"], rows)
 
 
-def _bound(statement: Guarantee) -> str:
+def _bound(statement: Guarantee) -> list[str]:
     if statement.bound is None:
-        return f"nothing is guaranteed: {'; '.join(statement.reasons)}"
-    return (
+        return ["nothing is guaranteed", *(f"because {reason}" for reason in statement.reasons)]
+    return [
         f"at most {quantity(statement.bound, statement.unit)}, exceeded at most "
         f"{statement.exceedance_per_hour:g} times an hour, confidence {statement.confidence:.0%}"
-    )
+    ]
 
 
-def _facts(facts: dict[str, Value]) -> str:
-    return ", ".join(f"{name}: {value}" for name, value in facts.items()) or "not recorded"
+def _facts(facts: dict[str, Value]) -> list[str]:
+    return [f"{name}: {value}" for name, value in facts.items()] or [NOT_RECORDED]
 
 
 def _time(hours: float | None) -> str:
-    return "a time that is not recorded" if hours is None else seconds(hours * 3600)
+    return f"a time that is {NOT_RECORDED}" if hours is None else seconds(hours * 3600)
