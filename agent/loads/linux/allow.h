@@ -6,9 +6,9 @@
 #include "load.h"
 
 /* Parameter `allow` of a struct that has this member. */
-#define RTS_LOAD_ALLOW(S, what)                                                                    \
+#define RTS_LOAD_ALLOW(S, change)                                                                  \
     RTS_BOOL(S, allow, 0,                                                                          \
-             "allow it to " what " (rtstone run --yes); a guest of the lab, which nobody else "    \
+             "allow it to " change " (rtstone run --yes); a guest of the lab, which nobody else "  \
              "uses, needs no permission")
 
 /* Returns whether it may, by its parameter or because the guest runs nothing but the agent. */

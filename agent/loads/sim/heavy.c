@@ -85,9 +85,9 @@ static void run_stress(rts_worker *w)
                    .title = "operations that cost what the model says of them under this load",    \
                    .unit = "operations",                                                           \
                    .run = (work)})
-#define STRESS(name, what)                                                                         \
+#define STRESS(name, action)                                                                       \
     {.id = (name),                                                                                 \
-     .title = RTS_SAY(what ", as in the model"),                                                   \
+     .title = RTS_SAY(action ", as in the model"),                                                 \
      .source = RTS_SAY("Dankwardt, part 3, after Senoner's latencytest; on a simulated system"),   \
      MODELLED(no_param, prepare_stress, run_stress)}
 
