@@ -8,6 +8,7 @@ import os
 import signal
 import struct
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -222,6 +223,18 @@ def test_the_visible_console_is_so_again_however_it_ends(
     assert soon(lambda: consoles.state()[0] != before[0])
     assert soon(lambda: consoles.state()[0] == before[0])
     (worker,) = agent.workers()
+
+    def away() -> bool:
+        """Stop the worker, and return whether another console is visible then."""
+        os.kill(worker, signal.SIGSTOP)
+        time.sleep(0.01)  # a switch may be on its way
+        if consoles.state()[0] != before[0]:
+            return True
+        os.kill(worker, signal.SIGCONT)
+        return False
+
+    if end != "none":
+        assert soon(away)
     if end == "none":
         agent.load("none")
         assert consoles.state() == before
