@@ -9,9 +9,12 @@ typedef struct bintime_params {
     int64_t clock;
 } bintime_params;
 
+/* Where no library has a clock, the counter is the one that programs read. */
 static const rts_param bintime_param[] = {
-    RTS_CHOICE(bintime_params, clock, "library|syscall|counter", LIBRARY,
-               "library call, system call forced into the kernel, or counter"),
+    RTS_CHOICE(bintime_params, clock, "library|syscall|counter",
+               RTS_NEVER &RTS_CAP_CLOCK_LIBRARY ? CYCLES : LIBRARY,
+               "library call, system call forced into the kernel, or counter, which is the default "
+               "on a system whose library has no clock"),
     RTS_PARAMS_END,
 };
 
