@@ -21,10 +21,13 @@ static int run_yield(rts_case *c)
  * Template TB: the task that has the CPU takes a time stamp and yields; the task that gets the CPU
  * takes the second stamp in its first statement. Each stamp is used once: if a task gets the CPU
  * and there is no stamp, nobody yielded to it (a time slice ended), and that switch is counted
- * instead of measured. Only a time slice that ends in the few instructions between stamp and yield
- * is mistaken for a yield; the next switch is then counted. Only A records samples, including those
- * that B measured.
+ * instead of measured. So is one whose second stamp is not of the turn after the first, as a slice
+ * ended between a stamp and its use. Only a time slice that ends in the few instructions between
+ * stamp and yield is mistaken for a yield; the next switch is then counted. Only A records samples,
+ * including those that B measured.
  */
+enum { A, B, BOTH };
+
 typedef struct baton {
     volatile rts_stamp stamp;
     volatile bool armed;       /* a stamp was taken just before a yield */
@@ -33,6 +36,8 @@ typedef struct baton {
     rts_sem *rested;  /* where tasks wait while the case rests... */
     atomic_uint away; /* ...and how many do */
     rts_case *c;
+    volatile uint64_t turn;     /* how often a task got the CPU, as far as it knows by a yield */
+    volatile uint64_t at[BOTH]; /* the turn in which that task yielded last */
 } baton;
 
 static baton *new_baton(rts_case *c)
@@ -66,19 +71,30 @@ static void bring_back(baton *t)
     rts_yield();
 }
 
-/* Returns the duration of the switch that ends at `now`, or 0 if no task had yielded. */
-static rts_stamp take_stamp(baton *t, rts_stamp now)
+/* Ports without time slices need not look for their ends. */
+#define SLICES (!(RTS_NEVER & RTS_CAP_ROUND_ROBIN))
+
+/* Returns the duration of the switch to `who` that ends at `now`, or 0 if no task had yielded. */
+static rts_stamp take_stamp(baton *t, int who, rts_stamp now)
 {
+    uint64_t turn = SLICES ? ++t->turn : 0;
     if (!t->armed) {
         t->unasked++;
         return 0;
     }
     t->armed = false;
-    return now - t->stamp;
+    rts_stamp took = now - t->stamp; /* negative if the other has taken a stamp since */
+    if (SLICES && (t->at[who == A ? B : A] + 1 != turn || took > (rts_stamp)-1 / 2)) {
+        t->unasked++;
+        return 0;
+    }
+    return took;
 }
 
-static void hand_over(baton *t)
+static void hand_over(baton *t, int who)
 {
+    if (SLICES)
+        t->at[who] = t->turn;
     t->stamp = rts_stamp_now();
     t->armed = true;
     rts_yield();
@@ -94,8 +110,8 @@ static void task_b(void *arg)
             rts_yield();
             continue;
         }
-        t->from_a = take_stamp(t, now);
-        hand_over(t);
+        t->from_a = take_stamp(t, B, now);
+        hand_over(t, B);
     }
 }
 
@@ -107,9 +123,9 @@ static int exchange(rts_case *c, baton *t, rts_policy policy)
     RTS_SAMPLES(c) {
         if (t->away)
             bring_back(t);
-        hand_over(t);
+        hand_over(t, A);
         rts_stamp now = rts_stamp_now();
-        rts_stamp from_b = take_stamp(t, now);
+        rts_stamp from_b = take_stamp(t, A, now);
         rts_stamp from_a = t->from_a;
         t->from_a = 0;
         if (from_a)
