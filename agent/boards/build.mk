@@ -1,8 +1,8 @@
 # Images of FreeRTOS for emulated boards (docs/freertos.md).
 
 FREERTOS_KERNEL_PATH ?=
-FREERTOS_BOARDS := virt-a53:freertos-a64 virt-a53-xen:freertos-a64-xen \
-	mps2-an385:freertos-m3 mps2-an385-hart:freertos-m3-hart \
+FREERTOS_BOARDS := virt-a53:freertos-a64 virt-a53-rr:freertos-a64-rr \
+	virt-a53-xen:freertos-a64-xen mps2-an385:freertos-m3 mps2-an385-hart:freertos-m3-hart \
 	mps2-an386:freertos-m4f mps2-an500:freertos-m7 mps2-an505:freertos-m33 \
 	vexpress-a9:freertos-a9 virt-rv32:freertos-rv32 virt-rv64:freertos-rv64
 FREERTOS_IMAGES := $(foreach pair,$(FREERTOS_BOARDS),$(lastword $(subst :, ,$(pair))))

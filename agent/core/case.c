@@ -149,6 +149,8 @@ int rts_own_level(rts_case *c, int below, rts_policy policy)
         c->job.evidence.prio = prio;
         c->job.evidence.sched = policy == RTS_RR ? "rr" : policy == RTS_FIFO ? "fifo" : "other";
     }
+    if (err && policy == RTS_RR && !(rts_caps() & RTS_CAP_ROUND_ROBIN))
+        return rts_unsupported(c, "policy=rr: %s", rts_port_why_not(RTS_CAP_ROUND_ROBIN));
     return err ? rts_port_failed(c, "cannot set the priority", err) : 0;
 }
 

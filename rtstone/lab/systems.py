@@ -180,6 +180,10 @@ SYSTEMS = {
     for system in (
         System("freertos-a64", FREERTOS, VIRT, 128, image="freertos-a64.elf"),
         System(
+            "freertos-a64-rr", f"{FREERTOS} with time slicing", VIRT, 128,
+            image="freertos-a64-rr.elf",
+        ),
+        System(
             "freertos-m3", FREERTOS, MPS2, None,
             image="freertos-m3.elf",
             apart=(

@@ -393,8 +393,46 @@ def test_background_tasks_need_slices_and_only_the_second_test_cpu_times(
     if board == "freertos-m3":
         pytest.skip("its benches have an image of their own there")
     reasons = [end["reason"] for end in pick(answer_of(BACKGROUND), "end")]
-    assert reasons[0].startswith("needs round_robin: configUSE_TIME_SLICING is 0, ")
-    assert reasons[1].startswith("needs cpu_time: ")
+    assert reasons[0].startswith("needs round_robin: no time slicing in this image, ")
+    assert reasons[1].startswith("needs cpu_time: no run-time statistics in this image, ")
+    assert all("freertos-a64-rr" in reason for reason in reasons)
+
+
+def test_the_image_with_slices_has_round_robin_and_cpu_times(cli: Cli) -> None:
+    """Fifty tasks get a tick each in turn, and half of their work takes half of the CPU time."""
+    system = systems.find("freertos-a64-rr")
+    if lacking := missing(system):
+        pytest.skip(f"no {lacking[0].component}: {lacking[0].command}")
+    benches = ("sched.bg50.orig", "sched.bg50.half")
+    words = ("-p", "work=10ms", "-p", "policy=rr", "-p", "samples=2", "--json")
+    document = cli("run", *benches, "--target", "qemu:freertos-a64-rr", *words).document
+    assert [r["status"] for r in document["results"]] == ["ok"] * 2
+    orig, half = document["results"]
+    tick = system.board.instructions_per_s / 1000
+    figures = [{name: f["value"] for name, f in r["figures"].items()} for r in (orig, half)]
+    assert 48 * tick < orig["min"] <= orig["max"] < 49 * tick
+    assert figures[0]["hand-overs from first to last stamp"] == 49
+    assert figures[0]["tasks that ran out of order"] == 0
+    # The 25th ends in the last round of slices, in which the others still have half of theirs.
+    assert 9 * 50 * tick < half["min"] <= half["max"] < 11 * 50 * tick
+    assert figures[1]["tasks that had ended at the half"] == 25
+    work = figures[1]["CPU time of the work among the others"]
+    assert work == pytest.approx(10 * tick, rel=0.05)
+
+
+@pytest.mark.parametrize("policy", ["fifo", "rr"])
+def test_a_slice_that_ends_is_no_yield(cli: Cli, policy: str) -> None:
+    """No span is negative, or that of two switches."""
+    system = systems.find("freertos-a64-rr")
+    if lacking := missing(system):
+        pytest.skip(f"no {lacking[0].component}: {lacking[0].command}")
+    words = ("-p", f"policy={policy}", "--time", "1", "--json")
+    (pair,) = cli(
+        "run", "sched.yield.pair", "--target", "qemu:freertos-a64-rr", *words
+    ).document["results"]
+    assert pair["status"] == "ok"
+    assert pair["figures"]["switches nobody asked for"]["value"] > 100
+    assert pair["max"] < 2 * pair["min"]
 
 
 def test_handlers_use_no_fpu_register(board: str) -> None:
@@ -449,4 +487,5 @@ def test_a_case_that_gives_up_before_its_first_sample_has_no_timed_section(answe
     """That of a case before it was told once."""
     (end,) = pick(answer_of(UNTIMED), "end")
     assert end["status"] == "unsupported"
+    assert end["reason"].startswith("policy=rr: no time slicing in this image, ")
     assert end["evidence"]["section_ns"] is None

@@ -16,6 +16,22 @@
 #define configUSE_TIME_SLICING 0 /* RTS_FIFO; with it, a tick in a yield spoils the sample */
 #endif
 #define configUSE_TICKLESS_IDLE 0
+
+/* CPU time of tasks, and how often they were preempted: only where slices cost anyway. */
+#define configGENERATE_RUN_TIME_STATS configUSE_TIME_SLICING
+#if configGENERATE_RUN_TIME_STATS
+uint64_t freertos_counter(void);
+extern volatile uint64_t freertos_preemptions;
+#define configRUN_TIME_COUNTER_TYPE uint64_t
+#define portCONFIGURE_TIMER_FOR_RUN_TIME_STATS()
+#define portGET_RUN_TIME_COUNTER_VALUE() freertos_counter()
+/* In vTaskSwitchContext(): a task was preempted if it is still ready and another one goes on. */
+#define traceTASK_SWITCHED_OUT() TCB_t *const out = pxCurrentTCB
+#define portTASK_SWITCH_HOOK(in)                                                                   \
+    if (out != (in) &&                                                                             \
+        listIS_CONTAINED_WITHIN(&pxReadyTasksLists[out->uxPriority], &out->xStateListItem))        \
+    freertos_preemptions++
+#endif
 #define configUSE_PORT_OPTIMISED_TASK_SELECTION 1
 #ifndef configUSE_IDLE_HOOK
 #define configUSE_IDLE_HOOK 0

@@ -1,9 +1,19 @@
 /* Code that runs in interrupts. Compiled like the kernel: it must not use FPU registers. */
+#include "board.h"
 #include "freertos.h"
 
 struct freertos_events freertos_events;
 void (*volatile freertos_irq_handler)(void *arg);
 void *volatile freertos_irq_argument;
+
+#if configGENERATE_RUN_TIME_STATS
+volatile uint64_t freertos_preemptions;
+
+uint64_t freertos_counter(void)
+{
+    return board_now();
+}
+#endif
 
 void freertos_event(uint64_t now, uint64_t late)
 {

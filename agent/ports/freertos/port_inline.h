@@ -28,6 +28,19 @@ RTS_SHARED rts_tick rts_time(void)
     return board_now() * (RTS_TIME_HZ / BOARD_HZ);
 }
 
+#if configGENERATE_RUN_TIME_STATS
+/* Returns the CPU time of a task in ns; NULL: of the calling one. */
+static inline uint64_t freertos_cpu_time(TaskHandle_t task)
+{
+    return ulTaskGetRunTimeCounter(task) * (RTS_TIME_HZ / BOARD_HZ);
+}
+
+static inline uint64_t rts_cpu_time(void)
+{
+    return freertos_cpu_time(NULL);
+}
+#endif
+
 RTS_HOT void rts_yield(void)
 {
     taskYIELD();

@@ -14,24 +14,27 @@ uint8_t ucHeap[configTOTAL_HEAP_SIZE] __attribute__((section(".heap"), aligned(1
 
 uint32_t rts_port_caps(void)
 {
-    return RTS_CAP_PRIORITIES | (configUSE_TIME_SLICING ? RTS_CAP_ROUND_ROBIN : 0) | RTS_CAP_HEAP |
+    return RTS_CAP_PRIORITIES |
+           (configUSE_TIME_SLICING ? RTS_CAP_ROUND_ROBIN | RTS_CAP_CPU_TIME : 0) | RTS_CAP_HEAP |
            RTS_CAP_CHILDREN | RTS_CAP_EVENT | RTS_CAP_IRQ_TIMER | RTS_CAP_SUSPEND |
            RTS_CAP_SOFT_IRQ | RTS_CAP_FOOTPRINT;
 }
+
+#define SLICING "freertos-a64-rr or -DRTS_FREERTOS_TIME_SLICING=ON has it"
 
 static const struct {
     uint32_t cap;
     const char *why;
 } reasons[] = {
-    {RTS_CAP_ROUND_ROBIN, "configUSE_TIME_SLICING is 0, as ticks would spoil yields; "
-                          "-DRTS_FREERTOS_TIME_SLICING=ON brings it"},
+    {RTS_CAP_ROUND_ROBIN, "no time slicing in this image, as ticks would spoil yields; " SLICING},
     {RTS_CAP_PROCESS, "all tasks are in one address space"},
     {RTS_CAP_SEM_NAMED, "semaphores of FreeRTOS have no names"},
     {RTS_CAP_SEM_PSHARED, "no processes"},
     {RTS_CAP_CLOCK_LIBRARY, "its only clock is the tick; time is read from the counter"},
     {RTS_CAP_CLOCK_SYSCALL, "the clock is a register"},
     {RTS_CAP_LOCK_PROTECT, "FreeRTOS has no priority ceiling"},
-    {RTS_CAP_CPU_TIME, "without configGENERATE_RUN_TIME_STATS, which costs in every switch"},
+    {RTS_CAP_CPU_TIME,
+     "no run-time statistics in this image, as they cost in every switch; " SLICING},
     {RTS_CAP_SMP, "this kernel runs on one processor"},
     {RTS_CAP_SIGNALS, "no signals"},
     {RTS_CAP_FILES, "no file system"},

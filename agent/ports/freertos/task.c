@@ -116,6 +116,22 @@ uint64_t rts_port_slice_ns(rts_policy policy)
     return policy == RTS_RR && configUSE_TIME_SLICING ? 1000000000 / configTICK_RATE_HZ : 0;
 }
 
+#if configGENERATE_RUN_TIME_STATS
+uint64_t rts_task_cpu_time(const rts_task *task)
+{
+    return freertos_cpu_time(task->handle);
+}
+
+/* A yield to another task counts, too; the tasks of a case that asks do not yield. */
+uint64_t rts_preemptions(void)
+{
+    taskENTER_CRITICAL(); /* two loads on a processor of 32 bits */
+    uint64_t n = freertos_preemptions;
+    taskEXIT_CRITICAL();
+    return n;
+}
+#endif
+
 /* ---- children ------------------------------------------------------------------------------ */
 
 /* A child that has suspended itself has run, according to the kernel. */
