@@ -427,9 +427,8 @@ def test_a_slice_that_ends_is_no_yield(cli: Cli, policy: str) -> None:
     if lacking := missing(system):
         pytest.skip(f"no {lacking[0].component}: {lacking[0].command}")
     words = ("-p", f"policy={policy}", "--time", "1", "--json")
-    (pair,) = cli(
-        "run", "sched.yield.pair", "--target", "qemu:freertos-a64-rr", *words
-    ).document["results"]
+    run = cli("run", "sched.yield.pair", "--target", "qemu:freertos-a64-rr", *words).document
+    (pair,) = run["results"]
     assert pair["status"] == "ok"
     assert pair["figures"]["switches nobody asked for"]["value"] > 100
     assert pair["max"] < 2 * pair["min"]
