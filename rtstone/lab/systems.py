@@ -193,6 +193,7 @@ SYSTEMS = {
                 ("hw.", "hw.latency", "freertos-m3-hart"),
                 ("posix.metrics", "posix.metrics", "freertos-m3-hart"),
                 ("sched.bg50.", "sched.bg50", "freertos-m3-hart"),
+                ("sync.irqthread", "sync.irqthread", "freertos-m3-hart"),
             ),
         ),
         System("freertos-m3-hart", FREERTOS, MPS2, None, image="freertos-m3-hart.elf"),
