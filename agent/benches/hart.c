@@ -56,12 +56,16 @@ typedef struct job_spec {
 /* Results of a task: met + missed + skipped are the activations with deadlines within the test. */
 typedef struct account {
     uint64_t met, missed, skipped;
-    rts_ns late;                /* total lateness of missed deadlines */
-    uint64_t completed;         /* activations, also those whose deadline is behind the test */
-    double response, response2; /* from release to completion: sum of the us, of their squares */
-    rts_ns response_max;        /* the longest */
-    rts_ns blocked_max;         /* longest wait for the server */
+    rts_ns late;         /* total lateness of missed deadlines */
+    rts_ns response_max; /* from release to completion */
+    rts_ns blocked_max;  /* longest wait for the server */
 } account;
+
+/* All response times of a task in a test, also of those whose deadline is behind it. */
+typedef struct responses {
+    uint64_t n;
+    double sum, squares; /* of the us */
+} responses;
 
 typedef struct experiment experiment;
 
@@ -90,6 +94,7 @@ struct experiment {
     unsigned planned;            /* tests that have to fit into its time */
     int refused;                 /* error with which the system rejected a task of the set */
     rts_load_sums before, after; /* the last test: what the load beside has done by then */
+    responses *responses;        /* of each task, in series with tasks without deadlines */
     rts_mutex monitor;
     rts_queue requests;
     rts_sem *done;
@@ -135,14 +140,17 @@ static rts_ns longer_of(rts_ns a, rts_ns b)
     return rts_ns_less(a, b) ? b : a;
 }
 
-static void note_response(account *a, rts_ns release, rts_ns now)
+static void note_response(hart_task *t, rts_ns release, rts_ns now)
 {
     rts_ns took = rts_ns_between(release, now);
-    double us = (double)took.ns / 1000;
-    a->completed++;
-    a->response += us;
-    a->response2 += us * us;
-    a->response_max = longer_of(took, a->response_max);
+    t->sum.response_max = longer_of(took, t->sum.response_max);
+    if (t->x->responses) {
+        responses *r = &t->x->responses[t - t->x->task];
+        double us = (double)took.ns / 1000;
+        r->n++;
+        r->sum += us;
+        r->squares += us * us;
+    }
 }
 
 /* ---- random arrivals: the same on every system ----------------------------------------------- */
@@ -226,7 +234,7 @@ static void run_periodic(hart_task *t)
         rts_sleep_until_ns(due);
         activation(t);
         rts_ns now = rts_time_ns();
-        note_response(&t->sum, due, now);
+        note_response(t, due, now);
         judge(&t->sum, x, now, release_of(x->start, rate, ++j));
         for (; rts_ns_less(release_of(x->start, rate, j), now); j++)
             t->sum.skipped += !rts_ns_less(x->end, release_of(x->start, rate, j + 1));
@@ -258,7 +266,7 @@ static void run_sporadic(hart_task *t)
         rts_sleep_until_ns(due);
         activation(t);
         rts_ns now = rts_time_ns();
-        note_response(&t->sum, due, now);
+        note_response(t, due, now);
         judge(&t->sum, t->x, now, rts_ns_add(due, job.gap));
         while (rts_ns_less(next_arrival(&job), now))
             t->sum.skipped += !rts_ns_less(t->x->end, rts_ns_add(job.at, job.gap));
@@ -272,7 +280,7 @@ static void run_background(hart_task *t)
     while (rts_ns_less(next_arrival(&job), t->x->end)) {
         rts_sleep_until_ns(job.at);
         activation(t);
-        note_response(&t->sum, job.at, rts_time_ns());
+        note_response(t, job.at, rts_time_ns());
     }
 }
 
@@ -601,6 +609,8 @@ static int run_tasks(experiment *x)
     for (unsigned i = 0; i < x->n; i++) {
         hart_task *t = &x->task[i];
         t->sum = (account){0};
+        if (x->responses)
+            x->responses[i] = (responses){0};
         t->random = 123 + i;
         t->error = 0;
         rts_sem_give(t->gate);
@@ -680,10 +690,10 @@ static unsigned model_of(const experiment *x, unsigned i)
 }
 
 /* Returns the standard deviation of the response times of a task in us; 0 of fewer than two. */
-static double deviation(const account *a, double mean)
+static double deviation(const responses *r, double mean)
 {
-    double n = (double)a->completed;
-    double squares = a->response2 - n * mean * mean;
+    double n = (double)r->n;
+    double squares = r->squares - n * mean * mean;
     return n > 1 && squares > 0 ? sqrt(squares / (n - 1)) : 0;
 }
 
@@ -695,9 +705,10 @@ static void tell_task(const experiment *x, unsigned test, unsigned model)
 {
     static const char *const kinds[] = {"", " sporadic", " background", " server"};
     const job_spec *s = &x->task[model].spec;
-    char parameter[PARAMETER_BYTES], responses[RESPONSES_BYTES] = "";
+    char parameter[PARAMETER_BYTES], text[RESPONSES_BYTES] = "";
     double hz = rate_hz(s);
     account a = {0};
+    responses r = {0};
     unsigned tasks = 0;
     for (unsigned i = 0; i < x->n; i++) {
         const account *part = &x->task[i].sum;
@@ -708,24 +719,26 @@ static void tell_task(const experiment *x, unsigned test, unsigned model)
         a.missed += part->missed;
         a.skipped += part->skipped;
         a.late = rts_ns_add(a.late, part->late);
-        a.completed += part->completed;
-        a.response += part->response;
-        a.response2 += part->response2;
+        if (x->responses) {
+            r.n += x->responses[i].n;
+            r.sum += x->responses[i].sum;
+            r.squares += x->responses[i].squares;
+        }
         a.response_max = longer_of(part->response_max, a.response_max);
         a.blocked_max = longer_of(part->blocked_max, a.blocked_max);
     }
     parameter_text(x, parameter);
-    double mean = a.completed ? a.response / (double)a.completed : 0;
-    if (has_sporadic(x))
-        rts_print(responses, sizeof responses, "\t%llu\t%.1f\t%.1f",
-                  (unsigned long long)a.completed, mean, deviation(&a, mean));
+    double mean = r.n ? r.sum / (double)r.n : 0;
+    if (x->responses)
+        rts_print(text, sizeof text, "\t%llu\t%.1f\t%.1f", (unsigned long long)r.n, mean,
+                  deviation(&r, mean));
     rts_row(x->c,
             "%u\t%s\t%.2f\t%u%s\t%u\t%.3f\t%lld\t%.2f\t%.3f\t%llu\t%llu\t%llu\t%.1f\t%.1f\t%.1f%s",
             test, parameter, 100 * utilisation(x), model + 1, kinds[s->kind], tasks, hz,
             (long long)kwipp(x, s), 100 * kwips(x, s) / x->raw, 1000 / hz,
             (unsigned long long)a.met, (unsigned long long)a.missed, (unsigned long long)a.skipped,
             a.missed ? (double)a.late.ns / (double)a.missed / 1000 : 0.0,
-            (double)a.response_max.ns / 1000, (double)a.blocked_max.ns / 1000, responses);
+            (double)a.response_max.ns / 1000, (double)a.blocked_max.ns / 1000, text);
 }
 
 /* Adds up the results of a test; returns -1 if an activation is unaccounted for. */
@@ -961,6 +974,13 @@ static experiment *open_experiment(rts_case *c)
     x->done = rts_sem_make(c, RTS_SEM_UNNAMED, 0);
     if (check(c, x) || !x->done || find_speed(x))
         return NULL;
+    if (has_sporadic(x)) {
+        x->responses = rts_alloc(c, TASKS_MAX * sizeof *x->responses);
+        if (!x->responses) {
+            rts_unsupported(c, "no memory for the response times of tasks");
+            return NULL;
+        }
+    }
     make_loads(x);
     shorten(x);
     return x;
