@@ -100,20 +100,20 @@ def test_nothing_of_the_host_is_told(cli: Cli, model: str) -> None:
 
 def test_what_it_lacks_is_unsupported(cli: Cli) -> None:
     words = ["run", "posix.options", "proc.create", "--target", "sim", "-p", "kind=thread,clone"]
-    done = cli(*words, "--load", "none", "--load", "copy", "--json")
+    done = cli(*words, "--load", "none", "--load", "hackbench", "--json")
     assert done.status == 0
     outcomes = [(r["bench"], r["load"], r["status"], r["reason"]) for r in done.document["results"]]
     assert outcomes == [
         ("proc.create", "none", "ok", None),
         *(
             ("posix.options", load, "unsupported", "this target has no bench posix.options")
-            for load in ("none", "copy")
+            for load in ("none", "hackbench")
         ),
         (
             "proc.create", "none", "unsupported",
             "kind=clone is not supported here, it has thread, process",
         ),
-        ("proc.create", "copy", "unsupported", "no load copy on this target"),
+        ("proc.create", "hackbench", "unsupported", "no load hackbench on this target"),
     ]  # fmt: skip
     assert cli("show", "last").status == 0
 
