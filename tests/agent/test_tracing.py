@@ -217,7 +217,7 @@ def reader() -> Iterator[None]:
 @pytest.mark.usefixtures("reader")
 def test_the_functions_are_named_that_the_interrupt_came_into(place: Place) -> None:
     cpu = max(os.sched_getaffinity(0))
-    records = place.talk("trace 0 16 stacks", f"case 1 dk.periodic samples=100 prio=50 cpus={cpu}")
+    records = place.talk("trace 0 16 stacks", f"case 1 dk.periodic samples=300 prio=98 cpus={cpu}")
     lines = Path("/proc/kallsyms").read_text().splitlines()
     symbols = {(f"{int(line.split()[0], 16):x}", line.split()[2]) for line in lines}
     named = {(symbol["address"], symbol["name"]) for symbol in pick(records, "symbol")}
@@ -250,7 +250,8 @@ def timers() -> Iterator[None]:
 @pytest.mark.usefixtures("timers")
 def test_the_timer_is_named_whose_interrupt_was_long(place: Place) -> None:
     cpu = max(os.sched_getaffinity(0))
-    records = place.talk("trace 0 16", f"case 1 dk.periodic samples=500 prio=50 cpus={cpu}")
+    # above all other agents, which run beside this one
+    records = place.talk("trace 0 16", f"case 1 dk.periodic samples=1500 prio=98 cpus={cpu}")
     longest: set[str | None] = set()
     for _, way, _ in explained(records):
         spent: Counter[str | None] = Counter()
