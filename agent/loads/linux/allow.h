@@ -5,6 +5,9 @@
 #include "linux.h"
 #include "load.h"
 
+/* The source of the four loads that may need it. */
+#define RTS_LOAD_MORTON "Dankwardt, actions that mask interrupts for long, after Morton"
+
 /* Parameter `allow` of a struct that has this member. */
 #define RTS_LOAD_ALLOW(S, change)                                                                  \
     RTS_BOOL(S, allow, 0,                                                                          \

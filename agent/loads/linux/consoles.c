@@ -304,13 +304,12 @@ static void run_switch(rts_worker *w)
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-#define MORTON "Dankwardt, actions that mask interrupts for long, after Morton"
 #define ENDS " At the end, also if the agent is killed, the console that was visible is so again."
 
 static const rts_load loads[] = {
     {.id = "scroll",
      .title = RTS_SAY("Scroll a virtual console"),
-     .source = RTS_SAY(MORTON),
+     .source = RTS_SAY(RTS_LOAD_MORTON),
      .help = RTS_SAY("Makes a virtual console that nobody uses visible and writes lines to it, so "
                      "that the frame buffer, or the screen's memory, is scrolled by each." ENDS
                      " Counted are lines."),
@@ -322,7 +321,7 @@ static const rts_load loads[] = {
          RTS_PARTS({.name = "scroll", .title = "scrolling", .unit = "lines", .run = run_scroll})},
     {.id = "console",
      .title = RTS_SAY("Switch between virtual consoles"),
-     .source = RTS_SAY(MORTON),
+     .source = RTS_SAY(RTS_LOAD_MORTON),
      .help = RTS_SAY("Switches between the visible console and one that nobody uses." ENDS
                      " Counted are switches."),
      .params = console_param,

@@ -283,12 +283,10 @@ static void run_close(rts_worker *w)
 
 /* ---- the table ----------------------------------------------------------------------------- */
 
-#define MORTON "Dankwardt, actions that mask interrupts for long, after Morton"
-
 static const rts_load loads[] = {
     {.id = "hdparm",
      .title = RTS_SAY("Read and set the settings of a disk"),
-     .source = RTS_SAY(MORTON),
+     .source = RTS_SAY(RTS_LOAD_MORTON),
      .help = RTS_SAY("Reads continuously what hdparm shows of a disk, by its requests to the "
                      "driver. Allowed to, it also sets what can still be set, read-ahead and on "
                      "ATA disks the width of transfers, each to the value that it has, so that "
@@ -301,7 +299,7 @@ static const rts_load loads[] = {
          {.name = "hdparm", .title = "disk settings", .unit = "settings", .run = run_hdparm})},
     {.id = "blkdev",
      .title = RTS_SAY("Close a block device"),
-     .source = RTS_SAY(MORTON),
+     .source = RTS_SAY(RTS_LOAD_MORTON),
      .help = RTS_SAY("Makes a loop device of an unnamed file, writes to it and closes it: the "
                      "kernel then has to write and free all its pages, and takes the device "
                      "apart. Nothing is left of it. Counted are closes."),

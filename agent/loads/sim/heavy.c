@@ -2,34 +2,29 @@
 #include "load.h"
 #include "model.h"
 
+#define MEMBER(part) int64_t part;
+#define SWITCH(part) RTS_BOOL(heavy_params, part, 1, "with component " #part),
+#define ADD_BIT(part) parts |= (unsigned)(p->part != 0) << n++;
+#define EACH(part) +1
+
 typedef struct heavy_params {
-    int64_t cpu, disk, interrupt, network, syscall, memory, search;
+    SIM_HEAVY_PARTS(MEMBER)
 } heavy_params;
 
 static const rts_param no_param[] = {RTS_PARAMS_END};
 
 static const rts_param heavy_param[] = {
-    RTS_BOOL(heavy_params, cpu, 1, "with component cpu"),
-    RTS_BOOL(heavy_params, disk, 1, "with component disk"),
-    RTS_BOOL(heavy_params, interrupt, 1, "with component interrupt"),
-    RTS_BOOL(heavy_params, network, 1, "with component network"),
-    RTS_BOOL(heavy_params, syscall, 1, "with component syscall"),
-    RTS_BOOL(heavy_params, memory, 1, "with component memory"),
-    RTS_BOOL(heavy_params, search, 1, "with component search"),
-    RTS_PARAMS_END,
+    SIM_HEAVY_PARTS(SWITCH) RTS_PARAMS_END,
 };
 
-static const unsigned every = (1u << 7) - 1;
+static const unsigned every = (1u << (0 SIM_HEAVY_PARTS(EACH))) - 1;
 
 /* Returns the parts that run as bits in the order of SIM_HEAVY_PARTS. */
 static unsigned parts_of(const rts_running *l)
 {
     const heavy_params *p = rts_load_params(l);
-    const int64_t on[] = {p->cpu,     p->disk,   p->interrupt, p->network,
-                          p->syscall, p->memory, p->search};
-    unsigned parts = 0;
-    for (unsigned i = 0; i < sizeof on / sizeof on[0]; i++)
-        parts |= (unsigned)(on[i] != 0) << i;
+    unsigned parts = 0, n = 0;
+    SIM_HEAVY_PARTS(ADD_BIT)
     return parts;
 }
 

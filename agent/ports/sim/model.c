@@ -52,7 +52,8 @@ static struct addition {
 static unsigned n_additions;
 static unsigned running; /* parts of the load that run; none while it is off */
 
-static const char *const part_names[] = {SIM_HEAVY_PARTS};
+#define PART_NAME(part) #part,
+static const char *const part_names[] = {SIM_HEAVY_PARTS(PART_NAME)};
 #define PARTS (sizeof part_names / sizeof part_names[0])
 
 /* ---- reading a model --------------------------------------------------------------------- */

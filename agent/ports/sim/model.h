@@ -78,7 +78,7 @@ typedef enum sim_op { SIM_COSTS(SIM_COST_ENUM) SIM_OPS } sim_op;
 #undef SIM_COST_ENUM
 
 /* The parts of load heavy (Obenland, Table 7), in the order of its parameters. */
-#define SIM_HEAVY_PARTS "cpu", "disk", "interrupt", "network", "syscall", "memory", "search"
+#define SIM_HEAVY_PARTS(X) X(cpu) X(disk) X(interrupt) X(network) X(syscall) X(memory) X(search)
 
 /* Features that a model may lack. */
 enum {
