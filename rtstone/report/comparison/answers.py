@@ -16,8 +16,8 @@ from rtstone.report.comparison.words import (
     INSTRUCTIONS,
     OTHERS,
     TIMES,
-    UNBOUNDED,
     Judged,
+    bounded,
     imported,
     share_text,
     twofold,
@@ -181,7 +181,7 @@ def _possible(effect: Effect, unit: str) -> str:
     if effect.floor is None or not effect.ci95:  # it is of the samples of single runs alone
         return ""
     ratio = effect.ratio or 1.0
-    if not all(ratio / UNBOUNDED < end < ratio * UNBOUNDED for end in effect.ci95):
+    if not all(bounded(end, ratio) for end in effect.ci95):
         return "how far it may be off is not known"
     if effect.ci95 == (1.0, 1.0):
         return ""

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from rtstone.documents.case_name import CaseName
 from rtstone.documents.comparison import Comparison, Effect, Verdict
 from rtstone.report.comparison.forest import NARROWEST, extent
-from rtstone.report.comparison.words import UNBOUNDED
+from rtstone.report.comparison.words import bounded
 from rtstone.report.parts.model import Block, Chart, Notes
 from rtstone.report.parts.typeset import typeset
 from rtstone.stats.comparison.axes import points
@@ -216,9 +216,7 @@ def _interval(effect: Effect, unit: str) -> str:
     if effect.basis == "exact":
         return "exact"
     if effect.ratio is not None and effect.ci95:
-        ratio = effect.ratio
-        bounded = [ratio / UNBOUNDED < end < ratio * UNBOUNDED for end in effect.ci95]
-        ends = [rounded(e) if b else "-" for e, b in zip(effect.ci95, bounded, strict=True)]
+        ends = [rounded(end) if bounded(end, effect.ratio) else "-" for end in effect.ci95]
         return f"[{', '.join(ends)}]"
     if effect.difference_ci95:
         return f"[{', '.join(difference(end, unit) for end in effect.difference_ci95)}]"

@@ -26,7 +26,7 @@ from rtstone.units import count, counted, difference, relative_change, rounded, 
 INSTRUCTIONS = "instructions"
 NUMBERS = ("min", "p50", "max")
 NOT_RUN = "not run"
-UNBOUNDED = 1000.0  # an end of an interval that is so many times the ratio says nothing
+_UNBOUNDED = 1000.0  # an end of an interval that is so many times the ratio says nothing
 TIMES = {"ns": ("longer", "shorter"), INSTRUCTIONS: ("more", "fewer")}
 OTHERS = ("larger", "smaller")
 _TWICE = 2.0  # ratios from here, or below the inverse, are shown as ratios, not in %
@@ -184,6 +184,11 @@ def _shared(values: Iterable[str | None]) -> str:
 # ---- effects ------------------------------------------------------------------------------------
 
 
+def bounded(end: float, ratio: float) -> bool:
+    """Return whether an end of a ratio's interval says anything."""
+    return ratio / _UNBOUNDED < end < ratio * _UNBOUNDED
+
+
 def twofold(ratio: float) -> bool:
     """Return True if a ratio is shown as such, not in %."""
     return not 1 / _TWICE < ratio < _TWICE
@@ -242,7 +247,7 @@ class Judged(NamedTuple):
         if effect.ci95 and effect.ratio:
             ratio = effect.ratio
             for end in effect.ci95:
-                if not ratio / UNBOUNDED < end < ratio * UNBOUNDED:
+                if not bounded(end, ratio):
                     ends.append("-")
                 elif not twofold(ratio):
                     ends.append(relative_change(end))
