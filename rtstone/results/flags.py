@@ -71,7 +71,7 @@ class Seen(NamedTuple):
 
     def rt(self) -> bool:
         """Return whether the measuring task ran under a real-time policy."""
-        return self.evidence.get("sched") in {"fifo", "rr", "deadline"}
+        return self.evidence.get("sched") in ("fifo", "rr", "deadline")  # a damaged one: a list
 
 
 # What may be said of a system by a result: that it is fit, as a gate passes it; that it is not, by
