@@ -527,6 +527,18 @@ static void put_rate(rts_wire *w, const rts_component *k)
         rts_wire_real(w, "wanted", k->rate);
 }
 
+/* Where its workers run, if that could be elsewhere. */
+static void put_cpus(rts_wire *w, const rts_running *l)
+{
+    if (RTS_NEVER & RTS_CAP_SMP)
+        return;
+    rts_wire_open(w, "cpus", '[');
+    for (unsigned cpu = 0; cpu < RTS_CPUS; cpu++)
+        if (rts_cpuset_has(&l->cpus, cpu))
+            rts_wire_uint(w, NULL, cpu);
+    rts_wire_close(w, ']');
+}
+
 static void put_component(rts_wire *w, rts_running *l, const rts_component *k)
 {
     const sum *from = &case_since->component[k - l->load->component];
@@ -535,6 +547,7 @@ static void put_component(rts_wire *w, rts_running *l, const rts_component *k)
     rts_wire_open(w, NULL, '{');
     rts_wire_str(w, "component", k->name);
     put_rate(w, k);
+    put_cpus(w, l);
     rts_wire_real(w, "achieved", (double)(to->done - from->done) / per_unit(k) / window_s);
     rts_wire_real(w, "window_s", window_s);
     if (l->counted.at.ns) {

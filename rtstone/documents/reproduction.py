@@ -82,7 +82,8 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
     ``status``: the worst of its results; "not run" if there is none.  ``section_s``: shortest and
     longest measured time of its results, in s.  ``missed``: activations that were due and never
-    happened, which statistics include but ``n`` does not; None if they are not counted.
+    happened, which statistics include but ``n`` does not; None if they are not counted.  ``place``:
+    on which CPUs the load ran, and which were measured; several if results differ, none if unknown.
     """
 
     status: Status | Literal["not run"]
@@ -92,6 +93,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     missed: int | None = None
     results: int = 0
     load: str | None = None
+    place: list[str] = []
     section_s: tuple[float, float] | None = None
     flags: list[str] = []
     bench: str = ""

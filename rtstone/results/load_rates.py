@@ -1,9 +1,11 @@
-"""Check the rates that a load achieved while a case ran."""
+"""Check the rates that a load achieved while a case ran, and say where it ran."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rtstone.cpus import cpu_list
+from rtstone.documents.run import Result
 from rtstone.wire.records import Rate
 
 TOLERANCE = 0.2  # of its rate that a part of a load may miss (design, rules of measuring)
@@ -29,3 +31,17 @@ def lacking(rates: Sequence[Rate] | None, *, may_starve: bool = False) -> str | 
         if achieved <= 0:
             return f"{rate.component} did nothing"
     return None
+
+
+def load_place(result: Result) -> str:
+    """Return on which CPUs the load of a result ran, and which were measured; "" if not known."""
+    cpus = result.load_rates[0].cpus if result.load_rates else None
+    measured = result.evidence.get("cpus")
+    if not cpus or not isinstance(measured, list):
+        return ""
+    on = {cpu for cpu in measured if isinstance(cpu, int)}
+    where = (
+        "which was measured" if on == set(cpus) else f"the measured CPU {cpu_list(on)} among them"
+        if on <= set(cpus) else f"beside the measured CPU {cpu_list(on)}"
+    )  # fmt: skip
+    return f"on CPU {cpu_list(cpus)}, {where}"

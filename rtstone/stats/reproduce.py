@@ -25,6 +25,7 @@ from rtstone.documents.reproduction import (
 from rtstone.documents.run import GRAVITY, NO_REASON, Figure, Result, Run
 from rtstone.errors import UsageError
 from rtstone.results.derived import FLOOR
+from rtstone.results.load_rates import load_place
 from rtstone.results.omitted import whole
 from rtstone.results.pool import pooled
 from rtstone.results.rhealstone import PARTIAL
@@ -439,6 +440,7 @@ def _found_here(wanted: Here, results: Sequence[Result], today: _Today, unit: st
         section_s=(min(spans), max(spans)) if spans else None,
         flags=list(dict.fromkeys(flag for result in valued for flag in result.flags)),
         bench=wanted.bench,
+        place=sorted({where for result in valued if (where := load_place(result))}),
     )
 
 

@@ -335,7 +335,8 @@ class Rate(msgspec.Struct, frozen=True):
     ``cpu_ms``: CPU time used per second, in ms.  ``missed``: periods in which nothing was done.
     ``runs``: how often a program ran to completion.  ``counted``: the same as ``achieved`` in those
     parts of the case alone that its bench counts, of Hartstone the tests before the first miss,
-    over ``counted_s`` seconds; None where a bench does not distinguish.
+    over ``counted_s`` seconds; None where a bench does not distinguish.  ``cpus``: those on which
+    it may run; None of an agent that has one CPU, and of earlier ones.
     """
 
     component: str
@@ -350,6 +351,7 @@ class Rate(msgspec.Struct, frozen=True):
     runs: Natural | None = None
     counted: Number | None = None
     counted_s: Number | None = None
+    cpus: list[Natural] | None = None
 
 
 class End(msgspec.Struct, frozen=True, tag_field="t", tag="end"):

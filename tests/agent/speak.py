@@ -38,7 +38,7 @@ LEFT_OUT: dict[str, Json] = {
     "loaded": {"reason": None},
     "result": dict.fromkeys(("min", "max", "batches", "missed", "omitted", "ended")),
     "omitted": {"min": None, "max": None},
-    "rate": dict.fromkeys(("wanted", "why", "cpu_ms", "missed", "runs")),
+    "rate": dict.fromkeys(("wanted", "why", "cpu_ms", "missed", "runs", "cpus")),
     "component": {"wanted": None},
     "param": dict.fromkeys(("unit", "default", "min", "max")) | {"choices": [], "help": ""},
     "evidence": dict.fromkeys(

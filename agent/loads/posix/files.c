@@ -285,6 +285,7 @@ static const rts_load loads[] = {
                      "as badblocks does, bypassing the page cache. Measuring starts 5 s later."),
      .params = driver_param,
      .needs = RTS_CAP_FILES,
+     .place = RTS_PLACE_MEASURED, /* Gutsalov had one CPU */
      .ramp_up_ns = UINT64_C(5000000000),
      .prepare = prepare_driver,
      .component =

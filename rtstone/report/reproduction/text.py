@@ -170,6 +170,7 @@ def observed(reproduction: Reproduction, table: Table) -> Iterator[str]:
             texts.append(f"each measured for {range_text(seconds(low), seconds(most))}")
         loads = dict.fromkeys(here.load for here in valid if here.load)
         texts.append(f"load {', '.join(loads)}" if loads else "no load stated")
+        texts += [f"the load {place}" for place in sorted({p for h in valid for p in h.place})]
         flagged = Counter(flag for here in valid for flag in here.flags if flag in BY_NAME)
         if flagged:
             occurrences = (f"{flag} in {n}" for flag, n in flagged.items())

@@ -18,6 +18,7 @@ from rtstone.report.parts.typeset import count, figure, quantity, seconds, types
 from rtstone.report.parts.words import LOAD_COLUMNS, load_rate, reached
 from rtstone.report.run.page import Row
 from rtstone.results import flags
+from rtstone.results.load_rates import load_place
 from rtstone.summary import LABELS, NAMES
 from rtstone.units import NS_PER_S
 from rtstone.wire.records import Bench
@@ -63,7 +64,7 @@ def detail(
 ) -> dict[str, Any]:
     """Return the details of a result: sentences, kinds of charts, tables, flags."""
     r = row.result
-    lead = [f"Load {r.load}"]
+    lead = [f"Load {r.load} {load_place(r)}".rstrip()]
     if r.n:
         lead.append(f"n {count(r.n)} after {count(r.warmup)} discarded for warm-up")
     if row.observed:
