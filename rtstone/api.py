@@ -157,6 +157,20 @@ class Measured:
         return matches[0]
 
     @property
+    def single(self) -> Measured:
+        """The calls of a batched measurement timed one by one, which have a maximum and a tail.
+
+        Raises UsageError if there are none.
+        """
+        if self.result.single is None:
+            why = "it has no batches" if self.result.batch == 1 else "its agent has no room for it"
+            raise UsageError(f"no single calls of {self._name}: {why}")
+        return Measured(
+            structs.replace(self.run, results=[self.result.single]), self.path,
+            [self.result.single], self._accepted,
+        )  # fmt: skip
+
+    @property
     def series(self) -> dict[str, Measured]:
         """The distributions by name: one per CPU, for example; "" if there is only one."""
         return {
@@ -310,7 +324,8 @@ class Measured:
         if name in BY_NAME and name != "max" and n < least_n(name):
             return _too_few(name, least_n(name), n)
         if self.result.batch > 1:
-            return f"no {name}, as samples are means of several operations"
+            instead = f"; .single.{name} is of calls one by one" if self.result.single else ""
+            return f"no {name}, as samples are means of several operations{instead}"
         return f"no {name}, as it lies beyond what the tool recorded"
 
     def _check_trusted(self) -> None:

@@ -85,7 +85,8 @@ static int check_needs(rts_case *c)
 
 static int open_arena(rts_case *c)
 {
-    unsigned n = c->bench->series ? c->bench->series(c) : 1;
+    bool single = RTS_SINGLE && c->bench->traits & RTS_BATCHES && c->common.batch != 1;
+    unsigned n = (c->bench->series ? c->bench->series(c) : 1) + single;
     size_t omitted = c->bench->traits & RTS_OMITTED ? sizeof(rts_hist) : 0;
     size_t per_series = sizeof(rts_rec) + omitted + rts_series_raw_room(c) + 4 * RTS_CACHE_LINE;
     c->arena_size = RTS_STATE_BYTES + n * (per_series + sizeof(rts_series_out));

@@ -46,6 +46,40 @@ static void find_batch(rts_case *c)
         rts_series_rest(c);
 }
 
+/*
+ * Times the operations of a batched case one by one, for the maximum and the tail that means of a
+ * batch do not have: in a series of its own, for at most half of the case's time, which the batches
+ * then lack. Returns what the bench returns.
+ */
+static int run_single(rts_case *c)
+{
+    unsigned batch = c->batch;
+    rts_rec *batches = c->rec;
+    rts_rec *r = rts_series(c, "single", rts_the_clock.hz, rts_the_clock.overhead, false, NULL);
+    if (!r)
+        return -1;
+    size_t used = c->arena_used;
+    r->setup.time /= 2;
+    c->single = &c->series[c->n_series - 1];
+    c->rec = r;
+    c->batch = 1;
+    int err = c->bench->run(c);
+    uint64_t took = rts_now() - r->start;
+    rts_end(c, r);
+    c->rec = batches;
+    c->batch = batch;
+    c->single = NULL;
+    if (err)
+        return err;
+    rts_case_clean_up(c);
+    c->figures = c->tables = 0; /* those of the batches are the case's */
+    forget_since(c, used);
+    batches->setup.time -= took < r->setup.time ? took : r->setup.time;
+    if (batches->setup.busy)
+        rts_series_rest(c);
+    return 0;
+}
+
 /* Prepares for a case with cold caches. */
 static int prepare_cold(rts_case *c)
 {
@@ -97,7 +131,9 @@ static void measure(rts_case *c)
     c->batch = (unsigned)c->common.batch;
     if (!c->batch)
         find_batch(c);
-    if (c->status == RTS_S_OK)
+    if (RTS_SINGLE && c->batch > 1 && c->status == RTS_S_OK && c->bench->traits & RTS_BATCHES)
+        err = run_single(c);
+    if (c->status == RTS_S_OK && !err)
         err = c->bench->run(c);
     if (c->rec)
         rts_end(c, c->rec);

@@ -227,7 +227,7 @@ void rts_send_result(const rts_case *c, unsigned i)
     rts_wire_uint(w, "overhead", s->overhead);
     if (c->granule && c->granule != rts_the_clock.granule)
         rts_wire_uint(w, "granule", c->granule);
-    rts_wire_uint(w, "batch", c->batch);
+    rts_wire_uint(w, "batch", i && c->bench->traits & RTS_BATCHES ? 1 : c->batch);
     put_moments(w, &r->hist);
     rts_wire_uint(w, "warmup", r->discarded);
     rts_wire_uint(w, "negative", r->negative);
@@ -347,9 +347,9 @@ void rts_job_progress(const rts_job *job)
         send_progress_text(c);
         return;
     }
-    if (!c->n_series || !c->series[0].rec->hist.n)
+    const rts_series_out *s = c->single ? c->single : c->series;
+    if (!c->n_series || !s->rec->hist.n)
         return;
-    const rts_series_out *s = &c->series[0];
     const rts_rec *r = s->rec;
     uint64_t n = r->hist.n, last = 0, done = 0;
     for (unsigned i = 0; i <= r->window_i && i < RTS_TRACE; i++)

@@ -64,6 +64,14 @@
 #define RTS_BATCH_MAX 32
 #endif
 
+/*
+ * Whether calls that are timed in batches are also timed one by one, for their maximum: takes a
+ * second series. 0: no room for it; host and documents then say that there is none.
+ */
+#ifndef RTS_SINGLE
+#define RTS_SINGLE 1
+#endif
+
 /* Samples in the shortest batch; shorter series are stored whole and divided at the end. */
 #ifndef RTS_BATCH_SAMPLES
 #define RTS_BATCH_SAMPLES 512

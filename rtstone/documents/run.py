@@ -43,6 +43,7 @@ NO_REASON = "no reason was recorded"
 STOPPED = "stopped"  # how a series ended that the host stopped
 INTERRUPTED = "interrupted"  # the reason of one that was ended before it had a sample
 NOT_BEGUN = f"not run: {INTERRUPTED}"
+SINGLE_CALLS = "single"  # the series of operations, taken one by one, that another has in batches
 
 HARTSTONE = "hart."  # what its benches begin with
 BREAKDOWN = "breakdown utilisation"  # figure of an experiment; see documents/breakdown.py
@@ -193,6 +194,9 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     ``unit``: of all values: "ns" or "instructions".
     ``n``, ``warmup``: samples recorded, and samples discarded before them.
     ``batch``: operations per sample; with more than one a sample is their mean.
+    ``single``: the same operations timed one by one, in a series of its own, at the resolution of
+    the clock: what has a maximum and a tail.  None without batches, of agents that have no room for
+    it, and of earlier ones.  It has no evidence and rates of loads of its own.
     ``min`` to ``max``: net statistics, explained at ``rtstone.Measured``; None if n is too small.
     ``raw_min``, ``raw_max``: extremes as read from the clock, overhead and batch included.
     ``ci95``: [low, high] of the mean and each percentile, or None (docs/estimates.md).
@@ -226,6 +230,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     n: Natural = 0
     warmup: Natural = 0
     batch: Positive = 1
+    single: Result | None = None
     min: Number | None = None
     mean: Number | None = None
     sd: Number | None = None
@@ -296,6 +301,7 @@ def slim(result: Result) -> Result:
         result, histogram=[], worst=[], trace=None, blocks=None, batches=None, tables=[], ci95={},
         load_rates=[], until=None,
         corrected=corrected and msgspec.structs.replace(corrected, histogram=[]),
+        single=result.single and slim(result.single),
     )  # fmt: skip
 
 

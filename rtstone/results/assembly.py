@@ -23,7 +23,7 @@ from rtstone.results.identity import Heads
 from rtstone.results.load_rates import lacking
 from rtstone.results.notes import limits, wire_notes
 from rtstone.results.received import Received
-from rtstone.results.series import series_result
+from rtstone.results.series import series_result, with_single
 from rtstone.results.slope import slopes
 from rtstone.results.ticks import Scale
 from rtstone.wire.reader import Defect
@@ -208,7 +208,7 @@ class Assembly:
             if cached is None or cached[0] != inputs:
                 cached = self._made[blank.case, raw.series] = inputs, series_result(*inputs)
             results.append(cached[1])
-        return results or [blank]
+        return with_single(results) or [blank]
 
     def _interrupted(self, wire_id: int) -> bool:
         end = self.received.cases[wire_id].end

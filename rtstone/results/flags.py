@@ -360,7 +360,7 @@ FLAGS = (
     Flag(
         "batched",
         "several operations per sample: the statistics are those of means, without a maximum",
-        "use -p batch=1 for single operations, at the clock's resolution",
+        "for that see its single calls, timed one by one at the clock's resolution",
         lambda s: s.result.batch > 1,
     ),
     Flag(

@@ -184,6 +184,7 @@ def _merged(
         status=first.status,
         unit=first.unit,
         batch=max(part.batch for part in parts),
+        single=_single(parts),
         load_rates=[_rate(part_rates) for part_rates in rates.values()],
         warmup=sum(part.warmup for part in parts),
         raw_min=min((p.raw_min for p in parts if p.raw_min is not None), default=None),
@@ -212,6 +213,12 @@ def _merged(
     reason = f"round {len(rounds) + 1}: {lacking.reason or lacking.status}"
     names = [name for name in result.flags if name != INTERRUPTED]
     return structs.replace(result, status=lacking.status, reason=reason, ended=STOPPED, flags=names)
+
+
+def _single(parts: Sequence[Result]) -> Result | None:
+    """Return the operations that were timed one by one, of the rounds that have them."""
+    alone = [part.single for part in parts if part.single]
+    return _merged(None, [], alone, Standing(None, None), None) if alone else None
 
 
 def _series(rounds: Rounds) -> list[list[Result]]:

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from itertools import repeat
 from typing import Any
 
 from msgspec import structs
 
-from rtstone.documents.run import Batches, Blocks, Distribution, Grid, Result, Trace, Worst
+from rtstone.documents.run import (
+    SINGLE_CALLS,
+    Batches,
+    Blocks,
+    Distribution,
+    Grid,
+    Result,
+    Trace,
+    Worst,
+)
 from rtstone.results.flags import LASTING, Seen, flags
 from rtstone.results.histogram import Histogram, spread
 from rtstone.results.interval import STATISTICS, confidence_interval, lasting
@@ -72,6 +82,20 @@ def series_result(
     names = [LASTING] if any(lasting(name, [result]) for name in measured_names) else []
     singly = {} if raw.batch > 1 else _singly(raw, net)
     return structs.replace(result, ci95=ci95, flags=[*result.flags, *names], **singly)
+
+
+def with_single(results: Sequence[Result]) -> list[Result]:
+    """Return the results of a case: its single operations as the member of those in batches."""
+    batched = next((result for result in results if result.batch > 1), None)
+    single = next((result for result in results if result.series == SINGLE_CALLS), None)
+    if batched is None or single is None:
+        return list(results)
+    alone = structs.replace(single, evidence={}, load_rates=[])
+    return [
+        structs.replace(result, single=alone) if result is batched else result
+        for result in results
+        if result is not single
+    ]
 
 
 def _histogram(raw: wire.Result) -> Histogram:

@@ -39,12 +39,15 @@ from rtstone.stats.guaranteed import TITLE, guarantee_table
 from rtstone.stats.published import layout, selection
 from rtstone.stats.published.layout import Here, Show
 from rtstone.stats.statements import statements
+from rtstone.summary import EXTREME
 from rtstone.units import CLOCK, count
 from rtstone.wire import parameters as benches
 
 _PLAIN = "transcribed"  # the quality of a number that needs no remark
 
 MOVED = 0.1  # share of the mean of the others by which one sample may raise the mean unmarked
+
+_OF_SINGLES = {"max", *EXTREME}  # of what batches do not have, but single calls do
 
 _ONLY = layout.Axis(label="")  # the variant of a table without variants
 
@@ -459,6 +462,8 @@ def _shown(show: str | Show, results: Sequence[Result], today: _Today, unit: str
             figures += [figure for figure in candidates if figure.value is not None][:1]
         if len({figure.unit for figure in figures}) != 1:
             return Shown(value=None)
+        if show in _OF_SINGLES:
+            results = [result.single or result for result in results]
         return _converted([figure.value for figure in figures], figures[0].unit, unit)
     if show.table is not None:
         return _of_tables(show, results)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.agent.speak import figures
+from tests.agent.speak import figures, pick
 from tests.agent.truth import (
     Agent,
     C,
@@ -12,6 +12,7 @@ from tests.agent.truth import (
     Time,
     about,
     always,
+    case_of,
     holds,
     ns,
     per,
@@ -145,6 +146,50 @@ def batches(agent: Agent) -> None:
     always(
         result(agent, "mem.memset size=64 batch=5 samples=100", per("set", 700)), 5 * ns(64 * 700)
     )
+
+
+@truth("sem.wait.free")
+def one_slow_call(agent: Agent) -> None:
+    """It is the maximum of the calls taken one by one, and drowns in the batch that has it."""
+    slow, batch, n = 90_001, 64, 2000
+    command = f"sem.wait.free batch={batch} samples={n}"
+    # In the middle of the first series, and once more in the middle of the second.
+    undisturbed = series(agent, command)
+    assert set(undisturbed) == {"", "single"}
+    alone, batched = undisturbed["single"], undisturbed[""]
+    always(alone, C.sem_take)
+    always(batched, batch * C.sem_take)
+    assert (alone["batch"], batched["batch"], alone["n"], batched["n"]) == (1, batch, n, n)
+    # A stall begins within a call, at one of these instants of a loop, or beside it.
+    loop = C.sem_give + C.sem_take + 2 * C.read
+    hits = 0
+    for begins in range(n * loop // 2, n * loop // 2 + loop, C.sem_take // 2):
+        both = series(agent, command, f"stall={begins}:{slow}:0")
+        always(both[""], batch * C.sem_take)
+        if both["single"]["max"] == C.read + C.sem_take + slow:
+            hits += 1
+            assert [w[0] for w in both["single"]["worst"][1:]] == [C.read + C.sem_take] * 15
+    assert hits
+    hits = 0
+    for begins in range(n * batch * loop // 2, n * batch * loop // 2 + 3 * batch * loop, 4001):
+        both = series(agent, command, f"stall={begins}:{slow}:0")
+        always(both["single"], C.sem_take)
+        hits += both[""]["max"] == C.read + batch * C.sem_take + slow
+        assert both[""]["max"] / batch < C.read + C.sem_take + slow / 60
+    assert hits
+
+
+@truth("sem.wait.free", "posix.mutex.lock")
+def time_is_divided(agent: Agent) -> None:
+    """Batches and single calls together take the time of the case, and each about half of it."""
+    for bench in ("sem.wait.free", "posix.mutex.lock"):
+        records = case_of(agent, f"{bench} batch=16 samples=0 time=4000000", *C.words())
+        both = {r["series"]: r for r in pick(records, "result")}
+        assert {record["ended"] for record in both.values()} == {"time"}
+        section = pick(records, "end")[0]["evidence"]["section_ns"]
+        assert 3_900_000 < section < 4_100_000
+        ends = {name: r["worst"][0][2] / r["hz"] * 1e9 for name, r in both.items()}
+        assert all(0 < end < 2_100_000 for end in ends.values()), ends
 
 
 def sizes(low: int, high: int, n: int) -> list[int]:

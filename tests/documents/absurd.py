@@ -56,7 +56,9 @@ def values(  # noqa: PLR0911  one case for each kind of type
             other = {
                 f.encode_name: values(f.type, f.encode_name, depth + 1)
                 for f in fields
-                if not f.required and f.name != "schema"
+                if not f.required
+                and f.name != "schema"
+                and not (depth > 3 and _is_own(f, member_type))
             }
             if tag is not None and name is not None:
                 drawn[name] = st.just(tag)
@@ -89,6 +91,12 @@ def values(  # noqa: PLR0911  one case for each kind of type
         case inspect.Metadata():
             return values(member_type.type, key, depth)
     raise TypeError(member_type)
+
+
+def _is_own(field: inspect.Field, struct: inspect.StructType) -> bool:
+    """Return whether a member may be another object of its own type, without an end."""
+    kinds = field.type.types if isinstance(field.type, inspect.UnionType) else (field.type,)
+    return any(isinstance(kind, inspect.StructType) and kind.cls is struct.cls for kind in kinds)
 
 
 def _fits(number: inspect.IntType | inspect.FloatType, value: float) -> bool:

@@ -225,6 +225,7 @@ def test_no_member_of_a_result_is_lost() -> None:
         trace=Trace(width_s=1.0, rows=[(0.0, 1, 1.0, 1.0, 1.0)]),
         corrected=pooled([a_round(values)]), blocks=Blocks(samples=1, max=[3.0]),
         batches=Batches(n=[100_000], mean=[1.0], above={}), p999=1.0, p9999=1.0,
+        single=a_round(values),
     )  # fmt: skip
     plain, result = Result(case=1, bench="", params={}, load="", status="ok"), merge(part, part)
     # Those of every result; the reason of one that is not ok; what needs another kind of part.

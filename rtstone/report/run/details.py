@@ -79,7 +79,7 @@ def detail(
     if r.batch > 1:
         notes.append(
             f"Batched: one sample is the mean of {count(r.batch)} calls, because one call is "
-            "shorter than the clock can resolve. There is no maximum of a single call."
+            f"shorter than the clock can resolve. {_singly(r)}"
         )
     return {
         "lead": " · ".join(lead),
@@ -99,8 +99,21 @@ def flag_texts(results: Iterable[Result]) -> dict[str, list[str]]:
     return {name: [flag.cause, flag.advice] if flag else ["", ""] for name, flag in pairs}
 
 
+def _singly(r: Result) -> str:
+    """Return what is known of the single calls of a batched result."""
+    if r.single is None or r.single.max is None:
+        return "There is no maximum of a single call."
+    step = f", by the step of the clock of {quantity(r.grid.per_tick, r.unit)}" if r.grid else ""
+    return (
+        f"Of {count(r.single.n)} calls that were timed one by one{step}, the longest took "
+        f"{quantity(r.single.max, r.unit)}."
+    )
+
+
 def why_no_max(r: Result) -> str:
     """Return the reason why a result has no maximum."""
+    if r.single and r.single.max is not None:
+        return f"batched; of single calls: {quantity(r.single.max, r.unit)}"
     return "batched: no time of a single call" if r.batch > 1 else "not recorded"
 
 
@@ -177,6 +190,8 @@ def _distribution(r: Result, forms: Forms) -> list[Any]:
     columns = {"observed": column(r, why_no_max(r))}
     if corrected := correction(r):
         columns["corrected"] = column(corrected, "not recorded")
+    if r.single:
+        columns["single calls"] = column(r.single, "not recorded")
     intervals = {k: [quantity(end, r.unit) for end in ci] for k, ci in r.ci95.items() if ci}
     columns["95% interval"] = ["", *(" to ".join(intervals.get(name, [])) for name in NAMES)]
     names = ["n", *(LABELS[name] for name in NAMES)]

@@ -46,7 +46,7 @@ from rtstone.report.run.merit import curves, hartstone, rhealstone
 from rtstone.report.run.overlays import draw
 from rtstone.report.run.page import Family, Growth, Page, Row
 from rtstone.stats.evaluate import RunEvaluation
-from rtstone.summary import COLUMNS
+from rtstone.summary import COLUMNS, EXTREME
 
 FAMILIES = {
     "null": "Nothing between two clock reads: the floor of every other number",
@@ -334,6 +334,7 @@ def template_values() -> dict[str, Any]:
         "most_figures": 4,
         "shell": shlex.join,
         "statistics": COLUMNS,
+        "of_singles": ("max", *EXTREME),
         "tool": tool,
         "why_no_max": why_no_max,
         "columns": ("n", words.OBSERVED, *COLUMNS.values(), "missed"),

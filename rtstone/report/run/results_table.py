@@ -86,10 +86,10 @@ def _lines(result: Result, name: CaseName) -> Iterator[_Line]:
     if result.missed is not None:
         figures["missed"] = count(result.missed)
     yield _Line(result.bench, name.label, name, figures, " ".join(state + result.flags))
-    if corrected := correction(result):
-        figures = _figures(corrected, result.unit, bucket)
-        label = ", ".join(filter(None, (name.label, "corrected")))
-        yield _Line(result.bench, label, name, figures)
+    for word, other in (("corrected", correction(result)), ("single calls", result.single)):
+        if other:
+            figures = _figures(other, result.unit, bucket)
+            yield _Line(result.bench, ", ".join(filter(None, (name.label, word))), name, figures)
 
 
 def _figures(samples: Result | Distribution, unit: str, bucket: float) -> dict[str, str]:
