@@ -113,8 +113,10 @@ struct rts_case {
     volatile bool resting;  /* during a rest: tasks that would use the CPU meanwhile wait */
     uint64_t granule;       /* of the clock, on the measured CPU */
     unsigned slot;          /* next number for a named object */
-    volatile bool stop;     /* asks helper tasks to end */
-    bool returned;          /* the measuring task did, at its end */
+    bool watching;          /* whether operations enter the kernel, in a pass of its own */
+    const char *why_not_watched; /* NULL: it was, or such a pass is not for this bench */
+    volatile bool stop;          /* asks helper tasks to end */
+    bool returned;               /* the measuring task did, at its end */
     rts_job job; /* what the port needs to know of the case, and the evidence it returns */
 
     rts_status status;
@@ -249,6 +251,25 @@ RTS_SHARED void rts_rec_span(rts_rec *r, rts_stamp a, rts_stamp b)
 #define RTS_CHILL(c) ((void)0)
 #endif
 
+/* In a pass of its own, counts the operations that enter the kernel. */
+#ifdef RTS_ENTRIES
+#define RTS_WATCH(c)                                                                               \
+    do {                                                                                           \
+        if ((c)->watching)                                                                         \
+            rts_port_entries_watch();                                                              \
+    } while (0)
+#define RTS_WATCHED(c)                                                                             \
+    do {                                                                                           \
+        if ((c)->watching) {                                                                       \
+            (c)->job.evidence.entered += rts_port_entries_seen();                                  \
+            (c)->job.evidence.entered_of++;                                                        \
+        }                                                                                          \
+    } while (0)
+#else
+#define RTS_WATCH(c) ((void)0)
+#define RTS_WATCHED(c) ((void)0)
+#endif
+
 /* Prevents the compiler from merging the code that follows with that of another branch. */
 #define RTS_APART() __asm__ volatile("")
 
@@ -261,6 +282,7 @@ RTS_SHARED void rts_rec_span(rts_rec *r, rts_stamp a, rts_stamp b)
         unsigned k_ = (c)->batch;                                                                  \
         rts_stamp a_, b_;                                                                          \
         RTS_CHILL(c);                                                                              \
+        RTS_WATCH(c);                                                                              \
         if (k_ == 1) {                                                                             \
             RTS_APART();                                                                           \
             a_ = rts_stamp_now();                                                                  \
@@ -273,6 +295,7 @@ RTS_SHARED void rts_rec_span(rts_rec *r, rts_stamp a, rts_stamp b)
             } while (--k_);                                                                        \
             b_ = rts_stamp_now();                                                                  \
         }                                                                                          \
+        RTS_WATCHED(c);                                                                            \
         rts_rec_span((c)->rec, a_, b_);                                                            \
     } while (0)
 

@@ -46,6 +46,29 @@ static void find_batch(rts_case *c)
         rts_series_rest(c);
 }
 
+#ifdef RTS_ENTRIES
+/* Counts, of the operations of a short trial, those that enter the kernel. */
+static void count_entries(rts_case *c)
+{
+    size_t used = c->arena_used;
+    c->why_not_watched = rts_port_entries_open();
+    if (c->why_not_watched)
+        return;
+    rts_series_setup(c, c->series, true);
+    c->batch = 1;
+    c->job.evidence.entered = c->job.evidence.entered_of = 0;
+    c->watching = true;
+    c->bench->run(c);
+    c->watching = false;
+    rts_rec_finish(c->rec);
+    rts_port_entries_close();
+    rts_case_clean_up(c);
+    c->figures = c->tables = 0;
+    forget_since(c, used);
+    rts_series_setup(c, c->series, false);
+}
+#endif
+
 /*
  * Times the operations of a batched case one by one, for the maximum and the tail that means of a
  * batch do not have: in a series of its own, for at most half of the case's time, which the batches
@@ -128,6 +151,14 @@ static void measure(rts_case *c)
         if (!c->rec)
             return;
     }
+#ifdef RTS_ENTRIES
+    if (c->bench->traits & RTS_BATCHES)
+        count_entries(c);
+    if (c->status != RTS_S_OK) {
+        demand_result(c, -1);
+        return;
+    }
+#endif
     c->batch = (unsigned)c->common.batch;
     if (!c->batch)
         find_batch(c);

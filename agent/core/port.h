@@ -480,6 +480,19 @@ void rts_port_chill(void);
 #endif
 
 /*
+ * A port on which a call may or may not enter the kernel, and that can find out, defines
+ * RTS_ENTRIES. rts_port_entries_open() prepares the calling task for that, and returns NULL, or why
+ * it is not known. rts_port_entries_seen() returns whether the task has entered the kernel since
+ * rts_port_entries_watch(). Close what was opened.
+ */
+#ifdef RTS_ENTRIES
+const char *rts_port_entries_open(void);
+void rts_port_entries_watch(void);
+bool rts_port_entries_seen(void);
+void rts_port_entries_close(void);
+#endif
+
+/*
  * A port with RTS_CAP_FOOTPRINT defines RTS_FOOTPRINT: reports the memory that the system and the
  * agent use, in bytes, as far as known.
  */
@@ -531,6 +544,8 @@ typedef enum rts_config {
     X(others)                                                                                      \
     X(stack_bytes)                                                                                 \
     X(heap_bytes)                                                                                  \
+    X(entered)                                                                                     \
+    X(entered_of)                                                                                  \
     X(prio)
 
 #define RTS_EVIDENCE_MEMBER(name) int64_t name;

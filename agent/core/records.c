@@ -258,6 +258,9 @@ static void put_evidence(rts_wire *w, const rts_case *c)
     rts_wire_open(w, "evidence", '{');
     for (unsigned i = 0; i < RTS_EVIDENCE; i++)
         rts_wire_optional(w, names[i], e->number[i]);
+#ifdef RTS_ENTRIES
+    rts_wire_str(w, "entered_why", c->why_not_watched);
+#endif
     rts_wire_uint(w, "tasks", c->peak_tasks + 1);
     rts_wire_str(w, "sched", e->sched);
     rts_wire_bool(w, "locked", e->locked);

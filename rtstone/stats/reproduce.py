@@ -440,11 +440,20 @@ def _found_here(wanted: Here, results: Sequence[Result], today: _Today, unit: st
         missed=sum(misses) if misses else None,
         results=len(valued),
         load=results[0].load,
+        place=sorted({where for result in valued if (where := load_place(result))}),
         section_s=(min(spans), max(spans)) if spans else None,
         flags=list(dict.fromkeys(flag for result in valued for flag in result.flags)),
         bench=wanted.bench,
-        place=sorted({where for result in valued if (where := load_place(result))}),
     )
+
+
+def _entry(result: Result) -> str:
+    """Return whether the timed call of a result enters the kernel, as its agent has counted."""
+    entered, calls = (result.evidence.get(name) for name in ("entered", "entered_of"))
+    if not isinstance(entered, int) or not isinstance(calls, int) or not calls:
+        why = result.evidence.get("entered_why") or "its agent does not count"
+        return f"unknown: {why}"
+    return "no" if not entered else "yes" if entered == calls else f"{entered} of {calls} calls"
 
 
 def _shown(show: str | Show, results: Sequence[Result], today: _Today, unit: str | None) -> Shown:
@@ -453,6 +462,8 @@ def _shown(show: str | Show, results: Sequence[Result], today: _Today, unit: str
         units = {result.unit for result in results}
         if len(units) != 1:
             return Shown(value=None)
+        if show in _OF_SINGLES:
+            results = [result.single or result for result in results]
         value = getattr(pooled([whole(result) for result in results]), show)
         return _converted([value], units.pop(), unit)
     if show.figure:
@@ -462,11 +473,12 @@ def _shown(show: str | Show, results: Sequence[Result], today: _Today, unit: str
             figures += [figure for figure in candidates if figure.value is not None][:1]
         if len({figure.unit for figure in figures}) != 1:
             return Shown(value=None)
-        if show in _OF_SINGLES:
-            results = [result.single or result for result in results]
         return _converted([figure.value for figure in figures], figures[0].unit, unit)
     if show.table is not None:
         return _of_tables(show, results)
+    if show.entered:
+        texts = dict.fromkeys(_entry(result) for result in results if result.n)
+        return Shown(value="; ".join(texts) or None)
     if show.slope is not None or show.interval or show.breakdown:
         return _evaluated(show, results, today, unit)
     if show.param is not None:

@@ -44,7 +44,7 @@ LEFT_OUT: dict[str, Json] = {
     "evidence": dict.fromkeys(
         ("section_ns", "cpu_ns", "minflt", "majflt", "nvcsw", "nivcsw", "migrations", "steal_ns",
          "quota_periods", "smi", "suspended_ns", "stops", "others", "stack_bytes", "heap_bytes",
-         "prio")
+         "entered", "entered_of", "entered_why", "prio")
     ),
 }  # fmt: skip
 

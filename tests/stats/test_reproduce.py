@@ -39,7 +39,7 @@ from rtstone.stats.reproduce import MOVED, reproduce
 from rtstone.targets import find
 from rtstone.wire import parameters as benches
 from rtstone.wire.parameters import Catalogue
-from rtstone.wire.records import TextTable
+from rtstone.wire.records import Rate, TextTable
 from tests.conftest import Cli
 
 SOURCES = layout.names()
@@ -246,14 +246,67 @@ def test_no_result_of_a_run_is_left_out(cli: Cli, source: str) -> None:
 
 
 def test_what_no_table_shows_is_counted(base_run: Run) -> None:
-    other = _result(bench="sem.create", params={"type": "named"})
+    other = _result(bench="sem.try.free", params={"type": "named"})
     results = [_result(), other, other, _result(bench="clk.resolution", params={})]
     run = structs.replace(base_run, suite="gutsalov", results=results)
     (column,) = reproduce("gutsalov", [run]).document.columns
-    assert column.unshown == {"sem.create": 2, "clk.resolution": 1}
+    assert column.unshown == {"sem.try.free": 2, "clk.resolution": 1}
     for name in (None, "full", "gutsalov full"):  # what else a user measured
         (column,) = reproduce("gutsalov", [structs.replace(run, suite=name)]).document.columns
         assert column.unshown == {}
+
+
+def test_the_tail_of_a_batched_result_is_that_of_its_single_calls(base_run: Run) -> None:
+    batched = structs.replace(_result(bench="sem.create", params={"type": "named"}), batch=8)
+    batched = structs.replace(batched, n=10_000, mean=100.0, max=None)
+    alone = structs.replace(batched, batch=1, mean=90.0, max=7000.0)
+
+    def cell(result: Result) -> list[float | int | str | None]:
+        run = structs.replace(base_run, suite="gutsalov", results=[result])
+        document = reproduce("gutsalov", [run]).document
+        (table,) = (t for t in document.tables if t.title.startswith("Semaphores with a name"))
+        (here, *_) = (cell.here for cell in table.items[0].cells if cell.here and cell.here.values)
+        return [shown.value for shown in here.values]
+
+    assert cell(structs.replace(batched, single=alone)) == [0.1, 7.0]
+    assert cell(batched) == [0.1, None]
+
+
+@pytest.mark.parametrize(
+    ("evidence", "text"),
+    [({"entered": 0, "entered_of": 110}, "no"), ({"entered": 110, "entered_of": 110}, "yes"),
+     ({"entered": 3, "entered_of": 110}, "3 of 110 calls"),
+     ({"entered_why": "told on x86-64 only"}, "unknown: told on x86-64 only"),
+     ({}, "unknown: its agent does not count")],
+)  # fmt: skip
+def test_a_row_says_whether_the_call_enters_the_kernel(
+    base_run: Run, evidence: dict[str, Value], text: str
+) -> None:
+    result = _result(bench="sem.create", params={"type": "unnamed"})
+    result = structs.replace(result, evidence=evidence)
+    run = structs.replace(base_run, suite="gutsalov", results=[result])
+    document = reproduce("gutsalov", [run]).document
+    (table,) = (t for t in document.tables if t.title.endswith("enter the kernel?"))
+    values = [c.here.values for c in table.items[0].cells if c.here and c.here.values]
+    assert [[shown.value for shown in shown_] for shown_ in values] == [[text]]
+
+
+@pytest.mark.parametrize(
+    ("cpus", "text"),
+    [([1], ["on CPU 1, which was measured"]), ([0], ["on CPU 0, beside the measured CPU 1"]),
+     ([0, 1, 2], ["on CPU 0-2, the measured CPU 1 among them"]), (None, [])],
+)  # fmt: skip
+def test_a_cell_says_where_the_load_ran(
+    base_run: Run, cpus: list[int] | None, text: list[str]
+) -> None:
+    result = structs.replace(
+        _result(bench="int.latency.phase", params={}), load="driver", evidence={"cpus": [1]},
+        load_rates=[Rate("scan", "bytes", 1e6, 1.0, cpus=cpus)],
+    )  # fmt: skip
+    run = structs.replace(base_run, suite="gutsalov", results=[result])
+    document = reproduce("gutsalov", [run]).document
+    cells = [c.here for t in document.tables for i in t.items for c in i.cells if c.here]
+    assert next(cell.place for cell in cells if cell.load == "driver") == text
 
 
 def _named(text: str) -> Iterator[str]:

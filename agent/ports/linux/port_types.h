@@ -11,8 +11,9 @@
 typedef posix_wall rts_wall;
 
 #define RTS_FOOTPRINT 1
-#define RTS_STEAL 1   /* time that the hypervisor takes */
-#define RTS_TRACED 1  /* by tracefs */
+#define RTS_STEAL 1  /* time that the hypervisor takes */
+#define RTS_TRACED 1 /* by tracefs */
+#define RTS_ENTRIES 1
 #define RTS_GUARDED 1 /* the agent's file may have capabilities */
 #define RTS_TIME_SYSCALL 1
 #define RTS_LONG_CALLS (RTS_CAP_PROCESS | RTS_CAP_FILES | RTS_CAP_POSIX) /* longcalls.h */

@@ -30,7 +30,8 @@ class Show(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     first known one of these conditions of the run.  ``slope``: of the line through these results,
     how much each unit adds, its 95% interval, or how it grows.  ``breakdown``: of an experiment of
     Hartstone, measured, simulated under a policy, or the gap between both (stats/breakdowns.py).
-    ``interval``: the 95% interval of this statistic, of a single result.
+    ``entered``: whether the timed call enters the kernel.  ``interval``: the
+    95% interval of this statistic, of a single result.
     """
 
     figure: list[str] = []
@@ -42,6 +43,7 @@ class Show(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     part: str | None = None
     fact: list[str] = []
     slope: Literal["slope", "interval", "growth"] | None = None
+    entered: bool = False
     interval: str = ""
     breakdown: Literal["measured", "rm", "edf", "gap"] | None = None
 
