@@ -477,8 +477,8 @@ def _shown(show: str | Show, results: Sequence[Result], today: _Today, unit: str
     if show.table is not None:
         return _of_tables(show, results)
     if show.entered:
-        texts = dict.fromkeys(_entry(result) for result in results if result.n)
-        return Shown(value="; ".join(texts) or None)
+        entries = dict.fromkeys(_entry(result) for result in results if result.n)
+        return Shown(value="; ".join(entries) or None)
     if show.slope is not None or show.interval or show.breakdown:
         return _evaluated(show, results, today, unit)
     if show.param is not None:

@@ -12,7 +12,17 @@ from pathlib import Path
 import pytest
 
 from tests.agent import speak
-from tests.agent.speak import STUB, UNEQUAL_STUB, Json, bucket, figures, in_ns, pick, spread
+from tests.agent.speak import (
+    STUB,
+    UNEQUAL_STUB,
+    Json,
+    bucket,
+    figures,
+    in_ns,
+    pick,
+    spread,
+    without_single,
+)
 
 MS = 1_000_000
 
@@ -39,9 +49,9 @@ def case(command: str, *stalls: str) -> tuple[list[Json], Json]:
 
 
 def result(command: str, *stalls: str) -> Json:
-    (record,), end = case(command, *stalls)
+    results, end = case(command, *stalls)
     assert end["status"] == "ok", end["reason"]
-    return record
+    return without_single(results)
 
 
 def test_null_is_the_overhead_and_nothing_else() -> None:
