@@ -28,6 +28,7 @@ UNEQUAL_SIM = BUILD / "tests" / "sim-unequal"
 LIVE_ON = (AGENT, SIM, UNEQUAL_SIM)  # their cases know nothing of each other
 MOST_LIVING = 8
 PATIENCE_S = 120
+WATCHED = 110  # calls of a pass before the timed one that counts those which enter the kernel
 
 Json = dict[str, Any]
 

@@ -26,6 +26,7 @@ from tests.agent.speak import (
     AGENT,
     QUICK,
     STUB,
+    WATCHED,
     Agent,
     Json,
     case,
@@ -338,7 +339,7 @@ def test_the_system_sees_the_call(
     bench = BENCHES[command.partition(" ")[0]]
     batch = " batch=1" if any(p["name"] == "batch" for p in bench["params"]) else ""
     count = sum(text in x for x in traced(f"{command} samples=100{batch}", call, tmp_path))
-    operations = (100 + WARMUP) * per_sample
+    operations = (100 + WARMUP + (WATCHED if batch else 0)) * per_sample
     # one or two more for the preparation, and some of the agent that puts off the watchdog
     assert operations <= count <= operations + 9
 
