@@ -85,9 +85,9 @@ def test_a_sample_is_the_call_that_it_is_called_after(
         assert list(tasks.values()) == [1] * (N + WARMUP)
     else:  # the measuring task, which makes most of them
         # It first asks for its own process id, in each of two passes.
-        more = (WATCHED if batch else 0) + 2 * (command == "sys.getpid")
+        extra = (WATCHED if batch else 0) + 2 * (command == "sys.getpid")
         calls_seen = tasks.most_common(1)[0][1]  # strace tears lines that two tasks end at once
-        assert 0 <= N + WARMUP + more - calls_seen <= 4, lines[-20:]
+        assert 0 <= N + WARMUP + extra - calls_seen <= 4, lines[-20:]
 
 
 @pytest.mark.parametrize("command", BENCHES)
