@@ -276,7 +276,7 @@ def test_the_tail_of_a_batched_result_is_that_of_its_single_calls(base_run: Run)
     ("evidence", "text"),
     [({"entered": 0, "entered_of": 110}, "no"), ({"entered": 110, "entered_of": 110}, "yes"),
      ({"entered": 3, "entered_of": 110}, "3 of 110 calls"),
-     ({"entered_why": "told on x86-64 only"}, "unknown: told on x86-64 only"),
+     ({"entered_why": "counted on x86-64 only"}, "unknown: told on x86-64 only"),
      ({}, "unknown: its agent does not count")],
 )  # fmt: skip
 def test_a_row_says_whether_the_call_enters_the_kernel(

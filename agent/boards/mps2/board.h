@@ -20,7 +20,7 @@
 #define RTS_SMALL_CODE 1
 #define FREERTOS_FEW_CHANNELS 1 /* each kind takes 0.6 KB in ipc.*, besides its kernel code */
 #define RTS_HIST_RANGE 28
-#define RTS_SINGLE 0 /* 0.6 KB of code are left, and no RAM for a second series */
+#define RTS_SINGLE 0 /* no RAM for a second series */
 #define RTS_BLOCK_SAMPLES 8
 #define RTS_TRACE 32
 #define RTS_BLOCKS 64

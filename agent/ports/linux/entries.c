@@ -99,7 +99,7 @@ void rts_port_entries_close(void)
 
 const char *rts_port_entries_open(void)
 {
-    return "told on x86-64 only";
+    return "counted on x86-64 only";
 }
 
 #endif
