@@ -162,7 +162,7 @@ def _built_in(image: bytes) -> Iterator[Component]:
 def _scripts() -> list[Component]:
     """Return the packages of npm that the charts are bundled from."""
     packages = json.loads((ROOT / "package-lock.json").read_text())["packages"]
-    waiting, components = ["echarts"], {}
+    waiting, components = ["echarts", "fflate"], {}
     while waiting:
         name = waiting.pop()
         entry = packages[f"node_modules/{name}"]

@@ -8,7 +8,7 @@ const modules = here("../../../node_modules/");
 const read = (path) => readFileSync(modules + path, "utf8").trim();
 
 // The licences ask that their notices travel with the code.
-const notices = ["echarts/NOTICE", "zrender/LICENSE", "tslib/CopyrightNotice.txt"];
+const notices = ["echarts/NOTICE", "zrender/LICENSE", "tslib/CopyrightNotice.txt", "fflate/LICENSE"];
 const banner = notices.map(read).join("\n\n").replaceAll("*/", "* /").replaceAll("\r", "");
 
 await build({

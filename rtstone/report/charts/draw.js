@@ -32,9 +32,15 @@ export const KINDS = {
   ratios: { option: ratios, table: ratiosTable, height: ratiosHeight },
 };
 const PAPER_WIDTH = 660; // CSS pixels of a chart over the width of a printed page
+const MARGIN = 300; // CSS pixels below and above what is in view
 
 /** What is in a closed details has a size, and is not seen. */
 const visible = (element) => element.clientWidth > 0 && !element.closest("details:not([open])");
+
+const inView = (element) => {
+  const { top, bottom } = element.getBoundingClientRect();
+  return visible(element) && bottom > -MARGIN && top < innerHeight + MARGIN;
+};
 
 export class Charts {
   constructor(data) {
@@ -42,19 +48,22 @@ export class Charts {
     this.drawn = new Map(); // element to chart
     this.hidden = new Map(); // element, or what it shares its legend in, to numbers of lines
     this.seen = new IntersectionObserver((entries) => this.#arrive(entries), {
-      rootMargin: "300px 0px",
+      rootMargin: `${MARGIN}px 0px`,
     });
     this.resized = new ResizeObserver((entries) => {
       if (!this.printing) for (const { target } of entries) this.#fit(target);
     });
   }
 
-  /** Draws the charts below a node when they come into view, or before that if there is time. */
+  /** Draws the charts below a node that are in view, and others when they come into it, or before
+   * that if there is time. */
   observe(node) {
     const found = [...node.querySelectorAll("[data-chart]")];
     for (const element of found) {
       setUpFigure(element, this);
-      if (!this.drawn.has(element)) this.seen.observe(element);
+      if (this.drawn.has(element)) continue;
+      if (inView(element)) this.draw(element);
+      else this.seen.observe(element);
     }
     const rest = (deadline) => {
       while (found.length && deadline.timeRemaining() > 2) {

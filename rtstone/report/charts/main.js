@@ -8,7 +8,7 @@ import { table } from "./table.js";
 import { light, setUpTheme } from "./theme.js";
 import { unpack } from "./unpack.js";
 
-let charts = null; // until the data is unpacked
+let charts = null; // until there is the data
 let details = null;
 const results = [...document.querySelectorAll("details.result")];
 
@@ -117,25 +117,10 @@ function fillPaper() {
   });
 }
 
-/** What a page begins with has its data beside it, and is drawn at once: unpacking all ends after
- * the page is loaded, when a screenshot of it may have been taken. */
-function drawFirst(elements) {
-  for (const element of elements) {
-    const { units, axes, charts: drawn } = JSON.parse(element.dataset.atOnce);
-    setUnits(units, axes);
-    document.documentElement.classList.add("scripted");
-    charts ??= new Charts({});
-    Object.assign(charts.data, drawn);
-    charts.observe(element.parentElement);
-    if (element.clientWidth > 0) charts.draw(element);
-  }
-}
-
 function start(data) {
   setUnits(data.units, data.axes);
   document.documentElement.classList.add("scripted");
-  charts ??= new Charts({});
-  charts.data = data.charts;
+  charts = new Charts(data.charts);
   charts.observe(document);
   details = new Details(data, charts);
   followRows();
@@ -147,7 +132,4 @@ function start(data) {
   document.documentElement.dataset.ready = "";
 }
 
-if ("DecompressionStream" in window) {
-  drawFirst(document.querySelectorAll("[data-at-once]"));
-  unpack("rtstone-data").then(start);
-} else document.getElementById("old-browser").hidden = false;
+start(unpack("rtstone-data"));

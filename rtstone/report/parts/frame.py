@@ -79,12 +79,6 @@ def embed(data: Any) -> str:
     return base64.b64encode(zlib.compress(text.encode(), level=9)).decode()
 
 
-def at_once(chart: Chart) -> str:
-    """Return the data of a chart that is drawn before those of all others are unpacked, as JSON."""
-    data = {"units": units.UNITS, "axes": AXES, "charts": chart.drawings}
-    return json.dumps(data, allow_nan=False, separators=(",", ":"))
-
-
 def tight(text: str) -> str:
     """Return markup without the templates' indentation."""
     return re.sub(r"\s*\n\s*", "\n", text)
@@ -129,7 +123,6 @@ def environment() -> jinja2.Environment:
         typeset=typeset.typeset,
         figure=typeset.figure,
         tight=tight,
-        at_once=at_once,
         commands=commands,
         kind=lambda block: type(block).__name__,
     )
