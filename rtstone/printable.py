@@ -59,21 +59,25 @@ def parsed(data: bytes, kind: type[_T]) -> _T:
     """
     import msgspec
 
+    from rtstone import structures
+
     if plainly(data):
-        return msgspec.json.decode(data, type=kind)
-    return msgspec.convert(every(msgspec.json.decode(data)), kind)
+        return structures.decode(data, kind)
+    return structures.convert(every(msgspec.json.decode(data)), kind)
 
 
 def document(content: _T) -> _T:
     """Return a document made by this program, with printable strings."""
     import msgspec
 
+    from rtstone import structures
+
     try:
         if plainly(msgspec.json.encode(content)):
             return content
     except UnicodeEncodeError:  # a lone surrogate
         pass
-    return msgspec.convert(every(msgspec.to_builtins(content)), type(content))
+    return structures.convert(every(msgspec.to_builtins(content)), type(content))
 
 
 def every(value: Any) -> Any:

@@ -16,7 +16,7 @@ PACKAGE = Path(__file__).parents[1] / "rtstone"
 # Modules outside packages.  Every module may import them.
 COMMON = {
     "cpus", "errors", "files", "folders", "interrupt", "packed", "plugins", "printable", "program",
-    "resources", "summary", "toml", "units",
+    "resources", "structures", "summary", "toml", "units",
 }  # fmt: skip
 
 # What each package may import besides itself and COMMON.
@@ -127,6 +127,13 @@ def test_a_package_imports_exactly_what_its_entry_says(package: str) -> None:
 
 def test_packages_are_layers() -> None:
     assert tuple(TopologicalSorter({k: v.split() for k, v in MAY_IMPORT.items()}).static_order())
+
+
+def test_structures_are_decoded_in_one_place() -> None:
+    """What msgspec completes while another thread decodes into it ends the process."""
+    itself = re.compile(r"msgspec\.(convert|\w+\.Decoder|\w+\.decode\([^\n]*type=)")
+    places = {name for name, path in MODULES.items() if itself.search(path.read_text())}
+    assert places == {"structures"}
 
 
 def test_who_opens_a_database_closes_it() -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from rtstone import structures
 from rtstone.campaign.dask_cluster import connect, lost, workers
 from rtstone.campaign.engines import Carried, Engine, new_home
 from rtstone.campaign.jobs import CORE, Job
@@ -136,7 +137,7 @@ def _answer(sent: Any) -> tuple[Outcome, dict[str, bytes]]:
 
 def carry_out(task: bytes, folder: str) -> tuple[bytes, dict[str, bytes]]:
     """Carry out a job on a worker, and return its outcome and the files of its run."""
-    job = msgspec.json.decode(task, type=Job)
+    job = structures.decode(task, Job)
     home = Path(tempfile.mkdtemp(prefix="rtstone-job-"))
     try:
         outcome = perform(job, folder, str(home), lambda process: None)

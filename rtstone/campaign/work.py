@@ -19,6 +19,7 @@ from typing import Literal
 
 import msgspec
 
+from rtstone import structures
 from rtstone.campaign.jobs import CORE, WHOLE, Job
 from rtstone.errors import (
     Inconclusive,
@@ -93,7 +94,7 @@ def perform(
             fault="target", reason=f"did not end within {limit_s(job):.0f} s; it was stopped"
         )
     with suppress(msgspec.MsgspecError):
-        return msgspec.json.decode(out, type=Outcome)
+        return structures.decode(out, Outcome)
     status = process.returncode
     how = f"by {signal.Signals(-status).name}" if status < 0 else f"with exit status {status}"
     words = line(errors.decode(errors="replace"))[-REASON:]
@@ -106,7 +107,7 @@ def perform(
 
 def main() -> None:
     """Read a task, carry it out, and write its outcome."""
-    task = msgspec.json.decode(sys.stdin.buffer.read(), type=Task)
+    task = structures.decode(sys.stdin.buffer.read(), Task)
     if not end_with(task.parent):
         os._exit(1)
     os.environ["RTSTONE_HOME"] = task.home

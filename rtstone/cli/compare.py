@@ -6,8 +6,8 @@ import sys
 from typing import TYPE_CHECKING
 
 import click
-import msgspec
 
+from rtstone import structures
 from rtstone.cli.measuring import Options, assignments, listener_for, report_error
 from rtstone.cli.parameters import LOAD, RUN, RUN_SUITE_OR_BENCH, TARGET
 from rtstone.cli.progress import working
@@ -76,7 +76,7 @@ def command(
                 "--floor is for stored runs; pairs measure their own noise, so leave it out"
             )
         options = {"names": list(names), "json": json, **measured}
-        both = [msgspec.convert(options | {"target": target}, Options) for target in targets]
+        both = [structures.convert(options | {"target": target}, Options) for target in targets]
         return _measure(both, pairs or PAIRS, everything)
     refused = {"--pairs": pairs, **{f"--{name}": value for name, value in measured.items()}}
     if wrong := [name for name, value in refused.items() if value]:

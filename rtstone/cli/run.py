@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 import msgspec
 
+from rtstone import structures
 from rtstone.cli.measuring import (
     Options,
     announce,
@@ -118,7 +119,7 @@ def command(targets: tuple[str, ...], **options: object) -> int:
     """Measure a target with suites and benches; default: suite quick."""
     each = []
     for target in targets or (LOCAL,):
-        request = msgspec.convert(options | {"target": target}, Options)
+        request = structures.convert(options | {"target": target}, Options)
         if request.icount:  # in the target's name, where documents and --resume look
             if not find_target(target).name.startswith("qemu:"):
                 raise UsageError(f"--icount applies to qemu:... targets only, not to '{target}'")

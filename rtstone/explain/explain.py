@@ -9,6 +9,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec import structs
 
+from rtstone import structures
 from rtstone.documents.explanation import Explanation
 from rtstone.documents.run import Result, Run
 from rtstone.errors import StoreError, UsageError
@@ -51,7 +52,7 @@ def answer(
     if explanation.source == "replay":
         explanation = structs.replace(explanation, asked=samples, made_by=made_by)
     # As it will be read back, so that it is printed alike each time.
-    explanation = msgspec.json.decode(msgspec.json.encode(document(explanation)), type=Explanation)
+    explanation = structures.decode(msgspec.json.encode(document(explanation)), Explanation)
     try:
         return Answer(explanations.keep(directory, explanation))
     except StoreError as error:  # no reason not to show it

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from rtstone import structures
 from rtstone.files import directory
 from rtstone.lab import kernels
 
@@ -47,7 +48,7 @@ def load(kernel: str, kind: type[_T]) -> _T | None:
     if data[: -len(body)] != FORMAT + sha256(body).digest():
         return None
     try:
-        return msgspec.msgpack.decode(body, type=kind)
+        return structures.unpack(body, kind)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
 

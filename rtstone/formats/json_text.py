@@ -7,6 +7,7 @@ from typing import Any, Never, TypeVar
 
 import msgspec
 
+from rtstone import structures
 from rtstone.documents.run import Value
 from rtstone.formats.source import Source
 
@@ -65,7 +66,7 @@ def parse(source: Source, text: str) -> Any:
 def convert(source: Source, value: object, kind: type[_T]) -> _T:
     """Convert a value to a type.  Refuses missing members and wrong types."""
     try:
-        return msgspec.convert(value, kind)
+        return structures.convert(value, kind)
     except msgspec.ValidationError as error:
         source.refuse(f"{error}")
 

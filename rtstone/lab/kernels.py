@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
+from rtstone import structures
 from rtstone.errors import TargetError, UsageError
 from rtstone.files import content
 from rtstone.folders import needed
@@ -164,7 +165,7 @@ def put(new: Path, place: Path, aside: Path | None = None) -> None:
 def noted(file: Path, kind: type[_T]) -> _T | None:
     """Return what is noted in a file of the cache, None if it cannot be read."""
     try:
-        return msgspec.json.decode(file.read_bytes(), type=kind)
+        return structures.decode(file.read_bytes(), kind)
     except (OSError, msgspec.MsgspecError):
         return None
 
@@ -278,7 +279,7 @@ def find(name: str, arch: str) -> Kernel:
     how = "built" if name.startswith(f"{OWN}/") else "fetched"
     again = f"`{brings(name, arch)}` brings it"
     try:
-        note = msgspec.json.decode((directory / NOTE).read_bytes(), type=Note)
+        note = structures.decode((directory / NOTE).read_bytes(), Note)
     except FileNotFoundError:
         instead = ""
         if EXACT in name:

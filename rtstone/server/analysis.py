@@ -18,6 +18,7 @@ import msgspec
 import sqlalchemy as sql
 from sqlalchemy.engine import Connection
 
+from rtstone import structures
 from rtstone.documents.observation import Observation, observed
 from rtstone.documents.trend import Change, Series
 from rtstone.errors import UsageError
@@ -157,7 +158,7 @@ def _write(
     seen = {}  # when the last analysed run began, in s, by metric
     query = sql.select(analyses.c.metric, analyses.c.document).where(analyses.c.series == entry.id)
     for metric, text in connection.execute(query):
-        if places := msgspec.json.decode(text, type=Series).places:
+        if places := structures.decode(text, Series).places:
             seen[metric] = seconds(places[-1].created, -inf)
     connection.execute(sql.delete(changes).where(mine, changes.c.begun >= window.settled))
     connection.execute(sql.delete(analyses).where(analyses.c.series == entry.id))

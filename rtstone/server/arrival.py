@@ -24,6 +24,7 @@ from typing import Annotated
 
 import msgspec
 
+from rtstone import structures
 from rtstone.documents.plan import Plan
 from rtstone.errors import StoreError, UsageError
 from rtstone.files import directory
@@ -169,7 +170,7 @@ class Arrival:
         with suppress(OSError, msgspec.MsgspecError), directory(self.path) as place:
             handle = os.open(MANIFEST, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=place)
             with os.fdopen(handle, "rb") as file:
-                return msgspec.json.decode(file.read(_STEP), type=Manifest)
+                return structures.decode(file.read(_STEP), Manifest)
         return None
 
     def offset(self) -> int:

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
+from rtstone import structures
 from rtstone.documents.campaign import CampaignCell, CampaignState, Counts
 from rtstone.documents.plan import Plan
 from rtstone.documents.run import Clock, Result, Run, Target, Value
@@ -128,7 +129,7 @@ def _measured(model: str, scratch: Path) -> _Template:
     done = start(request, interrupt=Interrupt(), listener=Listener(), out=path)
     if done.error:
         raise done.error
-    plan = msgspec.json.decode((path / PLAN).read_bytes(), type=Plan)
+    plan = structures.decode((path / PLAN).read_bytes(), Plan)
     return _Template(done.run, plan, path)
 
 

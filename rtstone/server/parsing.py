@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from rtstone import structures
 from rtstone.errors import RtstoneError, StoreError, UsageError
 from rtstone.files import directory
 from rtstone.interrupt import end_with
@@ -86,7 +87,7 @@ class Parser:
             raise StoreError(answer.fault)
         if answer.entry is None:
             raise UsageError(answer.fault or "it cannot be parsed")
-        return msgspec.convert(answer.entry, IndexEntry, strict=False)
+        return structures.convert(answer.entry, IndexEntry, strict=False)
 
     def _parse(self, task: Task) -> Answer:
         process: _Process | None = getattr(self._own, "process", None)
@@ -126,7 +127,7 @@ class _Process:
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(msgspec.json.encode(task) + b"\n")
-            return msgspec.json.decode(self._line(), type=Answer)
+            return structures.decode(self._line(), Answer)
         except (OSError, msgspec.MsgspecError):
             self.end()
         if self._process.returncode != -signal.SIGXCPU:
@@ -175,7 +176,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     for text in sys.stdin.buffer:
         used = resource.getrusage(resource.RUSAGE_SELF)
-        task = msgspec.json.decode(text, type=Task)
+        task = structures.decode(text, Task)
         end = ceil(used.ru_utime + used.ru_stime) + task.cpu_s
         resource.setrlimit(resource.RLIMIT_CPU, (end, resource.RLIM_INFINITY))
         answer = _answer(task)

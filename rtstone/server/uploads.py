@@ -28,6 +28,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from rtstone import structures
 from rtstone.documents.campaign import CampaignState
 from rtstone.errors import StoreError, UsageError
 from rtstone.printable import parsed
@@ -221,7 +222,7 @@ def _next_arrival(database: Database, places: Places, project: str) -> int:
         return 1
     try:
         plan = regular(places.run(project, newest) / PLAN, LARGEST)
-        return msgspec.json.decode(plan, type=_Arrived).arrival + 1
+        return structures.decode(plan, _Arrived).arrival + 1
     except (OSError, *UNREADABLE):
         return 1
 

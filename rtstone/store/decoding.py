@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import msgspec
 
+from rtstone import structures
 from rtstone.documents.consistency import check_sound
 from rtstone.documents.run import SCHEMA, Run
 from rtstone.errors import UsageError
@@ -35,7 +36,7 @@ def decode(path: Path, kind: type[_T]) -> _T:
     """
     data = regular(path, LARGEST)
     try:
-        if kind is Run and msgspec.json.decode(data, type=_Schema).schema != SCHEMA:
+        if kind is Run and structures.decode(data, _Schema).schema != SCHEMA:
             raise UsageError(f"not of schema {SCHEMA}, {path}; another version of rtstone wrote it")
         with uncollected():
             document = parsed(data, kind)

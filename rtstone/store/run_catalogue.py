@@ -24,6 +24,7 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
+from rtstone import structures
 from rtstone.documents.plan import NONE
 from rtstone.documents.run import Run, as_text
 from rtstone.printable import parsed, shown
@@ -226,7 +227,7 @@ def stored_entries(database: sqlite3.Connection) -> list[Entry]:
     query = f"SELECT {columns} FROM runs ORDER BY arrival, run_id"
     try:
         return [
-            msgspec.convert(tuple(shown(v) if isinstance(v, str) else v for v in row), Entry)
+            structures.convert(tuple(shown(v) if isinstance(v, str) else v for v in row), Entry)
             for row in database.execute(query)
         ]
     except msgspec.ValidationError as error:

@@ -12,6 +12,7 @@ from typing import Literal
 
 import msgspec
 
+from rtstone import structures
 from rtstone.errors import UsageError
 from rtstone.system.files import Files
 from rtstone.system.settings import Form
@@ -149,7 +150,7 @@ class Journal:
         lines = data.split(b"\n")[:-1]  # what has no line end was cut off
         for number, line in enumerate(lines, start=1):
             try:
-                yield msgspec.json.decode(line, type=Record)
+                yield structures.decoder(Record).decode(line)
             except msgspec.MsgspecError as error:
                 raise UsageError(
                     f"the journal is damaged, {self.path} line {number}: {error}; it holds the old "

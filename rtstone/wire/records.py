@@ -5,11 +5,11 @@ Values are in ticks unless stated otherwise.
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, cast
 
 import msgspec
 
-from rtstone import printable
+from rtstone import printable, structures
 from rtstone.wire import totals
 
 VERSION = 2
@@ -440,7 +440,7 @@ Body = (
 
 OfACase = Case | Progress | Raw | Event | Snapshot | Symbol | Result | End
 
-_decoder: msgspec.json.Decoder[Body] = msgspec.json.Decoder(Body)
+_decoder = structures.decoder(Body)
 
 
 def decode_body(data: bytes) -> Body:
@@ -452,7 +452,8 @@ def decode_body(data: bytes) -> Body:
     if printable.plainly(data):
         body = _decoder.decode(data)
     else:
-        body = msgspec.convert(printable.every(msgspec.json.decode(data)), Body)
+        value = printable.every(msgspec.json.decode(data))
+        body = structures.convert(value, cast("type[Body]", Body))
     if isinstance(body, Result) and (wrong := _contradiction(body)):
         backwards = (body.max or 0) >= 1 << (_WIDTH - 1)
         raise msgspec.ValidationError(wrong) from (NegativeSpanError() if backwards else None)

@@ -22,7 +22,6 @@ from markupsafe import Markup, escape
 from rtstone import resources, units
 from rtstone.errors import UsageError
 from rtstone.report.parts import typeset
-from rtstone.report.parts.model import Chart
 
 HERE = resources.path("report")
 BUNDLE = HERE / "assets" / "charts.js"

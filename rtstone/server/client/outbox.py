@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from rtstone import structures
 from rtstone.errors import StoreError, UsageError
 from rtstone.files import directory
 from rtstone.folders import results
@@ -64,7 +65,7 @@ def queued(to: Address) -> list[Note]:
     notes = []
     for path in _folder().glob("*.json"):
         with suppress(OSError, *UNREADABLE):
-            notes.append(msgspec.json.decode(regular(path, _LARGEST), type=Note))
+            notes.append(structures.decode(regular(path, _LARGEST), Note))
     own = [note for note in notes if note.url == to.url]
     return sorted(own, key=lambda note: (note.queued, note.run))
 

@@ -12,6 +12,7 @@ import sqlalchemy as sql
 from sqlalchemy.engine import Connection
 from starlette.exceptions import HTTPException
 
+from rtstone import structures
 from rtstone.documents.campaign import CampaignState
 from rtstone.documents.run import Value
 from rtstone.documents.server import (
@@ -102,7 +103,7 @@ def _head(row: Any) -> SeriesHead:
     return SeriesHead(
         key=row.key, target=row.target, bench=row.bench, label=row.label, series=row.series,
         load=row.load, unit=row.unit, exact=row.exact,
-        identity=msgspec.json.decode(row.identity, type=dict[str, str]),
+        identity=structures.decode(row.identity, dict[str, str]),
         params=cast("dict[str, Value]", msgspec.json.decode(row.params)),
     )  # fmt: skip
 
@@ -197,7 +198,7 @@ def _seen(connection: Connection, project: int, since: float, most: int) -> Iter
 
 
 def _change(row: Any) -> Seen:
-    change = msgspec.json.decode(row.change, type=Change)
+    change = structures.decode(row.change, Change)
     return Seen(
         series=_head(row), metric=row.metric, unit="%" if row.metric == "missed" else row.unit,
         verdict=row.verdict, since=change.created, at_run=row.at_run, before_run=row.before_run,
@@ -361,9 +362,7 @@ def series_view(connection: Connection, name: str, key: str) -> SeriesView:
         .where(analyses.c.series == row.id)
         .order_by(analyses.c.metric)
     )
-    trends = [
-        msgspec.json.decode(text, type=Followed) for text in connection.execute(query).scalars()
-    ]
+    trends = [structures.decode(text, Followed) for text in connection.execute(query).scalars()]
     current = {(trend.metric, change.after) for trend in trends for change in trend.changes}
     earlier = [
         _change(change)
@@ -457,7 +456,7 @@ def all_campaigns(connection: Connection, name: str) -> Campaigns:
     )
     counts = {row[0]: (row[1], row[2]) for row in connection.execute(counted)}
     states = {
-        row.name: (row.told, msgspec.json.decode(row.state, type=CampaignState))
+        row.name: (row.told, structures.decode(row.state, CampaignState))
         for row in connection.execute(sql.select(campaigns).where(campaigns.c.project == project))
     }
     listing = []
@@ -493,5 +492,5 @@ def campaign_state(
     rows = connection.execute(query).all()
     if row is None and not rows:
         raise HTTPException(404, f"no campaign '{campaign}', in project {name}")
-    state = None if row is None else msgspec.json.decode(row.state, type=CampaignState)
+    state = None if row is None else structures.decode(row.state, CampaignState)
     return state, rows

@@ -6,7 +6,7 @@ from functools import cache
 
 import msgspec
 
-from rtstone import resources
+from rtstone import resources, structures
 from rtstone.documents.reproduction import Printed
 
 FILE = resources.path("stats", "published", "published.json")
@@ -31,7 +31,7 @@ class _Document(msgspec.Struct, frozen=True):
 
 @cache
 def _document() -> _Document:
-    return msgspec.json.decode(FILE.read_bytes(), type=_Document)
+    return structures.decode(FILE.read_bytes(), _Document)
 
 
 def sources() -> dict[str, Source]:

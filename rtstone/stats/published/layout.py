@@ -14,7 +14,7 @@ from typing import Literal
 
 import msgspec
 
-from rtstone import resources, toml
+from rtstone import resources, structures, toml
 from rtstone.documents.reproduction import Printed
 from rtstone.errors import UsageError, unknown
 from rtstone.stats.published import find, sources
@@ -250,7 +250,7 @@ def read(source: str, path: Path) -> Layout:
     Raises UsageError if it selects nothing, or leaves a place empty without a reason.
     """
     try:
-        layout_ = msgspec.convert(toml.read(path, "layout"), Layout)
+        layout_ = structures.convert(toml.read(path, "layout"), Layout)
     except msgspec.ValidationError as error:
         raise UsageError(f"not a layout, {path}: {error}") from error
     for table in layout_.table:
