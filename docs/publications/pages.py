@@ -38,7 +38,7 @@ def main(folder: Path) -> int:
         if state.returncode:
             return state.returncode
         for cell in json.loads(state.stdout)["cells"]:
-            runs[cell["measure"].split()[0]] += cell["runs"]
+            runs[cell["measure"].split()[0]] += cell["runs"] + cell["incomplete"]
     version = rtstone("--version").stdout.strip().replace(", version", "")
     sections = []
     years: set[str] = set()

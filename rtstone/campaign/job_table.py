@@ -21,6 +21,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from rtstone import structures
 from rtstone.campaign.jobs import CORE, Job
 from rtstone.campaign.matrix import Cell
 from rtstone.campaign.owners import Owner, is_dead
@@ -62,6 +63,11 @@ class Row(NamedTuple):
 def folder(name: str) -> Path:
     """Return the directory of a campaign's table."""
     return results() / "campaigns" / name
+
+
+def incomplete_run(name: str, run_id: str) -> Path:
+    """Return the directory of the incomplete run of a failed job."""
+    return folder(name) / "failed" / run_id
 
 
 class Table:
@@ -221,7 +227,7 @@ class Table:
     def rows(self) -> list[Row]:
         """Return the jobs of the present plan, in order."""
         cells: dict[str, Cell] = {}
-        decode = msgspec.json.Decoder(Cell).decode
+        decode = structures.decoder(Cell).decode
         rows = []
         for key, rank, text, *rest in self._rows(
             "SELECT key, rank, cell, lane, expected, state, reason FROM jobs "
@@ -291,7 +297,7 @@ class Table:
                 "UPDATE jobs SET state='leased', owner=?, until=?, attempts=attempts+1 WHERE key=?",
                 (self.owner, time.time() + LEASE_S, key),
             )
-        return msgspec.json.decode(text, type=Job)
+        return structures.decode(text, Job)
 
     def first_rank(self, target: str) -> tuple[int, str] | None:
         """Return rank and lane of the next job of a target."""

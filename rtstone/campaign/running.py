@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rtstone.campaign.engines import Carried, Engine, drop, drop_left
-from rtstone.campaign.job_table import LEASE_S, Table, folder
+from rtstone.campaign.job_table import LEASE_S, Table, incomplete_run
 from rtstone.campaign.jobs import CORE, WHOLE, Job
 from rtstone.campaign.work import Outcome
 from rtstone.errors import Interrupted, StoreError
@@ -227,10 +227,10 @@ class Runner:
         """Give a job up, and keep what there is of its run."""
         directory = home / "runs" / job.run_id
         if directory.is_dir():
-            failed = folder(job.campaign) / "failed"
+            incomplete = incomplete_run(job.campaign, job.run_id)
             with suppress(OSError):
-                failed.mkdir(exist_ok=True)
-                drop(failed / job.run_id)
-                directory.rename(failed / job.run_id)
+                incomplete.parent.mkdir(exist_ok=True)
+                drop(incomplete)
+                directory.rename(incomplete)
         self._table.failed(job.key, reason, took_s)
         self._listener(Event(job, "failed", reason, took_s))

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from rtstone import structures
 from rtstone.campaign.estimate import in_parallel_s
-from rtstone.campaign.job_table import Row, State, Table, arrived, folder
+from rtstone.campaign.job_table import Row, State, Table, arrived, folder, incomplete_run
 from rtstone.campaign.jobs import run_id
 from rtstone.campaign.matrix import Campaign
 from rtstone.documents.campaign import CampaignCell, CampaignState, Counts, Missing
@@ -67,7 +68,7 @@ def status(campaign: Campaign) -> CampaignState:
                 best[row.key] = row
         earlier += table.earlier()
         note = table.fact(ABSENT)
-        absent |= msgspec.json.decode(note or "{}", type=dict[str, Missing])
+        absent |= structures.decode(note or "{}", dict[str, Missing])
         table.close()
     rows = sorted(best.values(), key=lambda row: row.rank)
     return _state(campaign, rows, absent, earlier)
@@ -123,6 +124,9 @@ def _counts(rows: Iterable[Row]) -> Counts:
 
 def _cell(name: str, rows: Sequence[Row]) -> CampaignCell:
     cell = rows[0].cell
+    incomplete = [
+        incomplete_run(name, run_id(name, row.key)) for row in rows if row.state == "failed"
+    ]
     return CampaignCell(
         target=cell.target,
         measure=cell.measure,
@@ -132,6 +136,7 @@ def _cell(name: str, rows: Sequence[Row]) -> CampaignCell:
         runs=[run_id(name, row.key) for row in rows if row.state == "done"],
         remarks=_reasons(row for row in rows if row.state == "done"),
         missing=_reasons(row for row in rows if row.state != "done"),
+        incomplete=[str(path) for path in incomplete if path.is_dir()],
     )
 
 

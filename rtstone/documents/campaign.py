@@ -72,8 +72,9 @@ class CampaignCell(msgspec.Struct, frozen=True, kw_only=True):
     """A cell of the matrix.
 
     ``load``: None where the suites' own apply.  ``runs``: the ids of its runs.  ``remarks``: what
-    the runner said of these.  ``missing``: why jobs of it have none.  ``judged``: in a report only,
-    None where no run can be read.
+    the runner said of these.  ``missing``: why jobs of it have none.  ``incomplete``: paths of
+    the incomplete runs of failed jobs.  ``judged``: in a report only, None where no run can be
+    read.
     """
 
     target: str
@@ -84,6 +85,7 @@ class CampaignCell(msgspec.Struct, frozen=True, kw_only=True):
     runs: list[str] = []
     remarks: list[Missing] = []
     missing: list[Missing] = []
+    incomplete: list[str] = []
     judged: Judged | None = None
 
 

@@ -67,6 +67,24 @@ def test_a_target_that_vanishes_for_good_is_given_up(
     assert cli("campaign", "run", file, "--json").document["jobs"]["done"] == 6
 
 
+def test_a_run_with_invalid_results_is_stored_and_its_path_reported(
+    cli: Cli, tmp_path: Path
+) -> None:
+    """Within 0.2 s the load has no time to keep its rates, so that the run is incomplete."""
+    file = tmp_path / "short.toml"
+    file.write_text(
+        "targets = ['sim']\nmeasure = ['rheal.im']\n"
+        "loads = ['none', 'heavy/reduced']\ntime = '0.2s'\n"
+    )
+    done = cli("campaign", "run", file, "--json")
+    assert done.status == 3
+    cell = {cell["load"]: cell for cell in done.document["cells"]}
+    assert (len(cell["none"]["runs"]), cell["none"]["incomplete"]) == (1, [])
+    assert cell["heavy/reduced"]["runs"] == []
+    (path,) = cell["heavy/reduced"]["incomplete"]
+    assert cli("show", path, "--json").document["status"] == "incomplete"
+
+
 def test_a_target_that_never_answered_is_missing_and_not_forgotten(
     cli: Cli, tmp_path: Path, board: Board
 ) -> None:
