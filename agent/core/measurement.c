@@ -83,7 +83,6 @@ static int run_single(rts_case *c)
         return -1;
     size_t used = c->arena_used;
     r->setup.time /= 2;
-    c->single = &c->series[c->n_series - 1];
     c->rec = r;
     c->batch = 1;
     int err = c->bench->run(c);
@@ -91,7 +90,6 @@ static int run_single(rts_case *c)
     rts_end(c, r);
     c->rec = batches;
     c->batch = batch;
-    c->single = NULL;
     if (err)
         return err;
     rts_case_clean_up(c);

@@ -342,6 +342,20 @@ static void send_progress_text(const rts_case *c)
     rts_wire_end(w);
 }
 
+/* Returns the series that is being measured, or the last one that was; NULL before its samples. */
+static const rts_series_out *progressing(const rts_case *c)
+{
+    const rts_series_out *s = NULL;
+    for (unsigned i = 0; i < c->n_series; i++) {
+        if (!c->series[i].rec->hist.n)
+            continue;
+        s = &c->series[i];
+        if (s->rec->running)
+            break;
+    }
+    return s;
+}
+
 /* Reads the recorder while it is being written: good enough for a display, never for a result. */
 void rts_job_progress(const rts_job *job)
 {
@@ -350,8 +364,8 @@ void rts_job_progress(const rts_job *job)
         send_progress_text(c);
         return;
     }
-    const rts_series_out *s = c->single ? c->single : c->series;
-    if (!c->n_series || !s->rec->hist.n)
+    const rts_series_out *s = progressing(c);
+    if (!s)
         return;
     const rts_rec *r = s->rec;
     uint64_t n = r->hist.n, last = 0, done = 0;

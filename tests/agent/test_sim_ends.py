@@ -7,6 +7,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 
 from tests.agent.speak import command_lines, pick, records
@@ -103,3 +104,12 @@ def test_percentiles_are_told_while_a_case_runs() -> None:
         assert progress["min"] == progress["max"] == C.read
         assert progress["p50"] == progress["p99"]
         assert 127 * C.read <= 128 * progress["p50"] <= 128 * C.read  # the start of its bucket
+
+
+def test_progress_is_of_the_series_that_is_measured() -> None:
+    """A case of three series, one after the other, is not stuck when the first is complete."""
+    records = answers(SIM, "progress 1", "case 1 dk.schedlat samples=100 time=0", model=[])
+    assert [result["n"] for result in pick(records, "result")] == [100, 100, 100]
+    numbers = [progress["n"] for progress in pick(records, "progress")]
+    begun_again = sum(later < earlier for earlier, later in pairwise(numbers))
+    assert begun_again == 2
