@@ -131,7 +131,6 @@ def reproduce(source: str, runs: Sequence[Run], past: Past | None = None) -> Rep
 def _today(system: systems.System) -> _Today:
     first = system.first
     detail = first.target.detail
-    modelled = [str(detail[name]) for name in ("title", "label") if detail.get(name)]
     facts = [first.agent.os if first.agent else None, first.conditions.get("cpu.model")]
     if beside := detail.get("beside"):
         facts.append(f"beside {beside} (load {detail['beside_load']}) under a hypervisor")
@@ -152,13 +151,13 @@ def _today(system: systems.System) -> _Today:
     return _Today(
         Column(
             label=system.label,
-            kind="model" if modelled else "here",
+            kind="model" if system.model else "here",
             target=first.target.name,
             unit=unit_of(first) or "ns",
             runs=[run.run_id for run in system.runs],
             created=first.created,
             system=", ".join(str(fact) for fact in facts if fact),
-            model=", ".join(modelled) or None,
+            model=system.model or None,
             suites=list(dict.fromkeys(run.suite for run in system.runs if run.suite)),
             loads=loads,
             remarks=list(dict.fromkeys(remarks)),
@@ -177,7 +176,9 @@ def _unshown(today: _Today, suites: Sequence[str], picked: Collection[int]) -> d
         for run in today.runs
         if run.suite and set(run.suite.split()) <= set(suites)
         for result in run.results
-        if id(result) not in picked and result.bench != FLOOR
+        if id(result) not in picked
+        and result.bench != FLOOR
+        and result.status != "unsupported"  # a model has the tables of its configuration
     )
 
 

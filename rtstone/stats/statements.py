@@ -105,7 +105,7 @@ def _statement(source: str, wanted: layout.Statement, columns: Sequence[System])
         then=list(_then(source, wanted)),
         here=[]
         if wanted.lacks
-        else [_judgement(wanted, place, columns) for place in range(len(columns))],
+        else [_judgement(source, wanted, place, columns) for place in range(len(columns))],
         lacks=wanted.lacks,
     )
 
@@ -175,11 +175,15 @@ def _within(value: float, wanted: layout.Statement) -> bool:
 # ---- here ---------------------------------------------------------------------------------------
 
 
-def _judgement(wanted: layout.Statement, place: int, columns: Sequence[System]) -> Judgement:
+def _judgement(
+    source: str, wanted: layout.Statement, place: int, columns: Sequence[System]
+) -> Judgement:
     """Return whether a statement holds on a system."""
     column = columns[place]
     if wanted.about and _kind(column) != wanted.about:
         return Judgement(column=place, same=None, reason=f"is about {_ABOUT[wanted.about]}")
+    if column.model and (why := _unmodelled(source, wanted)):
+        return Judgement(column=place, same="undetermined", reason=f"not modelled: {why}")
     if wanted.rule == "systems":
         linux = next((other for other in columns if _kind(other) == LINUX), None)
         if linux is None or not any(_kind(other) != LINUX for other in columns):
@@ -193,6 +197,19 @@ def _judgement(wanted: layout.Statement, place: int, columns: Sequence[System]) 
         number = sum(1 for _ in _measures(wanted, column, 1 - LEVEL))
         measures = list(_measures(wanted, column, 1 - LEVEL / max(number, 1)))
     return _together(wanted, place, measures)
+
+
+def _unmodelled(source: str, wanted: layout.Statement) -> str:
+    """Return why the models of a publication have no number for a statement, empty if they may."""
+    heres = [
+        here for number in wanted.number for here in (number.here, number.against) if here
+    ]  # fmt: skip
+    for here in (here.within(wanted.here) for here in heres):
+        for place, reason in layout.unmodelled(source):
+            same = (place.bench, place.load) == (here.bench, here.load)
+            if same and all(here.params.get(k, v) == v for k, v in place.params.items()):
+                return reason
+    return ""
 
 
 def _together(wanted: layout.Statement, place: int, measures: Sequence[_Measure]) -> Judgement:

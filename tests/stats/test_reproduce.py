@@ -248,7 +248,8 @@ def test_no_result_of_a_run_is_left_out(cli: Cli, source: str) -> None:
 def test_what_no_table_shows_is_counted(base_run: Run) -> None:
     other = _result(bench="sem.try.free", params={"type": "named"})
     results = [_result(), other, other, _result(bench="clk.resolution", params={})]
-    run = structs.replace(base_run, suite="gutsalov", results=results)
+    lacking = structs.replace(_result(bench="sem.post.higher"), status="unsupported", n=0)
+    run = structs.replace(base_run, suite="gutsalov", results=[*results, lacking])
     (column,) = reproduce("gutsalov", [run]).document.columns
     assert column.unshown == {"sem.try.free": 2, "clk.resolution": 1}
     for name in (None, "full", "gutsalov full"):  # what else a user measured
@@ -276,7 +277,7 @@ def test_the_tail_of_a_batched_result_is_that_of_its_single_calls(base_run: Run)
     ("evidence", "text"),
     [({"entered": 0, "entered_of": 110}, "no"), ({"entered": 110, "entered_of": 110}, "yes"),
      ({"entered": 3, "entered_of": 110}, "3 of 110 calls"),
-     ({"entered_why": "counted on x86-64 only"}, "unknown: told on x86-64 only"),
+     ({"entered_why": "counted on x86-64 only"}, "unknown: counted on x86-64 only"),
      ({}, "unknown: its agent does not count")],
 )  # fmt: skip
 def test_a_row_says_whether_the_call_enters_the_kernel(

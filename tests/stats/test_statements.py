@@ -333,6 +333,24 @@ def test_a_model_of_one_configuration_has_that_alone() -> None:
     assert (other.same, other.reason) == ("undetermined", "is a model of configuration 1rt")
 
 
+def test_what_a_model_does_not_know_decides_nothing() -> None:
+    """No table has what the load does to a reading of the clock, so the model is as without it."""
+    wanted = next(
+        s for s in layout.layout("obenland").statement if "close to 1 s" in s.words
+    )  # fmt: skip
+    result = structs.replace(_result(_even(1000.0), "det.bintime", config="1cpu"), load="heavy")
+    bench = structs.replace(BENCH, id="det.bintime")
+
+    def judged(**detail: str) -> Judgement:
+        run = _run(result, target=Target(name="x", detail=dict(detail)), benches=[bench])
+        return judging._statement("obenland", wanted, systems([run])).here[0]
+
+    assert judged().value is not None
+    model = judged(label="a model")
+    assert (model.same, model.value) == ("undetermined", None)
+    assert str(model.reason).startswith("not modelled: no table has what the load does")
+
+
 def test_what_is_not_above_zero_has_no_ratio() -> None:
     (here,) = _judged(_wanted("ratio", "max", "min", most=9), _run(_result([-1.0, 2.0, 3.0])))
     assert (here.same, here.value) == ("undetermined", None)

@@ -8,7 +8,7 @@ from rtstone.documents.reproduction import Judgement, Reproduction, Statement, T
 from rtstone.report.parts.model import Block, Cell, Grid, Head, Notes, Section
 from rtstone.report.parts.words import range_text
 from rtstone.report.reproduction import text as words
-from rtstone.units import SYMBOLS, counted
+from rtstone.units import CLOCK, SYMBOLS, counted, quantity
 
 TITLE = "What the author states: then, here, the same?"
 MEANING = (
@@ -121,15 +121,23 @@ def _here(here: Judgement, statement: Statement, marks: list[int]) -> Cell:
 
 
 def _range(low: float, most: float | None, unit: str | None) -> str:
-    least = words.digits(low, unit)
-    text = least if most is None else range_text(least, words.digits(most, unit))
-    return f"{text} {SYMBOLS.get(unit or '', unit or '')}".rstrip()
+    texts = [_number(value, unit) for value in (low, most) if value is not None]
+    if unit in CLOCK:
+        return range_text(texts[0], texts[-1])
+    return f"{range_text(texts[0], texts[-1])} {SYMBOLS.get(unit or '', unit or '')}".rstrip()
+
+
+def _number(value: float, unit: str | None) -> str:
+    """Return a number without its unit, or a time with the unit that suits it."""
+    if unit in CLOCK:
+        return quantity(value * CLOCK[unit], "ns")
+    return words.digits(value, unit)
 
 
 def _interval(here: Judgement, unit: str | None) -> str:
     """Return the interval in words, empty if it is none or no more than the numbers themselves."""
-    low, high = (None if end is None else words.digits(end, unit) for end in (here.low, here.high))
-    ends = [words.digits(value, unit) for value in (here.value, here.most) if value is not None]
+    low, high = (None if end is None else _number(end, unit) for end in (here.low, here.high))
+    ends = [_number(value, unit) for value in (here.value, here.most) if value is not None]
     if (low, high) == (ends[0], ends[-1]):
         return ""
     if low is not None and high is not None:

@@ -32,6 +32,12 @@ class System(NamedTuple):
         return self.runs[0]
 
     @property
+    def model(self) -> str:
+        """Of a model: what was modelled, and from what; empty of a system that was measured."""
+        detail = self.first.target.detail
+        return ", ".join(str(detail[name]) for name in ("title", "label") if detail.get(name))
+
+    @property
     def seeds(self) -> list[int]:
         """The seeds in the order of the runs."""
         return [seed for run in self.runs if (seed := _seed(run)) is not None]

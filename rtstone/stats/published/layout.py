@@ -230,6 +230,16 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     notes: list[str] = []
 
 
+def unmodelled(source: str) -> list[tuple[Here, str]]:
+    """Return what the models derived from a publication know nothing of, and why."""
+    return [
+        (item.here.within(table.here), item.unmodelled)
+        for table in layout(source).table
+        for item in table.item
+        if item.unmodelled and item.here
+    ]
+
+
 def names() -> list[str]:
     """Return the publications that can be reproduced."""
     return list(resources.tables("stats/published"))
