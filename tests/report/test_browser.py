@@ -197,6 +197,25 @@ def test_paper_holds_the_evidence_and_what_was_opened(opened: webdriver.Chrome) 
     assert js(opened, f"{closed}.length") == results - 1
 
 
+WIDE = """
+document.querySelector("main").insertAdjacentHTML("beforeend",
+  `<div class="scroll"><table id="wide" style="white-space: nowrap; overflow-wrap: normal">${"<td>12345.6</td>".repeat(40)}</table></div>`)
+""".replace("\n", " ")
+
+
+def test_a_wide_table_has_all_its_columns_on_paper(opened: webdriver.Chrome) -> None:
+    js(opened, WIDE)
+    right = "document.querySelector('#wide').getBoundingClientRect().right"
+    width(opened, 703)  # of A4 within the margins
+    opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    assert js(opened, right) > 703
+    js(opened, "dispatchEvent(new Event('beforeprint'))")
+    assert 500 < js(opened, right) <= 703
+    js(opened, "dispatchEvent(new Event('afterprint'))")
+    assert js(opened, right) > 703
+    opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
 def test_fits_a_narrow_screen(opened: webdriver.Chrome) -> None:
     width(opened, 360)
     assert overflow(opened) == 0

@@ -6,6 +6,7 @@ import { init } from "./echarts.js";
 import { setUpFigure } from "./figure.js";
 import { heat, heatTable } from "./heat.js";
 import { histogram, histogramTable } from "./histogram.js";
+import { PAPER_WIDTH } from "./paper.js";
 import { percentiles, percentilesTable } from "./percentiles.js";
 import { ranges, rangesHeight, rangesTable } from "./ranges.js";
 import { ratios, ratiosHeight, ratiosTable } from "./ratios.js";
@@ -31,7 +32,6 @@ export const KINDS = {
   axes: { option: axes, table: axesTable, height: axesHeight },
   ratios: { option: ratios, table: ratiosTable, height: ratiosHeight },
 };
-const PAPER_WIDTH = 660; // CSS pixels of a chart over the width of a printed page
 const MARGIN = 300; // CSS pixels below and above what is in view
 
 /** What is in a closed details has a size, and is not seen. */

@@ -4,6 +4,7 @@ import { Details } from "./details.js";
 import { Charts } from "./draw.js";
 import { setUpFilter } from "./filter.js";
 import { setUnits } from "./format.js";
+import { fitTables } from "./paper.js";
 import { table } from "./table.js";
 import { light, setUpTheme } from "./theme.js";
 import { unpack } from "./unpack.js";
@@ -108,6 +109,7 @@ function fillPaper() {
     undo = [
       () => closed.forEach((result) => { result.open = false; }),
       light(),
+      fitTables(),
       charts.drawForPrint(),
     ];
   });
