@@ -44,6 +44,7 @@ typedef struct rts_bench {
     int32_t samples;        /* default number of samples; 0: no limit */
     rts_limit time_ns;      /* default time limit: RTS_LIMIT(); 0: no limit */
     const char *slope_over; /* parameter with which the time is expected to grow, or NULL */
+    const char *slope_of; /* the figure that grows with it, in place of the least sample, or NULL */
     unsigned (*series)(const rts_case *c); /* number of series; NULL: one */
     int (*run)(rts_case *c);
 } rts_bench;

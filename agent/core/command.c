@@ -139,6 +139,7 @@ void rts_command_describe(const rts_bench *bench)
     rts_text_put(w, "help", bench->help);
     rts_wire_str(w, "metric", bench->metric);
     rts_wire_str(w, "slope_over", bench->slope_over);
+    rts_wire_str(w, "slope_of", bench->slope_of);
     rts_args_describe(w, &args, bench->needs);
     rts_wire_end(w);
 }

@@ -75,6 +75,7 @@ static void check_bench(const rts_bench *bench)
     snprintf(line, sizeof line, "1 %s", bench->id);
     CHECK_EQ(parse(line), 0);
     bool slope = !bench->slope_over;
+    CHECK(bench->slope_over || !bench->slope_of);
     for (const rts_param *p = bench->params; p && p->name; p++) {
         CHECK(p->offset + sizeof(int64_t) <= RTS_PARAM_BYTES);
         CHECK(p->help && p->help[0]);

@@ -51,7 +51,7 @@ def page(bench: Bench, suites: Iterable[str]) -> str:
         "Source": bench.source,
         "Needs": ", ".join(bench.needs),
         "POSIX.1 metric group": bench.metric or "",
-        "Slope over": f"`{bench.slope_over}`" if bench.slope_over else "",
+        "Slope over": _slope(bench),
         "In suites": named,
     }
     bullets = [
@@ -80,6 +80,12 @@ def page(bench: Bench, suites: Iterable[str]) -> str:
             "",
         ]
     )
+
+
+def _slope(bench: Bench) -> str:
+    if bench.slope_over is None:
+        return ""
+    return f"`{bench.slope_over}`{f', of its {bench.slope_of}' if bench.slope_of else ''}"
 
 
 def _cell(text: str) -> str:

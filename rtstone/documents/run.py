@@ -312,6 +312,7 @@ class Slope(msgspec.Struct, frozen=True, kw_only=True):
     """Least-squares slope of a statistic over the parameter ``over``, with its 95% interval.
 
     ``params``: the parameters that all points share.  ``points``: (parameter, statistic).
+    ``figure``: the name of the figure that the points are, of the statistic "figure".
     ``slope``: in ``unit`` per unit of the parameter.  ``constant``: no growth was seen (benchmarks
     4.1): the interval contains 0.  ``growth``: how it grows, None in documents of earlier versions,
     which are of means; "logarithmic" only where that fits better than the line, and then
@@ -327,7 +328,8 @@ class Slope(msgspec.Struct, frozen=True, kw_only=True):
     ci95: tuple[Number, Number]
     unit: str
     constant: bool
-    statistic: Literal["mean", "min"] = "mean"
+    statistic: Literal["mean", "min", "figure"] = "mean"
+    figure: str | None = None
     growth: Growth | None = None
     doubling: Number | None = None
     doubling_ci95: tuple[Number, Number] | None = None

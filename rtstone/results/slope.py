@@ -2,6 +2,8 @@
 
 The minimum is what the code path itself takes.  Whatever disturbs a sample makes it longer, and a
 longer operation is disturbed more often: interrupts alone let a mean grow where the path does not.
+Where a sample is a difference, what is subtracted may be disturbed as well, and the least sample is
+the one whose subtrahend was longest: such a bench names the figure that stands for its path.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from rtstone.documents.case_key import CaseKey, case_key
 from rtstone.documents.plan import Plan
 from rtstone.documents.run import Growth, Result, Slope
 from rtstone.results.interval import t_quantile
+from rtstone.wire.records import Bench
 
 _LEVEL = 0.95
 _DOUBLING = 0.99  # of the interval that shows logarithmic growth where the line shows none
@@ -65,34 +68,43 @@ def growth(points: Sequence[Point]) -> tuple[Growth, Line | None]:
     return "logarithmic", curve
 
 
+def _cost(bench: Bench, result: Result) -> tuple[float, str] | None:
+    """Return what a result adds to the slope of its bench, with its unit; None if nothing."""
+    if bench.slope_of is None:
+        return None if result.min is None else (result.min, result.unit)
+    figure = result.figures.get(bench.slope_of)
+    return None if figure is None or figure.value is None else (figure.value, figure.unit)
+
+
 def slopes(plan: Plan, results: list[Result]) -> list[Slope]:
     """Return the slope of each series of results over the parameter that its bench names."""
-    groups: dict[CaseKey, list[Result]] = defaultdict(list)
+    groups: dict[CaseKey, list[tuple[Result, float, str]]] = defaultdict(list)
     for result in results:
-        over = plan.benches[result.bench].slope_over
+        bench = plan.benches[result.bench]
+        over, cost = bench.slope_over, _cost(bench, result)
         if (
             over
             and result.status == "ok"
-            and result.min is not None
+            and cost is not None
             and type(result.params.get(over)) in (int, float)
         ):
             key = case_key(result.bench, result.params, result.series, result.load, ignoring={over})
-            groups[key].append(result)
+            groups[key].append((result, *cost))
     fitted = []
     for group in groups.values():
-        first = group[0]
-        over = plan.benches[first.bench].slope_over
+        first, _, unit = group[0]
+        bench = plan.benches[first.bench]
+        over = bench.slope_over
         assert over is not None
         points = [
-            (float(result.params[over]), result.min)  # type: ignore[arg-type]  # a number, above
-            for result in group
-            if result.min is not None
+            (float(result.params[over]), cost)  # type: ignore[arg-type]  # a number, above
+            for result, cost, _ in group
         ]
         line = fit(points)
         if line is None:
             continue
         kind, curve = growth(points)
-        param = plan.benches[first.bench].param(over)
+        param = bench.param(over)
         per = (param.unit if param else None) or over
         fitted.append(
             Slope(
@@ -100,11 +112,12 @@ def slopes(plan: Plan, results: list[Result]) -> list[Slope]:
                 load=first.load,
                 over=over,
                 params={name: value for name, value in first.params.items() if name != over},
-                statistic="min",
+                statistic="min" if bench.slope_of is None else "figure",
+                figure=bench.slope_of,
                 points=points,
                 slope=line.slope,
                 ci95=(line.low, line.high),
-                unit=f"{first.unit} per {per.removesuffix('s')}",
+                unit=f"{unit} per {per.removesuffix('s')}",
                 constant=kind == "constant",
                 growth=kind,
                 doubling=curve and curve.slope,

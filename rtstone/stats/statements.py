@@ -465,9 +465,16 @@ def _from_log(logarithm: float) -> float:
 
 def _slopes(here: Here, column: System, level: float) -> Iterator[_Measure]:
     """Yield how many times as much the most of a parameter takes as the least, by each slope."""
-    slopes = selection.slopes(selection.picked(here, column.runs), column.runs)
-    if not slopes:
+    every = selection.slopes(selection.picked(here, column.runs), column.runs)
+    show = here.show[0]
+    names = {show} if isinstance(show, str) else set(show.figure)
+    slopes = [slope for slope in every if (slope.figure or slope.statistic) in names]
+    if not every:
         yield _Measure(None, reason="no slope: it takes three values of the parameter or more")
+    elif not slopes:
+        fitted = ", ".join(dict.fromkeys(slope.figure or slope.statistic for slope in every))
+        reason = f"the slope is of {fitted}, not of {', '.join(sorted(names))}: measure it anew"
+        yield _Measure(None, reason=reason)
     for slope in slopes:
         line = fit(slope.points, level)
         if line is None or min(slope.points)[1] <= 0:

@@ -106,6 +106,7 @@ class Bench(Table, frozen=True, tag_field="t", tag="bench"):
 
     metric: str | None = None
     slope_over: str | None = None
+    slope_of: str | None = None
 
 
 class Load(Table, frozen=True, tag_field="t", tag="load"):

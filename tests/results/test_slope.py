@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from rtstone.documents.plan import Plan
-from rtstone.documents.run import Result, Slope
+from rtstone.documents.run import Figure, Result, Slope
 from rtstone.results.slope import fit, growth, slopes
 from rtstone.wire.records import Bench, Param
 from tests.stats.lab import result
@@ -128,3 +128,26 @@ def test_logarithmic_growth_says_what_a_doubling_adds() -> None:
     assert (slope.growth, slope.constant) == ("logarithmic", False)
     assert slope.doubling == pytest.approx(10)
     assert slope.doubling_ci95 == pytest.approx((10, 10))
+
+
+def test_a_bench_of_differences_grows_by_the_figure_that_it_names() -> None:
+    """What is subtracted was disturbed: the least samples fall, even below 0."""
+    bench = Bench(
+        "dk.lat_ctx", "ring", slope_over="size", slope_of="lowest of 3",
+        params=[Param("size", "size", unit="B")],
+    )  # fmt: skip
+    plan = cast("Plan", SimpleNamespace(benches={bench.id: bench}))
+
+    def series(name: str, size: int, **members: Any) -> Result:
+        params = {"size": size, "processes": 2}
+        return result(bench.id, [-size, 3000 + size], params=params, series=name, **members)
+
+    lowest = [
+        series("run 1", x, figures={bench.slope_of: Figure(value=2860 + x / 50, unit="ns")})
+        for x in SIZES
+    ]
+    (slope,) = slopes(plan, [*lowest, *(series("run 2", x) for x in SIZES)])
+    assert (slope.statistic, slope.figure, slope.growth) == ("figure", "lowest of 3", "linear")
+    assert slope.points == [(x, 2860 + x / 50) for x in SIZES]
+    assert slope.slope == pytest.approx(1 / 50)
+    assert slope.unit == "ns per B"

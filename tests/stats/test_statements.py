@@ -399,6 +399,20 @@ def test_growth_has_the_interval_of_its_slope() -> None:
     assert [here.low, here.high] == pytest.approx([1 + line.low / 50, 1 + line.high / 50])
 
 
+def test_growth_is_of_the_figure_that_the_statement_names() -> None:
+    """Least samples of differences may fall, even below 0, while what they are of grows."""
+    run = _slope((1, 100.0), (5, 140.0), (16, 250.0))
+    of_figure = structs.replace(run.slopes[0], statistic="figure", figure="lowest of 3")
+    of_least = structs.replace(run.slopes[0], points=[(1, 100.0), (5, 60.0), (16, -50.0)])
+    wanted = _wanted("growth", Show(figure=["lowest of 3"]), **GROWS)
+    (here,) = _judged(wanted, structs.replace(run, slopes=[of_least, of_figure]))
+    assert here.same == "yes"
+    assert here.value == pytest.approx(2.5)
+    (here,) = _judged(wanted, structs.replace(run, slopes=[of_least]))
+    assert (here.same, here.value) == ("undetermined", None)
+    assert here.reason == "the slope is of min, not of lowest of 3: measure it anew"
+
+
 def test_without_a_slope_there_is_no_growth() -> None:
     (here,) = _judged(_wanted("growth", "min", **GROWS), _run(_result(_even(100.0))))
     assert here.same == "undetermined"

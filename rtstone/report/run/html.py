@@ -126,13 +126,13 @@ def growths(page: Page) -> list[Growth]:
             "kind": "slope",
             "unit": growth.unit,
             "over": s.over,
-            "statistic": s.statistic,
+            "statistic": s.figure or s.statistic,
             "points": s.points,
             "names": [setting(bench, s.over, int(x) if x == int(x) else x) for x, _ in s.points],
             "slope": s.slope,
             "ci95": s.ci95,
         }
-        statistic = {"mean": "Mean", "min": "Minimum"}[s.statistic]
+        statistic = {"mean": "Mean", "min": "Minimum", "figure": s.figure}[s.statistic]
         label = f"{statistic} of {growth.name} over {s.over}"
         chart = Chart(f"{page.key}-slope-{index}", label, data)
         page.charts |= chart.drawings
