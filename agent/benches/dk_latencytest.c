@@ -134,6 +134,10 @@ static int run_latencytest(rts_case *c)
     rts_end(c, s.cycle);
     add_shares(c, &s.cycles, "periods within 1 ms", "periods within 2 ms");
     add_shares(c, &s.loops, "loops within 0.1 ms", "loops within 0.2 ms");
+    rts_count_add(c, "requests lost or merged", s.cycle->missed, "requests");
+    rts_table(c, "source of interrupts", "source\trate\tindependence\tstamped by");
+    rts_row(c, "the timer of a sleep\t%.3f Hz\tdependent: the system's own timer\ta woken task",
+            1e9 / (double)p->period);
     rts_figure_add(c, "loop as calibrated", rts_clock_ns((double)target), "ns");
     return 0;
 }
@@ -148,12 +152,12 @@ static const rts_bench benches[] = {
     {.id = "dk.latencytest",
      .title = RTS_SAY("Audio thread that works for 80% of its period"),
      .source = RTS_SAY("Dankwardt, part 3, after Senoner's latencytest"),
-     .help =
-         RTS_SAY("A task of the highest priority wakes up once per audio period and runs a loop "
-                 "that by itself takes 80% of it (readings of the counter). Series period: time "
-                 "between wake-ups; series loop: duration of the loop. The figures give the shares "
-                 "within 1 and 2 ms of the period, and within 0.1 and 0.2 ms of the calibrated "
-                 "loop. A timer replaces latencytest's wait for the sound card."),
+     .help = RTS_SAY(
+         "A task of the highest priority wakes up once per audio period and runs a loop "
+         "that by itself takes 80% of it (readings of the counter). Series period: time "
+         "between wake-ups; series loop: duration of the loop. The figures give the shares "
+         "within 1 and 2 ms of the period, and within 0.1 and 0.2 ms of the calibrated "
+         "loop. A timer of the system's own replaces latencytest's wait for the sound card."),
      .params = audio_param,
      .traits = RTS_OWN_SERIES,
      .samples = 10000,

@@ -13,6 +13,7 @@ typedef struct interrupts {
     rts_irq irq;
     volatile rts_tick end;
     volatile uint64_t served;
+    uint64_t requested;
 } interrupts;
 
 static void service(void *arg)
@@ -40,6 +41,7 @@ static int il_round(void *state)
     uint64_t before = i->served;
     for (unsigned k = 0; k < RHEAL_ROUND; k++) {
         rts_tick end, took = request(i, &end);
+        i->requested++;
         if (i->served != before + k + 1)
             return rts_failed(i->f.c, "the routine did not run before the request returned");
         rheal_record(i->f.c, took, end);
@@ -54,11 +56,12 @@ static int il_once(void *state, double *ticks)
     uint64_t n = i->f.loops, before;
     rts_tick sum = 0, end;
     if (!i->f.parts) /* the first one that is recorded */
-        i->served = 0;
+        i->served = i->requested = 0;
     before = i->served;
     rheal_rest(&i->f);
     for (uint64_t k = n; k; k--)
         sum += request(i, &end);
+    i->requested += n;
     if (i->served != before + n)
         return rts_failed(i->f.c, "of %llu requests %llu were served", (unsigned long long)n,
                           (unsigned long long)(i->served - before));
@@ -67,14 +70,27 @@ static int il_once(void *state, double *ticks)
     return rheal_check_pass(&i->f, sum);
 }
 
-/* Reports the form's name, one of several separated by bars. */
+/* Returns one of several names separated by bars, or the last, of *length characters. */
+static const char *name_at(const char *names, int64_t place, int *length)
+{
+    const char *bar;
+    for (; place && (bar = strchr(names, '|')); place--)
+        names = bar + 1;
+    *length = (int)strcspn(names, "|");
+    return names;
+}
+
+/* Reports what was measured in place of a device's interrupt. */
 static void tell_form(rts_case *c, int64_t form)
 {
-    const char *name = RTS_IRQ_FORMS;
-    for (; form; form--)
-        name = strchr(name, '|') + 1;
+    int of_name, of_stamp;
+    const char *name = name_at(RTS_IRQ_FORMS, form, &of_name);
+    const char *stamped = name_at(RTS_IRQ_STAMPED, form, &of_stamp);
     rts_table(c, "what stands for an interrupt", "form");
-    rts_row(c, "%.*s", (int)strcspn(name, "|"), name);
+    rts_row(c, "%.*s", of_name, name);
+    rts_table(c, "source of interrupts", "source\trate\tindependence\tstamped by");
+    rts_row(c, "%.*s\ton request\tby no timer: the program itself requests each\t%.*s", of_name,
+            name, of_stamp, stamped);
 }
 
 /* Runs one level down: if a task stands in for the service routine, it needs a higher priority. */
@@ -91,6 +107,7 @@ static int run_il(rts_case *c)
     err = rheal_measure(&i->f, il_round, il_once);
     rts_irq_close(&i->irq);
     rts_count_add(c, "requests served", i->served, "requests");
+    rts_count_add(c, "requests lost or merged", i->requested - i->served, "requests");
     return err;
 }
 

@@ -92,4 +92,8 @@ static inline int rts_irq_raise(rts_irq *irq)
 }
 #endif
 
+#ifndef RTS_IRQ_STAMPED
+#define RTS_IRQ_STAMPED "the handler"
+#endif
+
 #endif

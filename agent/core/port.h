@@ -358,7 +358,8 @@ static inline rts_tick rts_event_late(const rts_event *event);
 
 /*
  * The port lists in RTS_IRQ_FORMS ("interrupt|...", the choices of a parameter) what it uses as an
- * interrupt and its service routine. The handler runs before rts_irq_raise() returns.
+ * interrupt and its service routine, and in RTS_IRQ_STAMPED, form by form, what runs the handler
+ * (one for all, "the handler", if absent). The handler runs before rts_irq_raise() returns.
  */
 int rts_irq_open(rts_irq *irq, int form, void (*handler)(void *arg), void *arg);
 static inline int rts_irq_raise(rts_irq *irq);

@@ -123,6 +123,16 @@ def _paused(by: str) -> Callable[[Seen], bool]:
     return when
 
 
+def _dependent(seen: Seen) -> bool:
+    """Return whether its source of interrupts is a timer of the system, as the agent says."""
+    rows = [
+        dict(zip(table.columns, row, strict=True))
+        for table in seen.result.tables
+        for row in table.rows
+    ]
+    return any(row.get("independence", "").startswith("dependent") for row in rows)
+
+
 def _coarse(seen: Seen) -> bool:
     """Return whether the median interval, net, is under 10 steps of the clock (benchmarks 1.1)."""
     result = seen.result
@@ -337,6 +347,13 @@ FLAGS = (
         "tests of an experiment above the first that missed a deadline missed none",
         "the breakdown lies between; what disturbed it may be in other flags: repeat it",
         lambda s: s.figure(HELD_AGAIN) > 0,
+    ),
+    Flag(
+        "dependent_source",
+        "its interrupts are requested by a timer of the system itself, in step with what it does",
+        "a maximum may be missing what such a timer never meets; use a device that the system has "
+        "no use for: source=hpet, or a second board",
+        _dependent,
     ),
     Flag(
         "missed",

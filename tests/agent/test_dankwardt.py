@@ -136,8 +136,20 @@ def test_a_stall_in_the_loop_is_a_long_loop_and_no_long_period() -> None:
 
 def test_audio_periods_that_never_were_are_counted() -> None:
     period, _, loop_figures = audio(RELEASE + 20 * PERIOD, 4 * MS)
-    assert period["missed"] == 1
+    assert period["missed"] == loop_figures["requests lost or merged"] == 1
     assert within(loop_figures) == [98, 98, 100, 100]
+
+
+def test_the_timer_of_an_audio_period_is_the_systems_own() -> None:
+    period, loop, loop_figures = audio()
+    (source,) = period["tables"]
+    assert source["title"] == "source of interrupts"
+    assert source["columns"] == ["source", "rate", "independence", "stamped by"]
+    assert source["rows"] == [
+        ["the timer of a sleep", "344.531 Hz", "dependent: the system's own timer", "a woken task"]
+    ]
+    assert loop_figures["requests lost or merged"] == 0
+    assert not loop["tables"]
 
 
 # ---- dk.periodic by policy ------------------------------------------------------------------

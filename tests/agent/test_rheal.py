@@ -35,7 +35,9 @@ def test_the_classic_form_is_net_already() -> None:
     record = result("rheal.il form=classic loops=30 measurements=1", agent=STUB)
     tick = 1e9 / record["hz"]
     assert (record["min"] * tick, record["n"], record["overhead"]) == (1000, 1, 0)
-    assert figures(record) == {"stamp overhead, subtracted": 20, "requests served": 30}
+    assert figures(record) == {
+        "stamp overhead, subtracted": 20, "requests served": 30, "requests lost or merged": 0,
+    }  # fmt: skip
 
 
 def test_the_classic_form_tells_fractions_of_a_tick() -> None:
@@ -65,10 +67,17 @@ def test_a_pass_has_as_many_loops_as_fit_between_two_rests() -> None:
     assert less["min"] == whole["min"]
 
 
-def test_the_form_of_interrupt_is_told() -> None:
-    assert table(result("rheal.il samples=1", agent=STUB), "what stands for an interrupt") == [
-        ["interrupt"]
-    ]
+BY_PROGRAM = "by no timer: the program itself requests each"
+
+
+@pytest.mark.parametrize("form", ["sampled samples=9", "classic loops=9 measurements=2"])
+def test_what_stands_for_an_interrupt_who_stamps_it_and_what_was_lost_is_told(form: str) -> None:
+    record = result(f"rheal.il form={form}", agent=STUB)
+    assert table(record, "what stands for an interrupt") == [["interrupt"]]
+    source = table(record, "source of interrupts")
+    assert source == [["interrupt", "on request", BY_PROGRAM, "the handler"]]
+    assert figures(record)["requests served"] >= 9
+    assert figures(record)["requests lost or merged"] == 0
 
 
 @pytest.mark.parametrize("name", sorted(set(COMPONENTS) - {"il"}))
@@ -102,7 +111,11 @@ def test_every_event_came_in_the_order_that_is_measured(name: str) -> None:
 def test_each_request_is_served_once(form: str) -> None:
     record = result(f"rheal.il irq={form} form=classic loops=123 measurements=2")
     assert figures(record)["requests served"] == 246
+    assert figures(record)["requests lost or merged"] == 0
     assert table(record, "what stands for an interrupt") == [[form]]
+    stamped = {"signal": "a signal handler of the requesting task", "eventfd": "a woken task"}
+    source = table(record, "source of interrupts")
+    assert source == [[form, "on request", BY_PROGRAM, stamped[form]]]
 
 
 N = 300

@@ -6,7 +6,7 @@ import pytest
 from msgspec import structs
 
 from rtstone.results.flags import BY_NAME, FLAGS, Seen, flags
-from rtstone.wire.records import Rate, Result
+from rtstone.wire.records import Rate, Result, TextTable
 
 CLEAN: dict[str, Any] = {
     "sched": "fifo", "locked": True, "tasks": 1, "nivcsw": 0, "minflt": 0, "majflt": 0,
@@ -69,6 +69,22 @@ def test_runs_of_one_case_differ_by_a_tenth_at_most() -> None:
         )
 
     assert (flags_of(2.2), flags_of(2.21)) == ([], ["differing_runs"])
+
+
+@pytest.mark.parametrize(
+    ("independence", "flagged"),
+    [
+        ("independent", []),
+        ("by no timer: the program itself requests each", []),
+        ("dependent: a timer of the scheduler", ["dependent_source"]),
+    ],
+)
+def test_a_source_of_interrupts_that_is_a_timer_of_the_system(
+    independence: str, flagged: list[str]
+) -> None:
+    source = TextTable("any", ["source", "independence"], [["x", independence]])
+    assert flags(seen({"tables": [source]}, {})) == flagged
+    assert flags(seen({"tables": [TextTable("any", ["source"], [[independence]])]}, {})) == []
 
 
 def test_nothing_known_raises_no_flag() -> None:

@@ -32,6 +32,7 @@ typedef struct rts_event {
  * A real-time signal to the requesting task, or a thread of higher priority that waits in read().
  */
 #define RTS_IRQ_FORMS "signal|eventfd"
+#define RTS_IRQ_STAMPED "a signal handler of the requesting task|a woken task"
 typedef struct rts_irq {
     void (*handler)(void *);
     void *arg;
