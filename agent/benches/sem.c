@@ -13,17 +13,20 @@ _Static_assert(LEVEL_W < RTS_LEVELS, "the task that shows when all others are bl
 
 enum { THREAD, PROCESS };
 enum { LOWER, EQUAL };
+enum { SYSV = RTS_SEM_PSHARED + 1 }; /* the kind that is no rts_sem */
 
 typedef struct sem_params {
     int64_t type, entity, waiters, rank;
 } sem_params;
 
 #define TYPE                                                                                       \
-    RTS_CHOICE(sem_params, type, "unnamed|named|pshared", RTS_SEM_UNNAMED,                         \
-               "unnamed within a process, named, or unnamed and shared between processes")
+    RTS_CHOICE(                                                                                    \
+        sem_params, type, "unnamed|named|pshared|sysv", RTS_SEM_UNNAMED,                           \
+        "unnamed within a process, named, unnamed and shared between processes, or a set of "      \
+        "one of System V")
 #define ENTITY                                                                                     \
     RTS_CHOICE(sem_params, entity, "thread|process", THREAD,                                       \
-               "kind of the other tasks; processes need type=named or type=pshared")
+               "kind of the other tasks; processes need another type than unnamed")
 
 static const rts_param alone_param[] = {TYPE, RTS_PARAMS_END};
 static const rts_param other_param[] = {TYPE, ENTITY, RTS_PARAMS_END};
@@ -36,10 +39,10 @@ static const rts_param busy_param[] = {
     RTS_PARAMS_END,
 };
 
-static rts_sem_kind kind_of(const rts_case *c)
+static int64_t kind_of(const rts_case *c)
 {
     const sem_params *p = rts_params(c);
-    return (rts_sem_kind)p->type;
+    return p->type;
 }
 
 static bool between_processes(const rts_case *c)
@@ -56,148 +59,215 @@ static int check(rts_case *c)
         return rts_unsupported(c, "this system has no named semaphores");
     if (kind_of(c) == RTS_SEM_PSHARED && !(caps & RTS_CAP_SEM_PSHARED))
         return rts_unsupported(c, "this system has no semaphores shared between processes");
+    if (kind_of(c) == SYSV && !(caps & RTS_CAP_SEM_SYSV))
+        return rts_unsupported(c, "needs sem_sysv: %s", rts_port_why_not(RTS_CAP_SEM_SYSV));
     if (between_processes(c) && !(caps & RTS_CAP_PROCESS))
         return rts_unsupported(c, "this system has no processes");
     if (between_processes(c) && kind_of(c) == RTS_SEM_UNNAMED)
         return rts_unsupported(c, "an unnamed semaphore that is not shared works within one "
-                                  "process only: use type=named or type=pshared");
+                                  "process only: use type=named or type=pshared, or type=sysv");
     return 0;
 }
 
 /*
- * Creates the semaphore that is measured; calls are timed on what rts_sem_at_hand() returns for it.
+ * What is measured, of either kind. The procedures are compiled once for each, so that nothing
+ * chooses between the calls within an interval.
  */
-static rts_sem *measured_sem(rts_case *c, unsigned value)
+typedef struct hand {
+    bool is_set;
+    rts_sem *sem;
+    rts_set set;
+} hand;
+
+#define INLINE static inline __attribute__((always_inline))
+#define IS_SET(h) (RTS_SETS && (h).is_set) /* constant where there are none */
+
+INLINE int give(hand h)
 {
-    return check(c) ? NULL : rts_sem_make(c, kind_of(c), value);
+    return IS_SET(h) ? rts_set_give(&h.set) : rts_sem_give(h.sem);
 }
+
+INLINE int take(hand h)
+{
+    return IS_SET(h) ? rts_set_take(&h.set) : rts_sem_take(h.sem);
+}
+
+INLINE int try(hand h)
+{
+    return IS_SET(h) ? rts_set_try(&h.set) : rts_sem_try(h.sem);
+}
+
+/* Creates the semaphore that is measured, at 0; the case removes it. */
+static int open_hand(rts_case *c, hand *h)
+{
+    if (check(c))
+        return -1;
+    h->is_set = kind_of(c) == SYSV;
+    if (!h->is_set)
+        return (h->sem = rts_sem_make(c, (rts_sem_kind)kind_of(c), 0)) ? 0 : -1;
+    rts_set *set = rts_set_make(c);
+    if (!set)
+        return -1;
+    h->set = *set;
+    return 0;
+}
+
+/* Makes the procedure of a bench without another task from one that takes what is measured. */
+#define RUN_ALONE(name)                                                                            \
+    static int run_##name(rts_case *c)                                                             \
+    {                                                                                              \
+        hand h = {0};                                                                              \
+        if (open_hand(c, &h))                                                                      \
+            return -1;                                                                             \
+        return IS_SET(h) ? name(c, (hand){.is_set = true, .set = h.set})                           \
+                         : name(c, (hand){.sem = rts_sem_at_hand(h.sem)});                         \
+    }
 
 /* ---- without another task (template TA) ------------------------------------------------------ */
 
-static int run_post_nowait(rts_case *c)
+INLINE int post_nowait(rts_case *c, hand h)
 {
-    rts_sem *sem = measured_sem(c, 0);
-    if (!sem)
-        return -1;
-    rts_sem *s = rts_sem_at_hand(sem);
     RTS_SAMPLES(c) {
-        RTS_TIMED(c, rts_sem_give(s));
+        RTS_TIMED(c, give(h));
         for (unsigned i = 0; i < c->batch; i++)
-            rts_sem_take(sem);
+            take(h);
     }
     return 0;
 }
 
 /* Gives what the operations of one sample will take. */
-static void give_batch(const rts_case *c, rts_sem *s)
+INLINE void give_batch(const rts_case *c, hand h)
 {
     for (unsigned i = 0; i < c->batch; i++)
-        rts_sem_give(s);
+        give(h);
 }
 
-static int run_wait_free(rts_case *c)
+INLINE int wait_free(rts_case *c, hand h)
 {
-    rts_sem *sem = measured_sem(c, 0);
-    if (!sem)
-        return -1;
-    rts_sem *s = rts_sem_at_hand(sem);
     RTS_SAMPLES(c) {
-        give_batch(c, sem);
-        RTS_TIMED(c, rts_sem_take(s));
+        give_batch(c, h);
+        RTS_TIMED(c, take(h));
     }
     return 0;
 }
 
-static int run_try_free(rts_case *c)
+INLINE int try_free(rts_case *c, hand h)
 {
-    rts_sem *sem = measured_sem(c, 0);
-    if (!sem)
-        return -1;
-    rts_sem *s = rts_sem_at_hand(sem);
     RTS_SAMPLES(c) {
-        give_batch(c, sem);
-        RTS_TIMED(c, rts_sem_try(s));
-        if (!rts_sem_try(sem)) /* all of them must have been taken */
+        give_batch(c, h);
+        RTS_TIMED(c, try(h));
+        if (!try(h)) /* all of them must have been taken */
             return rts_failed(c, "the semaphore was still available");
     }
     return 0;
 }
 
-static int run_try_busy(rts_case *c)
+INLINE int try_busy(rts_case *c, hand h)
 {
-    rts_sem *sem = measured_sem(c, 0);
     unsigned taken = 0;
-    if (!sem)
-        return -1;
-    rts_sem *s = rts_sem_at_hand(sem);
     RTS_SAMPLES(c) {
-        RTS_TIMED(c, taken += !rts_sem_try(s));
+        RTS_TIMED(c, taken += !try(h));
     }
     return taken ? rts_failed(c, "a semaphore that was not available could be taken") : 0;
 }
 
+RUN_ALONE(post_nowait)
+RUN_ALONE(wait_free)
+RUN_ALONE(try_free)
+RUN_ALONE(try_busy)
+
 /* ---- creation and deletion ------------------------------------------------------------------- */
 
-/* Returns as many semaphores as one sample needs. */
-static rts_sem *sem_row(rts_case *c)
+/* As many semaphores as one sample needs, of one kind. */
+typedef struct row {
+    bool is_set;
+    rts_sem *sem;
+    rts_set *set;
+} row;
+
+INLINE int create(row r, uint64_t i)
 {
-    if (check(c))
-        return NULL;
-    rts_sem *row = rts_malloc(c->batch * sizeof *row);
-    for (unsigned i = 0; row && i < c->batch; i++)
-        rts_sem_prepare(&row[i], kind_of(c), c->slot + i);
-    if (!row)
-        rts_unsupported(c, "no memory for %llu semaphores", (unsigned long long)c->batch);
-    return row;
+    return IS_SET(r) ? rts_set_create(&r.set[i], 0) : rts_sem_create(&r.sem[i], 0);
 }
 
-static int run_create(rts_case *c)
+INLINE int destroy(row r, uint64_t i)
 {
-    rts_sem *row = sem_row(c);
-    int err = 0;
-    bool all = true;
-    if (!row)
+    return IS_SET(r) ? rts_set_destroy(&r.set[i]) : rts_sem_destroy(&r.sem[i]);
+}
+
+static int new_row(rts_case *c, row *r)
+{
+    if (check(c))
         return -1;
+    r->is_set = kind_of(c) == SYSV;
+    if (r->is_set && c->batch > RTS_SETS)
+        return rts_unsupported(c, "no more than %u semaphores of System V at a time: batch=%u",
+                               RTS_SETS, RTS_SETS);
+    void *memory = rts_malloc(c->batch * (r->is_set ? sizeof *r->set : sizeof *r->sem));
+    if (!memory)
+        return rts_unsupported(c, "no memory for %llu semaphores", (unsigned long long)c->batch);
+    for (unsigned i = 0; i < c->batch; i++)
+        if (r->is_set)
+            rts_set_prepare(&(r->set = memory)[i], c->slot + i);
+        else
+            rts_sem_prepare(&(r->sem = memory)[i], (rts_sem_kind)kind_of(c), c->slot + i);
+    return 0;
+}
+
+/* Returns whether all could be created, with the error of the last one if not. */
+INLINE bool create_row(rts_case *c, row r, int *err)
+{
+    bool all = true;
     RTS_SAMPLES(c) {
         unsigned created = 0;
-        RTS_TIMED(c, created += !(err = rts_sem_create(&row[created], 0)));
+        RTS_TIMED(c, created += !(*err = create(r, created)));
         all = created == c->batch;
         while (created > 0)
-            rts_sem_destroy(&row[--created]);
+            destroy(r, --created);
         if (!all)
             break;
     }
-    rts_free(row);
-    return all ? 0 : rts_port_failed(c, "cannot create a semaphore", err);
+    return all;
 }
 
-static int run_delete(rts_case *c)
+INLINE bool delete_row(rts_case *c, row r, int *err)
 {
-    rts_sem *row = sem_row(c);
-    int err = 0;
-    if (!row)
-        return -1;
     RTS_SAMPLES(c) {
-        uint64_t created = 0;
-        while (created < c->batch && !(err = rts_sem_create(&row[created], 0)))
+        uint64_t created = 0, k = 0;
+        while (created < c->batch && !(*err = create(r, created)))
             created++;
-        if (err) {
+        if (*err) {
             while (created > 0)
-                rts_sem_destroy(&row[--created]);
-            break;
+                destroy(r, --created);
+            return false;
         }
-        rts_sem *s = row;
-        RTS_TIMED(c, rts_sem_destroy(s++));
+        RTS_TIMED(c, destroy(r, k++));
     }
-    rts_free(row);
-    return err ? rts_port_failed(c, "cannot create a semaphore", err) : 0;
+    return true;
 }
+
+#define RUN_ROW(name)                                                                              \
+    static int run_##name(rts_case *c)                                                             \
+    {                                                                                              \
+        row r = {0};                                                                               \
+        if (new_row(c, &r))                                                                        \
+            return -1;                                                                             \
+        int err = 0;                                                                               \
+        bool all = IS_SET(r) ? name(c, (row){.is_set = true, .set = r.set}, &err)                  \
+                             : name(c, (row){.sem = r.sem}, &err);                                 \
+        rts_free(r.is_set ? (void *)r.set : (void *)r.sem);                                        \
+        return all ? 0 : rts_port_failed(c, "cannot create a semaphore", err);                     \
+    }
+
+RUN_ROW(create_row)
+RUN_ROW(delete_row)
 
 /* ---- with another task ----------------------------------------------------------------------- */
 
 typedef struct shared {
     rts_case *c;
-    rts_sem *sem, *gate;
+    hand measured;
+    rts_sem *gate;
     rts_sem *turn; /* of sem.wait.busy: A will wait at the gate */
     volatile rts_stamp end;
     volatile unsigned round;
@@ -206,13 +276,11 @@ typedef struct shared {
 static shared *share(rts_case *c)
 {
     shared *s = rts_alloc(c, sizeof *s);
-    rts_sem *sem = measured_sem(c, 0);
     if (!s)
         rts_unsupported(c, "no memory");
-    if (!s || !sem)
+    if (!s || open_hand(c, &s->measured))
         return NULL;
     s->c = c;
-    s->sem = sem;
     s->gate = rts_sem_make(c, RTS_SEM_PSHARED, 0);
     return s->gate ? s : NULL;
 }
@@ -222,7 +290,7 @@ static void taker(void *arg)
 {
     shared *s = arg;
     for (;;) {
-        rts_sem_take(s->sem);
+        take(s->measured);
         s->end = rts_stamp_now();
         if (s->c->stop)
             return;
@@ -231,40 +299,29 @@ static void taker(void *arg)
 }
 
 /* TA: W has lower priority, so A keeps the CPU; W waits again before the next sample. */
-static int run_post_lower(rts_case *c)
+INLINE uint64_t post_lower(rts_case *c, shared *s, hand h)
 {
-    shared *s = share(c);
-    if (!s || rts_own_level(c, LEVEL_A, RTS_FIFO) ||
-        rts_task_start(c, taker, s, LEVEL_W, RTS_FIFO, between_processes(c)) || rts_wait_idle(c))
-        return -1;
     uint64_t early = 0;
-    rts_sem *sem = rts_sem_at_hand(s->sem);
     RTS_SAMPLES(c) {
         unsigned round = s->round;
         rts_stamp a = rts_stamp_now();
-        rts_sem_give(sem);
+        give(h);
         rts_stamp b = rts_stamp_now();
         early += s->round != round;
         rts_rec_span(c->rec, a, b);
         rts_wait_idle(c);
     }
-    rts_count_add(c, "waiter ran within the interval", early, "samples");
-    return 0;
+    return early;
 }
 
 /* TB: H waits and has higher priority; from A's stamp before the post to H's first statement. */
-static int run_post_higher(rts_case *c)
+INLINE uint64_t post_higher(rts_case *c, shared *s, hand h)
 {
-    shared *s = share(c);
-    if (!s || rts_own_level(c, LEVEL_A, RTS_FIFO) ||
-        rts_task_start(c, taker, s, LEVEL_H, RTS_FIFO, between_processes(c)) || rts_wait_idle(c))
-        return -1;
     uint64_t late = 0;
-    rts_sem *sem = rts_sem_at_hand(s->sem);
     RTS_SAMPLES(c) {
         unsigned round = s->round;
         rts_stamp a = rts_stamp_now();
-        rts_sem_give(sem);
+        give(h);
         if (s->round == round) { /* H did not run at once */
             late++;
             while (s->round == round)
@@ -272,6 +329,53 @@ static int run_post_higher(rts_case *c)
         }
         rts_rec_span(c->rec, a, s->end);
     }
+    return late;
+}
+
+/*
+ * TB: B releases A from a gate. A preempts B, takes a stamp, and waits on S, which is at 0. Control
+ * returns to B, whose first statement is the second stamp. B then posts S; A, the waiter with the
+ * highest priority, gets it, records, and returns to the gate.
+ */
+INLINE uint64_t wait_busy(rts_case *c, shared *s, hand h)
+{
+    uint64_t early = 0;
+    RTS_SAMPLES(c) {
+        rts_sem_give(s->turn);
+        rts_sem_take(s->gate);
+        unsigned round = s->round;
+        rts_stamp a = rts_stamp_now();
+        take(h);
+        if (s->round == round) /* A did not have to wait: not what is measured */
+            early++;
+        else
+            rts_rec_span(c->rec, a, s->end);
+    }
+    return early;
+}
+
+#define BY_KIND(procedure, c, s)                                                                   \
+    (IS_SET((s)->measured) ? procedure(c, s, (hand){.is_set = true, .set = (s)->measured.set})     \
+                           : procedure(c, s, (hand){.sem = rts_sem_at_hand((s)->measured.sem)}))
+
+static int run_post_lower(rts_case *c)
+{
+    shared *s = share(c);
+    if (!s || rts_own_level(c, LEVEL_A, RTS_FIFO) ||
+        rts_task_start(c, taker, s, LEVEL_W, RTS_FIFO, between_processes(c)) || rts_wait_idle(c))
+        return -1;
+    uint64_t early = BY_KIND(post_lower, c, s);
+    rts_count_add(c, "waiter ran within the interval", early, "samples");
+    return 0;
+}
+
+static int run_post_higher(rts_case *c)
+{
+    shared *s = share(c);
+    if (!s || rts_own_level(c, LEVEL_A, RTS_FIFO) ||
+        rts_task_start(c, taker, s, LEVEL_H, RTS_FIFO, between_processes(c)) || rts_wait_idle(c))
+        return -1;
+    uint64_t late = BY_KIND(post_higher, c, s);
     rts_count_add(c, "waiter did not preempt", late, "samples");
     return 0;
 }
@@ -284,8 +388,8 @@ static void bystander(void *arg)
 {
     shared *s = arg;
     while (!s->c->stop) {
-        rts_sem_take(s->sem);
-        rts_sem_give(s->sem);
+        take(s->measured);
+        give(s->measured);
         rts_yield();
     }
 }
@@ -301,15 +405,10 @@ static void releaser(void *arg)
         rts_sem_give(s->gate);
         s->end = rts_stamp_now();
         s->round++;
-        rts_sem_give(s->sem);
+        give(s->measured);
     }
 }
 
-/*
- * TB: B releases A from a gate. A preempts B, takes a stamp, and waits on S, which is at 0. Control
- * returns to B, whose first statement is the second stamp. B then posts S; A, the waiter with the
- * highest priority, gets it, records, and returns to the gate.
- */
 static int run_wait_busy(rts_case *c)
 {
     const sem_params *p = rts_params(c);
@@ -325,19 +424,7 @@ static int run_wait_busy(rts_case *c)
             return -1;
     if (rts_wait_idle(c) || rts_task_start(c, releaser, s, LEVEL_B, RTS_FIFO, between_processes(c)))
         return -1;
-    uint64_t early = 0;
-    rts_sem *sem = rts_sem_at_hand(s->sem);
-    RTS_SAMPLES(c) {
-        rts_sem_give(s->turn);
-        rts_sem_take(s->gate);
-        unsigned round = s->round;
-        rts_stamp a = rts_stamp_now();
-        rts_sem_take(sem);
-        if (s->round == round) /* A did not have to wait: not what is measured */
-            early++;
-        else
-            rts_rec_span(c->rec, a, s->end);
-    }
+    uint64_t early = BY_KIND(wait_busy, c, s);
     rts_count_add(c, "did not have to wait", early, "samples");
     return 0;
 }
@@ -376,11 +463,13 @@ static const rts_bench benches[] = {
      .help = RTS_SAY("Duration of a trywait that fails."), .params = alone_param, .traits = ALONE,
      .run = run_try_busy},
     {SEM_COMMON, .id = "sem.create", .title = RTS_SAY("Create a semaphore"),
-     .help = RTS_SAY("Duration of sem_init, or of sem_open with a new name."),
-     .params = alone_param, .traits = ALONE, .run = run_create},
+     .help =
+         RTS_SAY("Duration of sem_init, of sem_open with a new name, or of semget with a new key "
+                 "and semctl, which sets the value."),
+     .params = alone_param, .traits = ALONE, .run = run_create_row},
     {SEM_COMMON, .id = "sem.delete", .title = RTS_SAY("Delete a semaphore"),
-     .help = RTS_SAY("Duration of sem_destroy, or of sem_unlink and sem_close."),
-     .params = alone_param, .traits = ALONE, .run = run_delete},
+     .help = RTS_SAY("Duration of sem_destroy, of sem_unlink and sem_close, or of semctl."),
+     .params = alone_param, .traits = ALONE, .run = run_delete_row},
 };
 
 RTS_BENCHES(benches);

@@ -118,6 +118,12 @@ DEFAULT void rts_sem_unlink(rts_sem *sem)
 
 /* ---- never called: the capability is absent -------------------------------------------------- */
 
+DEFAULT void rts_set_prepare(rts_set *set, unsigned slot)
+{
+    (void)set;
+    (void)slot;
+}
+
 DEFAULT int rts_task_set_own_deadline(uint64_t runtime, uint64_t period)
 {
     (void)runtime;

@@ -92,6 +92,44 @@ static inline int rts_irq_raise(rts_irq *irq)
 }
 #endif
 
+#ifndef RTS_SETS
+#define RTS_SETS 0
+struct rts_set {
+    int unused;
+};
+
+static inline int rts_set_create(rts_set *set, unsigned value)
+{
+    (void)set;
+    (void)value;
+    return RTS_E_ABSENT;
+}
+
+static inline int rts_set_destroy(rts_set *set)
+{
+    (void)set;
+    return RTS_E_ABSENT;
+}
+
+static inline int rts_set_give(const rts_set *set)
+{
+    (void)set;
+    return RTS_E_ABSENT;
+}
+
+static inline int rts_set_take(const rts_set *set)
+{
+    (void)set;
+    return RTS_E_ABSENT;
+}
+
+static inline int rts_set_try(const rts_set *set)
+{
+    (void)set;
+    return RTS_E_ABSENT;
+}
+#endif
+
 #ifndef RTS_IRQ_STAMPED
 #define RTS_IRQ_STAMPED "the handler"
 #endif

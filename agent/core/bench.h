@@ -134,6 +134,7 @@ struct rts_case {
     rts_task **task;
     rts_sem **sem;
     rts_sem *idle_gate, *idle_done;
+    rts_set *set;
 
     unsigned char *arena; /* shared memory of the case */
     size_t arena_size, arena_used;
@@ -201,6 +202,9 @@ int rts_own_level(rts_case *c, int below, rts_policy policy);
  * has then failed.
  */
 rts_sem *rts_sem_make(rts_case *c, rts_sem_kind kind, unsigned value);
+
+/* The same for the one semaphore of System V that a case may have, at 0. */
+rts_set *rts_set_make(rts_case *c);
 
 /*
  * Waits until every task of the case above level RTS_LEVELS is blocked: a task at that lowest level

@@ -174,6 +174,22 @@ rts_sem *rts_sem_make(rts_case *c, rts_sem_kind kind, unsigned value)
     return sem;
 }
 
+rts_set *rts_set_make(rts_case *c)
+{
+    rts_set *set = rts_alloc(c, sizeof *set);
+    if (!set) {
+        rts_unsupported(c, "no memory for a semaphore");
+        return NULL;
+    }
+    rts_set_prepare(set, c->slot++);
+    int err = rts_set_create(set, 0);
+    if (err) {
+        rts_port_failed(c, "cannot create a semaphore", err);
+        return NULL;
+    }
+    return c->set = set;
+}
+
 static void idle_task(void *arg)
 {
     rts_case *c = arg;
@@ -202,6 +218,9 @@ int rts_wait_idle(rts_case *c)
 void rts_case_clean_up(rts_case *c)
 {
     c->stop = true;
+    if (c->set) /* which ends the waits for it */
+        rts_set_destroy(c->set);
+    c->set = NULL;
     for (unsigned i = 0; i < c->n_sems; i++)
         for (unsigned k = 0; k < c->n_tasks; k++)
             rts_sem_give(c->sem[i]);

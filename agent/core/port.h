@@ -40,6 +40,7 @@ typedef enum rts_error {
 typedef struct rts_child rts_child;
 typedef struct rts_event rts_event;
 typedef struct rts_irq rts_irq;
+typedef struct rts_set rts_set;
 
 /*
  * Optional capabilities of a port, beyond what every port provides; a bench names those that it
@@ -71,7 +72,8 @@ typedef struct rts_irq rts_irq;
     X(BARRIER, "barrier")                                                                          \
     X(SPIN, "spin")           /* spin locks */                                                     \
     X(COLD, "cold_cache")     /* rts_port_chill(): empty caches, with RTS_COLD */                  \
-    X(FOOTPRINT, "footprint") /* rts_port_footprint(), with RTS_FOOTPRINT */
+    X(FOOTPRINT, "footprint") /* rts_port_footprint(), with RTS_FOOTPRINT */                       \
+    X(SEM_SYSV, "sem_sysv")   /* semaphores of System V, with RTS_SETS */
 
 #define RTS_CAP_NUMBER(name, wire) RTS_CAP_NUMBER_##name,
 #define RTS_CAP_BIT(name, wire) RTS_CAP_##name = 1 << RTS_CAP_NUMBER_##name,
@@ -394,6 +396,19 @@ static inline int rts_sem_try(rts_sem *sem);
 #ifndef rts_sem_at_hand
 #define rts_sem_at_hand(sem) (sem)
 #endif
+
+/*
+ * Semaphores of System V, in sets of one, by a port with RTS_CAP_SEM_SYSV: an agent can have
+ * RTS_SETS of them at a time, with slots that follow each other. Prepares one outside the timed
+ * rts_set_create(), and removes the set that a killed case has left in its slot; a killed agent
+ * leaves none behind.
+ */
+void rts_set_prepare(rts_set *set, unsigned slot);
+static inline int rts_set_create(rts_set *set, unsigned value);
+static inline int rts_set_destroy(rts_set *set); /* ends the waits for it, with an error */
+static inline int rts_set_give(const rts_set *set);
+static inline int rts_set_take(const rts_set *set);
+static inline int rts_set_try(const rts_set *set);
 
 /* ---- mutexes and queues ------------------------------------------------------------------ */
 

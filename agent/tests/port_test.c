@@ -49,6 +49,30 @@ static void test_semaphores_count(void)
     }
 }
 
+static void test_sets_count(void)
+{
+    rts_set set[RTS_SETS + 1];
+    if (!(rts_port_caps() & RTS_CAP_SEM_SYSV))
+        return;
+    for (int i = 0; i < RTS_SETS; i++) { /* all that there may be at a time */
+        rts_set_prepare(&set[i], (unsigned)i);
+        CHECK_EQ(rts_set_create(&set[i], 2), 0);
+    }
+    for (int i = 0; i < RTS_SETS; i++) {
+        CHECK_EQ(rts_set_take(&set[i]), 0);
+        CHECK_EQ(rts_set_try(&set[i]), 0);
+        CHECK(rts_set_try(&set[i]) != 0);
+        CHECK_EQ(rts_set_give(&set[i]), 0);
+        CHECK_EQ(rts_set_take(&set[i]), 0);
+    }
+    rts_set_prepare(&set[0], 0); /* removes what was left in its slot, and nothing else */
+    CHECK_EQ(rts_set_create(&set[0], 0), 0);
+    CHECK(rts_set_try(&set[0]) != 0);
+    for (int i = 0; i < RTS_SETS; i++)
+        CHECK_EQ(rts_set_destroy(&set[i]), 0);
+    CHECK(rts_set_give(&set[0]) != 0);
+}
+
 static void high(void *arg)
 {
     (void)arg;
@@ -454,7 +478,7 @@ static void choose_cpu(void)
 }
 
 /* NOLINTNEXTLINE(misc-use-internal-linkage): if it is not main(), another file calls it */
-TESTS(choose_cpu, test_semaphores_count, test_the_most_urgent_ready_task_runs,
+TESTS(choose_cpu, test_semaphores_count, test_sets_count, test_the_most_urgent_ready_task_runs,
       test_yield_goes_round, test_sleep_is_never_short_and_clocks_never_go_back, test_inheritance,
       test_queue_keeps_order, test_processes_share_what_they_should,
       test_children_do_not_run_before_their_parent_waits, test_a_child_that_ran_is_seen,

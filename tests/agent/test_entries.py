@@ -19,6 +19,7 @@ def evidence(bench: str) -> Json:
 @pytest.mark.parametrize(
     ("bench", "enters"),
     [("sys.getpid", True), ("sem.create type=named", True), ("sem.delete type=named", True),
+     ("sem.post.nowait type=sysv", True), ("sem.create type=sysv", True),
      ("sched.yield", True), ("posix.mutex.lock protocol=protect", True),
      ("sem.create", False), ("sem.post.nowait", False), ("sem.wait.free", False),
      ("sem.post.nowait type=named", False), ("sem.try.busy type=pshared", False),

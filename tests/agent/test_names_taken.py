@@ -69,7 +69,8 @@ print(json.dumps([len(objects), lost]), flush=True)
 CASES = [
     "mq.latency", "ipc.srsr mechanism=queue", "ipc.srsr mechanism=sysv",
     "ipc.srsr mechanism=fifo", "sem.post.higher type=named", "sem.post.higher type=pshared",
-    "sys.sem", "sys.shm", "posix.shm.create", "posix.shm.attach", "posix.shm.unlink",
+    "sem.post.higher type=sysv", "sem.create type=sysv", "sys.sem",
+    "sys.shm", "posix.shm.create", "posix.shm.attach", "posix.shm.unlink",
     "posix.options",
 ]  # fmt: skip
 
@@ -97,8 +98,9 @@ def test_they_are_neither_used_nor_removed_nor_waited_for() -> None:
     assert (planted, lost) == (8 + 12 + 36, [])
     assert not list(SHM.glob(f"*rtstone-{agent.pid}*"))
     refused = {case for case, end in ends.items() if end["status"] != "ok"}
-    assert {"sys.sem", "sys.shm"} <= refused
-    assert refused <= {"mq.latency", "ipc.srsr mechanism=queue", "sys.sem", "sys.shm"}
+    sets = {"sem.post.higher type=sysv", "sem.create type=sysv"}
+    assert {"sys.sem", "sys.shm", *sets} <= refused
+    assert refused <= {"mq.latency", "ipc.srsr mechanism=queue", "sys.sem", "sys.shm", *sets}
     for case in refused - {"sys.sem", "sys.shm"}:
         assert "File exists" in ends[case]["reason"], ends
     for case, objects, option in (

@@ -42,7 +42,12 @@ pytestmark = pytest.mark.machine
 
 def leftovers() -> list[str]:
     """Return objects of agents that have ended, and glibc's temporary semaphores."""
-    names = []
+    sets = Path("/proc/sysvipc/sem").read_text().splitlines()[1:]
+    keys = [int(line.split()[0]) & 0xFFFFFFFF for line in sets]
+    names = [
+        f"set {key:#x}" for key in keys
+        if key >> 27 == 0x15 and not Path("/proc", str(key >> 2 & 0x3FFFFF)).exists()
+    ]  # fmt: skip
     for path in SHM.iterdir():
         owner = re.search(r"rtstone-(\d+)\.", path.name)
         if re.fullmatch(r"sem\.\w{6}", path.name) or (
@@ -109,7 +114,8 @@ def test_the_clock_does_not_go_back_and_null_is_within_a_step_of_nothing() -> No
 
 @realtime
 @pytest.mark.parametrize("sharing", ["", "type=named", "type=pshared", "type=named entity=process",
-                                     "type=pshared entity=process"])  # fmt: skip
+                                     "type=pshared entity=process", "type=sysv",
+                                     "type=sysv entity=process"])  # fmt: skip
 def test_who_preempts_whom_at_a_semaphore(sharing: str) -> None:
     higher = result(f"sem.post.higher samples=300 {sharing}")
     assert figures(higher)["waiter did not preempt"] == 0
@@ -355,9 +361,13 @@ def test_killed_at_ten_random_moments_it_leaves_nothing() -> None:
     moments = random.Random(7)
     for _ in range(10):
         agent = Agent()
-        for i in range(30):
-            agent.send(f"case {2 * i} sem.create type=named samples=3000")
-            agent.send(f"case {2 * i + 1} sem.post.higher type=named entity=process samples=3000")
+        for i in range(15):
+            for k, kind in enumerate(("named", "sysv")):
+                first = 4 * i + 2 * k
+                agent.send(f"case {first} sem.create type={kind} samples=3000")
+                agent.send(
+                    f"case {first + 1} sem.post.higher type={kind} entity=process samples=3000"
+                )
         time.sleep(0.1 + 0.4 * moments.random())
         family = descendants(agent.pid)
         agent.kill()
@@ -370,6 +380,24 @@ def test_killed_at_ten_random_moments_it_leaves_nothing() -> None:
             assert end["status"] == "ok"
             assert any(r["t"] == "result" and r["id"] == end["id"] for r in answers)
         assert soon(lambda: not leftovers())
+
+
+def test_a_set_that_a_killed_case_has_left_is_replaced() -> None:
+    agent = Agent()
+    begun = agent.begin("sem.wait.free type=sysv samples=0 time=60000000000")
+    for pid in descendants(agent.pid):
+        os.kill(pid, signal.SIGKILL)
+    again = [f"case {number} sem.wait.free type=sysv samples=100" for number in range(2, 8)]
+    ends = pick(begun + agent.rest(*again, "bye"), "end")
+    assert [end["status"] for end in ends] == ["failed", *6 * ["ok"]]
+    assert soon(lambda: not leftovers())
+
+
+def test_more_sets_than_there_are_keys_for_are_refused() -> None:
+    good, bad = (case(f"sem.create type=sysv batch={n} samples=10")[1] for n in (4, 5))
+    assert good["status"] == "ok", good["reason"]
+    assert bad["status"] == "unsupported"
+    assert bad["reason"] == "no more than 4 semaphores of System V at a time: batch=4"
 
 
 def test_with_its_keeper_killed_as_well_the_next_agent_removes_what_is_left() -> None:

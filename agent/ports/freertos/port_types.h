@@ -31,7 +31,7 @@
     (RTS_CAP_PROCESS | RTS_CAP_SMP | RTS_CAP_SIGNALS | RTS_CAP_FILES | RTS_CAP_NETWORK |           \
      RTS_CAP_DEADLINE | RTS_CAP_POSIX | RTS_CAP_RWLOCK | RTS_CAP_BARRIER | RTS_CAP_SPIN |          \
      RTS_CAP_SEM_NAMED | RTS_CAP_SEM_PSHARED | RTS_CAP_CLOCK_LIBRARY | RTS_CAP_CLOCK_SYSCALL |     \
-     RTS_CAP_LOCK_PROTECT | RTS_CAP_COLD |                                                         \
+     RTS_CAP_LOCK_PROTECT | RTS_CAP_COLD | RTS_CAP_SEM_SYSV |                                      \
      (configUSE_TIME_SLICING ? 0 : RTS_CAP_ROUND_ROBIN | RTS_CAP_CPU_TIME))
 
 #if configUSE_TIME_SLICING

@@ -45,6 +45,7 @@ static const struct {
     {RTS_CAP_BARRIER, "no barriers"},
     {RTS_CAP_COLD, "no caches"},
     {RTS_CAP_SPIN, "no spin locks for tasks"},
+    {RTS_CAP_SEM_SYSV, "no semaphores of System V"},
 };
 
 const char *rts_port_why_not(uint32_t cap)

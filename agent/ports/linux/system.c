@@ -50,6 +50,8 @@ const char *rts_port_why_not(uint32_t cap)
         return why_not_cold();
     case RTS_CAP_SEM_NAMED:
         return "/dev/shm is not there or not writable";
+    case RTS_CAP_SEM_SYSV:
+        return "this kernel was built without System V IPC, or a sandbox refuses it";
     default:
         return "this port does not have it";
     }
@@ -67,7 +69,7 @@ static const struct {
     {ENOMEM, "no memory, or the limit of locked memory is reached (ulimit -l)"},
     {EMFILE, "the limit of open files or queues is reached (ulimit -n, ulimit -q)"},
     {EMSGSIZE, "beyond fs.mqueue.msg_max or fs.mqueue.msgsize_max"},
-    {ENOSPC, "no space in /dev/shm, or fs.mqueue.queues_max is reached"},
+    {ENOSPC, "no space in /dev/shm, or fs.mqueue.queues_max or a limit in kernel.sem is reached"},
 };
 
 /* A sandbox may refuse to set even the affinity that this process has. */

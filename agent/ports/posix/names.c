@@ -21,10 +21,9 @@ void posix_object_name(char *name, size_t size, unsigned slot)
  * A key that is unlikely to be used by another program: agent numbers have 25 bits, and a case has
  * at most four such objects.
  */
-#define KEY_SLOTS 4
 static key_t object_key(long number, unsigned slot)
 {
-    return (key_t)(0x15u << 27 | (unsigned)number << 2 | slot % KEY_SLOTS);
+    return (key_t)(0x15u << 27 | (unsigned)number << 2 | slot % RTS_SETS);
 }
 
 int posix_object_key(unsigned slot)
@@ -40,8 +39,7 @@ bool posix_remove_queue(key_t key)
            msgctl(id, IPC_RMID, NULL) == 0;
 }
 
-/* Like posix_remove_queue(), for a set of semaphores. */
-static void remove_set(key_t key)
+void posix_remove_set(key_t key)
 {
     struct semid_ds set = {0};
     union semun {
@@ -63,10 +61,10 @@ static void remove_segment(key_t key)
 
 void posix_remove_system_v(long number)
 {
-    for (unsigned slot = 0; slot < KEY_SLOTS; slot++) {
+    for (unsigned slot = 0; slot < RTS_SETS; slot++) {
         key_t key = object_key(number, slot);
         posix_remove_queue(key);
-        remove_set(key);
+        posix_remove_set(key);
         remove_segment(key);
     }
 }

@@ -134,6 +134,9 @@ int posix_object_key(unsigned slot); /* the same for System V objects */
  */
 bool posix_remove_queue(key_t key);
 
+/* Removes the System V set of semaphores with that key if it belongs to this user. */
+void posix_remove_set(key_t key);
+
 /* Removes a name in a directory if it belongs to this user. */
 void posix_remove_object(int dir, const char *name);
 

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/msg.h>
+#include <sys/sem.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -162,6 +163,43 @@ static inline int rts_sem_take(rts_sem *sem)
 static inline int rts_sem_try(rts_sem *sem)
 {
     return sem_trywait(sem->s) ? -errno : 0;
+}
+
+/* Two calls, because the standard says nothing of the value of a new set. */
+static inline int rts_set_create(rts_set *set, unsigned value)
+{
+    set->id = semget(set->key, 1, IPC_CREAT | IPC_EXCL | 0600);
+    return set->id < 0 || semctl(set->id, 0, SETVAL, (int)value) ? -errno : 0;
+}
+
+static inline int rts_set_destroy(rts_set *set)
+{
+    return semctl(set->id, 0, IPC_RMID) ? -errno : 0;
+}
+
+/* A wait goes on after a signal, as that of sem_wait() does. */
+static inline int posix_set_add(const rts_set *set, short amount, short flags)
+{
+    struct sembuf operation = {.sem_op = amount, .sem_flg = flags};
+    while (semop(set->id, &operation, 1))
+        if (errno != EINTR)
+            return -errno;
+    return 0;
+}
+
+static inline int rts_set_give(const rts_set *set)
+{
+    return posix_set_add(set, 1, 0);
+}
+
+static inline int rts_set_take(const rts_set *set)
+{
+    return posix_set_add(set, -1, 0);
+}
+
+static inline int rts_set_try(const rts_set *set)
+{
+    return posix_set_add(set, -1, IPC_NOWAIT);
 }
 
 static inline int rts_mutex_lock(rts_mutex *mutex)

@@ -30,6 +30,11 @@ typedef struct rts_sem {
 
 #define rts_sem_at_hand(sem) (&(rts_sem){.s = (sem)->s})
 
+#define RTS_SETS 4 /* keys for objects of System V (names.c) */
+typedef struct rts_set {
+    int key, id;
+} rts_set;
+
 /* Watches the wall clock (posix.h): for the one task that opened it. */
 typedef struct posix_wall {
     uint64_t low, high; /* bounds of its distance to rts_time(), modulo 2^64 */

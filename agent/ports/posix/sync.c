@@ -19,6 +19,12 @@ void rts_sem_unlink(rts_sem *sem)
     sem->name[0] = '\0';
 }
 
+void rts_set_prepare(rts_set *set, unsigned slot)
+{
+    *set = (rts_set){.key = posix_object_key(slot), .id = -1};
+    posix_remove_set(set->key);
+}
+
 int rts_mutex_create(rts_mutex *mutex, rts_protocol protocol, int ceiling)
 {
     static const int protocols[] = {

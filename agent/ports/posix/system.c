@@ -12,6 +12,12 @@ static bool has_second_cpu(void)
     return rts_cpuset_count(&cpus) > 1;
 }
 
+/* Asks for a set of no semaphores, which is refused: for its size, or because there are none. */
+static bool has_sets(void)
+{
+    return semget(IPC_PRIVATE, 0, 0) < 0 && errno == EINVAL;
+}
+
 uint32_t rts_port_caps(void)
 {
     uint32_t caps = RTS_CAP_PROCESS | RTS_CAP_SEM_PSHARED | RTS_CAP_HEAP | RTS_CAP_CLOCK_LIBRARY |
@@ -24,6 +30,8 @@ uint32_t rts_port_caps(void)
         caps |= RTS_CAP_SMP;
     if (!posix_option.drain && posix_may_be_cold())
         caps |= RTS_CAP_COLD;
+    if (has_sets())
+        caps |= RTS_CAP_SEM_SYSV;
     return caps | posix_system_caps();
 }
 
