@@ -52,7 +52,8 @@ if TYPE_CHECKING:
 @click.option(
     "--yes",
     is_flag=True,
-    help="Allow loads to switch the machine's console and to set its disk's settings.",
+    help="Allow loads to switch the machine's console, to set its disk's settings, and to read a "
+    "removable device.",
 )
 @click.option("--json", is_flag=True, help="Print only the reproduction document, as JSON.")
 @click.option(

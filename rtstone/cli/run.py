@@ -100,7 +100,7 @@ def _directory(context: click.Context, parameter: click.Parameter, text: str | N
     "--yes",
     is_flag=True,
     help="Measure even if it takes longer than an hour, and allow loads to switch the machine's "
-    "console and to set its disk's settings.",
+    "console, to set its disk's settings, and to read a removable device.",
 )
 @click.option("--out", callback=_directory, metavar="DIR", type=FILE, help="Directory of the run.")
 @click.option("--json", is_flag=True, help="Print only the run document, as JSON.")

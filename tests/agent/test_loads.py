@@ -179,7 +179,7 @@ def test_what_cannot_be_is_unsupported_and_so_are_the_cases_under_it() -> None:
     driver, heavy, memory, bad, none = pick(records, "loaded")
     assert (bad["status"], none["status"]) == ("failed", "ok")
     assert driver["status"] == heavy["status"] == memory["status"] == "unsupported"
-    assert driver["reason"] == "no slow block device: name one with device=PATH"
+    assert driver["reason"].startswith("no block device is named: name one with device=PATH, or")
     assert "place=any" in heavy["reason"]
     assert "dir=PATH" in memory["reason"]
     without, wrong, free = pick(records, "end")
@@ -442,6 +442,122 @@ def test_files_are_worked_on_and_none_is_left(
         files = [str(fd.readlink()) for fd in Path(f"/proc/{worker}/fd").iterdir()]
         assert sum(f.startswith(str(on_disk)) for f in files) == (2 if name == "copy" else 1)
         assert list(on_disk.iterdir()) == []  # they are unnamed
+
+
+# ---- a removable or slow block device ------------------------------------------------------------
+
+NO_DEVICE = (
+    "this system has no removable or slow block device with something in it (USB, SD card, floppy "
+    "disk)"
+)
+
+
+@pytest.fixture
+def loop(tmp_path: Path) -> Iterator[tuple[Path, bytes]]:
+    """Make a loop device, which cannot be written, and return it with what it holds."""
+    file, content = tmp_path / "content", os.urandom(1 << 20)
+    file.write_bytes(content)
+    attached = subprocess.run(
+        ["losetup", "--find", "--show", "--read-only", file], capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    if attached.returncode:
+        pytest.skip(f"no loop device can be made: {attached.stderr.strip()}")
+    device = Path(attached.stdout.strip())
+    yield device, content
+    assert file.read_bytes() == content
+    subprocess.run(["losetup", "--detach", device], check=True)
+
+
+def block_devices(directory: Path, **devices: dict[str, str]) -> LoadAgent:
+    """Start an agent in a system with these block devices, by the files of each in sysfs."""
+    root = directory / "block"
+    for name, attributes in devices.items():
+        (root / name).mkdir(parents=True)
+        for attribute, value in attributes.items():
+            (root / name / attribute).write_text(f"{value}\n")
+    mount = f"mount --bind {root} /sys/block && exec {HASTY} {QUICK}"
+    return LoadAgent("unshare", "--mount", "--propagation=private", "sh", "-c", mount)
+
+
+def number(device: Path) -> str:
+    rdev = device.stat().st_rdev
+    return f"{os.major(rdev)}:{os.minor(rdev)}"
+
+
+@as_root
+@beside
+def test_a_removable_device_is_found_only_if_that_is_allowed_and_only_read(
+    tmp_path: Path, loop: tuple[Path, bytes]
+) -> None:
+    device, _ = loop
+    whole = {"removable": "1", "size": "2048", "dev": number(device)}
+    agent = block_devices(
+        tmp_path,
+        **{
+            device.name: whole,
+            "aaa": whole,  # it has no node in /dev
+            "loop-control": whole,  # its node is no block device
+            "loop0" if device.name != "loop0" else "loop1": whole,  # of another number
+            "loop3": {**whole, "size": "0"} if device.name != "loop3" else whole,  # empty
+        },
+    )
+    refused = agent.answer("load driver", "loaded")
+    assert refused["status"] == "unsupported"
+    assert "allow=on (rtstone run --yes)" in refused["reason"]
+    loaded = agent.load("driver allow=1")
+    assert loaded["params"]["device"] == str(device)
+    assert agent.work()["scan"]["unit"] == "bytes"
+    (worker,) = agent.workers()
+    (opened,) = [
+        fd for fd in Path(f"/proc/{worker}/fd").iterdir() if str(fd.readlink()) == str(device)
+    ]
+    info = (opened.parents[1] / "fdinfo" / opened.name).read_text()
+    flags = int(re.findall(r"flags:\s+(\d+)", info)[0], 8)
+    assert flags & os.O_ACCMODE == os.O_RDONLY
+    assert flags & os.O_NONBLOCK and flags & os.O_CLOEXEC
+    assert gone(agent.bye())
+
+
+@as_root
+def test_where_no_device_is_removable_or_slow_that_is_the_reason(
+    tmp_path: Path, loop: tuple[Path, bytes]
+) -> None:
+    device, _ = loop
+    fixed = {"removable": "0", "size": "2048", "dev": number(device)}
+    agent = block_devices(tmp_path, **{device.name: fixed})
+    loaded = agent.answer("load driver allow=1", "loaded")
+    assert (loaded["status"], loaded["reason"]) == ("unsupported", NO_DEVICE)
+    agent.bye()
+
+
+@as_root
+def test_a_device_behind_usb_is_slow_though_it_stays(
+    tmp_path: Path, loop: tuple[Path, bytes]
+) -> None:
+    device, _ = loop
+    root = tmp_path / "block"
+    place = tmp_path / "devices" / "usb1" / device.name
+    for directory in (root, place):
+        directory.mkdir(parents=True)
+    for name, value in (("removable", "0"), ("size", "2048"), ("dev", number(device))):
+        (place / name).write_text(f"{value}\n")
+    (root / device.name).symlink_to(f"{tmp_path}/devices/usb1/{device.name}")
+    agent = block_devices(tmp_path)
+    assert agent.load("driver allow=1")["params"]["device"] == str(device)
+    agent.bye()
+
+
+def test_what_is_no_device_and_no_file_is_not_opened(tmp_path: Path) -> None:
+    """Nobody writes to this FIFO: to open it would wait."""
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    loads = [f"load driver device={path}" for path in (fifo, "/dev/null")]
+    for loaded, path in zip(pick(talk(loads), "loaded"), (fifo, "/dev/null"), strict=True):
+        assert loaded["status"] == "failed"
+        assert loaded["reason"] == (
+            f"parameter device: '{path}' is neither a block device nor a file with something in it"
+        )
 
 
 @beside

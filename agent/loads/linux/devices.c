@@ -32,28 +32,16 @@ static const rts_param disk_param[] = {
     RTS_PARAMS_END,
 };
 
-/*
- * Opens a block device without waiting, and nothing else: opening what is none could have effects.
- * -1: see errno.
- */
+/* Opens a block device, and nothing else. -1: see errno. */
 static int open_block_device(const char *path)
 {
-    char same[32];
     struct stat status;
-    int file = open(path, O_PATH | O_CLOEXEC), device = -1;
-    if (file < 0)
-        return -1;
-    if (fstat(file, &status) == 0) {
-        errno = ENOTBLK;
-        if (S_ISBLK(status.st_mode)) {
-            snprintf(same, sizeof same, "/proc/self/fd/%d", file);
-            device = open(same, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-        }
-    }
-    int error = errno;
-    close(file);
-    errno = error;
-    return device;
+    int device = posix_open_source(path, 0);
+    if (device < 0 || (fstat(device, &status) == 0 && S_ISBLK(status.st_mode)))
+        return device;
+    close(device);
+    errno = ENOTBLK;
+    return -1;
 }
 
 /* Finds the block device on which a directory lies; false: there is none. */

@@ -210,12 +210,16 @@ static void copy_file(rts_worker *w)
 /* ---- driver ------------------------------------------------------------------------------ */
 
 typedef struct driver_params {
+    int64_t allow;
     char device[RTS_LOAD_PATH];
 } driver_params;
 
 static const rts_param driver_param[] = {
     RTS_TEXT(driver_params, device,
              "block device or file to read; a slow one, such as a USB stick or an SD card"),
+    RTS_BOOL(driver_params, allow, 0,
+             "allow it to look for a removable or slow block device where none is named, and to "
+             "read that (rtstone run --yes); nothing is written"),
     RTS_PARAMS_END,
 };
 
@@ -223,24 +227,35 @@ static const rts_param driver_param[] = {
 #define O_DIRECT 0
 #endif
 
-/* Opens a device, bypassing the page cache if its file system supports that. */
+/*
+ * Opens a device for reading, bypassing the page cache if its file system supports that. A link
+ * that a user named is followed.
+ */
 static int open_device(const char *path)
 {
-    int file = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC);
-    return file < 0 && errno == EINVAL ? open(path, O_RDONLY | O_CLOEXEC) : file;
+    struct stat status;
+    int follow = lstat(path, &status) == 0 && S_ISLNK(status.st_mode) ? 0 : O_NOFOLLOW;
+    int file = posix_open_source(path, follow | O_DIRECT);
+    return file < 0 && errno == EINVAL ? posix_open_source(path, follow) : file;
 }
 
 static int prepare_driver(rts_running *l)
 {
-    const driver_params *p = rts_load_params(l);
+    driver_params *p = (driver_params *)l->params;
     struct stat status;
-    if (!p->device[0])
-        return rts_load_unsupported(l, "no slow block device: name one with device=PATH");
-    int file = stat(p->device, &status) ? -1 : open_device(p->device);
-    if (file < 0)
+    if (!p->device[0] && !p->allow)
+        return rts_load_unsupported(l, "no block device is named: name one with device=PATH, or "
+                                       "have it look for one with allow=on (rtstone run --yes)");
+    if (!p->device[0] && !posix_slow_device(p->device, sizeof p->device))
+        return rts_load_unsupported(l, "this system has no removable or slow block device with "
+                                       "something in it (USB, SD card, floppy disk)");
+    int file = open_device(p->device);
+    if (file < 0 && errno != ENOTBLK)
         return rts_load_failed(l, "parameter device: '%s': %s", p->device, strerror(errno));
-    bool usable = S_ISBLK(status.st_mode) || (S_ISREG(status.st_mode) && status.st_size > 0);
-    close(file);
+    bool usable =
+        file >= 0 && fstat(file, &status) == 0 && (S_ISBLK(status.st_mode) || status.st_size > 0);
+    if (file >= 0)
+        close(file);
     return usable ? 0
                   : rts_load_failed(l,
                                     "parameter device: '%s' is neither a block device nor a "
@@ -281,8 +296,11 @@ static const rts_load loads[] = {
     {.id = "driver",
      .title = RTS_SAY("Read a slow block device from end to end"),
      .source = RTS_SAY("Gutsalov; a read scan of a USB stick or SD card instead of a floppy disk"),
-     .help = RTS_SAY("Reads the device repeatedly in blocks of 64 KiB from the first to the last, "
-                     "as badblocks does, bypassing the page cache. Measuring starts 5 s later."),
+     .help = RTS_SAY(
+         "Reads the device repeatedly in blocks of 64 KiB from the first to the last, "
+         "as badblocks does, bypassing the page cache. Measuring starts 5 s later. Where no "
+         "device is named and it is allowed to, it reads the first that is removable "
+         "or on USB or an SD bus; nothing is written."),
      .params = driver_param,
      .needs = RTS_CAP_FILES,
      .place = RTS_PLACE_MEASURED, /* Gutsalov had one CPU */

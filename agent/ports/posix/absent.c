@@ -4,10 +4,41 @@
  */
 #include <limits.h>
 #include <signal.h>
+#include <sys/stat.h>
 
 #include "posix.h"
 
 #define DEFAULT __attribute__((weak))
+
+/* ---- files and devices ----------------------------------------------------------------------- */
+
+static bool is_source(const struct stat *status)
+{
+    return S_ISBLK(status->st_mode) || S_ISREG(status->st_mode);
+}
+
+DEFAULT int posix_open_source(const char *path, int flags)
+{
+    struct stat status;
+    int file;
+    if (stat(path, &status))
+        return -1;
+    if (is_source(&status)) {
+        file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | flags);
+        if (file < 0 || (fstat(file, &status) == 0 && is_source(&status)))
+            return file;
+        close(file);
+    }
+    errno = ENOTBLK;
+    return -1;
+}
+
+DEFAULT bool posix_slow_device(char *path, size_t size)
+{
+    if (size)
+        path[0] = '\0';
+    return false;
+}
 
 /* ---- start and end --------------------------------------------------------------------------- */
 

@@ -111,6 +111,18 @@ int posix_scratch_file(int flags, char *why, size_t size);
 const char *posix_temporary(void);
 
 /*
+ * Opens a block device or a file for reading, without waiting, and nothing else: to open what is
+ * neither could have effects. -1: see errno, ENOTBLK for what is neither.
+ */
+int posix_open_source(const char *path, int flags);
+
+/*
+ * Finds the path of a block device that is removable, or as slow as those that are, and has
+ * something in it; false: there is none.
+ */
+bool posix_slow_device(char *path, size_t size);
+
+/*
  * Returns the descriptor of a directory for files that a load leaves behind: created by the first
  * call, and removed with everything in it when the load stops, or by the next sweep. -1: see `why`.
  */
