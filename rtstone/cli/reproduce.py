@@ -79,6 +79,7 @@ def command(  # noqa: PLR0917
     SOURCE is sjoblom, gutsalov, obenland, golatowski or dankwardt.  Each RUN is a column, and so is
     each target, on which the publication's suite is run.
     """
+    from rtstone.explain.live import explanations
     from rtstone.stats.published.layout import layout
     from rtstone.stats.reproduce import reproduce
 
@@ -105,11 +106,14 @@ def command(  # noqa: PLR0917
         from rtstone.report.parts import frame
 
         frame.bundle()
-    documents = [load(find(run)) for run in runs]
+    directories = [find(run) for run in runs]
+    documents = [load(directory) for directory in directories]
     request = Options(names=suites, instead=instead, params=params, time=time, yes=yes)
     fresh, errors = _measure(request, targets if documents or targets else (LOCAL,))
     with working("reproducing"):
-        reproduction = reproduce(source, [*documents, *fresh], before)
+        pairs = zip(directories, documents, strict=True)
+        traces = [trace for pair in pairs for trace in explanations(*pair)]
+        reproduction = reproduce(source, [*documents, *fresh], before, traces)
     if json:
         print_document(reproduction.document)
     else:

@@ -14,9 +14,10 @@ from rtstone.documents.explanation import Explanation
 from rtstone.documents.run import Result, Run
 from rtstone.errors import StoreError, UsageError
 from rtstone.explain.lab import by_replay
-from rtstone.explain.live import TRACED, from_trace, traced
+from rtstone.explain.live import from_trace, traced
 from rtstone.interrupt import Interrupt
 from rtstone.printable import document
+from rtstone.results.flags import TRACED
 from rtstone.store import explanations
 
 LAB = "qemu:"

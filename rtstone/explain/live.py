@@ -11,6 +11,7 @@ import binascii
 import re
 from collections import defaultdict
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,6 +40,7 @@ from rtstone.explain.timeline import (
     parts,
     tasks,
 )
+from rtstone.results.flags import TRACED
 from rtstone.results.steal import with_steal
 from rtstone.store.rundir import logs
 from rtstone.units import NS_PER_S, count, counted, trimmed
@@ -48,7 +50,6 @@ from rtstone.wire.reader import Reader, Record
 MARKER = re.compile(r"rtstone (\d+) (\d+) (\d+)")
 DEPTH = 12  # functions of a stack that are named
 _END = 1 << 64  # of the addresses
-TRACED = "traced"  # the flag of results with a trace
 _LOST = re.compile(r"(?:dropped events|commit overrun): (\d+)")
 _TRACE = "rtstone run … --trace worst"
 
@@ -164,6 +165,20 @@ def from_trace(directory: Path, run: Run, result: Result, index: int) -> Explana
     snapshot = snapshots.snapshot(index)
     read = Formats(snapshots.formats.items()).read(snapshot.pages, snapshot.head.page)
     return _Explainer(run, result, snapshot.head, read, snapshots.functions).document()
+
+
+def explanations(directory: Path, run: Run) -> list[Explanation]:
+    """Return where the time of each sample went that a traced run has kept, of those that tell it.
+
+    ``directory``: of the run; a damaged snapshot is left out.  Raises UsageError if it cannot be
+    read.
+    """
+    explained = []
+    for result in run.results:
+        for index in traced(directory, result) if TRACED in result.flags and result.n else ():
+            with suppress(Inconclusive):
+                explained.append(from_trace(directory, run, result, index))
+    return explained
 
 
 class _Explainer:

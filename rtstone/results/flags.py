@@ -19,6 +19,7 @@ BURST_NS = 100_000_000  # from one burst of a load to the next (benchmarks 2)
 BURSTS = 5  # that a case has to see
 
 LASTING = "lasting"
+TRACED = "traced"
 
 
 class Seen(NamedTuple):
@@ -166,7 +167,7 @@ FLAGS = (
         voids=NOT_ITS_BEST,
     ),
     Flag(
-        "traced",
+        TRACED,
         "its CPU was traced, which makes system calls, interrupts and wake-ups slower",
         "its figures say by how much; measure without --trace for numbers to judge by",
         lambda s: s.evidence.get("snapshots") is not None,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
+from statistics import median
 from typing import Literal, NamedTuple
 
 from msgspec import structs
 
 from rtstone.documents import reproduction
+from rtstone.documents.explanation import Explanation
 from rtstone.documents.plan import REDUCED, load_name
 from rtstone.documents.reproduction import (
     Cell,
@@ -25,6 +27,7 @@ from rtstone.documents.reproduction import (
 from rtstone.documents.run import GRAVITY, NO_REASON, Figure, Result, Run
 from rtstone.errors import UsageError
 from rtstone.results.derived import FLOOR
+from rtstone.results.flags import TRACED
 from rtstone.results.load_rates import load_place
 from rtstone.results.omitted import whole
 from rtstone.results.pool import pooled
@@ -62,10 +65,11 @@ class Reproduced(NamedTuple):
 
 
 class _Today(NamedTuple):
-    """A column of today, and its runs."""
+    """A column of today, its runs, and what their traces say of single samples."""
 
     column: Column
     runs: list[Run]
+    traces: list[Explanation]
 
 
 class _Source(NamedTuple):
@@ -80,19 +84,24 @@ class _Source(NamedTuple):
     here: Here = Here()
 
 
-def reproduce(source: str, runs: Sequence[Run], past: Past | None = None) -> Reproduced:
+def reproduce(
+    source: str,
+    runs: Sequence[Run],
+    past: Past | None = None,
+    traces: Sequence[Explanation] = (),
+) -> Reproduced:
     """Return the tables of a publication, with the numbers of these runs beside the published ones.
 
     Runs that differ only in the seed are one system.  ``past``: returns stored runs, which show how
-    far single runs scatter.  Raises UsageError for an unknown
-    publication or a run that is named twice.
+    far single runs scatter.  ``traces``: of samples of traced runs.  Raises UsageError for an
+    unknown publication or a run that is named twice.
     """
     laid = layout.layout(source)
     ids = [run.run_id for run in runs]
     if twice := next((name for name in ids if ids.count(name) > 1), None):
         raise UsageError(f"run named twice, {twice}; name runs that differ")
     columns = systems.systems(runs) if runs else []
-    todays = [_today(system) for system in columns]
+    todays = [_today(system, traces) for system in columns]
     results: dict[Place, list[Result]] = {}
     picked: set[int] = set()
     tables: list[Table] = []
@@ -128,7 +137,7 @@ def reproduce(source: str, runs: Sequence[Run], past: Past | None = None) -> Rep
 # ---- today's systems ----------------------------------------------------------------------------
 
 
-def _today(system: systems.System) -> _Today:
+def _today(system: systems.System, traces: Sequence[Explanation]) -> _Today:
     first = system.first
     detail = first.target.detail
     facts = [first.agent.os if first.agent else None, first.conditions.get("cpu.model")]
@@ -163,6 +172,7 @@ def _today(system: systems.System) -> _Today:
             remarks=list(dict.fromkeys(remarks)),
         ),
         system.runs,
+        [trace for trace in traces if any(run.run_id == trace.run_id for run in system.runs)],
     )
 
 
@@ -358,7 +368,13 @@ class _Table:
         self.picked |= set(map(id, results))
         if item.unmodelled and today.column.kind == "model":
             return Cell(notes=[self._note(f"not modelled: {item.unmodelled}")])
-        shown = _found_here(wanted, results, today, unit)
+        if any(isinstance(show, Show) and show.traced for show in wanted.show):
+            shown = _found_in_traces(wanted, results, today, unit)
+            if shown.status == "not run":
+                return Cell(notes=[self._note(f"{today.column.label}: {shown.reason}")])
+        else:
+            untraced = [result for result in results if TRACED not in result.flags]
+            shown = _found_here(wanted, untraced or results, today, unit)
         if shown.values:
             self.results[place] = [result for result in results if _has_values(result)]
         notes = []
@@ -446,6 +462,54 @@ def _found_here(wanted: Here, results: Sequence[Result], today: _Today, unit: st
         flags=list(dict.fromkeys(flag for result in valued for flag in result.flags)),
         bench=wanted.bench,
     )
+
+
+def _found_in_traces(
+    wanted: Here, results: Sequence[Result], today: _Today, unit: str | None
+) -> Found:
+    """Return how long parts of the traced samples took, or why nobody knows."""
+    own = {id(result) for result in results}
+    cases = {
+        (run.run_id, result.case, result.series)
+        for run in today.runs
+        for result in run.results
+        if id(result) in own
+    }
+    traces = [trace for trace in today.traces if (trace.run_id, trace.case, trace.series) in cases]
+    if traces:
+        shows = [show for show in wanted.show if isinstance(show, Show)]
+        return Found(
+            status="ok",
+            values=[_of_traces(show, traces, unit) for show in shows],
+            n=len(traces),
+            results=len({(trace.run_id, trace.case) for trace in traces}),
+            load=traces[0].load,
+            flags=[TRACED],
+            bench=wanted.bench,
+        )
+    refused = [result for result in results if result.status != "ok"]
+    if refused:
+        return Found(status=refused[0].status, reason=refused[0].reason, bench=wanted.bench)
+    if any(TRACED in result.flags for result in results):
+        why = "its trace has no sample that tells it"
+        return Found(status="incomplete", reason=why, bench=wanted.bench)
+    status, why = selection.absence(wanted, today.runs) if not results else ("not run", "")
+    if status == "not run":
+        command = f"rtstone run {wanted.bench} --load {wanted.load} --trace worst"
+        why = f"needs a traced run: {command}, named after the publication"
+    return Found(status=status, reason=why, bench=wanted.bench)
+
+
+def _of_traces(show: Show, traces: Sequence[Explanation], unit: str | None) -> Shown:
+    """Return how long some kinds of parts took together, over all samples that were traced."""
+    units = {trace.unit for trace in traces}
+    if len(units) != 1:
+        return Shown(value=None)
+    lengths = [
+        sum(part.length for part in trace.way.segments if part.kind in show.traced)
+        for trace in traces
+    ]
+    return _converted([max(lengths) if show.most else median(lengths)], units.pop(), unit)
 
 
 def _entry(result: Result) -> str:

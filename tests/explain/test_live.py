@@ -24,7 +24,7 @@ from rtstone.documents.explanation import CAUSES, Cause, Kind
 from rtstone.documents.run import Result, Run
 from rtstone.errors import Inconclusive, UsageError
 from rtstone.explain import live
-from rtstone.explain.live import from_trace, surroundings, traced
+from rtstone.explain.live import explanations, from_trace, surroundings, traced
 from rtstone.explain.timeline import Around, Part, Sampled
 from rtstone.report.explanation import labels
 from rtstone.store.rundir import load
@@ -137,6 +137,13 @@ def test_events_that_the_kernel_lost_are_told(run: Run, result: Result, tmp_path
         return body
 
     assert from_trace(changed(tmp_path / "r", losing), run, result, INDEX).lost == 12
+
+
+def test_every_snapshot_of_a_run_is_explained(run: Run, result: Result) -> None:
+    (explanation,) = explanations(TRACED, run)
+    assert explanation == from_trace(TRACED, run, result, INDEX)
+    untraced = structs.replace(run, results=[structs.replace(r, flags=[]) for r in run.results])
+    assert explanations(TRACED, untraced) == []
 
 
 def test_results_of_a_traced_run_carry_a_flag(result: Result) -> None:

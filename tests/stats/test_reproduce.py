@@ -3,7 +3,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ import pytest
 from msgspec import structs
 
 from rtstone.documents.case_key import CaseKey, case_key
+from rtstone.documents.explanation import Explanation, Kind, Sample, Segment, Way
 from rtstone.documents.plan import load_name
 from rtstone.documents.reproduction import Cell, Found, Listing, Printed, Reproduction, Table
 from rtstone.documents.run import (
@@ -717,6 +718,84 @@ def test_a_slope_is_shown_in_the_unit_of_its_place(base_run: Run) -> None:
     assert (value.value, value.most, value.unit) == (1.5, None, "us per task")
     assert (interval.value, interval.most, interval.unit) == (0.5, 2.5, "us per task")
     assert (growth.value, growth.unit) == ("linear", None)
+
+
+# ---- parts of traced samples --------------------------------------------------------------------
+
+
+def _trace(case: int, lengths: dict[Kind, float], run_id: str = "a-0001") -> Explanation:
+    """Return the explanation of a sample whose parts took these times, in ns."""
+    segments = [Segment(kind=kind, start=0, length=length) for kind, length in lengths.items()]
+    total = sum(lengths.values())
+    way = Way(sample=Sample(index=1, at_s=0, value=total, raw=total), segments=segments, stacks=[])
+    return Explanation(
+        run_id=run_id, target="local", case=case, bench="int.latency.user", params={}, load="min",
+        unit="ns", source="trace", sentence="", way=way, functions=[],
+    )  # fmt: skip
+
+
+def _parts(
+    run: Run, results: Sequence[Result], *traces: Explanation
+) -> list[tuple[Cell, list[str]]]:
+    """Return the cells of Figure 1 under minimal load, by part, with their footnotes."""
+    run = structs.replace(run, suite="gutsalov", results=list(results))
+    document = reproduce("gutsalov", [run], traces=traces).document
+    table = next(table for table in document.tables if table.id == "Figure 1")
+    place = next(n for n, system in enumerate(table.systems) if system.label == "local, minimal")
+    cells = [item.cells[place] for item in table.items]
+    return [(cell, [table.footnotes[note - 1] for note in cell.notes]) for cell in cells]
+
+
+WOKEN: dict[str, Any] = {"bench": "int.latency.user", "params": {}, "load": "min"}
+
+
+def test_the_parts_of_a_latency_are_those_of_the_traced_samples(base_run: Run) -> None:
+    results = [
+        _result(**WOKEN, case=1, flags=["traced"]),
+        _result(**WOKEN, case=2),
+        _result(**(WOKEN | {"load": "driver"}), case=3, flags=["traced"]),
+    ]
+    cells = _parts(
+        base_run, results,
+        _trace(
+            1, {"irq-delay": 1000, "handler": 2000, "wakeup": 500, "switch": 300, "return": 200}
+        ),
+        _trace(
+            1, {"irq-delay": 3000, "handler": 1000, "irq": 500, "softirq": 1500, "blocking": 4000}
+        ),
+        _trace(1, {"irq-delay": 2000, "handler": 2500, "task": 7000}),
+        _trace(3, {"irq-delay": 9e6}), _trace(1, {"irq-delay": 9e6}, "another-run"),
+    )  # fmt: skip
+    shown = [
+        cell.here and [(value.value, value.unit) for value in cell.here.values] for cell, _ in cells
+    ]
+    assert shown == [
+        [(2, "us"), (3, "us")], None, [(2.5, "us"), (3, "us")], [(4, "us"), (7, "us")],
+    ]  # fmt: skip
+    first = cells[0][0].here
+    assert first and (first.status, first.n, first.flags) == ("ok", 3, ["traced"])
+
+
+def test_parts_need_a_traced_run_and_one_that_tells_them(base_run: Run) -> None:
+    ((untraced, notes), *_) = _parts(base_run, [_result(**WOKEN)])
+    assert untraced.here is None  # nothing that a run of the suite lacks
+    assert notes == [
+        "local: needs a traced run: rtstone run int.latency.user --load min --trace worst, "
+        "named after the publication"
+    ]
+    bad = _result(**WOKEN, status="unsupported", reason="no tracefs at /sys/kernel/tracing", n=0)
+    ((refused, _), *_) = _parts(base_run, [_result(**WOKEN), bad])
+    assert refused.here and (refused.here.status, refused.here.reason) == (
+        "unsupported", "no tracefs at /sys/kernel/tracing",
+    )  # fmt: skip
+    ((mute, _), *_) = _parts(base_run, [_result(**WOKEN, flags=["traced"])])
+    assert mute.here and mute.here.status == "incomplete"
+
+
+def test_a_statistic_is_not_of_what_was_measured_while_it_was_traced(base_run: Run) -> None:
+    traced = _result(mean=9000.0, flags=["traced"])
+    assert _create(base_run, _result(), traced).values[0].value == 2.5
+    assert _create(base_run, traced).values[0].value == 9
 
 
 def test_sums_and_slopes_of_printed_numbers_are_computed() -> None:

@@ -15,6 +15,7 @@ from typing import Literal
 import msgspec
 
 from rtstone import resources, structures, toml
+from rtstone.documents.explanation import Kind
 from rtstone.documents.reproduction import Printed
 from rtstone.errors import UsageError, unknown
 from rtstone.stats.published import find, sources
@@ -31,7 +32,8 @@ class Show(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     how much each unit adds, its 95% interval, or how it grows.  ``breakdown``: of an experiment of
     Hartstone, measured, simulated under a policy, or the gap between both (stats/breakdowns.py).
     ``entered``: whether the timed call enters the kernel.  ``interval``: the
-    95% interval of this statistic, of a single result.
+    95% interval of this statistic, of a single result.  ``traced``: how long these kinds of parts
+    took together, of the samples that a traced run has kept: their median, with ``most`` the most.
     """
 
     figure: list[str] = []
@@ -46,6 +48,8 @@ class Show(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     entered: bool = False
     interval: str = ""
     breakdown: Literal["measured", "rm", "edf", "gap"] | None = None
+    traced: list[Kind] = []
+    most: bool = False
 
     @property
     def is_simulated(self) -> bool:
