@@ -108,12 +108,12 @@ struct rts_case {
 
     rts_rec *rec;          /* recorder of the series that is being measured, if it is one */
     unsigned batch;        /* operations per sample */
+    unsigned slot;         /* next number for a named object */
     uint64_t busy_ns;      /* longest time without a rest of a measuring task that works alone */
     uint64_t rest_ns;      /* length of that rest */
     volatile bool resting; /* during a rest: tasks that would use the CPU meanwhile wait */
-    uint64_t granule;      /* of the clock, on the measured CPU */
-    unsigned slot;         /* next number for a named object */
     bool watching;         /* whether operations enter the kernel, in a pass of its own */
+    uint64_t granule;      /* of the clock, on the measured CPU */
     const char *why_not_watched; /* NULL: it was, or such a pass is not for this bench */
     volatile bool stop;          /* asks helper tasks to end */
     bool returned;               /* the measuring task did, at its end */
