@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from rtstone.errors import Interrupted, TargetError
 from rtstone.interrupt import Interrupt
 from rtstone.results.derived import DERIVED
-from rtstone.targets.base import Link, Options, Target
+from rtstone.targets.base import LIST_S, Link, Options, Target
 from rtstone.wire import commands, records
 from rtstone.wire.parameters import Catalogue
 from rtstone.wire.reader import Reader, Record
 
-LIST_S = 10.0  # time limit for an agent to list its benches; behind a line, between two of them
+SILENCE_S = 10.0  # the longest between two records of a list behind a line
 LIST_BYTES = 64 << 20  # of a list, at most; those of all boards have less than 1 MiB
 POLL_S = 0.25  # interval in which an interrupt is noticed
 TRIES = 20  # times that a damaged list is asked for
@@ -34,7 +34,7 @@ def catalogue(target: Target, interrupt: Interrupt) -> Catalogue:
             bodies, reader, begin = [], Reader(), time.monotonic()
             for line in _lines(target, link, interrupt):
                 if time.monotonic() - begin > LIST_S:
-                    raise _late(target)
+                    raise _late(target, LIST_S)
                 bodies += [event.body for event in reader.feed(line) if isinstance(event, Record)]
             if not bodies and not reader.damaged:
                 raise _no_agent(target)
@@ -59,9 +59,9 @@ def _no_agent(target: Target) -> TargetError:
     )
 
 
-def _late(target: Target) -> TargetError:
+def _late(target: Target, limit_s: float) -> TargetError:
     return TargetError(
-        f"the agent did not finish its list of benches in {LIST_S:.0f} s, "
+        f"the agent did not finish its list of benches in {limit_s:.0f} s, "
         f"{target.agent}; it was stopped"
     )
 
@@ -113,9 +113,9 @@ class _Dialogue:
                     self._take(event)
             if arriving != (arriving := self._link.coming()):
                 self._heard = time.monotonic()
-            patience_s = LIST_S if self._commands.heard else 2 * commands.LONGEST_RESEND_S
+            patience_s = SILENCE_S if self._commands.heard else 2 * commands.LONGEST_RESEND_S
             if time.monotonic() - self._heard > patience_s:
-                raise _late(self._target)
+                raise _late(self._target, patience_s)
             self._commands.keep()
             if self._complete:
                 break

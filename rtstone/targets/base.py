@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from rtstone.system.facts import System
     from rtstone.targets.fleet_file import Named
 
+# Time limit for an agent that is started to list what it has.  It takes up to 2 s of CPU time, as
+# an emulated board does, of which a busy machine may give it a fiftieth.
+LIST_S = 120.0
 Past = Callable[[str], Iterable["Run"]]  # yields the stored runs with a bench, newest first
 
 

@@ -11,12 +11,11 @@ import subprocess
 from rtstone.errors import TargetError
 from rtstone.resources import BUILT, digest
 from rtstone.targets import model as simulated
-from rtstone.targets.base import Link, Listed, Options, Target
+from rtstone.targets.base import LIST_S, Link, Listed, Options, Target
 from rtstone.targets.process import Process, not_started
 
 DEFAULT = "default"
 ADVICE = "`make agent` builds it"
-LIST_S = 10.0  # time limit for the agent to list the vocabulary of models
 
 
 class Sim(Target):
