@@ -20,6 +20,36 @@ class Missing(NamedTuple):
     params: Mapping[str, Value] = {}
 
 
+# What a capability of the agent's (RTS_EACH_CAP in agent/core/port.h) is to its user.
+WORDS: Mapping[str, str] = {
+    "priorities": "tasks of different priority",
+    "round_robin": "time slicing",
+    "process": "processes",
+    "sem_named": "named semaphores",
+    "sem_pshared": "semaphores that processes share",
+    "heap": "a heap",
+    "clock_library": "a clock of its library",
+    "clock_syscall": "a system call that reads the clock",
+    "lock_protect": "mutexes with a priority ceiling",
+    "cpu_time": "the CPU time of tasks",
+    "smp": "a second CPU",
+    "signals": "real-time signals",
+    "files": "a file system",
+    "network": "a network",
+    "deadline": "scheduling by deadline",
+    "posix": "calls of POSIX",
+    "children": "tasks that are created without running at once",
+    "event": "periodic hardware events",
+    "irq_timer": "a timer whose handler reads its counter",
+    "suspend": "suspension of another task",
+    "soft_irq": "interrupts on request",
+    "rwlock": "read-write locks",
+    "barrier": "barriers",
+    "spin": "spin locks",
+    "cold_cache": "caches that can be emptied",
+    "footprint": "figures of its memory",
+}
+
 _T = TypeVar("_T", bound=Table)
 
 
@@ -29,21 +59,37 @@ def merge_catalogues(here: Catalogue, elsewhere: Catalogue) -> Catalogue:
 
 
 def lack(
-    bench: str, params: Mapping[str, Value], call: LoadSpec, here: Catalogue
+    bench: str,
+    params: Mapping[str, Value],
+    call: LoadSpec,
+    here: Catalogue,
+    everywhere: Catalogue,
 ) -> Missing | None:
-    """Return what ``here`` lacks for a case that rtstone knows; None if it lacks nothing."""
+    """Return what ``here`` lacks for a case of ``everywhere``; None if it lacks nothing."""
     if bench not in here.benches:
-        reasons = (why for start, why in here.apart.items() if bench.startswith(start))
-        return Missing(next(reasons, f"this target has no bench {bench}"))
+        reasons = [why for start, why in here.apart.items() if bench.startswith(start)]
+        reasons += _unmet(everywhere.benches.get(bench), here)
+        return Missing(next(iter(reasons), f"this target has no bench {bench}"))
     if call.name != NONE:
         if call.name not in here.loads:
-            return Missing(f"no load {call.name} on this target")
+            unmet = _unmet(everywhere.loads.get(call.name), here)
+            reasons = [f"load {call.name} {why}" for why in unmet]
+            return Missing(next(iter(reasons), f"this target has no load {call.name}"))
         if missing := _missing(here.loads[call.name], call.params):
             return Missing(f"load {call.name}: {'; '.join(missing.values())}")
     missing = _missing(here.benches[bench], params)
     if not missing:
         return None
     return Missing("; ".join(missing.values()), {name: params[name] for name in missing})
+
+
+def _unmet(table: Table | None, here: Catalogue) -> list[str]:
+    """Say what another system's bench or load needs that this one lacks; nothing if not known."""
+    if table is None or here.capabilities is None:
+        return []
+    unmet = [WORDS.get(need, need) for need in table.needs if need not in here.capabilities]
+    names = " and ".join(filter(None, (", ".join(unmet[:-1]), *unmet[-1:])))
+    return [f"needs {names}, which this system does not have"] if unmet else []
 
 
 def _missing(table: Table, params: Mapping[str, Value]) -> dict[str, str]:

@@ -45,8 +45,14 @@ def catalogue(target: Target, interrupt: Interrupt) -> Catalogue:
     if not benches:
         raise _damaged(target)
     derived = {name: entry.bench for name, entry in DERIVED.items()}
-    source = next((body.source for body in bodies if isinstance(body, records.Hello)), None)
-    return Catalogue(benches | derived, loads, target.apart(), source)
+    hello = next((body for body in bodies if isinstance(body, records.Hello)), None)
+    return Catalogue(
+        benches | derived,
+        loads,
+        target.apart(),
+        source=hello.source if hello else None,
+        capabilities=frozenset(hello.caps) if hello else None,
+    )
 
 
 def _damaged(target: Target) -> TargetError:

@@ -174,7 +174,7 @@ def expand(
             place = rounds.setdefault((spec, loads[:index].count(spec)), len(rounds))
             for params in _grid(want, table, own, request, limit):
                 _check_end(table, params, want, request)
-                if missing := lack(want.bench, params, call, offered):
+                if missing := lack(want.bench, params, call, offered, everywhere):
                     absent.setdefault(
                         (place, want.bench, str(missing)),
                         UnsupportedCase(

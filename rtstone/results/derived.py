@@ -159,10 +159,12 @@ def _switch(result: Result, trip: Result, calls: Result) -> Result:
 # ---- dk.compare ---------------------------------------------------------------------------------
 
 
-def _matrix(blank: Result, _: Plan, measured: list[Result]) -> list[Result]:
+def _matrix(blank: Result, plan: Plan, measured: list[Result]) -> list[Result]:
     """Tabulate mean and maximum of each bench under each load."""
     loads = list(dict.fromkeys(r.load for r in measured))
     if len(loads) < 2:
+        if lacking := [case.reason for case in plan.absent if case.load not in loads]:
+            return _unsupported(blank, f"there is no second load: {lacking[0]}")
         return _unsupported(
             blank, "a run under a single load has nothing to compare; repeat --load"
         )
@@ -205,8 +207,9 @@ def _matrix(blank: Result, _: Plan, measured: list[Result]) -> list[Result]:
 
 def _environment(blank: Result, plan: Plan, _: list[Result]) -> list[Result]:
     if plan.environment is None:
-        where = f"the checklist covers the host, not target '{plan.target.name}'"
-        return _unsupported(blank, where)
+        which = f"which target '{plan.target.name}' is not"
+        why = f"the checklist is of a machine or container that runs Linux by itself, {which}"
+        return _unsupported(blank, why)
     return [structs.replace(blank, tables=[plan.environment])]
 
 

@@ -42,6 +42,7 @@ from rtstone.stats.guaranteed import TITLE, guarantee_table
 from rtstone.stats.published import layout, selection
 from rtstone.stats.published.layout import Here, Show
 from rtstone.stats.statements import statements
+from rtstone.stats.worstcase.guarantee import REQUEST
 from rtstone.summary import EXTREME
 from rtstone.units import CLOCK, count
 from rtstone.wire import parameters as benches
@@ -291,6 +292,10 @@ class _Table:
     @staticmethod
     def _guarantee(number: int, today: _Today) -> Listing:
         """Return the guarantee that the runs of a system allow, or why there is none to state."""
+        results = [r for run in today.runs for r in run.results if r.bench in REQUEST]
+        if results and all(result.status == "unsupported" for result in results):
+            why = "; ".join(dict.fromkeys(result.reason or NO_REASON for result in results))
+            return Listing(column=number, title=TITLE, status="unsupported", reason=why)
         try:
             table = guarantee_table(today.runs)
         except UsageError as error:

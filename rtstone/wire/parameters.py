@@ -17,13 +17,15 @@ class Catalogue(NamedTuple):
     """The benches and loads of an agent: tables by id.
 
     ``apart``: for prefixes of bench ids, why those benches are missing, where a reason is known.
-    ``source``: the hash of the source of the agent that listed them.
+    ``source``: the hash of the source of the agent that listed them.  ``capabilities``: of its
+    system, by the names on the wire; None: not known.
     """
 
     benches: dict[str, Bench]
     loads: dict[str, Load]
     apart: Mapping[str, str] = {}
     source: str | None = None
+    capabilities: frozenset[str] | None = None
 
 
 _SCALES = {"duration": DURATION, "size": SIZE, "int": WHOLE}

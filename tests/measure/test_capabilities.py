@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rtstone.documents.plan import UnsupportedCase
+from rtstone.documents.plan import LoadSpec, UnsupportedCase
 from rtstone.errors import UsageError
-from rtstone.measure.capabilities import merge_catalogues
+from rtstone.measure.capabilities import WORDS, lack, merge_catalogues
 from rtstone.measure.request import Request
 from rtstone.measure.suite import Expanded, Wanted, expand
 from rtstone.results.derived import DERIVED
@@ -144,6 +146,43 @@ def test_benches_that_it_lacks() -> None:
     assert not plan.calls  # nothing is started for it
 
 
+def test_what_it_lacks_of_what_they_need() -> None:
+    """The reason is a property of the system, not of its agent, where the agent told which."""
+    there = Catalogue(
+        {
+            "sys.read": Bench("sys.read", needs=["network", "posix", "files", "heap"]),
+            "a.b": Bench("a.b"),
+        },
+        {"copy": Load("copy", needs=["files"]), "odd": Load("odd", needs=["future", "heap"])},
+    )
+    here = HERE._replace(capabilities=frozenset({"heap"}), apart={"a.": "a is in the image m"})
+
+    def why(bench: str, load: str, here: Catalogue) -> str | None:
+        missing = lack(bench, {}, LoadSpec(load), here, merge_catalogues(here, there))
+        return missing and missing.reason
+
+    needs = "needs a network, calls of POSIX and a file system, which this system does not have"
+    assert why("sys.read", "none", here) == needs
+    assert why("a.b", "none", here) == "a is in the image m"
+    assert why("null", "copy", here) == (
+        "load copy needs a file system, which this system does not have"
+    )
+    assert why("null", "odd", here) == "load odd needs future, which this system does not have"
+    everything = here._replace(
+        capabilities=frozenset({"posix", "files", "heap", "future", "network"})
+    )
+    for silent in (everything, here._replace(capabilities=None)):
+        assert why("sys.read", "none", silent) == "this target has no bench sys.read"
+        assert why("null", "copy", silent) == "this target has no load copy"
+    assert why("null", "bg", here) is None
+
+
+def test_each_capability_has_words() -> None:
+    port = (Path(__file__).parents[2] / "agent/core/port.h").read_text()
+    names = re.findall(r'^    X\(\w+, "(\w+)"\)', port, re.MULTILINE)
+    assert list(WORDS) == names
+
+
 def test_loads_that_it_lacks() -> None:
     plan = expanded(
         Wanted("proc.create", {"samples": [1, 2]}),
@@ -151,7 +190,7 @@ def test_loads_that_it_lacks() -> None:
     )
     assert [case.load for case in plan.cases] == ["none", "none", "bg", "bg"]
     assert reasons(plan) == [
-        ({}, "heavy:disk=off", "no load heavy on this target"),
+        ({}, "heavy:disk=off", "this target has no load heavy"),
         ({}, "bg:by=irq", "load bg: by=irq is not supported here, it has timer"),
     ]
     assert set(plan.calls) == {"none", "bg"}

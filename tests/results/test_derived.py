@@ -60,12 +60,12 @@ def test_ctx_sync_is_half_a_round_trip_less_the_calls(plan: Plan) -> None:
 
 
 def test_a_load_that_is_not_to_be_had_is_a_result_with_its_reason(plan: Plan) -> None:
-    lacks = [UnsupportedCase(5, "sync.test2", {}, "heavy", "no load heavy on this target"),
+    lacks = [UnsupportedCase(5, "sync.test2", {}, "heavy", "this target has no load heavy"),
              UnsupportedCase(6, "sync.test2", {"type": "named"}, "none", "no named semaphores"),
              UnsupportedCase(7, "sem.create", {}, "min", "not what it is made from")]  # fmt: skip
     result = switches(msgspec.structs.replace(plan, absent=lacks), calls(), trip())
     assert [(r.load, r.status, r.reason) for r in result] == [
-        ("none", "ok", None), ("heavy", "unsupported", "no load heavy on this target"),
+        ("none", "ok", None), ("heavy", "unsupported", "this target has no load heavy"),
     ]  # fmt: skip
 
 
@@ -140,6 +140,11 @@ def test_compare_needs_several_loads(plan: Plan) -> None:
     plan = msgspec.structs.replace(plan, derived=[Case(9, "dk.compare", {})])
     (result,) = derived.results(plan, [calls()])
     assert result.status == "unsupported"
+    assert result.reason == "a run under a single load has nothing to compare; repeat --load"
+    lacking = [UnsupportedCase(5, "sync.test2", {}, "copy", "load copy needs a file system"),
+               UnsupportedCase(6, "sync.test2", {"type": "named"}, "none", "no names")]  # fmt: skip
+    (result,) = derived.results(msgspec.structs.replace(plan, absent=lacking), [calls()])
+    assert result.reason == "there is no second load: load copy needs a file system"
     (result,) = derived.results(plan, [trip(), trip(load="heavy", mean=4000.0, max=9000.0)])
     assert result.tables == [
         TextTable(
@@ -170,6 +175,7 @@ def test_the_checklist_is_that_of_the_run(plan: Plan) -> None:
     plan = msgspec.structs.replace(plan, derived=[Case(9, "env.check", {})])
     (result,) = derived.results(plan, [])
     assert result.status == "unsupported"
+    assert result.reason and "of a machine or container that runs Linux" in result.reason
     facts = TextTable("checklist", ["line"], [["good"]])
     (result,) = derived.results(msgspec.structs.replace(plan, environment=facts), [])
     assert (result.status, result.tables) == ("ok", [facts])

@@ -657,6 +657,10 @@ def test_the_guarantee_that_a_run_allows_is_shown_or_why_there_is_none(base_run:
     nothing = listing(base_run)
     assert nothing.status == "not run"
     assert nothing.reason and "dk.periodic" in nothing.reason
+    why = "load copy needs a file system"
+    lacking = _result(bench="dk.periodic", params={}, status="unsupported", reason=why, n=0)
+    unsupported = listing(structs.replace(base_run, results=[lacking, lacking]))
+    assert (unsupported.status, unsupported.reason) == ("unsupported", why)
     result = _result(bench="dk.periodic", params={}, load="copy")
     few = listing(structs.replace(base_run, results=[result]))
     parts = {part: text for part, text in few.rows if part}

@@ -76,6 +76,7 @@ static const rts_bench benches[] = {
                      "settled for a second. Only in the lab, as the first case of a run, and "
                      "without a load."),
      .params = boot_param,
+     .needs = RTS_CAP_POSIX,
      .traits = RTS_OWN_SERIES | RTS_OMITTED,
      .samples = 4000,
      .warmup = 0,

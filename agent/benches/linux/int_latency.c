@@ -251,6 +251,7 @@ static const rts_bench benches[] = {
                      "period for what the kernel can do."),
      .metric = "clocks and timers",
      .params = user_param,
+     .needs = RTS_CAP_POSIX,
      .traits = RTS_OWN_SERIES | RTS_OMITTED,
      .samples = 100000,
      .warmup = 2,
