@@ -24,7 +24,8 @@ from rtstone.units import counted
 @click.option(
     "--metric", "metrics", type=click.Choice(METRICS), multiple=True,
     help="What to follow; repeat the option for several.  Default: p50 and p99, and missed where "
-    "activations are counted.",
+    "activations are counted; figure where there are no samples: a breakdown of Hartstone, a "
+    "number of Rhealstone.",
 )  # fmt: skip
 @click.option(
     "--by", type=click.Choice(BYS), default="time",
@@ -103,7 +104,8 @@ def _trend_of_store(
         full = past.whole if "bound" in metrics else past.with_histogram
         document = trend(past.observations, TrendRequest(metrics, by), full)
     if not document.series:
-        raise UsageError(f"no result has samples, of {', '.join(benches)}; see `rtstone list runs`")
+        names = ", ".join(benches)
+        raise UsageError(f"no result has such a number, of {names}; see `rtstone list runs`")
     return document
 
 
@@ -133,5 +135,5 @@ def _trend_of_server(
         TrendRequest(metrics, by), lambda observation: observation.result,
     )  # fmt: skip
     if not document.series:
-        raise UsageError(f"no result has samples, of {', '.join(benches)}, on {url}")
+        raise UsageError(f"no result has such a number, of {', '.join(benches)}, on {url}")
     return document

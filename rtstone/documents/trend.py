@@ -16,7 +16,7 @@ from rtstone.wire.records import Bench
 
 SCHEMA = "rtstone.trend/1"
 
-Metric = Literal["p50", "p99", "p999", "max", "missed", "bound"]
+Metric = Literal["p50", "p99", "p999", "max", "missed", "bound", "figure"]
 METRICS: tuple[Metric, ...] = get_args(Metric)
 By = Literal["time", "kernel", "commit"]
 BYS: tuple[By, ...] = get_args(By)
@@ -105,9 +105,11 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
     any difference is a change.  ``runs``: number of runs with a value; ``without``: by reason, how
     many have none.  ``segments``: what lies between changes.  ``label``: distinguishes the case
     from others of this bench.  ``corrected``: omitted activations are included, in the percentiles
-    of some runs.  ``least``: with fewer runs no change can be found, at the level of the trend.
-    ``correlated``: the correlation of neighbouring runs between changes, None if it may be chance;
-    what levels of such runs differ by without a change is no change.
+    of some runs.  ``figure``: which one the metric "figure" is: a breakdown, or a number of
+    Rhealstone; several runs have the median of theirs.  ``least``: with fewer runs no change can be
+    found, at the level of the trend.  ``correlated``: the correlation of neighbouring runs between
+    changes, None if it may be chance; what levels of such runs differ by without a change is no
+    change.
     """
 
     target: str
@@ -127,6 +129,7 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
     changes: list[Change] = []
     doubts: list[Doubt] = []
     corrected: bool = False
+    figure: str | None = None
     least: int = 0
     correlated: float | None = None
 

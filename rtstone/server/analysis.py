@@ -69,7 +69,7 @@ def analyse_next(database: Database, places: Places) -> bool:
         return False
     with uncollected():
         observations, window = _read(database, places, task)
-        through = lines(observations)
+        through = lines(observations, figures=False)
         level = LEVEL / max(1, sum(len(usual(line)) for line in through))
         options = TrendRequest(level=level)
         trends = [

@@ -110,7 +110,7 @@ def _short(text: str | None, longest: int = _LONGEST) -> Any:
 
 def _series(run: Run) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
     """Yield the row of each series of a run, and the rows of its results."""
-    for line in lines(list(observed(run))):
+    for line in lines(list(observed(run)), figures=False):
         rows = []
         for observation in line.runs[0]:
             result = observation.result

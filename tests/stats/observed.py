@@ -10,7 +10,7 @@ from msgspec import structs
 
 from rtstone.documents.check import Gate
 from rtstone.documents.observation import Observation
-from rtstone.documents.run import Clock, Result, Run, Target
+from rtstone.documents.run import Clock, Figure, Result, Run, Target
 from rtstone.documents.trend import Series, Trend
 from rtstone.stats.trend.trend import TrendRequest, trend
 from rtstone.stats.trend.trend_gate import gate
@@ -55,6 +55,16 @@ def counted(values: Sequence[float]) -> list[Observation]:
         observation(place, result(v, unit="instructions"), target=target, clock=COUNTED)
         for place, v in enumerate(values)
     ]
+
+
+def experiment(place: int, held: float, missed: float | None, **members: Any) -> Observation:
+    """Return an experiment of Hartstone that held to one utilisation, and missed at another."""
+    name = "no breakdown up to" if missed is None else "breakdown utilisation"
+    figures = {name: Figure(value=held, unit="%")}
+    if missed is not None:
+        figures["first miss at"] = Figure(value=missed, unit="%")
+    bare = result(None, n=0, bench="hart.PH.1", figures=figures, missed=None)
+    return observation(place, structs.replace(bare, **members))
 
 
 def followed(observations: Sequence[Observation], *metrics: Any, **options: Any) -> Trend:

@@ -10,7 +10,8 @@ import pytest
 from msgspec import structs
 
 from rtstone.documents.observation import Observation
-from rtstone.documents.run import Distribution, Result, Target
+from rtstone.documents.run import Distribution, Figure, Result, Target
+from rtstone.documents.trend import Trend
 from rtstone.report.trend.page import trend_lines
 from rtstone.report.trend.text import summary
 from rtstone.results.pool import pooled
@@ -24,6 +25,7 @@ from tests.stats.noise import autoregressive, cycle
 from tests.stats.observed import (
     CMDLINE,
     counted,
+    experiment,
     followed,
     noisy,
     observation,
@@ -401,3 +403,79 @@ def test_a_condition_of_four_runs_in_five_of_a_side_is_that_of_the_side(
         [observation.whole for observation in before], [observation.whole for observation in after]
     )
     assert [condition.aspect for condition in conditions] == ["C library"] * differs
+
+
+# ---- figures that sum up results without samples ------------------------------------------------
+
+
+def usual(observations: list[Observation]) -> Trend:
+    """Return the trend of the metrics that are followed if none is named."""
+    return trend(observations, TrendRequest(), full)
+
+
+def test_a_breakdown_is_followed_and_less_is_worse() -> None:
+    held = 60 + np.random.default_rng(1).choice([0.0, 1.5], 40)
+    held[30:] -= 15
+    document = usual([experiment(n, v, v + 1.5) for n, v in enumerate(held)])
+    series = only(document)
+    assert (series.metric, series.figure, series.unit) == ("figure", "breakdown utilisation", "%")
+    (change,) = series.changes
+    assert (change.at, change.effect.verdict) == (30, "worse")
+    levels = [part.value for part in series.segments]
+    assert levels == [np.median(held[:30]), np.median(held[30:])]
+    text = "\n".join(map(str, trend_lines(document, 80)))
+    assert text.startswith("hart.PH.1, on local: breakdown utilisation: 40 runs")
+    assert "1. worse since" in text
+
+
+def test_a_breakdown_a_step_off_is_no_change_however_often() -> None:
+    """Each run held to the last test before a miss: what lies within a step is not known."""
+    held = [60.0] * 20 + [61.4] * 20
+    coarse = only(usual([experiment(n, v, v + 1.5) for n, v in enumerate(held)]))
+    assert coarse.changes == []
+    sharp = only(usual([experiment(n, v, v + 0.1) for n, v in enumerate(held)]))
+    assert [(change.at, change.effect.verdict) for change in sharp.changes] == [(20, "better")]
+
+
+def test_what_held_below_the_first_miss_is_the_breakdown_and_none_is_no_value() -> None:
+    runs = [
+        experiment(0, 60.0, 61.5),
+        experiment(1, 80.0, None),
+        experiment(2, 60.0, 61.5, status="incomplete"),
+        experiment(3, 60.0, 61.5),
+    ]
+    series = only(usual(runs))
+    assert series.runs == 2
+    assert series.without == {"no test missed a deadline": 1, "incomplete": 1}
+
+
+def number(place: int, time: float, components: int = 6) -> Observation:
+    figures = {
+        "sum of times": Figure(value=time, unit="us"),
+        "sum of times, with a signal in the interrupt's place": Figure(value=9 * time, unit="us"),
+        "components": Figure(value=components, unit="of 6"),
+    }
+    bare = result(None, n=0, bench="rheal.sum_time", unit="us", figures=figures, missed=None)
+    return observation(place, bare)
+
+
+def test_a_sum_of_rhealstone_is_followed_among_those_of_the_same_components() -> None:
+    times = noisy(1, 40) / 100
+    times[30:] *= 1.2
+    series = only(usual([number(n, time) for n, time in enumerate(times)]))
+    assert (series.figure, series.unit) == ("sum of times", "us")
+    (change,) = series.changes
+    assert (change.at, change.effect.verdict) == (30, "worse")
+    mixed = [number(n, 100.0, 5 if n < 4 else 6) for n in range(12)]
+    series = only(usual(mixed))
+    assert (series.runs, series.changes) == (8, [])
+    assert series.without == {"5 components, where the newest run has 6": 4}
+
+
+def test_figures_and_statistics_of_samples_exclude_each_other() -> None:
+    both = [experiment(0, 60.0, 61.5), *observed([1e4, 1e4])]
+    chosen = {(s.bench, s.metric) for s in followed(both, "p50", "figure").series}
+    assert chosen == {("hart.PH.1", "figure"), ("dk.periodic", "p50")}
+    other = {"speed": Figure(value=1.0, unit="KWIPS")}
+    bare = observation(0, result(None, n=0, bench="hart.raw", figures=other))
+    assert usual([bare]).series == []

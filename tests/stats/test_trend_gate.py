@@ -22,6 +22,7 @@ from tests.stats.noise import autoregressive
 from tests.stats.observed import (
     CMDLINE,
     counted,
+    experiment,
     noisy,
     observation,
     observed,
@@ -99,7 +100,7 @@ def test_what_the_run_could_not_measure_is_told_and_other_targets_do_not_count()
 
 def test_a_run_without_samples_is_an_error() -> None:
     empty = observation(0, result(None, n=0))
-    with pytest.raises(UsageError, match="no results with samples, in run run-0000"):
+    with pytest.raises(UsageError, match="no results to follow, in run run-0000"):
         checked([empty])
 
 
@@ -281,3 +282,20 @@ def test_of_a_rate_less_is_worse_and_the_share_is_of_what_is_lost() -> None:
     values[-5:] /= 0.49
     assert {check.verdict for check in checked(rates(values, "MB/s")).checks} == {"passed"}
     assert checked(rates(noisy(3, 16), "m")).verdict == "inconclusive"
+
+
+def test_a_lower_breakdown_fails_and_one_within_a_step_does_not() -> None:
+    """What an experiment held to is known to the step of its tests."""
+    rng = np.random.default_rng(4)
+    held = 60 + rng.choice([0.0, 1.5], 24)
+    held[-5:] -= 15
+    (check,) = checked([experiment(n, v, v + 1.5) for n, v in enumerate(held)]).checks
+    assert (check.what, check.verdict, check.unit) == (
+        "breakdown utilisation", "failed", "%",
+    )  # fmt: skip
+    assert str(check.reason).startswith("-2")
+    held = np.repeat([61.4, 60.0], [19, 5])
+    (check,) = checked([experiment(n, v, v + 1.5) for n, v in enumerate(held)]).checks
+    assert check.verdict != "failed"
+    (check,) = checked([experiment(n, v, v + 0.1) for n, v in enumerate(held)]).checks
+    assert check.verdict == "failed"

@@ -38,7 +38,7 @@ def titles(trend: Trend) -> list[str]:
 
 def metric(series: Series) -> str:
     """Return what the series is of."""
-    label = LABELS.get(series.metric, series.metric)
+    label = series.figure or LABELS.get(series.metric, series.metric)
     return f"{label}, corrected" if series.corrected else label
 
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from statistics import median
 from typing import NamedTuple
 
+from rtstone.documents.breakdown import breakdown
 from rtstone.documents.case_key import ANOTHER_RUN, CaseKey, case_key, measured_apart, without
 from rtstone.documents.observation import Observation
-from rtstone.documents.run import Distribution, Result, Run, Value, as_text
+from rtstone.documents.run import BREAKDOWN, Distribution, Result, Run, Value, as_text
 from rtstone.documents.trend import By, Metric
 from rtstone.results.omitted import whole
 from rtstone.results.pool import pooled
+from rtstone.results.rhealstone import NUMBERS
 from rtstone.stats.comparison.conditions import counted, emulated, free, nature
 from rtstone.stats.comparison.systems import SEED, SYSTEM
 from rtstone.stats.worstcase.extremes import worst_case
@@ -24,6 +27,8 @@ Full = Callable[[Observation], Result]
 _COMMIT = re.compile(r"-g([0-9a-f]{7,40})\b")  # as the kernel's build writes it into its release
 # Of an emulated system, what makes it another one; further words for its kernel do not.
 _LAB = ("board", "preempt", SEED, "icount", "beside", "beside_load")
+_RHEALSTONE = {number.bench.id for number in NUMBERS}
+_COMPONENTS = "components"  # figure of Rhealstone's numbers
 
 
 class Key(NamedTuple):
@@ -68,12 +73,49 @@ class Point(NamedTuple):
         return self.observations[0].whole
 
 
-def lines(observations: Sequence[Observation]) -> list[Line]:
+class Merit(NamedTuple):
+    """The figure that sums up a result without samples.
+
+    ``value``: None for the reason ``why``.  ``step``: the distance of the values that it can have.
+    ``components``: of how many times it is made; another number of them makes another figure.
+    """
+
+    name: str
+    unit: str
+    value: float | None
+    why: str = ""
+    step: float = 0.0
+    components: float | None = None
+
+
+def merit(result: Result) -> Merit | None:
+    """Return the breakdown of an experiment, or the number of Rhealstone; None of any other."""
+    if result.n:
+        return None
+    if reached := breakdown(result):
+        held, missed = reached.held, reached.missed
+        if not reached.broke:
+            return Merit(BREAKDOWN, "%", None, "no test missed a deadline")
+        step = 0.0 if missed is None else missed - held
+        return Merit(BREAKDOWN, "%", held, step=step)
+    components = result.figures.get(_COMPONENTS)
+    if result.bench not in _RHEALSTONE or components is None:
+        return None
+    name, figure = next(iter(result.figures.items()))
+    return Merit(name, figure.unit, figure.value, components=components.value)
+
+
+def lines(observations: Sequence[Observation], *, figures: bool = True) -> list[Line]:
     """Return the lines through results, sorted by bench, case and target as they occur.
 
-    Left out are valid results without samples: of figures, say.
+    Left out are valid results without samples, but for those that a figure sums up, with
+    ``figures``.
     """
-    observations = [o for o in observations if o.result.n or o.result.status != "ok"]
+    observations = [
+        o
+        for o in observations
+        if o.result.n or o.result.status != "ok" or (figures and merit(o.result))
+    ]
     apart = measured_apart(
         (observation.run.run_id, observation.result) for observation in observations
     )
@@ -150,6 +192,8 @@ def points(line: Line, metric: Metric, by: By, full: Full) -> tuple[list[Point],
             why = bad.status
         elif free(run[0].run):
             why = "the emulator ran freely (icount off)"
+        elif metric == "figure":
+            value, why = _figure(line, results)
         elif metric == "bound":
             worst = worst_case([full(observation) for observation in run])
             value, why = worst.bound, "" if worst.bound is not None else f"no bound: {worst.reason}"
@@ -162,6 +206,37 @@ def points(line: Line, metric: Metric, by: By, full: Full) -> tuple[list[Point],
             continue
         groups.setdefault(name, []).append(Point(run, value))
     return [point for group in groups.values() for point in group], dict(left)
+
+
+def merits(line: Line) -> Iterator[Merit]:
+    """Yield the figures that sum up the results of a line, the newest first."""
+    for run in reversed(line.runs):
+        for observation in run:
+            figure = merit(observation.result) if observation.result.status == "ok" else None
+            if figure is not None:
+                yield figure
+
+
+def _figure(line: Line, results: Sequence[Result]) -> tuple[float | None, str]:
+    """Return the figure of the results of a run, the median of several, or why there is none.
+
+    A sum of other components than the newest run's is another figure.
+    """
+    newest = next(merits(line))
+    values = []
+    for figure in filter(None, map(merit, results)):
+        if figure.components != newest.components:
+            why = f"{figure.components:g} components, where the newest run has"
+            return None, f"{why} {newest.components:g}"
+        if figure.value is None:
+            return None, figure.why
+        values.append(figure.value)
+    return median(values), ""
+
+
+def coarseness(results: Iterable[Result]) -> float:
+    """Return the largest distance of the values that the figures of some results can have."""
+    return max((figure.step for figure in filter(None, map(merit, results))), default=0.0)
 
 
 def _statistic(
@@ -202,8 +277,11 @@ def usual(line: Line) -> tuple[Metric, ...]:
     """Return the metrics that are followed unless others are named.
 
     Where activations are counted those that were missed are among them: they are in no percentile
-    of the samples, and what is lost is worse than what is late.
+    of the samples, and what is lost is worse than what is late.  Where there are no samples it is
+    the figure that sums up the results.
     """
+    if next(merits(line), None):
+        return ("figure",)
     counts = any(observation.result.missed is not None for run in line.runs for observation in run)
     return ("p50", "p99", "missed") if counts else ("p50", "p99")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from math import log, sqrt
+from statistics import median
 from typing import NamedTuple
 
 import numpy as np
@@ -38,9 +39,11 @@ from rtstone.stats.trend.series import (
     Full,
     Line,
     Point,
+    coarseness,
     corrected,
     label,
     lines,
+    merits,
     off,
     points,
     usual,
@@ -81,7 +84,7 @@ def follow(through: Sequence[Line], request: TrendRequest, full: Full) -> Trend:
     followed = []
     for line in through:
         merged: Merged = {}  # the metrics of a line share most merged histograms
-        for metric in request.metrics or usual(line):
+        for metric in _metrics(line, request):
             followed.append(_series(line, metric, request, full, merged))
     observations = (observation for line in through for run in line.runs for observation in run)
     tables = {
@@ -97,21 +100,29 @@ def follow(through: Sequence[Line], request: TrendRequest, full: Full) -> Trend:
     )  # fmt: skip
 
 
+def _metrics(line: Line, request: TrendRequest) -> list[Metric]:
+    """Return the metrics to follow; a figure and statistics of samples exclude each other."""
+    own = usual(line)
+    figure = "figure" in own
+    return [metric for metric in request.metrics or own if (metric == "figure") is figure]
+
+
 def better(series: Series) -> int | None:
     """Return which direction is better, None if neither is."""
-    return SMALLER if series.metric == "missed" else direction(None, series.unit)
+    return SMALLER if series.metric == "missed" else direction(series.figure, series.unit)
 
 
 def _series(
     line: Line, metric: Metric, request: TrendRequest, full: Full, merged: Merged
 ) -> Series:
     members, left = points(line, metric, request.by, full)
-    key = line.key
+    key, figure = line.key, next(merits(line), None)
     bare = Series(
         target=key.target, identity=dict(key.identity), bench=key.case.bench, params=line.params,
         series=key.case.series, load=key.case.load, metric=metric, exact=line.exact,
-        unit="%" if metric == "missed" else key.unit, runs=len(members), without=left,
-        corrected=corrected(line, metric),
+        unit="%" if metric == "missed" else figure.unit if figure else key.unit,
+        runs=len(members), without=left, corrected=corrected(line, metric),
+        figure=figure and figure.name,
         least=2 if line.exact else fewest_runs(request.level),
     )  # fmt: skip
     changes, doubts, correlated = _changes(bare, members, request.level)
@@ -153,6 +164,8 @@ class _Pool:
         n = sum(result.n for result in results)
         if len(here) == 1:
             value: float | None = here[0].value
+        elif self._metric == "figure":
+            value = median(point.value for point in here)
         elif self._metric == "bound":
             value = worst_case([self._full(observation) for observation in observations]).bound
         else:
@@ -160,7 +173,7 @@ class _Pool:
             if key not in self._merged:
                 self._merged[key] = pooled([whole(self._full(o)) for o in observations])
             value = value_of(self._merged[key], results, self._metric)
-        counted = self._metric in ("missed", "bound", "max")
+        counted = self._metric in ("missed", "bound", "max", "figure")
         return Pooled(
             runs=len(here), n=n, value=value, off=None if counted else off(results, value)
         )
@@ -206,7 +219,10 @@ class _Judge:
         self.scaled = np.array(logarithms, np.float64)
         batch = max(point.observations[0].result.batch for point in members)
         ticks = max(tick(point.observations[0].run) for point in members)
-        self._tick = 0.0 if series.metric in ("missed", "bound") else ticks / batch
+        if series.metric == "figure":
+            self._tick = coarseness(o.result for point in members for o in point.observations)
+        else:
+            self._tick = 0.0 if series.metric in ("missed", "bound") else ticks / batch
 
     def effect(self, at: int, begin: int, end: int) -> Effect:
         """Return the effect of the runs from ``at`` to ``end`` against those from ``begin`` on."""

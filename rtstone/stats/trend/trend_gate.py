@@ -25,7 +25,7 @@ from rtstone.stats.comparison.effects import UNKNOWN, scale
 from rtstone.stats.trend.changepoints import LEVEL, SHORTEST
 from rtstone.stats.trend.differences import NEAR, differences
 from rtstone.stats.trend.joint import MOST_RUNS, Finding, History, Joint, Judged
-from rtstone.stats.trend.series import Full, Line, lines, off, usual
+from rtstone.stats.trend.series import Full, Line, coarseness, lines, off, usual
 from rtstone.stats.trend.trend import PARTS, TrendRequest, better, follow
 from rtstone.units import relative_change
 
@@ -39,11 +39,11 @@ def gate(run: Run, observations: Sequence[Observation], last: int, full: Full) -
     """Return whether any series that ends with a run became worse in its last runs.
 
     ``observations``: results of stored runs up to this one, in their order.  ``last``: how many
-    runs.  Raises UsageError if the run has no results with samples.
+    runs.  Raises UsageError if the run has no results with samples or a figure to follow.
     """
     own = [line for line in lines(observations) if line.runs[-1][0].run.run_id == run.run_id]
     if not own:
-        raise UsageError(f"no results with samples, in run {run.run_id}; name another")
+        raise UsageError(f"no results to follow, in run {run.run_id}; name another")
     level = LEVEL / sum(len(usual(line)) for line in own)
     trend = follow(own, TrendRequest(level=level), full)
     several = iter(trend.series)
@@ -106,8 +106,8 @@ def _check(
     here = series.places[-1].pooled
     return Check(
         bench=series.bench, params=series.params, series=series.series, load=series.load,
-        what=series.metric, limit=f"no change for the worse in {last} runs", verdict=verdict,
-        reason=reason, unit=series.unit, observed=here.value, n=here.n,
+        what=series.figure or series.metric, limit=f"no change for the worse in {last} runs",
+        verdict=verdict, reason=reason, unit=series.unit, observed=here.value, n=here.n,
         corrected=series.corrected, detectable=detectable,
     )  # fmt: skip
 
@@ -133,7 +133,7 @@ class _Recent:
         else:
             least = min(map(abs, values))
             share = 2 * (off(results, least) or 2.0**-8)
-            step = share if self.ratio else share * least
+            step = max(share * least, coarseness(results)) / (least if self.ratio else 1)
         level = [log(value) for value in values] if self.ratio else values
         self.history = History(self._sign * np.array(level, np.float64), step)
         self._level = abs(float(np.mean(values)))
