@@ -44,7 +44,7 @@ from rtstone.stats.published.layout import Here, Show
 from rtstone.stats.statements import statements
 from rtstone.stats.worstcase.guarantee import REQUEST
 from rtstone.summary import EXTREME
-from rtstone.units import CLOCK, count
+from rtstone.units import CLOCK, count, quantity
 from rtstone.wire import parameters as benches
 
 _PLAIN = "transcribed"  # the quality of a number that needs no remark
@@ -562,6 +562,10 @@ def _shown(show: str | Show, results: Sequence[Result], today: _Today, unit: str
         return Shown(value=_rates(show.part, results))
     run = today.runs[0]
     facts = {**run.conditions, "agent.os": run.agent.os if run.agent else None}
+    if run.clock:
+        facts |= {"clock": run.clock.source,
+                  "clock.step": quantity(run.clock.resolution_ns, run.clock.unit),
+                  "clock.overhead": quantity(run.clock.overhead_ns, run.clock.unit)}  # fmt: skip
     values_ = (facts.get(name) for name in show.fact)
     fact = next((value for value in values_ if value not in (None, "", [])), None)
     return Shown(value=None if fact is None else str(fact))

@@ -18,6 +18,7 @@ from rtstone.documents.reproduction import Cell, Found, Listing, Printed, Reprod
 from rtstone.documents.run import (
     HARTSTONE,
     Agent,
+    Clock,
     Distribution,
     Figure,
     Result,
@@ -291,6 +292,34 @@ def test_a_row_says_whether_the_call_enters_the_kernel(
     (table,) = (t for t in document.tables if t.title.endswith("enter the kernel?"))
     values = [c.here.values for c in table.items[0].cells if c.here and c.here.values]
     assert [[shown.value for shown in shown_] for shown_ in values] == [[text]]
+
+
+def test_obenlands_page_names_the_clock_and_whether_calls_enter_the_kernel(base_run: Run) -> None:
+    at = {"config": "1cpu"}
+    pair = structs.replace(
+        _result(bench="sync.test1", params={**at, "type": "named"}),
+        evidence={"entered": 0, "entered_of": 110},
+    )
+    read = _result(bench="det.bintime", params={**at, "clock": "library"})
+    clock = Clock(source="tsc", hz=10**9, resolution_ns=1.5, overhead_ns=20)
+    run = structs.replace(base_run, suite="obenland", results=[pair, read], clock=clock)
+    tables = {table.title: table for table in reproduce("obenland", [run]).document.tables}
+
+    def texts(title: str) -> dict[str, list[Any]]:
+        return {
+            item.label: [shown.value for shown in cell.here.values]
+            for item in tables[title].items
+            for cell in item.cells
+            if cell.here
+        }
+
+    assert list(texts("The clock of these measurements").values()) == [
+        ["tsc"], ["1.50 ns"], ["20.0 ns"], ["library"],
+    ]  # fmt: skip
+    assert texts("sync test 1: does a pair of post and wait enter the kernel?")["named"] == ["no"]
+    bare = reproduce("obenland", [structs.replace(run, clock=None)]).document.tables
+    (unknown,) = (table for table in bare if table.title == "The clock of these measurements")
+    assert [c.here.values[0].value for c in unknown.items[0].cells if c.here] == [None]
 
 
 @pytest.mark.parametrize(

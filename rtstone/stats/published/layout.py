@@ -28,7 +28,8 @@ class Show(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     ``figure``: the first of these figures that exists.  ``table`` and ``column``: a field of one of
     their tables, in the row that matches ``where``; with ``all``, which of these rows have "yes".
     ``param``: the values of a parameter.  ``part``: the rates of a part of the load.  ``fact``: the
-    first known one of these conditions of the run.  ``slope``: of the line through these results,
+    first known one of these conditions of the run; of its clock "clock", "clock.step" and
+    "clock.overhead".  ``slope``: of the line through these results,
     how much each unit adds, its 95% interval, or how it grows.  ``breakdown``: of an experiment of
     Hartstone, measured, simulated under a policy, or the gap between both (stats/breakdowns.py).
     ``entered``: whether the timed call enters the kernel.  ``interval``: the
