@@ -55,6 +55,15 @@ def test_planted_parts_are_named(cli: Cli, target: list[str]) -> None:
     assert (attempt["none"], attempt["all"]) == (1000, 10000)
 
 
+def test_quiet_prints_what_each_case_says_of_the_parts_alone(cli: Cli, target: list[str]) -> None:
+    done = cli("run", *BENCHES, *target, "--load", "heavy", "--apart", *SHORT, "-q")
+    first, second = done.out.replace("\n  ", " ").splitlines()
+    assert first.startswith("sem.post.nowait: worst case 41.0 µs with all parts")
+    assert "; disk: causes it alone, not without it; cpu, interrupt" in first
+    assert second.startswith("sem.try.free: ")
+    assert cli("show", "last", "-q").out == done.out
+
+
 def test_the_answer_comes_first_and_fits_80_columns(
     cli: Cli, target: list[str], tmp_path: Path
 ) -> None:

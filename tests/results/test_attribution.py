@@ -157,6 +157,13 @@ def test_where_the_intervals_do_not_decide_it_is_undetermined() -> None:
     assert case.whole is not None and case.whole.value > 5
     assert case.reason == "load heavy as a whole does not raise it beyond doubt"
     assert set(verdicts(case).values()) == {"undetermined"}
+    # Nor is there a verdict on a part that does enough by itself: the whole load may not.
+    case = altered("heavy", [50.0] * 5 + [5.0] * 3)
+    (disk,) = (part for part in case.parts if part.part == "disk")
+    assert disk.alone is not None and disk.alone.low is not None and disk.alone.low > 1
+    assert disk.alone.value == pytest.approx(5)
+    assert case.reason == "load heavy as a whole does not raise it beyond doubt"
+    assert set(verdicts(case).values()) == {"undetermined"}
     case = altered(DESIGN.alone["disk"], mixed)
     assert case.reason == ""
     assert verdicts(case)["disk"] == "not without it"  # and whether it comes alone is not known

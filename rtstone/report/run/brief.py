@@ -44,6 +44,19 @@ def verdict(run: Run, answer: Answer) -> Iterator[Text]:
         yield Text(f"INCOMPLETE: {run.reason}", style="bold red")
 
 
+def verdict_alone(evaluated: RunEvaluation, width: int) -> Iterator[RenderableType]:
+    """Yield the verdict; of a load that was taken apart, a sentence of each case on its parts.
+
+    Deadlines are not the question then: what the run lacked and that it is incomplete remain.
+    """
+    run = evaluated.run
+    if run.attribution is not None:
+        yield from block_lines([Findings(findings(run))], width)
+        if run.status == "complete" and not lacking_rights(run):
+            return
+    yield from verdict(run, answer(evaluated))
+
+
 def brief(
     evaluated: RunEvaluation, width: int, encoding: str | None = None
 ) -> Iterator[RenderableType]:
