@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from rtstone.documents.comparison import Effect
+from rtstone.documents.run import Result
 from rtstone.results import omitted
 from rtstone.stats.comparison import effects, scatter, verdicts
 from rtstone.stats.comparison.effects import Judged, Noise, Sides, judge, margin
-from rtstone.stats.comparison.verdicts import JudgedCase, Side
+from rtstone.stats.comparison.verdicts import JudgedCase, Side, judged
 from rtstone.stats.trend import baseline_gate
 from tests.stats.runs import result
 
@@ -126,6 +127,26 @@ def test_a_run_with_less_than_four_fifths_of_the_samples_is_less_certain(
     sets = [[r for results in side.runs for r in results] for side in (case.first, case.other)]
     assert verdicts._shorter(sets, case) is shorter
     assert (verdicts._within(case, "p50", True, observed=False) is not None) is shorter
+
+
+@pytest.mark.parametrize(
+    ("n", "verdict", "reason"),
+    [(5, "inconclusive", "too few independent samples for an interval"), (900, "worse", None)],
+)
+def test_a_run_too_short_for_an_interval_is_not_as_certain_as_those_of_the_floor(
+    n: int, verdict: str, reason: str | None
+) -> None:
+    """The long runs of the floor scatter by 1%, of which that of five samples is no part."""
+
+    def columns_of(number: int, median: float) -> list[list[Result]]:
+        return [[result("x", {"n": number, "p50": median, "max": median})]]
+
+    noise = [columns_of(1000, 1 + 0.01 * (place % 3))[0] for place in range(12)]
+    first, other = (Side(columns_of(n, median), 1e-6, False, False) for median in (1.0, 2.0))
+    case = JudgedCase(0, "b", None, -1, first, other, False, noise)
+    (median,) = (effect for effect in judged([case])[0][0] if effect.part == "median")
+    assert (median.verdict, median.reason, median.ratio) == (verdict, reason, 2.0)
+    assert (median.ci95 is None) is (reason is not None)
 
 
 # ---- what is said of what is open ---------------------------------------------------------------

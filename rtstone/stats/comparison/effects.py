@@ -23,6 +23,7 @@ EPISODE = 2.0  # a single run may be this many times as far off as any other was
 UNKNOWN = 3.0  # if the noise is unknown, it is assumed to change a median by up to 1 + this
 LOST = 1.0  # a run's start, or a bad moment of it, loses at most so many % of its activations
 NO_FLOOR = "noise floor unknown"  # the reason of single runs
+TOO_FEW = "too few independent samples for an interval"
 _EDGE = 0.01  # share of the margin; a verdict closer to its edge is not worth more samples
 _NEAR = 1.02  # precision of a predicted number of samples
 
@@ -132,7 +133,7 @@ def judge(sides: Sides, alpha: float, better: int) -> Judged:
         floor = _unknown_floor(sides)
         judged = Judged(centre, interval, None, "inconclusive", "single", 2)
         if interval is None:
-            return judged._replace(reason="too few independent samples for an interval")
+            return judged._replace(reason=TOO_FEW)
         if _beyond(interval, floor):
             return judged._replace(verdict=_side(centre, better))
         return judged._replace(reason=NO_FLOOR)
@@ -292,6 +293,8 @@ def _lacking(sides: Sides, judged: Judged, estimate: _Estimate, alpha: float) ->
         return judged._replace(reason="the steps of the values are too coarse")
     if judged.basis == "single":
         why = "too few stalls" if sides.losses else "within the scatter of single runs"
+        if judged.interval and judged.interval[1] == inf:
+            why = TOO_FEW
         return judged._replace(reason=why)
     away = abs(judged.centre)
     target = max(within - away, away - sides.resolution)

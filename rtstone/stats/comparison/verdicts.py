@@ -536,20 +536,23 @@ def _of_samples(
 
     None if the scatter of runs includes it already, being from runs as long as these.  Where
     activations were missed it may not: a percentile that stalls just reach, or just do not, jumps.
+    Runs that are shorter than those, and too short for an interval, may be anything.
     ``ends``: returns a value with its interval.
     """
     sets = [[r for results in side.runs for r in results] for side in (case.first, case.other)]
     several = all(sum(map(bool, side.runs)) > 1 for side in (case.first, case.other))
     lossy = not observed and any(result.missed for results in sets for result in results)
-    if several or not (lossy or _shorter(sets, case)):
+    shorter = _shorter(sets, case)
+    if several or not (lossy or shorter):
         return None
+    open_ended = shorter and any(case.noise)
 
     def interval(level: float) -> Interval | None:
         first, other = (ends(results, level) for results in sets)
         if first is None or other is None:
             unsure = [(sets[0], first), (sets[1], other)]
             lost = any(r.missed for results, side in unsure if side is None for r in results)
-            return (-inf, inf) if lossy and lost else None
+            return (-inf, inf) if open_ended or (lossy and lost) else None
         if not ratio:
             return difference_interval(first, other)
         return ratio_interval(first, other)
