@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Literal, NamedTuple
 
-from rtstone.documents.breakdown import breakdown
+from rtstone.documents.breakdown import Breakdown, breakdown
 from rtstone.documents.reproduction import Shown
 from rtstone.documents.run import Result
 from rtstone.documents.simulation import Cost
@@ -40,16 +40,16 @@ def shown(quantity: What, results: Sequence[Result]) -> Shown:
     under the policy of the measurement less measured, in points of %.  A gap that something outside
     the system may have widened is undetermined.
     """
-    several = [reached for result in results if (reached := breakdown(result))]
+    several = [(result, reached) for result in results if (reached := breakdown(result))]
     if not several:
         return Shown(value=None, unit="%")
     if quantity == "gap":
-        return _gap(results)
+        return _gap(several)
     if quantity == "measured":
-        ends = [_Ends(reached.held, reached.missed) for reached in several]
+        ends = [_Ends(reached.held, reached.missed) for _, reached in several]
     else:
-        measured = [as_measured(result) for result in results if breakdown(result)]
-        ends = [_simulated(replace(experiment_.ask, policy=quantity)) for experiment_ in measured]
+        asked = [as_measured(result).ask for result, _ in several]
+        ends = [_simulated(replace(ask, policy=quantity)) for ask in asked]
     low = min(end.last for end in ends)
     firsts = [end.first for end in ends if end.first is not None]
     if len(firsts) < len(ends):
@@ -63,13 +63,10 @@ def _simulated(ask: Ask) -> _Ends:
     return _Ends(free.breakdown or 0.0, free.first_miss)
 
 
-def _gap(results: Sequence[Result]) -> Shown:
+def _gap(several: Sequence[tuple[Result, Breakdown]]) -> Shown:
     """Return the least and the most that lies between the simulation and the measurement."""
     lows, highs = [], []
-    for result in results:
-        reached = breakdown(result)
-        if reached is None:
-            continue
+    for result, reached in several:
         measured = as_measured(result)
         if measured.disturbed or spoilt(result.flags):
             return Shown(value="undetermined", unit="%")
