@@ -137,7 +137,8 @@ def expand(
     possible.  What only ``everywhere``, the catalogue of all targets, has and not ``offered``, the
     target's own, becomes ``absent``.  ``simulated``: the target's time costs nothing, so that no
     experiment of a suite is shortened: where it ends early, it shows no breakdown and contradicts
-    what it is a model of.  Raises UsageError.
+    what it is a model of.  Nor is Rhealstone's classic form, of which a slow system would have one
+    measurement, and no scatter.  Raises UsageError.
     """
     everywhere = everywhere or offered
     derived = [want for want in wanted if want.bench in DERIVED]
@@ -173,6 +174,8 @@ def expand(
                 call = allowed(call, everywhere.loads)
             place = rounds.setdefault((spec, loads[:index].count(spec)), len(rounds))
             for params in _grid(want, table, own, request, limit):
+                if simulated and want.time and _is_classic(want.bench, params, request):
+                    params["time"] = 0
                 _check_end(table, params, want, request)
                 if missing := lack(want.bench, params, call, offered, everywhere):
                     absent.setdefault(
@@ -293,6 +296,12 @@ def _check_end(table: Bench, params: Mapping[str, Value], want: Wanted, request:
             f"both samples and time are 0, so the case would never end, {place}; set one above 0, "
             "or measure one case until you stop it, with --time 0"
         )
+
+
+def _is_classic(bench: str, params: Mapping[str, Value], request: Request) -> bool:
+    """Return whether a case is of Rhealstone's classic form, which ends with its measurements."""
+    classic = bench.startswith("rheal.") and params.get("form") == "classic"
+    return classic and "time" not in request.params
 
 
 def _is_experiment(bench: str) -> bool:

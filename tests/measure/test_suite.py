@@ -234,6 +234,27 @@ def test_an_experiment_is_whole_where_time_is_simulated() -> None:
     assert alone.params["time"] == 10**9  # a bench by its name takes the time that is asked for
 
 
+@pytest.mark.parametrize("time", [None, "1"])
+def test_the_classic_form_has_all_measurements_where_time_is_simulated(time: str | None) -> None:
+    """A model of a system on which one takes 10 s has as many as any other."""
+    form = Param("form", "choice", default="sampled", choices=["sampled", "classic"])
+    bench = msgspec.structs.replace(PLACED, id="rheal.ts", params=[*PLACED.params, form])
+    catalogue = Catalogue({"rheal.ts": bench}, LOADS)
+    own: dict[str, object] = {"samples": 50, "form": ["sampled", "classic"]}
+
+    def times(wanted: Wanted, request: Request, *, simulated: bool) -> list[object]:
+        cases = expand([wanted], request, catalogue, simulated=simulated).cases
+        return [case.params.get("time") for case in cases]
+
+    limit = 2 * 10**9 if time is None else 10**9
+    suite, request = Wanted("rheal.ts", own, time="2s"), Request(time=time)
+    assert times(suite, request, simulated=True) == [limit, 0]
+    assert times(suite, request, simulated=False) == [limit, limit]
+    asked = Request(time=time, params={"time": "3s"})
+    assert times(suite, asked, simulated=True) == [3 * 10**9] * 2
+    assert 0 not in times(Wanted("rheal.ts", own), request, simulated=True)
+
+
 def test_a_derived_bench_brings_the_cases_it_is_made_from() -> None:
     from rtstone.results.derived import DERIVED
 
