@@ -418,6 +418,19 @@ def test_the_image_with_slices_has_round_robin_and_cpu_times(cli: Cli) -> None:
     assert work == pytest.approx(10 * tick, rel=0.05)
 
 
+def test_bintime_reads_the_counter_where_no_library_has_a_clock(cli: Cli) -> None:
+    """Without a parameter, as a suite runs it; between two readings a tick is the longest time."""
+    system = systems.find("freertos-a64")
+    if lacking := missing(system):
+        pytest.skip(f"no {lacking[0].component}: {lacking[0].command}")
+    words = ("--target", "qemu:freertos-a64", "--time", "50ms", "--json")
+    (counter,) = cli("run", "det.bintime", *words).document["results"]
+    assert (counter["status"], counter["params"]["clock"]) == ("ok", "counter")
+    assert counter["min"] < 100 < counter["max"] < 1000
+    (library,) = cli("run", "det.bintime", "-p", "clock=library", *words).document["results"]
+    assert library["reason"] == "no clock but the counter"
+
+
 @pytest.mark.parametrize("policy", ["fifo", "rr"])
 def test_a_slice_that_ends_is_no_yield(cli: Cli, policy: str) -> None:
     """No span is negative, or that of two switches."""
