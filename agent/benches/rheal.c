@@ -131,7 +131,7 @@ static int not_determined(rts_case *c, double ticks)
     uint64_t tenths = (uint64_t)(-10 * rts_clock_ns(ticks) + 0.5);
     return rts_unsupported(c,
                            "n.e.: by the loop difference an event takes -%llu.%u in the unit of "
-                           "the clock, so the loops vary by more than what they measure",
+                           "the clock: what is subtracted takes longer, or varies by more",
                            (unsigned long long)(tenths / 10), (unsigned)(tenths % 10));
 }
 
@@ -170,18 +170,17 @@ static int measure_classic(rheal_frame *f, rheal_once *once)
     if (fit_loops(f, once))
         return -1;
     rts_rec_start(c->rec, 0);
-    while (c->rec->running) {
+    while (c->rec->running && ticks >= 0) {
         if (once(f, &ticks))
             return -1;
-        if (ticks < 0)
-            return not_determined(c, ticks);
         n++;
-        rts_rec_add(c->rec, (uint64_t)(ticks * (double)f->scale + 0.5),
-                    (rts_now() - f->opened) * f->scale);
+        if (ticks >= 0)
+            rts_rec_add(c->rec, (uint64_t)(ticks * (double)f->scale + 0.5),
+                        (rts_now() - f->opened) * f->scale);
     }
-    for (unsigned i = 0; i < f->parts; i++)
+    for (unsigned i = 0; i < f->parts; i++) /* also where they make no result: they show why */
         rheal_time_figure(c, f->part[i].name, f->part[i].sum / n);
-    return 0;
+    return ticks < 0 ? not_determined(c, ticks) : 0;
 }
 
 rts_tick rheal_time_limit(const rts_case *c)

@@ -1,6 +1,9 @@
 /* What the components of Rhealstone store of a classic measurement. */
+#include <string.h>
+
 #include "../benches/rheal.h"
 #include "check.h"
+#include "clock.h"
 
 static void test_parts_add_up_by_name_and_have_a_limit(void)
 {
@@ -22,4 +25,31 @@ static void test_parts_add_up_by_name_and_have_a_limit(void)
     CHECK_EQ((int)s.beyond.sum, 17);
 }
 
-TESTS(test_parts_add_up_by_name_and_have_a_limit)
+/* On FreeRTOS a yield with no other task ready takes longer than one that switches. */
+static int subtract_more(void *state, double *ticks)
+{
+    rheal_note(state, "T_dir", 144);
+    *ticks = -23.5;
+    return 0;
+}
+
+static void test_a_difference_below_zero_is_no_result_and_its_parts_show_why(void)
+{
+    static rts_case c;
+    static rts_rec rec;
+    static const rheal_params params = {.form = RHEAL_CLASSIC};
+    rheal_frame f = {.c = &c, .p = &params, .scale = 1};
+    rts_the_clock.hz = 1000000000;
+    rts_the_clock.unit = "ns";
+    c.rec = &rec;
+    rts_rec_init(&rec, &(rts_rec_setup){.hz = rts_the_clock.hz, .samples = 5});
+    CHECK(rheal_measure(&f, NULL, subtract_more) != 0);
+    CHECK_EQ(c.status, RTS_S_UNSUPPORTED);
+    CHECK(strstr(c.reason, "an event takes -23.5 in the unit of the clock") != NULL);
+    CHECK_EQ(c.figures, 1);
+    CHECK_STR(c.figure[0].name, "T_dir");
+    CHECK_EQ((int)c.figure[0].value, 144);
+}
+
+TESTS(test_parts_add_up_by_name_and_have_a_limit,
+      test_a_difference_below_zero_is_no_result_and_its_parts_show_why)
