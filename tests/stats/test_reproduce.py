@@ -952,6 +952,30 @@ def test_a_number_over_too_few_components_is_marked(base_run: Run) -> None:
         assert [table.footnotes[n - 1] for n in cell.notes] == notes
 
 
+def test_the_published_experiment_is_rate_monotonic_and_no_other_policy_is_in_its_cells(
+    base_run: Run,
+) -> None:
+    """FreeRTOS has no scheduling by deadline, and all of PH-1 under the published policy."""
+    own: dict[str, Value] = {"set": "auto"}
+    speed = {"raw speed": Figure(value=100.0, unit="KWIPS")}
+    measured = _result(bench="hart.PH.1", params={**own, "policy": "rm"}, figures=speed, n=0)
+    why = "needs deadline: FreeRTOS schedules by fixed priorities"
+    lacking = _result(bench="hart.PH.1", params={**own, "policy": "edf"}, status="unsupported",
+                      reason=why, n=0)  # fmt: skip
+    run = structs.replace(base_run, suite="golatowski", results=[measured, lacking],
+                          conditions={"board": "virt-a53"})  # fmt: skip
+    tables = reproduce("golatowski", [run]).document.tables
+    published = [table for table in tables if table.id in {"Table 2", "Figures 2 and 3"}]
+    here = [c.here for t in published for i in t.items for c in i.cells if c.here and c.here.n == 0]
+    assert {found.status for found in here if found.results} == {"ok"}
+    assert why not in [found.reason for found in here]
+    (edf,) = (table for table in tables if table.title.startswith("Periodic series, earliest"))
+    assert [c.here.reason for c in edf.items[0].cells if c.here] == [why] * 3
+    (platform,) = (table for table in tables if table.title == "Test platform")
+    (cell,) = (c.here for c in platform.items[0].cells if c.here)
+    assert cell.values[0].value == "virt-a53"
+
+
 def test_a_run_named_twice_is_refused(base_run: Run) -> None:
     with pytest.raises(UsageError, match="named twice"):
         reproduce("gutsalov", [base_run, base_run])
