@@ -104,6 +104,26 @@ def test_runs_of_a_simulated_system_repeat_exactly(cli: Cli) -> None:
     assert cli("check", "last", "--trend", "1").status == 0
 
 
+def test_a_breakdown_that_falls_is_a_change_and_fails_the_gate(cli: Cli, tmp_path: Path) -> None:
+    """A switch of the model takes 10 us, then 500."""
+    model = tmp_path / "m.toml"
+    words = ("hart.PH.1", "--target", f"sim:{model}", "-p", "duration=1s")
+    for switch in ("10us", "10us", "500us", "500us"):
+        costs = f'read = "10ns"\ntime = "10ns"\nswitch = "{switch}"\nkwi = {{ amount = "100us" }}'
+        model.write_text(f'title = "Planted"\nlabel = "a test\'s own"\n[cost]\n{costs}\n')
+        assert cli("run", *words, "-q").status == 0
+        if switch == "10us":
+            assert cli("check", "last", "--trend", "2").status in {0, 3}
+    followed = cli("trend", "hart").out
+    title = f"hart.PH.1 duration=1s, on sim:{model}: breakdown utilisation: 4 runs"
+    assert " ".join(followed.split()).startswith(title)
+    assert "1. worse since" in followed
+    gate = cli("check", "last", "--trend", "2")
+    assert gate.status == 1
+    assert "breakdown utilisation" in gate.out
+    assert "n 0" not in gate.out
+
+
 def test_a_run_elsewhere_is_followed_while_it_is_in_the_store(cli: Cli, tmp_path: Path) -> None:
     assert cli(*SIM, "--out", str(tmp_path / "out")).status == 0
     assert find("last").exists()

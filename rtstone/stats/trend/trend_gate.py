@@ -107,7 +107,7 @@ def _check(
     return Check(
         bench=series.bench, params=series.params, series=series.series, load=series.load,
         what=series.figure or series.metric, limit=f"no change for the worse in {last} runs",
-        verdict=verdict, reason=reason, unit=series.unit, observed=here.value, n=here.n,
+        verdict=verdict, reason=reason, unit=series.unit, observed=here.value, n=here.n or None,
         corrected=series.corrected, detectable=detectable,
     )  # fmt: skip
 
