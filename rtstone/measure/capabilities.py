@@ -48,6 +48,7 @@ WORDS: Mapping[str, str] = {
     "spin": "spin locks",
     "cold_cache": "caches that can be emptied",
     "footprint": "figures of its memory",
+    "sem_sysv": "semaphores of System V",
 }
 
 _T = TypeVar("_T", bound=Table)

@@ -48,8 +48,8 @@ def shown(quantity: What, results: Sequence[Result]) -> Shown:
     if quantity == "measured":
         ends = [_Ends(reached.held, reached.missed) for _, reached in several]
     else:
-        asked = [as_measured(result).ask for result, _ in several]
-        ends = [_simulated(replace(ask, policy=quantity)) for ask in asked]
+        asks = [as_measured(result).ask for result, _ in several]
+        ends = [_simulated(replace(ask, policy=quantity)) for ask in asks]
     low = min(end.last for end in ends)
     firsts = [end.first for end in ends if end.first is not None]
     if len(firsts) < len(ends):

@@ -148,7 +148,7 @@ def test_benches_that_it_lacks() -> None:
 
 def test_what_it_lacks_of_what_they_need() -> None:
     """The reason is a property of the system, not of its agent, where the agent told which."""
-    there = Catalogue(
+    board = Catalogue(
         {
             "sys.read": Bench("sys.read", needs=["network", "posix", "files", "heap"]),
             "a.b": Bench("a.b"),
@@ -158,7 +158,7 @@ def test_what_it_lacks_of_what_they_need() -> None:
     here = HERE._replace(capabilities=frozenset({"heap"}), apart={"a.": "a is in the image m"})
 
     def why(bench: str, load: str, here: Catalogue) -> str | None:
-        missing = lack(bench, {}, LoadSpec(load), here, merge_catalogues(here, there))
+        missing = lack(bench, {}, LoadSpec(load), here, merge_catalogues(here, board))
         return missing and missing.reason
 
     needs = "needs a network, calls of POSIX and a file system, which this system does not have"

@@ -250,8 +250,8 @@ def test_the_classic_form_has_all_measurements_where_time_is_simulated(time: str
     suite, request = Wanted("rheal.ts", own, time="2s"), Request(time=time)
     assert times(suite, request, simulated=True) == [limit, 0]
     assert times(suite, request, simulated=False) == [limit, limit]
-    asked = Request(time=time, params={"time": "3s"})
-    assert times(suite, asked, simulated=True) == [3 * 10**9] * 2
+    longer = Request(time=time, params={"time": "3s"})
+    assert times(suite, longer, simulated=True) == [3 * 10**9] * 2
     assert 0 not in times(Wanted("rheal.ts", own), request, simulated=True)
 
 

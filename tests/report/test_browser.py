@@ -199,7 +199,8 @@ def test_paper_holds_the_evidence_and_what_was_opened(opened: webdriver.Chrome) 
 
 WIDE = """
 document.querySelector("main").insertAdjacentHTML("beforeend",
-  `<div class="scroll"><table id="wide" style="white-space: nowrap; overflow-wrap: normal">${"<td>12345.6</td>".repeat(40)}</table></div>`)
+  `<div class="scroll"><table id="wide" style="white-space: nowrap; overflow-wrap: normal">
+   ${"<td>12345.6</td>".repeat(40)}</table></div>`)
 """.replace("\n", " ")
 
 

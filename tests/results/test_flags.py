@@ -34,6 +34,13 @@ def test_a_clean_result_has_no_flag() -> None:
     assert flags(seen({}, {})) == []
 
 
+@pytest.mark.parametrize("name", CLEAN)
+def test_a_damaged_piece_of_evidence_is_no_error(name: str) -> None:
+    """Each may be any value of the wire, a list of lists too."""
+    for value in ([[0, 1]], [None], "text", 1.5, None, True):
+        assert isinstance(flags(seen({}, {name: value})), list)
+
+
 def under(rates: list[Rate], section_ns: int, figures: tuple[tuple[str, float, str], ...]) -> Seen:
     seen_figures = seen({"figures": figures}, {"section_ns": section_ns})
     return seen_figures._replace(load=rates)

@@ -967,8 +967,8 @@ def test_the_published_experiment_is_rate_monotonic_and_no_other_policy_is_in_it
     tables = reproduce("golatowski", [run]).document.tables
     published = [table for table in tables if table.id in {"Table 2", "Figures 2 and 3"}]
     here = [c.here for t in published for i in t.items for c in i.cells if c.here and c.here.n == 0]
-    assert {found.status for found in here if found.results} == {"ok"}
-    assert why not in [found.reason for found in here]
+    assert {cell.status for cell in here if cell.results} == {"ok"}
+    assert why not in [cell.reason for cell in here]
     (edf,) = (table for table in tables if table.title.startswith("Periodic series, earliest"))
     assert [c.here.reason for c in edf.items[0].cells if c.here] == [why] * 3
     (platform,) = (table for table in tables if table.title == "Test platform")

@@ -68,12 +68,12 @@ static bool usable_path(const char *name, char *path, size_t size)
 
 bool posix_slow_device(char *path, size_t size)
 {
-    char first[64] = "";
+    char first[sizeof((struct dirent *)0)->d_name] = "";
     DIR *dir = opendir(BLOCK);
     for (struct dirent *e; dir && (e = readdir(dir));) {
         bool before = !first[0] || strcmp(e->d_name, first) < 0;
-        if (e->d_name[0] != '.' && strlen(e->d_name) < sizeof first && before &&
-            is_slow(e->d_name) && usable_path(e->d_name, path, size))
+        if (e->d_name[0] != '.' && before && is_slow(e->d_name) &&
+            usable_path(e->d_name, path, size))
             snprintf(first, sizeof first, "%s", e->d_name);
     }
     if (dir)
