@@ -125,14 +125,30 @@ double rheal_net_mean(rts_tick sum, uint64_t n)
     return (double)sum / (double)n - (double)rts_the_clock.overhead;
 }
 
-/* Reports a loop difference below zero: no result. */
-static int not_determined(rts_case *c, double ticks)
+static uint64_t tenths(double ticks)
 {
-    uint64_t tenths = (uint64_t)(-10 * rts_clock_ns(ticks) + 0.5);
-    return rts_unsupported(c,
-                           "n.e.: by the loop difference an event takes -%llu.%u in the unit of "
-                           "the clock: what is subtracted takes longer, or varies by more",
-                           (unsigned long long)(tenths / 10), (unsigned)(tenths % 10));
+    return (uint64_t)(10 * rts_clock_ns(ticks) + 0.5);
+}
+
+/*
+ * Reports a loop difference below zero, with its parts: no result. The loops vary by more than what
+ * they measure, or what is subtracted takes longer, as a yield of FreeRTOS that switches to none.
+ */
+static int not_determined(const rheal_frame *f, double ticks, double measurements)
+{
+    rts_case *c = f->c;
+    uint64_t below = tenths(-ticks);
+    rts_unsupported(c,
+                    "n.e.: by the loop difference an event takes -%llu.%u in the unit of the clock",
+                    (unsigned long long)(below / 10), (unsigned)(below % 10));
+    for (unsigned i = 0; i < f->parts; i++) {
+        size_t n = strlen(c->reason);
+        double mean = f->part[i].sum / measurements;
+        uint64_t part = tenths(mean < 0 ? -mean : mean);
+        rts_print(c->reason + n, sizeof c->reason - n, "; %s: %s%llu.%u", f->part[i].name,
+                  mean < 0 ? "-" : "", (unsigned long long)(part / 10), (unsigned)(part % 10));
+    }
+    return -1;
 }
 
 #define TRIAL 64 /* loops */
@@ -170,17 +186,18 @@ static int measure_classic(rheal_frame *f, rheal_once *once)
     if (fit_loops(f, once))
         return -1;
     rts_rec_start(c->rec, 0);
-    while (c->rec->running && ticks >= 0) {
+    while (c->rec->running) {
         if (once(f, &ticks))
             return -1;
+        if (ticks < 0)
+            return not_determined(f, ticks, n + 1);
         n++;
-        if (ticks >= 0)
-            rts_rec_add(c->rec, (uint64_t)(ticks * (double)f->scale + 0.5),
-                        (rts_now() - f->opened) * f->scale);
+        rts_rec_add(c->rec, (uint64_t)(ticks * (double)f->scale + 0.5),
+                    (rts_now() - f->opened) * f->scale);
     }
-    for (unsigned i = 0; i < f->parts; i++) /* also where they make no result: they show why */
+    for (unsigned i = 0; i < f->parts; i++)
         rheal_time_figure(c, f->part[i].name, f->part[i].sum / n);
-    return ticks < 0 ? not_determined(c, ticks) : 0;
+    return 0;
 }
 
 rts_tick rheal_time_limit(const rts_case *c)

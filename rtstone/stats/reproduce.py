@@ -101,8 +101,9 @@ def reproduce(
     ids = [run.run_id for run in runs]
     if twice := next((name for name in ids if ids.count(name) > 1), None):
         raise UsageError(f"run named twice, {twice}; name runs that differ")
-    columns = systems.systems(runs) if runs else []
-    todays = [_today(system, traces) for system in columns]
+    measured = [run for run in runs if not any(_traces(run, other) for other in runs)]
+    columns = systems.systems(measured) if measured else []
+    todays = [_today(system, runs, traces) for system in columns]
     results: dict[Place, list[Result]] = {}
     picked: set[int] = set()
     tables: list[Table] = []
@@ -128,7 +129,7 @@ def reproduce(
             ],
             tables=tables,
             notes=laid.notes,
-            contrasts=contrasts([today.runs for today in todays], tables, results, past),
+            contrasts=contrasts([column.runs for column in columns], tables, results, past),
             statements=statements(source, columns),
         ),
         results,
@@ -138,8 +139,20 @@ def reproduce(
 # ---- today's systems ----------------------------------------------------------------------------
 
 
-def _today(system: systems.System, traces: Sequence[Explanation]) -> _Today:
+def _traces(run: Run, measured: Run) -> bool:
+    """Return whether a run traced a system that another run measured, and is in its column."""
+    if (run.target.name, run.agent) != (measured.target.name, measured.agent):
+        return False
+    return _was_traced(run) and not _was_traced(measured)
+
+
+def _was_traced(run: Run) -> bool:
+    return any(TRACED in result.flags for result in run.results)
+
+
+def _today(system: systems.System, runs: Sequence[Run], traces: Sequence[Explanation]) -> _Today:
     first = system.first
+    mine = [*system.runs, *(run for run in runs if _traces(run, first))]
     detail = first.target.detail
     facts = [first.agent.os if first.agent else None, first.conditions.get("cpu.model")]
     if beside := detail.get("beside"):
@@ -164,7 +177,7 @@ def _today(system: systems.System, traces: Sequence[Explanation]) -> _Today:
             kind="model" if system.model else "here",
             target=first.target.name,
             unit=unit_of(first) or "ns",
-            runs=[run.run_id for run in system.runs],
+            runs=[run.run_id for run in mine],
             created=first.created,
             system=", ".join(str(fact) for fact in facts if fact),
             model=system.model or None,
@@ -172,8 +185,8 @@ def _today(system: systems.System, traces: Sequence[Explanation]) -> _Today:
             loads=loads,
             remarks=list(dict.fromkeys(remarks)),
         ),
-        system.runs,
-        [trace for trace in traces if any(run.run_id == trace.run_id for run in system.runs)],
+        mine,
+        [trace for trace in traces if any(run.run_id == trace.run_id for run in mine)],
     )
 
 
@@ -373,14 +386,15 @@ class _Table:
         self.picked |= set(map(id, results))
         if item.unmodelled and today.column.kind == "model":
             return Cell(notes=[self._note(f"not modelled: {item.unmodelled}")])
-        if any(isinstance(show, Show) and show.traced for show in wanted.show):
+        of_traces = any(isinstance(show, Show) and show.traced for show in wanted.show)
+        if of_traces:
             shown = _found_in_traces(wanted, results, today, unit)
             if shown.status == "not run":
                 return Cell(notes=[self._note(f"{today.column.label}: {shown.reason}")])
         else:
             untraced = [result for result in results if TRACED not in result.flags]
             shown = _found_here(wanted, untraced or results, today, unit)
-        if shown.values:
+        if shown.values and not of_traces:
             self.results[place] = [result for result in results if _has_values(result)]
         notes = []
         if shown.load and wanted.load and shown.load != wanted.load:

@@ -238,7 +238,8 @@ def test_an_experiment_is_whole_where_time_is_simulated() -> None:
 def test_the_classic_form_has_all_measurements_where_time_is_simulated(time: str | None) -> None:
     """A model of a system on which one takes 10 s has as many as any other."""
     form = Param("form", "choice", default="sampled", choices=["sampled", "classic"])
-    bench = msgspec.structs.replace(PLACED, id="rheal.ts", params=[*PLACED.params, form])
+    variant = Param("variant", "choice", default="rtems", choices=["rtems", "kar"])
+    bench = msgspec.structs.replace(PLACED, id="rheal.ts", params=[*PLACED.params, form, variant])
     catalogue = Catalogue({"rheal.ts": bench}, LOADS)
     own: dict[str, object] = {"samples": 50, "form": ["sampled", "classic"]}
 
@@ -252,6 +253,8 @@ def test_the_classic_form_has_all_measurements_where_time_is_simulated(time: str
     assert times(suite, request, simulated=False) == [limit, limit]
     longer = Request(time=time, params={"time": "3s"})
     assert times(suite, longer, simulated=True) == [3 * 10**9] * 2
+    kar = Wanted("rheal.ts", {**own, "variant": "kar"}, time="2s")
+    assert times(kar, request, simulated=True) == [limit, limit]
     assert 0 not in times(Wanted("rheal.ts", own), request, simulated=True)
 
 

@@ -302,7 +302,7 @@ def test_obenlands_page_names_the_clock_and_whether_calls_enter_the_kernel(base_
     )
     read = _result(bench="det.bintime", params={**at, "clock": "library"})
     clock = Clock(source="tsc", hz=10**9, resolution_ns=1.5, overhead_ns=20)
-    run = structs.replace(base_run, suite="obenland", results=[pair, read], clock=clock)
+    run = _on(base_run, "posix", suite="obenland", results=[pair, read], clock=clock)
     tables = {table.title: table for table in reproduce("obenland", [run]).document.tables}
 
     def texts(title: str) -> dict[str, list[Any]]:
@@ -387,7 +387,7 @@ def test_a_bench_names_the_part_that_its_numbers_are_of(
 
 
 # A simulated system has none of these.
-LOCAL = ["dk.lat_ctx", "dk.nanosleep", "dk.pagefaults", "env.check", "env.setup",
+LOCAL = ["dk.lat_ctx", "dk.nanosleep", "dk.pagefaults", "dk.setitimer", "env.check", "env.setup",
          "posix.metrics", "posix.options", "sync.rwlock.handover", "sys.footprint"]  # fmt: skip
 SIMULATED = {
     "a breakdown": ["hart.PH.1", "-p", "set=golatowski", "-p", "duration=2s"],
@@ -823,6 +823,22 @@ def test_parts_need_a_traced_run_and_one_that_tells_them(base_run: Run) -> None:
     )  # fmt: skip
     ((mute, _), *_) = _parts(base_run, [_result(**WOKEN, flags=["traced"])])
     assert mute.here and mute.here.status == "incomplete"
+
+
+def test_a_traced_run_is_in_the_column_of_the_system_that_it_traced(base_run: Run) -> None:
+    plain = structs.replace(base_run, results=[_result(**WOKEN)], name="plain")
+    traced = structs.replace(
+        base_run, run_id="b-0002", name="traced", results=[_result(**WOKEN, flags=["traced"])]
+    )
+    trace = _trace(1, {"irq-delay": 3000}, "b-0002")
+    document = reproduce("gutsalov", [plain, traced], traces=[trace]).document
+    assert [(c.label, c.runs) for c in document.columns] == [("plain", ["a-0001", "b-0002"])]
+    figure = next(table for table in document.tables if table.id == "Figure 1")
+    cell = figure.items[0].cells[0].here
+    assert cell and [value.value for value in cell.values] == [3, 3]
+    alone = structs.replace(traced, target=Target(name="ssh:there"))
+    labels = [column.label for column in reproduce("gutsalov", [plain, alone]).document.columns]
+    assert labels == ["plain", "traced"]
 
 
 def test_a_statistic_is_not_of_what_was_measured_while_it_was_traced(base_run: Run) -> None:
