@@ -12,11 +12,24 @@ uint64_t rts_median_net(const rts_rec *r)
     return median > r->setup.overhead ? median - r->setup.overhead : 0;
 }
 
-/* Frees what a trial allocated, and zeroes it again. */
-static void forget_since(rts_case *c, size_t used)
+/* What a case has before a trial. */
+typedef struct state {
+    size_t used;
+    unsigned figures, tables;
+} state;
+
+static state state_of(const rts_case *c)
 {
-    memset(c->arena + used, 0, c->arena_used - used);
-    c->arena_used = used;
+    return (state){c->arena_used, c->figures, c->tables};
+}
+
+/* Forgets a trial: frees what it allocated, which is zeroed again, and drops what it reported. */
+static void restore(rts_case *c, state before)
+{
+    memset(c->arena + before.used, 0, c->arena_used - before.used);
+    c->arena_used = before.used;
+    c->figures = before.figures;
+    c->tables = before.tables;
     c->task = NULL;
     c->sem = NULL;
     c->table_rows = NULL;
@@ -29,15 +42,14 @@ static void forget_since(rts_case *c, size_t used)
 static void find_batch(rts_case *c)
 {
     rts_series_out *s = &c->series[0];
-    size_t used = c->arena_used;
+    state before = state_of(c);
     rts_tick start = rts_time();
     for (c->batch = 1; c->batch < 4096; c->batch *= 2) {
         rts_series_setup(c, s, true);
         int err = c->bench->run(c);
         rts_rec_finish(s->rec);
         rts_case_clean_up(c);
-        c->figures = c->tables = 0;
-        forget_since(c, used);
+        restore(c, before);
         if (err || c->job.stop_requested || rts_median_net(s->rec) >= 10 * rts_the_clock.granule)
             break;
     }
@@ -50,7 +62,7 @@ static void find_batch(rts_case *c)
 /* Counts, of the operations of a short trial, those that enter the kernel. */
 static void count_entries(rts_case *c)
 {
-    size_t used = c->arena_used;
+    state before = state_of(c);
     c->why_not_watched = rts_port_entries_open();
     if (c->why_not_watched)
         return;
@@ -63,8 +75,7 @@ static void count_entries(rts_case *c)
     rts_rec_finish(c->rec);
     rts_port_entries_close();
     rts_case_clean_up(c);
-    c->figures = c->tables = 0;
-    forget_since(c, used);
+    restore(c, before);
     rts_series_setup(c, c->series, false);
 }
 #endif
@@ -81,7 +92,7 @@ static int run_single(rts_case *c)
     rts_rec *r = rts_series(c, "single", rts_the_clock.hz, rts_the_clock.overhead, false, NULL);
     if (!r)
         return -1;
-    size_t used = c->arena_used;
+    state before = state_of(c);
     r->setup.time /= 2;
     c->rec = r;
     c->batch = 1;
@@ -93,8 +104,7 @@ static int run_single(rts_case *c)
     if (err)
         return err;
     rts_case_clean_up(c);
-    c->figures = c->tables = 0; /* those of the batches are the case's */
-    forget_since(c, used);
+    restore(c, before); /* what the batches report is the case's */
     batches->setup.time -= took < r->setup.time ? took : r->setup.time;
     if (batches->setup.busy)
         rts_series_rest(c);

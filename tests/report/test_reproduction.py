@@ -299,10 +299,10 @@ def test_what_has_no_number_is_listed_once_with_its_reason(form: str) -> None:
     }[form]()
     listed = text.rpartition("Without a number today, and why")[2]
     assert listed.count("local: unsupported, no memory for its tasks: Table 3 (3)") == 1
-    assert "53 cells: 50 not run, 3 unsupported" in text
+    assert "73 cells: 70 not run, 3 unsupported" in text
     assert (
-        "local: not run, no run of it has these: Figures 2 to 4, Table 1 (6), Table 2 (12), "
-        "Table 3 (23)" in listed
+        "local: not run, no run of it has these: Figure 1 (15), Figures 2 to 4, Table 1 (6), "
+        "Table 2 (12), Table 3 (28)" in listed
     )
 
 
