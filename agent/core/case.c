@@ -62,8 +62,22 @@ void rts_count_add(rts_case *c, const char *name, int64_t value, const char *uni
     rts_figure_add(c, name, (double)value, unit);
 }
 
+/* Leaves the last table the memory of its rows alone, if nothing was allocated since. */
+static void trim_table(rts_case *c)
+{
+    char *end = (char *)c->arena + c->arena_used;
+    size_t used = strlen(c->table_rows) + 1;
+    if (c->table_rows + RTS_TABLE_BYTES != end)
+        return;
+    c->arena_used -= RTS_TABLE_BYTES;
+    rts_alloc(c, used);
+    memset(c->table_rows + used, 0, RTS_TABLE_BYTES - used);
+}
+
 void rts_table(rts_case *c, const char *title, const char *columns)
 {
+    if (c->table_rows)
+        trim_table(c);
     c->table_rows = NULL;
     if (c->tables == RTS_TABLES || !(c->table_rows = rts_alloc(c, RTS_TABLE_BYTES))) {
         rts_unsupported(c, "more than %d tables, or no memory for them", RTS_TABLES);

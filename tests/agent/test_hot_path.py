@@ -15,7 +15,7 @@ from rtstone.resources import BUILT
 from tests.agent.speak import AGENT, BUILD
 
 # The procedures, and the source file of each.
-PROCEDURES = {"run_try_free": "sem", "run_yield": "ctx", "read_pairs": "clk"}
+PROCEDURES = {"try_free_sem": "sem", "run_yield": "ctx", "read_pairs": "clk"}
 SOURCES = {**PROCEDURES, "wake_up_periodically": "dk_periodic"}
 
 
@@ -25,7 +25,7 @@ class Machine(NamedTuple):
     path: Path  # the agent, or the directory of its object files if it is stripped
     objdump: str
     stamp: str  # the instruction that reads the counter
-    timed: tuple[str, str]  # in run_try_free and in run_yield: the only system call
+    timed: tuple[str, str]  # in try_free_sem and in run_yield: the only system call
     leave: str  # a branch or call
     load: str  # a load from memory
 
@@ -70,8 +70,14 @@ def instructions(machine: Machine, name: str) -> list[str]:
         path = path / f"{SOURCES[name]}.c.o"
     if not path.exists() or not shutil.which(machine.objdump):
         pytest.skip(f"needs {path.name} and {machine.objdump}")
+    symbols = subprocess.run(
+        [machine.objdump, "-t", path], capture_output=True, text=True, check=True
+    )
+    # The compiler may change the parameters of a procedure, and says so in its name.
+    named = re.search(rf"\s({name}(\.\w+\.\d+)*)$", symbols.stdout, re.MULTILINE)
+    assert named, f"no {name} in {path}"
     done = subprocess.run(
-        [machine.objdump, "-dr", "--no-show-raw-insn", f"--disassemble={name}", path],
+        [machine.objdump, "-dr", "--no-show-raw-insn", f"--disassemble={named[1]}", path],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     code: list[str] = []

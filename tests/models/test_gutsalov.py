@@ -57,7 +57,7 @@ def test_tables_1_to_3(cli: Cli, model: str) -> None:
     assert not differing(
         {
             bench: (
-                run.us("mean", bench),
+                run.us("mean", bench, type="unnamed"),
                 printed("gutsalov", "Table 3", system=system, metric=metric),
             )
             for bench, metric in SERVICES.items()
@@ -67,7 +67,7 @@ def test_tables_1_to_3(cli: Cli, model: str) -> None:
     assert not differing(
         {
             f"wait with {n} that wait": (
-                run.us("mean", "sem.wait.busy", waiters=n),
+                run.us("mean", "sem.wait.busy", waiters=n, type="unnamed"),
                 busy(system, n) or missing,
             )
             for n in TASKS
