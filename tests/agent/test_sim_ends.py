@@ -108,8 +108,8 @@ def test_percentiles_are_told_while_a_case_runs() -> None:
 
 def test_progress_is_of_the_series_that_is_measured() -> None:
     """A case of three series, one after the other, is not stuck when the first is complete."""
-    records = answers(SIM, "progress 1", "case 1 dk.schedlat samples=100 time=0", model=[])
-    assert [result["n"] for result in pick(records, "result")] == [100, 100, 100]
+    records = answers(SIM, "progress 1", "case 1 dk.schedlat samples=3000 time=0", model=[])
+    assert [result["n"] for result in pick(records, "result")] == [3000] * 3
     numbers = [progress["n"] for progress in pick(records, "progress")]
     begun_again = sum(later < earlier for earlier, later in pairwise(numbers))
-    assert begun_again == 2
+    assert begun_again >= 1  # on a busy machine a series may pass between two records
