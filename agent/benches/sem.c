@@ -375,11 +375,20 @@ INLINE uint64_t wait_busy(rts_case *c, shared *s, hand h)
     (IS_SET((s)->measured) ? procedure(c, s, (hand){.is_set = true, .set = (s)->measured.set})     \
                            : procedure(c, s, (hand){.sem = rts_sem_at_hand((s)->measured.sem)}))
 
-static int run_post_lower(rts_case *c)
+/* Returns what A shares with a taker that waits for the semaphore; NULL: the case has a reason. */
+static shared *share_with_taker(rts_case *c, int level)
 {
     shared *s = share(c);
     if (!s || rts_own_level(c, LEVEL_A, RTS_FIFO) ||
-        rts_task_start(c, taker, s, LEVEL_W, RTS_FIFO, between_processes(c)) || rts_wait_idle(c))
+        rts_task_start(c, taker, s, level, RTS_FIFO, between_processes(c)) || rts_wait_idle(c))
+        return NULL;
+    return s;
+}
+
+static int run_post_lower(rts_case *c)
+{
+    shared *s = share_with_taker(c, LEVEL_W);
+    if (!s)
         return -1;
     uint64_t early = BY_KIND(post_lower, c, s);
     rts_count_add(c, "waiter ran within the interval", early, "samples");
@@ -388,9 +397,8 @@ static int run_post_lower(rts_case *c)
 
 static int run_post_higher(rts_case *c)
 {
-    shared *s = share(c);
-    if (!s || rts_own_level(c, LEVEL_A, RTS_FIFO) ||
-        rts_task_start(c, taker, s, LEVEL_H, RTS_FIFO, between_processes(c)) || rts_wait_idle(c))
+    shared *s = share_with_taker(c, LEVEL_H);
+    if (!s)
         return -1;
     uint64_t late = BY_KIND(post_higher, c, s);
     rts_count_add(c, "waiter did not preempt", late, "samples");

@@ -83,7 +83,8 @@ def command(  # noqa: PLR0917
     from rtstone.stats.published.layout import layout
     from rtstone.stats.reproduce import reproduce
 
-    suites = layout(source).suites
+    laid = layout(source)
+    suites = laid.suites
     options = {"--time": time, "--load": loads, "-p": params, "--yes": yes}
     if runs and not targets and (excess := [name for name, value in options.items() if value]):
         raise UsageError(
@@ -111,7 +112,7 @@ def command(  # noqa: PLR0917
     request = Options(names=suites, instead=instead, params=params, time=time, yes=yes)
     fresh, errors = _measure(request, targets if documents or targets else (LOCAL,))
     with working("reproducing"):
-        pairs = zip(directories, documents, strict=True)
+        pairs = zip(directories, documents, strict=True) if laid.traced else ()
         traces = [trace for pair in pairs for trace in explanations(*pair)]
         reproduction = reproduce(source, [*documents, *fresh], before, traces)
     if json:

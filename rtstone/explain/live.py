@@ -162,6 +162,11 @@ def from_trace(directory: Path, run: Run, result: Result, index: int) -> Explana
             f"no snapshot was kept of sample {index} {where}: it was below the limit, others were "
             f"larger, or it came while another one was being kept; there are those of {samples}"
         )
+    return _explained(run, result, snapshots, index)
+
+
+def _explained(run: Run, result: Result, snapshots: _Snapshots, index: int) -> Explanation:
+    """Return where the time of a sample went that has a snapshot.  Raises Inconclusive."""
     snapshot = snapshots.snapshot(index)
     read = Formats(snapshots.formats.items()).read(snapshot.pages, snapshot.head.page)
     return _Explainer(run, result, snapshot.head, read, snapshots.functions).document()
@@ -175,9 +180,12 @@ def explanations(directory: Path, run: Run) -> list[Explanation]:
     """
     explained = []
     for result in run.results:
-        for index in traced(directory, result) if TRACED in result.flags and result.n else ():
+        if TRACED not in result.flags or not result.n:
+            continue
+        snapshots = _Snapshots(directory, result)
+        for index in snapshots.indexes:
             with suppress(Inconclusive):
-                explained.append(from_trace(directory, run, result, index))
+                explained.append(_explained(run, result, snapshots, index))
     return explained
 
 

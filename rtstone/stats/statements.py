@@ -201,11 +201,10 @@ def _judgement(
 
 def _unmodelled(source: str, wanted: layout.Statement) -> str:
     """Return why the models of a publication have no number for a statement, empty if they may."""
-    heres = [
-        here for number in wanted.number for here in (number.here, number.against) if here
-    ]  # fmt: skip
+    heres = [here for number in wanted.number for here in (number.here, number.against) if here]
+    places = layout.unmodelled(source)
     for here in (here.within(wanted.here) for here in heres):
-        for place, reason in layout.unmodelled(source):
+        for place, reason in places:
             same = (place.bench, place.load) == (here.bench, here.load)
             if same and all(here.params.get(k, v) == v for k, v in place.params.items()):
                 return reason

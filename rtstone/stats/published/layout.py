@@ -234,6 +234,18 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     statement: list[Statement] = []
     notes: list[str] = []
 
+    @property
+    def traced(self) -> bool:
+        """Whether it has numbers of traced samples."""
+        shows = (
+            show
+            for table in self.table
+            for item in table.item
+            if item.here
+            for show in item.here.within(table.here).show
+        )
+        return any(isinstance(show, Show) and show.traced for show in shows)
+
 
 def unmodelled(source: str) -> list[tuple[Here, str]]:
     """Return what the models derived from a publication know nothing of, and why."""
