@@ -49,7 +49,7 @@ def case_key(
     not distinguish them either leave these out.
     """
     distinguishing = sorted(without(params, ignoring).items())
-    return CaseKey(bench, tuple((name, _hashable(v)) for name, v in distinguishing), series, load)
+    return CaseKey(bench, tuple((name, hashable(v)) for name, v in distinguishing), series, load)
 
 
 def without(params: Mapping[str, Value], ignoring: Collection[str]) -> dict[str, Value]:
@@ -101,5 +101,6 @@ def may_be(params: Mapping[str, Value], wanted: Mapping[str, Value]) -> bool:
     return all(params.get(name, value) == value for name, value in wanted.items())
 
 
-def _hashable(value: object) -> object:
-    return tuple(map(_hashable, value)) if isinstance(value, list) else value
+def hashable(value: object) -> object:
+    """Return a value of a parameter, its lists as tuples."""
+    return tuple(map(hashable, value)) if isinstance(value, list) else value

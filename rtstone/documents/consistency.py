@@ -28,6 +28,11 @@ def check_sound(run: Run) -> None:
             fault = "corrected: more samples in the histogram"
         if fault:
             raise ValidationError(f"{fault} - at `$.results[{place}]`")
+    design = run.attribution
+    if design is not None:
+        parts = {len(case.parts) for case in design.cases}
+        if len(design.order) != design.blocks or parts - {len(design.parts)}:
+            raise ValidationError("not the blocks and parts of its design - at `$.attribution`")
 
 
 def _overfull(samples: Result | Distribution) -> bool:

@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 
 from msgspec import structs
 
-from rtstone.documents.case_key import ANOTHER_RUN
+from rtstone.documents.case_key import ANOTHER_RUN, CaseKey, case_key
 from rtstone.documents.case_name import setting
 from rtstone.documents.comparison import Effect
 from rtstone.documents.plan import NONE
@@ -321,9 +321,10 @@ def _cases(here: Here, column: System) -> list[list[Result]] | _Measure:
     results = selection.picked(here, column.runs)
     valued = [r for r in results if r.status == "ok" and (r.n or r.figures or r.tables)]
     if valued:
-        cases: dict[tuple[object, ...], list[Result]] = defaultdict(list)
+        cases: dict[CaseKey, list[Result]] = defaultdict(list)
         for result in valued:
-            cases[*sorted(result.params.items()), result.series, result.load].append(result)
+            key = case_key(result.bench, result.params, result.series, result.load)
+            cases[key].append(result)
         return list(cases.values())
     if results:
         reason = results[0].reason or NO_REASON

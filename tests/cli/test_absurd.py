@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from rtstone.cli.main import DEFECT
+from rtstone.documents.attribution import AttributedCase, Attribution
 from rtstone.documents.run import Result, Run
 from rtstone.formats.registry import WRITERS
 from tests.conftest import Cli
@@ -102,6 +103,30 @@ def test_no_document_ends_in_a_traceback(
 @pytest.mark.parametrize("number", [*(n for n in FLOATS if n not in ORDINARY), 1e60, -1e60])
 def test_no_number_ends_in_a_traceback(cli: Cli, home: Path, tmp_path: Path, number: float) -> None:
     read(cli, home, tmp_path, uniform(sound(), number), COMMANDS)
+
+
+def test_a_parameter_that_is_a_list_of_lists_is_no_defect(
+    cli: Cli, home: Path, tmp_path: Path
+) -> None:
+    """Which the wire allows, and keys of dictionaries do not."""
+    results = [structs.replace(r, params={"x": [[], "%"]}) for r in sound().results]
+    lacking = Result(case=9, bench="null", params={"x": [[], "%"]}, load="none",
+                     status="unsupported")  # fmt: skip
+    odd = structs.replace(sound(), run_id="odd", results=[*results, lacking])
+    read(cli, home, tmp_path, odd, COMMANDS)
+
+
+def test_a_design_without_its_blocks_is_refused(cli: Cli, home: Path, tmp_path: Path) -> None:
+    design = Attribution(
+        load="heavy", parts=["cpu"], alone={}, without={}, blocks=3, seed=1, order=[],
+        cases=[AttributedCase(case=1, bench="null", params={}, series="", statistic="max",
+                              unit="ns", parts=[])],
+    )  # fmt: skip
+    odd = structs.replace(sound(), run_id="odd", attribution=design)
+    read(cli, home, tmp_path, odd, COMMANDS)
+    done = cli("show", "odd")
+    assert done.status == 2
+    assert "not the blocks and parts of its design - at `$.attribution`" in done.err
 
 
 def read(cli: Cli, home: Path, tmp_path: Path, odd: Any, commands: list[list[str]]) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from msgspec import structs
 
 from rtstone.documents.capacity import KIND, named
-from rtstone.documents.case_key import KEEPING, MEASURING, may_be, measured_apart
+from rtstone.documents.case_key import KEEPING, MEASURING, hashable, may_be, measured_apart
 from rtstone.documents.comparison import Cell, Comparison, Difference, Row
 from rtstone.documents.imported import bucket_ns
 from rtstone.documents.run import GRAVITY, NO_REASON, Result, Run, Value
@@ -226,7 +226,7 @@ class _Table:
         makes = self._telling[result.bench]
         names = [param.name for param in table.params if param.name in params] if table else []
         return {
-            name: params[name]
+            name: cast("Value", hashable(params[name]))
             for name in dict.fromkeys([*names, *sorted(params)])
             if name not in KEEPING and (name not in MEASURING or name in makes)
         }
