@@ -75,6 +75,21 @@ static unsigned visible(int any)
 }
 
 /*
+ * Has a console that somebody else chose stay visible: a request of this load may still be on its
+ * way, and the kernel keeps the last one alone.
+ */
+static void stay(const consoles *c, unsigned third)
+{
+    rts_tick end = rts_time() + SWITCH_TICKS;
+    unsigned now;
+    do {
+        (void)ioctl(c->any, VT_ACTIVATE, third);
+        rts_sleep_until(rts_time() + LOOK_TICKS);
+        now = visible(c->any);
+    } while ((now == c->home || now == c->number) && rts_time() < end);
+}
+
+/*
  * Makes a console visible and waits until it is; false: see errno. EINTR: somebody else has
  * switched to a third one.
  */
@@ -84,11 +99,12 @@ static bool show(const consoles *c, unsigned number)
     if (ioctl(c->any, VT_ACTIVATE, number))
         return false;
     for (unsigned now; (now = visible(c->any)) != number;) {
-        if (now && now != c->home && now != c->number)
+        if (now && now != c->home && now != c->number) {
+            stay(c, now);
             errno = EINTR;
-        else if (rts_time() >= end)
+        } else if (rts_time() >= end) {
             errno = ETIMEDOUT;
-        else if (now) {
+        } else if (now) {
             rts_sleep_until(rts_time() + LOOK_TICKS);
             continue;
         }
