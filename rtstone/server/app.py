@@ -21,7 +21,7 @@ from rtstone.printable import line
 from rtstone.server import answers, pages, uploads
 from rtstone.server.audit import Logged
 from rtstone.server.background import Background
-from rtstone.server.database import Database, is_of_full_disk
+from rtstone.server.database import FULL_DISK, Database, is_of_full_disk
 from rtstone.server.headers import Headers
 from rtstone.server.limits import Guard, Limited
 from rtstone.server.pages.site import error_page, wants_json
@@ -30,7 +30,6 @@ from rtstone.server.projects import Places, is_full
 from rtstone.server.settings import Settings
 from rtstone.server.turns import Turns
 
-_FULL = "the disk of the server is full; nothing that is stored is lost; make room there"
 _log = logging.getLogger("rtstone.server")
 
 
@@ -87,7 +86,7 @@ def health(request: Request) -> Response:
     """Return whether the database answers and the store can be written, for monitoring."""
     state = request.app.state
     if is_full(state.settings.store):
-        return _line_response(_FULL, 503)
+        return _line_response(FULL_DISK, 503)
     with state.database.reading() as connection:
         connection.execute(sql.select(sql.literal(1)))
     if not os.access(state.settings.store, os.W_OK | os.X_OK):
@@ -131,5 +130,5 @@ def _unavailable(request: Request, error: Exception) -> Response:
         raise error
     _log.error("the database does not answer: %s", line(str(error)))
     if is_of_full_disk(error, request.app.state.settings.store):
-        return _answered(request, _FULL, 503 if request.method in {"GET", "HEAD"} else 507)
+        return _answered(request, FULL_DISK, 503 if request.method in {"GET", "HEAD"} else 507)
     return _line_response("the database does not answer; try again", 503, {"Retry-After": "5"})

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable
 from time import monotonic
 
 from rtstone.server import analysis, answers, audit, retention, room
-from rtstone.server.database import Database
+from rtstone.server.database import Database, log_failure
 from rtstone.server.projects import Places
 from rtstone.server.reconcile import Reconciler, register
 from rtstone.server.settings import Settings
 
 EVERY_S = 5.0  # between two looks at the run directories
 HOURLY_S = 3600.0
-_log = logging.getLogger("rtstone.server")
 
 
 class Background:
@@ -79,8 +77,8 @@ class Background:
             return False
         try:
             step()
-        except Exception:
-            _log.exception("%s has failed", action)
+        except Exception as error:
+            log_failure(action, error, self._settings.store)
             return False
         return True
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sqlite3
 import stat
@@ -22,6 +23,7 @@ from rtstone.server.projects import Places, is_full
 from rtstone.server.schema import projects
 from rtstone.server.upgrade import check, upgrade
 
+FULL_DISK = "the disk of the server is full; nothing that is stored is lost; make room there"
 FILE = "server.db"  # in the store, unless another database is named
 _BACK_UP = (
     f"put a back-up in its place, or move {FILE}* out of the store: the next start makes the index "
@@ -31,6 +33,7 @@ _DAMAGED = ("malformed", "not a database", "no such table")  # in errors of SQLi
 _BUSY_S = 30  # how long a writer waits for another
 _LOCK = 0x7274  # the class of our locks in PostgreSQL
 _WRITES = "rtstone_writes"  # option of a connection that begins a transaction to write
+_log = logging.getLogger("rtstone.server")
 
 
 class Database:
@@ -140,6 +143,14 @@ def is_of_full_disk(error: sql.exc.DBAPIError, store: Path) -> bool:
     if isinstance(error.orig, sqlite3.OperationalError) and is_full(store):
         return True
     return any(words in str(error.orig) for words in ("disk is full", "No space left"))
+
+
+def log_failure(action: str, error: Exception, store: Path) -> None:
+    """Log an action that has failed: a full disk in a line, anything else with its traceback."""
+    if isinstance(error, sql.exc.DBAPIError) and is_of_full_disk(error, store):
+        _log.error("%s has failed: %s", action, FULL_DISK)
+    else:
+        _log.error("%s has failed", action, exc_info=error)
 
 
 def _check_file(path: Path) -> None:

@@ -12,7 +12,6 @@ the store as a whole, or not at all.
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Callable
 from time import time
@@ -34,7 +33,7 @@ from rtstone.errors import StoreError, UsageError
 from rtstone.printable import parsed
 from rtstone.server import access, audit, retention, room
 from rtstone.server.arrival import Appending, Arrival, Manifest, Other, is_stored
-from rtstone.server.database import Database
+from rtstone.server.database import Database, log_failure
 from rtstone.server.indexing import IndexEntry, add, fingerprint
 from rtstone.server.projects import Places
 from rtstone.server.schema import campaigns, deletions, projects, runs
@@ -47,7 +46,6 @@ CAMPAIGN_LARGEST = 8 << 20
 _STEP = 1 << 20  # bytes that are written at a time
 _YIELD_S = 2.0  # within which a request that is ended has written what it has
 _CAMPAIGN = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}", re.ASCII)
-_log = logging.getLogger("rtstone.server")
 _T = TypeVar("_T")
 
 
@@ -207,8 +205,8 @@ def _take_in(state: State, project: str, held: Appending, manifest: Manifest) ->
     try:
         with database.writing() as connection:
             add(connection, database.project(connection, project), [entry])
-    except SQLAlchemyError:  # it is in the store: the background finds it
-        _log.exception("run %s is stored, but could not be indexed yet", manifest.run_id)
+    except SQLAlchemyError as error:  # it is in the store: the background finds it
+        log_failure(f"indexing run {manifest.run_id}, which is stored,", error, places.store)
     state.background.wake()
 
 

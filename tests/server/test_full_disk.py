@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 from collections.abc import Iterator
 from contextlib import closing
@@ -13,8 +14,13 @@ from typing import NamedTuple
 
 import httpx
 import pytest
+import sqlalchemy as sql
 
 from rtstone.server import projects
+from rtstone.server.background import Background
+from rtstone.server.database import Database
+from rtstone.server.projects import Places
+from rtstone.server.settings import Settings
 from tests.server import killing, pushing
 from tests.server.conftest import Template
 from tests.server.serving import Served
@@ -132,3 +138,30 @@ def test_a_disk_that_is_nearly_full_is_named_while_pages_can_be_made(
     response = served.client.get("/healthz")
     assert (response.status_code, response.text) == (503, FULL)
     assert served.client.get("/p/main/").status_code == 200
+
+
+def test_work_in_the_background_names_a_full_disk_in_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Once each round: a traceback for each would fill the log's disk as well."""
+    database = Database(None, tmp_path)
+    try:
+        places, settings = Places(tmp_path), Settings(store=tmp_path)
+        background = Background(database, places, settings)
+
+        def fails(error: str) -> None:
+            raise sql.exc.OperationalError("INSERT", {}, sqlite3.OperationalError(error))
+
+        assert not background._do("keeping the index", lambda: fails("disk I/O error"))
+        with monkeypatch.context() as patched:
+            patched.setattr(projects, "FULL", 1 << 62)
+            assert not background._do("keeping the index", lambda: fails("disk I/O error"))
+        assert not background._do("delivering", lambda: fails("database or disk is full"))
+    finally:
+        database.close()
+    defect, *full = caplog.records
+    assert defect.exc_info
+    assert [(record.getMessage(), record.exc_info) for record in full] == [
+        (f"{action} has failed: {FULL.strip()}", None)
+        for action in ("keeping the index", "delivering")
+    ]

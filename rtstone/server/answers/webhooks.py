@@ -25,7 +25,7 @@ import sqlalchemy as sql
 from rtstone import __version__
 from rtstone.printable import line
 from rtstone.server.answers.events import events
-from rtstone.server.database import Database, one_writer
+from rtstone.server.database import Database, log_failure, one_writer
 from rtstone.server.pages import queries
 from rtstone.server.projects import Places
 from rtstone.server.schema import changes, deliveries
@@ -79,17 +79,15 @@ def announce(database: Database, places: Places, settings: Settings) -> None:
 def deliver(database: Database, places: Places, settings: Settings) -> None:
     """Post what is due, in a thread of its own: a hook that hangs delays nothing else."""
     if settings.webhooks and not _SENDING.locked():
-        threading.Thread(
-            target=_deliver_all, args=(database, settings.webhooks), daemon=True
-        ).start()
+        threading.Thread(target=_deliver_all, args=(database, settings), daemon=True).start()
 
 
-def _deliver_all(database: Database, hooks: Sequence[Webhook]) -> None:
+def _deliver_all(database: Database, settings: Settings) -> None:
     with _SENDING:
         try:
-            deliver_due(database, hooks)
-        except Exception:
-            _log.exception("delivering has failed")
+            deliver_due(database, settings.webhooks)
+        except Exception as error:
+            log_failure("delivering", error, settings.store)
 
 
 def deliver_due(database: Database, hooks: Sequence[Webhook]) -> None:
