@@ -51,6 +51,28 @@ WORDS: Mapping[str, str] = {
     "sem_sysv": "semaphores of System V",
 }
 
+# Values of parameters that take a capability, in whichever bench they are a choice.
+CHOICES: Mapping[tuple[str, str], str] = {
+    ("entity", "process"): "process",
+    ("kind", "clone"): "process",
+    ("kind", "fork"): "process",
+    ("kind", "spawn"): "process",
+    ("kind", "vfork"): "process",
+    ("type", "named"): "sem_named",
+    ("type", "pshared"): "sem_pshared",
+    ("type", "sysv"): "sem_sysv",
+    ("mechanism", "sysv"): "posix",
+    ("mechanism", "pipe"): "posix",
+    ("mechanism", "fifo"): "posix",
+    ("mechanism", "unix"): "posix",
+    ("protocol", "protect"): "lock_protect",
+    ("lock", "protect"): "lock_protect",
+    ("policy", "rr"): "round_robin",
+    ("policy", "deadline"): "deadline",
+    ("clock", "library"): "clock_library",
+    ("clock", "syscall"): "clock_syscall",
+}
+
 _T = TypeVar("_T", bound=Table)
 
 
@@ -76,9 +98,9 @@ def lack(
             unmet = _unmet(everywhere.loads.get(call.name), here)
             reasons = [f"load {call.name} {why}" for why in unmet]
             return Missing(next(iter(reasons), f"this target has no load {call.name}"))
-        if missing := _missing(here.loads[call.name], call.params):
+        if missing := _missing(here.loads[call.name], call.params, here):
             return Missing(f"load {call.name}: {'; '.join(missing.values())}")
-    missing = _missing(here.benches[bench], params)
+    missing = _missing(here.benches[bench], params, here)
     if not missing:
         return None
     return Missing("; ".join(missing.values()), {name: params[name] for name in missing})
@@ -93,8 +115,8 @@ def _unmet(table: Table | None, here: Catalogue) -> list[str]:
     return [f"needs {names}, which this system does not have"] if unmet else []
 
 
-def _missing(table: Table, params: Mapping[str, Value]) -> dict[str, str]:
-    """Return the parameters whose value the table does not allow, with the reason."""
+def _missing(table: Table, params: Mapping[str, Value], here: Catalogue) -> dict[str, str]:
+    """Return the parameters whose value a table of ``here`` does not allow, with the reason."""
     missing = {}
     for name, value in params.items():
         param = table.param(name)
@@ -111,8 +133,14 @@ def _missing(table: Table, params: Mapping[str, Value]) -> dict[str, str]:
                 (low is not None and value < low) or (high is not None and value > high)  # type: ignore[operator]
             )
             allowance = f"it may be {allowed(param)}"
-        if not fits:
-            missing[name] = f"{name}={quantity(param, value)} is not supported here, {allowance}"
+        if fits:
+            continue
+        need = CHOICES.get((name, str(value))) if param.type == "choice" else None
+        if need and here.capabilities is not None and need not in here.capabilities:
+            why = f"needs {WORDS[need]}, which this system does not have"
+        else:
+            why = f"is not supported here, {allowance}"
+        missing[name] = f"{name}={quantity(param, value)} {why}"
     return missing
 
 

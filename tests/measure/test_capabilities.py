@@ -10,10 +10,13 @@ import pytest
 
 from rtstone.documents.plan import LoadSpec, UnsupportedCase
 from rtstone.errors import UsageError
-from rtstone.measure.capabilities import WORDS, lack, merge_catalogues
+from rtstone.interrupt import Interrupt
+from rtstone.measure.capabilities import CHOICES, WORDS, lack, merge_catalogues
+from rtstone.measure.catalogue import catalogue
 from rtstone.measure.request import Request
 from rtstone.measure.suite import Expanded, Wanted, expand
 from rtstone.results.derived import DERIVED
+from rtstone.targets import find
 from rtstone.wire.parameters import Catalogue
 from rtstone.wire.records import Bench, Load, Param
 
@@ -175,6 +178,34 @@ def test_what_it_lacks_of_what_they_need() -> None:
         assert why("sys.read", "none", silent) == "this target has no bench sys.read"
         assert why("null", "copy", silent) == "this target has no load copy"
     assert why("null", "bg", here) is None
+
+
+def test_what_it_lacks_of_what_a_choice_takes() -> None:
+    kind = Param("kind", "choice", default="thread", choices=["thread", "static"])
+    bench = Bench("proc.create", params=[kind])
+    everywhere = Catalogue({bench.id: bench}, {})
+
+    def why(value: str, capabilities: frozenset[str] | None) -> str | None:
+        here = Catalogue({bench.id: bench}, {}, capabilities=capabilities)
+        missing = lack(bench.id, {"kind": value}, LoadSpec("none"), here, everywhere)
+        return missing and missing.reason
+
+    assert why("fork", frozenset()) == "kind=fork needs processes, which this system does not have"
+    other = "is not supported here, it has thread, static"
+    assert why("fork", frozenset({"process"})) == f"kind=fork {other}"
+    assert why("fork", None) == f"kind=fork {other}"
+    assert why("task", frozenset()) == f"kind=task {other}"
+    assert why("static", frozenset()) is None
+
+
+def test_each_choice_that_takes_a_capability_is_one_of_a_bench() -> None:
+    with Interrupt() as interrupt:
+        offered = [catalogue(find(name), interrupt) for name in ("local", "sim")]
+    tables = [t for here in offered for t in (*here.benches.values(), *here.loads.values())]
+    params = [param for table in tables for param in table.params]
+    choices = {(param.name, choice) for param in params for choice in param.choices or ()}
+    assert set(CHOICES) <= choices
+    assert set(CHOICES.values()) <= set(WORDS)
 
 
 def test_each_capability_has_words() -> None:

@@ -430,6 +430,16 @@ def test_a_page_needs_nothing_but_itself(source: str) -> None:
         assert f'id="{mark}"' in body
 
 
+@pytest.mark.parametrize("source", SOURCES)
+def test_each_link_of_the_navigation_has_words_of_its_own(source: str) -> None:
+    (links,) = re.findall(
+        r'<nav aria-label="Sections of this page">(.*?)</nav>', compose(made_of(source)), re.DOTALL
+    )
+    words = re.findall(r"<a [^>]*>([^<]*)</a>", links)
+    assert len(words) > 3
+    assert len(words) == len(set(words))
+
+
 def test_bars_are_as_long_as_their_numbers() -> None:
     text = compose(made_of("gutsalov"))
     figure = text.partition("Figure 6")[2].partition("Table 2")[0]

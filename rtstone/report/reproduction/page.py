@@ -75,10 +75,10 @@ def compose(reproduced: Reproduced) -> str:
 def _page(reproduction: Reproduction) -> Page:
     """Return the page without figures: the statements, and a section for each table."""
     sections = [statements.section(reproduction)] if reproduction.statements else []
-    sections += [
-        _section(reproduction, table, f"t{number}")
-        for number, table in enumerate(reproduction.tables)
-    ]
+    ids = [table.id for table in reproduction.tables]
+    for number, table in enumerate(reproduction.tables):
+        short = table.title if table.id.endswith("prose") or table.id in ids[:number] else table.id
+        sections.append(_section(reproduction, table, f"t{number}", short))
     systems = []
     for place, column in enumerate(reproduction.columns):
         alarms = []
@@ -109,7 +109,7 @@ def _page(reproduction: Reproduction) -> Page:
     )
 
 
-def _section(reproduction: Reproduction, table: Table, key: str) -> Section:
+def _section(reproduction: Reproduction, table: Table, key: str, short: str) -> Section:
     blocks: list[Block] = [
         Notes([words.said(reproduction, record) for record in table.said], "quote")
     ]
@@ -120,5 +120,4 @@ def _section(reproduction: Reproduction, table: Table, key: str) -> Section:
         Notes([*words.observed(reproduction, table), *table.notes], "list"),
         Notes(table.footnotes, "footnotes"),
     ]
-    short = table.title if table.id.endswith("prose") else table.id
     return Section(key, words.heading(table), blocks, words.measure(table), short)
