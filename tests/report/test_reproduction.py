@@ -64,7 +64,7 @@ def _run(**members: object) -> Run:
     bench = Bench("sem.create", "Create", params=[Param("type", "choice", None, "unnamed",
                                                         choices=["unnamed", "named"])])  # fmt: skip
     agent = Agent(version="1", source="a", port="posix", os="Linux 6.1", arch="x86_64",
-                  compiler="gcc", flags="-O2")  # fmt: skip
+                  compiler="gcc", flags="-O2", caps=["posix"])  # fmt: skip
     run = Run(
         run_id="20261121-0001", created="2026-11-21T00:00:00+00:00", status="complete",
         target=Target(name="local"), agent=agent, results=[result], benches=[bench],
