@@ -98,6 +98,9 @@ def lack(
             unmet = _unmet(everywhere.loads.get(call.name), here)
             reasons = [f"load {call.name} {why}" for why in unmet]
             return Missing(next(iter(reasons), f"this target has no load {call.name}"))
+        whole = not any(value is False for value in call.params.values())
+        if whole and call.name in here.beyond:
+            return Missing(f"load {call.name} {here.beyond[call.name]}")
         if missing := _missing(here.loads[call.name], call.params, here):
             return Missing(f"load {call.name}: {'; '.join(missing.values())}")
     missing = _missing(here.benches[bench], params, here)

@@ -52,6 +52,7 @@ def catalogue(target: Target, interrupt: Interrupt) -> Catalogue:
         target.apart(),
         source=hello.source if hello else None,
         capabilities=frozenset(hello.caps) if hello else None,
+        beyond=target.beyond(),
     )
 
 

@@ -221,12 +221,13 @@ def expand(
 
 
 def _available(spec: str, beside: Sequence[str], offered: Catalogue) -> str:
-    """Return a suite's load, or what stands in for it on a target that does not have it.
+    """Return a suite's load, or what stands in for it on a target that has or bears no such load.
 
     ``beside``: all loads of the case; what is measured anyway stands in for nothing.
     """
     stand_in = STAND_INS.get(spec)
-    if stand_in is None or spec in offered.loads or stand_in in beside:
+    offers = spec in offered.loads and spec not in offered.beyond
+    if stand_in is None or offers or stand_in in beside:
         return spec
     return stand_in if stand_in in offered.loads else spec
 

@@ -166,6 +166,10 @@ class Target(ABC):
         """Return, by prefix of bench ids, why those benches are in another agent."""
         return {}
 
+    def beyond(self) -> Mapping[str, str]:
+        """Return the loads whose rates the CPU cannot keep by far, and why."""
+        return {}
+
     def checklist(self) -> TextTable | None:
         """Return the checklist of the operating environment, None if it cannot be examined."""
         return None

@@ -18,7 +18,8 @@ class Catalogue(NamedTuple):
 
     ``apart``: for prefixes of bench ids, why those benches are missing, where a reason is known.
     ``source``: the hash of the source of the agent that listed them.  ``capabilities``: of its
-    system, by the names on the wire; None: not known.
+    system, by the names on the wire; None: not known.  ``beyond``: why its CPU is too slow for some
+    of the loads while they have all their parts.
     """
 
     benches: dict[str, Bench]
@@ -26,6 +27,7 @@ class Catalogue(NamedTuple):
     apart: Mapping[str, str] = {}
     source: str | None = None
     capabilities: frozenset[str] | None = None
+    beyond: Mapping[str, str] = {}
 
 
 _SCALES = {"duration": DURATION, "size": SIZE, "int": WHOLE}

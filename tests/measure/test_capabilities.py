@@ -198,6 +198,20 @@ def test_what_it_lacks_of_what_a_choice_takes() -> None:
     assert why("static", frozenset()) is None
 
 
+def test_a_load_that_its_cpu_cannot_bear_runs_without_one_of_its_parts() -> None:
+    load = Load("heavy", params=[Param("network", "bool", default=True), Param("place", "text")])
+    slow = Catalogue({"null": Bench("null")}, {"heavy": load}, beyond={"heavy": "is beyond it"})
+    calls = (
+        LoadSpec("heavy"),
+        LoadSpec("heavy", {"place": "any"}),
+        LoadSpec("heavy", {"network": True}),
+    )
+    for call in calls:
+        missing = lack("null", {}, call, slow, slow)
+        assert missing and missing.reason == "load heavy is beyond it"
+    assert lack("null", {}, LoadSpec("heavy", {"network": False}), slow, slow) is None
+
+
 def test_each_choice_that_takes_a_capability_is_one_of_a_bench() -> None:
     with Interrupt() as interrupt:
         offered = [catalogue(find(name), interrupt) for name in ("local", "sim")]

@@ -194,6 +194,10 @@ def test_a_load_that_a_target_lacks_has_a_stand_in_of_the_suite_alone(tmp_path: 
 
     assert loads(wanted) == ["none", "heavy/reduced"]
     assert loads(wanted, loads=("heavy",)) == ["heavy"]  # unsupported, as it was requested
+    slow = here._replace(beyond={"heavy": "is beyond this CPU"})
+    assert [case.load for case in expand(wanted, Request(), slow, here).cases] == [
+        "none", "heavy/reduced",
+    ]  # fmt: skip
     text = text.replace('"heavy"', '"heavy", "heavy/reduced"')
     wanted = load(write(tmp_path, text)).cases
     assert loads(wanted) == ["none", "heavy/reduced", "heavy"]

@@ -24,7 +24,7 @@ from rtstone.documents.reproduction import (
 )
 from rtstone.documents.run import Agent, Clock, Result, Run, Target, Trace
 from rtstone.report.comparison import axes
-from rtstone.report.parts.model import Chart, Section, Special
+from rtstone.report.parts.model import Bars, Chart, Section, Special
 from rtstone.report.reproduction.figures import MOMENTS, _lines, figures
 from rtstone.report.reproduction.page import GAPS, compose, markdown, reproduction_lines
 from rtstone.report.reproduction.statements import summary
@@ -394,6 +394,27 @@ def test_each_statement_is_a_line_and_the_first_line_counts_them(form: str) -> N
         assert footnote in section.replace("\u202f", " ")
 
 
+def test_more_than_two_systems_share_a_sentence_the_best_first() -> None:
+    document = _stated().document
+    first = document.statements[0]
+    here = [
+        Judgement(column=0, same="undetermined"), Judgement(column=1, same="yes"),
+        Judgement(column=2, same="no"),
+    ]  # fmt: skip
+    columns = [structs.replace(document.columns[0], label=label) for label in "abc"]
+    second = structs.replace(first, here=[Judgement(column=1, same="yes")])
+    statements = [structs.replace(first, here=here), second]
+    stated = structs.replace(document, columns=columns, statements=statements)
+    assert summary(stated) == (
+        "Statements of the author that hold: 2 of 2 on b, 0 of 1 on a, 0 of 1 on c (1 not); the "
+        "others are undetermined."
+    )
+    each = "b: of 2 statements of the author 2 hold here, 0 do not hold, 0 are undetermined."
+    assert each in markdown(stated).replace("\\", "")
+    two = [structs.replace(line, here=line.here[:2]) for line in statements]
+    assert summary(structs.replace(stated, statements=two)).startswith("a: of 1 statement ")
+
+
 def test_no_statement_is_counted_without_a_system() -> None:
     document = reproduce("sjoblom", []).document
     assert summary(document) == "3 statements are decided by no number anywhere."
@@ -449,6 +470,51 @@ def test_bars_are_as_long_as_their_numbers() -> None:
     assert ordered == sorted(bars, key=lambda bar: float(bar[0]))
     assert bars[-1] != bars[0]
     assert max(float(width) for width, _ in bars) == 100
+
+
+def _yielder(name: str, value: float, unit: str) -> Run:
+    """Return a system on which sync.test1 took so long at worst, and half of that in the mean."""
+    result = Result(
+        case=1, bench="sync.test1", load="none", status="ok", n=9, unit=unit, min=1.0,
+        mean=value / 2, p50=1.0, max=value, histogram=[(value, 9)],
+        params={"type": "unnamed", "config": "1cpu"},
+    )  # fmt: skip
+    return _run(run_id=name, target=Target(name=name), results=[result],
+                benches=[Bench("sync.test1", "Post and wait")])  # fmt: skip
+
+
+def test_systems_that_count_instructions_have_bars_of_their_own() -> None:
+    """None is left out in silence, and none shares an axis with time."""
+    reproduced = reproduce(
+        "obenland",
+        [_yielder("a", 3000.0, "ns"), _yielder("b", 99.0, "instructions"),
+         _yielder("c", 33.0, "instructions")],
+    )  # fmt: skip
+    tables = reproduced.document.tables
+    number = next(
+        n for n, t in enumerate(tables) if t.title.endswith("post and wait in one thread")
+    )
+    drawn = {
+        section.title: [(bar.head.label.partition(",")[0], bar.share) for bar in bars]
+        for section in figures(reproduced, number) if isinstance(section, Section)
+        for block in section.blocks if isinstance(block, Bars)
+        for item, bars in block.groups if item == "unnamed, no load"
+    }  # fmt: skip
+    assert drawn == {
+        "Figure 7a: worst case": [("a", 100.0)],
+        "Figure 7a: worst case, in instructions": [("b", 100.0), ("c", 33.3)],
+        "Figure 7b: average": [("a", 100.0)],
+        "Figure 7b: average, in instructions": [("b", 100.0), ("c", 33.3)],
+    }
+
+
+def test_what_is_true_of_several_systems_is_one_alarm() -> None:
+    runs = [_yielder(name, 9.0, "instructions") for name in "abc"]
+    clock = Clock(source="icount", hz=1, resolution_ns=1, overhead_ns=0, unit="instructions")
+    text = compose(reproduce("obenland", [structs.replace(run, clock=clock) for run in runs]))
+    assert re.findall(r'<p class="alarm[^"]*"[^>]*><strong>(.*?)</strong>', text) == [
+        "a, b, c are counted in instructions, not in time."
+    ]
 
 
 # ---- figures over time --------------------------------------------------------------------------

@@ -178,7 +178,8 @@ def test_pushes_that_wait_for_a_parser_keep_neither_readers_nor_other_projects_o
         assert soon(lambda: waiting("b") == 1)
         goes_on.set()
         assert {reply.result() for reply in (*first, other)} == {201}
-        assert order.index("b-0") == 2  # after those that two parsers had begun
+        # After those that two parsers had begun, and beside whoever else's turn came with its own.
+        assert order.index("b-0") in {2, 3}
         assert push("a-more", "a") == 201  # all of it had come before
     assert len(stored(served.places.runs("a"))) == WAITING + 3
 

@@ -322,6 +322,13 @@ def test_the_memory_of_a_guest_is_a_part_of_what_is_measured() -> None:
         assert small._words() != plain._words()
 
 
+def test_only_a_counted_linux_is_too_slow_for_packets() -> None:
+    """And only on a board whose virtual clock is that slow beside its instructions."""
+    assert "62.5 million instructions" in Qemu("linux-6.1").beyond()["heavy"]
+    for fast in ("linux-6.1+icount=off", "q35/linux-6.1", "freertos-a64"):
+        assert not Qemu(fast).beyond()
+
+
 def test_every_system_is_listed_under_the_name_that_it_has() -> None:
     names = [listed.argument for listed in qemu.Qemu.listed()]
     assert names[-1] == "kernel=FILE"

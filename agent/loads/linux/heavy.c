@@ -31,8 +31,6 @@ typedef struct heavy_params {
 enum { IRQ_EMULATED, IRQ_EXTERNAL };
 enum { NET_LOOPBACK, NET_EXTERNAL };
 
-#define TREE_DEFAULT "/usr"
-
 static const rts_param heavy_param[] = {
     RTS_BOOL(heavy_params, cpu, 1, "with component cpu"),
     RTS_BOOL(heavy_params, disk, 1, "with component disk"),
@@ -48,7 +46,7 @@ static const rts_param heavy_param[] = {
                "send packets to this machine, or to a second one"),
     RTS_TEXT(heavy_params, peer, "with net=external: ADDRESS:PORT of a receiver"),
     RTS_LOAD_DIR(heavy_params),
-    RTS_TEXT(heavy_params, tree, "directory to search; default " TREE_DEFAULT),
+    RTS_TEXT(heavy_params, tree, "directory to search; default /usr, or /proc where there is none"),
     RTS_PARAMS_END,
 };
 
@@ -336,9 +334,12 @@ static void run_network(rts_worker *w)
 
 #define SEARCH_BYTES (1u << 20) /* read of a file */
 
+/* A guest in which the agent is the first process has no /usr. */
 static const char *tree_of(const heavy_params *p)
 {
-    return p->tree[0] ? p->tree : TREE_DEFAULT;
+    if (p->tree[0])
+        return p->tree;
+    return access("/usr", F_OK) ? "/proc" : "/usr";
 }
 
 static void run_search(rts_worker *w)
@@ -360,11 +361,10 @@ static int prepare_heavy(rts_running *l)
         return rts_load_failed(l, "irq=external needs the serial line: serial=PATH");
     if (p->network && p->net == NET_EXTERNAL && !parse_peer(p->peer, &address))
         return rts_load_failed(l, "net=external needs who reads: peer=ADDRESS:PORT, in numbers");
-    if (p->search && !p->tree[0] && access(TREE_DEFAULT, F_OK))
-        return rts_load_unsupported(l, "there is no " TREE_DEFAULT
-                                       " to search: name another directory with tree=PATH");
     if (p->search && (stat(tree_of(p), &status) || !S_ISDIR(status.st_mode)))
         return rts_load_failed(l, "parameter tree: '%s' is no directory", tree_of(p));
+    if (p->search && !p->tree[0])
+        rts_log("info", "load heavy: it searches %s", tree_of(p));
     return 0;
 }
 

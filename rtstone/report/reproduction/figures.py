@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from rtstone.documents.reproduction import Cell, Figure, Item, Reproduction, Table
+from rtstone.documents.reproduction import Cell, Figure, Item, Table
 from rtstone.documents.run import Result, Trace
 from rtstone.report.parts.model import Bar, Bars, Block, Chart, Charts, Head, Notes, Section
 from rtstone.report.parts.shapes import charts, short
@@ -27,13 +27,15 @@ def figures(reproduced: Reproduced, number: int) -> list[Block]:
     for place, figure in enumerate(table.figures):
         key = f"t{number}-f{place}"
         if figure.kind == "bars":
-            sections.append(_bars(reproduced.document, table, figure, key))
+            sections += _bars(table, figure, key)
         elif figure.kind == "trace":
             sections += _over_time(reproduced, number, figure, key)
-        elif figure.kind == "curves" and (data := _curves(table, figure)):
-            names = [series["name"] for series in data["series"]]
-            chart = Chart(f"{key}-c", figure.title, data)
-            sections.append(Section(key, figure.title, [Charts([chart], legend=names)]))
+        elif figure.kind == "curves" and (drawn := _curves(table, figure)):
+            for unit, data in drawn.items():
+                names = [series["name"] for series in data["series"]]
+                title = figure.title if unit == "ns" else f"{figure.title}, in {unit}"
+                chart = Chart(f"{key}-{unit}", title, data)
+                sections.append(Section(f"{key}-{unit}", title, [Charts([chart], legend=names)]))
         else:
             sections.append(_of_results(reproduced, number, figure, key))
     return sections
@@ -130,25 +132,54 @@ def _lines(names: list[str], traces: list[Trace | None], unit: str) -> dict[str,
             "unit": unit, "log": logarithmic, "most": None, "series": series}  # fmt: skip
 
 
-def _number(cell: Cell, item: Item, place: int) -> float | None:
-    """Return the number of a cell to draw, if it has one in the unit of its item."""
+def _number(cell: Cell, unit: str | None, place: int) -> float | None:
+    """Return the number of a cell to draw, if it has one in a unit."""
     if cell.here is not None:
         shown = cell.here.values[place] if place < len(cell.here.values) else None
-        same = shown is not None and shown.unit == item.unit
+        same = shown is not None and shown.unit == unit
         value = (shown.most or shown.value) if shown and same else None
     else:
         record = cell.printed[place] if place < len(cell.printed) else None
-        value = record.value if record and record.unit == item.unit else None
+        value = record.value if record and record.unit == unit else None
     return float(value) if isinstance(value, int | float) else None
 
 
-def _bars(document: Reproduction, table: Table, figure: Figure, key: str) -> Section:
+def _counted(table: Table, place: int) -> list[str]:
+    """Return the units other than of time in which systems of today have numbers of times."""
+    shown = [
+        cell.here.values[place] for item in table.items if item.unit in CLOCK
+        for cell in item.cells if cell.here is not None and place < len(cell.here.values)
+    ]  # fmt: skip
+    return sorted({str(s.unit) for s in shown if s.value is not None and s.unit not in CLOCK})
+
+
+def _bars(table: Table, figure: Figure, key: str) -> Iterator[Section]:
+    """Yield the bars in the unit of each item, and apart from them those that are no times."""
+    counts = _counted(table, figure.value)
+    own = [(item, item.unit) for item in table.items]
+    drawn = _drawn_bars(table, figure, own, words.measure(table).partition(",")[0])
+    if drawn or not counts:
+        notes = Notes(["no number to draw"], "small")
+        yield Section(key, figure.title, [drawn or notes])
+    for unit in counts:
+        items = [(item, unit) for item in table.items if item.unit in CLOCK]
+        if drawn := _drawn_bars(table, figure, items, unit):
+            yield Section(f"{key}-{unit}", f"{figure.title}, in {unit}", [drawn])
+
+
+def _drawn_bars(
+    table: Table, figure: Figure, items: Sequence[tuple[Item, str | None]], named: str
+) -> Bars | None:
+    """Return the bars of items, each in a unit, on one axis; None if there is no number.
+
+    ``named``: the unit as the axis has it.
+    """
     numbers = [
-        value for item in table.items for cell in item.cells
-        if (value := _number(cell, item, figure.value)) is not None and value > 0
+        value for item, unit in items for cell in item.cells
+        if (value := _number(cell, unit, figure.value)) is not None and value > 0
     ]  # fmt: skip
     if not numbers:
-        return Section(key, figure.title, [Notes(["no number to draw"], "small")])
+        return None
     least, most = min(numbers), max(numbers)
     logarithmic = most / least > FAR_APART
     floor = 10 ** math.floor(math.log10(least) - 0.001)
@@ -162,39 +193,45 @@ def _bars(document: Reproduction, table: Table, figure: Figure, key: str) -> Sec
 
     heads = [Head(system.kind, system.label) for system in table.systems]
     groups = []
-    for item in table.items:
+    for item, unit in items:
         bars = []
         for head, cell in zip(heads, item.cells, strict=True):
-            value = _number(cell, item, figure.value)
-            if cell.printed:
+            value = _number(cell, unit, figure.value)
+            if cell.printed and unit == item.unit:
                 records = cell.printed[figure.value : figure.value + 1] or cell.printed
-                text = words.printed(records, item.unit)
+                text = words.printed(records, unit)
             elif value is None:
                 continue
             else:
-                text = words.digits(value, item.unit)
+                text = words.digits(value, unit)
                 if cell.here is not None and cell.here.status != "ok":
                     text = f"{text} {cell.here.status}"
             bars.append(Bar(head, text, share(value)))
         groups.append((item.label, bars))
-    unit = words.measure(table).partition(",")[0]
     axis = f"logarithmic, from {short(floor)} to {short(most)}" if logarithmic else "linear, from 0"
-    drawn = Bars([group for group in groups if group[1]], f"{axis} {unit}")
-    return Section(key, figure.title, [drawn])
+    return Bars([group for group in groups if group[1]], f"{axis} {named}")
 
 
-def _curves(table: Table, figure: Figure) -> dict[str, Any] | None:
-    """Return lines of all systems whose numbers are times, without values off the axis."""
+def _curves(table: Table, figure: Figure) -> dict[str, dict[str, Any]]:
+    """Return by unit the lines of all systems whose numbers are in it, without values off the axis.
+
+    Times are in ns; what a system counts instead has an axis of its own.
+    """
     items = [item for item in table.items if item.at is not None and item.unit in CLOCK]
-    series = []
-    for number, system in enumerate(table.systems):
-        points = []
-        for item in items:
-            value = _number(item.cells[number], item, figure.value)
-            points.append([item.at, None if value is None else value * CLOCK[str(item.unit)]])
-        if any(y is not None for _, y in points):
-            series.append({"name": f"{system.label} ({system.kind})", "points": points})
-    if not series:
-        return None
-    return {"kind": "curves", "over": figure.over, "above": None, "unit": "ns", "log": True,
-            "most": None, "series": series}  # fmt: skip
+    drawn = {}
+    for unit in ("ns", *_counted(table, figure.value)):
+        series = []
+        for number, system in enumerate(table.systems):
+            points = []
+            for item in items:
+                own, scale = (item.unit, CLOCK[str(item.unit)]) if unit == "ns" else (unit, 1)
+                value = _number(item.cells[number], own, figure.value)
+                points.append([item.at, None if value is None else value * scale])
+            if any(y is not None for _, y in points):
+                series.append({"name": f"{system.label} ({system.kind})", "points": points})
+        if series:
+            drawn[unit] = {
+                "kind": "curves", "over": figure.over, "above": None, "unit": unit, "log": True,
+                "most": None, "series": series,
+            }  # fmt: skip
+    return drawn

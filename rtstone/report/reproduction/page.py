@@ -79,18 +79,14 @@ def _page(reproduction: Reproduction) -> Page:
     for number, table in enumerate(reproduction.tables):
         short = table.title if table.id.endswith("prose") or table.id in ids[:number] else table.id
         sections.append(_section(reproduction, table, f"t{number}", short))
+    verdict = statements.summary(reproduction)
     systems = []
     for place, column in enumerate(reproduction.columns):
-        alarms = []
-        if column.kind == "model":
-            text = f"{column.model}: nothing was measured there."
-            alarms.append(Text(text, f"{column.label} is a simulation."))
-        if column.unit != "ns":
-            text = "These numbers come from an emulated machine and compare with no clock."
-            alarms.append(Text(text, f"{column.label} is counted in {column.unit}, not in time."))
-        head = Head(words.kind_of(column), column.label)
         texts = [*words.about(column), words.tally(reproduction, place)]
-        systems.append(System(head, texts, alarms))
+        counts = statements.counts(reproduction, place)
+        if counts not in verdict:
+            texts.append(counts)
+        systems.append(System(Head(words.kind_of(column), column.label), texts))
     if beside := contrasts.section(reproduction):
         sections.append(beside)
     if gaps := words.gaps(reproduction):
@@ -99,14 +95,30 @@ def _page(reproduction: Reproduction) -> Page:
     return Page(
         title=reproduction.title,
         kicker="A publication reproduced",
-        verdict=statements.summary(reproduction),
+        verdict=verdict,
         lead=words.origin(reproduction),
         systems=systems,
+        alarms=list(_alarms(reproduction)),
         notes=[MEANING, *reproduction.notes],
         sections=sections,
         method=_METHOD,
         flags=words.flags(reproduction),
     )
+
+
+def _alarms(reproduction: Reproduction) -> Iterator[Text]:
+    """Yield which systems are none that time was measured on."""
+    models = [column.label for column in reproduction.columns if column.kind == "model"]
+    if models:
+        are = "is a simulation" if len(models) == 1 else "are simulations"
+        yield Text("nothing was measured there.", f"{', '.join(models)} {are}:")
+    counted = [column.label for column in reproduction.columns if column.unit != "ns"]
+    if counted:
+        are = "is" if len(counted) == 1 else "are"
+        verdict = f"{', '.join(counted)} {are} counted in instructions, not in time."
+        yield Text(
+            "These numbers come from an emulated machine and compare with no clock.", verdict
+        )
 
 
 def _section(reproduction: Reproduction, table: Table, key: str, short: str) -> Section:

@@ -18,33 +18,58 @@ MEANING = (
     "footnote."
 )
 IN_WORDS = "in words"
+SENTENCES = 2  # systems that have a sentence each in the verdict of a page
 
 
 def summary(reproduction: Reproduction) -> str:
-    """Return in a sentence for each system how many of the statements hold there."""
+    """Return how many of the statements hold on today's systems.
+
+    One or two systems have a sentence each, more stand in one, those first where most hold.
+    """
     if not reproduction.statements:
         return ""
-    sentences = []
-    for place, column in enumerate(reproduction.columns):
-        verdicts = Counter(
-            judgement.same
-            for statement in reproduction.statements
-            for judgement in statement.here
-            if judgement.column == place and judgement.same
+    verdicts = [_verdicts(reproduction, place) for place in range(len(reproduction.columns))]
+    judged = [place for place, verdict in enumerate(verdicts) if verdict]
+    if len(judged) <= SENTENCES:
+        sentences = [counts(reproduction, place) for place in judged]
+    else:
+        judged.sort(key=lambda place: -verdicts[place]["yes"])
+        systems = (
+            f"{verdicts[place]['yes']} of {verdicts[place].total()} on "
+            f"{reproduction.columns[place].label}"
+            + (f" ({verdicts[place]['no']} not)" if verdicts[place]["no"] else "")
+            for place in judged
         )
-        if not verdicts:
-            continue
-        sentences.append(
-            f"{column.label}: of {counted(verdicts.total(), 'statement')} of the author "
-            f"{verdicts['yes']} {'holds' if verdicts['yes'] == 1 else 'hold'} here, "
-            f"{verdicts['no']} {'does' if verdicts['no'] == 1 else 'do'} not hold, "
-            f"{verdicts['undetermined']} {_are(verdicts['undetermined'])} undetermined."
-        )
+        listed = ", ".join(systems)
+        sentences = [f"Statements of the author that hold: {listed}; the others are undetermined."]
     if closed := sum(bool(statement.lacks) for statement in reproduction.statements):
         sentences.append(
             f"{counted(closed, 'statement')} {_are(closed)} decided by no number anywhere."
         )
     return " ".join(sentences)
+
+
+def counts(reproduction: Reproduction, place: int) -> str:
+    """Return in a sentence how many statements hold on a system; nothing if none was judged."""
+    verdicts = _verdicts(reproduction, place)
+    if not verdicts:
+        return ""
+    return (
+        f"{reproduction.columns[place].label}: of {counted(verdicts.total(), 'statement')} of the "
+        f"author {verdicts['yes']} {'holds' if verdicts['yes'] == 1 else 'hold'} here, "
+        f"{verdicts['no']} {'does' if verdicts['no'] == 1 else 'do'} not hold, "
+        f"{verdicts['undetermined']} {_are(verdicts['undetermined'])} undetermined."
+    )
+
+
+def _verdicts(reproduction: Reproduction, place: int) -> Counter[str]:
+    """Count the verdicts on the statements for a system."""
+    return Counter(
+        judgement.same
+        for statement in reproduction.statements
+        for judgement in statement.here
+        if judgement.column == place and judgement.same
+    )
 
 
 def _are(number: int) -> str:
