@@ -135,6 +135,21 @@ class Listing(msgspec.Struct, frozen=True, kw_only=True):
     rows: list[list[str]] = []
 
 
+def drawn_number(cell: Cell, unit: str | None, place: int) -> float | None:
+    """Return the number of a cell to draw, if it has one in a unit.
+
+    ``place``: which of its numbers, as a figure's ``value``.
+    """
+    if cell.here is not None:
+        shown = cell.here.values[place] if place < len(cell.here.values) else None
+        same = shown is not None and shown.unit == unit
+        value = (shown.most or shown.value) if shown and same else None
+    else:
+        record = cell.printed[place] if place < len(cell.printed) else None
+        value = record.value if record and record.unit == unit else None
+    return float(value) if isinstance(value, int | float) else None
+
+
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
     """A figure: bars or curves of the table's numbers, or of the results behind its cells.
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
-from rtstone.documents.case_name import case_names
+from rtstone.documents.case_name import CaseName, case_names
 from rtstone.documents.imported import PLACE, tool
 from rtstone.documents.plan import NONE
 from rtstone.documents.run import HARTSTONE, Result, Run
 from rtstone.errors import UsageError, unknown
+from rtstone.results.rhealstone import COMPONENTS
 
+RAW = "hart.raw"  # the speed of the machine, no experiment
 MOST = 8  # curves that can be distinguished in one figure, in grey too
 
 # How late a task wakes up, of rtstone and of each tool that is imported; the first is drawn.
@@ -60,19 +62,51 @@ def choose(
     return Chosen(curves, len(wanted) - len(pairs), len(pairs) - len(drawn))
 
 
-def experiments(runs: Sequence[Run]) -> list[tuple[str, list[Result]]]:
-    """Return the Hartstone results of each run, with the run's name.  Raises UsageError."""
+def subject(
+    runs: Sequence[Run], publications: Collection[str], bench: str | None, loads: Sequence[str]
+) -> str:
+    """Return the kind of figure that shows what runs are about.
+
+    Of a publication's suite its figures; else the wake-up latency, Hartstone's breakdowns or
+    Rhealstone's components, the first that all runs have.  ``bench``, ``loads``: what the user
+    named, of whose samples a histogram is drawn.
+    """
+    if bench is not None:
+        return "histogram"
+    suites = {run.suite for run in runs}
+    if not loads and len(suites) == 1 and suites <= {*publications}:
+        return "publication"
+    for kind, wanted in (("histogram", WAKE_UPS.__contains__), *_SUBJECTS):
+        if all(any(wanted(r.bench) and _has_number(r) for r in run.results) for run in runs):
+            return kind
+    return "histogram"
+
+
+def _has_number(result: Result) -> bool:
+    return result.n > 0 or bool(result.figures)
+
+
+_SUBJECTS: tuple[tuple[str, Callable[[str], bool]], ...] = (
+    ("breakdown", lambda bench: bench.startswith(HARTSTONE) and bench != RAW),
+    ("components", lambda bench: bench in {f"rheal.{name}" for name in COMPONENTS}),
+)
+
+
+def experiments(runs: Sequence[Run]) -> list[tuple[str, list[tuple[Result, CaseName]]]]:
+    """Return the Hartstone results of each run, with the run's name and theirs.
+
+    Raises UsageError.
+    """
     by_run = []
     for run in runs:
-        results = [
-            r for r in run.results if r.bench.startswith(HARTSTONE) and r.bench != "hart.raw"
-        ]
+        results = [r for r in run.results if r.bench.startswith(HARTSTONE) and r.bench != RAW]
         if not results:
             raise UsageError(
                 f"no Hartstone experiment in run {run.run_id}; measure them with "
                 "`rtstone run hartstone`"
             )
-        by_run.append(results)
+        cases = [(r.bench, r.params, r.series, r.load) for r in results]
+        by_run.append(list(zip(results, case_names(cases, run.benches), strict=True)))
     return list(zip(systems(runs), by_run, strict=True))
 
 

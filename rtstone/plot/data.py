@@ -11,7 +11,8 @@ from math import floor, isinf, log10
 from typing import NamedTuple
 
 from rtstone.documents.breakdown import Breakdown, breakdown
-from rtstone.documents.run import Result
+from rtstone.documents.case_name import CaseName
+from rtstone.documents.run import HARTSTONE, Result
 from rtstone.errors import Inconclusive, UsageError
 from rtstone.results.edges import Bucket, edged
 from rtstone.results.omitted import whole
@@ -27,6 +28,17 @@ class Steps(NamedTuple):
 
     values: list[float]
     edges: list[float]
+
+
+class Columns(NamedTuple):
+    """A histogram: the samples of each column, and how many of them were observed.
+
+    The others are computed: activations that were omitted.
+    """
+
+    values: list[float]
+    edges: list[float]
+    observed: list[float]
 
 
 def check_distributions(results: Sequence[Result]) -> None:
@@ -57,12 +69,13 @@ def _edges(results: Sequence[Result]) -> Iterator[float]:
             yield from bucket[:2]
 
 
-def _buckets(result: Result) -> list[Bucket]:
+def _buckets(result: Result, samples: Result | None = None) -> list[Bucket]:
     """Return the buckets with omitted activations counted in; without edges, the bare values.
 
-    What lies beyond them has no place; ``beyond`` counts it.
+    What lies beyond them has no place; ``beyond`` counts it.  ``samples``: those of the observed
+    samples alone, if it is the result.
     """
-    distribution = whole(result)
+    distribution = samples or whole(result)
     buckets = edged(result, distribution)
     if buckets is None:
         buckets = [Bucket(value, value, count) for value, count in distribution.histogram]
@@ -75,7 +88,7 @@ def beyond(result: Result) -> int:
     return distribution.n - sum(count for _, count in distribution.histogram)
 
 
-def histogram(result: Result, least: float, per_decade: float) -> Steps:
+def histogram(result: Result, least: float, per_decade: float) -> Columns:
     """Return the samples in columns, as wide on a logarithmic axis as their buckets allow.
 
     A column ends at the line of the grid, or at the end of a bucket that lies across it.  What is
@@ -83,6 +96,8 @@ def histogram(result: Result, least: float, per_decade: float) -> Steps:
     """
     values: list[float] = []
     edges: list[float] = []
+    observed: list[float] = []
+    seen = {bucket.low: bucket.n for bucket in _buckets(result, result)}
     last = None
 
     def line(place: int) -> float:
@@ -93,31 +108,35 @@ def histogram(result: Result, least: float, per_decade: float) -> Steps:
         right = max(line(place + 1), high)
         if place == last:
             values[-1] += n
+            observed[-1] += min(seen.get(low, 0), n)
             edges[-1] = max(edges[-1], right)
             continue
         left = max(line(place), edges[-1]) if edges else line(place)
         if edges and edges[-1] < left:
             values.append(0)
+            observed.append(0)
             edges.append(left)
         values.append(n)
+        observed.append(min(seen.get(low, 0), n))
         edges += [right] if edges else [left, right]
         last = place
-    return Steps(values, edges)
+    return Columns(values, edges, observed)
 
 
-def percentiles(result: Result, least: float) -> Steps:
+def percentiles(distribution: Result, least: float) -> Steps:
     """Return values over 1/(1 - q), for every q that n supports; q rises with each bucket.
 
-    Of samples that are means of several operations those up to SINGLE.
-    Raises Inconclusive if n supports none.
+    ``distribution``: a result, or ``whole`` of it.  Of samples that are means of several operations
+    those up to SINGLE.  Raises Inconclusive if n supports none.
     """
-    distribution = whole(result)
     most = distribution.n / ENOUGH
     if distribution.batch > 1:
         most = min(most, WHOLE / (WHOLE - SINGLE))
     if most <= 1:
         samples = counted(distribution.n, "sample")
-        raise Inconclusive(f"{samples} of {result.bench}, too few for a percentile; measure longer")
+        raise Inconclusive(
+            f"{samples} of {distribution.bench}, too few for a percentile; measure longer"
+        )
     edges, values = [1.0], []
     for (value, _), upto in zip(
         distribution.histogram, accumulate(c for _, c in distribution.histogram), strict=True
@@ -155,10 +174,15 @@ def timeline(result: Result) -> Windows:
 class Reached(NamedTuple):
     """A Hartstone experiment, and how far it came; None if it is not known."""
 
-    bench: str
+    label: str
     at: Breakdown | None
 
 
-def breakdowns(results: Sequence[Result]) -> list[Reached]:
+def breakdowns(results: Sequence[tuple[Result, CaseName]]) -> list[Reached]:
     """Return how far each experiment came, in the order of the run."""
-    return [Reached(r.bench, breakdown(r) if r.status == "ok" else None) for r in results]
+    return [
+        Reached(
+            str(name).removeprefix(HARTSTONE), breakdown(result) if result.status == "ok" else None
+        )
+        for result, name in results
+    ]

@@ -17,29 +17,34 @@ from typing import Any, NamedTuple
 
 from rtstone import units
 from rtstone.documents.plan import NONE
-from rtstone.documents.run import HARTSTONE, Result, Run
+from rtstone.documents.run import Run
 from rtstone.errors import UsageError
-from rtstone.plot import data
+from rtstone.plot import bars, data
+from rtstone.plot.axes import (
+    FILLS,
+    HANDLE_MM,
+    LETTER_MM,
+    LINE_MM,
+    LOOKS,
+    MARKS,
+    Scale,
+    empty,
+    face,
+    logarithmic,
+    plain_text,
+    scale_of,
+)
 from rtstone.plot.choose import MOST, WAKE_UPS, Chosen, Curve, choose, experiments, systems
-from rtstone.printable import line
+from rtstone.plot.components import components
+from rtstone.plot.publication import Panel, Publication, panels
 from rtstone.results.omitted import whole
 from rtstone.summary import ENOUGH, PERCENTILES, WHOLE, is_supported
 from rtstone.units import NS_PER_S, count, counted, quantity
 
-MM = 25.4  # in an inch
-LINE_MM, _HANDLE_MM, _LETTER_MM = 3.4, 11.0, 1.4  # of the legend
 FORMATS = ("svg", "pdf", "png")
 OLDEST = 3, 9  # version of matplotlib that draws with numpy 2
 PACKAGED = Path("/usr/lib/rtstone")  # where the Debian package has everything
 
-# Okabe and Ito's colours, which the colour-blind can distinguish, in an order that alternates
-# between dark and light; dashes distinguish them in grey.
-_LOOKS = (
-    ("#000000", "-"), ("#E69F00", (0, (4, 1.5))), ("#0072B2", (0, (1, 1))),
-    ("#009E73", (0, (5, 1.2, 1, 1.2))), ("#CC79A7", "-"), ("#56B4E9", (0, (4, 1.5))),
-    ("#D55E00", (0, (1, 1))), ("#7F7F7F", (0, (5, 1.2, 1, 1.2))),
-)  # fmt: skip
-_MARKS = "osD^vP*X"  # of the maxima, in the same order
 _STYLE = {
     "font.family": "DejaVu Sans", "font.size": 7.5, "axes.labelsize": 7.5, "xtick.labelsize": 7,
     "ytick.labelsize": 7, "legend.fontsize": 7, "legend.frameon": False, "legend.handlelength": 2.6,
@@ -64,13 +69,19 @@ class Plot(NamedTuple):
 
 
 class Request(NamedTuple):
-    """What to draw: lengths in mm, height None: what suits it; bench None: the wake-up bench."""
+    """What to draw: lengths in mm, height None: what suits it; bench None: the wake-up bench.
+
+    ``publication``: what a figure of kind "publication" is of; ``figure``: a part of the title of
+    those of its figures that are drawn, None: all.
+    """
 
     kind: str = "histogram"
     bench: str | None = None
     loads: Sequence[str] = ()
     width: float = 84.0
     height: float | None = None
+    publication: Publication | None = None
+    figure: str | None = None
 
 
 def plot(runs: Sequence[Run], request: Request) -> Plot:
@@ -124,20 +135,23 @@ def _histogram(runs: Sequence[Run], request: Request) -> Plot:
     figure, axes = _axes(request, chosen)
     results = [curve.result for curve in chosen.curves]
     data.check_distributions(results)
-    least, scale, per_decade = data.lowest(results), _scale(results), data.grid(results)
+    least, scale, per_decade = data.lowest(results), scale_of(results), data.grid(results)
     tallest = 1.0
     for number, curve in enumerate(chosen.curves):
         steps = data.histogram(curve.result, least, per_decade)
         tallest = max(tallest, *steps.values)
         heights = [value or _GROUND for value in steps.values]
+        observed = [value or _GROUND for value in steps.observed]
         edges = [edge / scale.factor for edge in steps.edges]
-        _stairs(axes, number, heights, edges, baseline=_GROUND)
         if len(chosen.curves) == 1:
-            axes.stairs(heights, edges, baseline=_GROUND, fill=True, color="#000000", alpha=0.12)
+            axes.stairs(observed, edges, baseline=_GROUND, fill=True, color=_OBSERVED)
+        if observed != heights:
+            axes.stairs(heights, edges, baseline=observed, fill=True, color=_COMPUTED, alpha=0.8)
+        _stairs(axes, number, heights, edges, baseline=_GROUND)
         _maximum(axes, number, curve.result.max, scale, at=1.0)
-    _logarithmic(axes.xaxis, least=2.0)
+    logarithmic(axes.xaxis, least=2.0)
     axes.set_ylim(_GROUND, tallest * 2)
-    _logarithmic(axes.yaxis)
+    logarithmic(axes.yaxis)
     axes.set_xlabel(f"{_title(chosen)} ({scale.name})")
     axes.set_ylabel("samples")
     said = f"samples in columns, {per_decade:.3g} a decade; the mark is the maximum"
@@ -145,6 +159,8 @@ def _histogram(runs: Sequence[Run], request: Request) -> Plot:
 
 
 _GROUND = 0.5  # so that a single sample stands above the axis
+# Of areas: samples that were taken, and those computed for activations that were omitted.
+_OBSERVED, _COMPUTED = "#C9D8E6", "#A50026"  # none of LOOKS
 
 
 def _percentiles(runs: Sequence[Run], request: Request) -> Plot:
@@ -152,14 +168,20 @@ def _percentiles(runs: Sequence[Run], request: Request) -> Plot:
     figure, axes = _axes(request, chosen)
     results = [curve.result for curve in chosen.curves]
     data.check_distributions(results)
-    least, scale = data.lowest(results), _scale(results)
+    least, scale = data.lowest(results), scale_of(results)
     for number, curve in enumerate(chosen.curves):
-        steps = data.percentiles(curve.result, least)
+        steps = data.percentiles(whole(curve.result), least)
         heights = [value / scale.factor for value in steps.values]
+        if _has_computed(curve) and curve.result.n > ENOUGH:
+            alone = data.percentiles(curve.result, least)
+            axes.stairs(
+                [value / scale.factor for value in alone.values], alone.edges, baseline=None,
+                color=_COMPUTED, linewidth=0.7,
+            )  # fmt: skip
         _stairs(axes, number, heights, steps.edges, baseline=None)
         _maximum(axes, number, curve.result.max, scale, over=float(whole(curve.result).n))
     axes.set_xscale("log")
-    _logarithmic(axes.yaxis, least=2.0)
+    logarithmic(axes.yaxis, least=2.0)
     shares = [
         share for share in PERCENTILES.values()
         if any(is_supported(share, whole(result).n) for result in results)
@@ -177,18 +199,18 @@ def _timeline(runs: Sequence[Run], request: Request) -> Plot:
     chosen = choose(runs, request.bench, request.loads)
     figure, axes = _axes(request, chosen)
     traces = [data.timeline(curve.result) for curve in chosen.curves]
-    scale = _scale([curve.result for curve in chosen.curves])
+    scale = scale_of([curve.result for curve in chosen.curves])
     least = min((v for trace in traces for v in (*trace.low, *trace.high) if v > 0), default=1.0)
     for number, trace in enumerate(traces):
         times, highs = _over_time(trace, trace.high, least, scale)
-        color, dashes = _LOOKS[number]
+        color, dashes = LOOKS[number]
         axes.plot(times, highs, color=color, linestyle=dashes, drawstyle="steps-post")
         if len(traces) == 1:
             _, lows = _over_time(trace, trace.low, least, scale)
             _, means = _over_time(trace, trace.mean, least, scale)
             axes.fill_between(times, lows, highs, step="post", color="#000000", alpha=0.12, lw=0)
-            axes.plot(times, means, color="#0072B2", linestyle=_LOOKS[1][1], drawstyle="steps-post")
-    _logarithmic(axes.yaxis, least=2.0)
+            axes.plot(times, means, color="#0072B2", linestyle=LOOKS[1][1], drawstyle="steps-post")
+    logarithmic(axes.yaxis, least=2.0)
     axes.set_xlabel("time (s)")
     axes.set_ylabel(f"{_title(chosen)} ({scale.name})")
     width = quantity(traces[0].width * NS_PER_S, "ns")
@@ -199,7 +221,7 @@ def _timeline(runs: Sequence[Run], request: Request) -> Plot:
 
 
 def _over_time(
-    trace: data.Windows, values: list[float], least: float, scale: _Scale
+    trace: data.Windows, values: list[float], least: float, scale: Scale
 ) -> tuple[list[float], list[float]]:
     """Return steps, with a gap where no sample was taken."""
     times: list[float] = []
@@ -216,12 +238,12 @@ def _over_time(
 def _stairs(
     axes: Any, number: int, values: list[float], edges: list[float], baseline: float | None
 ) -> None:
-    color, dashes = _LOOKS[number]
+    color, dashes = LOOKS[number]
     axes.stairs(values, edges, baseline=baseline, color=color, linestyle=dashes)
 
 
 def _maximum(
-    axes: Any, number: int, value: float | None, scale: _Scale, *,
+    axes: Any, number: int, value: float | None, scale: Scale, *,
     at: float | None = None, over: float | None = None,
 ) -> None:  # fmt: skip
     """Mark a maximum: at a height above the value's axis, or at the place it is ``over``."""
@@ -229,12 +251,7 @@ def _maximum(
         return
     place = (value / scale.factor, at) if at is not None else (over, value / scale.factor)
     at_one = ([coordinate] for coordinate in place)
-    axes.plot(*at_one, _MARKS[number], color=_LOOKS[number][0], markerfacecolor=_face(number))
-
-
-def _face(number: int) -> str:
-    """Return the inside of a mark: every other one is hollow, for marks often lie on each other."""
-    return "#FFFFFF" if number % 2 else _LOOKS[number][0]
+    axes.plot(*at_one, MARKS[number], color=LOOKS[number][0], markerfacecolor=face(number))
 
 
 # ---- maxima by load -----------------------------------------------------------------------------
@@ -249,23 +266,99 @@ def _maxima(runs: Sequence[Run], request: Request) -> Plot:
     chosen = choose(runs, request.bench, request.loads, most=None)
     rows = list(dict.fromkeys(curve.result.load for curve in chosen.curves))
     names = dict(zip((run.run_id for run in runs), systems(runs), strict=True))
-    scale = _scale([curve.result for curve in chosen.curves])
-    columns = max(1, int(request.width / (_HANDLE_MM + _LETTER_MM * max(map(len, names.values())))))
+    scale = scale_of([curve.result for curve in chosen.curves])
+    columns = max(1, int(request.width / (HANDLE_MM + LETTER_MM * max(map(len, names.values())))))
     legend = LINE_MM * math.ceil(len(names) / columns)
-    figure, axes = _empty(request.width, request.height or 14 + legend + 4.2 * len(rows))
+    figure, axes = empty(request.width, request.height or 14 + legend + 4.2 * len(rows))
     for number, (run_id, name) in enumerate(names.items()):
         results = [curve.result for curve in chosen.curves if curve.run.run_id == run_id]
         marks = [(r.max / scale.factor, rows.index(r.load)) for r in results if r.max]
         axes.plot(
-            [value for value, _ in marks], [row for _, row in marks], _MARKS[number],
-            linestyle="", color=_LOOKS[number][0], markerfacecolor=_face(number), label=_text(name),
+            [value for value, _ in marks], [row for _, row in marks], MARKS[number],
+            linestyle="", color=LOOKS[number][0], markerfacecolor=face(number),
+            label=plain_text(name),
         )  # fmt: skip
-    axes.set_yticks(range(len(rows)), [_text("no load" if row == NONE else row) for row in rows])
+    axes.set_yticks(
+        range(len(rows)), [plain_text("no load" if row == NONE else row) for row in rows]
+    )
     axes.set_ylim(len(rows) - 0.5, -0.5)
-    _logarithmic(axes.xaxis, least=2.0)
+    logarithmic(axes.xaxis, least=2.0)
     axes.set_xlabel(f"maximum of {_title(chosen)} ({scale.name})")
     figure.legend(loc="outside upper left", ncols=columns)
     return Plot(figure, [*_caption(chosen), "drawn: the maximum under each load"])
+
+
+# ---- components, and figures of publications ----------------------------------------------------
+
+
+def _components(runs: Sequence[Run], request: Request) -> Plot:
+    """Draw the mean of each component of Rhealstone, with its maximum."""
+    found = components(runs, request.loads)
+    legend = bars.legend_height(found.series, request.width)
+    tall = request.height or 12 + legend + bars.height(found.groups)
+    figure, axes = empty(request.width, tall)
+    bars.draw(axes, found.groups)
+    axes.set_xlabel(f"mean ({found.scale.name})")
+    marked = any(bar.most is not None for group in found.groups for _, bar in group.drawn)
+    bars.legend(figure, found.series, request.width, maxima=marked)
+    names = ", ".join(run.run_id for run in runs)
+    return Plot(
+        figure,
+        [
+            f"Rhealstone: the mean of each component ({found.scale.name}); n.e.: not evaluable on "
+            f"the system; {counted(len(runs), 'run')}: {names}",
+            *(["the mark is the maximum of single samples"] if marked else []),
+        ],
+    )
+
+
+def _publication(runs: Sequence[Run], request: Request) -> Plot:
+    """Draw the figures of a publication one below the other."""
+    assert request.publication is not None
+    document = request.publication.document
+    made, left = panels(request.publication, request.figure)
+    names = list(dict.fromkeys(name for panel in made for name in panel.systems))
+    looks = {name: number for number, name in enumerate(names)}
+    legend = bars.legend_height(names, request.width)
+    rooms = [bars.height(panel.groups) or 0.5 * request.width for panel in made]
+    tall = request.height or legend + sum(rooms) + 15 * len(made)
+    figure, several = empty(request.width, tall, [room + 8 for room in rooms])
+    for axes, panel in zip(several, made, strict=True):
+        axes.set_title(_folded(panel.title, request.width), fontsize=7.5, loc="left")
+        unit = units.SYMBOLS.get(panel.unit, panel.unit)
+        if panel.groups:
+            bars.draw(axes, [_by_name(group, panel, names) for group in panel.groups])
+            axes.set_xlabel(unit)
+            continue
+        for drawn in panel.lines:
+            color, dashes = LOOKS[looks[panel.systems[drawn.system]] % len(LOOKS)]
+            values = [math.nan if y is None else y for y in drawn.ys]
+            axes.plot(drawn.xs, values, color=color, linestyle=dashes)
+        logarithmic(axes.yaxis, least=2.0)
+        axes.set_ylabel(unit)
+        axes.set_xlabel(panel.over)
+    bars.legend(
+        figure, names, request.width, areas=any(panel.groups for panel in made),
+        lines=any(panel.lines for panel in made),
+    )  # fmt: skip
+    caption = [f"{document.title}, printed {document.printed}, and today's runs beside it"]
+    caption += [f"drawn: {'; '.join(dict.fromkeys(panel.title for panel in made))}"]
+    caption += [
+        f"{column.label} ({column.kind}): {', '.join(column.runs)}" for column in document.columns
+    ]
+    if left:
+        caption.append(f"not drawn: {'; '.join(left)}; see `rtstone reproduce -o page.html`")
+    return Plot(figure, caption)
+
+
+def _by_name(group: bars.Group, panel: Panel, names: Sequence[str]) -> bars.Group:
+    """Return the group with its bars in the places of all systems of the figure."""
+    own = dict(zip(panel.systems, group.bars, strict=True))
+    return group._replace(bars=[own.get(name) for name in names])
+
+
+def _folded(text: str, width: float) -> str:
+    return textwrap.fill(plain_text(text), max(int(0.65 * width / LETTER_MM), 12))
 
 
 # ---- breakdown ----------------------------------------------------------------------------------
@@ -274,27 +367,26 @@ def _maxima(runs: Sequence[Run], request: Request) -> Plot:
 def _breakdown(runs: Sequence[Run], request: Request) -> Plot:
     named = experiments(runs)
     reached = [(name, data.breakdowns(results)) for name, results in named]
-    benches = list(dict.fromkeys(bar.bench for _, bars in reached for bar in bars))
+    labels = list(dict.fromkeys(bar.label for _, own in reached for bar in own))
     thickness = 0.8 / len(reached)
     names = LINE_MM * len(reached) if len(reached) > 1 else 0
-    room = request.height or 14 + names + len(benches) * max(4.0, 3.1 * len(reached))
-    figure, axes = _empty(request.width, room)
-    for number, (name, bars) in enumerate(reached):
-        fill = ("#444444", "#FFFFFF", "#AAAAAA", "#DDDDDD")[number % 4]
-        hatch = ("", "//////", "", "......")[number % 4]
-        for bar in bars:
-            at = benches.index(bar.bench) + (number - (len(reached) - 1) / 2) * thickness
+    room = request.height or 14 + names + len(labels) * max(4.0, 3.1 * len(reached))
+    figure, axes = empty(request.width, room)
+    for number, (name, own) in enumerate(reached):
+        fill, hatch = FILLS[number % len(FILLS)]
+        for bar in own:
+            at = labels.index(bar.label) + (number - (len(reached) - 1) / 2) * thickness
             _bar(axes, bar, at, thickness, {"color": fill, "hatch": hatch, "edgecolor": "#000000"})
         axes.barh(
-            [-9], [0], color=fill, hatch=hatch, edgecolor="#000000", lw=0.5, label=_text(name)
+            [-9], [0], color=fill, hatch=hatch, edgecolor="#000000", lw=0.5, label=plain_text(name)
         )
-    axes.set_yticks(range(len(benches)), [bench.removeprefix(HARTSTONE) for bench in benches])
-    axes.set_ylim(len(benches) - 0.4, -0.6)
+    axes.set_yticks(range(len(labels)), [plain_text(label) for label in labels])
+    axes.set_ylim(len(labels) - 0.4, -0.6)
     axes.set_xlim(
         0,
         max(
             100.0,
-            *(max(bar.at.held, bar.at.again or 0) for _, bars in reached for bar in bars if bar.at),
+            *(max(bar.at.held, bar.at.again or 0) for _, own in reached for bar in own if bar.at),
         )
         * 1.12,
     )
@@ -302,7 +394,7 @@ def _breakdown(runs: Sequence[Run], request: Request) -> Plot:
     axes.set_xlabel("breakdown utilisation (% of raw speed)")
     if len(reached) > 1:
         figure.legend(loc="outside upper left")
-    title = f"Hartstone: {', '.join(name for name, _ in named)}; {len(benches)} experiments"
+    title = f"Hartstone: {', '.join(name for name, _ in named)}; {len(labels)} experiments"
     return Plot(
         figure,
         [
@@ -332,26 +424,6 @@ def _bar(axes: Any, reached: data.Reached, at: float, height: float, look: dict[
 # ---- what all have in common --------------------------------------------------------------------
 
 
-class _Scale(NamedTuple):
-    """The unit of an axis, and how many of the results' it is."""
-
-    name: str
-    factor: float
-
-
-def _scale(results: Sequence[Result]) -> _Scale:
-    """Return the unit that suits the medians.  Raises UsageError if the results' units differ."""
-    kinds = {result.unit for result in results}
-    if len(kinds) > 1:
-        raise UsageError(f"results in {' and '.join(sorted(kinds))} have no axis in common")
-    unit = kinds.pop()
-    middles = [value for r in results if (value := r.p50 or r.mean or r.max)]
-    middle = max(middles, default=1.0)
-    steps = units.UNITS.get(unit, [(unit, 1)])
-    name, factor = next((step for step in steps if middle >= step[1]), steps[-1])
-    return _Scale(name, float(factor))
-
-
 class _Legend(NamedTuple):
     """The entries of a legend, folded to fit, in so many columns, and their height in mm."""
 
@@ -362,11 +434,12 @@ class _Legend(NamedTuple):
 
 def _legend(request: Request, chosen: Chosen) -> _Legend:
     entries = [_entry(curve, omitted=request.kind != "timeline") for curve in chosen.curves]
-    room = request.width - _HANDLE_MM
+    entries += [entry for entry, _ in _kinds_of_samples(request, chosen)]
+    room = request.width - HANDLE_MM
     folded = [
-        textwrap.fill(_text(entry), max(int(room / _LETTER_MM), 12)) for entry in entries
+        textwrap.fill(plain_text(entry), max(int(room / LETTER_MM), 12)) for entry in entries
     ]  # fmt: skip
-    longest = _HANDLE_MM + _LETTER_MM * max(map(len, entries))
+    longest = HANDLE_MM + LETTER_MM * max(map(len, entries))
     columns = max(1, min(3, len(entries), int(request.width / longest)))
     lines = sum(entry.count("\n") + 1 for entry in folded)
     return _Legend(folded, columns, LINE_MM * math.ceil(lines / columns))
@@ -374,48 +447,9 @@ def _legend(request: Request, chosen: Chosen) -> _Legend:
 
 def _axes(request: Request, chosen: Chosen) -> tuple[Any, Any]:
     """Return a figure of the requested size, and its axes."""
-    return _empty(
+    return empty(
         request.width, request.height or 0.66 * request.width + _legend(request, chosen).height
     )
-
-
-def _empty(width: float, height: float) -> tuple[Any, Any]:
-    module: Any = import_module("matplotlib.figure")
-    figure = module.Figure(figsize=(width / MM, height / MM), layout="constrained")
-    figure.get_layout_engine().set(w_pad=0.02, h_pad=0.02)
-    return figure, figure.add_subplot()
-
-
-def _logarithmic(axis: Any, least: float = 1.0) -> None:
-    """Make an axis logarithmic, with ticks that read as numbers as long as they are short.
-
-    ``least``: how many times its low end its high end is at least.
-    """
-    ticker: Any = import_module("matplotlib.ticker")
-    name = axis.axis_name
-    axis.axes.set(**{f"{name}scale": "log"})
-    low, high = getattr(axis.axes, f"get_{name}lim")()
-    if high < low * least:
-        middle = math.sqrt(low * high)
-        low, high = middle / math.sqrt(least), middle * math.sqrt(least)
-        axis.axes.set(**{f"{name}lim": (low, high)})
-
-    def tick(value: float, _: object) -> str:
-        plain = 1e-3 < value < 2e3 or high < low * _DECADES
-        return f"{value:g}" if plain else f"$10^{{{round(math.log10(value))}}}$"
-
-    if high < low * _NARROW:
-        steps = ticker.MaxNLocator(5).tick_values(low, high)
-        axis.set_major_locator(ticker.FixedLocator([at for at in steps if low <= at <= high]))
-        axis.set_minor_locator(ticker.NullLocator())
-    elif high < low * _DECADES:
-        axis.set_major_locator(ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
-    axis.set_major_formatter(ticker.FuncFormatter(tick))
-    axis.set_minor_formatter(ticker.NullFormatter())
-
-
-# High over low, from which on 1, 2 and 5, and from which on powers of ten are ticks enough.
-_NARROW, _DECADES = 5, 20
 
 
 def _title(chosen: Chosen) -> str:
@@ -427,15 +461,10 @@ def _title(chosen: Chosen) -> str:
         table.title for curve in chosen.curves for table in curve.run.benches if table.id in benches
     }
     title = titles.pop() if len(titles) == 1 else ""
-    return _text(title) if 0 < len(title) <= _LONGEST else ", ".join(sorted(benches))
+    return plain_text(title) if 0 < len(title) <= _LONGEST else ", ".join(sorted(benches))
 
 
 _LONGEST = 40  # letters of an axis's title at 84 mm
-
-
-def _text(text: str) -> str:
-    """Return a text that matplotlib takes for one, and not for mathematics."""
-    return line(text).replace("$", r"\$")
 
 
 def _finished(figure: Any, request: Request, chosen: Chosen, content: str) -> Plot:
@@ -445,13 +474,32 @@ def _finished(figure: Any, request: Request, chosen: Chosen, content: str) -> Pl
     legend = _legend(request, chosen)
     handles = [
         lines.Line2D(
-            [], [], color=_LOOKS[number][0], linestyle=_LOOKS[number][1],
-            marker=_MARKS[number] if marked else "", markerfacecolor=_face(number), label=entry,
+            [], [], color=LOOKS[number][0], linestyle=LOOKS[number][1],
+            marker=MARKS[number] if marked else "", markerfacecolor=face(number), label=entry,
         )
-        for number, entry in enumerate(legend.entries)
+        for number, entry in enumerate(legend.entries[: len(chosen.curves)])
     ]  # fmt: skip
+    handles += [handle for _, handle in _kinds_of_samples(request, chosen)]
     figure.legend(handles=handles, loc="outside upper left", ncols=legend.columns)
     return Plot(figure, [*_caption(chosen), f"drawn: {content}"])
+
+
+def _has_computed(curve: Curve) -> bool:
+    return whole(curve.result).n > curve.result.n
+
+
+def _kinds_of_samples(request: Request, chosen: Chosen) -> list[tuple[str, Any]]:
+    """Return the entries of the legend that distinguish observed samples from computed ones."""
+    if request.kind == "timeline" or not any(map(_has_computed, chosen.curves)):
+        return []
+    lines: Any = import_module("matplotlib.lines")
+    patches: Any = import_module("matplotlib.patches")
+    if request.kind == "percentiles":
+        entry = "observed samples alone"
+        return [(entry, lines.Line2D([], [], color=_COMPUTED, linewidth=0.7, label=entry))]
+    areas = {"computed for omitted activations": _COMPUTED}
+    areas = ({"observed": _OBSERVED} if len(chosen.curves) == 1 else {}) | areas
+    return [(entry, patches.Patch(facecolor=color, label=entry)) for entry, color in areas.items()]
 
 
 def _entry(curve: Curve, *, omitted: bool = True) -> str:
@@ -488,5 +536,6 @@ def _facts(curve: Curve) -> str:
 
 KINDS: dict[str, Callable[[Sequence[Run], Request], Plot]] = {
     "histogram": _histogram, "percentiles": _percentiles, "timeline": _timeline,
-    "maxima": _maxima, "breakdown": _breakdown,
+    "maxima": _maxima, "breakdown": _breakdown, "components": _components,
+    "publication": _publication,
 }  # fmt: skip

@@ -17,14 +17,29 @@ import numpy as np
 import pytest
 from msgspec import structs
 
+from rtstone.documents.reproduction import (
+    Cell,
+    Column,
+    Found,
+    Item,
+    Printed,
+    Reproduction,
+    Shown,
+    System,
+    Table,
+)
+from rtstone.documents.reproduction import Figure as Drawing
 from rtstone.documents.run import Distribution, Figure, Grid, Result, Run, Target, Trace
 from rtstone.errors import Inconclusive, UsageError
+from rtstone.plot import axes as looks_of
 from rtstone.plot import draw
-from rtstone.plot.choose import MOST
-from rtstone.plot.draw import FORMATS, KINDS, Plot, Request, plot, render
+from rtstone.plot.choose import MOST, subject
+from rtstone.plot.draw import FORMATS, Plot, Request, plot, render
+from rtstone.plot.publication import Publication
 from rtstone.results.histogram import Histogram
 from rtstone.results.omitted import whole
 from rtstone.results.pool import percentiles
+from rtstone.stats.published.layout import names
 from rtstone.summary import PERCENTILES
 from rtstone.wire.buckets import index_of
 from rtstone.wire.records import Bench
@@ -33,6 +48,7 @@ from tests.conftest import Cli
 from tests.formats.long import DATA, run_of
 from tests.formats.test_export import own
 
+COMPUTED = (*(int(draw._COMPUTED[at : at + 2], 16) / 255 for at in (1, 3, 5)), 1.0)
 GRID = Grid(bits=7, per_tick=1.0, overhead=0)
 
 
@@ -82,7 +98,10 @@ def loads() -> Run:
 def patches(drawn: Plot) -> list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:
     """Return values and edges of each curve, as matplotlib has them; an empty column is 0."""
     (axes,) = drawn.figure.axes
-    steps = [p for p in axes.patches if type(p).__name__ == "StepPatch" and not p.get_fill()]
+    steps = [
+        p for p in axes.patches
+        if type(p).__name__ == "StepPatch" and not p.get_fill() and p.get_edgecolor() != COMPUTED
+    ]  # fmt: skip
     data = [p.get_data() for p in steps]
     return [(np.where(np.equal(d.values, 0.5), 0, d.values), d.edges) for d in data]
 
@@ -111,6 +130,29 @@ def test_a_histogram_counts_what_the_document_counts() -> None:
         assert max(widths) < 1.2 * np.median(widths) + 0.01
     assert "+ 50 omitted" in drawn.caption[2]
     assert (drawn.figure.axes[0].get_xscale(), drawn.figure.axes[0].get_yscale()) == ("log", "log")
+
+
+def test_observed_and_computed_samples_have_areas_of_their_own() -> None:
+    """Below is what was observed; on it what was computed for each omitted activation."""
+    drawn = plot([run(stalled())], Request())
+    filled = [p for p in drawn.figure.axes[0].patches if p.get_fill()]
+    below, above = (patch.get_data() for patch in filled)
+    observed, computed = (patch.get_facecolor()[:3] for patch in filled)
+    assert observed != computed == COMPUTED[:3]
+    ((total, edges),) = patches(drawn)
+    counts = np.where(np.equal(below.values, 0.5), 0, below.values)
+    assert below.edges.tolist() == above.edges.tolist() == edges.tolist()
+    assert sum(counts) == 4000 and sum(total) == 4050
+    assert (total >= counts).all()
+    assert np.where(np.equal(above.values, 0.5), 0, above.values).tolist() == total.tolist()
+    assert above.baseline.tolist() == below.values.tolist()
+    assert legend(drawn)[1:] == ["observed", "computed for omitted activations"]
+    lines = plot([run(stalled())], Request("percentiles"))
+    assert legend(lines)[1:] == ["observed samples alone"]
+    thin = [p for p in lines.figure.axes[0].patches if p.get_edgecolor() == COMPUTED]
+    assert [p.get_data().edges[-1] for p in thin] == [400.0]  # 1/(1-q) of 4000 samples
+    assert len(legend(plot([run(result(1))], Request()))) == 1
+    assert draw._COMPUTED not in {color for color, _ in looks_of.LOOKS}
 
 
 @pytest.mark.parametrize("name", ["cyclictest-2.4-h.txt", "rteval.xml", "rtla-timerlat.txt"])
@@ -212,6 +254,150 @@ def test_breakdowns_are_the_figures() -> None:
         plot([loads()], Request("breakdown"))
 
 
+def test_an_experiment_with_two_policies_has_two_bars() -> None:
+    edf = [structs.replace(r, params={"policy": "edf"}) for r in _experiments(91.8)]
+    fifo = [structs.replace(r, params={"policy": "fifo"}) for r in _experiments(99.8)]
+    (axes,) = plot([run(*edf, *fifo)], Request("breakdown")).figure.axes
+    labels = [text.get_text() for text in axes.get_yticklabels()]
+    assert labels == ["PH.1 policy=edf", "PH.1 policy=fifo"]
+    assert len({bar.get_y() for bar in axes.patches if bar.get_width()}) == 2
+
+
+def _experiments(value: float) -> list[Result]:
+    return hartstone(1, ("breakdown utilisation", value)).results
+
+
+# ---- what runs are about ------------------------------------------------------------------------
+
+
+def component(name: str, time: float, **members: Any) -> Result:
+    values: dict[str, Any] = {"mean": time, "max": 2 * time, "p50": time, "n": 100}
+    base: dict[str, Any] = {"case": 1, "bench": f"rheal.{name}", "params": {}, "load": "none", "status": "ok"}
+    return Result(**base | values | members)
+
+
+def rhealstone(**members: Any) -> Run:
+    results = [
+        component("ts", 1500.0), component("il", 4000.0), component("ts", 3000.0, load="heavy"),
+        component("db", 0.0, status="unsupported", mean=None, max=None, p50=None, n=0),
+    ]  # fmt: skip
+    return run(*results, suite="rhealstone", **members)
+
+
+def test_components_are_bars_of_means_with_their_maxima() -> None:
+    drawn = plot([rhealstone()], Request("components"))
+    (axes,) = drawn.figure.axes
+    labels = [text.get_text() for text in axes.get_yticklabels()]
+    assert labels == ["interrupt latency", "task switch", "deadlock breaking"]  # Golatowski's order
+    assert sorted(bar.get_width() for bar in axes.patches) == [1.5, 3.0, 4.0]
+    assert sorted(line.get_xdata()[0] for line in axes.lines) == [3.0, 6.0, 8.0]
+    assert sorted(text.get_text() for text in axes.texts) == ["1.5", "3", "4", "n.e."]
+    assert legend(drawn) == ["no load", "load heavy", "maximum"]
+    (axes,) = plot([rhealstone()], Request("components", loads=["heavy"])).figure.axes
+    assert [bar.get_width() for bar in axes.patches] == [3.0]
+    with pytest.raises(UsageError, match=r"no component of Rhealstone in run .*`rtstone run rheal"):
+        plot([loads()], Request("components"))
+    with pytest.raises(UsageError, match="under load idle"):
+        plot([rhealstone()], Request("components", loads=["idle"]))
+
+
+def test_batched_components_have_the_maximum_of_single_calls() -> None:
+    single = component("ts", 1000.0, max=9000.0)
+    batched = component("ts", 1000.0, batch=100, max=None, single=single)
+    (axes,) = plot([run(batched)], Request("components")).figure.axes
+    assert [line.get_xdata()[0] for line in axes.lines] == [9.0]
+
+
+@pytest.mark.parametrize(
+    ("runs", "kind"),
+    [
+        ([loads()], "histogram"),
+        ([hartstone(1, ("breakdown utilisation", 64.5))], "breakdown"),
+        ([rhealstone()], "components"),
+        ([rhealstone(), hartstone(1, ("breakdown utilisation", 64.5))], "histogram"),
+        ([run(result(1), *rhealstone().results)], "histogram"),
+        ([run(result(1), suite="obenland")], "publication"),
+        ([run(result(1), suite="obenland"), run(result(1), suite="dankwardt")], "histogram"),
+        ([run(result(1), suite="mine")], "histogram"),
+    ],
+)
+def test_a_plot_is_of_what_its_runs_are_about(runs: list[Run], kind: str) -> None:
+    assert subject(runs, names(), None, ()) == kind
+    assert subject(runs, names(), "dk.periodic", ()) == "histogram"
+    assert subject([run(result(1), suite="obenland")], names(), None, ["none"]) == "histogram"
+
+
+def published(cells: Sequence[Cell], *figures: Drawing, **members: Any) -> Publication:
+    systems = [System(label="Lynx", kind="printed"), System(label="here", kind="here", column=0)]
+    items = [Item(label="post", unit="us", cells=list(cells), at=1.0)]
+    table = Table(
+        id="Table 1", title="Semaphores", stub="", unit="us", form="", across=True,
+        systems=systems, items=items, figures=list(figures),
+    )  # fmt: skip
+    column = Column(label="here", kind="here", target="local", unit="ns", runs=["r1"], created="")
+    document = Reproduction(
+        source="obenland", title="Real-time", publication="", platform="", printed="2001",
+        suites=["obenland"], columns=[column], tables=[table],
+    )  # fmt: skip
+    return Publication(document, members.get("results", {}))
+
+
+def cell(value: float, unit: str = "us") -> Cell:
+    return Cell(here=Found(status="ok", values=[Shown(value=value, unit=unit)]))
+
+
+def printed(value: float) -> Cell:
+    record = {"source": "obenland", "table": "Table 1", "system": "", "metric": "", "condition": ""}
+    return Cell(printed=[Printed(**record, value=value, unit="us", quality="transcribed")])
+
+
+def test_figures_of_a_publication_have_its_numbers_and_todays() -> None:
+    bars = Drawing(kind="bars", title="Figure 7a: worst case")
+    published_ = published([printed(6.0), cell(2.5)], bars)
+    drawn = plot([], Request("publication", publication=published_))
+    (axes,) = drawn.figure.axes
+    assert sorted(bar.get_width() for bar in axes.patches) == [2.5, 6.0]
+    assert legend(drawn) == ["Lynx (printed)", "here (here)"]
+    assert "drawn: Figure 7a: worst case" in drawn.caption and "here (here): r1" in drawn.caption
+    other = Drawing(kind="bars", title="Figure 8", value=1)
+    both = published([printed(6.0), cell(2.5)], bars, other)
+    caption = plot([], Request("publication", publication=both)).caption
+    assert "not drawn: Figure 8; see `rtstone reproduce -o page.html`" in caption
+    with pytest.raises(UsageError, match=r"unknown figure 'figure 7b'.*did you mean 'Figure"):
+        plot([], Request("publication", publication=both, figure="figure 7b"))
+    with pytest.raises(UsageError, match="no figure of obenland has a number to draw"):
+        plot([], Request("publication", publication=both, figure="figure 8"))
+
+
+def test_a_bar_of_another_unit_is_not_drawn() -> None:
+    bars = Drawing(kind="bars", title="Figure 7a")
+    strange = published([printed(6.0), cell(2.5, "instr")], bars)
+    (axes,) = plot([], Request("publication", publication=strange)).figure.axes
+    assert [bar.get_width() for bar in axes.patches] == [6.0]
+
+
+def test_lines_of_a_publication() -> None:
+    over_time = Drawing(kind="trace", title="Figures 2 to 6")
+    results = {(0, 0, 1): [result(1)]}
+    traced = published([printed(6.0), cell(2.5)], over_time, results=results)
+    (axes,) = plot([], Request("publication", publication=traced)).figure.axes
+    (line,) = axes.lines
+    assert line.get_xdata().tolist() == [0.0, 1.0, 4.0, 5.0]
+    assert line.get_ydata().tolist() == [3.0, 6.0, 15.0, 18.0]  # µs: 3000 ns times 1, 2, 5, 6
+    growth = Drawing(kind="curves", title="Figure 7", over="tasks")
+    (axes,) = plot(
+        [], Request("publication", publication=published([printed(6.0), cell(2.5)], growth))
+    ).figure.axes
+    assert sorted(line.get_ydata()[0] for line in axes.lines) == [2.5, 6.0]
+
+
+def test_a_publication_without_figures_has_bars_of_its_tables() -> None:
+    bare = published([printed(6.0), cell(2.5)])
+    (axes,) = plot([], Request("publication", publication=bare)).figure.axes
+    assert sorted(bar.get_width() for bar in axes.patches) == [2.5, 6.0]
+    assert axes.get_title(loc="left") == "Semaphores"
+
+
 # ---- names, choice ------------------------------------------------------------------------------
 
 
@@ -222,6 +408,7 @@ def legend(drawn: Plot) -> list[str]:
 def test_the_legend_says_what_tells_curves_from_each_other() -> None:
     assert legend(plot([loads()], Request())) == [
         "no load, n = 4 000", "load heavy, n = 4 000", "no load, n = 4 000 + 50 omitted",
+        "computed for omitted activations",
     ]  # fmt: skip
     cpus = run(result(1, series="CPU 0"), result(2, series="CPU 1"))
     assert legend(plot([cpus], Request())) == ["CPU 0, n = 4 000", "CPU 1, n = 4 000"]
@@ -261,6 +448,7 @@ def test_of_too_many_the_largest_are_drawn_and_it_is_said() -> None:
     assert drawn.caption[-2] == "left out: 1 result not valid, see `rtstone show`"
     largest = sorted(many.results[:12], key=lambda r: r.max or 0)[-MOST:]
     assert {line.split(",")[0] for line in legend(drawn)} == {r.series for r in largest}
+    assert not any("computed" in line for line in legend(drawn))
 
 
 @pytest.mark.parametrize(
@@ -379,6 +567,7 @@ def test_axes_have_ticks_that_say_a_number(spread: float, kind: str) -> None:
         places = zip(axis.get_majorticklocs(), axis.get_majorticklabels(), strict=True)
         labels = [label.get_text() for at, label in places if low <= at <= high]
         assert 2 <= len(labels) == len(set(labels)) <= 10 and all(labels), (spread, labels)
+        assert len({"$" in label for label in labels}) == 1, labels  # of one notation
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -394,12 +583,12 @@ def test_the_same_run_gives_the_same_bytes(form: str) -> None:
 
 
 def test_curves_differ_in_grey_too() -> None:
-    looks = [str(dashes) for _, dashes in draw._LOOKS]
-    assert len(draw._LOOKS) == len(set(draw._MARKS)) == MOST
+    looks = [str(dashes) for _, dashes in looks_of.LOOKS]
+    assert len(looks_of.LOOKS) == len(set(looks_of.MARKS)) == MOST
     for a in range(4):  # of four curves no two have the same dashes
         assert looks.index(looks[a]) == a
     assert (
-        len({(color, dashes) for (color, _), dashes in zip(draw._LOOKS, looks, strict=True)})
+        len({(color, dashes) for (color, _), dashes in zip(looks_of.LOOKS, looks, strict=True)})
         == MOST
     )
 
@@ -450,8 +639,22 @@ def test_the_command(cli: Cli, tmp_path: Path) -> None:
     size = re.search(r'width="([0-9.]+)pt" height="([0-9.]+)pt"', out.read_text())
     assert size and math.isclose(float(size[1]), 3.5 * 72)
     assert math.isclose(float(size[2]), 60 / 25.4 * 72, rel_tol=1e-6)
-    for kind in KINDS.keys() - {"breakdown"}:
+    for kind in ("histogram", "percentiles", "timeline", "maxima"):
         assert cli("plot", name, "--kind", kind, "-o", tmp_path / "a.pdf").status == 0
+    wrong = cli("plot", name, "--kind", "publication", "-o", tmp_path / "a.pdf")
+    assert (wrong.status, wrong.out) == (2, "")
+    assert "no runs of one publication's suite, in --kind publication" in wrong.says
+    wrong = cli("plot", name, "--figure", "7a", "-o", tmp_path / "a.pdf")
+    assert wrong.status == 2 and "--figure selects figures of a publication" in wrong.says
+
+
+def test_the_command_draws_what_a_run_is_about(cli: Cli, tmp_path: Path) -> None:
+    out = tmp_path / "a.svg"
+    done = cli("plot", store_run(rhealstone()), "-o", out)
+    assert (done.status, done.err) == (0, "")
+    assert done.out.splitlines()[1].startswith("Rhealstone: the mean of each component (µs)")
+    done = cli("plot", store_run(hartstone(1, ("breakdown utilisation", 5.0))), "-o", out)
+    assert done.out.splitlines()[1].startswith("Hartstone: ")
 
 
 @pytest.mark.parametrize(

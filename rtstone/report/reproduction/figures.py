@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from rtstone.documents.reproduction import Cell, Figure, Item, Table
+from rtstone.documents.reproduction import Figure, Item, Table, drawn_number
 from rtstone.documents.run import Result, Trace
 from rtstone.report.parts.model import Bar, Bars, Block, Chart, Charts, Head, Notes, Section
 from rtstone.report.parts.shapes import charts, short
@@ -132,18 +132,6 @@ def _lines(names: list[str], traces: list[Trace | None], unit: str) -> dict[str,
             "unit": unit, "log": logarithmic, "most": None, "series": series}  # fmt: skip
 
 
-def _number(cell: Cell, unit: str | None, place: int) -> float | None:
-    """Return the number of a cell to draw, if it has one in a unit."""
-    if cell.here is not None:
-        shown = cell.here.values[place] if place < len(cell.here.values) else None
-        same = shown is not None and shown.unit == unit
-        value = (shown.most or shown.value) if shown and same else None
-    else:
-        record = cell.printed[place] if place < len(cell.printed) else None
-        value = record.value if record and record.unit == unit else None
-    return float(value) if isinstance(value, int | float) else None
-
-
 def _counted(table: Table, place: int) -> list[str]:
     """Return the units other than of time in which systems of today have numbers of times."""
     shown = [
@@ -176,7 +164,7 @@ def _drawn_bars(
     """
     numbers = [
         value for item, unit in items for cell in item.cells
-        if (value := _number(cell, unit, figure.value)) is not None and value > 0
+        if (value := drawn_number(cell, unit, figure.value)) is not None and value > 0
     ]  # fmt: skip
     if not numbers:
         return None
@@ -196,7 +184,7 @@ def _drawn_bars(
     for item, unit in items:
         bars = []
         for head, cell in zip(heads, item.cells, strict=True):
-            value = _number(cell, unit, figure.value)
+            value = drawn_number(cell, unit, figure.value)
             if cell.printed and unit == item.unit:
                 records = cell.printed[figure.value : figure.value + 1] or cell.printed
                 text = words.printed(records, unit)
@@ -225,7 +213,7 @@ def _curves(table: Table, figure: Figure) -> dict[str, dict[str, Any]]:
             points = []
             for item in items:
                 own, scale = (item.unit, CLOCK[str(item.unit)]) if unit == "ns" else (unit, 1)
-                value = _number(item.cells[number], own, figure.value)
+                value = drawn_number(item.cells[number], own, figure.value)
                 points.append([item.at, None if value is None else value * scale])
             if any(y is not None for _, y in points):
                 series.append({"name": f"{system.label} ({system.kind})", "points": points})
