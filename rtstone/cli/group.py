@@ -29,6 +29,8 @@ COMMANDS = {
     "reproduce": "Reproduce a publication's tables beside this system's numbers.",
     "import": "Import other tools' data as runs.",
     "export": "Export a run for other tools.",
+    "bundle": "Bundle runs with plans and logs, for others to check and repeat.",
+    "cite": "Print how to cite rtstone and what runs used, as BibTeX.",
     "rm": "Remove stored runs.",
     "prune": "Remove old runs.",
     "simulate": "Simulate schedulers, or Hartstone without an OS.",
@@ -92,6 +94,11 @@ EXAMPLES = {
         "rtstone export last --format csv",
         "rtstone export last --format samples -o samples.csv",
     ),
+    "bundle": (
+        "rtstone bundle last~1 last -o artifact.tar.zst",
+        "rtstone bundle --check artifact.tar.zst",
+    ),
+    "cite": ("rtstone cite", "rtstone cite last -o rtstone.bib"),
     "rm": ("rtstone rm tuned", "rtstone rm last~1 last --yes"),
     "prune": ("rtstone prune --keep 20 --dry-run", "rtstone prune --keep 100 --older-than 30d"),
     "simulate": (

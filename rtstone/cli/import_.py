@@ -24,6 +24,7 @@ from rtstone.formats.reading import LOAD
 from rtstone.formats.registry import READERS, imported, recognized
 from rtstone.formats.source import STDIN, UNITS, Meaning, Source, read
 from rtstone.printable import arguments, line
+from rtstone.store.bundle import is_bundle, take
 from rtstone.store.index import entries, free_name
 from rtstone.store.layout import runs
 from rtstone.store.rundir import RunDirectory
@@ -73,10 +74,15 @@ def command(
 ) -> None:  # fmt: skip
     """Import other tools' data, or your own, as runs, one for each FILE (- is standard input).
 
+    A FILE of `rtstone bundle` has runs with their plans and logs, which are stored as they are.
+
     If any FILE cannot be read, no run is stored.  A directory is searched, at any depth, for files
     that a format recognizes; a damaged one does not keep the others from being stored.  What is
     already stored is not stored again.
     """
+    if bundles := [file for file in files if file != STDIN and is_bundle(Path(file))]:
+        _take(bundles, files)
+        return
     within = {file: _within(Path(file)) for file in files if file != STDIN and Path(file).is_dir()}
     if (len(files) > 1 or within) and (json or name is not None):
         reason = "--json prints one document" if json else "--name names one run"
@@ -116,6 +122,27 @@ def command(
     _print(rows, json=json, table=bool(within))
     if any(row.outcome.startswith("refused") for row in rows):
         click.get_current_context().exit(UsageError.exit_code)
+
+
+def _take(bundles: Sequence[str], files: Sequence[str]) -> None:
+    """Store the runs of bundles, and report each.  Raises UsageError."""
+    context = click.get_current_context()
+    explicit = [
+        parameter.opts[0]
+        for parameter in context.command.params
+        if isinstance(parameter, click.Option) and context.params.get(parameter.name or "")
+    ]
+    if explicit:
+        raise UsageError(f"{explicit[0]} does not apply to a bundle, {bundles[0]}; leave it out")
+    if len(bundles) < len(files):
+        raise UsageError(f"bundles and other files, {bundles[0]}; import the bundles by themselves")
+    for file in bundles:
+        with working("importing"):
+            runs = take(Path(file))
+        for run, fresh in runs:
+            called = f" ({run.name})" if run.name else ""
+            before = "" if fresh else ", stored before"
+            click.echo(line(f"{run.run_id}{called}: on {run.target}{before}"))
 
 
 class Row(NamedTuple):

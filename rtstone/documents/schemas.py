@@ -14,6 +14,7 @@ DOCUMENTS = {
     "run": ("run", "Run"),
     "plan": ("plan", "Plan"),
     "session": ("session", "Session"),
+    "bundle": ("bundle", "Bundle"),
     "comparison": ("comparison", "Comparison"),
     "trend": ("trend", "Trend"),
     "check": ("check", "Gate"),

@@ -272,7 +272,9 @@ def _experiments(value: float) -> list[Result]:
 
 def component(name: str, time: float, **members: Any) -> Result:
     values: dict[str, Any] = {"mean": time, "max": 2 * time, "p50": time, "n": 100}
-    base: dict[str, Any] = {"case": 1, "bench": f"rheal.{name}", "params": {}, "load": "none", "status": "ok"}
+    base: dict[str, Any] = {
+        "case": 1, "bench": f"rheal.{name}", "params": {}, "load": "none", "status": "ok",
+    }  # fmt: skip
     return Result(**base | values | members)
 
 
