@@ -111,6 +111,7 @@ lint-all: lint
 
 docs: $(VENV)/run.stamp agent
 	$(BIN)/python -m rtstone.cli.benchpages docs/benches
+	cp rtstone/references.bib docs/references.bib
 
 man: $(VENV)/run.stamp
 	$(BIN)/python -m rtstone.cli.manpages build/man

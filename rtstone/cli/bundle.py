@@ -59,7 +59,7 @@ def _report(path: Path, checked: Checked) -> int:
     differing = {run.run_id: run.results for run in checked.differing}
     files = sum(len(run.files) for run in contents.runs)
     number = counted(len(contents.runs), "run")
-    what = f"{number}, {counted(files, 'file')}, {file_size(checked.size)}"
+    summary = f"{number}, {counted(files, 'file')}, {file_size(checked.size)}"
     if differing:
         documents = counted(len(differing), "document")
         verdict = (
@@ -70,7 +70,7 @@ def _report(path: Path, checked: Checked) -> int:
         verdict = "+ sound: every file is as it was bundled"
         if len(checked.without_logs) < len(contents.runs):
             verdict += ", every document is what its logs say"
-    click.echo(f"{verdict}; {what}, {shown(str(path))}")
+    click.echo(f"{verdict}; {summary}, {shown(str(path))}")
     for run in contents.runs:
         facts = [f"on {run.target}", *([f"agent's source {run.source}"] if run.source else [])]
         if run.run_id in checked.without_logs:

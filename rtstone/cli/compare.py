@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from rtstone import structures
 from rtstone.cli.measuring import Options, assignments, listener_for, report_error
+from rtstone.cli.output import OutputFile, save
 from rtstone.cli.parameters import LOAD, RUN, RUN_SUITE_OR_BENCH, TARGET
 from rtstone.cli.progress import working
 from rtstone.cli.remote_runs import local
@@ -54,6 +56,10 @@ if TYPE_CHECKING:
 )
 @click.option("--all", "everything", is_flag=True, help="Show every row, not only the differences.")
 @click.option("--json", is_flag=True, help="Print only the comparison document, as JSON.")
+@click.option(
+    "-o", "output", type=OutputFile(".tex"), metavar="FILE.tex",
+    help="Also write the table of all cases for a paper, in LaTeX.",
+)  # fmt: skip
 def command(
     names: tuple[str, ...],
     targets: tuple[str, str] | None,
@@ -62,6 +68,7 @@ def command(
     *,
     everything: bool,
     json: bool,
+    output: Path | None,
     **measured: object,
 ) -> int:
     """Compare systems case by case, and say how certain each difference is.
@@ -77,7 +84,7 @@ def command(
             )
         options = {"names": list(names), "json": json, **measured}
         both = [structures.convert(options | {"target": target}, Options) for target in targets]
-        return _measure(both, pairs or PAIRS, everything)
+        return _measure(both, pairs or PAIRS, everything, output)
     refused = {"--pairs": pairs, **{f"--{name}": value for name, value in measured.items()}}
     if wrong := [name for name, value in refused.items() if value]:
         name = {"--loads": "--load", "--params": "-p"}.get(wrong[0], wrong[0])
@@ -90,11 +97,11 @@ def command(
     with working(f"comparing {counted(len(names), 'run')}"):
         beside = [load(find(name)) for text in floor for name in several(text)]
         comparison = compare(named(names), beside, before)
-    _show(comparison, json, everything)
+    _show(comparison, json, everything, output)
     return 0
 
 
-def _measure(both: list[Options], pairs: int, everything: bool) -> int:
+def _measure(both: list[Options], pairs: int, everything: bool, output: Path | None) -> int:
     json = both[0].json
     with Interrupt() as interrupt:
         first, other = (Side(*build_plan(options, interrupt)) for options in both)
@@ -108,7 +115,7 @@ def _measure(both: list[Options], pairs: int, everything: bool) -> int:
 
         if columns := in_pairs(runs):
             with maybe_unread():
-                _show(compare(columns), json, everything)
+                _show(compare(columns), json, everything, output)
         status = report_error(error)
         return Interrupted.exit_code if interrupt.requested else status
 
@@ -127,7 +134,11 @@ def _announce(run: Next, json: bool) -> None:
     )  # fmt: skip
 
 
-def _show(comparison: Comparison, json: bool, everything: bool) -> None:
+def _show(comparison: Comparison, json: bool, everything: bool, output: Path | None) -> None:
+    if output:
+        from rtstone.report.comparison.latex import latex
+
+        save("the table", output, latex(comparison), quiet=True)
     if json:
         from rtstone.cli.output import print_document
 

@@ -140,7 +140,7 @@ def _readers() -> Words:
 def _writers() -> Words:
     from rtstone.formats.registry import WRITERS
 
-    yield from map(Word, WRITERS)
+    yield from map(Word, (*WRITERS, LATEX))
 
 
 def _figures() -> Words:
@@ -189,6 +189,7 @@ def _settings() -> Words:
     yield from map(Word, (setting.name for setting in SETTINGS))
 
 
+LATEX = "latex"  # what `export` writes without a writer of formats: a page's table
 RUN = Names("RUN", _runs, file=True, listed=True)
 RUN_LIST = Names("RUN[,RUN]", _runs, file=True, listed=True)
 BENCH = Names("BENCH", _benches)

@@ -58,7 +58,7 @@ def _length(context: click.Context, parameter: click.Parameter, text: str | None
     "--load", "loads", multiple=True, type=LOAD, help="Only results under L; default: all loads."
 )
 @click.option(
-    "--figure", metavar="TITLE",
+    "--figure", metavar="NAME",
     help="Only figures of the publication with this in their title: 'figure 7a'.",
 )  # fmt: skip
 @click.option(

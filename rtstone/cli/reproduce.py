@@ -59,9 +59,9 @@ if TYPE_CHECKING:
 @click.option(
     "-o",
     "output",
-    type=OutputFile(".html", ".md"),
+    type=OutputFile(".html", ".md", ".tex"),
     metavar="FILE",
-    help="Also write a page, FILE.html or FILE.md.",
+    help="Also write a page, FILE.html or FILE.md, or its tables for a paper, FILE.tex.",
 )
 def command(  # noqa: PLR0917
     source: str,
@@ -124,9 +124,10 @@ def command(  # noqa: PLR0917
         screen = console(sys.stdout)
         screen.print(*reproduction_lines(reproduction.document, screen.width), sep="\n")
     if output:
-        from rtstone.report.reproduction.page import compose, markdown
+        from rtstone.report.reproduction.page import compose, latex, markdown
 
-        page = compose(reproduction) if html else markdown(reproduction.document)
+        text = latex if output.suffix.lower() == ".tex" else markdown
+        page = compose(reproduction) if html else text(reproduction.document)
         save("the page", output, page, quiet=json)
     for error in errors:
         print(f"rtstone: {error}", file=sys.stderr)

@@ -12,10 +12,9 @@ from rtstone.cli.parameters import DOCUMENT
 def command(name: str) -> int:
     """Print the JSON schema of one of rtstone's documents.
 
-    NAME is run, plan, session, bundle, comparison, trend, check, guarantee, worstcase,
-    reproduction, explanation, campaign, simulation or simulated-hartstone, as in the document's
-    member "schema";
-    of a results server:
+    NAME is run, plan, session, comparison, trend, check, guarantee, worstcase, reproduction,
+    explanation, campaign, simulation or simulated-hartstone, as in the document's member "schema";
+    bundle, the contents of one; of a results server:
 
     \b
       server-projects server-overview server-series-list server-series

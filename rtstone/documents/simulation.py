@@ -9,6 +9,7 @@ from __future__ import annotations
 import msgspec
 
 SCHEMA = "rtstone.simulation/1"
+EXACT = "nominal"  # execution times of jobs that take what their tasks declare
 
 
 class Point(msgspec.Struct, frozen=True, kw_only=True):

@@ -293,19 +293,19 @@ def _maxima(runs: Sequence[Run], request: Request) -> Plot:
 
 def _components(runs: Sequence[Run], request: Request) -> Plot:
     """Draw the mean of each component of Rhealstone, with its maximum."""
-    found = components(runs, request.loads)
-    legend = bars.legend_height(found.series, request.width)
-    tall = request.height or 12 + legend + bars.height(found.groups)
+    shown = components(runs, request.loads)
+    legend = bars.legend_height(shown.series, request.width)
+    tall = request.height or 12 + legend + bars.height(shown.groups)
     figure, axes = empty(request.width, tall)
-    bars.draw(axes, found.groups)
-    axes.set_xlabel(f"mean ({found.scale.name})")
-    marked = any(bar.most is not None for group in found.groups for _, bar in group.drawn)
-    bars.legend(figure, found.series, request.width, maxima=marked)
+    bars.draw(axes, shown.groups)
+    axes.set_xlabel(f"mean ({shown.scale.name})")
+    marked = any(bar.most is not None for group in shown.groups for _, bar in group.drawn)
+    bars.legend(figure, shown.series, request.width, maxima=marked)
     names = ", ".join(run.run_id for run in runs)
     return Plot(
         figure,
         [
-            f"Rhealstone: the mean of each component ({found.scale.name}); n.e.: not evaluable on "
+            f"Rhealstone: the mean of each component ({shown.scale.name}); n.e.: not evaluable on "
             f"the system; {counted(len(runs), 'run')}: {names}",
             *(["the mark is the maximum of single samples"] if marked else []),
         ],
@@ -316,14 +316,14 @@ def _publication(runs: Sequence[Run], request: Request) -> Plot:
     """Draw the figures of a publication one below the other."""
     assert request.publication is not None
     document = request.publication.document
-    made, left = panels(request.publication, request.figure)
-    names = list(dict.fromkeys(name for panel in made for name in panel.systems))
+    drawn_panels, left = panels(request.publication, request.figure)
+    names = list(dict.fromkeys(name for panel in drawn_panels for name in panel.systems))
     looks = {name: number for number, name in enumerate(names)}
     legend = bars.legend_height(names, request.width)
-    rooms = [bars.height(panel.groups) or 0.5 * request.width for panel in made]
-    tall = request.height or legend + sum(rooms) + 15 * len(made)
+    rooms = [bars.height(panel.groups) or 0.5 * request.width for panel in drawn_panels]
+    tall = request.height or legend + sum(rooms) + 15 * len(drawn_panels)
     figure, several = empty(request.width, tall, [room + 8 for room in rooms])
-    for axes, panel in zip(several, made, strict=True):
+    for axes, panel in zip(several, drawn_panels, strict=True):
         axes.set_title(_folded(panel.title, request.width), fontsize=7.5, loc="left")
         unit = units.SYMBOLS.get(panel.unit, panel.unit)
         if panel.groups:
@@ -338,11 +338,11 @@ def _publication(runs: Sequence[Run], request: Request) -> Plot:
         axes.set_ylabel(unit)
         axes.set_xlabel(panel.over)
     bars.legend(
-        figure, names, request.width, areas=any(panel.groups for panel in made),
-        lines=any(panel.lines for panel in made),
+        figure, names, request.width, areas=any(panel.groups for panel in drawn_panels),
+        lines=any(panel.lines for panel in drawn_panels),
     )  # fmt: skip
     caption = [f"{document.title}, printed {document.printed}, and today's runs beside it"]
-    caption += [f"drawn: {'; '.join(dict.fromkeys(panel.title for panel in made))}"]
+    caption += [f"drawn: {'; '.join(dict.fromkeys(panel.title for panel in drawn_panels))}"]
     caption += [
         f"{column.label} ({column.kind}): {', '.join(column.runs)}" for column in document.columns
     ]

@@ -68,18 +68,18 @@ def panels(publication: Publication, figure: str | None) -> tuple[list[Panel], l
             raise UsageError(
                 f"unknown figure '{figure}', of {document.source}; {nearest(figure, titles)}"
             )
-    made: list[Panel] = []
+    drawable: list[Panel] = []
     left: list[str] = []
     for number, drawn in wanted:
         own = list(_panels(publication, number, drawn))
-        made += own
+        drawable += own
         left += [] if own else [drawn.title]
-    if not made:
+    if not drawable:
         raise UsageError(
             f"no figure of {document.source} has a number to draw; "
             f"`rtstone reproduce {document.source} RUN -o page.html` has its pages"
         )
-    return made, left
+    return drawable, left
 
 
 def _of_table(table: Table) -> list[Figure]:

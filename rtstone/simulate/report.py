@@ -8,7 +8,7 @@ import numpy as np
 
 from rtstone import __version__
 from rtstone.documents.run import Run
-from rtstone.documents.simulation import Hartstone, Request, Simulation
+from rtstone.documents.simulation import EXACT, Hartstone, Request, Simulation
 from rtstone.errors import UsageError
 from rtstone.simulate import parsing
 from rtstone.simulate.hartask import Choice, asks, measured
@@ -76,7 +76,7 @@ def requested(options: dict[str, Any]) -> tuple[Study, Simulation]:
         sets=study.sets,
         seed=options["seed"],
         time_ns=end,
-        execution="nominal" if options["exact"] else "nominal times uniform(0.5, 1)",
+        execution=EXACT if options["exact"] else "nominal times uniform(0.5, 1)",
         deadlines="uniform in [C, T]" if study.workload.constrained else "period",
         aperiodic_load=APERIODIC_LOAD,
         server=kind,

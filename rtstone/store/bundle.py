@@ -1,10 +1,10 @@
 """Bundles: runs in one file that others can check, repeat and import.
 
-A bundle is a tar archive, compressed by zstd, of
+A bundle is a tar archive, compressed by zstd, of a directory `rtstone-bundle`:
 
-    rtstone-bundle/README.md      how to check, read and repeat it
-    rtstone-bundle/bundle.json    its contents with their SHA-256 (documents/bundle.py)
-    rtstone-bundle/runs/ID/FILE   plan, logs, document and explanations of each run
+    README.md      how to check, read and repeat it
+    bundle.json    its contents with their SHA-256 (rtstone/documents/bundle.py)
+    runs/ID/FILE   plan, logs, document and explanations of each run
 
 The same runs give the same archive: nothing in it depends on who packs it, when, or from which
 store.  A bundle comes from anywhere, so one is read only if each header of the archive is exactly
@@ -150,8 +150,8 @@ def _described(run: Run, files: Mapping[str, bytes]) -> BundledRun:
     }
     return BundledRun(
         run_id=run.run_id, created=run.created, name=run.name, target=run.target.title,
-        suite=run.suite, command=run.command, agent=run.agent and run.agent.version,
-        source=run.agent and run.agent.source, files=digests,
+        suite=run.suite, command=run.command, agent=run.agent.version if run.agent else None,
+        source=run.agent.source if run.agent else None, files=digests,
     )  # fmt: skip
 
 
@@ -186,9 +186,11 @@ def _readme(bundle: Bundle) -> str:
     ]  # fmt: skip
     for run in bundle.runs:
         called = f"{run.run_id} ({run.name})" if run.name else run.run_id
-        made = f"rtstone {run.agent}, agent's source {run.source}" if run.agent else "another tool"
+        origin = (
+            f"rtstone {run.agent}, agent's source {run.source}" if run.agent else "another tool"
+        )
         command = " ".join(map(_quoted, run.command)) or "not recorded"
-        facts = [f"{run.created} on {run.target}, measured by {made}.", "", f"    {command}"]
+        facts = [f"{run.created} on {run.target}, measured by {origin}.", "", f"    {command}"]
         lines += ["", f"### {called}", "", *facts]
     return "\n".join(lines) + "\n"
 

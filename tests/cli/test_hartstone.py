@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from rtstone.documents.breakdown import Breakdown, breakdown
+from rtstone.documents.case_name import result_names
 from rtstone.documents.run import Run
 from rtstone.plot.data import breakdowns
 from rtstone.report.parts.hartstone import curves
@@ -71,7 +72,7 @@ def test_a_disturbance_leaves_the_same_interval_everywhere(
     ticks = [point[0] for point in curves(result)["lateness"]["above"]]
     assert ticks[1] == pytest.approx(at.held, abs=0.01)  # the second is the figure of merit
     assert ticks[2] == pytest.approx(at.missed, abs=0.01)
-    (drawn,) = breakdowns(disturbed.results)
+    (drawn,) = breakdowns(list(zip(disturbed.results, result_names(disturbed), strict=True)))
     assert drawn.at == at
 
     below = gate(cli, tmp_path, f">= {at.held - 0.5:.1f}%")

@@ -51,6 +51,19 @@ def test_the_document(cli: Cli) -> None:
     assert again.out == done.out
 
 
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_chart_beyond_the_breakdown_says_why(cli: Cli, tmp_path: Path, exact: bool) -> None:
+    """Jobs that take half of what is declared hold where the breakdown, of whole ones, is left."""
+    if not frame.BUNDLE.exists():
+        pytest.skip("needs the charts, `make charts`")
+    file = tmp_path / "a.html"
+    assert cli("simulate", *SMALL, *(["--exact"] if exact else []), "-o", file).status == 0
+    page = " ".join(file.read_text().split())
+    assert ("on average, if no job takes less than declared." in page) is not exact
+    note = "Here jobs take less than declared (execution times nominal times uniform(0.5, 1)), so"
+    assert (note in page) is not exact
+
+
 def test_the_table(cli: Cli) -> None:
     done = cli("simulate", *SMALL, "--server", "sporadic", "--protocol", "ceiling", "--tick", "1ms",
                "--tick-cost", "2us", "--switch-cost", "1us")  # fmt: skip

@@ -384,7 +384,7 @@ def test_the_line_of_a_case_without_samples_holds_what_it_is_run_for(plan: Plan)
 def test_the_width_of_labels_takes_few_trials(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each trial folds all labels, and a list among the parameters can be of any length."""
     name = case_name.CaseName("null", "clock=" + ", ".join("0" * 5000), "", "none", usual=True)
-    line = results_table._Line("null", name.label, name, {})
+    line = results_table.Row("null", name.label, name, {})
     trials: list[int] = []
 
     def counting(text: str, width: int) -> list[str]:

@@ -8,6 +8,7 @@ import subprocess
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 import pytest
@@ -52,7 +53,7 @@ def compressed(plain: bytes) -> bytes:
     return subprocess.run(["zstd", "-c", "-1"], input=plain, capture_output=True, check=True).stdout
 
 
-def packed(members: list[Member], form: int = tarfile.USTAR_FORMAT) -> bytes:
+def packed(members: list[Member], form: Literal[0, 2] = tarfile.USTAR_FORMAT) -> bytes:
     out = b""
     for info, data in members:
         info.size = len(data) if info.isreg() else 0

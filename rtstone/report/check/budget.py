@@ -48,7 +48,7 @@ def budget_text(draft: Draft) -> str:
     comments += [
         f"Run {run.run_id} is incomplete: {run.reason}" for run in runs if run.status != "complete"
     ]
-    title = f"title = {_text(f'As {names}')}"
+    title = f"title = {_text(_title(draft))}"
     blocks = ["\n".join([*map(_comment, comments), f'schema = "{SCHEMA}"', title])]
     cases = [entry.case for entry in draft.cases]
     tables = {table.id: table for table in run.benches}
@@ -59,6 +59,18 @@ def budget_text(draft: Draft) -> str:
     ]
     blocks += [_slope(draft, entry, tables.get(entry.slope.bench), cases) for entry in draft.slopes]
     return "\n\n".join(blocks) + "\n"
+
+
+def _title(draft: Draft) -> str:
+    """Return what it is a budget of: target, benches, and the day of the last run."""
+    run = max(draft.runs, key=lambda run: run.created)
+    benches = list(dict.fromkeys(entry.case.bench for entry in draft.cases))
+    subject = run.suite or ", ".join(benches[:_NAMED])
+    rest = f" and {len(benches) - _NAMED} more" if len(benches) > _NAMED and not run.suite else ""
+    return f"{run.target.title}: {subject}{rest}, {run.created[:10]}"
+
+
+_NAMED = 3  # benches of a title
 
 
 def from_too_few(draft: Draft) -> str | None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 
 from rtstone.documents.reproduction import Reproduction, Table
-from rtstone.report.parts import model_html, model_markdown
+from rtstone.report.parts import model_html, model_latex, model_markdown
 from rtstone.report.parts.model import (
     Block,
     Finding,
@@ -54,6 +54,11 @@ def reproduction_lines(reproduction: Reproduction, width: int) -> Iterator[Rende
 def markdown(reproduction: Reproduction) -> str:
     """Return the tables as Markdown."""
     return model_markdown.write(_page(reproduction))
+
+
+def latex(reproduction: Reproduction) -> str:
+    """Return the tables for a paper, in LaTeX."""
+    return model_latex.write(_page(reproduction), reproduction.source)
 
 
 def compose(reproduced: Reproduced) -> str:

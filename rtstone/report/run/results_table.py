@@ -22,7 +22,7 @@ from rtstone.units import count
 
 ALIKE = 3  # rows of a bench that differ in nothing but their names are one row from here on
 _NAMES = ("bench", "parameters")
-_FIGURES = ("n", *COLUMNS.values(), OBSERVED, "missed")
+FIGURES = ("n", *COLUMNS.values(), OBSERVED, "missed")
 _LAST = ("min", "p99", "flags", "missed", "p99.9")
 _REST = tuple(name for name in COLUMNS.values() if name not in {"p50", "max", *_LAST})
 _DROPPED = (*_REST, *_LAST)  # first to last, if narrow
@@ -31,7 +31,7 @@ _FOLDS = (2, 9)  # most lines that parameters take, the more only if columns are
 _GAPS = (2, 1)  # blanks between columns, depending on room
 
 
-class _Line(NamedTuple):
+class Row(NamedTuple):
     """A row of the table by column: its names, its figures as text, and its flags."""
 
     bench: str
@@ -48,15 +48,11 @@ def table(run: Run, width: int) -> Iterator[RenderableType]:
     are not, as no maximum is given without them.  If even the last ones do not fit, each result is
     a block of lines.
     """
-    whole = [
-        line for r, name in zip(run.results, result_names(run), strict=True) if r.n
-        for line in _lines(r, name)
-    ]  # fmt: skip
-    groups = groupby(whole, lambda line: line.bench)
+    groups = groupby(rows(run), lambda line: line.bench)
     lines = [line for _, group in groups for line in _folded(list(group))]
     if not lines:
         return
-    used = [name for name in _FIGURES if any(line.figures.get(name, "-") != "-" for line in lines)]
+    used = [name for name in FIGURES if any(line.figures.get(name, "-") != "-" for line in lines)]
     used += ["flags"] if any(line.flags for line in lines) else []
     order = [name for name in _DROPPED if name in used]
     bench = max(map(len, ["bench", *(line.bench for line in lines)]))
@@ -79,17 +75,25 @@ def table(run: Run, width: int) -> Iterator[RenderableType]:
         yield from (Text(row) for row in packed([*pieces, *line.flags.split()], width))
 
 
-def _lines(result: Result, name: CaseName) -> Iterator[_Line]:
+def rows(run: Run) -> list[Row]:
+    """Return a row for each result that has samples, and for what is computed beside it."""
+    return [
+        line for r, name in zip(run.results, result_names(run), strict=True) if r.n
+        for line in _lines(r, name)
+    ]  # fmt: skip
+
+
+def _lines(result: Result, name: CaseName) -> Iterator[Row]:
     state = ["not begun" if result.not_begun else result.status] if result.status != "ok" else []
     bucket = bucket_ns([result])
     figures = _figures(result, result.unit, bucket) | {OBSERVED: observed(result) or "-"}
     if result.missed is not None:
         figures["missed"] = count(result.missed)
-    yield _Line(result.bench, name.label, name, figures, " ".join(state + result.flags))
+    yield Row(result.bench, name.label, name, figures, " ".join(state + result.flags))
     for word, other in (("corrected", correction(result)), ("single calls", result.single)):
         if other:
             figures = _figures(other, result.unit, bucket)
-            yield _Line(result.bench, ", ".join(filter(None, (name.label, word))), name, figures)
+            yield Row(result.bench, ", ".join(filter(None, (name.label, word))), name, figures)
 
 
 def _figures(samples: Result | Distribution, unit: str, bucket: float) -> dict[str, str]:
@@ -100,9 +104,9 @@ def _figures(samples: Result | Distribution, unit: str, bucket: float) -> dict[s
     }
 
 
-def _folded(lines: list[_Line]) -> Iterator[_Line]:
+def _folded(lines: list[Row]) -> Iterator[Row]:
     """Yield the lines of a bench, many that say the same as one."""
-    alike: dict[tuple[str, ...], list[_Line]] = {}
+    alike: dict[tuple[str, ...], list[Row]] = {}
     for line in lines:
         alike.setdefault(_essence(line), []).append(line)
     for line in lines:
@@ -118,7 +122,7 @@ def _folded(lines: list[_Line]) -> Iterator[_Line]:
             )
 
 
-def _essence(line: _Line) -> tuple[str, ...]:
+def _essence(line: Row) -> tuple[str, ...]:
     """Return what lines that say the same have in common."""
     return (*(value for name, value in line.figures.items() if name != OBSERVED), line.flags)
 
@@ -133,13 +137,13 @@ def varied(names: Iterable[CaseName]) -> str:
     return " ".join(name for name, texts in values.items() if len(texts) > 1)
 
 
-def _width(lines: Sequence[_Line], name: str) -> int:
+def _width(lines: Sequence[Row], name: str) -> int:
     if name == "flags":
         return max(len(name), _longest_word(line.flags for line in lines))
     return max(map(len, [name, *(line.figures.get(name, "") for line in lines)]))
 
 
-def _label_width(lines: Sequence[_Line], folds: int) -> int:
+def _label_width(lines: Sequence[Row], folds: int) -> int:
     """Return the width at which no word is broken and parameters take so many lines at most."""
     widest = max(len(line.label) for line in lines)
     widths = range(_longest_word(line.label for line in lines), widest)
@@ -155,7 +159,7 @@ def _longest_word(texts: Iterator[str]) -> int:
     return max([len(_NAMES[1]), *(len(word) for text in texts for word in text.split())])
 
 
-def _table(lines: Sequence[_Line], first: int, names: Sequence[str], gap: int, spare: int) -> Table:
+def _table(lines: Sequence[Row], first: int, names: Sequence[str], gap: int, spare: int) -> Table:
     """Return the table; rich would take the width of one folded column from the other.
 
     ``first``: most width of the parameters.  ``spare``: what they do not need goes to the flags.

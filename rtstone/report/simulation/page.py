@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from rtstone import units
-from rtstone.documents.simulation import Cost, Hartstone, Point, Simulation
+from rtstone.documents.simulation import EXACT, Cost, Hartstone, Point, Simulation
 from rtstone.report.parts.model import Chart, Charts, Page, Section, Table
 from rtstone.report.parts.model_html import write
 from rtstone.report.parts.model_terminal import block_lines, fact_lines, rich_table
@@ -66,11 +66,30 @@ def _verdict(simulation: Simulation) -> str:
     most = max((b.mean for b in here), default=0.0)
     best = [b.policy for b in here if b.mean >= most - 0.0005]  # as the table rounds them
     if len(here) < 2 or len(best) == len(here):
-        return f"With {n} tasks, deadlines hold up to a utilisation of {most:.3f} on average."
+        return (
+            f"With {n} tasks, deadlines hold up to a utilisation of {most:.3f} on average"
+            f"{_exact(simulation)}."
+        )
     verb = "bears" if len(best) == 1 else "bear"
     return (
         f"{' and '.join(best)} {verb} most: with {n} tasks, deadlines hold up to a utilisation "
-        f"of {most:.3f} on average."
+        f"of {most:.3f} on average{_exact(simulation)}."
+    )
+
+
+def _exact(simulation: Simulation) -> str:
+    """Return what a breakdown assumes that the charts do not, empty if they do."""
+    return "" if simulation.request.execution == EXACT else ", if no job takes less than declared"
+
+
+def _beside(simulation: Simulation) -> str:
+    """Return why the charts show other utilisations than the breakdowns, empty if they do not."""
+    execution = simulation.request.execution
+    if execution == EXACT:
+        return ""
+    return (
+        f"Here jobs take less than declared (execution times {execution}), so that sets hold at "
+        "higher utilisations than their breakdown, for which every job takes what is declared."
     )
 
 
@@ -143,7 +162,8 @@ def _sections(simulation: Simulation) -> list[Section]:
             data = {"kind": "curves", "over": "utilisation", "axis": axis, "unit": metric.unit,
                     "log": metric.log, "most": metric.most, "series": series}  # fmt: skip
             words = f"{metric.title}, {n} tasks"
-            charts.append(Chart(f"n{n}-{metric.key}", words, data, metric.title))
+            note = _beside(simulation) if metric is METRICS[0] else ""
+            charts.append(Chart(f"n{n}-{metric.key}", words, data, metric.title, note=note))
         rows = []
         for utilisation in dict.fromkeys(p.utilisation for p in points):
             here = {p.policy: p for p in points if p.utilisation == utilisation}
