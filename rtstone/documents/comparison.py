@@ -6,6 +6,7 @@ meaning changes ``SCHEMA``.
 
 from __future__ import annotations
 
+from math import log
 from typing import Literal
 
 import msgspec
@@ -22,6 +23,13 @@ Verdict = Literal["better", "worse", "no difference", "inconclusive"]
 # What an interval is computed from: pairs of interleaved runs; several runs on each side; single
 # runs, with the noise taken from other runs; or numbers that the system repeats exactly.
 Basis = Literal["pairs", "runs", "single", "exact"]
+
+# What decides between two systems: of each the latest of its wake-ups, under whichever load that
+# was; without wake-ups in common the case that differs most beyond doubt or, if nothing does, that
+# which is nearest to a verdict.
+Main = Literal["worst wake-up", "largest", "nearest"]
+WOKEN: Main = "worst wake-up"
+_FIRST = 1e6  # weight of missed activations, before the logarithm of any ratio
 
 SIGNS: dict[Verdict, str] = {
     "better": "+", "worse": "-", "no difference": "=", "inconclusive": "?",
@@ -118,7 +126,9 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
     ``within``: what is inconclusive is no difference above this (a ratio minus 1), as its interval
     lies within 10% of equality; None: it does not.
     ``missing``: approximate number of samples that a side still lacks for a verdict; None: more
-    samples alone do not give one.
+    samples alone do not give one.  ``pairs``: of single runs beside a noise floor, about how many
+    pairs of runs taken in turn would give one, if they scatter like those of the floor; None: not
+    known.
     ``runs``: number of runs, of both sides, that the interval is computed from.
     ``values``: of the column that it is compared with and of this one, all runs of each together;
     percentiles include missed activations if there were enough stalls to know them from.
@@ -136,10 +146,23 @@ class Effect(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict
     within: float | None = None
     missing: int | None = None
+    pairs: int | None = None
     reason: str | None = None
     basis: Basis | None = None
     runs: int = 0
     values: tuple[float | None, float | None] | None = None
+
+    @property
+    def weight(self) -> float:
+        """The size of the effect, for sorting: missed activations before all ratios."""
+        if self.part == "missed":
+            return _FIRST + abs(self.difference or 0.0)
+        return abs(log(self.ratio)) if self.ratio else 0.0
+
+    @property
+    def possible(self) -> float | None:
+        """The largest difference that its interval leaves possible, as a ratio minus 1."""
+        return max(1 - self.ci95[0], self.ci95[1] - 1) if self.ci95 else None
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -189,6 +212,44 @@ class Axes(msgspec.Struct, frozen=True, kw_only=True):
     determinism: Tally
 
 
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """A cell: the label of its column, and the index of its row."""
+
+    column: str
+    row: int
+
+
+class MainEffect(msgspec.Struct, frozen=True, kw_only=True):
+    """An effect on the main case.
+
+    ``rows``: indices of the rows where the values of ``effect`` are from, first that of the column
+    it is compared with: of several wake-ups each system has its own worst.
+    """
+
+    effect: Effect
+    rows: tuple[int, int]
+
+
+class MainCase(msgspec.Struct, frozen=True, kw_only=True):
+    """What decides between two systems, and the verdict on that.
+
+    ``column``, ``against``: as of an effect.  ``effects``: of wake-ups on missed activations, the
+    maximum where it repeats exactly, and the tail, as far as they can be compared.
+    ``verdict``: of wake-ups on all of them; where one is better and another worse, that on missed
+    activations, else it is open.  ``lost``: wake-ups that failed or are incomplete: the worst of
+    their system is then unknown, so that no verdict says it is better than another.  ``alone``:
+    wake-ups that only their column ran, which no verdict considers.
+    """
+
+    column: str
+    against: str | None = None
+    kind: Main
+    verdict: Verdict
+    effects: list[MainEffect] = []
+    lost: list[Place] = []
+    alone: list[Place] = []
+
+
 class Pair(msgspec.Struct, frozen=True, kw_only=True):
     """One pair of runs, judged like two single runs with the noise taken from all the others."""
 
@@ -201,8 +262,9 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """The basis of the verdicts of a comparison.
 
     ``level``: the share of comparisons of equal systems that find any difference is at most this.
-    ``effects``: number of effects judged together; each interval has the confidence
-    1 - 0.8 level/effects, as a fifth is kept back for scatter that is not normal.
+    ``effects``: number of effects judged together, with those on the worst of several wake-ups;
+    each interval has the confidence 1 - 0.8 level/effects, as a fifth is kept back for scatter that
+    is not normal.
     ``margin``: a ratio within 1 ± this, or within the noise floor, counts as no difference.
     ``floor``: where the noise floor comes from.  ``pairs``: the verdicts of each pair alone.
     ``spreads``: number of effects on spreads, which are judged together by themselves.
@@ -231,6 +293,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     ``rows``: the cases, and figures of cases without samples.
     ``benches``: descriptions of the benches that occur.
     ``rules``: the basis of the verdicts; None if nothing was judged.
+    ``main``: what decides between each two systems that are compared.
     ``axes``: speed and determinism of each column that is compared with another.
     """
 
@@ -243,4 +306,5 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     rows: list[Row]
     benches: list[Bench] = []
     rules: Rules | None = None
+    main: list[MainCase] = []
     axes: list[Axes] = []

@@ -18,6 +18,7 @@ FAR = 10  # times the usual excess of a maximum over the median that is worth re
 PEERS = 5  # results from which it is known how far maxima usually are above medians here
 LEAST_EXCESS = {"ns": 10e3, "instructions": 1e3}  # never called far, by unit: an interrupt
 USUAL_EXCESS = {"ns": 100e3}  # where there are fewer peers: an interrupt and what it wakes
+PERIODIC = "dk.periodic"  # the wake-up that is looked at first
 # Periodic, but its values are periods, not lateness.
 INTERVALS = {"dk.latencytest"}
 # Families whose values are about the measuring, or the speed of the processor.

@@ -10,6 +10,7 @@ from rtstone.report.comparison.page import compared
 from rtstone.report.parts import frame
 from rtstone.report.parts.model import Special
 from rtstone.stats.comparison.compare import compare
+from rtstone.stats.comparison.main_case import main_cases
 from tests.report.synthetic import compose
 from tests.report.test_html import Reader
 from tests.stats.lab import study
@@ -27,7 +28,10 @@ def comparison(*effects: Effect) -> Comparison:
         Row(bench=f"x.{place}", params={}, load="none", unit="ns", cells=[None, None], effects=[e])
         for place, e in enumerate(effects)
     ]
-    return Comparison(columns=columns, units=["ns"], equal={}, differences=[], rows=rows)
+    return Comparison(
+        columns=columns, units=["ns"], equal={}, differences=[], rows=rows,
+        main=main_cases(["a", "b"], rows, [], []),
+    )  # fmt: skip
 
 
 def forest_of(comparison: Comparison) -> Forest:
@@ -54,9 +58,11 @@ def test_the_worst_come_first_and_the_largest_of_them() -> None:
     assert table.rows[0].change == "3 times longer"
     assert table.rows[3].reason == "too few: 120 more samples"
     assert table.picture(table.rows[3]) is None
-    (answer,) = compared(document).answers
-    assert answer.text.startswith("b is slower than a in 2 of 5 effects (x) and faster in 1 (x); ")
-    assert answer.grade == "info"  # they point in different directions
+    largest, balance = compared(document).answers
+    assert largest.text == "b differs most from a in x.4: p50 3 times longer [2.7, 3.3]."
+    assert largest.grade == "info"  # they point in different directions
+    assert balance.text.startswith("b is slower than a in 2 of 5 effects (x) and faster in 1 (x); ")
+    assert not balance.grade
 
 
 @pytest.mark.parametrize(

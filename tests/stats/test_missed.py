@@ -72,7 +72,7 @@ def test_three_runs_against_three_show_the_loss() -> None:
     ]  # fmt: skip
     words = text(comparison)
     assert "- worse dk.periodic missed +31 points" in words
-    assert "missed 31% of its activations, local" in words.partition(". ")[0]
+    assert "missed 31% of its activations against none" in words.partition(". ")[0]
     assert "(31%)" in words  # in the table
 
 

@@ -170,6 +170,33 @@ def test_what_is_open_within_ten_percent_says_above_what_there_is_no_difference(
     assert sure.within is None
 
 
+# ---- what would settle it -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("deviation", "centre", "pairs"),
+    [
+        # 0.05 sqrt(2) t(p-1; 99%) / sqrt(p) <= 0.8 log 1.1 = 0.0762, of the margin of this floor:
+        # 0.0840 with seven, 0.0750 with eight
+        (0.05, 0.0, 8),
+        # Away by 0.5, of which 0.0707 may be scatter: 0.284 <= 0.343 with three, but only four rule
+        # out that a system with two states was in one of them here, in the other there.
+        (0.05, 0.5, 4),
+        (0.05, 0.0707 + 0.0953, 8),  # no more than the margin
+        (0.05, 0.3, 4),  # 0.1605 <= 0.1834
+        (1.0, 0.0, 1865),
+        (3.0, 0.0, None),  # more than anybody would measure
+    ],
+)
+def test_the_pairs_that_would_settle_what_single_runs_do_not(
+    deviation: float, centre: float, pairs: int | None
+) -> None:
+    noise = Noise(deviation**2, 20, 21, 0.0)
+    sides = Sides([0.0], [centre], True, noise=noise, envelope=0.3)
+    judged = judge(sides, 0.02, -1)
+    assert (judged.verdict, judged.pairs) == ("inconclusive", pairs)
+
+
 # ---- what the documentation says ----------------------------------------------------------------
 
 
@@ -185,6 +212,9 @@ def test_the_documentation_states_these_constants() -> None:
     assert f"{share} of the {effects.LEVEL:.0%} is held in reserve" in words
     fewer = {0.8: "four fifths"}[verdicts._FEWER]
     assert f"less than {fewer} of the samples" in words
+    room = {0.8: "four fifths"}[effects._ROOM]
+    assert f"half the interval has to be {room} of the margin" in words
+    assert f"A difference of more than {effects.LOST:g} point in what was missed" in words
     assert f"Differences below {effects.LOST:g} point are certain only if" in words
     assert f"room for {omitted.FEWEST} stalls" in words
     assert f"up to {scatter.MOST} runs of the same target" in words

@@ -259,3 +259,27 @@ def with_histograms(runs: Sequence[Run], samples: Samples) -> list[Run]:
         return msgspec.structs.replace(run, results=results)
 
     return [filled(run, place) for place, run in enumerate(runs)]
+
+
+def test_the_pairs_that_are_said_to_settle_single_runs_do_so() -> None:
+    """About half of such effects have a verdict with as many, most with twice as many."""
+    rng = np.random.default_rng(12)
+
+    def noisy(runs: int) -> list[Run]:
+        noise = np.exp(0.08 * rng.standard_normal((runs, 1, 1)))
+        return session(np.asarray(latencies(rng, runs, 1) * noise, np.float64))
+
+    wanted = []
+    for _ in range(20):
+        first, other = _sides(noisy(24))
+        (row,) = compare([first[0], other[0]], floor=[*first[1:], *other[1:]]).rows
+        effect = next(e for e in row.effects if e.part == "median")
+        wanted += [effect.pairs] if effect.pairs else []
+    assert len(wanted) > 10
+    number = int(np.median(wanted))
+    assert 6 < number < 100
+    for pairs, least in ((number, 6), (2 * number, 16)):
+        settled = [
+            verdicts(paired(noisy(2 * pairs)), "median") != "inconclusive" for _ in range(20)
+        ]
+        assert sum(settled) >= least

@@ -6,25 +6,14 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Sequence
-from math import log
 from typing import NamedTuple
 
 from rtstone.documents.case_key import family
-from rtstone.documents.comparison import Comparison, Effect, Verdict
+from rtstone.documents.comparison import Comparison, Verdict
 from rtstone.documents.run import LOCAL
-from rtstone.report.comparison.words import (
-    INSTRUCTIONS,
-    OTHERS,
-    TIMES,
-    Judged,
-    bounded,
-    imported,
-    share_text,
-    twofold,
-)
-from rtstone.report.parts.words import Grade
-from rtstone.stats.comparison.effects import LOST, NO_FLOOR
-from rtstone.units import count, counted, relative_change, rounded
+from rtstone.report.comparison.words import INSTRUCTIONS, TIMES, Judged, imported
+from rtstone.stats.comparison.effects import NO_FLOOR
+from rtstone.units import count, counted
 
 LARGEST = 10  # effects that the answers name together, but LEAST for each column
 LEAST = 3
@@ -45,16 +34,20 @@ _WHY = 2  # reasons given together
 _BENCHES = 3  # named in a command
 
 
-class Answer(NamedTuple):
-    """The verdicts of one column: a sentence, its grade, and the largest effect of each row."""
+class Balance(NamedTuple):
+    """All verdicts of one column in a sentence, and the largest effect of each row.
 
+    ``column``, ``against``: as of an effect.
+    """
+
+    column: str
+    against: str | None
     sentence: str
-    grade: Grade
     largest: list[Judged]
 
 
-def answers(comparison: Comparison, effects: Sequence[Judged]) -> list[Answer]:
-    """Return an answer per column but the first, then for what the first lacks."""
+def balances(comparison: Comparison, effects: Sequence[Judged]) -> list[Balance]:
+    """Return the balance of each column but the first, then of what the first lacks."""
     first = comparison.columns[0].label
     pairs: list[tuple[str, str | None]] = [(c.label, None) for c in comparison.columns[1:]]
     several = dict.fromkeys([*pairs, *((e.effect.column, e.effect.against) for e in effects)])
@@ -69,14 +62,9 @@ def answers(comparison: Comparison, effects: Sequence[Judged]) -> list[Answer]:
         other = first if against is None else f"{against} (in what {first} lacks)"
         sentence = f"{label} has no case like {other}"
         if own:
-            estimate = None if differ else _estimate(own, other)
-            sentences = (_missed(own, other), estimate, _balance(own, other))
-            sentence = f"{label} {'. It '.join(filter(None, sentences))}"
-        directions = {entry.effect.verdict for entry in differ}
-        grade: Grade = "info"  # unless all differences point the same way
-        if len(directions) == 1:
-            grade = "bad" if "worse" in directions else "good"
-        answered.append(Answer(f"{sentence}.", grade, list(foremost.values())[:most]))
+            sentence = f"{label} {_balance(own, other)}"
+        largest = list(foremost.values())[:most]
+        answered.append(Balance(label, against, f"{sentence}.", largest))
     return answered
 
 
@@ -100,93 +88,14 @@ def _balance(effects: Sequence[Judged], other: str) -> str:
             text += f" and {word} in {len(side)} ({named})"
     if not text and number["no difference"] == len(effects):
         return f"shows no difference from {other} in any of {total}"
+    if excluded := [e.effect.within for e in effects if e.effect.within is not None]:
+        above = f"no difference above {100 * max(excluded):.2g}%"
+        if not text and len(excluded) + number["no difference"] == len(effects):
+            return f"shows {above} from {other} in any of {total}"
+        rest += f" ({len(excluded)} of them {above})"  # of the inconclusive, which are named last
     if not text:
         return f"shows no certain difference from {other} in any of {total}: {rest}"
     return f"{text}; {rest}" if rest else text
-
-
-def _missed(effects: Sequence[Judged], other: str) -> str | None:
-    """Return what was missed where that differs, the most first: ``missed 30% of its activations``.
-
-    A difference of more than LOST is reported even if it is not certain.
-    """
-    lost = [
-        entry
-        for entry in effects
-        if entry.effect.part == "missed" and entry.effect.values
-        if entry.effect.verdict in ("better", "worse") or abs(entry.effect.difference or 0) > LOST
-    ]
-    if not lost:
-        return None
-    worst = min(lost, key=lambda e: (e.effect.verdict == "inconclusive", -e.weight))
-    a, b = (share_text(share) if share else "none" for share in worst.effect.values or (0, 0))
-    certain = worst.effect.verdict != "inconclusive"
-    doubt = "" if certain else f" (not certain: {worst.effect.reason})"
-    rest = f", and {counted(len(lost) - 1, 'more case')} differs so" if len(lost) > 1 else ""
-    where = f", in {worst.name}" if len({entry.name for entry in effects}) > 1 else ""
-    return f"missed {b} of its activations, {other} {a}{where}{doubt}{rest}"
-
-
-def _estimate(effects: Sequence[Judged], other: str) -> str | None:
-    """Return the estimate of what is nearest to a verdict, if nothing has one for a difference.
-
-    In a single case that is its tail, else its median.
-    """
-    candidates = [e for e in effects if e.effect.ratio and e.effect.basis != "exact"]
-    if not candidates:
-        return None
-
-    def apartness(entry: Judged) -> float:
-        """Return how far from equality an effect is, in halves of its interval."""
-        ratio, ends = entry.effect.ratio, entry.effect.ci95
-        if not ratio or not ends or min(ends) <= 0:
-            return 0.0
-        low, high = map(log, ends)
-        return abs(log(ratio)) / ((high - low) / 2) if high > low else 0.0
-
-    if len({entry.name for entry in candidates}) == 1:
-        parts = ("tail", "median", "maximum")
-        nearest = min(candidates, key=lambda e: (not e.effect.ci95, parts.index(e.effect.part)))
-        where = nearest.statistic
-    else:
-        nearest = max(candidates, key=apartness)
-        where = f"{nearest.statistic} of {nearest.name}, which is nearest to a verdict"
-        where = where.strip()
-    effect, unit = nearest.effect, nearest.row.unit
-    text = f"is {_amount(effect.ratio or 1.0, unit)} than {other} at {where}"
-    if effect.ratio == 1:
-        text = f"equals {other} at {where}"
-    least = why = ""
-    if effect.verdict != "no difference":  # what is known all the same, what would settle the rest
-        least = "" if effect.within is None else f"no difference above {100 * effect.within:.2g}%"
-        why = effect.reason or ""
-        if why.startswith("about "):
-            why = f"{why} would settle it"
-        elif why == NO_FLOOR:
-            why = "how far runs of one system differ is not known"
-    return "; ".join(filter(None, (text, _possible(effect, unit), least, why)))
-
-
-def _amount(ratio: float, unit: str) -> str:
-    """Return a ratio in words: ``1.0% slower``."""
-    rising, falling = ("slower", "faster") if unit in TIMES else OTHERS
-    way = rising if ratio >= 1 else falling
-    if twofold(ratio):
-        return f"{rounded(max(ratio, 1 / ratio))} times {way}"
-    return f"{relative_change(ratio).lstrip('+-')} {way}"
-
-
-def _possible(effect: Effect, unit: str) -> str:
-    """Return the interval in words: ``between 46% faster and 91% slower is possible``."""
-    if effect.floor is None or not effect.ci95:  # it is of the samples of single runs alone
-        return ""
-    ratio = effect.ratio or 1.0
-    if not all(bounded(end, ratio) for end in effect.ci95):
-        return "how far it may be off is not known"
-    if effect.ci95 == (1.0, 1.0):
-        return ""
-    low, high = (_amount(end, unit) for end in effect.ci95)
-    return f"between {low} and {high} is possible"
 
 
 def advice(comparison: Comparison) -> tuple[str, str]:

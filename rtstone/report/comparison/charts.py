@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rtstone.documents.case_name import CaseName
-from rtstone.documents.comparison import Comparison
+from rtstone.documents.comparison import WOKEN, Comparison
 from rtstone.documents.run import Result
 from rtstone.report.comparison import axes, words
 from rtstone.report.comparison.forest import NARROWEST, extent
@@ -24,10 +24,9 @@ from rtstone.report.parts.model import (
     Table,
     Text,
 )
-from rtstone.report.parts.overlay import PERIODIC, Line, overlay_chart
+from rtstone.report.parts.overlay import Line, overlay_chart
 from rtstone.report.parts.shapes import range_chart, range_row
 from rtstone.report.parts.typeset import typeset
-from rtstone.stats.standouts import INTERVALS
 from rtstone.units import count, seconds
 
 LARGEST, LEAST = 12, 4  # effects in the chart of ratios: in all, and of each system
@@ -135,10 +134,9 @@ def _axes(comparison: Comparison, names: Sequence[CaseName]) -> Iterator[Section
 
 
 def _overlays(comparison: Comparison, behind: _Behind, names: Sequence[CaseName]) -> list[Chart]:
-    """Return the cases that two systems have samples of, that which is looked at first before all.
+    """Return the cases that two systems have samples of, that which differs most before all.
 
-    The first is a wake-up from a timer, on many systems, with the largest maximum; without wake-ups
-    the case with the largest effect.
+    Where wake-ups decide it is one of these; where nothing differs, it is the case that decides.
     """
     drawn = [
         [(column, own) for column, results in enumerate(columns)
@@ -152,12 +150,16 @@ def _overlays(comparison: Comparison, behind: _Behind, names: Sequence[CaseName]
         effects = (e for e in comparison.rows[place].effects if e.verdict != "inconclusive")
         return max((max(e.ratio, 1 / e.ratio) for e in effects if e.ratio), default=0.0)
 
+    deciding = {
+        row: case.kind for case in comparison.main for entry in case.effects for row in entry.rows
+    }
+    woken = {comparison.rows[row].bench for row, kind in deciding.items() if kind == WOKEN}
+
     def rank(place: int) -> tuple[float, ...]:
-        results = [result for _, own in drawn[place] for result in own]
-        wakes = all(r.missed is not None and r.bench not in INTERVALS for r in results)
-        top = max(r.max or 0.0 for r in results) if wakes else effect(place)
-        periodic = wakes and comparison.rows[place].bench == PERIODIC
-        return wakes, periodic, len(drawn[place]), top, -place
+        row = comparison.rows[place]
+        weights = (e.weight for e in row.effects if e.verdict in ("better", "worse"))
+        differs = max(weights, default=0.0)
+        return row.bench in woken, differs, place in deciding, len(drawn[place]), -place
 
     if not drawable:
         return []

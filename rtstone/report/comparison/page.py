@@ -12,8 +12,9 @@ from rich.text import Text
 from rtstone.documents.comparison import Comparison, Verdict
 from rtstone.program import typed
 from rtstone.report.comparison import axes, words
-from rtstone.report.comparison.answers import advice, answers, folded_text, rules
+from rtstone.report.comparison.answers import advice, balances, folded_text, rules
 from rtstone.report.comparison.forest import forest
+from rtstone.report.comparison.main_case import Sentences
 from rtstone.report.comparison.words import Judged, Line, share_text
 from rtstone.report.parts import model
 from rtstone.report.parts.console import copied, packed, sentences
@@ -36,6 +37,7 @@ FEW = 5  # rows that are shown unasked
 STYLES: dict[Verdict, str] = {
     "better": "green", "worse": "red", "no difference": "", "inconclusive": "dim",
 }  # fmt: skip
+ANSWERS = {"bad": "bold red", "good": "bold green", "info": "bold"}
 _GAP = "  "  # between columns; one more before a system's
 
 
@@ -63,11 +65,7 @@ def compared(comparison: Comparison) -> Page:
         kicker="comparison",
         lead=f"{COUNTED}: {MEANING}." if words.INSTRUCTIONS in comparison.units else "",
         alarms=alarms,
-        answers=[
-            Answer(answer.sentence, answer.grade,
-                   [Special("", None, partial(_largest_lines, comparison, answer.largest))])
-            for answer in (answers(comparison, effects) if effects else [])
-        ],
+        answers=list(_answers(comparison, effects)) if effects else [],
         remarks=remarks,
         systems=[System(Head("", c.label), [words.runs_text(c)]) for c in comparison.columns],
         notes=[f"also different: {words.difference_text(d)}" for d in differences["note"]],
@@ -75,6 +73,21 @@ def compared(comparison: Comparison) -> Page:
         sections=[*([_verdicts(comparison, effects)] if effects else []), _table(comparison)],
         method={},
     )  # fmt: skip
+
+
+def _answers(comparison: Comparison, effects: Sequence[Judged]) -> Iterator[Answer]:
+    """Yield what decides between each two systems, then both axes, then all verdicts."""
+    names = words.row_names(comparison)
+    main = Sentences(comparison, names)
+    for case in comparison.main:
+        last = case is comparison.main[-1]
+        yield Answer(main.sentence(case), main.grade(case), main.numbers() if last else [])
+    yield from map(Answer, axes.sentences(comparison, names))
+    decided = {(case.column, case.against) for case in comparison.main}
+    for balance in balances(comparison, effects):
+        largest = Special("", None, partial(_largest_lines, comparison, balance.largest))
+        grade = "" if (balance.column, balance.against) in decided else "info"
+        yield Answer(balance.sentence, grade, blocks=[largest])
 
 
 def _verdicts(comparison: Comparison, effects: list[Judged]) -> Section:
@@ -147,10 +160,11 @@ def comparison_lines(
     if page.lead:
         yield from sentences(Text(page.lead, "bold"), width, "    ")
     for answer in page.answers:
-        yield from sentences(Text(answer.text, "bold"), width, "    ")
+        style = ANSWERS.get(answer.grade, "")
+        yield from sentences(Text(answer.text, style), width, "    ")
+        for note in answer.notes:
+            yield from sentences(Text(f"  {note}", "dim"), width, "      ")
         yield from block_lines(answer.blocks, width)
-    for text in axes.sentences(comparison, words.row_names(comparison)):
-        yield from sentences(Text(text), width, "    ")
     for remark in page.remarks:
         text = remark.text if isinstance(remark, Command) else remark
         yield from sentences(Text(text, "bold yellow"), width, "    ")

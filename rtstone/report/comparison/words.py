@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import log
 from typing import NamedTuple
 
 from rtstone.documents.case_name import Case, CaseName, case_names
@@ -19,6 +18,7 @@ from rtstone.documents.comparison import (
 from rtstone.documents.imported import PLACE
 from rtstone.documents.run import NO_REASON
 from rtstone.report.parts.console import figure
+from rtstone.stats.comparison.effects import NO_FLOOR
 from rtstone.stats.comparison.verdicts import MISSED
 from rtstone.summary import COLUMNS
 from rtstone.units import count, counted, difference, relative_change, rounded, seconds
@@ -32,7 +32,6 @@ OTHERS = ("larger", "smaller")
 _TWICE = 2.0  # ratios from here, or below the inverse, are shown as ratios, not in %
 _NAMED = 3  # benches named in a difference, and runs named in a column
 _EXACT = 1e5  # fewer instructions are shown exactly
-_FIRST = 1e6  # weight of missed activations, before the logarithm of any ratio
 
 
 def row_names(comparison: Comparison) -> list[CaseName]:
@@ -290,9 +289,53 @@ class Judged(NamedTuple):
     @property
     def weight(self) -> float:
         """The size of the effect, for sorting: missed activations before all ratios."""
-        if self.effect.part == "missed":
-            return _FIRST + abs(self.effect.difference or 0.0)
-        return abs(log(self.effect.ratio)) if self.effect.ratio else 0.0
+        return self.effect.weight
+
+
+def amount(ratio: float, unit: str) -> str:
+    """Return a ratio in words: ``1.0% slower``."""
+    rising, falling = ("slower", "faster") if unit in TIMES else OTHERS
+    way = rising if ratio >= 1 else falling
+    if twofold(ratio):
+        return f"{rounded(max(ratio, 1 / ratio))} times {way}"
+    return f"{relative_change(ratio).lstrip('+-')} {way}"
+
+
+def estimate(judged: Judged, differs: str, equals: str, where: str = "") -> str:
+    """Return an estimate, what is possible, what is excluded, and what would settle the rest.
+
+    ``1.0% slower at p99; between 46% faster and 91% slower is possible; about 45 pairs of runs
+    taken in turn would settle it``.  ``differs``: has {} for the amount; ``equals``: instead of it
+    if there is none.  ``where``: follows the statistic.
+    """
+    effect, unit = judged.effect, judged.row.unit
+    ratio = effect.ratio or 1.0
+    text = equals if ratio == 1 else differs.format(amount(ratio, unit))
+    at = f" at {judged.statistic}{where}" if judged.statistic or where else ""
+    least = why = ""
+    if effect.verdict != "no difference":
+        least = "" if effect.within is None else f"no difference above {100 * effect.within:.2g}%"
+        why = effect.reason or ""
+        if why.startswith("about "):
+            why = f"{why} would settle it"
+        elif why == NO_FLOOR:
+            why = "how far runs of one system differ is not known"
+        elif effect.pairs:
+            why = f"about {count(effect.pairs)} pairs of runs taken in turn would settle it"
+    return "; ".join(filter(None, (f"{text}{at}", _possible(effect, unit), least, why)))
+
+
+def _possible(effect: Effect, unit: str) -> str:
+    """Return the interval in words: ``between 46% faster and 91% slower is possible``."""
+    if effect.floor is None or not effect.ci95:  # it is of the samples of single runs alone
+        return ""
+    ratio = effect.ratio or 1.0
+    if not all(bounded(end, ratio) for end in effect.ci95):
+        return "how far it may be off is not known"
+    if effect.ci95 == (1.0, 1.0):
+        return ""
+    low, high = (amount(end, unit) for end in effect.ci95)
+    return f"between {low} and {high} is possible"
 
 
 def judged(comparison: Comparison, names: Sequence[CaseName]) -> list[Judged]:

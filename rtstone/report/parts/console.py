@@ -91,7 +91,7 @@ def sentences(text: Text, width: int, rest: str = "") -> list[Text]:
         lambda match: match[0].replace(" ", "\0") if len(match[0]) < width else match[0],
         _GLUED.sub("\0", text.plain),
     )
-    for row in folded(glued, width, begin, rest, break_words=False):
+    for row in folded(glued.lstrip(" "), width, begin, rest, break_words=False):
         words = row.strip(" ").replace("\0", " ")
         start = text.plain.index(words, start)
         indent = row[: len(row) - len(row.lstrip(" "))]

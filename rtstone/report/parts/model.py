@@ -230,10 +230,14 @@ class Command(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """One of several verdicts of a page; ``blocks``: what a terminal shows of it."""
+    """One of several verdicts of a page; without a grade, a sentence that follows them.
+
+    ``notes``: what it rests on.  ``blocks``: what a terminal shows of it.
+    """
 
     text: str
-    grade: str
+    grade: str = ""
+    notes: Sequence[str] = ()
     blocks: Sequence[Block] = ()
 
 

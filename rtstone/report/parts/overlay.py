@@ -14,7 +14,6 @@ from rtstone.report.parts.typeset import count, quantity
 from rtstone.results.pool import pooled
 
 COLUMNS = 120  # of a histogram
-PERIODIC = "dk.periodic"  # the wake-up that is looked at first
 _MARKED = ", ".join(name for name in summary.COLUMNS.values() if name not in {"min", "max"})
 _POINTS = f"Points of a histogram: {_MARKED}, maximum of what was observed."
 _NAMED = 4  # lines of which each is named with what it missed

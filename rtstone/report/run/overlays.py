@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from rtstone.documents.run import Result
 from rtstone.report.parts import shapes
 from rtstone.report.parts.model import Chart
-from rtstone.report.parts.overlay import PERIODIC, Line, overlay_chart
+from rtstone.report.parts.overlay import Line, overlay_chart
 from rtstone.report.parts.typeset import count, quantity, typeset
 from rtstone.report.run.findings import Subject, subjects_of
 from rtstone.report.run.page import Page
 from rtstone.stats.evaluate import RunEvaluation
+from rtstone.stats.standouts import PERIODIC
 
 _PLACES = ("cpu", "cpus")  # parameters that say where a case runs
 _CPU = re.compile(r"(?:cpu|thread) ?\d+")  # series of results that repeat a case beside itself

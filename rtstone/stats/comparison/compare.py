@@ -28,6 +28,7 @@ from rtstone.stats.comparison.conditions import (
     value,
 )
 from rtstone.stats.comparison.judgement import Content, Judge
+from rtstone.stats.comparison.main_case import main_cases, wakeups
 from rtstone.stats.comparison.scatter import Past, scatter
 from rtstone.stats.comparison.systems import System, session, systems
 from rtstone.summary import COLUMNS
@@ -98,7 +99,10 @@ def compare_with_results(
         differences = table.kinds() + differences
     stored = scatter(columns, past) if past and not floor else []
     contents = table.contents(floor or stored)
-    effects, spreads, rules = Judge(columns, floor, stored).verdicts(contents)
+    woken = wakeups(contents)
+    pools = [pair.pool for pair in woken if pair.pool]
+    effects, spreads, rules = Judge(columns, floor, stored).verdicts(contents, pools)
+    pooled = [effects[-number] for number, _ in enumerate(pools, 1)]
     rows = [
         structs.replace(row, effects=effects.get(n, []), spreads=spreads.get(n, []))
         for n, row in enumerate(table.rows)
@@ -120,6 +124,7 @@ def compare_with_results(
         remarks=remarks,
         rows=rows,
         rules=rules,
+        main=main_cases([system.label for system in columns], rows, woken, pooled),
         axes=axes(rows),
         benches=[bench for bench in table.benches.values() if bench.id in table.order],
     )

@@ -26,6 +26,8 @@ NO_FLOOR = "noise floor unknown"  # the reason of single runs
 TOO_FEW = "too few independent samples for an interval"
 _EDGE = 0.01  # share of the margin; a verdict closer to its edge is not worth more samples
 _NEAR = 1.02  # precision of a predicted number of samples
+_MOST_PAIRS = 10_000  # more are not worth naming
+_ROOM = 0.8  # share of the margin for half an interval, which leaves some for its centre
 
 Interval = tuple[float, float]
 
@@ -75,6 +77,7 @@ class Judged(NamedTuple):
     """A difference (of logarithms for a ratio), its interval, and the verdict.
 
     ``factor``: this many times as many samples would give a verdict; None: samples alone do not.
+    ``pairs``: about so many pairs of runs would, instead of these single runs; None: not known.
     """
 
     centre: float
@@ -85,6 +88,7 @@ class Judged(NamedTuple):
     runs: int
     factor: float | None = None
     reason: str | None = None
+    pairs: int | None = None
 
 
 class _Estimate(NamedTuple):
@@ -295,7 +299,8 @@ def _lacking(sides: Sides, judged: Judged, estimate: _Estimate, alpha: float) ->
         why = "too few stalls" if sides.losses else "within the scatter of single runs"
         if judged.interval and judged.interval[1] == inf:
             why = TOO_FEW
-        return judged._replace(reason=why)
+        pairs = None if sides.losses else _pairs(sides, judged, estimate, alpha)
+        return judged._replace(reason=why, pairs=pairs)
     away = abs(judged.centre)
     target = max(within - away, away - sides.resolution)
     if target <= _EDGE * within:
@@ -314,6 +319,31 @@ def _lacking(sides: Sides, judged: Judged, estimate: _Estimate, alpha: float) ->
             low, times = (middle, times) if wide(middle) > target else (low, middle)
     factor = max(times, 1 + _few(estimate, alpha) / judged.runs)
     return judged._replace(factor=factor, reason=_wanted(judged, factor))
+
+
+def _pairs(sides: Sides, judged: Judged, estimate: _Estimate, alpha: float) -> int | None:
+    """Return with how many pairs of runs taken in turn about half of such effects have a verdict.
+
+    They are taken to scatter as single runs do, and have to rule out two states.  What two single
+    runs differ by is mostly their scatter, so only what exceeds that counts as a difference.
+    """
+    away = abs(judged.centre) - estimate.once
+    target = _ROOM * max(margin(sides, judged.floor or 0), away)
+    whole = alpha / (1 - KEPT)
+    low = max(2, ceil(log(2 / whole, 2) / 2))
+
+    def enough(pairs: int) -> bool:
+        return t_quantile(1 - alpha, pairs - 1) * estimate.once / sqrt(pairs) <= target
+
+    high = low
+    while not enough(high):
+        if high > _MOST_PAIRS:
+            return None
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high if high <= _MOST_PAIRS else None
 
 
 def _wanted(judged: Judged, factor: float) -> str:

@@ -13,13 +13,24 @@ from rtstone.documents.imported import bucket_ns
 from rtstone.documents.run import Run
 from rtstone.errors import UsageError
 from rtstone.stats.comparison.conditions import counted, mixed
-from rtstone.stats.comparison.direction import direction
+from rtstone.stats.comparison.direction import SMALLER, direction
 from rtstone.stats.comparison.effects import UNKNOWN
 from rtstone.stats.comparison.systems import System, session
 from rtstone.stats.comparison.verdicts import JudgedCase, Runs, Side, judged, spreads
 from rtstone.units import NS_PER_S
 
 _FEWEST = 2  # runs that show scatter
+
+
+class Pool(NamedTuple):
+    """Rows of two columns, by index, of which the worst of each column is compared.
+
+    ``rows``: those that the first of the columns has results of, and those of the other.
+    """
+
+    first: int
+    other: int
+    rows: tuple[Sequence[int], Sequence[int]]
 
 
 class Content(NamedTuple):
@@ -60,12 +71,16 @@ class Judge:
             )
 
     def verdicts(
-        self, contents: Sequence[Content]
+        self, contents: Sequence[Content], pools: Sequence[Pool] = ()
     ) -> tuple[dict[int, list[Effect]], dict[int, list[Effect]], Rules]:
-        """Return the effects and those on spreads by row number, and the basis of the verdicts."""
+        """Return the effects and those on spreads by row number, and the basis of the verdicts.
+
+        The effects of the first of ``pools`` have the number -1, those of the next -2.
+        """
         cases = [
             case for number, content in enumerate(contents) for case in self._cases(number, content)
         ]
+        cases += [self._pooled(-number, pool, contents) for number, pool in enumerate(pools, 1)]
         effects, rules = judged(cases, self._pairs())
         spread_effects, number = spreads(cases)
         bases = dict.fromkeys(e.basis for value in effects.values() for e in value if e.basis)
@@ -89,13 +104,40 @@ class Judge:
             yield JudgedCase(
                 number, self._systems[column].label, row.figure, better,
                 self._side(content, base, first), self._side(content, column, cell),
-                bool(self._session), _usable(content.floor),
+                bool(self._session), usable(content.floor),
                 self._systems[base].label if base else None,
             )  # fmt: skip
 
+    def _pooled(self, number: int, pool: Pool, contents: Sequence[Content]) -> JudgedCase:
+        """Return the case of several rows.
+
+        A run that lacks one of its column's rows shows nothing of the worst of them.
+        """
+        row_of: dict[int, int] = {}
+
+        def together(several: Sequence[tuple[int, Runs]]) -> Runs:
+            row_of.update((id(r), row) for row, runs in several for own in runs for r in own)
+            by_run = zip(*(runs for _, runs in several), strict=True)
+            return [[r for own in rows for r in own] if all(rows) else [] for rows in by_run]
+
+        sides = []
+        for column, rows in zip((pool.first, pool.other), pool.rows, strict=True):
+            cells = [(row, contents[row].row.cells[column]) for row in rows]
+            parts = [(n, self._side(contents[n], column, cell)) for n, cell in cells if cell]
+            sides.append(parts[0][1]._replace(runs=together([(n, p.runs) for n, p in parts])))
+        floor = together([
+            (row, usable(contents[row].floor)) for row in sorted({*pool.rows[0], *pool.rows[1]})
+        ])  # fmt: skip
+        first, other = (self._systems[column].label for column in (pool.first, pool.other))
+        better = direction(None, contents[pool.rows[0][0]].row.unit)
+        return JudgedCase(
+            number, other, None, better or SMALLER, sides[0], sides[1], bool(self._session), floor,
+            first if pool.first else None, row_of,
+        )  # fmt: skip
+
     def _side(self, content: Content, column: int, cell: Cell) -> Side:
         system = self._systems[column]
-        runs = _usable(content.columns[column])
+        runs = usable(content.columns[column])
         if self._session:
             place = {run.turn.pair: n for n, run in enumerate(system.runs) if run.turn}
             runs = [runs[place[n]] if n in place else [] for n in self._numbers]
@@ -177,10 +219,11 @@ def side(system: System, runs: Runs, label: str, why: str | None = None) -> Side
     first = system.first
     repeats = counted(first) and not system.seeds
     lack = f"{why} on {label}" if why else None
-    return Side(_usable(runs), tick(first), counted(first), repeats, lack)
+    return Side(usable(runs), tick(first), counted(first), repeats, lack)
 
 
-def _usable(runs: Runs) -> Runs:
+def usable(runs: Runs) -> Runs:
+    """Return the results of each run that can be judged."""
     return [
         [r for r in results if r.status == "ok" and (r.n or r.figures or r.missed)]
         for results in runs

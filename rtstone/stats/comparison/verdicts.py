@@ -6,10 +6,11 @@ systems call anything different, however rows depend on each other.  docs/compar
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from math import exp, expm1, inf, log
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import structs
@@ -50,6 +51,7 @@ _FEWER = 0.8  # a run with less than this share of another's samples is less cer
 _MOST = 700.0  # largest logarithm whose exponential is a float
 
 Runs = Sequence[Sequence[Result]]  # the usable results of a case by run; a run may have none
+_OfResults = Callable[[Sequence[Result]], float | None]  # a statistic of results together
 
 
 class Side(NamedTuple):
@@ -68,7 +70,10 @@ class Side(NamedTuple):
 
 
 class JudgedCase(NamedTuple):
-    """One row, one column against the first."""
+    """One row, one column against the first; or several rows, of which the worst value counts.
+
+    ``row_of``: of several rows, that of each result by its ``id()``; ``row`` is negative then.
+    """
 
     row: int
     column: str
@@ -79,6 +84,26 @@ class JudgedCase(NamedTuple):
     paired: bool
     noise: Runs  # further runs, which only show how runs scatter
     against: str | None = None  # column it is compared with, if not the first
+    row_of: Mapping[int, int] = MappingProxyType({})
+
+    def by_row(self, results: Sequence[Result]) -> list[Sequence[Result]]:
+        """Return results in groups, those of each row together."""
+        if not self.row_of:
+            return [results]
+        rows: dict[int, list[Result]] = defaultdict(list)
+        for result in results:
+            rows[self.row_of[id(result)]].append(result)
+        return list(rows.values())
+
+    def worst(self, value: _OfResults) -> _OfResults:
+        """Return what gives the largest value among the rows, None if one of them has none."""
+
+        def of_rows(results: Sequence[Result]) -> float | None:
+            values = [value(own) for own in self.by_row(results)]
+            measured = present(values)
+            return max(measured) if measured and len(measured) == len(values) else None
+
+        return of_rows if self.row_of else value
 
 
 class _Effect(NamedTuple):
@@ -91,7 +116,7 @@ class _Effect(NamedTuple):
     samples: int  # of the side with fewer
     reason: str | None = None
     missing: int | None = None
-    value: Callable[[Sequence[Result]], float | None] | None = None  # of results together
+    value: _OfResults | None = None
 
     @property
     def better(self) -> int:
@@ -104,6 +129,7 @@ def judged(
 ) -> tuple[dict[int, list[Effect]], Rules]:
     """Return the effects by row, and the basis of the verdicts.
 
+    Those of cases of several rows are judged with the others, and not counted with them.
     ``pairs``: number, index among the runs of a side, and run ids of each pair.
     """
     unjudged = _enveloped([effect for case in cases for effect in _effects(case)])
@@ -118,8 +144,8 @@ def judged(
         correction=CORRECTION,
         margin=MARGIN,
         floor="",
-        tally=tally(e.verdict for row in effects.values() for e in row),
-        pairs=[_pair(pair, unjudged, alpha) for pair in pairs],
+        tally=tally(e.verdict for row, own in effects.items() if row >= 0 for e in own),
+        pairs=[_pair(pair, [e for e in unjudged if e.case.row >= 0], alpha) for pair in pairs],
     )
     return effects, rules
 
@@ -160,7 +186,7 @@ def spreads(cases: Sequence[JudgedCase]) -> tuple[dict[int, list[Effect]], int]:
 
     They are a family of their own, so that they make no other verdict less certain.
     """
-    unjudged = _enveloped([_spread(case) for case in cases if case.figure is None])
+    unjudged = _enveloped([_spread(c) for c in cases if c.figure is None and not c.row_of])
     tried = sum(bool(e.sides and not all(e.sides.exact)) for e in unjudged)
     alpha = (1 - KEPT) * LEVEL / max(tried, 1)
     effects: dict[int, list[Effect]] = {}
@@ -212,7 +238,8 @@ def _effects(case: JudgedCase) -> list[_Effect]:
     """Return the effects of a case: median and tail, or the value of a figure.
 
     A figure needs several runs, or numbers that repeat exactly.  Only such numbers have a maximum
-    that is more than chance, and none if a sample is a mean of several operations.
+    that is more than chance, and none if a sample is a mean of several operations.  The medians of
+    several rows say nothing of the worst of them.
     """
     name = case.figure
     if why := case.first.why or case.other.why:
@@ -224,10 +251,11 @@ def _effects(case: JudgedCase) -> list[_Effect]:
 
         sides = _sides(case, value, "median", VALUE)
         return [_Effect(case, "median", VALUE, sides, 0)] if sides else []
-    effects = [_part(case, "median", (MEDIAN,)), _part(case, "tail", TAILS)]
+    effects = [] if case.row_of else [_part(case, "median", (MEDIAN,))]
+    effects.append(_part(case, "tail", TAILS))
     if case.first.counted and case.other.counted and not case.noise:
         runs = [results for side in (case.first, case.other) for results in side.runs if results]
-        largest = partial(_value, MAXIMUM)
+        largest = case.worst(partial(_value, MAXIMUM))
         sides = (
             _sides(case, largest, "maximum", MAXIMUM) if None not in map(largest, runs) else None
         )
@@ -244,8 +272,9 @@ def _losses(case: JudgedCase) -> list[_Effect]:
     every = [r for side in (case.first, case.other) for results in side.runs for r in results]
     if any(r.missed is None for r in every) or not any(r.missed for r in every):
         return []
+    share = case.worst(share_missed)
     first, other, noise = (
-        list(map(share_missed, runs)) for runs in (case.first.runs, case.other.runs, case.noise)
+        list(map(share, runs)) for runs in (case.first.runs, case.other.runs, case.noise)
     )
     if not present(first) or not present(other):
         return []
@@ -256,10 +285,14 @@ def _losses(case: JudgedCase) -> list[_Effect]:
         first, other, ratio=False, paired=case.paired, tail=True,
         exact=(alone or case.first.repeats, alone or case.other.repeats),
         noise=_scatter([present(noise)]), counted=exact, losses=True,
-        within=_of_stalls([[r for results in side.runs for r in results] for side in both]),
+        within=_of_stalls([
+            max(case.by_row([r for results in side.runs for r in results]),
+                key=lambda own: share_missed(own) or 0.0)
+            for side in both
+        ]),
     )  # fmt: skip
     samples = min(map(_number, both))
-    return [_Effect(case, "missed", MISSED, sides, samples, value=share_missed)]
+    return [_Effect(case, "missed", MISSED, sides, samples, value=share)]
 
 
 def share_missed(results: Sequence[Result]) -> float | None:
@@ -313,10 +346,10 @@ def _part(case: JudgedCase, part: Part, statistics: Sequence[str]) -> _Effect:
     exact = case.first.counted and case.other.counted
     turning = False  # whether a percentile turns on single stalls
     for statistic in statistics:
-        if any(_value(statistic, results) is None for results in runs):
+        value = case.worst(partial(_value, statistic))
+        if any(value(results) is None for results in runs):
             continue
-        if exact or all(has_room(statistic, results) for results in every):
-            value = partial(_value, statistic)
+        if exact or all(has_room(statistic, own) for r in every for own in case.by_row(r)):
             sides = _sides(case, value, part, statistic)
             return _Effect(case, part, statistic, sides, samples, value=value)
         turning = True
@@ -326,9 +359,9 @@ def _part(case: JudgedCase, part: Part, statistics: Sequence[str]) -> _Effect:
         return _Effect(case, part, MEDIAN, sides, samples, value=value)
     if turning:
         why = f"too few stalls: each decides the {LABELS[statistics[-1]]} of its run"
-        value = partial(_value, statistics[-1])
+        value = case.worst(partial(_value, statistics[-1]))
         return _Effect(case, part, statistics[-1], None, samples, why, value=value)
-    least = min(sum(r.n for r in results) for results in runs)
+    least = min(sum(r.n for r in own) for results in runs for own in case.by_row(results))
     needed = least_n(statistics[-1])
     short = max(needed - least, 0) or None
     why = f"no {statistics[-1]} of {least} samples"
@@ -522,7 +555,13 @@ def _within(
     """Return the interval of other - first of a statistic from the samples, as ``_of_samples``."""
     if statistic in (VALUE, MAXIMUM):
         return None
-    ends = partial(_ends, statistic, observed=observed)
+    own = partial(_ends, statistic, observed=observed)
+
+    def ends(results: Sequence[Result], level: float) -> tuple[float, float, float] | None:
+        """Return the statistic of the row where it is largest."""
+        rows = [own(row, level) for row in case.by_row(results)]
+        return None if None in rows else max(filter(None, rows))
+
     return _of_samples(case, ends, ratio, observed=observed)
 
 
@@ -611,7 +650,7 @@ def _with_verdict(effect: Effect, sides: Sides, alpha: float, better: int, sampl
     missing = None if judged.factor is None else round(samples * (judged.factor - 1)) or None
     effect = structs.replace(
         effect, verdict=judged.verdict, missing=missing, reason=judged.reason, basis=judged.basis,
-        runs=judged.runs,
+        runs=judged.runs, pairs=judged.pairs,
     )  # fmt: skip
     if sides.ratio:
         return _ratio(effect, judged)
@@ -627,11 +666,11 @@ def _ratio(effect: Effect, judged: Judged) -> Effect:
     if judged.interval and max(map(abs, judged.interval)) < _MOST:
         ends = exp(judged.interval[0]), exp(judged.interval[1])
     floor = None if judged.floor is None or judged.floor > _MOST else expm1(judged.floor)
-    within = None
+    effect = structs.replace(effect, ratio=exp(judged.centre), ci95=ends, floor=floor)
     if judged.verdict == "inconclusive" and ends and floor is not None and ends[0] < 1 < ends[1]:
-        most = max(1 - ends[0], ends[1] - 1)
-        within = most if most <= WIDEST else None
-    return structs.replace(effect, ratio=exp(judged.centre), ci95=ends, floor=floor, within=within)
+        most = effect.possible
+        effect = structs.replace(effect, within=most if most and most <= WIDEST else None)
+    return effect
 
 
 def judged_alone(

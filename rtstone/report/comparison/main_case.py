@@ -1,0 +1,233 @@
+"""What decides between two systems, in a sentence, and the numbers that it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rtstone.documents.case_name import CaseName
+from rtstone.documents.comparison import (
+    WOKEN,
+    Cell,
+    Comparison,
+    MainCase,
+    MainEffect,
+    Place,
+    Verdict,
+)
+from rtstone.documents.plan import NONE
+from rtstone.documents.run import NO_REASON
+from rtstone.report.comparison import words
+from rtstone.report.comparison.words import Judged, number_of, share_text
+from rtstone.report.parts.words import Grade
+from rtstone.results import flags
+from rtstone.stats.comparison.effects import LOST
+from rtstone.summary import COLUMNS, LABELS
+from rtstone.units import count, quantity, seconds
+
+_NUMBERS = ("p99", "p999", "max", "missed")  # of the numbers that a sentence rests on
+_THAN: dict[Verdict, str] = {
+    "worse": "worse than", "better": "better than", "no difference": "no different from",
+    "inconclusive": "not certainly different from",
+}  # fmt: skip
+_GRADES: dict[Verdict, Grade] = {
+    "worse": "bad", "better": "good", "no difference": "info", "inconclusive": "info",
+}  # fmt: skip
+
+
+class Sentences:
+    """What decides between each two systems of a comparison, in words."""
+
+    def __init__(self, comparison: Comparison, names: Sequence[CaseName]) -> None:
+        self._comparison, self._names = comparison, names
+        self._columns = {column.label: n for n, column in enumerate(comparison.columns)}
+        self._first = comparison.columns[0].label
+
+    def sentence(self, case: MainCase) -> str:
+        """Return what decides between two systems, and the verdict on that."""
+        other = self._other(case)
+        if case.kind == WOKEN:
+            return self._woken(case, other)
+        (entry,) = case.effects
+        if case.verdict == "no difference":
+            return f"{case.column} shows no difference from {other}{self._excluded(entry)}."
+        if case.kind == "nearest":
+            return f"{case.column} {self._nearest(case, entry, other)}."
+        name = self._names[entry.rows[0]]
+        return f"{case.column} differs most from {other} in {name}: {self._difference(entry)}."
+
+    def grade(self, case: MainCase) -> Grade:
+        """Return the grade of the verdict; without wake-ups only if no case says the contrary."""
+        verdicts = {
+            e.verdict
+            for row in self._comparison.rows
+            for e in row.effects
+            if (e.column, e.against) == (case.column, case.against)
+        }
+        contrary = case.kind != WOKEN and {"better", "worse"} <= verdicts
+        return "info" if contrary else _GRADES[case.verdict]
+
+    def numbers(self) -> list[str]:
+        """Return the numbers that sentences on worst wake-ups rest on: a line for each of these.
+
+        ``linux-6.1, load heavy: n 101 in 100 ms, p99 -, p99.9 -, max 1.20 ms, missed 2 (1.9%)``
+        """
+        places: dict[tuple[int, int], None] = {}
+        for case in self._comparison.main:
+            first = self._columns[case.against or self._first]
+            for entry in case.effects if case.kind == WOKEN else []:
+                places[first, entry.rows[0]] = None
+                places[self._columns[case.column], entry.rows[1]] = None
+        return [
+            self._line(column, row)
+            for column, row in sorted(places)
+            if self._comparison.rows[row].cells[column]
+        ]
+
+    def _line(self, column: int, row: int) -> str:
+        cell = self._comparison.rows[row].cells[column]
+        assert cell
+        unit = self._comparison.rows[row].unit
+        time = "" if cell.section_s is None else f" in {seconds(cell.section_s)}"
+        pieces = [f"n {count(cell.n)}{time}"]
+        for name in _NUMBERS:
+            if getattr(cell, name) is not None:
+                pieces.append(f"{COLUMNS.get(name, name)} {number_of(cell, name, unit)}")
+        if flag := flags.spoilt(cell.flags):
+            pieces.append(flag.spoils)
+        label = self._comparison.columns[column].label
+        return f"{label}, {self._names[row].with_load}: {', '.join(pieces)}"
+
+    # ---- wake-ups -------------------------------------------------------------------------------
+
+    def _woken(self, case: MainCase, other: str) -> str:
+        rows = {row for entry in case.effects for row in entry.rows}
+        alike = len(rows) == 1
+        where = f", {self._where(next(iter(rows)))}" if alike else ""
+        than = _THAN[case.verdict]
+        text = f"The worst wake-ups of {case.column} are {than} those of {other}{where}"
+        phrases = [
+            phrase
+            if alike or len(set(entry.rows)) > 1
+            else f"{phrase} ({self._where(entry.rows[0])})"
+            for entry in case.effects
+            if (phrase := self._phrase(case, entry))
+        ]
+        if rows and self._none_missed(case):
+            phrases.append("none missed on either")
+        text = f"{text}: {'; '.join(phrases)}." if phrases else f"{text}."
+        return " ".join([text, *self._limits(case)])
+
+    def _phrase(self, case: MainCase, entry: MainEffect) -> str:
+        """Return what an effect says, empty if that is nothing beside the others."""
+        effect = entry.effect
+        decided = case.verdict in ("better", "worse")
+        if effect.part == "missed":
+            small = abs(effect.difference or 0.0) <= LOST
+            return "" if effect.verdict == "inconclusive" and small else self._difference(entry)
+        if effect.verdict in ("better", "worse", "no difference"):
+            return self._difference(entry)
+        if effect.ratio is None:
+            return "" if decided else effect.reason or ""
+        if decided:
+            return f"{self._difference(entry)}, which is not certain"
+        return words.estimate(self._judged(entry), "{}", "equal")
+
+    def _none_missed(self, case: MainCase) -> bool:
+        first = self._columns[case.against or self._first]
+        cells = [
+            self._comparison.rows[row].cells[column]
+            for entry in case.effects
+            for column, row in zip((first, self._columns[case.column]), entry.rows, strict=True)
+        ]
+        return all(cell is not None and cell.missed == 0 for cell in cells)
+
+    def _limits(self, case: MainCase) -> Iterator[str]:
+        """Yield what was lost, so that nothing is known of it, and what is not considered."""
+        for column in dict.fromkeys(place.column for place in case.lost):
+            places = [place for place in case.lost if place.column == column]
+            cell = self._cell(places[0])
+            rest = f", and {len(places) - 1} more" if len(places) > 1 else ""
+            yield (
+                f"{column} lost {self._names[places[0].row].with_load} ({cell.status}: "
+                f"{cell.reason or NO_REASON}){rest}: its worst is not known."
+            )
+        for column in dict.fromkeys(place.column for place in case.alone):
+            names = [self._names[p.row].with_load for p in case.alone if p.column == column]
+            rest = f" and {len(names) - 1} more" if len(names) > 1 else ""
+            yield f"Not considered, as only {column} ran it: {names[0]}{rest}."
+
+    def _cell(self, place: Place) -> Cell:
+        cell = self._comparison.rows[place.row].cells[self._columns[place.column]]
+        assert cell
+        return cell
+
+    # ---- effects --------------------------------------------------------------------------------
+
+    def _difference(self, entry: MainEffect) -> str:
+        """Return a difference with both values: ``p99.9 1.60 ms against 78.1 µs, 20.5 times …``."""
+        effect = entry.effect
+        first, other = self._values(entry)
+        judged = self._judged(entry)
+        if effect.part == "missed":
+            sure = effect.verdict != "inconclusive"
+            doubt = "" if sure else f" (not certain: {effect.reason})"
+            return f"missed {other} of its activations against {first}{doubt}"
+        change = " ".join(filter(None, (judged.change, judged.interval)))
+        both = f"{other} against {first}" if first and other else ""
+        name = LABELS.get(effect.statistic, "")
+        return f"{name} {', '.join(filter(None, (both, change)))}".strip()
+
+    def _values(self, entry: MainEffect) -> tuple[str, str]:
+        """Return both values in words, with the loads if these differ; empty if unknown."""
+        effect, rows = entry.effect, entry.rows
+        unit = self._comparison.rows[rows[0]].unit
+        values: Sequence[float | None] = effect.values or self._of_cells(entry)
+        texts = []
+        for value, row in zip(values, rows, strict=True):
+            if effect.part == "missed":
+                text = share_text(value) if value else "none"
+            else:
+                text = "" if value is None else quantity(value, unit)
+            texts.append(f"{text} ({self._where(row)})" if text and rows[0] != rows[1] else text)
+        return texts[0], texts[1]
+
+    def _of_cells(self, entry: MainEffect) -> list[float | None]:
+        effect, row = entry.effect, self._comparison.rows[entry.rows[0]]
+        labels = (effect.against or self._first, effect.column)
+        name = "min" if effect.statistic == "value" else effect.statistic
+        return [getattr(row.cells[self._columns[label]], name, None) for label in labels]
+
+    def _excluded(self, entry: MainEffect) -> str:
+        """Return the largest difference that is possible, empty if numbers are equal."""
+        judged = self._judged(entry)
+        most = judged.effect.possible
+        if not most:
+            return ""
+        at = f"{judged.statistic} of {judged.name}".removeprefix(" of ")
+        return f": at most {100 * most:.2g}% is possible ({at})"
+
+    def _nearest(self, case: MainCase, entry: MainEffect, other: str) -> str:
+        judged = self._judged(entry)
+        several = len({
+            row for row, r in enumerate(self._comparison.rows)
+            if any((e.column, e.against) == (case.column, case.against) for e in r.effects)
+        }) > 1  # fmt: skip
+        where = f" of {judged.name}, which is nearest to a verdict" if several else ""
+        return words.estimate(judged, f"is {{}} than {other}", f"equals {other}", where)
+
+    def _judged(self, entry: MainEffect) -> Judged:
+        row = entry.rows[0]
+        return Judged(self._names[row], entry.effect, self._comparison.rows[row], row)
+
+    def _where(self, row: int) -> str:
+        """Return the load of a wake-up, with its name if there are others."""
+        name = self._names[row]
+        bench = [n for n in self._names if n.bench == name.bench]
+        if len({n.without_load for n in bench}) > 1:
+            return name.with_load
+        return "without load" if name.load == NONE else f"load {name.load}"
+
+    def _other(self, case: MainCase) -> str:
+        return (
+            self._first if case.against is None else f"{case.against} (in what {self._first} lacks)"
+        )

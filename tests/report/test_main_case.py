@@ -1,0 +1,120 @@
+"""The first lines of a comparison: what decides, its numbers, and the chart beside it."""
+
+from __future__ import annotations
+
+from rtstone.documents.comparison import Comparison
+from rtstone.report.comparison.charts import charted
+from rtstone.report.comparison.page import compared
+from rtstone.report.parts.model import Answer
+from rtstone.stats.comparison.compare import compare, compare_with_results
+from tests.report.test_verdicts import shown
+from tests.stats.lab import lab, result
+from tests.stats.lossy import lossy, quiet
+from tests.stats.test_main_case import RT, STOCK, system, woken
+
+
+def first(comparison: Comparison) -> Answer:
+    return compared(comparison).answers[0]
+
+
+def test_what_decides_stands_before_all_counts() -> None:
+    comparison = compare([system("stock", STOCK), system("rt", RT)])
+    answers = compared(comparison).answers
+    head, axes, balance = answers
+    assert (head.text, head.grade) == (
+        "The worst wake-ups of rt are better than those of stock: missed none of its activations "
+        "against 1.96% (load syscalls); max 18.2 k instr (load heavy) against 88.9 k instr (load "
+        "syscalls), 4.88 times fewer.", "good",
+    )  # fmt: skip
+    assert head.notes == [
+        "stock, dk.periodic, load syscalls: n 100, max 88 900, missed 2 (1.96%)",
+        "rt, dk.periodic, load syscalls: n 100, max 15 000, missed 0",
+        "rt, dk.periodic, load heavy: n 100, max 18 200, missed 0",
+    ]
+    assert "cases" in axes.text and not axes.grade
+    assert "effects" in balance.text and not balance.grade
+    lines = shown(comparison, 80, everything=False).splitlines()
+    assert lines[2].startswith("The worst wake-ups of rt are better")  # after what was counted
+    assert "  stock, dk.periodic, load syscalls: n 100, max 88 900, missed 2 (1.96%)" in lines
+
+
+def test_under_one_load_it_is_named_once() -> None:
+    heavy = {"heavy": STOCK["heavy"]}
+    head = first(compare([system("stock", heavy), system("rt", {"heavy": RT["heavy"]})]))
+    assert head.text == (
+        "The worst wake-ups of rt are worse than those of stock, load heavy: max 18.2 k instr "
+        "against 12.0 k instr, +52%; none missed on either."
+    )
+    assert head.grade == "bad"
+
+
+def test_of_what_was_lost_nothing_is_claimed() -> None:
+    head = first(compare([system("stock", STOCK), system("rt", RT, without=["heavy"])]))
+    assert head.text.startswith(
+        "The worst wake-ups of rt are not certainly different from those of stock, load syscalls: "
+    )
+    assert head.text.endswith(
+        " rt lost dk.periodic, load heavy (failed: panic): its worst is not known."
+    )
+    assert head.grade == "info"
+    null = result("null", [5.0] * 30)
+    nothing = first(compare([system("a", STOCK, null), system("b", STOCK, null, without=[*STOCK])]))
+    assert nothing.text == (
+        "The worst wake-ups of b are not certainly different from those of a. b lost dk.periodic, "
+        "load none (failed: panic), and 2 more: its worst is not known."
+    )
+
+
+def test_what_only_one_ran_is_named() -> None:
+    fewer = {load: v for load, v in STOCK.items() if load != "syscalls"}
+    head = first(compare([system("stock", STOCK), system("rtos", fewer)]))
+    assert head.text.endswith(" Not considered, as only stock ran it: dk.periodic, load syscalls.")
+
+
+def test_where_single_runs_leave_it_open_the_estimate_says_what_would_settle_it() -> None:
+    runs = [quiet(number) for number in range(10)]
+    head = first(compare([runs[8], runs[9]], floor=runs[:8]))
+    assert head.text == (
+        "The worst wake-ups of local (9) are not certainly different from those of local (8), "
+        "without load: 6.2% slower at p99.9; between 5.4% faster and 19% slower is possible; about "
+        "5 pairs of runs taken in turn would settle it; none missed on either."
+    )
+    assert head.notes[0] == (
+        "local (8), dk.periodic, load none: n 10 000 in 10.0 s, p99 10.0 µs, p99.9 12.4 µs, "
+        "max 15.9 µs, missed 0"
+    )
+    bare = first(compare(runs[:2])).text
+    assert "; how far runs of one system differ is not known; " in bare
+
+
+def test_a_loss_that_is_not_certain_is_named_as_such() -> None:
+    head = first(compare([quiet(0), lossy(0)]))
+    assert "missed 24% of its activations against none (not certain: noise floor unk" in head.text
+    assert "are not certainly different from" in head.text
+
+
+def test_flags_that_void_a_result_stand_beside_its_numbers() -> None:
+    beside = lab("rt", [woken("none", 9e3, flags=["other_run"])])
+    (_, note) = first(compare([lab("stock", [woken("none", 8e3)]), beside])).notes
+    assert note.endswith(", measured beside another run of rtstone")
+
+
+def test_where_there_is_no_difference_it_says_what_is_excluded() -> None:
+    def constant(name: str, seed: int) -> object:
+        return lab(name, [result("null", [5.0] * 3000)], seed=seed)
+
+    runs = [constant(name, seed) for name in "ab" for seed in range(6)]
+    assert first(compare(runs)).text == "b shows no difference from a."  # type: ignore[arg-type]
+
+
+def test_the_chart_is_the_case_that_differs_most() -> None:
+    """Not the load that all systems have, where nothing differs."""
+    third = {"none": (9.1e3, 0)}
+    runs = [system("stock", STOCK), system("rt", RT), system("third", third)]
+    page = charted(*compare_with_results(runs))
+    assert page.first
+    assert page.first.caption == "dk.periodic, load syscalls"
+    same = [system(name, STOCK, result("null", [v] * 400)) for name, v in (("a", 5.0), ("b", 9.0))]
+    page = charted(*compare_with_results(same))
+    assert page.first
+    assert page.first.caption == "dk.periodic, load syscalls"  # where it is worst
