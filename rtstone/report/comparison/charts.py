@@ -22,7 +22,6 @@ from rtstone.report.parts.model import (
     Page,
     Section,
     Table,
-    Text,
 )
 from rtstone.report.parts.overlay import Line, overlay_chart
 from rtstone.report.parts.shapes import range_chart, range_row
@@ -123,7 +122,7 @@ def _axes(comparison: Comparison, names: Sequence[CaseName]) -> Iterator[Section
     several = axes.pairs(comparison, names)
     if not several:
         return
-    blocks: list[Block] = [Text(axes.sentence(pair)) for pair in several]
+    blocks: list[Block] = []
     for number, pair in enumerate(several):
         caption = f"{pair.system} beside {pair.other}" if len(several) > 1 else ""
         blocks += axes.blocks(pair, f"c-axes-{number}", caption)

@@ -18,6 +18,7 @@ from rtstone.documents.plan import NONE
 from rtstone.documents.run import NO_REASON
 from rtstone.report.comparison import words
 from rtstone.report.comparison.words import Judged, number_of, share_text
+from rtstone.report.parts.model import Answer
 from rtstone.report.parts.words import Grade
 from rtstone.results import flags
 from rtstone.stats.comparison.effects import LOST
@@ -42,20 +43,23 @@ class Sentences:
         self._columns = {column.label: n for n, column in enumerate(comparison.columns)}
         self._first = comparison.columns[0].label
 
-    def sentence(self, case: MainCase) -> str:
+    def answer(self, case: MainCase) -> Answer:
         """Return what decides between two systems, and the verdict on that."""
-        other = self._other(case)
+        other, grade = self._other(case), self._grade(case)
         if case.kind == WOKEN:
-            return self._woken(case, other)
+            text, notes = self._woken(case, other)
+            return Answer(text, grade, notes)
         (entry,) = case.effects
         if case.verdict == "no difference":
-            return f"{case.column} shows no difference from {other}{self._excluded(entry)}."
-        if case.kind == "nearest":
-            return f"{case.column} {self._nearest(case, entry, other)}."
-        name = self._names[entry.rows[0]]
-        return f"{case.column} differs most from {other} in {name}: {self._difference(entry)}."
+            text = f"shows no difference from {other}{self._excluded(entry)}"
+        elif case.kind == "nearest":
+            text = self._nearest(case, entry, other)
+        else:
+            name = self._names[entry.rows[0]]
+            text = f"differs most from {other} in {name}: {self._difference(entry)}"
+        return Answer(f"{case.column} {text}.", grade)
 
-    def grade(self, case: MainCase) -> Grade:
+    def _grade(self, case: MainCase) -> Grade:
         """Return the grade of the verdict; without wake-ups only if no case says the contrary."""
         verdicts = {
             e.verdict
@@ -99,7 +103,8 @@ class Sentences:
 
     # ---- wake-ups -------------------------------------------------------------------------------
 
-    def _woken(self, case: MainCase, other: str) -> str:
+    def _woken(self, case: MainCase, other: str) -> tuple[str, list[str]]:
+        """Return the verdict with what decides first and what was lost, and what else there is."""
         rows = {row for entry in case.effects for row in entry.rows}
         alike = len(rows) == 1
         where = f", {self._where(next(iter(rows)))}" if alike else ""
@@ -114,8 +119,9 @@ class Sentences:
         ]
         if rows and self._none_missed(case):
             phrases.append("none missed on either")
-        text = f"{text}: {'; '.join(phrases)}." if phrases else f"{text}."
-        return " ".join([text, *self._limits(case)])
+        text = f"{text}: {phrases[0]}." if phrases else f"{text}."
+        notes = [f"Also: {'; '.join(phrases[1:])}."] if phrases[1:] else []
+        return " ".join([text, *self._lost(case)]), [*notes, *self._alone(case)]
 
     def _phrase(self, case: MainCase, entry: MainEffect) -> str:
         """Return what an effect says, empty if that is nothing beside the others."""
@@ -141,8 +147,8 @@ class Sentences:
         ]
         return all(cell is not None and cell.missed == 0 for cell in cells)
 
-    def _limits(self, case: MainCase) -> Iterator[str]:
-        """Yield what was lost, so that nothing is known of it, and what is not considered."""
+    def _lost(self, case: MainCase) -> Iterator[str]:
+        """Yield what was lost, so that the worst of a system is not known."""
         for column in dict.fromkeys(place.column for place in case.lost):
             places = [place for place in case.lost if place.column == column]
             cell = self._cell(places[0])
@@ -151,6 +157,9 @@ class Sentences:
                 f"{column} lost {self._names[places[0].row].with_load} ({cell.status}: "
                 f"{cell.reason or NO_REASON}){rest}: its worst is not known."
             )
+
+    def _alone(self, case: MainCase) -> Iterator[str]:
+        """Yield what is not considered."""
         for column in dict.fromkeys(place.column for place in case.alone):
             names = [self._names[p.row].with_load for p in case.alone if p.column == column]
             rest = f" and {len(names) - 1} more" if len(names) > 1 else ""

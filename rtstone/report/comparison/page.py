@@ -80,8 +80,9 @@ def _answers(comparison: Comparison, effects: Sequence[Judged]) -> Iterator[Answ
     names = words.row_names(comparison)
     main = Sentences(comparison, names)
     for case in comparison.main:
-        last = case is comparison.main[-1]
-        yield Answer(main.sentence(case), main.grade(case), main.numbers() if last else [])
+        answer = main.answer(case)
+        numbers = main.numbers() if case is comparison.main[-1] else []
+        yield answer._replace(notes=[*answer.notes, *numbers])
     yield from map(Answer, axes.sentences(comparison, names))
     decided = {(case.column, case.against) for case in comparison.main}
     for balance in balances(comparison, effects):
