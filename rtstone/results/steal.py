@@ -20,7 +20,13 @@ def with_steal(result: Result) -> str:
         "steal time, which counts in steps of 10 ms, grew around "
         f"{stolen} of its {counted(len(times), 'worst sample')}"
     )
+    share = share_with_steal(result)
+    return text if share is None else f"{text} and in {share:.1%} of the time"
+
+
+def share_with_steal(result: Result) -> float | None:
+    """Return the share of the measured time around which steal time grew, None if not known."""
     near, watched = (result.evidence.get(f"steal_{name}_ns") for name in ("near", "watched"))
     if not isinstance(near, int) or not isinstance(watched, int) or not watched:
-        return text
-    return f"{text} and in {near / watched:.1%} of the time"
+        return None
+    return near / watched

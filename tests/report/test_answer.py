@@ -374,6 +374,52 @@ def test_what_the_hypervisor_took_is_no_fault_of_the_bench() -> None:
     assert reply(0).endswith("allocate before the real-time part begins")
 
 
+def stolen(*steal: int, value: float = 2e6) -> list[Worst]:
+    return [Worst(value=value, index=n, at_s=1.0, steal_ns=ns) for n, ns in enumerate(steal)]
+
+
+def test_what_the_hypervisor_caused_is_one_finding() -> None:
+    taken = [
+        timed("det.bintime", 28.0, 16e6, worst=stolen(10**7)),
+        timed("mem.free", 29.0, 1.4e6, p999=1.27e6, worst=stolen(10**7, 10**7, 0)),
+        timed("mem.malloc.large", 90e3, 6e6, worst=stolen(0)),
+    ]
+    reply = answer(run_with(*ORDINARY, *taken))
+    merged, own = reply.worst
+    assert merged.head == "The hypervisor took the CPU away in 2 results"
+    assert merged.text == (
+        "1.27 ms at p99.9 in mem.free (n 10 000 in 1.00 s, load none); 16.0 ms at worst in "
+        "det.bintime (n 10 000 in 1.00 s, load none); steal time grew around each"
+    )
+    assert merged.evidence == len(ORDINARY) + 1
+    assert own.head == "mem.malloc.large: 6.00 ms at worst"
+    alone = answer(run_with(*ORDINARY, taken[0])).worst
+    assert [f.head for f in alone] == ["The CPU was taken away for 16.0 ms (det.bintime)"]
+    five = [timed(f"x{k}.y", 28.0, 1e6 * (k + 9), worst=stolen(1)) for k in range(5)]
+    (all_of_them,) = answer(run_with(*ORDINARY, *five)).worst
+    assert "; and 2 more; steal" in all_of_them.text
+
+
+@pytest.mark.parametrize(
+    ("steal", "caused"), [((1, 1, 0, 0), False), ((1, 1, 1, 0), True), ((0, 0, 0, 1), False)]
+)
+def test_steal_caused_a_percentile_if_it_grew_around_most_samples_beyond(
+    steal: tuple[int, ...], caused: bool
+) -> None:
+    """Around the worst of them alone is not enough."""
+    below = stolen(1, 1, 1, 1, value=1e3)
+    free = timed("mem.free", 29.0, 2e6, p999=1.27e6, worst=[*stolen(*steal), *below])
+    texts = [f.text for f in findings(evaluate_run(run_with(free))) if "times the med" in f.head]
+    assert [f"around {sum(steal)} of its 4 worst samples" in text for text in texts] == [caused]
+    for near, always in ((49, False), (51, True)):
+        evidence = {"steal_near_ns": near, "steal_watched_ns": 100, "section_ns": 10**9}
+        watched = structs.replace(free, evidence=evidence)
+        texts = [f.text for f in findings(evaluate_run(run_with(watched)))]
+        assert any("hypervisor" in text and " worst samples" in text for text in texts) == (
+            caused and not always
+        )
+
+
 def test_findings_are_ranked_by_how_far_they_are_beyond_the_usual_one_a_family() -> None:
     reply = answer(run_with(
         *ORDINARY, timed("det.bintime", 28.0, 16e6), timed("mem.malloc.large", 90e3, 6e6),

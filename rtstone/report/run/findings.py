@@ -13,6 +13,7 @@ from rtstone.documents.case_name import CaseName, result_names
 from rtstone.documents.run import LOCAL, Result, Run
 from rtstone.report.parts import words
 from rtstone.report.parts.words import Grade
+from rtstone.results.steal import share_with_steal
 from rtstone.stats.comparison.loads import LoadMatrix
 from rtstone.stats.evaluate import RunEvaluation
 from rtstone.stats.standouts import Excess, Standouts
@@ -25,6 +26,8 @@ MOST = 3  # findings shown at the top
 GROWTH = "growth"  # evidence of findings about slopes
 LEAST_GROWTH = 1.1  # ratio of the ends of a slope that is worth reporting
 LEAST_SLOWER = 1.5  # ratio of a case under a load to the first load that is worth reporting
+_ALWAYS = 0.5  # share of the time with steal, from which steal around a sample says nothing of it
+_NAMED = 3  # results named in a finding about several
 _MISSING: dict[str, Grade] = {"failed": "bad", "incomplete": "bad", "unsupported": "info"}
 
 # What to do about delays, by the beginning of a bench's id.
@@ -42,6 +45,7 @@ class Finding(NamedTuple):
     """A finding: grade, head, details, and its evidence: the index of a result, or GROWTH.
 
     ``family``: of the benches it is about.  ``times``: how many times beyond what is usual.
+    ``stolen``: the same in a few words, if a hypervisor caused it.
     """
 
     grade: Grade
@@ -50,6 +54,7 @@ class Finding(NamedTuple):
     evidence: int | str
     family: str = ""
     times: float = 0.0
+    stolen: str = ""
 
 
 class Subject(NamedTuple):
@@ -101,7 +106,8 @@ def longest_delays(seen: Evidence) -> Iterable[Finding]:
         if r.bench == "det.bintime":
             head = f"The CPU was taken away for {quantity(r.max, r.unit)} ({name})"
         text = f"median {quantity(r.p50, r.unit)}; usual here are {usual} above it"
-        yield _delay(seen, subject, head, text, times)
+        brief = f"{quantity(r.max, r.unit)} at worst in {name}"
+        yield _delay(seen, subject, Finding("note", head, text, 0, stolen=brief, times=times))
 
 
 def least_predictable(seen: Evidence) -> Iterable[Finding]:
@@ -110,7 +116,9 @@ def least_predictable(seen: Evidence) -> Iterable[Finding]:
         r = subject.result
         head = f"{subject.name.without_load}: p99.9 is {rounded(ratio)} times the median"
         text = f"{quantity(r.p999, r.unit)} against {quantity(r.p50, r.unit)}"
-        yield _delay(seen, subject, head, text, times)
+        brief = f"{quantity(r.p999, r.unit)} at p99.9 in {subject.name.without_load}"
+        finding = Finding("note", head, text, 0, stolen=brief, times=times)
+        yield _delay(seen, subject, finding, r.p999)
 
 
 def _by_family(seen: Evidence, excesses: Sequence[Excess]) -> Iterator[tuple[Subject, Excess]]:
@@ -122,20 +130,52 @@ def _by_family(seen: Evidence, excesses: Sequence[Excess]) -> Iterator[tuple[Sub
         yield seen.subjects[excess.place], excess
 
 
-def _delay(seen: Evidence, subject: Subject, head: str, text: str, times: float) -> Finding:
-    """Return a finding about delays, with what to do where that is known."""
-    bench, samples = subject.result.bench, subject.result.worst
-    steal = samples[0].steal_ns if samples else None
-    if steal:  # no advice on the bench's work can change it
-        cause = f"the hypervisor took {trimmed(steal, 'ns')} around it"
-        parts = (text, cause, subject.circumstances)
+def _delay(
+    seen: Evidence, subject: Subject, finding: Finding, beyond: float | None = None
+) -> Finding:
+    """Return a finding about delays, with its circumstances, and what to do where that is known.
+
+    ``beyond``: it is about the samples from this value on; None: about the worst alone.
+    """
+    r, stolen = subject.result, ""
+    reached = [s for s in r.worst if beyond is not None and s.value >= beyond] or r.worst[:1]
+    steal = [s.steal_ns for s in reached if s.steal_ns]
+    always = (share_with_steal(r) or 0.0) > _ALWAYS
+    if 2 * len(steal) > len(reached) and not always:  # no advice on the bench's work can change it
+        cause = f"the hypervisor took {trimmed(max(steal), 'ns')} around it"
+        if beyond is not None:
+            most = f"up to {trimmed(max(steal), 'ns')}"
+            worst = f"{len(steal)} of its {len(reached)} worst samples"
+            cause = f"the hypervisor took {most} around {worst}"
+        parts = (finding.text, cause, subject.circumstances)
+        over = f" in {span}" if (span := words.observed(r)) else ""
+        stolen = f"{finding.stolen} (n {count(r.n)}{over}, load {r.load})"
     else:
-        local = bench.startswith(TAKEN) and seen.run.target.name == LOCAL
-        own = (advice for start, advice in ADVICE.items() if bench.startswith(start))
-        parts = (text, subject.circumstances, next(own, DOCTOR if local else ""))
-    return Finding(
-        "note", head, "; ".join(filter(None, parts)), subject.place, subject.family, times
+        local = r.bench.startswith(TAKEN) and seen.run.target.name == LOCAL
+        own = (advice for start, advice in ADVICE.items() if r.bench.startswith(start))
+        parts = (finding.text, subject.circumstances, next(own, DOCTOR if local else ""))
+    return finding._replace(
+        text="; ".join(filter(None, parts)), evidence=subject.place, family=subject.family,
+        stolen=stolen,
     )  # fmt: skip
+
+
+def of_one_cause(findings: Sequence[Finding]) -> list[Finding]:
+    """Return the findings, those that a hypervisor caused as one, if there are several."""
+    by_result: dict[int | str, Finding] = {}  # the foremost of each
+    for finding in sorted(findings, key=lambda finding: -finding.times):
+        if finding.stolen:
+            by_result.setdefault(finding.evidence, finding)
+    stolen = list(by_result.values())
+    if len(stolen) < 2:
+        return list(findings)
+    rest = f"; and {len(stolen) - _NAMED} more" if len(stolen) > _NAMED else ""
+    merged = Finding(
+        "note", f"The hypervisor took the CPU away in {len(stolen)} results",
+        f"{'; '.join(finding.stolen for finding in stolen[:_NAMED])}{rest}; steal time grew around "
+        "each", stolen[0].evidence, "steal", stolen[0].times,
+    )  # fmt: skip
+    return [*(finding for finding in findings if not finding.stolen), merged]
 
 
 def missed_elsewhere(seen: Evidence) -> Iterable[Finding]:
@@ -215,7 +255,7 @@ def findings(evaluated: RunEvaluation) -> list[Finding]:
     evidence = Evidence(
         evaluated.run, subjects_of(evaluated.run), evaluated.standouts, evaluated.by_load
     )
-    unsorted = [finding for rule in RULES for finding in rule(evidence)]
+    unsorted = of_one_cause([finding for rule in RULES for finding in rule(evidence)])
     return sorted(unsorted, key=lambda finding: (GRADES.index(finding.grade), -finding.times))
 
 
