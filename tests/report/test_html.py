@@ -12,9 +12,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from rtstone.documents.run import Figure, Result, Run, Slope, Target, Value
+from rtstone.documents.run import Distribution, Figure, Result, Run, Slope, Target, Value
 from rtstone.report.parts import frame, shapes
-from rtstone.report.parts.typeset import typeset
+from rtstone.report.parts.typeset import quantity, typeset
 from rtstone.report.run import html
 from rtstone.summary import COLUMNS, LABELS
 from rtstone.wire.records import Bench, Param
@@ -356,6 +356,35 @@ def test_the_first_chart_is_the_distribution_of_the_worst_wakeup(full: Run, page
     assert {i: n for i, n, _ in curve["corrected"]} == corrected
     output = " ".join(page.words)
     assert "Pale: with what 8 missed activations (cpu 2) add." in output
+    with_missed = full.results[late].corrected
+    assert with_missed
+    assert f"cpu 2 with these: {percentiles_of(with_missed)}." in output
+
+
+@pytest.mark.parametrize(
+    ("conditions", "name", "title"),
+    [
+        ({"machine.host": "bench-3"}, None, "bench-3: local"),
+        ({"machine.host": "bench-3", "cpu.model": "Ryzen"}, "tuned", "tuned, bench-3: Ryzen"),
+        ({"machine.host": "(none)"}, None, "local"),
+        ({}, "tuned", "tuned: local"),
+    ],
+)
+def test_the_title_names_the_machine(
+    conditions: dict[str, Value], name: str | None, title: str
+) -> None:
+    single = Run(
+        run_id="r", created="c", status="complete", target=Target(name="local"), results=[],
+        name=name, conditions=conditions,
+    )  # fmt: skip
+    assert html.title(single) == title
+
+
+def percentiles_of(distribution: Distribution) -> str:
+    """Return what a caption has beyond the median."""
+    values = (distribution.p99, distribution.p999, distribution.max)
+    named = zip(("p99", "p99.9", "max"), values, strict=True)
+    return ", ".join(f"{name} {quantity(v, 'ns')}" for name, v in named if v is not None)
 
 
 def test_what_repetitions_missed_is_drawn_behind_what_they_observed() -> None:
@@ -386,7 +415,9 @@ def test_one_wakeup_is_drawn_with_what_its_misses_add() -> None:
     reader = Reader(compose([run(20, results=late, slopes=[])]))
     assert reader.attributes("data-chart")[0] == "r0-0-histogram"
     output = " ".join(reader.words)
-    assert "what 8 missed activations add" in output
+    assert late[0].corrected
+    added = f"With what 8 missed activations add: {percentiles_of(late[0].corrected)}. n"
+    assert added in output
     assert "max 8.01\u202fms" in output
     (opened,) = [attrs for _, attrs in reader.tags if attrs.get("id") == "r0-0"]
     assert "open" in opened  # so few results are open from the start

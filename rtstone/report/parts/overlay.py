@@ -11,6 +11,7 @@ from rtstone.documents.run import Distribution, Result
 from rtstone.report.parts import shapes
 from rtstone.report.parts.model import Chart
 from rtstone.report.parts.typeset import count, quantity
+from rtstone.results.omitted import whole
 from rtstone.results.pool import pooled
 
 COLUMNS = 120  # of a histogram
@@ -106,9 +107,27 @@ def overlay_note(lines: Sequence[Line]) -> str:
     sentences = [_POINTS]
     if pale:
         sentences.append(f"Pale: with what {_missed(pale, len(lines))} add.")
+        if len(lines) <= _NAMED:
+            named = [line for line in lines if line.name in pale]
+            sentences += [f"{line.name} with these: {text}." for line in named
+                          if (text := ", ".join(_with_missed(line)))]  # fmt: skip
     if left_out:
         sentences.append(f"Not in these curves: {_missed(left_out, len(lines))}.")
     return " ".join(sentences)
+
+
+def corrected_percentiles(distribution: Distribution, unit: str) -> list[str]:
+    """Return the percentiles beyond the median with the wake-ups that were missed."""
+    return [
+        f"{name} {quantity(value, unit)}"
+        for member, name in summary.COLUMNS.items()
+        if member not in {"min", "p50"} and (value := getattr(distribution, member)) is not None
+    ]
+
+
+def _with_missed(line: Line) -> list[str]:
+    """Return the percentiles of all results of a line, with what was missed."""
+    return corrected_percentiles(pooled([whole(r) for r in line.results]), line.results[0].unit)
 
 
 def _missed(by: dict[str, int], lines: int) -> str:

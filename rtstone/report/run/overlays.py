@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from rtstone.documents.run import Result
 from rtstone.report.parts import shapes
 from rtstone.report.parts.model import Chart
-from rtstone.report.parts.overlay import Line, overlay_chart
+from rtstone.report.parts.overlay import Line, corrected_percentiles, overlay_chart
 from rtstone.report.parts.typeset import count, quantity, typeset
 from rtstone.report.run.findings import Subject, subjects_of
 from rtstone.report.run.page import Page
@@ -121,10 +121,11 @@ def _single(page: Page, subject: Subject) -> Chart | None:
     marks = [f"{name} {quantity(value, r.unit)}" for name, value in shapes.marks_of(r)]
     circumstances = typeset(subject.circumstances)
     corrected = ""  # what the orange part of the distribution is
-    if shapes.correction(r) is not None:
+    if (whole := shapes.correction(r)) is not None:
         corrected = f"what {count(r.missed)} missed activations add" if r.missed else (
             "added by the correction"
         )  # fmt: skip
+        marks[-1] += f". With {corrected}: {', '.join(corrected_percentiles(whole, r.unit))}"
     (key, data), *views = drawn
     return Chart(
         key, _WORDS.format(title), data, title, views=dict(views), link=page.link(subject.place),
