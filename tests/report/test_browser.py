@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import subprocess
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -21,6 +22,7 @@ from rtstone.report.parts import frame
 from rtstone.stats.evaluate import evaluate_runs
 from tests.report.explained import drawn, explained_run, hostile, small
 from tests.report.synthetic import run
+from tests.report.test_html import Reader
 from tests.stats.lab import study
 from tests.waiting import soon
 
@@ -130,6 +132,18 @@ def test_draws_what_is_in_view_without_being_scrolled(opened: webdriver.Chrome) 
     width(opened, 1440)
     eventually(lambda: js(opened, BESIDE), "the distribution is not beside the verdict")
     open_periodic(opened)
+
+
+@pytest.mark.parametrize("size", ["1280,800", "390,300"])
+def test_a_picture_by_the_command_line_has_the_first_chart(
+    page: str, size: str, tmp_path: Path
+) -> None:
+    """Nobody scrolls there, and nothing waits for idle time."""
+    command = [str(CHROMIUM), *FLAGS.split(), f"--user-data-dir={tmp_path}",
+               f"--window-size={size}", "--dump-dom", page]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    first = next(attrs for _, attrs in Reader(done.stdout).tags if "data-chart" in attrs)
+    assert first.get("data-drawn")
 
 
 FIRST = "document.querySelector('.opening .chart').getBoundingClientRect()"

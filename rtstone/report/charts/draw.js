@@ -55,14 +55,16 @@ export class Charts {
     });
   }
 
-  /** Draws the charts below a node that are in view, and others when they come into it, or before
-   * that if there is time. */
+  /** Draws the charts below a node that are in view, and that beside the verdict wherever it is, so
+   * that no picture of the page lacks it; others when they come into view, or before that if there
+   * is time. */
   observe(node) {
     const found = [...node.querySelectorAll("[data-chart]")];
+    const firsts = [...node.querySelectorAll(".opening [data-chart]")].filter(visible);
     for (const element of found) {
       setUpFigure(element, this);
       if (this.drawn.has(element)) continue;
-      if (inView(element)) this.draw(element);
+      if (inView(element) || firsts.includes(element)) this.draw(element);
       else this.seen.observe(element);
     }
     const rest = (deadline) => {
