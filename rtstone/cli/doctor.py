@@ -18,7 +18,7 @@ from rtstone.cli.parameters import JSON, TARGET
 @click.option("--problems", is_flag=True, help="Show only what is bad, a warning or unknown.")
 @JSON
 def command(place: str, cpus: str | None, problems: bool, json: bool) -> int:
-    """Check whether a system is fit to be measured.  Exit code 1: something is bad.
+    """Check whether a system can be measured, the worst first.  Exit code 1: something is bad.
 
     Verdicts: good (+); seen (=), the newest measurement, which no rule judges; warn (!), costs time
     or certainty; bad (X), makes measuring impossible or misleading; unknown (?), cannot be

@@ -12,7 +12,7 @@ from rtstone.documents.run import LOCAL
 from rtstone.printable import shown
 from rtstone.program import typed
 from rtstone.report.parts.console import folded, sentences
-from rtstone.system.findings import GROUPS, PROBLEMS, VERDICTS, Line
+from rtstone.system.findings import GROUPS, PROBLEMS, VERDICTS, Line, Verdict
 from rtstone.system.tune import Entry
 from rtstone.units import counted
 
@@ -27,15 +27,19 @@ STYLES = {
     "yours": "dim",
 }
 TITLE = 31  # columns of a title
+_GRAVEST: tuple[Verdict, ...] = ("bad", "warn", "unknown", "good", "seen", "yours")
+GUEST = "today.virtual"  # the check that says whether a hypervisor can take the CPU away
 
 
 def verdict(lines: Sequence[Line]) -> Text:
-    """Return whether the system is fit to be measured, in a sentence."""
+    """Return whether the system can be measured, in a sentence."""
     bad = [line.title for line in lines if line.verdict == "bad"]
+    guest = any(line.id == GUEST and line.verdict == "warn" for line in lines)
     warned = sum(line.verdict == "warn" for line in lines)
     mended = sum(line.tunable for line in lines)
-    text = f"Not fit: {', '.join(bad)}" if bad else "Fit"
-    text += f"{';' if bad else ','} {counted(warned, 'warning')}"
+    text = f"Cannot be measured as it is: {', '.join(bad)}" if bad else "Can be measured"
+    text += "; a virtual machine" if guest and bad else ", as a virtual machine" if guest else ""
+    text += f"; {counted(warned, 'warning')}"
     text += typed(f", {mended} mended by `rtstone tune apply`") if mended else ""
     return Text(text, style="bold red" if bad else "bold green")
 
@@ -55,14 +59,20 @@ def checklist(
     if target != LOCAL:
         yield Text(f"target: {shown(target)}; the commands below need --target as well", "dim")
     count = Counter(line.verdict for line in lines)
-    counts = ", ".join(f"{count[verdict]} {verdict}" for verdict in reversed(VERDICTS))
+    counts = ", ".join(f"{count[verdict]} {verdict}" for verdict in _GRAVEST)
     where = f"measured: CPU {cpu_list(cpus)}" if cpus else "which CPU is measured is not known"
     yield Text(f"{where}; {counts}", style="dim")
-    bad = [line for line in lines if line.verdict == "bad"]
-    yield from _part("bad: mend these first", bad, width, advised=True)
+    guest = [line for line in lines if line.id == GUEST and line.verdict == "warn"]
+    worst = guest + [line for line in lines if line.verdict == "bad"]
+    title = "bad: mend these first" if worst[len(guest) :] else "the worst"
+    yield from _part(title, worst, width, advised=True)
     verdicts = {*PROBLEMS, "unknown"} - {"bad"} if problems else set(VERDICTS)
     for group in GROUPS:
-        chosen = [line for line in lines if line.group == group and line.verdict in verdicts]
+        chosen = [
+            line
+            for line in lines
+            if line.group == group and line.verdict in verdicts and line not in guest
+        ]
         yield from _part(group, chosen, width)
 
 

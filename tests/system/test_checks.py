@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from rtstone.cli.system_lines import checklist
+from rtstone.cli.system_lines import GUEST, checklist
 from rtstone.documents.run import Result, Run, Slope, Target
 from rtstone.errors import UsageError
 from rtstone.store.measurements import measurements
@@ -662,14 +662,35 @@ def test_the_verdict_stands_first_and_counts_what_tune_mends(tmp_path: Path) -> 
     mended = [line for line in lines if "tune apply` does it" in line.advice]
     mended = [line for line in mended if line.verdict in ("bad", "warn")]
     assert first == (
-        f"Not fit: {', '.join(line.title for line in bad)}; {len(warned)} warnings, "
-        f"{len(mended)} mended by `rtstone tune apply`"
+        f"Cannot be measured as it is: {', '.join(line.title for line in bad)}; {len(warned)} "
+        f"warnings, {len(mended)} mended by `rtstone tune apply`"
     )
     well = [line._replace(verdict="good", advice="") for line in bad]
     rest = [line for line in lines if line not in bad] + well
     assert next(iter(checklist(rest, tree.measured, 200))).plain.startswith(
-        f"Fit, {len(warned)} warnings, "
+        f"Can be measured; {len(warned)} warnings, "
     )
+
+
+def test_a_virtual_machine_is_the_first_line(tmp_path: Path) -> None:
+    tree = system(plant(tmp_path, usual()))
+    lines = [
+        line._replace(verdict="warn", value="yes KVM", advice="pin it")
+        if line.id == GUEST
+        else line
+        for line in checks.lines(tree)
+    ]
+    rows = [row.plain for row in checklist(lines, tree.measured, 200)]
+    assert "; a virtual machine; " in rows[0]
+    first, advice, second = [row for row in rows if row.startswith(("X ", "! ", " "))][:3]
+    assert first == f"! warn    {'virtual machine':<31} yes KVM"
+    assert advice.strip() == "-> pin it"
+    assert second.startswith("X bad")
+    assert sum("virtual machine" in row for row in rows[1:]) == 1
+    well = [line for line in lines if line.verdict != "bad"]
+    rows = [row.plain for row in checklist(well, tree.measured, 200)]
+    assert rows[0].startswith("Can be measured, as a virtual machine; ")
+    assert next(row for row in rows if row.startswith(("X ", "! "))) == first
 
 
 def test_problems_are_what_is_not_good(tmp_path: Path) -> None:
