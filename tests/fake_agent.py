@@ -15,6 +15,7 @@ The environment variable FAKE_AGENT contains the scenario, a JSON object:
     conditions  more of them, or others
     forgets   it cannot send anything again
     traceless  it cannot trace
+    roomless  it has no room for misses, so that no case can have a limit
     refuses   why it refuses all cases, before it measures anything
     exact, had  how many samples there are, as ``FakeAgent.result`` says
     sched, locked, missed, others, wire_version, source, listed_source,
@@ -281,6 +282,8 @@ class FakeAgent:
             case "load":
                 self.load(words[1:])
             case "trace" if self.scenario.get("traceless"):
+                self.put(t="log", level="warn", text=f"cannot be carried out: {' '.join(words)}")
+            case "limit" if self.scenario.get("roomless"):
                 self.put(t="log", level="warn", text=f"cannot be carried out: {' '.join(words)}")
             case "case":
                 self.last = words[1:]

@@ -102,7 +102,7 @@ static uint64_t take(rts_case *c, rts_rec *rec, rts_hist *omitted, rts_timer *ti
             continue;
         }
         if (!rec->warm) {
-            rec->missed += now.overruns;
+            rts_rec_omit(rec, now.overruns);
             for (uint64_t i = 1; i <= now.overruns; i++)
                 rts_hist_add(omitted, late - i * timer->period);
             if (k->n < EXPIRIES)

@@ -18,7 +18,7 @@ RTS_SHARED uint64_t periodic_missed(rts_rec *rec, rts_hist *omitted, rts_tick pe
         return missed;
     for (uint64_t i = 1; omitted && i <= missed; i++)
         rts_hist_add(omitted, late - i * period);
-    rec->missed += missed;
+    rts_rec_omit(rec, missed);
     return missed;
 }
 

@@ -114,6 +114,8 @@ static bool carry_out(char *line)
         return send_again(rest);
     if ((rest = after("trace ", line)))
         return rts_tracing_command(rest);
+    if ((rest = after("limit ", line)))
+        return rts_last_case_limit(rest);
     if (after("hello", line)) {
         the_cases = 0;
         rts_last_case_new_host();

@@ -140,7 +140,10 @@ struct rts_case {
     size_t arena_size, arena_used;
     char progress[RTS_PROGRESS_BYTES]; /* last text of rts_progress() */
     volatile unsigned progress_done, progress_n;
-    rts_trace *trace; /* NULL: the case is not traced */
+    rts_trace *trace;   /* NULL: the case is not traced */
+    uint64_t limit_ns;  /* a sample above it is a miss; 0: there is no such limit */
+    uint64_t stop_ns;   /* the same, and one above it ends the case */
+    volatile bool over; /* there was such a sample */
 };
 
 /* Returns the case of a job. */

@@ -71,9 +71,27 @@ static int start_measuring(void)
 
 static bool clock_sent; /* to this host */
 
+/* Limits of further cases, in ns; 0: none. */
+static struct {
+    uint64_t miss, stop;
+} limits;
+
+bool rts_last_case_limit(char *words)
+{
+    int64_t miss, stop;
+    const char *first = rts_word(&words), *second = rts_word(&words);
+    if (!RTS_MISSES || !first || !second || !rts_number(&first, &miss) ||
+        !rts_number(&second, &stop) || miss < 0 || (stop && stop < miss) || (stop && !miss))
+        return false;
+    limits.miss = (uint64_t)miss;
+    limits.stop = (uint64_t)stop;
+    return true;
+}
+
 void rts_last_case_new_host(void)
 {
     clock_sent = false;
+    limits.miss = limits.stop = 0;
     rts_tracing_forget();
 }
 
@@ -95,6 +113,8 @@ static bool prepare(rts_case *c, char *words)
     if (!clock_sent)
         rts_send_clock();
     clock_sent = true;
+    c->limit_ns = limits.miss;
+    c->stop_ns = limits.stop;
     c->status = RTS_S_OK;
     return true;
 }

@@ -17,7 +17,14 @@ bool rts_last_case_send_again(uint64_t id);
 /* Frees what the last case has kept. */
 void rts_last_case_free(void);
 
-/* Begins with another host, who has not received the clock, nor asked for traces. */
+/*
+ * Limits the following cases: "MISS STOP", the time in ns above which a sample is a miss, and that
+ * above which it ends its case; 0: none. Returns false if it is not of that form, or there is no
+ * room for misses.
+ */
+bool rts_last_case_limit(char *words);
+
+/* Begins with another host, who has not received the clock, nor asked for traces or limits. */
 void rts_last_case_new_host(void);
 
 #endif

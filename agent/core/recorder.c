@@ -321,14 +321,104 @@ static void total(rts_rec *r)
 
 #endif
 
-/* ---- start and end of a series ------------------------------------------------------------- */
+/* ---- misses -------------------------------------------------------------------------------- */
 
-enum { AHEAD = 16 }; /* samples left in a batch when the next one is prepared */
-
+/* Returns how many samples were recorded since the last flush. */
 static uint32_t used(const rts_rec *r)
 {
     return r->chunk - r->left;
 }
+
+#if RTS_MISSES
+
+/* Returns the activation of the k-th latest miss, from 1. */
+static uint64_t *latest(rts_misses *m, uint64_t k)
+{
+    return &m->place[(m->n - k) % RTS_MISSES];
+}
+
+/* Adds the miss of one activation: the windows that end with it may be the shortest so far. */
+static void add_miss(rts_misses *m, uint64_t place)
+{
+    m->n++;
+    *latest(m, 1) = place;
+    for (unsigned k = 1; k <= least(m->n, RTS_MISSES); k++) {
+        uint64_t length = place - *latest(m, k) + 1;
+        if (!m->window[k - 1] || length < m->window[k - 1])
+            m->window[k - 1] = length;
+    }
+}
+
+/*
+ * Adds `count` successive misses from an activation on. Once a window has no room but for such,
+ * it is as short as it can be: what a long stall takes does not grow with its length.
+ */
+static void add_misses(rts_misses *m, uint64_t place, uint64_t count)
+{
+    uint64_t single = least(count, RTS_MISSES);
+    if (!m->n || place != *latest(m, 1) + 1)
+        m->run = 0;
+    m->squares += count * (2 * m->run + count);
+    m->run += count;
+    for (uint64_t i = 0; i < single; i++)
+        add_miss(m, place + i);
+    if (count == single)
+        return;
+    m->n += count - single;
+    for (unsigned k = 1; k <= RTS_MISSES; k++)
+        *latest(m, k) = place + count - k;
+}
+
+/* Adds the misses that a sample shows, which is about to be counted. */
+static void show_misses(rts_rec *r, uint64_t value)
+{
+    uint64_t place = r->hist.n + used(r) + r->missed - r->gap;
+    if (value >= r->late_from) {
+        r->misses.late++;
+        add_misses(&r->misses, place, 1);
+    }
+    if (r->gap)
+        add_misses(&r->misses, place + 1, r->gap);
+    r->gap = 0;
+}
+
+/* Adds the misses after a last sample that the bench did not record. */
+static void finish_misses(rts_rec *r)
+{
+    if (r->gap)
+        add_misses(&r->misses, r->hist.n + used(r) + r->missed - r->gap, r->gap);
+    r->gap = 0;
+}
+
+#else
+
+static void show_misses(rts_rec *r, uint64_t value)
+{
+    (void)r, (void)value;
+}
+
+static void finish_misses(rts_rec *r)
+{
+    (void)r;
+}
+
+#endif
+
+/* Returns whether a sample is a miss, or misses come after it. */
+static bool has_misses(const rts_rec *r, uint64_t value)
+{
+    return RTS_MISSES && (value >= r->late_from || r->gap);
+}
+
+/* Returns whether a sample ends the series, and all others that share its limit. */
+static bool is_over(const rts_rec *r, uint64_t value)
+{
+    return RTS_MISSES && value >= r->over_from;
+}
+
+/* ---- start and end of a series ------------------------------------------------------------- */
+
+enum { AHEAD = 16 }; /* samples left in a batch when the next one is prepared */
 
 /* Resets the sums since the last flush. */
 static void clear_sums(rts_rec *r)
@@ -359,6 +449,7 @@ void rts_rec_init(rts_rec *r, const rts_rec_setup *setup)
     r->tail = least(setup->warmup / 2, RTS_BLOCK_SAMPLES / 2);
     r->window_ticks = setup->hz;
     r->block_samples = RTS_BLOCK_SAMPLES;
+    r->late_from = r->over_from = UINT64_MAX; /* until it is started */
     start_batches(r);
     begin(r);
     rts_hist_init(&r->hist);
@@ -374,13 +465,13 @@ void rts_rec_limit(rts_rec *r, uint64_t samples)
 }
 
 /*
- * Sets the bounds outside of which are new extremes, negative samples and the worst, or all
+ * Sets the bounds outside of which are new extremes, negative samples, the worst and misses, or all
  * samples.
  */
 static void set_bounds(rts_rec *r)
 {
     r->low = r->min > r->overhead ? r->min : r->overhead;
-    r->high = r->attentive ? 0 : least(r->max + 1, r->worst_floor);
+    r->high = r->attentive ? 0 : least(least(r->max + 1, r->worst_floor), r->late_from);
 }
 
 /*
@@ -411,6 +502,8 @@ static void set_start(rts_rec *r, uint64_t t)
     r->deadline = r->setup.time ? t + r->setup.time : UINT64_MAX;
     r->rest_at = r->setup.busy ? t + r->setup.busy : UINT64_MAX;
     r->worst_floor = r->warm ? UINT64_MAX : 0; /* warm-up samples are never among the worst */
+    r->late_from = r->warm || !r->setup.late_from ? UINT64_MAX : r->setup.late_from;
+    r->over_from = r->warm || !r->setup.over_from ? UINT64_MAX : r->setup.over_from;
 }
 
 void rts_rec_section(rts_rec *r)
@@ -561,7 +654,9 @@ static void discard(rts_rec *r, uint64_t value, uint64_t t)
 
 static void check_limits(rts_rec *r, uint64_t t)
 {
-    if (r->setup.samples && r->hist.n >= r->setup.samples)
+    if (r->setup.over && *r->setup.over)
+        r->ended = RTS_BY_LIMIT;
+    else if (r->setup.samples && r->hist.n >= r->setup.samples)
         r->ended = RTS_BY_SAMPLES;
     else if (t >= r->deadline)
         r->ended = RTS_BY_TIME;
@@ -599,7 +694,7 @@ void rts_rec_flush(rts_rec *r, uint64_t t)
     go_on(r, t);
 }
 
-/* Ends the chunk, with a sample that ended at `next` or later. */
+/* Ends the chunk with a sample: it ended at `next` or later, or ends the series. */
 static void end_chunk(rts_rec *r, uint64_t t)
 {
     if (!r->warm && t >= r->window_end) { /* earlier samples belong to another window */
@@ -623,11 +718,15 @@ static inline void account_outside(rts_rec *r, uint64_t value)
 /* The rare work for a sample: a few instructions now and then, and the end of a chunk. */
 static __attribute__((noinline)) void add_rare(rts_rec *r, uint64_t value, uint64_t t)
 {
-    if (t >= r->next)
+    if (t >= r->next || is_over(r, value))
         end_chunk(r, t);
     account_outside(r, value);
     if (value >= r->worst_floor)
         insert_worst(r, value, t);
+    if (has_misses(r, value))
+        show_misses(r, value);
+    if (is_over(r, value))
+        *r->setup.over = true;
     if (r->raw_next != r->raw_end)
         *r->raw_next++ = value;
     if (r->attentive)
@@ -644,7 +743,8 @@ static __attribute__((noinline)) void add_rare(rts_rec *r, uint64_t value, uint6
 
 void rts_rec_add_unusual(rts_rec *r, uint64_t value, uint64_t t)
 {
-    if (r->attentive || value >= r->worst_floor || r->left == 1 || t >= r->next) {
+    if (r->attentive || value >= r->worst_floor || r->left == 1 || t >= r->next ||
+        has_misses(r, value)) {
         add_rare(r, value, t);
         return;
     }
@@ -655,6 +755,7 @@ void rts_rec_add_unusual(rts_rec *r, uint64_t value, uint64_t t)
 
 void rts_rec_finish(rts_rec *r)
 {
+    finish_misses(r);
     if (!r->warm)
         fold(r);
     total(r);

@@ -22,6 +22,11 @@
  * Histogram: log-linear, 128 buckets per power of two. A value v >= 256 with s = floor(log2 v) - 7
  * falls into a bucket of width 2^s that starts at or above 2^(s+7), so its relative width is at
  * most 1/128. Values below 256 have a bucket each and are exact.
+ *
+ * Misses: activations that never happened (rts_rec_omit) and, where the series has a limit, samples
+ * above it. Both take rts_rec_add_unusual(), so that any other sample costs nothing more. Of how
+ * they lie, the recorder keeps for each k the fewest successive activations that held k of them,
+ * which answers "m in n" for every n without keeping samples (docs/hot-path.md).
  */
 #ifndef RTS_RECORDER_H
 #define RTS_RECORDER_H
@@ -93,7 +98,25 @@ typedef struct rts_mark {
     uint8_t part, second; /* second: of the later of two combined batches, until it is merged */
 } rts_mark;
 
-typedef enum rts_ended { RTS_RUNNING, RTS_BY_SAMPLES, RTS_BY_TIME, RTS_BY_STOP } rts_ended;
+typedef enum rts_ended {
+    RTS_RUNNING,
+    RTS_BY_SAMPLES,
+    RTS_BY_TIME,
+    RTS_BY_STOP,
+    RTS_BY_LIMIT
+} rts_ended;
+
+#if RTS_MISSES
+/* How the misses of a series lie among its activations, which count from 0. */
+typedef struct rts_misses {
+    uint64_t n;                  /* how many there were */
+    uint64_t late;               /* those of them that are samples above the limit */
+    uint64_t squares;            /* sum of the squared lengths of runs of successive misses */
+    uint64_t run;                /* length of the latest such run */
+    uint64_t window[RTS_MISSES]; /* [k - 1]: fewest successive activations with k misses */
+    uint64_t place[RTS_MISSES];  /* ring: activations of the latest misses */
+} rts_misses;
+#endif
 
 /* Limits of a series, and its clock; all times in ticks of that clock. */
 typedef struct rts_rec_setup {
@@ -105,6 +128,9 @@ typedef struct rts_rec_setup {
     uint64_t busy;     /* call on_rest after this time without a rest; 0: never */
     const volatile bool *stop; /* end when it becomes true; may be NULL */
     uint64_t *raw;             /* room for `samples` values, or NULL: do not keep them */
+    uint64_t late_from;        /* a sample of at least this value is a miss; 0: none is */
+    uint64_t over_from;        /* the same, which ends the series; late_from or more; 0: none */
+    volatile bool *over;       /* set by such a sample: ends all series that share it */
 } rts_rec_setup;
 
 typedef struct rts_rec {
@@ -140,7 +166,7 @@ typedef struct rts_rec {
     uint64_t deadline;   /* clock value, UINT64_MAX: none */
     uint64_t rest_at;    /* clock value, UINT64_MAX: never */
     uint64_t window_end; /* clock value */
-    uint64_t missed;     /* activations that never happened; set by periodic benches */
+    uint64_t missed;     /* activations that never happened: rts_rec_omit() */
     uint64_t rests;
     rts_ended ended;
     void (*on_section)(void *arg); /* called once, shortly before the warm-up ends */
@@ -171,6 +197,12 @@ typedef struct rts_rec {
 
     rts_hist hist;
 
+    uint64_t late_from, over_from; /* as in setup; UINT64_MAX: none, as during warm-up */
+    uint64_t gap; /* activations missed after the next sample, which has yet to be recorded */
+#if RTS_MISSES
+    rts_misses misses;
+#endif
+
     /* Called for a sample that is one of the worst so far, after it has been recorded. */
     void (*on_worst)(void *arg, const struct rts_rec *r, const rts_sample *sample);
 } rts_rec;
@@ -198,6 +230,18 @@ void rts_rec_limit(rts_rec *r, uint64_t samples);
  * samples later than they take them; otherwise it is called shortly before the warm-up ends.
  */
 void rts_rec_section(rts_rec *r);
+
+/* Counts activations that never happened, as the one before them was late: the next sample. */
+RTS_SHARED void rts_rec_omit(rts_rec *r, uint64_t missed);
+RTS_SHARED void rts_rec_omit(rts_rec *r, uint64_t missed)
+{
+    r->missed += missed;
+#if RTS_MISSES
+    r->gap += missed;
+    if (missed)
+        r->high = 0; /* the next sample takes rts_rec_add_unusual() */
+#endif
+}
 
 /* Starts the series at clock value t. */
 void rts_rec_start(rts_rec *r, uint64_t t);

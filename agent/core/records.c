@@ -204,6 +204,35 @@ static void send_raw(const rts_case *c, const rts_series_out *s)
     }
 }
 
+#if RTS_MISSES
+/* Writes the misses of a series that can have some. */
+static void put_misses(rts_wire *w, const rts_case *c, const rts_series_out *s)
+{
+    const rts_misses *m = &s->rec->misses;
+    if (!s->periodic && !c->limit_ns)
+        return;
+    rts_wire_open(w, "misses", '{');
+    if (c->limit_ns)
+        rts_wire_uint(w, "limit_ns", c->limit_ns);
+    rts_wire_uint(w, "n", m->n);
+    rts_wire_uint(w, "late", m->late);
+    rts_wire_uint(w, "squares", m->squares);
+    rts_wire_uint(w, "room", RTS_MISSES);
+    rts_wire_open(w, "windows", '[');
+    for (unsigned k = 0; k < RTS_MISSES && k < m->n; k++)
+        rts_wire_uint(w, NULL, m->window[k]);
+    rts_wire_close(w, ']');
+    rts_wire_close(w, '}');
+}
+#else
+static void put_misses(rts_wire *w, const rts_case *c, const rts_series_out *s)
+{
+    (void)w;
+    (void)c;
+    (void)s;
+}
+#endif
+
 static void put_omitted(rts_wire *w, const rts_hist *omitted)
 {
     if (!omitted)
@@ -216,7 +245,7 @@ static void put_omitted(rts_wire *w, const rts_hist *omitted)
 
 void rts_send_result(const rts_case *c, unsigned i)
 {
-    static const char *const ended[] = {"stopped", "samples", "time", "stopped"};
+    static const char *const ended[] = {"stopped", "samples", "time", "stopped", "limit"};
     const rts_series_out *s = &c->series[i];
     const rts_rec *r = s->rec;
     send_raw(c, s);
@@ -242,6 +271,7 @@ void rts_send_result(const rts_case *c, unsigned i)
     put_batches(w, r);
     rts_wire_optional(w, "missed", s->periodic ? (int64_t)r->missed : -1);
     put_omitted(w, s->omitted);
+    put_misses(w, c, s);
     put_figures(w, c, i == 0);
     put_tables(w, c, i == 0);
     if (r->hist.n || r->discarded)

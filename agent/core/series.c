@@ -28,6 +28,12 @@ static void on_rest(void *arg)
 #define TRIAL_WARMUP 10
 #define TRIAL_NS 500000000
 
+/* Returns the least value of a sample above a limit in ns, net of what the host subtracts. */
+static uint64_t above(const rts_series_out *s, uint64_t limit_ns)
+{
+    return limit_ns ? rts_ns_to_ticks(limit_ns, s->hz) + s->overhead + 1 : 0;
+}
+
 void rts_series_setup(rts_case *c, rts_series_out *s, bool trial)
 {
     /* Half of what is allowed: one sample, untimed work included, may go on for long after it. */
@@ -42,6 +48,9 @@ void rts_series_setup(rts_case *c, rts_series_out *s, bool trial)
         .busy = rts_ns_to_ticks(busy_ns, s->hz),
         .stop = &c->job.stop_requested,
         .raw = trial ? NULL : s->raw,
+        .late_from = trial ? 0 : above(s, c->limit_ns),
+        .over_from = trial ? 0 : above(s, c->stop_ns),
+        .over = &c->over,
     };
     rts_rec_init(s->rec, &setup);
     s->rec->on_section = trial ? NULL : on_section;

@@ -65,6 +65,15 @@
 #endif
 
 /*
+ * Misses whose closeness is known: how few successive activations held 1, 2, up to so many of them,
+ * a power of two. Takes 16 bytes for each. 0: no room for them nor for the code, so that a case can
+ * have no limit either.
+ */
+#ifndef RTS_MISSES
+#define RTS_MISSES 32
+#endif
+
+/*
  * Whether calls that are timed in batches are also timed one by one, for their maximum: takes a
  * second series. 0: no room for it; host and documents then say that there is none.
  */
@@ -150,6 +159,7 @@ _Static_assert(RTS_COUNT_BITS == 32 || RTS_COUNT_BITS == 64, "RTS_COUNT_BITS");
 _Static_assert(RTS_BLOCK_SAMPLES >= 2, "RTS_BLOCK_SAMPLES");
 _Static_assert(RTS_TRACE >= 2 && (RTS_TRACE & (RTS_TRACE - 1)) == 0, "a power of two");
 _Static_assert(RTS_BLOCKS >= 2 && (RTS_BLOCKS & (RTS_BLOCKS - 1)) == 0, "a power of two");
+_Static_assert((RTS_MISSES & (RTS_MISSES - 1)) == 0, "a power of two, or none");
 _Static_assert(RTS_BATCH_MAX % 2 == 0 && RTS_BATCH_MAX < 255, "RTS_BATCH_MAX is even");
 _Static_assert(RTS_CPUS >= 64 && RTS_CPUS % 64 == 0, "RTS_CPUS is a multiple of 64");
 _Static_assert(RTS_MARKS >= 4, "RTS_MARKS");

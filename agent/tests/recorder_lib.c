@@ -71,6 +71,43 @@ void recorder_periodic(const uint64_t *own, uint64_t due, const uint64_t *stall,
     copy_out(&omitted, counts + RTS_HIST_BUCKETS + 1, moments + 4);
 }
 
+unsigned recorder_misses(const uint64_t *late, uint64_t n, uint64_t warmup, uint64_t limit,
+                         uint64_t *counts, uint64_t *windows)
+{
+    rts_rec_setup setup = {
+        .hz = HZ, .samples = n, .warmup = warmup, .late_from = limit ? limit + 1 : 0};
+    rts_rec_init(&r, &setup);
+    rts_rec_start(&r, 0);
+    rts_tick release = 0;
+    for (uint64_t i = 0; i < n + warmup; i++) {
+        rts_tick now = release + late[i];
+        release += (periodic_missed(&r, NULL, PERIOD, late[i]) + 1) * PERIOD;
+        rts_rec_add(&r, late[i], now);
+    }
+    rts_rec_finish(&r);
+    counts[0] = r.misses.n;
+    counts[1] = r.misses.late;
+    counts[2] = r.misses.squares;
+    counts[3] = r.missed;
+    for (unsigned k = 0; k < RTS_MISSES; k++)
+        windows[k] = r.misses.window[k];
+    return RTS_MISSES;
+}
+
+uint64_t recorder_over(const uint64_t *late, uint64_t n, uint64_t limit, unsigned *ended)
+{
+    volatile bool over = false;
+    rts_rec_setup setup = {
+        .hz = HZ, .samples = n, .late_from = limit + 1, .over_from = limit + 1, .over = &over};
+    rts_rec_init(&r, &setup);
+    rts_rec_start(&r, 0);
+    for (uint64_t i = 0; r.running && i < n; i++)
+        rts_rec_add(&r, late[i], i * PERIOD + late[i]);
+    rts_rec_finish(&r);
+    *ended = r.ended;
+    return r.hist.n;
+}
+
 void recorder_windows(uint64_t *n, unsigned windows)
 {
     for (unsigned i = 0; i < windows; i++)

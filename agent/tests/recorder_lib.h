@@ -26,6 +26,18 @@ unsigned recorder_batches(unsigned *lines, unsigned *line, uint64_t *rows);
 void recorder_periodic(const uint64_t *own, uint64_t due, const uint64_t *stall, uint64_t stalls,
                        uint64_t *counts, uint64_t *moments);
 
+/*
+ * Records n wake-ups of a periodic task, 1000 per second, after `warmup` of them, so late each.
+ * limit: above which they are misses; 0: none. counts has room for the misses, those that were
+ * late, the squared lengths of runs, and the activations that never happened; windows for as many
+ * as this returns.
+ */
+unsigned recorder_misses(const uint64_t *late, uint64_t n, uint64_t warmup, uint64_t limit,
+                         uint64_t *counts, uint64_t *windows);
+
+/* Records n wake-ups until one is above the limit; returns how many, and the recorder's `ended`. */
+uint64_t recorder_over(const uint64_t *late, uint64_t n, uint64_t limit, unsigned *ended);
+
 /* Returns the samples in each window of the trace of the last series; n has room for `windows`. */
 void recorder_windows(uint64_t *n, unsigned windows);
 

@@ -33,6 +33,11 @@ if TYPE_CHECKING:
     help="Budget with the limits, a TOML file.",
 )
 @click.option(
+    "--limit", "limits", multiple=True, metavar="'BENCH p999<=100us'",
+    help="A limit without a file, as in a budget; repeat the option for several.  Without any of "
+    "these options the run is checked against the --limit that it was measured with.",
+)  # fmt: skip
+@click.option(
     "--baseline", multiple=True, type=RUN,
     help="Run that relative limits refer to; repeat the option for several runs of one system.  "
     "Without --budget: fail if the run is worse than these, or with URL/series/KEY of a results "
@@ -68,6 +73,7 @@ def command(
     *,
     names: tuple[str, ...],
     budget: Path | None,
+    limits: tuple[str, ...],
     baseline: tuple[str, ...],
     last: int | None,
     explain: bool,
@@ -84,7 +90,7 @@ def command(
     if write_budget is not None:
         options = {
             "--budget": budget, "--baseline": baseline, "--trend": last, "--explain": explain,
-            "--json": json, "--junit": junit, "--markdown": markdown,
+            "--json": json, "--junit": junit, "--markdown": markdown, "--limit": limits,
         }  # fmt: skip
         if excess := [name for name, value in options.items() if value]:
             raise UsageError(
@@ -93,7 +99,7 @@ def command(
         return _draft(names, write_budget, margin or "20%")
     if margin is not None:
         raise UsageError("--margin applies only with --write-budget")
-    gate, tables = _gate(names, budget, baseline, last, explain=explain)
+    gate, tables = _gate(names, budget, limits, baseline, last, explain=explain)
     from rtstone.report.check import text as checked
 
     if junit:
@@ -114,60 +120,77 @@ def command(
 
 
 def _gate(
-    names: tuple[str, ...], budget: Path | None, baseline: tuple[str, ...], last: int | None,
-    *, explain: bool,
+    names: tuple[str, ...], budget: Path | None, limits: tuple[str, ...],
+    baseline: tuple[str, ...], last: int | None, *, explain: bool,
 ) -> tuple[Gate, list[Bench]]:  # fmt: skip
     """Return the check of a run by the gate that the options name, and the run's tables of benches.
 
     Raises UsageError.
     """
-    if budget is None and last is None and not baseline:
-        raise UsageError(
-            "no budget given; write --budget FILE, --write-budget FILE to draft one, "
-            "--baseline RUN or --trend N"
-        )
     if len(names) > 1:
         raise UsageError(f"only one run can be checked at a time, not {len(names)}; name one")
+    if limits and budget is not None:
+        raise UsageError("--limit is a limit without a budget; add it to the file, or check twice")
     (name,) = local(names)
-    if budget is None:
-        options = {"--baseline": baseline and last is not None, "--explain": explain}
+    limited = budget is not None or bool(limits)
+    if limited and last is not None:
+        option = "--budget" if limits == () else "--limit"
+        raise UsageError(f"--trend is a gate without a budget; leave out {option}, or check twice")
+    own = not limited and last is None and not baseline  # the limit that it was measured with
+    if not limited:
+        options = {"--baseline": baseline and last is not None, "--explain": explain and not own}
         if excess := [option for option, value in options.items() if value]:
-            raise UsageError(f"{excess[0]} applies only with --budget")
-    elif last is not None:
-        raise UsageError("--trend is a gate without a budget; leave out --budget, or check twice")
+            raise UsageError(f"{excess[0]} applies only with --budget or --limit")
     path = find(name)
     document = load(path)
-    if budget is not None:
-        gate = _budget_gate(path, document, budget, baseline, explain=explain)
+    if limited:
+        gate = _budget_gate(document, budget, limits, baseline)
     elif last is not None:
         gate = _trend_gate(path, document, last)
-    else:
+    elif baseline:
         gate = _baseline_gate(document, baseline)
-    return gate, document.benches
-
-
-def _budget_gate(
-    path: Path, document: Run, budget: Path, baseline: tuple[str, ...], *, explain: bool
-) -> Gate:
-    """Return the check of a run against a budget, and note the baselines that it refers to."""
-    from rtstone.stats.budget import load as load_budget
-    from rtstone.stats.gate import check
-    from rtstone.store.baseline import baselines, note
-
-    limits = load_budget(budget)
-    with working("checking"):
-        if baseline:
-            earlier = [load(find(directory)) for directory in local(baseline)]
-            for run in earlier:
-                note(run.run_id, budget)
-        else:
-            earlier = baselines(limits.baselines, budget)
-        gate = check(document, limits, earlier)
+    else:
+        gate = _own_gate(document)
     if explain:
         from rtstone.cli.causes import with_causes
 
         gate = with_causes(path, document, gate)
+    return gate, document.benches
+
+
+def _own_gate(document: Run) -> Gate:
+    """Return whether a run met the latency that it was measured with.  Raises UsageError."""
+    from rtstone.stats.gate import check_requirement
+
+    gate = check_requirement(document)
+    if gate is None:
+        raise UsageError(
+            "no limit to check; write --limit 'BENCH p999<=100us', --budget FILE, --baseline RUN "
+            "or --trend N, or --write-budget FILE to draft a budget"
+        )
     return gate
+
+
+def _budget_gate(
+    document: Run, budget: Path | None, texts: tuple[str, ...], baseline: tuple[str, ...]
+) -> Gate:
+    """Return the check of a run against a budget, and note the baselines that it refers to.
+
+    ``texts``: limits without a budget.
+    """
+    from rtstone.stats.budget import load as load_budget
+    from rtstone.stats.budget import stated
+    from rtstone.stats.gate import check
+    from rtstone.store.baseline import baselines, note
+
+    limits = stated(texts) if budget is None else load_budget(budget)
+    with working("checking"):
+        earlier = [load(find(directory)) for directory in local(baseline)]
+        if budget is not None:
+            for run in earlier:
+                note(run.run_id, budget)
+            earlier = earlier or baselines(limits.baselines, budget)
+        return check(document, limits, earlier)
 
 
 def _baseline_gate(document: Run, baseline: tuple[str, ...]) -> Gate:

@@ -15,7 +15,7 @@ from rtstone.cli.streams import say
 from rtstone.documents.plan import Plan, run_id
 from rtstone.documents.run import Run
 from rtstone.documents.run import Target as Place
-from rtstone.errors import Interrupted, RtstoneError, UsageError
+from rtstone.errors import Inconclusive, Interrupted, RtstoneError, UsageError
 from rtstone.interrupt import Interrupt
 from rtstone.measure.exclusive import undisturbed
 from rtstone.measure.extent import announcement, assumed_units, refuse_long
@@ -90,7 +90,17 @@ def status_of(interrupt: Interrupt, finished: Finished, target: str = "") -> int
     if isinstance(error, Interrupted) and directory.finished:
         say(f"rtstone run --resume {run_name(directory.path, run.name)} goes on with it")
     as_requested = error is None and run.until_stopped
-    return Interrupted.exit_code if interrupt.requested and not as_requested else status
+    if interrupt.requested and not as_requested:
+        return Interrupted.exit_code
+    return status if run.requirement is None else _required(run, status)
+
+
+def _required(run: Run, status: int) -> int:
+    """Return the exit code of a run that a latency was required of, as that of `rtstone check`."""
+    from rtstone.stats.gate import check_requirement
+
+    gate = check_requirement(run)
+    return gate.exit_code if gate and status in {0, Inconclusive.exit_code} else status
 
 
 def nothing(target: str, reason: str) -> Run:

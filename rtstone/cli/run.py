@@ -25,7 +25,7 @@ from rtstone.cli.pushing import PUSH, destination, push_after
 from rtstone.cli.show import print_verdict
 from rtstone.cli.streams import maybe_unread
 from rtstone.documents.plan import Plan
-from rtstone.documents.run import LOCAL
+from rtstone.documents.run import BY_LIMIT, LOCAL
 from rtstone.errors import Interrupted, TargetError, UsageError
 from rtstone.interrupt import Interrupt
 from rtstone.measure.start import Finished, resume, start
@@ -84,6 +84,17 @@ def _directory(context: click.Context, parameter: click.Parameter, text: str | N
     help="Trace what Linux does on the measured CPUs, as root, and keep the traces of samples "
     "above this limit, or of the worst one (worst), for `rtstone explain`.  With ,stacks also "
     "which functions were interrupted.  Tracing disturbs the results.",
+)  # fmt: skip
+@click.option(
+    "--limit", metavar="LATENCY",
+    help="The latency that you require, such as 100us: what wakes up later, or never, is counted, "
+    "the first line says whether it was met, and the exit code is 1 if not.  Without periodic "
+    "benches it is that of each sample.",
+)  # fmt: skip
+@click.option(
+    "--stop-above", metavar="LATENCY",
+    help="End the run with the first sample above this, as `cyclictest -b` does; what led to it is "
+    "kept with --trace worst, and explained at once.  Without --limit it is also what you require.",
 )  # fmt: skip
 @click.option("--cpus", metavar="LIST", help="CPUs to measure on, such as 0-2,4, or all.")
 @click.option(
@@ -147,7 +158,9 @@ def _measure(each: list[Options], interrupt: Interrupt) -> tuple[int, list[RunDi
         elif options.quiet:
             print_verdict(finished.run)
         else:
-            from rtstone.report.parts.console import console
+            from rich.text import Text
+
+            from rtstone.report.parts.console import console, sentences
             from rtstone.report.run.brief import brief
             from rtstone.report.run.terminal import followed, summary
             from rtstone.stats.evaluate import evaluate_run
@@ -159,9 +172,28 @@ def _measure(each: list[Options], interrupt: Interrupt) -> tuple[int, list[RunDi
             out.print(
                 *(summary if few else brief)(evaluate_run(run), out.width, out.encoding), sep="\n"
             )
+            for line in _causes(finished):
+                out.print(*sentences(Text(line), out.width, "  "), sep="\n")
             if directory.finished:
                 out.print(*followed(run_name(directory.path, run.name), out.width), sep="\n")
     return status_of(interrupt, finished), [finished.directory]
+
+
+def _causes(finished: Finished) -> list[str]:
+    """Return why the sample that ended a traced run was so late, or why that is not known."""
+    run, directory, _ = finished
+    over = [result for result in run.results if result.ended == BY_LIMIT]
+    if not over or not directory.finished or not any("traced" in result.flags for result in over):
+        return []
+    from rtstone.cli.causes import with_causes
+    from rtstone.report.check.text import causes, check_names
+    from rtstone.stats.gate import check_requirement
+
+    gate = check_requirement(run)
+    if gate is None:
+        return []
+    gate = with_causes(directory.path, run, gate)
+    return causes(gate, check_names(gate, run.benches))
 
 
 def carry_out(options: Options, interrupt: Interrupt) -> Finished:
@@ -193,6 +225,7 @@ def _resume(options: Options, interrupt: Interrupt) -> Finished:
         "--time": options.time, "--cpus": options.cpus, "--out": options.out,
         "--until": options.until, "--name": options.name, "--yes": options.yes,
         "--trace": options.trace, "--apart": options.apart,
+        "--limit": options.limit, "--stop-above": options.stop_above,
         "--keep-idle": options.keep_idle,
         "--target": options.target != LOCAL,
     }  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Literal
 
@@ -11,7 +12,7 @@ from msgspec import structs
 
 from rtstone.cpus import ALL, cpu_set
 from rtstone.documents.attribution import Attribution
-from rtstone.documents.run import Target, Turn, Value
+from rtstone.documents.run import Requirement, Target, Turn, Value
 from rtstone.units import NS_PER_S
 from rtstone.wire.records import Bench, Load, TextTable
 
@@ -51,6 +52,16 @@ class LoadSpec(msgspec.Struct, frozen=True):
         if table.param("away") and cpus:
             placed["away"] = cpus
         return LoadSpec(self.name, placed | self.params)
+
+
+# Its samples are the times between wake-ups, not how late one was.
+INTERVALS = frozenset({"dk.latencytest"})
+
+
+def wake_ups(benches: Iterable[Bench]) -> frozenset[str]:
+    """Return the ids of the benches that release a task once a period, and time how late it is."""
+    periodic = (bench.id for bench in benches if bench.param("period") is not None)
+    return frozenset(periodic) - INTERVALS
 
 
 class Until(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,6 +124,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     which need not be the one that runs them.  ``name``: what a person calls the run.
     ``session``: as in the run document.  ``trace``: None if no case is traced.
     ``attribution``: how the parts of a load are taken apart, None if they are not.
+    ``requirement``: as in the run document; it concerns the cases of ``required``.
     """
 
     schema: str = SCHEMA
@@ -139,6 +151,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     session: str | None = None
     trace: Trace | None = None
     attribution: Attribution | None = None
+    requirement: Requirement | None = None
 
     def __post_init__(self) -> None:
         named = {case.bench for case in (*self.cases, *self.absent, *self.derived)}
@@ -214,6 +227,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
             return None
         limited = not self.value(case, "samples") or self._by_samples_s(case) is not None
         return self.limit_s(case) if limited else None
+
+    def required(self, case: Case) -> Requirement | None:
+        """Return what is required of a case: of wake-ups alone, if some are measured."""
+        concerned = self.requirement and wake_ups(self.benches.values())
+        return self.requirement if not concerned or case.bench in concerned else None
 
     def _by_samples_s(self, case: Case) -> float | None:
         samples, period = self.value(case, "samples"), self.value(case, "period")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -41,6 +42,7 @@ Status = Literal["ok", "unsupported", "failed", "incomplete"]
 GRAVITY: tuple[Status, ...] = ("ok", "unsupported", "incomplete", "failed")  # ascending
 NO_REASON = "no reason was recorded"
 STOPPED = "stopped"  # how a series ended that the host stopped
+BY_LIMIT = "limit"  # how one ended in which a sample was above the limit of --stop-above
 INTERRUPTED = "interrupted"  # the reason of one that was ended before it had a sample
 NOT_BEGUN = f"not run: {INTERRUPTED}"
 SINGLE_CALLS = "single"  # the series of operations, taken one by one, that another has in batches
@@ -131,6 +133,52 @@ class Grid(msgspec.Struct, frozen=True, kw_only=True):
     overhead: Whole
 
 
+class Misses(msgspec.Struct, frozen=True, kw_only=True):
+    """Activations that missed: that never happened or, with a limit, were later than it.
+
+    ``limit_ns``: that latency; None: only those that never happened count.  ``n``: how many missed.
+    ``late``: those of them that happened.  ``squares``: the sum of the squared lengths of runs of
+    successive misses.  ``windows``: the fewest successive activations that held 1, 2, … misses, up
+    to ``room``; a shorter list is of all.
+    """
+
+    limit_ns: Positive | None = None
+    n: Natural
+    late: Natural
+    squares: Natural
+    room: Positive
+    windows: list[Positive]
+
+    def __post_init__(self) -> None:
+        rises = all(before < after for before, after in pairwise([0, *self.windows]))
+        if len(self.windows) > min(self.n, self.room) or not rises:
+            raise ValueError("the windows are not those of so many misses")
+
+    def holds(self, most: int, length: int) -> bool | None:
+        """Return whether no ``length`` successive activations held more than ``most`` misses.
+
+        None if that is not known, for lack of room.
+        """
+        if most < len(self.windows):
+            return self.windows[most] > length
+        return None if len(self.windows) == self.room else True
+
+    def most_in(self, length: int) -> int:
+        """Return the most misses that are known to lie in so many successive activations."""
+        return sum(window <= length for window in self.windows)
+
+
+class Requirement(msgspec.Struct, frozen=True, kw_only=True):
+    """The latencies that the user of a run requires, in ns.
+
+    ``latency_ns``: an activation that is later is a miss.  ``stop_above_ns``: one that is later
+    than this ends the run; None: none does.
+    """
+
+    latency_ns: Positive
+    stop_above_ns: Positive | None = None
+
+
 class Round(msgspec.Struct, frozen=True, kw_only=True):
     """One round of a case, and the precision reached with it and all rounds before it.
 
@@ -207,13 +255,16 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     ``negative``: samples with a net value below zero.
     ``overflow``: samples too large for the histogram; they count in ``n``, ``mean`` and ``max``.
     ``missed``: activations that never happened; None if the bench does not count them.
+    ``misses``: these, those later than the run's limit, and how they lie; None if the bench counts
+    no activations and there is no limit, of agents that have no room for it, and of earlier ones.
     ``corrected``: the distribution with omitted activations included (coordinated omission).
     ``trace``, ``blocks``, ``batches``: extremes over time, block maxima, correlation of samples.
     ``figures``: numbers that are not statistics of the samples, by name.
     ``tables``: further tables of the bench.
     ``evidence``: how the agent really measured: policy, CPUs, counters.
-    ``ended``: the limit that ended the measurement: "samples", "time" or "stopped"; with rounds
-    also "ci" (precise enough) or "rounds" (the precision is out of reach).
+    ``ended``: the limit that ended the measurement: "samples", "time", "stopped", or "limit" for a
+    sample above the one of `--stop-above`; with rounds also "ci" (precise enough) or "rounds" (the
+    precision is out of reach).
     ``until``: rounds and precision of a case that was run with `--until`.
     ``flags``: names of the reasons for caution, explained by `rtstone show`.
     """
@@ -249,6 +300,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     negative: Natural = 0
     overflow: Natural = 0
     missed: Natural | None = None
+    misses: Misses | None = None
     corrected: Distribution | None = None
     trace: Trace | None = None
     blocks: Blocks | None = None
@@ -269,6 +321,13 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     def goes_on(self) -> bool:
         """Return whether it was stopped while it took samples, so that it can be continued."""
         return self.status == "ok" and self.n > 0 and self.ended == STOPPED
+
+    @property
+    def required(self) -> Misses | None:
+        """The misses of a limit on single operations, None if there was none."""
+        singly = self if self.batch == 1 else self.single
+        misses = singly.misses if singly is not None else None
+        return misses if misses is not None and misses.limit_ns is not None else None
 
     @property
     def section_s(self) -> float | None:
@@ -416,6 +475,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     ``session``: the prefix that the ids of all runs share that one command measured at once on
     several targets, None if the run stands alone.
     ``attribution``: which parts of a load cause what, None if they were not measured apart.
+    ``requirement``: the latencies that were required of it, None if none was.
     """
 
     schema: str = SCHEMA
@@ -439,6 +499,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     name: str | None = None
     session: str | None = None
     attribution: Attribution | None = None
+    requirement: Requirement | None = None
 
     @property
     def interrupted(self) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from rtstone.documents.plan import Case, LoadSpec, Plan
-from rtstone.documents.run import STOPPED
+from rtstone.documents.run import BY_LIMIT, STOPPED
 from rtstone.errors import Interrupted, TargetError, UsageError
 from rtstone.interrupt import Interrupt
 from rtstone.measure.listener import GuardedListener
@@ -68,6 +68,10 @@ def _lines(plan: Plan, case: Case, load: LoadSpec) -> Iterator[str]:
     call = plan.call(case)
     if call != load:
         yield commands.load(call.name, call.params)
+    if plan.requirement is not None:
+        required = plan.required(case)
+        latency, stop = (required.latency_ns, required.stop_above_ns) if required else (0, None)
+        yield commands.limit(latency, stop or 0)
     yield commands.case(case.id, case.bench, case.params)
 
 
@@ -103,6 +107,7 @@ class AgentSession:
     settled: int = 0  # the last case that nothing more is expected of
     settled_at: int = -1  # the number of the last record before that
     stopped: bool = False
+    over: bool = False  # a sample was above the latency that ends the run
 
     def __post_init__(self) -> None:
         self.left = self.assembly.due
@@ -146,7 +151,7 @@ class AgentSession:
         ran = bye.cases if bye and bye.cases is not None else self._ended()
         if senseless := self.assembly.received.reader.malformed:
             raise TargetError(f"the agent sent what cannot be, {senseless}; the rest was kept")
-        if not self.interrupt.requested and ran < len(self.cases):
+        if not self.interrupt.requested and not self.over and ran < len(self.cases):
             raise TargetError(f"the agent ended before all cases had run{self.link.last_words()}")
 
     def _promise(self, seconds: float) -> None:
@@ -229,6 +234,12 @@ class AgentSession:
                 f"target '{self.plan.target.name}' cannot trace, as it is no Linux; leave out "
                 "--trace"
             )
+        limit = commands.refused(commands.limit(0, 0)).removesuffix("0 0")
+        if text.startswith(limit) and self.plan.requirement is not None:
+            raise TargetError(
+                f"target '{self.plan.target.name}' has no memory to count misses of a limit; leave "
+                "out --limit, and check the maximum of the run"
+            )
         for case in self._pending():
             if text == commands.refused(commands.again(case.id)):
                 self._settle(case.id)
@@ -240,7 +251,10 @@ class AgentSession:
         self.directory.sync()
         case = self.assembly.case_of(wire_id)
         results = self.assembly.case_results(case)
-        following = self.assembly.following(wire_id)
+        if not self.target.scripted and any(result.ended == BY_LIMIT for result in results):
+            self.over = True
+            del self.left[self._ended() :]
+        following = None if self.over else self.assembly.following(wire_id)
         if following is None or self.interrupt.requested:
             self.notify(lambda to: to.case_ended(case, results))
         else:

@@ -41,6 +41,7 @@ def measure(
     run is left as it was and the error is raised.
     """
     error: RtstoneError | None = None
+    early = None  # why the run ended before all cases, as requested
     assembly = Assembly(plan, earlier)
     begin = time.monotonic()
     notify = GuardedListener(listener)
@@ -55,7 +56,7 @@ def measure(
                 interrupted=lambda: interrupt.requested,
             )
             with target.start(options) as link:
-                AgentSession(
+                session = AgentSession(
                     plan=plan,
                     link=link,
                     target=target,
@@ -63,7 +64,13 @@ def measure(
                     directory=directory,
                     notify=notify,
                     interrupt=interrupt,
-                ).run()
+                )
+                session.run()
+                if session.over and assembly.complete < len(plan.cases):
+                    early = (
+                        "ended by a sample above the latency of --stop-above; "
+                        f"{assembly.complete} of {len(plan.cases)} cases measured"
+                    )
     except StoreError as lost:
         error = _with_results_kept(lost, plan, assembly)
     except RtstoneError as failed:
@@ -88,15 +95,15 @@ def measure(
     whole = error is None or assembly.complete == len(plan.cases)
     if error and whole and not plan.endless:
         assembly.remarks.append(str(error))
-    unstarted = INTERRUPTED if isinstance(error, Interrupted) else ""
-    run = assembly.run(None if whole else str(error), time.monotonic() - begin, unstarted)
+    unstarted = INTERRUPTED if isinstance(error, Interrupted) else early or ""
+    run = assembly.run(early if whole else str(error), time.monotonic() - begin, unstarted)
     if plan.endless and whole and isinstance(error, Interrupted):
         error = None  # that is how it ends
     try:
         directory.finish(run)
     except StoreError as lost:
         error = error or _with_results_kept(lost, plan, assembly)
-    return Outcome(run, error or _inconclusive(run))
+    return Outcome(run, error or (None if early else _inconclusive(run)))
 
 
 def _with_results_kept(lost: StoreError, plan: Plan, assembly: Assembly) -> StoreError:

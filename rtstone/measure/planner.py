@@ -11,11 +11,11 @@ from msgspec import structs
 
 from rtstone import printable
 from rtstone.documents.plan import NONE, Plan, Until, run_id
-from rtstone.documents.run import LOCAL
+from rtstone.documents.run import LOCAL, Requirement
 from rtstone.documents.run import Target as Place
 from rtstone.errors import TargetError, UsageError
 from rtstone.interrupt import Interrupt
-from rtstone.measure import suite, trace, until
+from rtstone.measure import requirement, suite, trace, until
 from rtstone.measure.attribution import design
 from rtstone.measure.capabilities import merge_catalogues
 from rtstone.measure.catalogue import catalogue
@@ -107,6 +107,7 @@ def draft(request: Request, offer: Offer) -> Plan:
         wanted, request, offered, everywhere, simulated=target.simulates_time
     )
     tables = {**everywhere.benches, **offered.benches}
+    required = _requirement(request, target)
     plan = Plan(
         run_id=name,
         created=created.isoformat(timespec="seconds"),
@@ -123,14 +124,39 @@ def draft(request: Request, offer: Offer) -> Plan:
         scale_s=scale_s,
         until=limit,
         listed_by=offered.source,
-        trace=None if request.trace is None else trace.parse(request.trace),
+        trace=None if request.trace is None else trace.parse(request.trace, required),
         attribution=attribution,
+        requirement=required,
     )
+    if required is not None and required.stop_above_ns and target.scripted and len(cases) > 1:
+        raise UsageError(
+            f"--stop-above cannot end a run of {len(cases)} cases on target '{target.name}', which "
+            "takes all commands at its start; name one case"
+        )
     if plan.endless and target.scripted:
         raise UsageError(
             f"target '{target.name}' cannot be stopped while it measures; give a time above 0"
         )
     return plan
+
+
+def _requirement(request: Request, target: Target) -> Requirement | None:
+    """Parse --limit and --stop-above.  Raises UsageError if the run cannot have them."""
+    required = requirement.parse(request.limit, request.stop_above)
+    if required is None:
+        return None
+    if target.detail().get("instructions_per_s"):
+        raise UsageError(
+            f"--limit is a time, but target '{target.name}' counts instructions; check the run "
+            "with `rtstone check --limit 'BENCH max<=5k instr'`"
+        )
+    option = "--until" if request.until is not None else "--apart" if request.apart else None
+    if required.stop_above_ns and option:
+        raise UsageError(
+            f"--stop-above ends the run that {option} has go on until it can judge; leave out "
+            f"{option}, or write --limit for --stop-above"
+        )
+    return required
 
 
 def _until(request: Request, target: Target) -> Until | None:

@@ -17,6 +17,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     under each of ``loads`` in turn; a load may be repeated.  ``instead``: replacements, by name,
     for loads of the suites.  ``yes``: loads may change what users of the machine notice.
     ``name``: of the run.  ``command`` is stored in the run document.
+    ``limit``, ``stop_above``: the latency above which a sample is a miss, and that above which one
+    ends the run.
     ``apart``: the one load is taken apart, to measure which of its parts causes what.
     """
 
@@ -29,6 +31,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     cpus: str | None = None
     until: str | None = None
     trace: str | None = None
+    limit: str | None = None
+    stop_above: str | None = None
     keep_idle: bool = False
     yes: bool = False
     name: str | None = None

@@ -308,6 +308,7 @@ class Assembly:
             turn=self._plan.turn,
             name=self._plan.name,
             session=self._plan.session,
+            requirement=self._plan.requirement,
             attribution=self._plan.attribution
             and attributed(self._plan.attribution, results[: len(results) - len(derived_results)]),
         )

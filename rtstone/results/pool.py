@@ -9,7 +9,7 @@ from fractions import Fraction
 from itertools import accumulate
 from math import ceil, sqrt
 
-from rtstone.documents.run import Distribution, Result
+from rtstone.documents.run import Distribution, Misses, Result
 from rtstone.results.interval import Ordered
 from rtstone.summary import ENOUGH, EXTREME, PERCENTILES, WHOLE, is_supported
 
@@ -86,6 +86,29 @@ def _sd(results: Sequence[Result], n: int, mean: float | None) -> float | None:
             return None
         squares += (result.n - 1) * (result.sd or 0) ** 2 + result.n * (result.mean - mean) ** 2
     return round(sqrt(squares / (n - 1)), 4) if n > 1 else None
+
+
+def closest(parts: Sequence[Misses | None]) -> Misses | None:
+    """Return the misses of results together, in no window of several; None if one has none.
+
+    A window is known of all only as far as each knows its own: as far as it has misses, or room.
+    """
+    each = [part for part in parts if part is not None]
+    if not each or len(each) < len(parts) or len({part.limit_ns for part in each}) > 1:
+        return None
+    full = [part.room for part in each if len(part.windows) == part.room]
+    length = min(full, default=max(len(part.windows) for part in each))
+    windows = [
+        min(part.windows[k] for part in each if k < len(part.windows)) for k in range(length)
+    ]
+    return Misses(
+        limit_ns=each[0].limit_ns,
+        n=sum(part.n for part in each),
+        late=sum(part.late for part in each),
+        squares=sum(part.squares for part in each),
+        room=min(full, default=max(part.room for part in each)),
+        windows=windows,
+    )
 
 
 def section_s(results: Sequence[Result]) -> float | None:

@@ -30,7 +30,7 @@ from rtstone.documents.run import (
 from rtstone.results import flags
 from rtstone.results.estimates import Estimate, estimate
 from rtstone.results.interval import Ordered
-from rtstone.results.pool import pooled
+from rtstone.results.pool import closest, pooled
 from rtstone.summary import PERCENTILES, WHOLE
 from rtstone.units import NS_PER_S
 from rtstone.wire.records import Rate, TextTable
@@ -195,6 +195,7 @@ def _merged(
         negative=sum(part.negative for part in parts),
         overflow=sum(part.overflow for part in parts),
         missed=_sum([part.missed for part in parts]),
+        misses=closest([part.misses for part in parts]),
         corrected=_corrected(parts),
         trace=_trace(parts),
         blocks=_blocks(parts),

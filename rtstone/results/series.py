@@ -15,6 +15,7 @@ from rtstone.documents.run import (
     Blocks,
     Distribution,
     Grid,
+    Misses,
     Result,
     Trace,
     Worst,
@@ -72,6 +73,15 @@ def series_result(
         negative=raw.negative,
         overflow=raw.overflow,
         missed=raw.missed,
+        misses=raw.misses
+        and Misses(
+            limit_ns=raw.misses.limit_ns,
+            n=raw.misses.n,
+            late=raw.misses.late,
+            squares=raw.misses.squares,
+            room=raw.misses.room,
+            windows=raw.misses.windows,
+        ),
         figures={name: scale.figure(value, unit) for name, value, unit in raw.figures},
         tables=raw.tables,
         ended=raw.ended,

@@ -11,7 +11,9 @@
     loads = ["none", "heavy"]            # default: each load of the run
     p999 = "50us"                        # upper limit
     p50 = ["20us", "+10%"]               # both limits hold; +10% is relative to the baseline
-    missed = 0                           # or a share of the activations: "0.01%"
+    missed = 0                           # or a share of the activations: "0.01%",
+                                         # or "2 in 100": of any 100 successive ones
+    jitter = "13us"                      # the largest sample less the smallest
     bound = "200us"                      # worst case, as in `rtstone guarantee`,
     exceedance_per_hour = 1e-4           # exceeded at most this often
     figures = { "breakdown utilisation" = ">= 60%" }
@@ -23,6 +25,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from decimal import Decimal
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -32,14 +35,14 @@ from rtstone import toml
 from rtstone.documents.check import Policy
 from rtstone.errors import UsageError, unknown
 from rtstone.results.flags import BY_NAME
-from rtstone.summary import ESTIMATED
+from rtstone.summary import ESTIMATED, LABELS
 from rtstone.units import CLOCK, INSTRUCTIONS, spelt
 
 SCHEMA = "rtstone.budget/1"
 
 Bound = Literal["<=", ">="]
 
-TIMES = ("min", *ESTIMATED, "max", "bound", "slope")
+TIMES = ("min", *ESTIMATED, "max", "jitter", "bound", "slope")
 LIMITS = (*TIMES, "missed")
 WIDEST = 1000.0  # largest margin, as a share; beyond it a limit means nothing
 
@@ -53,6 +56,9 @@ _UNITS = (
 _NUMBER = r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 _UNIT = r"[^\d\s/]+(?:\s+[^\d\s/]+)*"
 LIMIT = re.compile(rf"(<=|>=)?\s*([+-]?)({_NUMBER})(?:\s*({_UNIT}))?(?:\s*/\s*(\w+))?")
+_WITHIN = re.compile(r"(?:<=)?\s*(\d{1,9})\s+in\s+(\d{1,9})")  # misses in successive activations
+_STATED = re.compile(r"(\S+)\s+([^<>=]*[^<>=\s])\s*([<>]=.+)")
+_NAMES = {label: name for name, label in LABELS.items()}
 _SAMPLES = {"times": '"50us", "5k instr"', "relative": '"+10%", "1.1x"'}
 
 
@@ -61,7 +67,8 @@ class Limit(NamedTuple):
 
     ``statistic`` is a member of LIMITS, or the name of a figure.  The limit is ``value`` in
     ``unit`` ("ns", "instructions", "%" or the unit of a figure), or ``factor`` times the baseline.
-    ``per``: the unit that a slope was written per.
+    ``per``: the unit that a slope was written per.  ``within``: of so many successive activations,
+    any of them, at most ``value`` may be missed.
     """
 
     statistic: str
@@ -72,11 +79,12 @@ class Limit(NamedTuple):
     bound: Bound = "<="
     per: str | None = None
     figure: bool = False
+    within: int | None = None
 
     @property
     def words(self) -> str:
         """Return the limit as one would write it."""
-        return self.text if self.text.startswith((">", "<")) else f"{self.bound} {self.text}"
+        return f"{self.bound} {self.text.removeprefix(self.bound).strip()}"
 
 
 class Entry(NamedTuple):
@@ -99,9 +107,9 @@ class Entry(NamedTuple):
 
 
 class Budget(NamedTuple):
-    """A budget as read from its file."""
+    """A budget as read from its file; ``path``: None for limits that no file has."""
 
-    path: Path
+    path: Path | None
     title: str
     baselines: list[str]
     inconclusive: Policy
@@ -134,6 +142,21 @@ def load(path: Path) -> Budget:
     named = table.get("baseline", [])
     baselines = _texts({"baseline": [named] if isinstance(named, str) else named}, "baseline", path)
     return Budget(path, table.get("title", path.stem), baselines, policy, entries)
+
+
+def stated(texts: Sequence[str]) -> Budget:
+    """Return the budget of limits such as ``dk.periodic p999<=100us``.  Raises UsageError."""
+    entries = []
+    for text in texts:
+        where = f"--limit '{text}'"
+        match = _STATED.fullmatch(text.strip())
+        if match is None:
+            raise UsageError(f"no limit, in {where}; write one such as 'dk.periodic p999<=100us'")
+        name = _NAMES.get(match[2], match[2])
+        figure = name not in LIMITS
+        limits = {"figures": {name: match[3]}} if figure else {name: match[3]}
+        entries.append(_entry({"bench": match[1], **limits}, where))
+    return Budget(None, ", ".join(texts), [], "inconclusive", entries)
 
 
 def margin(text: str) -> float:
@@ -206,6 +229,14 @@ def _limits(name: str, texts: object, where: str, *, figure: bool = False) -> li
 
 def _limit(name: str, item: object, where: str, *, figure: bool) -> Limit:
     text = str(item).strip()
+    if name == "missed" and not figure and (pair := _WITHIN.fullmatch(text)):
+        most, length = int(pair[1]), int(pair[2])
+        if most >= length:
+            raise UsageError(
+                f"the limit '{text}' of missed allows each activation to be missed, in {where}; "
+                'write one such as "2 in 100"'
+            )
+        return Limit(name, text, float(most), "", within=length)
     match = LIMIT.fullmatch(text) if isinstance(item, str | int | Decimal) else None
     if match is None or isinstance(item, bool):
         raise _bad(name, text, where, figure=figure)
@@ -241,8 +272,8 @@ def _limit(name: str, item: object, where: str, *, figure: bool) -> Limit:
         whole = limit.value is not None and limit.value >= 0 and limit.value == int(limit.value)
         if not share and (limit.unit or not whole):
             raise UsageError(
-                f"bad limit '{limit.text}' of missed, in {where}; write a count, or a share of the "
-                'activations such as "0.01%"'
+                f"bad limit '{limit.text}' of missed, in {where}; write a count, a share of the "
+                'activations such as "0.01%", or how many of any successive ones, "2 in 100"'
             )
     elif name == "bound" and limit.factor is not None:
         raise UsageError(f"a bound can have an absolute limit only, not '{limit.text}', in {where}")

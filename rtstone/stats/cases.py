@@ -8,7 +8,7 @@ from typing import NamedTuple
 from rtstone.documents.breakdown import breakdown
 from rtstone.documents.case_key import CaseKey, case_key
 from rtstone.documents.case_name import case_names, setting
-from rtstone.documents.run import BREAKDOWN, NO_REASON, UNREACHED, Result, Run, Value
+from rtstone.documents.run import BREAKDOWN, NO_REASON, UNREACHED, Misses, Result, Run, Value
 from rtstone.errors import UsageError, nearest, unknown
 from rtstone.results import pool
 from rtstone.stats.budget import Entry, fits
@@ -56,6 +56,11 @@ class Case(NamedTuple):
         """The number of activations that never happened, None if not counted."""
         counts = [result.missed for result in self.results if result.missed is not None]
         return sum(counts) if counts else None
+
+    @property
+    def required(self) -> Misses | None:
+        """The misses of a limit on its activations, None if there was none."""
+        return pool.closest([result.required for result in self.results])
 
 
 def cases(run: Run) -> list[Case]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from rtstone.documents.check import Gate
 from rtstone.documents.comparison import Comparison
 from rtstone.documents.run import Result, Run
 from rtstone.documents.worstcase import WorstCase
@@ -12,6 +13,7 @@ from rtstone.errors import UsageError
 from rtstone.stats.comparison.compare import compare_with_results
 from rtstone.stats.comparison.loads import LoadMatrix, compare_loads
 from rtstone.stats.comparison.scatter import Past
+from rtstone.stats.gate import check_requirement
 from rtstone.stats.standouts import Standouts, standouts
 from rtstone.stats.worstcase.extremes import worst_case
 
@@ -23,6 +25,7 @@ class RunEvaluation(NamedTuple):
     standouts: Standouts
     worst_cases: dict[int, WorstCase]  # by index of the result
     by_load: LoadMatrix | None
+    requirement: Gate | None  # whether the run met the latency that was required of it
 
 
 class Evaluation(NamedTuple):
@@ -52,7 +55,7 @@ def evaluate_run(run: Run) -> RunEvaluation:
         for place, result in enumerate(run.results)
         if place in places and result.max is not None
     }
-    return RunEvaluation(run, notable, worst_cases, compare_loads(run))
+    return RunEvaluation(run, notable, worst_cases, compare_loads(run), check_requirement(run))
 
 
 def evaluate_runs(named: Sequence[Run | Sequence[Run]], past: Past | None = None) -> Evaluation:

@@ -22,10 +22,14 @@ class Exceeded(NamedTuple):
 
 
 def exceeded(run: Run, gate: Gate) -> list[Exceeded]:
-    """Return each case that failed a limit of single samples once, most exceeded first."""
+    """Return each case that failed a limit of single samples once, most exceeded first.
+
+    What is later than the limit of a run is one of them.
+    """
+    names = OF_SAMPLES | ({"missed"} if run.requirement else frozenset[str]())
     worst: dict[CaseKey, Check] = {}
     for check in gate.checks:
-        if check.verdict == "failed" and check.what in OF_SAMPLES:
+        if check.verdict == "failed" and check.what in names:
             before = worst.setdefault(_key(check), check)
             worst[_key(check)] = min(before, check, key=_margin)
     by_key = {_key(case): case for case in cases(run)}

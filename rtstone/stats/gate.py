@@ -18,11 +18,12 @@ from rtstone.documents.breakdown import breakdown
 from rtstone.documents.case_key import ANOTHER_RUN, CaseKey, case_key, may_be
 from rtstone.documents.check import Check, Gate, Verdict, overall
 from rtstone.documents.imported import bucket_ns
+from rtstone.documents.plan import wake_ups
 from rtstone.documents.run import BREAKDOWN, UNREACHED, Result, Run, Slope
 from rtstone.errors import UsageError, unknown
 from rtstone.results.estimates import Estimate, estimate_whole
 from rtstone.results.flags import spoilt, unfit
-from rtstone.results.omitted import missed, whole
+from rtstone.results.omitted import Missed, missed, whole
 from rtstone.results.pool import pooled
 from rtstone.stats.budget import Budget, Entry, Limit, fits
 from rtstone.stats.cases import Case, Matcher, cases, figure, label
@@ -43,7 +44,7 @@ from rtstone.stats.prediction import WIDEST
 from rtstone.stats.tolerance import Number, Tolerance
 from rtstone.stats.worstcase.extremes import PER_HOUR, worst_case
 from rtstone.summary import ESTIMATED, PERCENTILES, least_n
-from rtstone.units import trimmed
+from rtstone.units import count, trimmed
 
 # Figures whose true value can be beyond what was tried: the figure with the highest value tried.
 CENSORED = {BREAKDOWN: UNREACHED}
@@ -80,7 +81,7 @@ def check(run: Run, budget: Budget, baselines: Sequence[Run] = ()) -> Gate:
         run_id=run.run_id,
         target=run.target.name,
         created=run.created,
-        budget=str(budget.path),
+        budget=str(budget.path or ""),
         title=budget.title,
         baselines=[baseline.run_id for baseline in baselines],
         policy=budget.inconclusive,
@@ -89,6 +90,34 @@ def check(run: Run, budget: Budget, baselines: Sequence[Run] = ()) -> Gate:
         checks=checks,
         name=run.name,
     )
+
+
+def check_requirement(run: Run) -> Gate | None:
+    """Return whether a run met the latency that was required of it; None if none was.
+
+    A miss counts however it was measured: it happened.  That there was none says nothing of a
+    system that was not measured as it should be.
+    """
+    if run.requirement is None:
+        return None
+    judge = _Judge(run, None)
+    names = {result.bench for result in run.results if result.required}
+    names |= wake_ups(run.benches)
+    checks = []
+    for case in judge.cases:
+        if case.bench not in names or all(result.not_begun for result in case.results):
+            continue
+        accept = frozenset(case.flags) if case.required and case.required.n else frozenset[str]()
+        limit = Limit("missed", "0", 0.0, "")
+        entry = Entry(case.bench, {}, None, [], [limit], accept, None, "--limit")
+        check = judge.judged(entry, limit, case)
+        checks.append(check if isinstance(check, Check) else check.check)
+    return Gate(
+        run_id=run.run_id, target=run.target.name, created=run.created, budget="",
+        title=f"no activation later than {trimmed(run.requirement.latency_ns, 'ns')}",
+        policy="inconclusive", name=run.name, checks=checks,
+        verdict=overall(checks, "inconclusive") if checks else "not measured",
+    )  # fmt: skip
 
 
 def concerning(budget: Budget, run: Run) -> Budget:
@@ -197,13 +226,14 @@ class _Judge:
                 if limit.figure:
                     has = any(name in result.figures for result in case.results for name in figures)
                 else:
-                    has = case.missed is not None if limit.statistic == "missed" else case.n > 0
+                    counts = case.missed is not None or case.required is not None
+                    has = counts if limit.statistic == "missed" else case.n > 0
                 if has or case.status is not None:  # with a valid result it might
                     concerned.append(case)
             if not concerned:
                 raise _concerns_none(limit, matching, entry)
             for case in concerned:
-                yield self._judged(entry, limit, case)
+                yield self.judged(entry, limit, case)
 
     def settled(self, relative: _Relative, rule: Tolerance) -> Check:
         """Return a check relative to several runs with its verdict."""
@@ -224,7 +254,13 @@ class _Judge:
         lacks = relative.lacks if outcome.verdict == "inconclusive" else None
         return self._comparable(_with_missing(check, lacks))
 
-    def _judged(self, entry: Entry, limit: Limit, case: Case) -> Check | _Relative:
+    @property
+    def cases(self) -> list[Case]:
+        """The cases of the run."""
+        return self._matcher.cases
+
+    def judged(self, entry: Entry, limit: Limit, case: Case) -> Check | _Relative:
+        """Return the check of a limit on a case; relative to several runs, before its verdict."""
         check = self._blank(limit, case)
         if why := _invalid(case, entry):
             return structs.replace(check, verdict="not measured", reason=why)
@@ -386,22 +422,23 @@ class _Judge:
     def _extreme(self, check: Check, limit: Limit, case: Case, entry: Entry) -> Check | _Relative:
         """Judge the smallest or the largest sample."""
         name = limit.statistic
-        value = getattr(pooled(case.results), name)
+        value = _extreme(case.results, name)
         if value is None:
             lack = f"no {name}, as samples are means of several operations"
             return structs.replace(check, reason=lack if case.n else "it has no samples")
         if limit.factor is None:
             return _fact(check, limit, value)
-        if name == "max" and case.unit == "ns":
+        if name in {"max", "jitter"} and case.unit == "ns":
             raise UsageError(
-                f"max = '{limit.text}' is relative, in {entry.where}; the largest samples of two "
-                "runs differ by chance: limit p999 in this way, or max by a time"
+                f"{name} = '{limit.text}' is relative, in {entry.where}; the largest samples of "
+                f"two runs differ by chance: limit p999 in this way, or {name} by a time"
             )
         base, why = self._base(case)
-        before = [getattr(pooled(other.results), name) for other in base]
-        if why or None in before:
+        values = [_extreme(other.results, name) for other in base]
+        before = [exactly(v) for v in values if v is not None]
+        if why or len(before) < len(base):
             return structs.replace(check, reason=why or f"the baseline has no {name}")
-        return self._relative(check, limit, exactly(value), [exactly(value) for value in before])
+        return self._relative(check, limit, exactly(value), before)
 
     def _figure(self, check: Check, limit: Limit, case: Case) -> Check | _Relative:
         """Judge a figure, or that it was not reached: it is then above what was tried.
@@ -537,19 +574,44 @@ def _fact(check: Check, limit: Limit, value: float) -> Check:
     return _compared(check, limit, exactly(value), exactly(limit.value or 0.0))
 
 
+def _extreme(results: Sequence[Result], name: str) -> float | None:
+    """Return the smallest or largest sample, or their distance: the jitter."""
+    whole_ = pooled(results)
+    if name != "jitter":
+        value: float | None = getattr(whole_, name)
+        return value
+    return None if whole_.max is None or whole_.min is None else whole_.max - whole_.min
+
+
+def _misses(case: Case) -> Missed | None:
+    """Return the misses of a case: what was later than a limit, too, if the run has one."""
+    misses = case.required
+    if misses is None:
+        return missed(case.results)
+    singly = [r if r.batch == 1 else r.single for r in case.results]
+    due = sum(r.n + (r.missed or 0) for r in singly if r is not None)
+    stalls = misses.n**2 / misses.squares if misses.n else 0.0
+    return Missed(misses.n, due, stalls) if due else None
+
+
 def _missed(check: Check, limit: Limit, case: Case, entry: Entry) -> Check:
-    """Judge missed activations.  A count is a fact.
+    """Judge missed activations.  A count is a fact, as is how close they lie.
+
+    In a run with a limit those that were later are missed, too.
 
     A share passes if the interval of its number of stalls is within the limit, and fails if that is
     beyond it.  A share that was predicted passes if it was kept.
     """
-    losses = missed(case.results)
+    losses = _misses(case)
     if losses is None:
         why = "no activations were due" if case.missed == 0 else "they were not counted"
         return structs.replace(check, verdict="inconclusive", reason=why)
+    if limit.within is not None:
+        return _together(check, limit, case)
     if limit.unit != "%" or not limit.value:
-        check = _fact(check, limit, float(case.missed or 0))
-        return structs.replace(check, detectable=rate_shown(losses, limit.value or 0.0))
+        check = _fact(check, limit, float(losses.omitted))
+        detectable = rate_shown(losses, limit.value or 0.0)
+        return structs.replace(check, detectable=detectable, reason=_later(case))
     value, low, high = (100 * share for share in (losses.rate, *losses.interval))
     check = structs.replace(check, unit="%")
     least = entry.predicted_for_n
@@ -568,6 +630,40 @@ def _missed(check: Check, limit: Limit, case: Case, entry: Entry) -> Check:
     why = f"{losses.due} activations do not exclude {high:.2g}%"
     missing = activations_missing(losses, limit.value)
     return _with_missing(structs.replace(check, reason=why), missing)
+
+
+def _later(case: Case) -> str | None:
+    """Return what counts as missed besides activations that never happened, None if nothing."""
+    misses = case.required
+    if misses is None or misses.limit_ns is None:
+        return None
+    latency = trimmed(misses.limit_ns, "ns")
+    return f"{count(misses.late)} later than {latency}, {count(misses.n - misses.late)} never"
+
+
+def _together(check: Check, limit: Limit, case: Case) -> Check:
+    """Judge how many of any successive activations were missed: a fact.
+
+    Those of several results do not succeed each other.
+    """
+    most, length = round(limit.value or 0.0), limit.within or 0
+    each = [(r.required or r.misses, r.n + (r.missed or 0)) for r in case.results]
+    check = structs.replace(check, unit=f"in {length} activations")
+    misses = [part for part, _ in each if part is not None]
+    if len(misses) < len(each):
+        why = "unsupported: the agent has no room for how close misses lie"
+        return structs.replace(check, reason=why)
+    holds = [part.holds(most, length) for part in misses]
+    worst = float(max(part.most_in(length) for part in misses))
+    if None in holds and False not in holds:
+        room = min(part.room for part in misses)
+        why = f"unsupported: the agent knows the windows of {room} misses at most, not {most + 1}"
+        return structs.replace(check, reason=why)
+    check = structs.replace(_fact(check, limit, worst), reason=_later(case))
+    if check.verdict == "passed" and (due := max(due for _, due in each)) < length:
+        why = f"only {count(due)} activations were due"
+        return _with_missing(_undecided(check, why), length - due)
+    return check
 
 
 def _bound(check: Check, limit: Limit, case: Case, entry: Entry) -> Check:

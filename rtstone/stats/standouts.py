@@ -7,6 +7,7 @@ from statistics import median
 from typing import NamedTuple
 
 from rtstone.documents.case_key import family
+from rtstone.documents.plan import INTERVALS
 from rtstone.documents.run import Result, Run, Slope
 from rtstone.results.flags import spoilt, unfit
 
@@ -19,10 +20,11 @@ PEERS = 5  # results from which it is known how far maxima usually are above med
 LEAST_EXCESS = {"ns": 10e3, "instructions": 1e3}  # never called far, by unit: an interrupt
 USUAL_EXCESS = {"ns": 100e3}  # where there are fewer peers: an interrupt and what it wakes
 PERIODIC = "dk.periodic"  # the wake-up that is looked at first
-# Periodic, but its values are periods, not lateness.
-INTERVALS = {"dk.latencytest"}
 # Families whose values are about the measuring, or the speed of the processor.
 INSTRUMENT = {"null", "clk", "hart"}
+# A deadline is not said to be met, but to have been met so far, by fewer activations, or in less
+# time.
+ENOUGH_N, ENOUGH_S = 10_000, 10.0
 MISSING = ("failed", "incomplete", "unsupported")  # statuses, gravest first
 
 
@@ -77,6 +79,20 @@ def standouts(run: Run) -> Standouts:
         growing=growing,
         missing={status: places_ for status, places_ in missing.items() if places_},
     )
+
+
+def observed_s(result: Result) -> float | None:
+    """Return for how long a result was measured, in s, None if it is not known or not a time."""
+    if result.unit != "ns" or result.section_s is not None:
+        return result.section_s
+    trace = result.trace
+    return trace.rows[-1][0] - trace.rows[0][0] + trace.width_s if trace and trace.rows else None
+
+
+def long_enough(result: Result) -> bool:
+    """Return whether a result of wake-ups was long enough to say that a deadline is met."""
+    activations = result.n + (result.missed or 0)
+    return activations >= ENOUGH_N and (observed_s(result) or 0.0) >= ENOUGH_S
 
 
 def largest(run: Run, places: Iterable[int], value: Callable[[Result], float | None]) -> int | None:

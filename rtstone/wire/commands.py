@@ -140,6 +140,14 @@ def trace(above_ns: int, keep: int, *, stacks: bool) -> str:
     return f"trace {above_ns} {keep}{' stacks' if stacks else ''}"
 
 
+def limit(latency_ns: int, stop_ns: int) -> str:
+    """Return the command that limits the latency in all further cases.
+
+    A sample above ``latency_ns`` is a miss, one above ``stop_ns`` ends its case; 0: no such limit.
+    """
+    return f"limit {latency_ns} {stop_ns}"
+
+
 def again(number: int) -> str:
     """Return the command that sends the records of a case once more; 0: of none, but of all."""
     return f"again {number}"

@@ -273,6 +273,20 @@ class Omitted(msgspec.Struct, frozen=True):
     hist: Buckets = []
 
 
+class Misses(msgspec.Struct, frozen=True):
+    """Activations that never happened and samples above the limit, and how they lie (docs/wire.md).
+
+    ``windows``: how few successive activations held 1, 2, … of them, up to ``room``.
+    """
+
+    n: Natural
+    late: Natural
+    squares: Natural
+    room: Positive
+    windows: list[Positive] = []
+    limit_ns: Positive | None = None
+
+
 class Result(msgspec.Struct, frozen=True, tag_field="t", tag="result"):
     """One series of a case."""
 
@@ -298,6 +312,7 @@ class Result(msgspec.Struct, frozen=True, tag_field="t", tag="result"):
     batches: Batches | None = None
     missed: Natural | None = None
     omitted: Omitted | None = None
+    misses: Misses | None = None
     figures: list[tuple[str, Whole | Number | None, str]] = []
     tables: list[TextTable] = []
     ended: str | None = None
@@ -396,6 +411,10 @@ def _sane(part: Result | Omitted, bits: int) -> bool:
     )
 
 
+def _missing(misses: Misses) -> totals.Missing:
+    return totals.Missing(misses.n, misses.late, misses.squares, misses.room, misses.windows)
+
+
 def _contradiction(result: Result) -> str | None:
     """Return which numbers of a result cannot be of the same samples, None if all can."""
     n, high, worst, omitted = result.n, result.max, result.worst, result.omitted
@@ -415,6 +434,8 @@ def _contradiction(result: Result) -> str | None:
         "the batches are not all samples": not batches
         or totals.batches(batches.rows, n, result.sum),
         "not as many are omitted as are missed": not omitted or omitted.n == result.missed,
+        "the misses are not of these activations": not result.misses
+        or totals.misses(_missing(result.misses), n, result.missed or 0),
     }
     return next((wrong for wrong, right in checks.items() if not right), None)
 

@@ -9,6 +9,16 @@ from typing import NamedTuple
 from rtstone.wire.buckets import bounds, index_of
 
 
+class Missing(NamedTuple):
+    """``n`` misses, ``late`` of them samples; of runs of them the squared lengths; windows."""
+
+    n: int
+    late: int
+    squares: int
+    room: int
+    windows: Sequence[int]
+
+
 class Values(NamedTuple):
     """``n`` values with their sum and extremes, in buckets; ``overflow``: above the highest."""
 
@@ -90,4 +100,20 @@ def windows(
         and sum(row[1] for row in held) == n
         and sum(row[3] for row in held) == total
         and max((row[4] for row in held), default=None) == high
+    )
+
+
+def misses(misses: Missing, n: int, missed: int) -> bool:
+    """Return whether these can be the misses among ``n`` samples and activations without one.
+
+    ``missed``: how many activations had no sample, all of which are misses.
+    """
+    windows = misses.windows
+    return (
+        misses.late <= n
+        and misses.n == misses.late + missed
+        and misses.n <= misses.squares <= misses.n**2
+        and len(windows) == min(misses.n, misses.room)
+        and all(before < after for before, after in pairwise([0, *windows]))
+        and max(windows, default=0) <= n + missed
     )

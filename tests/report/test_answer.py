@@ -56,14 +56,39 @@ def test_a_missed_activation_makes_a_system_unfit() -> None:
     assert "Loads: none, heavy." in reply.basis
 
 
-def test_no_miss_makes_it_fit_as_far_as_was_seen() -> None:
-    reply = answer(run_with(periodic(0, 40e3), periodic(0, 41e3, params={"period": MS // 4})))
+def test_no_miss_makes_it_fit_for_as_long_as_was_seen() -> None:
+    long = {"n": 10_000, "evidence": {"section_ns": 10_000_000_000}}
+    reply = answer(
+        run_with(periodic(0, 40e3, **long), periodic(0, 41e3, params={"period": MS // 4}, **long))
+    )
     assert reply.grade == "good"
     assert reply.verdict == (
-        "Fit for a period of 250 µs, as far as was seen: none of 10 000 activations missed."
+        "Fit for a period of 250 µs, seen for 10.0 s and longer: none of 20 000 activations missed."
     )
     assert "observed: 41.0 µs; " in reply.basis[0]
     assert "No load ran beside it: under load the worst case may be far larger." in reply.basis
+
+
+@pytest.mark.parametrize(
+    ("n", "section_ns", "enough"),
+    [
+        (10_000, 10_000_000_000, True),
+        (9_999, 10_000_000_000, False),
+        (10_000, 9_999_999_999, False),
+        (10**6, None, False),  # for how long is not known
+    ],
+)
+def test_fewer_activations_or_a_shorter_time_are_so_far(
+    n: int, section_ns: int | None, enough: bool
+) -> None:
+    evidence = {} if section_ns is None else {"section_ns": section_ns}
+    reply = answer(run_with(periodic(0, 40e3, n=n, evidence=evidence)))
+    seen = "seen for 10.0 s" if enough else "so far"
+    assert reply.verdict.startswith(f"Fit for a period of 1 ms, {seen}: none of ")
+    assert reply.grade == ("good" if enough else "info")
+    short = periodic(0, 40e3, n=9_999, load="heavy", evidence={"section_ns": 60_000_000_000})
+    both = answer(run_with(periodic(0, 40e3, n=n, evidence=evidence), short))
+    assert both.verdict.startswith("Fit for a period of 1 ms, so far: none of ")
 
 
 def unsupported(*reasons: str) -> list[Result]:
@@ -135,9 +160,7 @@ def test_no_run_is_fit_of_which_a_wake_up_case_was_lost() -> None:
 
 def test_of_another_tool_lateness_within_its_period_is_no_miss() -> None:
     reply = answer(run_of((DATA / "cyclictest-2.4-q.txt").read_bytes()))
-    assert reply.verdict == (
-        "Fit for a period of 1 ms, as far as was seen: none of 304 activations missed."
-    )
+    assert reply.verdict == ("Fit for a period of 1 ms, so far: none of 304 activations missed.")
     assert reply.basis == [
         "Worst wake-up observed: 119 µs; cyclictest interval=1ms "
         "thread 0, under load unknown over 300 ms, n = 300. Longer observation can only raise it.",

@@ -47,7 +47,7 @@ static void take_expirations(rts_rec *rec, rts_hist *omitted, int fd, rts_tick d
         }
         for (uint64_t i = 1; i < count && !rec->warm; i++)
             rts_hist_add(omitted, now - due - i * period);
-        rec->missed += rec->warm ? 0 : count - 1;
+        rts_rec_omit(rec, rec->warm ? 0 : count - 1);
         rts_rec_add(rec, now - due, now);
         due += count * period;
     }

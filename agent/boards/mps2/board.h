@@ -21,6 +21,7 @@
 #define FREERTOS_FEW_CHANNELS 1 /* each kind takes 0.6 KB in ipc.*, besides its kernel code */
 #define RTS_HIST_RANGE 28
 #define RTS_SINGLE 0 /* no RAM for a second series */
+#define RTS_MISSES 0 /* nor for the closeness of misses, which takes code, too */
 #define RTS_BLOCK_SAMPLES 8
 #define RTS_TRACE 32
 #define RTS_BLOCKS 64
@@ -38,6 +39,7 @@
 #define FREERTOS_AGENT_STACK 2560
 #else /* 512 KiB of code and 256 KiB of RAM */
 #define RTS_HIST_RANGE 31
+#define RTS_MISSES 16
 #define RTS_TRACE 64
 #define RTS_BLOCKS 128
 #define RTS_STATE_BYTES (32u << 10)

@@ -36,6 +36,7 @@
 /* PORT: memory, see agent/core/sizes.h; these values are for 64 KiB of RAM. */
 #define RTS_HIST_RANGE 31 /* at 10 MHz: 200 s */
 #define RTS_SINGLE 0      /* no RAM for a second series */
+#define RTS_MISSES 8
 #define RTS_COUNT_BITS 32
 #define RTS_TRACE 64
 #define RTS_BLOCKS 128

@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple, cast
 from rtstone.documents.breakdown import Breakdown
 from rtstone.documents.case_name import case_names, usual_load
 from rtstone.documents.run import Result, Run, Value
+from rtstone.stats.standouts import observed_s
 from rtstone.units import counted, plain, rounded, seconds, trimmed
 from rtstone.wire.records import Rate
 
@@ -56,14 +57,8 @@ def called(run: Run) -> str:
 
 def observed(result: Result) -> str | None:
     """Return the measured time in words, which belongs to any worst case; None for counts."""
-    if result.unit != "ns":
-        return None
-    if result.section_s is not None:
-        return seconds(result.section_s)
-    if result.trace and result.trace.rows:
-        rows = result.trace.rows
-        return seconds(rows[-1][0] - rows[0][0] + result.trace.width_s)
-    return None
+    span = observed_s(result)
+    return None if span is None else seconds(span)
 
 
 _FINEST = 0.004  # resolution of the histogram, as a share of the value

@@ -12,9 +12,19 @@ from typing import NamedTuple
 from rtstone import resources, units
 from rtstone.documents.breakdown import breakdown
 from rtstone.documents.capacity import KIND, one_of_several
+from rtstone.documents.check import Gate
 from rtstone.documents.imported import WAKE_UPS, tool
 from rtstone.documents.plan import NONE
-from rtstone.documents.run import BREAKDOWN, LOCAL, NO_REASON, UNREACHED, Result, Run, as_text
+from rtstone.documents.run import (
+    BREAKDOWN,
+    BY_LIMIT,
+    LOCAL,
+    NO_REASON,
+    UNREACHED,
+    Result,
+    Run,
+    as_text,
+)
 from rtstone.documents.worstcase import WorstCase
 from rtstone.report.parts import words
 from rtstone.report.parts.bound import outcome
@@ -23,7 +33,7 @@ from rtstone.report.run.findings import Finding, Subject, findings, split, subje
 from rtstone.results import flags
 from rtstone.results.steal import with_steal
 from rtstone.stats.evaluate import RunEvaluation
-from rtstone.stats.standouts import largest
+from rtstone.stats.standouts import largest, long_enough, observed_s
 from rtstone.system.rights import granting, refused
 from rtstone.units import count, counted, quantity, seconds
 
@@ -154,6 +164,8 @@ def _verdict(evaluated: RunEvaluation, wakeups: list[Subject]) -> tuple[Grade, s
     run = evaluated.run
     if not words.measured(run):
         return "bad", "No verdict: nothing was measured."
+    if evaluated.requirement is not None:
+        return _required(run, evaluated.requirement)
     if words.counted_units(run):
         return "info", "No verdict in time: these numbers are counts of an emulated machine."
     if words.emulated(run):
@@ -186,10 +198,53 @@ def _verdict(evaluated: RunEvaluation, wakeups: list[Subject]) -> tuple[Grade, s
     fit = [s for s in wakeups if not flags.spoilt(s.result.flags)]
     shortest = min(fit, key=lambda s: _period_ns(s) or float("inf"))
     worst = max(fit, key=lambda s: (s.result.max or 0, -s.place))
-    return "good", (
-        f"Fit for {_period(shortest)}, {model}as far as was seen: none of "
-        f"{count(sum(s.result.n for s in fit))} activations missed{_stolen(run, worst)}."
+    results = [s.result for s in fit]
+    grade, seen = _seen(results)
+    return grade, (
+        f"Fit for {_period(shortest)}, {model}{seen}: none of "
+        f"{count(sum(r.n for r in results))} activations missed{_stolen(run, worst)}."
     )
+
+
+def _seen(results: Sequence[Result]) -> tuple[Grade, str]:
+    """Return for how long no deadline was missed: so far, where that is not long enough."""
+    if not all(map(long_enough, results)):
+        return "info", "so far"
+    least = min(observed_s(result) or 0.0 for result in results)
+    return "good", f"seen for {seconds(least)}{' and longer' if len(results) > 1 else ''}"
+
+
+def _required(run: Run, gate: Gate) -> tuple[Grade, str]:
+    """Return whether a run met the latency that was required of it."""
+    latency = units.trimmed(run.requirement.latency_ns if run.requirement else 0, "ns")
+    concerned = [s for s in subjects_of(run) if s.result.required]
+    singly = [r if (r := s.result).batch == 1 else r.single or r for s in concerned]
+    due = count(sum(r.n + (r.missed or 0) for r in singly))
+    noun = "samples" if any(r.missed is None for r in singly) else "activations"
+    model = "in the model, " if words.model(run) else ""
+    missed = [s for s in concerned if s.result.required and s.result.required.n]
+    if missed:
+        worst = max(missed, key=lambda s: (s.result.max or 0, -s.place))
+        misses = [s.result.required for s in missed if s.result.required]
+        never = sum(m.n - m.late for m in misses)
+        late = [f"{count(sum(m.late for m in misses))} of {due} {noun} later"]
+        late += [f"{count(never)} never" if never else ""]
+        flag = flags.spoilt(worst.result.flags)
+        how = f" as it was run ({flag.spoils.removeprefix('measured ')})" if flag else ""
+        ended = "; the run ended there" if worst.result.ended == BY_LIMIT else ""
+        most = "" if worst.result.max is None else f"; {quantity(worst.result.max, 'ns')} at worst"
+        sentence = (
+            f"{latency} not met{how}: {model}{', '.join(filter(None, late))}{most}, "
+            f"{_under(worst.result.load)}{_stolen(run, worst)}{ended}."
+        )
+        return "bad", f"{sentence} {_remedy(run, flag)}" if flag else sentence
+    if gate.verdict != "passed":
+        if concerned and (flag := spoilt([s.result for s in concerned])):
+            return "info", f"No verdict on {latency}: {flag.spoils}. {_remedy(run, flag)}"
+        why = next((check.reason for check in gate.ordered if check.reason), "nothing was due")
+        return "info", f"No verdict on {latency}: {(why or '').rstrip('.')}."
+    grade, seen = _seen([s.result for s in concerned])
+    return grade, f"{latency} met, {model}{seen}: none of {due} {noun} later."
 
 
 def _lost(run: Run, wakeups: Sequence[Subject]) -> str | None:

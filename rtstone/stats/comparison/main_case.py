@@ -23,7 +23,7 @@ from rtstone.documents.comparison import (
 from rtstone.documents.imported import WAKE_UPS
 from rtstone.stats.comparison.effects import LOST
 from rtstone.stats.comparison.judgement import Content, Pool, usable
-from rtstone.stats.standouts import INTERVALS, PERIODIC
+from rtstone.stats.standouts import PERIODIC
 
 _PARTS = ("missed", "maximum", "tail")  # of wake-ups, what decides first
 _NEAREST = ("tail", "median", "maximum")  # of a single case, the same if nothing is certain
