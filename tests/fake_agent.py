@@ -11,6 +11,7 @@ The environment variable FAKE_AGENT contains the scenario, a JSON object:
     pause     with `at`: so many seconds pass before its result; progress is told if asked for
     quiet     no case tells of its progress unless it is asked for
     flood     records `log` that come with each case; with "endless" no end comes
+    evidence  members of the evidence of each case
     rates     members of the rates of a load's one part
     conditions  more of them, or others
     forgets   it cannot send anything again
@@ -235,6 +236,7 @@ class FakeAgent:
             "section_ns": 10**6, "cpu_ns": 9 * 10**5, "minflt": 0, "majflt": 0, "nivcsw": 0,
             "tasks": 1, "sched": self.scenario.get("sched", "fifo"),
             "locked": self.scenario.get("locked", True), "others": self.scenario.get("others", 0),
+            **self.scenario.get("evidence", {}),
         }  # fmt: skip
         rate = {
             "component": "disk",

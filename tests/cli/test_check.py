@@ -206,7 +206,7 @@ def test_other_mistakes_end_with_2(cli: Cli, budget: Any, tmp_path: Path) -> Non
     name = stored(run(result(FLAT)))
     good = budget(entry('max = "1s"'))
     for arguments, says in [
-        (["check", name], "no budget given"),
+        (["check", name], "no limit to check"),
         (["check", "nothing", "--budget", good], "no run 'nothing'"),
         (["check", name, "--budget", tmp_path / "none.toml"], "cannot read budget"),
         (["check", name, "--budget", good, "--baseline", "nothing"], "no run 'nothing'"),

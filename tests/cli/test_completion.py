@@ -26,7 +26,7 @@ FREE = {
     "KEY=VALUE", "S", "T", "N", "N,...", "U", "LIST", "SHARE", "WHEN", "P", "KWIPS", "ci=2%", "ID",
     "[PH.1 ...]", "SHELL", "NAME", "AGE", "W", "H", "above=50us",
     "URL", "DIR or URL", "HOST:PORT", "ID or NAME",
-    "E", "K/N", "HOST:[DIR] or DIR",
+    "E", "K/N", "HOST:[DIR] or DIR", "LATENCY", "'BENCH p999<=100us'",
 }  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from rtstone.measure.agent_session import script
 from rtstone.store.index import find
 from rtstone.store.rundir import logs
 from tests.conftest import Cli, Fake
+from tests.report.explained import SENTENCE, explained_run, in_place, small
 
 # Wakes up after a few µs, but in 8 ms of each 100 nothing runs.
 STALLED = """
@@ -172,6 +173,31 @@ def test_a_requirement_on_what_was_measured_badly_has_no_verdict(fake: Fake, cli
     assert first_line(done.out).startswith(
         "100 µs not met as it was run (without real-time privileges): 3 of 1 000 activations later"
     )
+
+
+def test_what_ended_a_traced_run_is_explained_at_once(
+    fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    explained = explained_run()
+    questions = in_place(
+        monkeypatch,
+        lambda r: structs.replace(small(explained), case=r.case, bench=r.bench, load=r.load),
+    )
+    misses: dict[str, Any] = {
+        "limit_ns": 50, "n": 1, "late": 1, "squares": 1, "room": 32, "windows": [1],
+    }  # fmt: skip
+    for traced, ended in ((True, "limit"), (True, "samples"), (False, "limit")):
+        evidence = {"snapshots": 1} if traced else {}
+        fake(extra={"misses": misses, "ended": ended}, evidence=evidence)
+        words = ["--trace", "worst"] if traced else []
+        done = cli("run", "dk.periodic", "--stop-above", "50ns", *words)
+        assert done.status == 1
+        why = f"why dk.periodic, load none: sample 1 733, {SENTENCE}"
+        assert (why in " ".join(done.out.split())) == (traced and ended == "limit")
+        assert ("; the run ended there." in first_line(done.out)) == (ended == "limit")
+    assert [(result.ended, sample) for _, result, sample, _ in questions] == [("limit", "worst")]
+    plan, _ = logs(find("last~2"))
+    assert (plan.trace.above_ns, plan.trace.keep) == (50, 1)
 
 
 def test_an_agent_without_room_for_misses_measures_nothing(fake: Fake, cli: Cli) -> None:

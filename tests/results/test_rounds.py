@@ -16,13 +16,14 @@ from rtstone.documents.run import (
     Distribution,
     Figure,
     Grid,
+    Misses,
     Result,
     Trace,
     Value,
     Worst,
 )
 from rtstone.results.estimates import estimate
-from rtstone.results.pool import pooled
+from rtstone.results.pool import closest, pooled
 from rtstone.results.rounds import MOST, following, merged, standing, width
 from rtstone.summary import PERCENTILES, is_supported
 from rtstone.wire.records import Rate, TextTable
@@ -225,7 +226,7 @@ def test_no_member_of_a_result_is_lost() -> None:
         trace=Trace(width_s=1.0, rows=[(0.0, 1, 1.0, 1.0, 1.0)]),
         corrected=pooled([a_round(values)]), blocks=Blocks(samples=1, max=[3.0]),
         batches=Batches(n=[100_000], mean=[1.0], above={}), p999=1.0, p9999=1.0,
-        single=a_round(values),
+        single=a_round(values), misses=misses(1, [1]),
     )  # fmt: skip
     plain, result = Result(case=1, bench="", params={}, load="", status="ok"), merge(part, part)
     # Those of every result; the reason of one that is not ok; what needs another kind of part.
@@ -243,6 +244,26 @@ def test_no_member_of_a_result_is_lost() -> None:
     for name in set(Result.__struct_fields__) - identities:
         assert getattr(part, name) != getattr(plain, name), f"set {name} above"
         assert getattr(result, name) != getattr(plain, name), f"merge {name} in rounds.py"
+
+
+def misses(n: int, windows: list[int], room: int = 4) -> Misses:
+    return Misses(n=n, late=0, squares=n, room=room, windows=windows)
+
+
+def test_misses_of_two_rounds_do_not_succeed_each_other() -> None:
+    a, b = misses(3, [1, 9, 20]), misses(2, [1, 4])
+    both = closest([a, b])
+    assert both is not None
+    assert both == misses(5, [1, 4, 20])
+    assert [both.holds(most, 10) for most in range(6)] == [False, False, True, True, True, True]
+    assert closest([a, None]) is None
+    # One that has more misses than room says nothing of the fourth: nor do both.
+    full = closest([misses(9, [1, 2, 3], room=3), misses(4, [1, 7, 8, 9])])
+    assert full is not None
+    assert full == Misses(n=13, late=0, squares=13, room=3, windows=[1, 2, 3])
+    assert [full.holds(most, 2) for most in range(4)] == [False, False, True, None]
+    assert full.most_in(2) == 2
+    assert closest([a, structs.replace(b, limit_ns=5)]) is None
 
 
 def test_omitted_activations_are_counted_in_the_rounds_that_had_them() -> None:

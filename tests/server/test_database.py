@@ -87,7 +87,7 @@ def test_a_cache_of_another_version_is_made_anew(
     before = counts(database)
     secret = new_token(database, "ci", "push", None)
     with monkeypatch.context() as patch:
-        patch.setattr(upgrade, "_CONTENT", 2)
+        patch.setattr(upgrade, "_CONTENT", upgrade._CONTENT + 1)
         with pytest.raises(StoreError, match="index is of another version: `rtstone serve`"):
             Database.as_it_is(database_url, places.store)
         database.upgrade()

@@ -39,7 +39,7 @@ def test_a_run_is_indexed_with_what_it_says(
     assert (row["kernel"], row["label"], row["campaign"]) == ("6.1-rt", "tuned", None)
     assert (row["ok"], row["results"]) == (3, 3)
     assert row["verdict"].startswith("Fit for a period of 1 ms, in the model")
-    assert row["grade"] == "good"
+    assert row["grade"] == "info"  # so far: of 20 activations
     assert {value for kind, value in indexed if kind == "bench"} == {
         "sched.yield", "sem.post.higher", "dk.periodic",
     }  # fmt: skip

@@ -21,7 +21,7 @@ from rtstone.report.run.attribution import findings, matrix
 from rtstone.report.run.findings import Subject, subjects_of
 from rtstone.stats.evaluate import RunEvaluation
 from rtstone.summary import COLUMNS
-from rtstone.units import count
+from rtstone.units import count, trimmed
 
 GRADES = {"bad": "bold red", "note": "bold", "good": "bold green", "info": "bold"}
 _LEAST = {"min", "p50"}  # columns without a corrected value: correction only adds large ones
@@ -103,6 +103,9 @@ def _pieces(subject: Subject) -> list[str]:
     bucket = bucket_ns([r])
     pieces += [f"{name} {figure(getattr(r, member), r.unit, bucket)}" for name, member in named]
     pieces += [] if r.missed is None else [f"missed {count(r.missed)}"]
+    if r.required and r.required.limit_ns:
+        latency = trimmed(r.required.limit_ns, "ns")
+        pieces += [f"later than {latency} {count(r.required.late)}"]
     pieces += [precision] if (precision := reached(r)) else []
     if corrected := correction(r):
         late = [

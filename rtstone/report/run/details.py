@@ -20,7 +20,7 @@ from rtstone.report.run.page import Row
 from rtstone.results import flags
 from rtstone.results.load_rates import load_place
 from rtstone.summary import LABELS, NAMES
-from rtstone.units import NS_PER_S
+from rtstone.units import NS_PER_S, trimmed
 from rtstone.wire.records import Bench
 
 Cell = str | list[str]
@@ -205,6 +205,13 @@ def _accounting(r: Result) -> Iterable[tuple[str, Cell]]:
     yield "too large for the histogram", count(r.overflow)
     if r.missed is not None:
         yield "missed activations", count(r.missed)
+    if r.required and r.required.limit_ns:
+        yield f"later than {trimmed(r.required.limit_ns, 'ns')}", count(r.required.late)
+    if r.misses and len(r.misses.windows) > 1:
+        windows = r.misses.windows
+        ends = dict.fromkeys((2, len(windows)))
+        closest = ", ".join(f"{k} in {count(windows[k - 1])}" for k in ends)
+        yield "closest misses, in successive activations", closest
     yield "calls per sample", count(r.batch)
     if r.blocks:
         yield (
