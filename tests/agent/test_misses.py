@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+from fractions import Fraction
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,7 @@ from rtstone.stats.gate import check
 from rtstone.wire import records
 from rtstone.wire.buckets import index_of
 from rtstone.wire.totals import Missing, misses
-from tests.agent.speak import BUILD
+from tests.agent.speak import BUILD, STUB, UNEQUAL_STUB, pick, talk
 from tests.report.synthetic import run as some_run
 
 LIBRARY = ctypes.CDLL(str(BUILD / "tests" / "librtsrecorder.so"))
@@ -201,3 +203,34 @@ def test_the_first_sample_above_the_limit_ends_the_series() -> None:
 def test_misses_that_cannot_be_are_no_result(wrong: Missing) -> None:
     assert misses(Missing(5, 2, 9, 32, [1, 2, 3, 4, 103]), 100, 3)
     assert not misses(wrong, 100, 3)
+
+
+@pytest.mark.parametrize("agent", [STUB, UNEQUAL_STUB], ids=lambda a: a.name)
+@pytest.mark.parametrize("bench", ["dk.periodic", "sem.wait.free batch=1"])
+def test_an_agent_counts_what_its_raw_samples_show(agent: Path, bench: str) -> None:
+    """The limit is a time, whatever the unit of the clock, and net of what is subtracted."""
+    case = f"case 1 {bench} samples=200 raw=1"
+    (raw,) = pick(talk([case], agent=agent), "raw")
+    (plain,) = pick(talk([case], agent=agent), "result")
+    net = [Fraction((v - plain["overhead"]) * 10**9, plain["hz"]) for v in raw["v"]]
+    exact = int(max(net))
+    for limit in {exact - 1, exact, exact + 1, int(min(net)), 10**9} - {0, -1}:
+        (record,) = pick(talk([f"limit {limit} 0", case], agent=agent), "result")
+        late = sum(value > limit for value in net)
+        assert record["misses"]["limit_ns"] == limit
+        assert (record["misses"]["late"], record["n"], record["ended"]) == (late, 200, "samples")
+        (record,) = pick(talk([f"limit {limit} {limit}", case], agent=agent), "result")
+        first = next((n for n, value in enumerate(net, 1) if value > limit), None)
+        assert (record["n"], record["ended"]) == (
+            (first, "limit") if first else (200, "samples")
+        )  # fmt: skip
+
+
+def test_a_limit_holds_for_the_following_cases_of_this_host() -> None:
+    case = "case {} dk.periodic samples=5"
+    commands = ["limit 5 0", case.format(1), case.format(2), "limit 0 0", case.format(3)]
+    limits = [r["misses"].get("limit_ns") for r in pick(talk(commands, agent=STUB), "result")]
+    assert limits == [5, 5, None]
+    for words in ("limit", "limit 5", "limit x 5", "limit -1 0", "limit 5 4", "limit 0 4"):
+        (warning,) = pick(talk([words], agent=STUB), "log")
+        assert warning["text"].startswith("cannot be carried out: limit")
