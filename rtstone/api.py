@@ -23,6 +23,7 @@ from msgspec import structs
 from rtstone.documents.case_name import result_names
 from rtstone.documents.check import Gate
 from rtstone.documents.comparison import Comparison
+from rtstone.documents.other_names import is_called
 from rtstone.documents.plan import NONE
 from rtstone.documents.run import LOCAL, Result, Run
 from rtstone.errors import (
@@ -145,13 +146,13 @@ class Measured:
         matches = [
             case
             for case in self.cases
-            if (first := case.results[0]).bench == bench
+            if is_called((first := case.results[0]).bench, bench, first.params)
             and load in {None, first.load}
             and all(first.params.get(name) == value for name, value in params.items())
         ]
         if len(matches) != 1:
             benches = {result.bench for result in self.results}
-            if bench not in benches:
+            if not any(is_called(each, bench) for each in benches):
                 raise unknown("bench", bench, benches, "of what was measured")
             raise UsageError(f"{len(matches)} cases of {bench} match, not one; see .cases")
         return matches[0]
@@ -420,7 +421,7 @@ def run(
             raise KeyboardInterrupt from None
     if interrupt.requested and not (error is None and document.until_stopped):
         raise KeyboardInterrupt
-    results = [r for r in document.results if document.suite or r.bench == bench]
+    results = [r for r in document.results if document.suite or is_called(r.bench, bench)]
     several = len({result.case for result in results}) > 1
     invalid = not results or any(result.status != "ok" for result in results)
     if (error and not isinstance(error, Inconclusive)) or (invalid and not several):

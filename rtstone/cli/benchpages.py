@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from rtstone.documents.other_names import OTHER_NAMES, settings
 from rtstone.documents.run import LOCAL
 from rtstone.interrupt import Interrupt
 from rtstone.measure.catalogue import catalogue
@@ -35,13 +36,34 @@ def pages(benches: Benches, suites: Iterable[Suite]) -> dict[str, str]:
 
 
 def index(benches: Benches) -> str:
-    """Return the index, with a line per bench."""
+    """Return the index: a line per other name of a bench, and one per bench."""
     rows = [
         f"| [`{name}`]({name}.md) | {_cell(table.title)} | {_cell(table.source)} |"
         for name, table in sorted(benches.items())
     ]
-    head = ["# Benches", "", _GENERATED, "", "| bench | measures | source |", "|---|---|---|"]
-    return "\n".join([*head, *rows, ""])
+    names = [
+        f"| `{name}` | {_cell(other.title)} | {_linked(name, benches)} |"
+        for name, other in OTHER_NAMES.items()
+    ]
+    intro = textwrap.fill(
+        "Names that people come with stand for a bench, and may be written wherever the name of "
+        "one may: `rtstone run wakeup`, `rtstone trend cyclictest`.", WIDTH,
+    )  # fmt: skip
+    return "\n".join([
+        "# Benches", "", _GENERATED, "", intro, "",
+        "| name | answers | is |", "|---|---|---|", *names, "",
+        "| bench | measures | source |", "|---|---|---|", *rows, "",
+    ])  # fmt: skip
+
+
+def _linked(name: str, benches: Benches) -> str:
+    """Return what another name of a bench stands for, with links."""
+    other = OTHER_NAMES[name]
+    if other.family:
+        return f"suite `{name}`, benches `{other.bench}.*`"
+    table = benches.get(other.bench)
+    link = f"[`{other.bench}`]({other.bench}.md)"
+    return " ".join([link, *(f"`{word}`" for word in settings(other, table))])
 
 
 def page(bench: Bench, suites: Iterable[str]) -> str:

@@ -10,7 +10,8 @@ from typing import Any
 import click
 
 from rtstone.cli.parameters import BENCH, JSON, KIND_OR_NAME, SUITE, TARGET
-from rtstone.cli.rows import KINDS, RUNS, catalogue
+from rtstone.cli.rows import BENCHES, KINDS, RUNS, catalogue
+from rtstone.documents.other_names import OTHER_NAMES, is_called, settings
 from rtstone.errors import UsageError, unknown
 from rtstone.wire.records import Table
 
@@ -77,18 +78,42 @@ def command(kind: str, probe: bool, json: bool, **conditions: Any) -> None:
     _refuse(conditions)
     if kind in KINDS:
         rows, columns = KINDS[kind][0](), KINDS[kind][1]
-        _print_json({kind: rows}) if json else _print_table(columns, rows)
+        names = [
+            {"name": name, "title": other.title, "bench": other.bench}
+            for name, other in OTHER_NAMES.items()
+            if kind == BENCHES
+        ]
+        if json:
+            _print_json({kind: rows} | ({"names": names} if names else {}))
+            return
+        if names:
+            _print_table(("name", "title", "bench"), names)
+            click.echo()
+        _print_table(columns, rows)
         return
     offered = catalogue()
     tables: dict[str, Table] = {**offered.loads, **offered.benches}
-    if kind not in tables:
-        raise unknown("kind, bench or load", kind, [*KINDS, RUNS, *tables])
-    table = tables[kind]
+    other = OTHER_NAMES.get(kind)
+    if other and other.family:
+        rows = [row for row in KINDS[BENCHES][0]() if is_called(row["id"], kind)]
+        if json:
+            _print_json({BENCHES: rows})
+            return
+        click.echo(f"{kind}: {other.title}; a suite, and in filters all of these")
+        _print_table(KINDS[BENCHES][1], rows)
+        return
+    name = other.bench if other else kind
+    if name not in tables:
+        raise unknown("kind, bench or load", kind, [*KINDS, RUNS, *tables, *OTHER_NAMES])
+    table = tables[name]
     if json:
         _print_json(table)
         return
     from rtstone.wire.parameters import allowed, quantity
 
+    if other:
+        of_it = " ".join(settings(other, offered.benches[other.bench]))
+        click.echo(f"{kind}: {other.title}; it is {name}{f', {of_it}' if of_it else ''}")
     source = f"source: {table.source}" if table.source else ""
     needs = f"needs: {', '.join(table.needs)}" if table.needs else ""
     for line in (f"{table.id}: {table.title}", table.help, source, needs):

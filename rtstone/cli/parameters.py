@@ -94,6 +94,12 @@ def _rows(kind: str) -> Words:
 _benches, _loads, _suites = (partial(_rows, kind) for kind in ("benches", "loads", "suites"))
 
 
+def _other_names() -> Words:
+    from rtstone.documents.other_names import OTHER_NAMES
+
+    yield from (Word(name, other.title) for name, other in OTHER_NAMES.items())
+
+
 def _targets() -> Words:
     with suppress(UsageError):  # a targets file has a mistake
         yield from [Word(row["name"], row["title"]) for row in named_rows()]
@@ -192,15 +198,16 @@ def _settings() -> Words:
 LATEX = "latex"  # what `export` writes without a writer of formats: a page's table
 RUN = Names("RUN", _runs, file=True, listed=True)
 RUN_LIST = Names("RUN[,RUN]", _runs, file=True, listed=True)
-BENCH = Names("BENCH", _benches)
+BENCH = Names("BENCH", _other_names, _benches)
 SUITE = Names("NAME", _suites)
-SUITE_OR_BENCH = Names("SUITE or BENCH", _suites, _benches, file=True)
+SUITE_OR_BENCH = Names("SUITE or BENCH", _suites, _other_names, _benches, file=True)
 RUN_SUITE_OR_BENCH = Names(
-    "RUN[,RUN]... or SUITE or BENCH", _runs, _suites, _benches, file=True, listed=True
-)
+    "RUN[,RUN]... or SUITE or BENCH", _runs, _suites, _other_names, _benches,
+    file=True, listed=True,
+)  # fmt: skip
 KIND_OR_NAME = Names(
     "benches|suites|loads|targets|runs|NAME",
-    lambda: map(Word, [*KINDS, RUNS]), _benches, _loads,
+    lambda: map(Word, [*KINDS, RUNS]), _other_names, _benches, _loads,
 )  # fmt: skip
 LOAD = Names("L", _loads)
 TARGET = Names("T", _targets)

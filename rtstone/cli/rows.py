@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from rtstone.wire.parameters import Catalogue
 
 RUNS = "runs"  # the kind that has a list of its own
+BENCHES = "benches"
 
 
 def catalogue() -> Catalogue:
@@ -76,7 +77,7 @@ def kind_rows() -> list[dict[str, Any]]:
 
 # what to list: its rows for --json, and the members that the terminal shows
 KINDS: dict[str, tuple[Callable[[], list[dict[str, Any]]], tuple[str, ...]]] = {
-    "benches": (_bench_rows, ("id", "title", "source")),
+    BENCHES: (_bench_rows, ("id", "title", "source")),
     "suites": (_suite_rows, ("name", "title", "description")),
     "loads": (_load_rows, ("id", "title", "source")),
     "targets": (lambda: [*named_rows(), *kind_rows()], ("name", "title", "label")),

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
+from rtstone.documents.other_names import OTHER_NAMES, is_called
 from rtstone.errors import UsageError, unknown
 from rtstone.store.run_catalogue import Entry
 from rtstone.targets import TARGETS
@@ -21,8 +22,8 @@ class RunFilter(NamedTuple):
     """Conditions on a run; None: any.
 
     ``suite``, ``target`` and ``bench`` are names; a target may also be a kind (``qemu``), a bench a
-    family (``sem``).  ``since``: an age such as 2h or 7d, or a date and time in ISO 8601, local
-    time without a zone.  ``last``: at most this many, the latest.
+    family (``sem``) or another name (``wakeup``).  ``since``: an age such as 2h or 7d, or a date
+    and time in ISO 8601, local time without a zone.  ``last``: at most this many, the latest.
     """
 
     suite: str | None = None
@@ -46,14 +47,14 @@ def pick(entries: list[Entry], conditions: RunFilter, now: datetime | None = Non
             continue
         stored = {word for entry in entries for word in _names(noun, entry)}
         if stored and name not in stored:
-            own: Iterable[str] = TARGETS if noun == "target" else ()
+            own: Iterable[str] = {"target": TARGETS, "bench": OTHER_NAMES}.get(noun, ())
             if noun == "suite":
                 from rtstone.measure.suite import shipped
 
                 own = shipped()
             if name not in own:  # else it is valid, even if no run has it
                 raise unknown(noun, name, stored, "of the stored runs")
-        picked = [entry for entry in picked if name in _names(noun, entry)]
+        picked = [entry for entry in picked if _is_of(noun, entry, name)]
     if conditions.status is not None:
         if conditions.status not in STATUSES:
             raise unknown("status", conditions.status, STATUSES)
@@ -62,6 +63,12 @@ def pick(entries: list[Entry], conditions: RunFilter, now: datetime | None = Non
         moment = _moment(conditions.since, now or datetime.now(UTC))
         picked = [entry for entry in picked if entry.begun is not None and entry.begun >= moment]
     return picked if conditions.last is None else picked[max(len(picked) - conditions.last, 0) :]
+
+
+def _is_of(noun: str, entry: Entry, name: str) -> bool:
+    """Return whether a run is of the suite, target or bench of that name."""
+    other = noun == "bench" and any(is_called(bench, name) for bench in entry.benches.split())
+    return other or name in _names(noun, entry)
 
 
 def _names(noun: str, entry: Entry) -> set[str]:

@@ -102,7 +102,10 @@ def _trend_of_store(
         for why in past.damaged:
             click.echo(f"left out: {why}", err=True)
         full = past.whole if "bound" in metrics else past.with_histogram
-        document = trend(past.observations, TrendRequest(metrics, by), full)
+        observations = [
+            o for o in past.observations if is_named(o.result.bench, benches, o.result.params)
+        ]
+        document = trend(observations, TrendRequest(metrics, by), full)
     if not document.series:
         names = ", ".join(benches)
         raise UsageError(f"no result has such a number, of {names}; see `rtstone list runs`")

@@ -12,6 +12,7 @@ from collections.abc import Collection, Hashable, Iterable, Mapping
 from typing import NamedTuple
 
 from rtstone.documents.comparison import Grade
+from rtstone.documents.other_names import is_called
 from rtstone.documents.run import Result, Value
 
 # Parameters that say how a case was measured, each with how serious a difference in it is.
@@ -91,9 +92,12 @@ def family(bench: str) -> str:
     return bench.partition(".")[0]
 
 
-def is_named(bench: str, names: Collection[str]) -> bool:
-    """Return whether one of these names is the bench's id or its family."""
-    return bench in names or family(bench) in names
+def is_named(bench: str, names: Collection[str], params: Mapping[str, Value] | None = None) -> bool:
+    """Return whether one of these names is the bench's id, its family or another name of it.
+
+    ``params``: of a result of it; without them, whether a result of it can be meant.
+    """
+    return family(bench) in names or any(is_called(bench, name, params) for name in names)
 
 
 def may_be(params: Mapping[str, Value], wanted: Mapping[str, Value]) -> bool:

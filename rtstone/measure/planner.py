@@ -89,7 +89,7 @@ def draft(request: Request, offer: Offer) -> Plan:
             "--until"
         )
     names = request.names or [DEFAULT]
-    suites = [name for name in names if name not in everywhere.benches]
+    suites = [name for name in names if suite.is_suite(name, everywhere.benches)]
     wanted = suite.select(names, everywhere.benches)
     request = structs.replace(request, cpus=target.chosen_cpus(request.cpus))
     name = run_id(created, Path(names[0]).name.removesuffix(".toml"))

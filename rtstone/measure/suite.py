@@ -25,6 +25,7 @@ from msgspec import structs
 
 from rtstone import plugins, resources, toml
 from rtstone.documents.case_key import CaseKey, case_key
+from rtstone.documents.other_names import OTHER_NAMES
 from rtstone.documents.plan import NONE, STAND_INS, Case, LoadSpec, UnsupportedCase, load_name
 from rtstone.documents.run import HARTSTONE, Value
 from rtstone.errors import UsageError, nearest, unknown
@@ -33,7 +34,7 @@ from rtstone.measure.loads import allowed, parse
 from rtstone.measure.request import Request
 from rtstone.results.derived import DERIVED
 from rtstone.units import DURATION, NS_PER_S
-from rtstone.wire.parameters import Benches, Catalogue, find, values
+from rtstone.wire.parameters import Benches, Catalogue, find, quantity, values
 from rtstone.wire.records import Bench
 
 RAW = 10_000_000  # the most samples that an agent stores with raw=1
@@ -106,7 +107,10 @@ def load(path: Path) -> Suite:
 
 
 def select(names: Sequence[str], benches: Benches) -> list[Wanted]:
-    """Return the cases of the named suites, suite files and benches.  Raises UsageError."""
+    """Return the cases of the named suites, suite files and benches.
+
+    Benches have their ids in them, whatever they are called.  Raises UsageError.
+    """
     suites = shipped()
     wanted: list[Wanted] = []
     for name in names:
@@ -114,13 +118,38 @@ def select(names: Sequence[str], benches: Benches) -> list[Wanted]:
             wanted.append(Wanted(name, {}))
         elif name in suites or name.endswith(".toml"):
             wanted += load(suites.get(name, Path(name))).cases
+        elif name in OTHER_NAMES:
+            wanted.append(Wanted(name, {}))
         elif os.path.isfile(name):  # noqa: PTH113  False for what is no valid file name
             raise UsageError(f"not a suite, {name}; the name of a suite file ends in .toml")
         elif plugin := plugins.find("suites", name, Path):
             wanted += load(plugin).cases
         else:
-            raise unknown("suite or bench", name, [*suites, *benches])
-    return wanted
+            raise unknown("suite or bench", name, [*suites, *benches, *OTHER_NAMES])
+    return [case for want in wanted for case in _by_id(want, benches)]
+
+
+def is_suite(name: str, benches: Benches) -> bool:
+    """Return whether what ``select`` takes is a suite, and no bench or another name of one."""
+    return name not in benches and (name not in OTHER_NAMES or OTHER_NAMES[name].family)
+
+
+def _by_id(want: Wanted, benches: Benches) -> list[Wanted]:
+    """Return what is measured for a bench that may have another name; of a family, its suite."""
+    other = None if want.bench in benches else OTHER_NAMES.get(want.bench)
+    if other is None:
+        return [want]
+    if other.family:
+        cases = load(shipped()[want.bench]).cases
+        return [want._replace(bench=c.bench, params={**c.params, **want.params}) for c in cases]
+    table = find(benches, other.bench, want.where)
+    params: dict[str, object] = {
+        param.name: quantity(param, value)
+        for name, value in {**other.params, **other.lasting}.items()
+        if (param := table.param(name))
+    }
+    loads = want.loads or other.loads
+    return [want._replace(bench=table.id, params=params | {**want.params}, loads=loads)]
 
 
 def expand(

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from rtstone.documents.case_name import CaseName, case_names
 from rtstone.documents.imported import PLACE, tool
+from rtstone.documents.other_names import is_called
 from rtstone.documents.plan import NONE
 from rtstone.documents.run import HARTSTONE, Result, Run
 from rtstone.errors import UsageError, unknown
@@ -112,14 +113,17 @@ def experiments(runs: Sequence[Run]) -> list[tuple[str, list[tuple[Result, CaseN
 
 def _of_bench(run: Run, bench: str | None) -> list[tuple[Run, Result]]:
     benches = {result.bench for result in run.results if result.n}
-    if bench in {result.bench for result in run.results} - benches:
-        raise UsageError(
-            f"no samples of {bench} in run {run.run_id}, in --bench; figures of Hartstone are "
-            "drawn by --kind breakdown"
-        )
-    if bench is not None and bench not in benches:
-        raise unknown("bench", bench, benches, f"of run {run.run_id}, in --bench")
-    wanted = bench or next((name for name in WAKE_UPS if name in benches), None)
+    if bench is not None:
+        named = [r for r in run.results if is_called(r.bench, bench, r.params)]
+        if not named:
+            raise unknown("bench", bench, benches, f"of run {run.run_id}, in --bench")
+        if not any(result.n for result in named):
+            raise UsageError(
+                f"no samples of {bench} in run {run.run_id}, in --bench; figures of Hartstone are "
+                "drawn by --kind breakdown"
+            )
+        return [(run, result) for result in named if result.n]
+    wanted = next((name for name in WAKE_UPS if name in benches), None)
     if wanted is None and len(benches) == 1:
         wanted = min(benches)
     if wanted is None:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from rtstone.documents.breakdown import breakdown
 from rtstone.documents.case_key import CaseKey, case_key
 from rtstone.documents.case_name import case_names, setting
+from rtstone.documents.other_names import is_called
 from rtstone.documents.run import BREAKDOWN, NO_REASON, UNREACHED, Misses, Result, Run, Value
 from rtstone.errors import UsageError, nearest, unknown
 from rtstone.results import pool
@@ -103,7 +104,7 @@ class Matcher:
     def matching(self, entry: Entry) -> list[Case]:
         """Return the cases that an entry names.  Raises UsageError if there are none."""
         benches = dict.fromkeys(case.bench for case in self.cases)
-        named = [bench for bench in benches if fits(bench, entry.bench)]
+        named = [b for b in benches if fits(b, entry.bench) or is_called(b, entry.bench)]
         if not named:
             raise unknown("bench", entry.bench, benches, f"of this run, in {entry.where}")
         wanted = {bench: self._wanted(entry, bench) for bench in named}
@@ -117,6 +118,7 @@ class Matcher:
             case
             for case in self.cases
             if (params := wanted.get(case.bench)) is not None
+            and (fits(case.bench, entry.bench) or is_called(case.bench, entry.bench, case.params))
             and all(
                 name not in case.params
                 or case.params[name] in accepted

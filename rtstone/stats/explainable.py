@@ -38,7 +38,7 @@ def choose(run: Run, bench: str | None = None, series: str | None = None) -> Cho
     _demand_explainable(run)
     results = run.results
     if bench is not None:
-        results = [r for r in results if is_named(r.bench, {bench})]
+        results = [r for r in results if is_named(r.bench, {bench}, r.params)]
         if not results:
             raise unknown("bench", bench, {r.bench for r in run.results}, "of this run")
     if series is not None:

@@ -44,7 +44,8 @@ def test_a_trend_of_a_server_is_that_of_its_directory(
     for n in range(8):
         copied(f"r-{n}", day=NOW - 8 + n, scale=1.0 + (n > 4))
     served.settled()
-    for words in (["dk.periodic"], ["sem", "sched.yield", "--metric", "p99", "--by", "kernel"],
+    for words in (["dk.periodic"], ["wakeup"],
+                  ["sem", "sched.yield", "--metric", "p99", "--by", "kernel"],
                   ["dk", "--target", "sim", "--metric", "max"]):  # fmt: skip
         remote = cli("trend", *words, "--json", "--store", f"{served.url}/p/main")
         here = cli("trend", *words, "--json", "--store", places.store)

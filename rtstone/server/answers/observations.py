@@ -50,7 +50,7 @@ def _lines(
         except UsageError as error:  # removed or damaged meanwhile
             yield encode(ObservedRun(run_id=name, damaged=str(error))) + b"\n"
             continue
-        results = [result for result in run.results if is_named(result.bench, benches)]
+        results = [r for r in run.results if is_named(r.bench, benches, r.params)]
         ids = {result.bench for result in results}
         run = msgspec.structs.replace(  # without what a trend of these benches does not read
             run, results=results, slopes=[], notes=[], command=[],

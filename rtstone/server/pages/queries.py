@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 
 from rtstone import structures
 from rtstone.documents.campaign import CampaignState
+from rtstone.documents.other_names import OTHER_NAMES
 from rtstone.documents.run import Value
 from rtstone.documents.server import (
     Campaigns,
@@ -322,10 +323,21 @@ def latest_points(connection: Connection, name: str) -> list[Any]:
     return sorted(newest.values(), key=lambda row: (row.target, row.bench, row.key))
 
 
+def named_benches(names: Iterable[str]) -> set[str]:
+    """Return names of benches and families, with those that some are other names of."""
+    names = set(names)
+    return names | {OTHER_NAMES[name].bench for name in names if name in OTHER_NAMES}
+
+
 def runs_with(connection: Connection, name: str, benches: Sequence[str]) -> list[str]:
-    """Return the ids of runs with one of these benches or families, in order of arrival."""
+    """Return the ids of runs with one of these benches, families or other names of both.
+
+    They are in order of arrival.
+    """
     project = project_id(connection, name)
-    named = [sql.or_(tags.c.value == bench, _begins(f"{bench}.")) for bench in benches]
+    named = [
+        sql.or_(tags.c.value == bench, _begins(f"{bench}.")) for bench in named_benches(benches)
+    ]
     mine = sql.select(tags.c.run).where(
         tags.c.project == project, tags.c.kind == "bench", sql.or_(*named)
     )

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from rtstone.documents.case_key import GUARANTEED, CaseKey, case_key, without
+from rtstone.documents.other_names import is_called
 from rtstone.documents.run import Result, Run, Value, as_text
 from rtstone.documents.worstcase import Estimated, Guarantee, Nature, Tested, WorstCases
 from rtstone.errors import UsageError, unknown
@@ -170,12 +171,16 @@ def _alike(runs: Sequence[Run]) -> None:
 def _cases(runs: Sequence[Run], bench: str | None) -> dict[CaseKey, list[Result]]:
     """Return the results of each case over all runs, without unsupported ones."""
     benches = dict.fromkeys(result.bench for run in runs for result in run.results)
-    if bench is not None and bench not in benches:
+    if bench is not None and not any(is_called(each, bench) for each in benches):
         raise unknown("bench", bench, benches, "in these runs")
     groups: dict[CaseKey, list[Result]] = defaultdict(list)
     for run in runs:
         for result in run.results:
-            wanted = result.bench in REQUEST if bench is None else result.bench == bench
+            wanted = (
+                result.bench in REQUEST
+                if bench is None
+                else is_called(result.bench, bench, result.params)
+            )
             if wanted and result.status != "unsupported":
                 key = case_key(
                     result.bench, result.params, result.series, result.load, ignoring=GUARANTEED
