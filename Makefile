@@ -84,7 +84,7 @@ build/collected: $(VENV)/dev.stamp | agent engine
 # The kernel and the hypervisor that tests boot, if there are none yet; `rtstone lab fetch` brings
 # the newest.
 lab-kernel: $(VENV)/run.stamp
-	@if $(BIN)/rtstone lab list | grep -q 'lab fetch linux-6.1 *$$'; then \
+	@if $(BIN)/rtstone lab list --json | grep -q '"rtstone lab fetch linux-6.1"'; then \
 	    $(BIN)/rtstone lab fetch linux-6.1 xen-4.17; fi
 
 bench: $(VENV)/dev.stamp agent engine charts

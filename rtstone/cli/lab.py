@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -23,45 +21,27 @@ def command() -> None:
 
 
 @command.command("list")
+@click.argument("words", nargs=-1, metavar="[WORD]...")
+@click.option("--all", "everything", is_flag=True, help="A line for each target.")
 @JSON
-def list_command(json: bool) -> None:
-    """List the targets: which are ready, what the others lack and how to get it."""
-    from rtstone.lab import kernels
-    from rtstone.lab.ready import missing
-    from rtstone.lab.systems import every
+def list_command(words: tuple[str, ...], *, everything: bool, json: bool) -> None:
+    """List the targets: which are ready, what the others lack and how to get it.
 
-    rows: list[dict[str, Any]] = []
-    for system in every().values():
-        lacking = missing(system)
-        rows.append({
-            "target": _PREFIX + system.name,
-            "title": system.title,
-            "board": system.board.name,
-            "version": system.kernel and kernels.newest(system.kernel, system.board.arch),
-            "preempt": list(system.preempt),
-            "ready": not lacking,
-            "missing": [{"what": lack.component, "command": lack.command} for lack in lacking],
-        })  # fmt: skip
+    With WORDs, only those that have them all in name, title, board or state: `rtstone lab list
+    q35 rt`.
+    """
+    from rtstone.cli.lab_list import overview, systems, table_lines
+    from rtstone.cli.listing import room, show
+
+    listed = systems(words)
     if json:
         from rtstone.cli.output import print_document
 
-        print_document({"schema": "rtstone.lab/1", "systems": rows})
-        return
-    from rtstone.report.parts.console import console, plain_table
-
-    table = plain_table()
-    table.add_column("target", no_wrap=True, style="bold cyan")
-    for name in ("title", "board", "state"):
-        table.add_column(name, overflow="fold")
-    for row in rows:
-        if row["ready"]:
-            choices, version = "|".join(row["preempt"]), row["version"]
-            build = f" ({version})" if version and version not in row["target"] else ""
-            state = f"ready{build}" + (f", also +preempt={choices}" if choices else "")
-        else:
-            state = "; ".join(f"no {lack['what']}: {lack['command']}" for lack in row["missing"])
-        table.add_row(row["target"], row["title"], row["board"], state)
-    console(sys.stdout).print(table)
+        print_document({"schema": "rtstone.lab/1", "systems": [member for member, _ in listed]})
+    elif words or everything:
+        show(table_lines(listed, room(), whole=bool(words)))
+    else:
+        show(overview(listed, room()))
 
 
 @command.command("fetch")
@@ -112,11 +92,12 @@ def _wanted(names: tuple[str, ...]) -> list[tuple[str, str]]:
 
 
 @command.command("build")
-def build_command() -> None:
-    """Build the agents and images of the emulated targets, from rtstone's source."""
-    from rtstone.lab.ready import build
+@click.argument("names", nargs=-1, type=SYSTEM)
+def build_command(names: tuple[str, ...]) -> None:
+    """Build the agents and images of these targets, or of all, from rtstone's source."""
+    from rtstone.lab import ready, systems
 
-    build()
+    ready.build([systems.find(name.removeprefix(_PREFIX)) for name in names])
 
 
 @command.command("build-kernel")

@@ -11,7 +11,7 @@ import click
 
 from rtstone.cli.parameters import BENCH, JSON, KIND_OR_NAME, SUITE, TARGET
 from rtstone.cli.rows import BENCHES, KINDS, RUNS, catalogue
-from rtstone.documents.other_names import OTHER_NAMES, is_called, settings
+from rtstone.documents.other_names import OTHER_NAMES, settings
 from rtstone.errors import UsageError, unknown
 from rtstone.wire.records import Table
 
@@ -25,6 +25,10 @@ _DROPPED = ("created", "suite", "results", "ok", "status")  # where there is no 
 
 @click.command("list")
 @click.argument("kind", default="benches", type=KIND_OR_NAME)
+@click.argument("words", nargs=-1, metavar="[WORD]...")
+@click.option(
+    "--all", "everything", is_flag=True, help="List all, also where a line stands for a group."
+)
 @click.option("--suite", type=SUITE, help="Only runs of this suite.")
 @click.option("--target", type=TARGET, help="Only runs on this target or kind of target.")
 @click.option(
@@ -42,8 +46,22 @@ _DROPPED = ("created", "suite", "results", "ok", "status")  # where there is no 
     help="Show whether each target that has a name answers, and what it is.",
 )  # fmt: skip
 @JSON
-def command(kind: str, probe: bool, json: bool, **conditions: Any) -> None:
-    """List benches, suites, loads, targets or runs, or the parameters of one bench or load."""
+def command(
+    kind: str,
+    words: tuple[str, ...],
+    *,
+    everything: bool,
+    probe: bool,
+    json: bool,
+    **conditions: Any,
+) -> None:
+    """List benches, suites, loads, targets or runs, or the parameters of one bench or load.
+
+    With WORDs, only what has them all in its name, title or source; a family of benches or a kind
+    of targets is a word, too: `rtstone list benches sem`, `rtstone list targets qemu rt`.
+    """
+    if words and kind not in KINDS:
+        raise UsageError(f"nothing to look for '{words[0]}' in; words are for {', '.join(KINDS)}")
     if probe:
         if kind != "targets":
             raise UsageError("--probe asks targets; write `rtstone list targets --probe`")
@@ -77,46 +95,33 @@ def command(kind: str, probe: bool, json: bool, **conditions: Any) -> None:
         return
     _refuse(conditions)
     if kind in KINDS:
-        rows, columns = KINDS[kind][0](), KINDS[kind][1]
-        names = [
-            {"name": name, "title": other.title, "bench": other.bench}
-            for name, other in OTHER_NAMES.items()
-            if kind == BENCHES
-        ]
-        if json:
-            _print_json({kind: rows} | ({"names": names} if names else {}))
-            return
-        if names:
-            _print_table(("name", "title", "bench"), names)
-            click.echo()
-        _print_table(columns, rows)
+        from rtstone.cli.kind_list import list_kind
+
+        list_kind(kind, words, everything=everything, json=json)
+        return
+    other = OTHER_NAMES.get(kind)
+    if other and other.family:
+        from rtstone.cli.kind_list import list_kind
+
+        list_kind(BENCHES, (kind,), everything=True, json=json)
         return
     offered = catalogue()
     tables: dict[str, Table] = {**offered.loads, **offered.benches}
-    other = OTHER_NAMES.get(kind)
-    if other and other.family:
-        rows = [row for row in KINDS[BENCHES][0]() if is_called(row["id"], kind)]
-        if json:
-            _print_json({BENCHES: rows})
-            return
-        click.echo(f"{kind}: {other.title}; a suite, and in filters all of these")
-        _print_table(KINDS[BENCHES][1], rows)
-        return
     name = other.bench if other else kind
     if name not in tables:
         raise unknown("kind, bench or load", kind, [*KINDS, RUNS, *tables, *OTHER_NAMES])
-    table = tables[name]
+    declared = tables[name]
     if json:
-        _print_json(table)
+        _print_json(declared)
         return
     from rtstone.wire.parameters import allowed, quantity
 
     if other:
-        of_it = " ".join(settings(other, offered.benches[other.bench]))
-        click.echo(f"{kind}: {other.title}; it is {name}{f', {of_it}' if of_it else ''}")
-    source = f"source: {table.source}" if table.source else ""
-    needs = f"needs: {', '.join(table.needs)}" if table.needs else ""
-    for line in (f"{table.id}: {table.title}", table.help, source, needs):
+        own = settings(other, offered.benches[name])
+        click.echo(f"{kind} is {' '.join([name, *own])}: {other.title}")
+    source = f"source: {declared.source}" if declared.source else ""
+    needs = f"needs: {', '.join(declared.needs)}" if declared.needs else ""
+    for line in (f"{declared.id}: {declared.title}", declared.help, source, needs):
         if line:
             click.echo(line)
     parameters = [
@@ -126,7 +131,7 @@ def command(kind: str, probe: bool, json: bool, **conditions: Any) -> None:
             "values": allowed(param),
             "description": param.help,
         }
-        for param in table.params
+        for param in declared.params
     ]
     _print_table(("parameter", "default", "values", "description"), parameters)
 

@@ -86,9 +86,8 @@ def choice(
 
 
 def _rows(kind: str) -> Words:
-    rows, (name, *_) = KINDS[kind]
-    for row in rows():
-        yield Word(row[name], row["title"])
+    for row in KINDS[kind].rows():
+        yield Word(row[KINDS[kind].name], row["title"])
 
 
 _benches, _loads, _suites = (partial(_rows, kind) for kind in ("benches", "loads", "suites"))

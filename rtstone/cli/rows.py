@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from rtstone.wire.parameters import Catalogue
@@ -75,10 +75,17 @@ def kind_rows() -> list[dict[str, Any]]:
     return rows
 
 
-# what to list: its rows for --json, and the members that the terminal shows
-KINDS: dict[str, tuple[Callable[[], list[dict[str, Any]]], tuple[str, ...]]] = {
-    BENCHES: (_bench_rows, ("id", "title", "source")),
-    "suites": (_suite_rows, ("name", "title", "description")),
-    "loads": (_load_rows, ("id", "title", "source")),
-    "targets": (lambda: [*named_rows(), *kind_rows()], ("name", "title", "label")),
+class Kind(NamedTuple):
+    """What can be listed: the noun of one, the member that is its name, and the rows of all."""
+
+    noun: str
+    name: str
+    rows: Callable[[], list[dict[str, Any]]]
+
+
+KINDS = {
+    BENCHES: Kind("bench", "id", _bench_rows),
+    "suites": Kind("suite", "name", _suite_rows),
+    "loads": Kind("load", "id", _load_rows),
+    "targets": Kind("target", "name", lambda: [*named_rows(), *kind_rows()]),
 }

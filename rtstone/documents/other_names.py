@@ -37,22 +37,18 @@ class OtherName(NamedTuple):
 
 OTHER_NAMES: Mapping[str, OtherName] = {
     "wakeup": OtherName("dk.periodic", "How late does a periodic task wake up?"),
-    "cyclictest": OtherName("dk.periodic", "The wake-up latency that cyclictest measures"),
-    "timerlat": OtherName(
-        "int.latency.timerlat", "Latency of the timer's interrupt and of a thread, as rtla timerlat"
-    ),
+    "cyclictest": OtherName("dk.periodic", "Wake-up latency, as cyclictest measures it"),
+    "timerlat": OtherName("int.latency.timerlat", "Latency of timer interrupt and thread"),
     "hwlatdetect": OtherName("hw.latency", "Does hardware or firmware stop the CPU?"),
-    "oslat": OtherName(
-        "det.bintime", "What takes the CPU from a busy loop, as oslat", {"clock": "counter"}
-    ),
+    "oslat": OtherName("det.bintime", "What takes the CPU from a busy loop?", {"clock": "counter"}),
     "audio": OtherName(
         "dk.periodic",
-        "Are buffers of 64 frames at 48 kHz filled in time, also under load?",
+        "Are buffers of 64 frames filled in time?",
         {"period": _BUFFER_NS},
         {"samples": 0, "time": 20_000_000_000},
         ("none", "heavy"),
     ),
-    "rhealstone": OtherName("rheal", "The six operations of Rhealstone"),
+    "rhealstone": OtherName("rheal", "Rhealstone: six operations in one number"),
 }
 
 

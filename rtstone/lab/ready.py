@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from rtstone.errors import TargetError
 from rtstone.lab import images, kernels
-from rtstone.lab.systems import System
+from rtstone.lab.systems import SYSTEMS, System
 from rtstone.resources import BUILT
 
 SOURCE = Path(__file__).parents[2]  # in a checkout, the directory of the Makefile
 BUILD = "rtstone lab build"
 INSTALL = "install a wheel made by `make dist`"  # for installations without sources
-# Of the Makefile, one after the other, and the sets of packages.txt that they need.
-GOALS = ("agent", "agent-aarch64", "agent-x86_64", "agent-riscv64", "freertos", "engine")
-PACKAGES = ("build", "agents", "boards", "kernel")
+# What runs on this machine: goals of the Makefile, beside those of the systems.
+GOALS = ("agent", "engine")
+# Sets of packages.txt that agents of other machines and images need.
+AGENT_PACKAGES, IMAGE_PACKAGES = ("build", "agents"), ("build", "boards", "kernel")
 
 
 class Missing(NamedTuple):
@@ -53,33 +55,42 @@ def missing(system: System) -> list[Missing]:
     return lacking
 
 
+def _needs(systems: Sequence[System]) -> tuple[list[str], list[str]]:
+    """Return the goals of the Makefile that systems need, and the sets of packages that those do.
+
+    Goals and sets are each there once.
+    """
+    both = [part for s in systems for part in (s, s.beside) if part]
+    agents = [f"agent-{part.board.arch}" for part in both if part.kernel]
+    images = [f"image-{part.image.removesuffix('.elf')}" for part in both if part.image]
+    packages = [*(AGENT_PACKAGES if agents else ()), *(IMAGE_PACKAGES if images else ())]
+    return list(dict.fromkeys([*agents, *images])), list(dict.fromkeys(packages))
+
+
 def _is_checkout(source: Path) -> bool:
     return (source / "Makefile").exists()
 
 
-def build(source: Path = SOURCE) -> None:
-    """Build agents and images, and print how long each took.
+def build(wanted: Sequence[System] = (), source: Path = SOURCE) -> None:
+    """Build what these systems need, or all, one after the other, and print how long each took.
 
     Raises TargetError if a tool is missing, which is looked for first, or fails.
     """
     if not _is_checkout(source):
         raise TargetError(f"the lab is built in a checkout of rtstone, not in {source}; {INSTALL}")
+    goals, packages = _needs(wanted or list(SYSTEMS.values()))
+    if not wanted:
+        goals = [*GOALS, *goals]
     packaging = source / "packaging"
     check = subprocess.run(
-        [packaging / "packages", "check", *PACKAGES], capture_output=True, text=True, check=False
+        [packaging / "packages", "check", *packages], capture_output=True, text=True, check=False
     )
     if check.returncode:
         lines = check.stderr.replace("make: ", "").splitlines()
         raise TargetError("; ".join(line.strip() for line in lines))
-    for goal in GOALS:
+    for number, goal in enumerate(goals, 1):
         log = source / "build" / f"lab-{goal}.log"
-        step: list[str | Path] = [
-            packaging / "step",
-            f"{goal} is built",
-            log,
-            "make",
-            "--silent",
-            goal,
-        ]
+        done = f"{number} of {len(goals)}: {goal} is built"
+        step: list[str | Path] = [packaging / "step", done, log, "make", "--silent", goal]
         if subprocess.run(step, cwd=source, check=False).returncode:
             raise TargetError(f"`make --silent {goal}` in {source} failed, as shown above")

@@ -24,7 +24,7 @@ BREAKS = " \t\n\"'><=;|&(:"  # of bash
 # Parameters with values that nobody can foretell: numbers, texts, and names of CPUs.
 FREE = {
     "KEY=VALUE", "S", "T", "N", "N,...", "U", "LIST", "SHARE", "WHEN", "P", "KWIPS", "ci=2%", "ID",
-    "[PH.1 ...]", "SHELL", "NAME", "AGE", "W", "H", "above=50us",
+    "[PH.1 ...]", "[WORD]...", "SHELL", "NAME", "AGE", "W", "H", "above=50us",
     "URL", "DIR or URL", "HOST:PORT", "ID or NAME",
     "E", "K/N", "HOST:[DIR] or DIR", "LATENCY", "'BENCH p999<=100us'",
 }  # fmt: skip

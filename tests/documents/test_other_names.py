@@ -192,8 +192,7 @@ def test_names_are_listed(cli: Cli) -> None:
         "name": "wakeup", "title": "How late does a periodic task wake up?", "bench": "dk.periodic",
     }  # fmt: skip
     first, second, *_ = cli("list", "audio").out.splitlines()
-    assert first.startswith("audio: ")
-    assert first.endswith("dk.periodic, period=1333333ns time=20s load none load heavy")
+    assert first.startswith("audio is dk.periodic period=1333333ns time=20s load none load heavy: ")
     assert second.startswith("dk.periodic: ")
     assert cli("list", "wakeup", "--json").document["id"] == "dk.periodic"
     families = cli("list", "rhealstone", "--json").document["benches"]

@@ -118,7 +118,7 @@ def test_a_built_kernel_is_a_target(place: Place, cli: Cli) -> None:
     row = rows["qemu:own/mine"]
     assert row["board"] == "virt-a53"
     assert row["title"] == "Linux 6.1.0-9-arm64 built here, CONFIG_HZ_1000=y"
-    assert "qemu:own/mine" in cli("list", "targets").out.replace("\n", "")
+    assert "qemu:own/mine" in cli("list", "targets", "own").out
     target = Qemu("own/mine+seed=2+append=nosmt")
     assert target.kernel == kernel
     assert qemu._build(kernel)["kernel_options"] == "CONFIG_HZ_1000=y"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from pathlib import Path
 
+import click
 import pytest
 
 from rtstone.errors import TargetError
@@ -45,7 +47,9 @@ def test_every_lack_is_told_with_what_brings_it(bare: Path, cli: Cli) -> None:
     lacks = {lack["what"]: lack["command"] for lack in rows["qemu:freertos-rv32"]["missing"]}
     assert lacks["qemu-system-riscv32"] == "apt-get install qemu-system-misc"
     assert rows["qemu:q35/linux-6.1"]["preempt"] == ["none", "voluntary", "full"]
-    assert "no image freertos-m3.elf: rtstone lab build" in " ".join(cli("lab", "list").out.split())
+    lines = cli("lab", "list", "m3").out.splitlines()
+    assert any("lacks" in line and "no image freertos-m3.elf: rtstone lab build" in line
+               for line in lines)  # fmt: skip
 
 
 def test_what_is_there_is_ready(bare: Path, cli: Cli) -> None:
@@ -74,8 +78,11 @@ def test_build_names_the_packages_of_missing_tools(bare: Path, cli: Cli) -> None
     assert done.status == 4
     for package in ("cmake", "gcc-aarch64-linux-gnu", "gcc-riscv64-unknown-elf", "cargo"):
         assert package in done.says
+    done = cli("lab", "build", "q35/linux-6.1")
+    assert "gcc-aarch64-linux-gnu" in done.says
+    assert "cargo" not in done.says  # only FreeRTOS needs it
     with pytest.raises(TargetError, match=f"built in a checkout of rtstone, not in {bare}"):
-        ready.build(bare)
+        ready.build((), bare)
 
 
 def test_a_failed_build_is_told(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -85,7 +92,7 @@ def test_a_failed_build_is_told(tmp_path: Path, capfd: pytest.CaptureFixture[str
         shutil.copy(PACKAGING / name, tmp_path / "packaging")
     (tmp_path / "packaging" / "packages.txt").write_text("build  make  make\n")
     with pytest.raises(TargetError, match=r"`make --silent agent` in .* failed, as shown above"):
-        ready.build(tmp_path)
+        ready.build((), tmp_path)
     assert "no compiler works" in capfd.readouterr().err
 
 
@@ -128,3 +135,56 @@ def test_how_a_script_reaches_the_guest() -> None:
     )
     assert "-icount" not in free
     assert "rtstone.awake" not in free[free.index("-append") + 1]
+
+
+def test_a_build_makes_what_a_target_needs_and_says_how_far_it_is(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    goals = " ".join(f"agent-{arch}" for arch in images.AGENTS)
+    all_images = " ".join(
+        f"image-{Path(system.image).stem}" for system in systems.SYSTEMS.values() if system.image
+    )
+    (tmp_path / "Makefile").write_text(f"agent engine {goals} {all_images}:\n\t@echo $@ >>made\n")
+    (tmp_path / "packaging").mkdir()
+    for name in ("packages", "packages.txt", "python", "step"):
+        shutil.copy(PACKAGING / name, tmp_path / "packaging")
+    (tmp_path / "packaging" / "packages.txt").write_text("build  make  make\n")
+
+    def built(*names: str) -> list[str]:
+        (tmp_path / "made").unlink(missing_ok=True)
+        ready.build([systems.find(name) for name in names], tmp_path)
+        return (tmp_path / "made").read_text().split()
+
+    assert built("freertos-m3") == ["image-freertos-m3"]
+    assert built("linux-6.1", "linux-6.12", "q35/linux-6.1") == ["agent-aarch64", "agent-x86_64"]
+    assert built("xen/freertos-a64+linux-6.1") == ["agent-aarch64", "image-freertos-a64-xen"]
+    assert "2 of 2: image-freertos-a64-xen is built, after " in capfd.readouterr().out
+    whole = built()
+    assert whole[:2] == ["agent", "engine"]
+    needed = {f"agent-{s.board.arch}" for s in systems.SYSTEMS.values() if s.kernel}
+    assert {*whole} == {"agent", "engine", *needed, *all_images.split()}
+
+
+def test_the_list_fits_a_screen_and_words_choose(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("PAGER", "cat")
+    rows = cli("lab", "list", "--json").document["systems"]
+    number = sum(row["ready"] for row in rows)
+    first, *lines = click.unstyle(cli("lab", "list").out).splitlines()
+    assert first == f"{number} of {len(rows)} emulated targets are ready; each is qemu:NAME"
+    assert len(lines) < 23
+    assert all(len(line) <= 80 for line in lines if "`" not in line)
+    shown = {word for line in lines if line.startswith("  ") for word in line.split()}
+    assert {row["target"].removeprefix("qemu:") for row in rows} <= shown
+    chosen = [
+        row["target"] for row in cli("lab", "list", "q35", "rt", "--json").document["systems"]
+    ]
+    assert chosen == [
+        row["target"] for row in rows if row["board"] == "q35" and "PREEMPT_RT" in row["title"]
+    ]
+    assert len(cli("lab", "list", "--all").out.splitlines()) == len(rows)
+    assert (
+        "no target of the lab matches 'freertos-m8'; did you mean"
+        in cli("lab", "list", "freertos-m8").says
+    )

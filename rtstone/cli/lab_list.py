@@ -1,0 +1,106 @@
+"""The list of the lab's targets: on one screen, by system and state."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from rich.text import Text
+
+from rtstone.cli.listing import Row, matching, table
+from rtstone.lab import kernels
+from rtstone.lab.ready import missing
+from rtstone.lab.systems import System, every
+from rtstone.program import typed
+
+PREFIX = "qemu:"  # of the targets
+
+Listed = tuple[dict[str, Any], Row]
+
+# The states of a target in the order in which they are shown, each with what leads out of it.
+_STATES = {
+    "ready": "",
+    "fetch": "rtstone lab fetch NAME",
+    "build": "rtstone lab build NAME",
+    "lacks": "rtstone lab list lacks",
+}
+
+
+def systems(words: Collection[str] = ()) -> list[Listed]:
+    """Return the members of the lab's document for each system that has these words, and its line.
+
+    Raises UsageError if none has them.
+    """
+    listed = [_listed(system) for system in every().values()]
+    if not words:
+        return listed
+    chosen = matching([row for _, row in listed], words, "target of the lab")
+    return [pair for pair in listed if pair[1] in chosen]
+
+
+def _listed(system: System) -> Listed:
+    lacking = missing(system)
+    version = system.kernel and kernels.newest(system.kernel, system.board.arch)
+    member = {
+        "target": PREFIX + system.name,
+        "title": system.title,
+        "board": system.board.name,
+        "version": version,
+        "preempt": list(system.preempt),
+        "ready": not lacking,
+        "missing": [{"what": lack.component, "command": lack.command} for lack in lacking],
+    }
+    commands = {lack.command.partition(" NAME")[0] for lack in lacking}
+    if not lacking:
+        state = "ready"
+    elif all(command.startswith("rtstone lab fetch") for command in commands):
+        state = "fetch"
+    elif all(command.startswith("rtstone lab build") for command in commands):
+        state = "build"
+    else:
+        state = "lacks"
+    if lacking:
+        text = "; ".join(typed(f"no {lack.component}: {lack.command}") for lack in lacking)
+    else:
+        build = f" ({version})" if version and version not in system.name else ""
+        choices = "|".join(system.preempt)
+        text = f"{system.title} on {system.board.name}{build}"
+        text += f", also +preempt={choices}" if choices else ""
+    about = f"{system.title} {system.board.name} {system.board.title} {state}"
+    return member, Row((PREFIX + system.name, state, text), _group(system), about)
+
+
+def _group(system: System) -> str:
+    """Return what kind of system it is, as the overview names it."""
+    if system.hypervisor:
+        return "two systems under Xen"
+    if not system.kernel:
+        return "FreeRTOS"
+    return f"Linux on {system.board.name}"
+
+
+def table_lines(listed: Sequence[Listed], width: int, *, whole: bool) -> list[Text]:
+    """Return a line for each system: its name, its state, and what it is or lacks."""
+    return table((), [row.cells for _, row in listed], width, whole=whole)
+
+
+def overview(listed: Sequence[Listed], width: int) -> list[Text | str]:
+    """Return how many systems are ready, and their names by kind and state."""
+    ready = sum(member["ready"] for member, _ in listed)
+    lines: list[Text | str] = [
+        f"{ready} of {len(listed)} emulated targets are ready; each is {PREFIX}NAME"
+    ]
+    for group in dict.fromkeys(row.group for _, row in listed):
+        lines.append(Text(group, "bold"))
+        own = [row.cells for _, row in listed if row.group == group]
+        cells = [
+            (state, "  ".join(name.removeprefix(PREFIX) for name, *_ in members))
+            for state in _STATES
+            if (members := [each for each in own if each[1] == state])
+        ]
+        lines += table((), cells, width, "  ", whole=True)
+    states = {row.cells[1] for _, row in listed}
+    ways = [f"{state}: {way}" for state, way in _STATES.items() if way and state in states]
+    lines += [typed(way) for way in ways]
+    lines.append(typed("`rtstone lab list linux rt` says what each of these lacks, --all of all"))
+    return lines
