@@ -1,4 +1,4 @@
-"""The pages of docs/benches, one per bench, from the tables that the agent declares.
+"""The pages of docs/benches, one per bench, from the tables that the agent declares; the glossary.
 
 `make docs` writes them; a test checks that they are up to date.
 """
@@ -16,6 +16,7 @@ from rtstone.documents.run import LOCAL
 from rtstone.interrupt import Interrupt
 from rtstone.measure.catalogue import catalogue
 from rtstone.measure.suite import Suite, load, shipped
+from rtstone.report.parts import glossary
 from rtstone.targets import find
 from rtstone.wire.parameters import Benches, allowed, quantity
 from rtstone.wire.records import Bench
@@ -132,4 +133,6 @@ def declared() -> tuple[Benches, list[Suite]]:
 
 
 if __name__ == "__main__":
-    write(pages(*declared()), Path(sys.argv[1]))
+    folder = Path(sys.argv[1])
+    write(pages(*declared()), folder)
+    (folder.parent / Path(glossary.PAGE).name).write_text(glossary.page(), encoding="utf-8")

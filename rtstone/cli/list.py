@@ -57,6 +57,8 @@ def command(
 ) -> None:
     """List benches, suites, loads, targets or runs, or the parameters of one bench or load.
 
+    NAME may also be a word that rtstone prints, such as a flag: it is explained.
+
     With WORDs, only what has them all in its name, title or source; a family of benches or a kind
     of targets is a word, too: `rtstone list benches sem`, `rtstone list targets qemu rt`.
     """
@@ -104,6 +106,14 @@ def command(
         from rtstone.cli.kind_list import list_kind
 
         list_kind(BENCHES, (kind,), everything=True, json=json)
+        return
+    from rtstone.report.parts import glossary
+
+    if term := glossary.TERMS.get(kind):
+        if json:
+            raise UsageError(f"'{kind}' is a word of the glossary, which is text; leave out --json")
+        click.echo(f"{kind}: {term.text}")
+        click.echo(f"{glossary.PAGE}#{glossary.anchor(kind)}")
         return
     offered = catalogue()
     tables: dict[str, Table] = {**offered.loads, **offered.benches}

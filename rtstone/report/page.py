@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from rtstone.documents.explanation import Explanation
 from rtstone.report.comparison.charts import charted
+from rtstone.report.parts import glossary
 from rtstone.report.parts.frame import Site, framed
 from rtstone.report.parts.shapes import trace_budget
 from rtstone.report.run.details import Forms, flag_texts
@@ -37,7 +38,7 @@ def compose(
         for index, evaluated in enumerate(runs)
         for run_id in [evaluated.run.run_id]
     ]  # fmt: skip
-    flags = flag_texts(results)
+    flags, template_values = flag_texts(results), run_values()
     charts = {key: chart for page in pages for key, chart in page.charts.items()}
     data = {
         "charts": charts | (beside.charts if beside else {}),
@@ -52,7 +53,11 @@ def compose(
         site,
         pages=pages,
         causes=causes,
+        words=glossary.texts(
+            [*template_values["columns"], *(r.status for r in results if r.status != "ok"), *flags]
+        ),
+        anchor=glossary.anchor,
         compared=beside,
         uncompared=evaluation.incomparable,
-        **run_values(),
+        **template_values,
     )
