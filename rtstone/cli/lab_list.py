@@ -9,6 +9,7 @@ from rich.text import Text
 
 from rtstone.cli.listing import Row, matching, table
 from rtstone.lab import kernels
+from rtstone.lab.devices import DEVICES
 from rtstone.lab.ready import missing
 from rtstone.lab.systems import System, every
 from rtstone.program import typed
@@ -47,6 +48,7 @@ def _listed(system: System) -> Listed:
         "board": system.board.name,
         "version": version,
         "preempt": list(system.preempt),
+        "devices": list(system.devices),
         "ready": not lacking,
         "missing": [{"what": lack.component, "command": lack.command} for lack in lacking],
     }
@@ -66,6 +68,7 @@ def _listed(system: System) -> Listed:
         choices = "|".join(system.preempt)
         text = f"{system.title} on {system.board.name}{build}"
         text += f", also +preempt={choices}" if choices else ""
+        text += f", +device={'|'.join(system.devices)}" if system.devices else ""
     about = f"{system.title} {system.board.name} {system.board.title} {state}"
     return member, Row((PREFIX + system.name, state, text), _group(system), about)
 
@@ -102,5 +105,6 @@ def overview(listed: Sequence[Listed], width: int) -> list[Text | str]:
     states = {row.cells[1] for _, row in listed}
     ways = [f"{state}: {way}" for state, way in _STATES.items() if way and state in states]
     lines += [typed(way) for way in ways]
+    lines += [f"+device={device.name}: {device.title}" for device in DEVICES.values()]
     lines.append(typed("`rtstone lab list linux rt` says what each of these lacks, --all of all"))
     return lines

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from rtstone.errors import UsageError, unknown
 from rtstone.lab import kernels
+from rtstone.lab.devices import DEVICES, Addition, Device
 from rtstone.units import NS_PER_S
 
 EPOCH = "2026-01-01"  # the initial date of every board's clock
@@ -147,6 +148,18 @@ class System(NamedTuple):
     # The system in the other domain of a hypervisor (rtstone.lab.xen), and that.
     beside: System | None = None
     hypervisor: str | None = None  # name in rtstone.lab.kernels
+    device: Device | None = None  # that its board has on request
+
+    @property
+    def devices(self) -> dict[str, Device]:
+        """The devices that its board can have, by name."""
+        own = self.kernel and not self.beside  # a board, and a driver
+        return {name: d for name, d in DEVICES.items() if own and self.board.name in d.boards}
+
+    @property
+    def addition(self) -> Addition:
+        """What its device adds to the board."""
+        return self.device.boards[self.board.name] if self.device else Addition()
 
     @property
     def fetched(self) -> list[str]:
@@ -279,12 +292,25 @@ def with_kernel(arch: str) -> System:
     return System("linux", title, board, 512, kernel="linux")
 
 
-def kernel_words(board: Board, seed: int, preempt: str | None, icount: bool) -> list[str]:
+def kernel_words(system: System, seed: int, preempt: str | None, icount: bool) -> list[str]:
     """Return the words of a kernel's command line that the lab itself gives."""
     # QEMU's seed does not reach a kernel on a PC; its command line feeds its random numbers.
-    words = [*board.linux_arguments.split(), f"rtstone.seed={seed}"]
-    words += board.linux_counted if icount else ()
-    return words + [f"preempt={preempt}"] * bool(preempt)
+    words = [*system.board.linux_arguments.split(), f"rtstone.seed={seed}"]
+    words += system.board.linux_counted if icount else ()
+    words += [f"preempt={preempt}"] * bool(preempt)
+    return [*words, *system.addition.kernel_words]
+
+
+def _machine(system: System) -> list[str]:
+    """Return the part of the emulator's command line that is the board."""
+    board, memory = system.board, MEMORY if system.beside else system.memory
+    words = [board.emulator, *board.arguments, *(["-m", str(memory)] if memory else [])]
+    return [*words, "-nodefaults", "-display", "none", *system.addition.arguments]
+
+
+def dump(system: System, seed: int, file: Path) -> list[str]:
+    """Return the emulator's command line that writes the board's own device tree to a file."""
+    return [*_machine(system), "-seed", str(seed), "-machine", f"dumpdtb={file}"]
 
 
 def command(
@@ -305,27 +331,22 @@ def command(
 
     `image`: the kernel, or system and agent in one.  The agent's script is in `initramfs` for
     Linux, else in `script`.  `serial`: QEMU's name of the device for the guest's serial line.
-    `append`: further words of the kernel's command line.  A hypervisor is the `image`, finds its
-    domains in the device `tree`, and their files as `modules` by address.
+    `append`: further words of the kernel's command line.  `tree`: a device tree other than the
+    emulator's own.  A hypervisor is the `image`, finds its domains in the `tree`, and their files
+    as `modules` by address.
     """
     board = system.board
-    words = [board.emulator, *board.arguments]
-    if system.beside:
-        words += ["-m", str(MEMORY)]
-    elif system.memory:
-        words += ["-m", str(system.memory)]
-    words += ["-nodefaults", "-display", "none", "-monitor", "none", "-serial", serial]
+    words = [*_machine(system), "-monitor", "none", "-serial", serial]
     words += ["-no-reboot", "-seed", str(seed), "-rtc", f"base={EPOCH},clock=vm"]
     if icount:
         words += ["-icount", f"shift={board.shift},sleep=off"]
-    words += ["-kernel", str(image)]
+    words += ["-kernel", str(image), *(["-dtb", str(tree)] if tree else [])]
     if system.beside:
-        words += ["-dtb", str(tree)]
         for address, file in (modules or {}).items():
             words += ["-device", f"loader,file={file},addr={address:#x},force-raw=on"]
         return words
     if system.kernel:
-        line = [*kernel_words(board, seed, preempt, icount), *append]
+        line = [*kernel_words(system, seed, preempt, icount), *append]
         return [*words, "-initrd", str(initramfs), "-append", " ".join(line)]
     words += SEMIHOSTING
     if script:

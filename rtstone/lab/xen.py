@@ -7,17 +7,15 @@ tree, which is made here.
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from rtstone.errors import TargetError
 from rtstone.lab import images, kernels, systems
+from rtstone.lab.device_tree import Node, Value, flatten
 from rtstone.lab.systems import System
 from rtstone.resources import BUILT
-
-Value = str | bytes | Sequence[str] | Sequence[int] | None
-Node = Mapping[str, "Value | Node"]
 
 GIC, CLOCK = 1, 2  # phandles
 
@@ -52,7 +50,7 @@ def domain(system: System, script: bytes, setting: Setting, settle_ms: int = 0) 
     assert system.memory
     if system.kernel:
         kernel = kernels.find(system.kernel, system.board.arch)
-        words = systems.kernel_words(system.board, setting.seed, None, setting.icount)
+        words = systems.kernel_words(system, setting.seed, None, setting.icount)
         return Domain(
             system.memory,
             kernel.image.read_bytes(),
@@ -156,60 +154,6 @@ def device_tree(domains: Sequence[Domain], arguments: Sequence[str], memory: int
         "chosen": chosen,
     }
     return flatten(tree)
-
-
-# ---- the flattened device tree (devicetree.org, chapter 5) ---------------------------------------
-
-_BEGIN, _END, _PROPERTY, _LAST = (struct.pack(">I", token) for token in (1, 2, 3, 9))
-_HEADER = struct.Struct(">10I")
-_MAGIC, _VERSION, _COMPATIBLE = 0xD00DFEED, 17, 16
-
-
-def flatten(tree: Node) -> bytes:
-    """Return a device tree as the blob that boot loaders pass on."""
-    names: dict[str, int] = {}  # of properties: their offsets
-    body = b"".join(_flat("", tree, names)) + _LAST
-    strings = b"".join(name.encode() + b"\0" for name in names)
-    reserved = _HEADER.size
-    start = reserved + 16  # an empty list of reserved memory
-    end = start + len(body)
-    total = end + len(strings)
-    header = _HEADER.pack(
-        _MAGIC, total, start, end, reserved, _VERSION, _COMPATIBLE, 0, len(strings), len(body)
-    )
-    return header + bytes(16) + body + strings
-
-
-def _flat(name: str, node: Node, names: dict[str, int]) -> list[bytes]:
-    """Return the pieces of a node; its properties come before its children."""
-    pieces = [_BEGIN, _padded(name.encode() + b"\0")]
-    children = []
-    for key, value in node.items():
-        if isinstance(value, Mapping):
-            children += _flat(key, value, names)
-            continue
-        data = _data(value)
-        if key not in names:
-            names[key] = sum(len(each) + 1 for each in names)
-        pieces += [_PROPERTY, struct.pack(">II", len(data), names[key]), _padded(data)]
-    return [*pieces, *children, _END]
-
-
-def _data(value: Value) -> bytes:
-    if value is None:
-        return b""
-    if isinstance(value, bytes):
-        return value
-    if isinstance(value, str):
-        return value.encode() + b"\0"
-    return b"".join(
-        word.encode() + b"\0" if isinstance(word, str) else struct.pack(">I", word)
-        for word in value
-    )
-
-
-def _padded(data: bytes) -> bytes:
-    return data + bytes(-len(data) % 4)
 
 
 # ---- FreeRTOS as a kernel that Xen loads ---------------------------------------------------------

@@ -23,6 +23,8 @@ from typing import IO, NamedTuple
 from rtstone.errors import TargetError, UsageError, unknown
 from rtstone.interrupt import bound
 from rtstone.lab import images, kernels, systems, xen
+from rtstone.lab.device_tree import Node, flatten, merged, unflatten
+from rtstone.lab.devices import DEVICES
 from rtstone.lab.kernels import Kernel
 from rtstone.lab.systems import SCRIPT_MARK, System
 from rtstone.resources import BUILT, digest
@@ -61,7 +63,7 @@ class Watcher(NamedTuple):
 
 
 class Qemu(Target):
-    """``qemu:SYSTEM[+preempt=MODEL][+seed=N][+append=WORDS][+mem=MIB][+icount=off]``.
+    """``qemu:SYSTEM[+preempt=MODEL][+seed=N][+append=WORDS][+mem=MIB][+device=NAME][+icount=off]``.
 
     The system may be ``kernel=FILE``.  One that has another beside it, under a hypervisor, takes
     ``+beside=LOAD``, what that one does, and ``+xen=WORDS`` for the hypervisor's command line.
@@ -79,7 +81,7 @@ class Qemu(Target):
         self.name = f"qemu:{argument}"
         self._kernel_file = None
         if argument.startswith(KERNEL):  # and a file, in whose name there may be any word but these
-            name, *words = re.split(r"\+(?=(?:seed|icount|append|mem)=)", argument)
+            name, *words = re.split(r"\+(?=(?:seed|icount|append|mem|device)=)", argument)
             self._kernel_file = Path(name.removeprefix(KERNEL))
             self.system = systems.with_kernel(self.kernel.arch)
         else:
@@ -88,6 +90,8 @@ class Qemu(Target):
         options = _words(words, self.system, self.name)
         if "mem" in options:
             self.system = self.system._replace(memory=int(options["mem"]))
+        if "device" in options:
+            self.system = self.system._replace(device=DEVICES[options["device"]])
         self._preempt = options.get("preempt")
         self._seed = int(options.get("seed", "1"))
         self._append = options.get("append", "").split()
@@ -165,7 +169,7 @@ class Qemu(Target):
     def detail(self) -> dict[str, str | int | None]:
         """Return everything that a result depends on."""
         kernel = self.kernel if self.system.kernel else None
-        system, board = self.system, self.system.board
+        system, board, nodes = self.system, self.system.board, self._nodes
         detail: dict[str, str | int | None] = {
             "system": system.name,
             "board": board.name,
@@ -196,6 +200,9 @@ class Qemu(Target):
                 "beside_load": self._beside,
                 "beside_sha256": sha256(b"".join(files.values())).hexdigest(),
             }
+        if system.device:
+            detail["device"] = system.device.name
+            detail["device_nodes_sha256"] = sha256(flatten(nodes)).hexdigest() if nodes else None
         return detail
 
     def _words(self) -> str:
@@ -213,7 +220,7 @@ class Qemu(Target):
                 serial=f"file:{CONSOLE}",
                 append=self._append,
                 modules={},
-                tree=Path("tree"),
+                tree=Path("tree") if self.system.beside or self._nodes else None,
             )
         )
 
@@ -272,8 +279,31 @@ class Qemu(Target):
             icount=self.counts,
             serial=f"file:{files.console}",
             append=self._append,
+            tree=files.holding(self._tree()) if self._nodes else None,
         )
         return [*words, *watcher.words]
+
+    @property
+    def _nodes(self) -> Node | None:
+        """Return what the device adds to the board's device tree, None if it adds nothing."""
+        nodes, memory = self.system.addition.nodes, self.system.memory
+        return nodes(memory) if nodes and memory else None
+
+    def _tree(self) -> bytes:
+        """Return the board's device tree with the nodes of its device.  Raises TargetError."""
+        assert self._nodes
+        with tempfile.TemporaryDirectory() as place:
+            file = Path(place) / "tree"
+            done = subprocess.run(
+                bound(systems.dump(self.system, self._seed, file)),
+                capture_output=True, text=True, check=False,
+            )  # fmt: skip
+            if done.returncode:
+                raise TargetError(
+                    f"{self.system.board.emulator} prints no device tree of "
+                    f"{self.system.board.name}: {done.stderr.strip()}"
+                )
+            return flatten(merged(unflatten(file.read_bytes()), self._nodes))
 
     def _company(self, beside: System) -> xen.Domain:
         """Return the domain beside the agent's, with what it does."""
@@ -338,7 +368,7 @@ def _words(words: Sequence[str], system: System, spec: str) -> dict[str, str]:
     if system.preempt:
         checks["preempt"] = one_of(*system.preempt)
     if system.kernel and not system.beside:
-        checks["mem"] = _mebibytes
+        checks["mem"], checks["device"] = _mebibytes, _device(system)
 
     def check_of(name: str) -> Check:
         if name in checks:
@@ -356,6 +386,7 @@ _NOT_HERE = {
     "seed": "{} uses no random numbers, so there is no seed",
     "append": "{} has no kernel command line",
     "mem": "{} has fixed memory; +mem is for a Linux that has a board to itself",
+    "device": "{} has no devices on request; +device is for a Linux that has a board to itself",
     "smp": "boards of the lab have one CPU: of two, each would wait for the emulator to have run "
     "the other (docs/lab.md, One CPU)",
     "hz": "a kernel's HZ is chosen when it is built: `rtstone lab build-kernel` with --config "
@@ -372,9 +403,25 @@ def _mebibytes(_: str, value: str, spec: str) -> None:
         )
 
 
+def _device(system: System) -> Check:
+    """Return the check of the name of a device."""
+
+    def check(_: str, name: str, spec: str) -> None:
+        if name not in DEVICES:
+            raise unknown("device", name, DEVICES, f"in target '{spec}'")
+        if name not in system.devices:
+            boards = " or ".join(DEVICES[name].boards)
+            raise UsageError(
+                f"{system.board.name} cannot have device {name}, which is for {boards}, in target "
+                f"'{spec}'"
+            )
+
+    return check
+
+
 def _kernel_words(system: System) -> Check:
     """Return the check of further words of the kernel's command line, separated by blanks."""
-    words = systems.kernel_words(system.board, seed=0, preempt="full", icount=True)
+    words = systems.kernel_words(system, seed=0, preempt="full", icount=True)
     own = {word.partition("=")[0] for word in words} - {"quiet"}
 
     def check(_: str, value: str, spec: str) -> None:

@@ -46,6 +46,7 @@ def test_each_publication_is_measured_on_every_system() -> None:
         for suites in SUITES.values():
             assert any(set(suites.split()) <= set(words.split()) for words in shown)
     assert {suites for system, suites in measured if system == SLICED} == {"sjoblom", "gutsalov"}
+    assert {suites for system, suites in measured if "screen" in system} == {"dankwardt"}
 
 
 def test_it_measures_once_and_makes_the_pages(tmp_path: Path) -> None:

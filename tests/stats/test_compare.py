@@ -73,12 +73,25 @@ def test_columns_stand_in_the_order_in_which_they_are_named() -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{"shift": 7}, {"board": "q35"}, {"qemu": "8"}, {"kernel_sha256": "x"}, {"preempt": "full"}],
+    [
+        {"shift": 7},
+        {"board": "q35"},
+        {"qemu": "8"},
+        {"kernel_sha256": "x"},
+        {"preempt": "full"},
+        {"device": "screen"},
+    ],
 )
 def test_what_differs_in_anything_else_is_a_column_of_its_own(changes: dict[str, Value]) -> None:
     runs = [lab_run("a", seed=1), lab_run("a", run_id="other", seed=2, **changes)]
     labels = [column.label for column in compare(runs).columns]
     assert len(set(labels)) == 2
+
+
+def test_a_device_is_in_the_name_of_a_system_and_missing_means_none() -> None:
+    comparison = compare([lab_run("a"), lab_run("a", run_id="b", device="screen", preempt="full")])
+    assert [column.label for column in comparison.columns] == ["a", "a full device=screen"]
+    assert [held.value for held in comparison.differences[0].values] == ["none", "screen"]
 
 
 def test_another_agent_is_another_column() -> None:
@@ -279,6 +292,7 @@ def test_equal_conditions_have_no_difference() -> None:
         ("shift", "care", "7", {"shift": 7}),
         ("QEMU", "care", "10.0", {"qemu": "QEMU emulator version 10.0"}),
         ("QEMU", "care", "unknown", {"qemu": None}),
+        ("hypervisor", "care", "xen", {"hypervisor": "xen"}),
         ("seeds", "care", "8", {"seed": 8}),
         ("architecture", "care", "armv7m", {"agent": agent(arch="armv7m")}),
         ("agent source", "care", "ff", {"agent": agent(source="ff")}),

@@ -223,8 +223,11 @@ def test_targets_loads_parameters_and_units_are_series_and_kernels_are_not() -> 
         observation(6, result(1.0), target=lab),
         observation(7, result(1.0), target=structs.replace(lab, name="qemu:linux-6.1-rt")),
         observation(8, result(1.0, params={"time": 5, "prio": 3, "raw": True})),
+        observation(
+            9, result(1.0), target=structs.replace(lab, detail=lab.detail | {"device": "s"})
+        ),
     ]
-    assert [series.runs for series in followed(observations).series] == [3, 1, 1, 1, 1, 2]
+    assert [series.runs for series in followed(observations).series] == [3, 1, 1, 1, 1, 2, 1]
 
 
 def test_measuring_parameters_that_a_run_varies_are_series() -> None:

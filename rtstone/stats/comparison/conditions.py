@@ -94,12 +94,14 @@ class Aspect(NamedTuple):
     """A circumstance of a run, and how serious a difference in it is.
 
     ``linux``: of Linux only: other systems are left out, and an unknown value is only a note.
+    ``absent``: what a run without a value has, where another one has a value.
     """
 
     name: str
     grade: Grade
     read: Callable[[Run], Value]
     linux: bool = False
+    absent: str | None = None  # None: it is unknown
 
 
 def detail(name: str) -> Callable[[Run], Value]:
@@ -206,10 +208,11 @@ _IN_THE_LAB = [
     Aspect("board", "care", detail("board")),
     Aspect("shift", "care", detail("shift")),
     Aspect("QEMU", "care", _qemu),
-    Aspect("hypervisor", "care", detail("hypervisor")),
-    Aspect("its command line", "care", detail("hypervisor_command")),
-    Aspect("system beside", "care", detail("beside")),
-    Aspect("its load", "care", detail("beside_load")),
+    Aspect("hypervisor", "care", detail("hypervisor"), absent="none"),
+    Aspect("its command line", "care", detail("hypervisor_command"), absent="none"),
+    Aspect("system beside", "care", detail("beside"), absent="none"),
+    Aspect("its load", "care", detail("beside_load"), absent="none"),
+    Aspect("device", "care", detail("device"), absent="none"),
 ]
 _IN_TIME = [
     Aspect(KIND, "care", lambda run: named(run, run.results), True),
@@ -234,6 +237,8 @@ def circumstances(systems: Sequence[System]) -> tuple[dict[str, str], list[Diffe
             if not aspect.linux or "kernel.release" in system.first.conditions
         ]
         texts = [value for _, value in values if value is not None]
+        if texts and aspect.absent:
+            values = [(label, value or aspect.absent) for label, value in values]
         note = aspect.linux and len(set(texts)) < 2
         if difference := differing(aspect.name, "note" if note else aspect.grade, values):
             differences.append(difference)

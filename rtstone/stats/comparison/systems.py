@@ -164,5 +164,9 @@ def called(run: Run) -> str:
     beside = run.target.detail.get("beside_load")
     if beside and beside != "none":
         return f"{system} beside={beside}"
-    named = isinstance(preempt, str) and preempt not in system
-    return f"{system} {preempt}" if named else system
+    words = [system]
+    if isinstance(preempt, str) and preempt not in system:
+        words.append(preempt)
+    if device := run.target.detail.get("device"):
+        words.append(f"device={device}")
+    return " ".join(words)

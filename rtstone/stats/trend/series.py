@@ -26,7 +26,7 @@ Full = Callable[[Observation], Result]
 
 _COMMIT = re.compile(r"-g([0-9a-f]{7,40})\b")  # as the kernel's build writes it into its release
 # Of an emulated system, what makes it another one; further words for its kernel do not.
-_LAB = ("board", "preempt", SEED, "icount", "beside", "beside_load")
+_LAB = ("board", "preempt", SEED, "icount", "beside", "beside_load", "device")
 _RHEALSTONE = {number.bench.id for number in NUMBERS}
 _COMPONENTS = "components"  # figure of Rhealstone's numbers
 
