@@ -197,6 +197,7 @@ def test_what_ended_a_traced_run_is_explained_at_once(
         assert ("; the run ended there." in first_line(done.out)) == (ended == "limit")
     assert [(result.ended, sample) for _, result, sample, _ in questions] == [("limit", "worst")]
     plan, _ = logs(find("last~2"))
+    assert plan.trace
     assert (plan.trace.above_ns, plan.trace.keep) == (50, 1)
 
 

@@ -146,7 +146,7 @@ def _section(terms: Mapping[str, Term]) -> dict[str, Term]:
 
 
 _WORDS = {
-    "Heads of columns": _section(_HEADS | {s.label: Term(s.help) for s in TABLE}),
+    "Heads of columns": _section({**_HEADS, **{s.label: Term(s.help) for s in TABLE}}),
     "Statuses": _section(_STATUSES),
     "Verdicts": _section(_VERDICTS),
     "Other words": _section(_PHRASES),

@@ -21,6 +21,7 @@ from rtstone.documents.comparison import (
     Verdict,
 )
 from rtstone.documents.imported import WAKE_UPS
+from rtstone.documents.plan import INTERVALS
 from rtstone.stats.comparison.effects import LOST
 from rtstone.stats.comparison.judgement import Content, Pool, usable
 from rtstone.stats.standouts import PERIODIC
