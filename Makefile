@@ -11,6 +11,7 @@ ENGINE := rtstone/_engine/engine.so
 PLUGINS := $(addprefix rtstone/_engine/qemu-plugin-,1.so 3.so)
 LABGRID := build/labgrid
 OTAVA := build/otava
+SPHINX := build/sphinx
 TEST_ARGS ?=
 # Tests side by side: tests/conftest.py says which are not, and that the longest begin first.
 PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
@@ -25,7 +26,7 @@ MAKEFLAGS += --no-print-directory
 
 .PHONY: run agent-only test lab-kernel bench lint lint-host \
 	lint-agent lint-engine lint-all format docs wheel dist deb deb-check man agent agents freertos \
-	freertos-memory engine sanitized charts check-tools check-charts check-agents \
+	freertos-memory site engine sanitized charts check-tools check-charts check-agents \
 	check-cross check-deb agents-archive sbom clean lock
 .DEFAULT_GOAL := help
 
@@ -44,6 +45,7 @@ help:
 	@echo "make freertos  build the images of the emulated boards (needs a cross compiler)"
 	@echo "make bench   speed of the simulator and the report; beside cyclictest and perf"
 	@echo "make docs    write the pages of the benches from their tables"
+	@echo "make site    the documentation as pages for a browser, with a search, in build/site"
 	@echo "make lint    check style, types and warnings"
 
 STEP := @packaging/step
@@ -112,6 +114,10 @@ lint-all: lint
 docs: $(VENV)/run.stamp agent
 	$(BIN)/python -m rtstone.cli.benchpages docs/benches
 	cp rtstone/references.bib docs/references.bib
+
+site: $(SPHINX)/stamp
+	$(SPHINX)/bin/sphinx-build -q -W --keep-going -E -c packaging/site docs build/site
+	cp build/site/README.html build/site/index.html
 
 man: $(VENV)/run.stamp
 	$(BIN)/python -m rtstone.cli.manpages build/man

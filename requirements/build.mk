@@ -17,8 +17,9 @@ $(VENV)/dev.stamp: requirements/dev.lock $(VENV)/run.stamp
 	$(BIN)/$(PIP_LOCKED) requirements/dev.lock
 	@touch $@
 
-# labgrid and Apache Otava, for tests only, each in a Python of its own as its users have it.
-$(LABGRID)/stamp $(OTAVA)/stamp: build/%/stamp: requirements/%.lock | check-tools
+# Each in a Python of its own: labgrid and Apache Otava as their users have them, for tests only, and
+# what makes the site.
+$(LABGRID)/stamp $(OTAVA)/stamp $(SPHINX)/stamp: build/%/stamp: requirements/%.lock | check-tools
 	$(PYTHON) -m venv build/$*
 	build/$*/bin/$(PIP_LOCKED) $<
 	@touch $@
@@ -29,6 +30,7 @@ lock: $(VENV)/dev.stamp
 	$(BIN)/pip-compile $(LOCK) --extra dev -o requirements/dev.lock pyproject.toml
 	$(BIN)/pip-compile $(LOCK) -o requirements/labgrid.lock requirements/labgrid.in
 	$(BIN)/pip-compile $(LOCK) -o requirements/otava.lock requirements/otava.in
+	$(BIN)/pip-compile $(LOCK) -o requirements/sphinx.lock requirements/sphinx.in
 
 LOCK := --quiet --strip-extras --generate-hashes --no-emit-index-url --no-emit-trusted-host \
 	--no-emit-find-links --no-header --no-annotate --allow-unsafe
