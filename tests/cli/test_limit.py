@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from rtstone.documents.plan import Plan
+from rtstone.documents.plan import Plan, Trace
 from rtstone.measure.agent_session import script
 from rtstone.store.index import find
 from rtstone.store.rundir import logs
@@ -197,8 +197,7 @@ def test_what_ended_a_traced_run_is_explained_at_once(
         assert ("; the run ended there." in first_line(done.out)) == (ended == "limit")
     assert [(result.ended, sample) for _, result, sample, _ in questions] == [("limit", "worst")]
     plan, _ = logs(find("last~2"))
-    assert plan.trace
-    assert (plan.trace.above_ns, plan.trace.keep) == (50, 1)
+    assert plan.trace == Trace(above_ns=50, keep=1)
 
 
 def test_an_agent_without_room_for_misses_measures_nothing(fake: Fake, cli: Cli) -> None:
