@@ -35,6 +35,12 @@ pytestmark = pytest.mark.lab
 TEMPLATE = BUILD / "tests" / "template-agent"
 RTSTONE = [str(Path(sys.executable).parent / "rtstone")]
 FILES = Path(__file__).parent / "files"  # what a reader is supposed to have
+OUTPUTS = {  # of other tools, as a reader calls them: tests/formats/data has them
+    "timerlat.txt": "rtla-timerlat.txt",
+    "summary.xml": "rteval.xml",
+    "latmus.txt": "latmus.txt",
+    "zephyr.txt": "zephyr-latency.txt",
+}
 
 LISTS = {"README.md"}  # of commands that are no session
 REACHES = {"targets.md"}  # tells of other machines
@@ -140,6 +146,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A reader's directory, with files, and a store with six runs."""
     where: Path = tmp_path_factory.mktemp("docs")
     shutil.copytree(FILES, where, dirs_exist_ok=True)
+    for name, data in OUTPUTS.items():
+        shutil.copy(Path(__file__).parents[1] / "formats" / "data" / data, where / name)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RTSTONE_HOME", str(where / "home"))
         for _ in range(6):
