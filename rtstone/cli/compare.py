@@ -104,7 +104,8 @@ def command(
 def _measure(both: list[Options], pairs: int, everything: bool, output: Path | None) -> int:
     json = both[0].json
     with Interrupt() as interrupt:
-        first, other = (Side(*build_plan(options, interrupt)) for options in both)
+        with working(f"asking {' and '.join(options.target for options in both)}"):
+            first, other = (Side(*build_plan(options, interrupt)) for options in both)
         check((first, other))
         runs, error = measure_pairs(
             first.plan.run_id, (first, other), pairs, interrupt=interrupt,

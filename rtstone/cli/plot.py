@@ -92,9 +92,11 @@ def command(
         raise UsageError(
             "--figure selects figures of a publication; name a run of its suite, or leave it out"
         )
-    drawn = plot(documents, Request(kind, bench, loads, width, height, published, figure))
     form = output.suffix.removeprefix(".").lower()
-    written = save("the figure", output, render(drawn, form))
+    with working("drawing"):
+        drawn = plot(documents, Request(kind, bench, loads, width, height, published, figure))
+        picture = render(drawn, form)
+    written = save("the figure", output, picture)
     for line in drawn.caption:
         click.echo(shown(line), err=not written.regular)
 

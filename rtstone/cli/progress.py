@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
-AFTER_S = 2.0  # shorter work shows nothing
+AFTER_S = 0.3  # shorter work shows nothing
 _EVERY_S = 0.5
 
 

@@ -21,6 +21,7 @@ from rtstone.cli.measuring import (
 )
 from rtstone.cli.output import print_document
 from rtstone.cli.parameters import FILE, LOAD, RUN, SUITE_OR_BENCH, TARGET
+from rtstone.cli.progress import working
 from rtstone.cli.pushing import PUSH, destination, push_after
 from rtstone.cli.show import print_verdict
 from rtstone.cli.streams import maybe_unread
@@ -200,11 +201,13 @@ def carry_out(options: Options, interrupt: Interrupt) -> Finished:
     """Measure the request.  With --json a document is printed even if the agent never starts."""
 
     def approve(plan: Plan) -> None:
+        asking.close()
         announce(options, plan)
         await_others(options, [plan], interrupt, held)
 
     try:
-        with ExitStack() as held:
+        with ExitStack() as held, ExitStack() as asking:
+            asking.enter_context(working(f"asking {options.target} what it can measure"))
             return start(
                 options,
                 interrupt=interrupt,

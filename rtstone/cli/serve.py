@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rtstone.cli.progress import working
 from rtstone.cli.streams import say
 from rtstone.errors import UsageError
 from rtstone.units import counted
@@ -78,8 +79,14 @@ def command(
     if demo:
         from rtstone.server.projects import Places
 
-        with opened(server) as tables:
-            import_module("rtstone.server.demo").fill(tables, Places(server.store))
+        with opened(server) as tables, working("making runs") as line:
+
+            def steps(done: int, total: int) -> None:
+                if not done:
+                    line.echo("making a year of runs for the demonstration, in about half a minute")
+                line.steps(done, total)
+
+            import_module("rtstone.server.demo").fill(tables, Places(server.store), steps)
     _serve(server)
     return 0
 
@@ -130,9 +137,11 @@ def _reconcile(server: Settings, verify: bool, rebuild: bool) -> int:
 
     with opened(server) if rebuild else as_it_is() as database:
         if rebuild:
-            done = reconcile.rebuild(database, places)
+            with working("indexing the runs"):
+                done = reconcile.rebuild(database, places)
             click.echo(f"indexed {counted(done.added, 'run')} anew")
-        faults = reconcile.verify(database, places) if verify else []
+        with working("comparing the index with the runs"):
+            faults = reconcile.verify(database, places) if verify else []
     for fault in faults:
         click.echo(fault)
     if verify:

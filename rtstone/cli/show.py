@@ -8,6 +8,7 @@ import click
 
 from rtstone.cli.output import print_document
 from rtstone.cli.parameters import RUN
+from rtstone.cli.progress import working
 from rtstone.cli.remote_runs import local
 from rtstone.documents.run import Run
 from rtstone.store.index import find
@@ -34,7 +35,8 @@ def command(run: str, quiet: bool, conditions: bool, worst_case: bool, json: boo
     if worst_case:
         from rtstone.stats.worstcase.guarantee import worst_cases
 
-        estimates = worst_cases(document)
+        with working("estimating"):
+            estimates = worst_cases(document)
         if json:
             print_document(estimates)
         else:

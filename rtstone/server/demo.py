@@ -8,7 +8,7 @@ logs, which is impossible for a run that is pushed.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
@@ -94,22 +94,29 @@ _TARGETS = (
 )  # fmt: skip
 
 
-def fill(database: Database, places: Places) -> None:
-    """Fill the project `demo`.  Raises UsageError if the store has runs."""
+def fill(
+    database: Database, places: Places, steps: Callable[[int, int], None] = lambda done, total: None
+) -> None:
+    """Fill the project `demo`.  Raises UsageError if the store has runs.
+
+    ``steps`` gets how many of how many targets have their runs; the last one is the index.
+    """
     if any(places.runs(name).exists() and any(places.runs(name).iterdir())
            for name in places.projects()):  # fmt: skip
         raise UsageError(f"the store has runs, {places.store}; give --demo an empty --store DIR")
+    steps(0, len(_TARGETS) + 1)
     folder = places.runs(PROJECT)
     folder.mkdir(parents=True, mode=0o700)
     with TemporaryDirectory(dir=places.store, prefix=".demo-") as scratch:
         templates = [_measured(model, Path(scratch)) for model in _MODELS]
         chance = np.random.default_rng(_SEED)
-        for target in _TARGETS:
+        for place, target in enumerate(_TARGETS, 1):
             for number, (day, phase) in enumerate(_days(target)):
                 begun = datetime.fromtimestamp(time() - day * _DAY, UTC).replace(microsecond=0)
                 path = folder / f"{begun:%Y%m%d-%H%M%S}.{target.name}-{number:03}"
                 run = _varied(target, phase, templates[target.model].run, chance)
                 _write(path, begun, run, templates[target.model])
+            steps(place, len(_TARGETS) + 1)
         state = _campaign(folder, templates, chance)
     reconcile(database, places)
     note_campaign(database, PROJECT, state)

@@ -3,6 +3,8 @@ from __future__ import annotations
 import shlex
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -11,7 +13,7 @@ import pytest
 from rtstone.cli import progress
 from rtstone.cli.group import COMMANDS, EXAMPLES, group
 from tests.cli.test_compare import store_run
-from tests.conftest import Cli
+from tests.conftest import Cli, Fake
 from tests.report.synthetic import run
 
 
@@ -107,6 +109,26 @@ def test_what_takes_long_shows_a_line_that_is_gone_at_the_end(
             time.sleep(0.01)
         assert terminal.shown.startswith("comparing 2 runs: 25%, about ")
     assert terminal.shown == ""
+
+
+def test_a_target_that_is_slow_to_answer_is_named_until_it_does(
+    fake: Fake, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events: list[str] = []
+
+    @contextmanager
+    def working(task: str) -> Iterator[None]:
+        events.append(task)
+        yield
+        events.append("answered")
+
+    monkeypatch.setattr("rtstone.cli.run.working", working)
+    monkeypatch.setattr("rtstone.cli.run.announce", lambda *_: events.append("announced"))
+    assert cli("run", "null").status == 0
+    assert events == ["asking local what it can measure", "answered", "announced"]
+    events.clear()
+    assert cli("run", "nothing").status == 2
+    assert events == ["asking local what it can measure"]
 
 
 def test_what_is_quick_or_not_on_a_terminal_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,9 @@ from tests.server.serving import Served, serving
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with serving(Settings(tmp_path_factory.mktemp("demo"), port=0)) as served:
-        demo.fill(served.database, served.places)
+        steps: list[tuple[int, int]] = []
+        demo.fill(served.database, served.places, lambda done, total: steps.append((done, total)))
+        assert steps == [(done, 6) for done in range(6)]  # five targets, and the index
         served.settled()
         yield served
 
