@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
@@ -36,7 +37,8 @@ from rtstone.store.layout import holds_run, run_name
 from rtstone.store.rundir import RunDirectory
 from rtstone.targets import find as find_target
 
-_REST = 24  # lines of a summary beside the results, about
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 
 def _directory(context: click.Context, parameter: click.Parameter, text: str | None) -> Path | None:
@@ -161,22 +163,26 @@ def _measure(each: list[Options], interrupt: Interrupt) -> tuple[int, list[RunDi
         else:
             from rich.text import Text
 
-            from rtstone.report.parts.console import console, sentences
+            from rtstone.report.parts.console import console, lines_of, sentences
             from rtstone.report.run.brief import brief
             from rtstone.report.run.terminal import followed, summary
             from rtstone.stats.evaluate import evaluate_run
 
             run, directory, _ = finished
             out = console(sys.stdout)
-            # On a terminal all results if they fit: none had a line so far.
-            few = out.is_terminal and 1 < len(run.results) <= out.height - _REST
-            out.print(
-                *(summary if few else brief)(evaluate_run(run), out.width, out.encoding), sep="\n"
-            )
+            after: list[RenderableType] = []
             for line in _causes(finished):
-                out.print(*sentences(Text(line), out.width, "  "), sep="\n")
+                after += sentences(Text(line), out.width, "  ")
             if directory.finished:
-                out.print(*followed(run_name(directory.path, run.name), out.width), sep="\n")
+                after += followed(run_name(directory.path, run.name), out.width)
+            evaluated = evaluate_run(run)
+            # On a terminal all results if they fit, as none had a line so far; the answer must fit.
+            room = out.height - 1 if out.is_terminal else None  # the prompt takes a line
+            parts = [*brief(evaluated, out.width, out.encoding, room and room - len(after)), *after]
+            if room and 1 < len(run.results) < room:
+                every = [*summary(evaluated, out.width, out.encoding), *after]
+                parts = every if lines_of(out, every) <= room else parts
+            out.print(*parts, sep="\n")
     return status_of(interrupt, finished), [finished.directory]
 
 

@@ -154,6 +154,24 @@ def test_the_answer_takes_ten_lines_at_most() -> None:
     assert any("p99.9" in line and "missed" in line for line in lines)
 
 
+@pytest.mark.parametrize("most", [11, 12, 13, 14, 15, 40])
+def test_the_verdict_stays_in_sight_on_a_small_terminal(most: int) -> None:
+    """Findings for which there is no room are counted."""
+    evaluated = evaluate_run(synthetic.run())
+    whole, lines = (
+        [str(line) for line in brief(evaluated, 80, "utf-8", room)] for room in (None, most)
+    )
+    assert lines[0].startswith("Not fit for")
+    if len(whole) <= most:
+        assert lines == whole
+        return
+    assert len(lines) <= most < len(whole)
+    shown = [line for line in whole if line[:2] in ("1.", "2.", "3.") and line in lines]
+    left = 3 - len(shown)
+    assert lines[-1] == f"{left} more finding{'s' * (left > 1)} in all results"
+    assert lines[:-1] == whole[: len(lines) - 1]
+
+
 def test_hartstone_is_a_table_that_tells_what_never_broke_down() -> None:
     broke = hartstone_run(3).results[0]
     held = Result(

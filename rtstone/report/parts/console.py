@@ -6,9 +6,10 @@ import errno
 import os
 import re
 import textwrap
+from collections.abc import Sequence
 from typing import Any, TextIO, cast
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -46,6 +47,11 @@ def console(file: TextIO) -> Console:
         return _Console(file=file, highlight=False)
     trimmed = cast(TextIO, _Trimmed(file))
     return _Console(file=trimmed, highlight=False, width=ENDLESS, soft_wrap=False)
+
+
+def lines_of(out: Console, parts: Sequence[RenderableType]) -> int:
+    """Return how many lines these take on a console."""
+    return sum(len(out.render_lines(part, pad=False)) for part in parts)
 
 
 def figure(value: float | None, unit: str = "ns", bucket: float = 0.0) -> str:

@@ -21,7 +21,7 @@ from rtstone.report.run.attribution import findings, matrix
 from rtstone.report.run.findings import Subject, subjects_of
 from rtstone.stats.evaluate import RunEvaluation
 from rtstone.summary import COLUMNS
-from rtstone.units import count, trimmed
+from rtstone.units import count, counted, trimmed
 
 GRADES = {"bad": "bold red", "note": "bold", "good": "bold green", "info": "bold"}
 _LEAST = {"min", "p50"}  # columns without a corrected value: correction only adds large ones
@@ -58,11 +58,13 @@ def verdict_alone(evaluated: RunEvaluation, width: int) -> Iterator[RenderableTy
 
 
 def brief(
-    evaluated: RunEvaluation, width: int, encoding: str | None = None
+    evaluated: RunEvaluation, width: int, encoding: str | None = None, most: int | None = None
 ) -> Iterator[RenderableType]:
     """Yield the answer of a run: at most ten lines where lines are not folded.
 
     If a load was taken apart, that is the question, and the rest only says what it rests on.
+    ``most``: lines that there is room for, so that the verdict stays in sight; findings for which
+    there is none are counted.
     """
     run_answer = answer(evaluated)
     if evaluated.run.attribution is not None:
@@ -73,18 +75,25 @@ def brief(
             for text in verdict(evaluated.run, run_answer):
                 yield from sentences(text, width)
         return
+    lines: list[Text] = []
     for text in (*verdict(evaluated.run, run_answer), Text(run_answer.rests, style="dim")):
-        yield from sentences(text, width)
+        lines += sentences(text, width)
     if not measured(evaluated.run):
         for text in reasons(evaluated.run):
-            yield from sentences(text, width)
+            lines += sentences(text, width)
     if run_answer.foremost:
         first, *rest = packed(_pieces(run_answer.foremost), width)
-        yield from map(Text, [first.strip(), *rest])
-        yield from picture(run_answer.foremost, width, encoding)
+        lines += map(Text, [first.strip(), *rest])
+        lines += picture(run_answer.foremost, width, encoding)
     for place, finding in enumerate(run_answer.worst, 1):
         head = (f"{place}. {finding.head}: ", GRADES[finding.grade])
-        yield from sentences(Text.assemble(head, (typed(finding.text), "dim")), width)
+        own = sentences(Text.assemble(head, (typed(finding.text), "dim")), width)
+        left = len(run_answer.worst) - place
+        if most is not None and len(lines) + len(own) + bool(left) > most:
+            lines.append(Text(f"{counted(left + 1, 'more finding')} in all results", "dim"))
+            break
+        lines += own
+    yield from lines
 
 
 def picture(subject: Subject, width: int, encoding: str | None) -> Iterator[Text]:
