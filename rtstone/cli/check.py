@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -21,7 +22,6 @@ from rtstone.units import counted
 if TYPE_CHECKING:
     from rtstone.documents.check import Gate
     from rtstone.documents.run import Run
-    from rtstone.wire.records import Bench
 
 
 @click.command("check")
@@ -62,6 +62,16 @@ if TYPE_CHECKING:
     help="Also write the result as Markdown, for the summary of a CI job.",
 )  # fmt: skip
 @click.option(
+    "--results", type=OutputFile(), metavar="FILE",
+    help="Also write a line for each check, NAME RESULT VALUE UNIT, for test definitions of LAVA "
+    "and KernelCI.",
+)  # fmt: skip
+@click.option(
+    "--github", is_flag=True,
+    help="In a job of GitHub Actions: annotate it with the checks that did not pass, append the "
+    "Markdown to its summary, and set the output `verdict`.",
+)  # fmt: skip
+@click.option(
     "--write-budget", type=OutputFile(), metavar="FILE",
     help="Instead of checking, draft a budget from these runs of one system, which a further run "
     "of an unchanged system should meet; five runs are enough.",
@@ -80,6 +90,8 @@ def command(
     json: bool,
     junit: Path | None,
     markdown: Path | None,
+    results: Path | None,
+    github: bool,
     write_budget: Path | None,
     margin: str | None,
 ) -> int:
@@ -91,6 +103,7 @@ def command(
         options = {
             "--budget": budget, "--baseline": baseline, "--trend": last, "--explain": explain,
             "--json": json, "--junit": junit, "--markdown": markdown, "--limit": limits,
+            "--results": results, "--github": github,
         }  # fmt: skip
         if excess := [name for name, value in options.items() if value]:
             raise UsageError(
@@ -99,7 +112,9 @@ def command(
         return _draft(names, write_budget, margin or "20%")
     if margin is not None:
         raise UsageError("--margin applies only with --write-budget")
-    gate, tables = _gate(names, budget, limits, baseline, last, explain=explain)
+    job = _job(json=json) if github else None
+    gate, run = _gate(names, budget, limits, baseline, last, explain=explain)
+    tables = run.benches
     from rtstone.report.check import text as checked
 
     if junit:
@@ -107,23 +122,69 @@ def command(
 
         write_file("the JUnit file", junit, as_junit(gate, tables))
     if markdown:
-        write_file("the summary", markdown, checked.gate_markdown(gate, tables))
+        write_file("the summary", markdown, checked.gate_markdown(gate, tables, run.results))
+    if results:
+        from rtstone.report.check.results import results as as_lines
+
+        write_file("the results", results, as_lines(gate, tables))
     if json:
         print_document(gate)
     else:
         from rtstone.report.parts.console import console, sentences
 
         screen = console(sys.stdout)
-        for line in checked.gate_lines(gate, tables):
-            screen.print(*sentences(line, screen.width, "  "), sep="\n")
+        texts = [
+            sentence
+            for line in checked.gate_lines(gate, tables)
+            for sentence in sentences(line, screen.width, "  ")
+        ]
+        if job:
+            from rtstone.report.check.github import commands, quoted
+
+            for text in (*quoted(text.plain for text in texts), *commands(gate, tables)):
+                click.echo(text)
+            job.add("GITHUB_STEP_SUMMARY", checked.gate_markdown(gate, tables, run.results))
+            job.add("GITHUB_OUTPUT", f"verdict={gate.verdict}")
+        else:
+            screen.print(*texts, sep="\n")
     return gate.exit_code
+
+
+class _Job(NamedTuple):
+    """The files of a job of GitHub Actions, to which a step appends, by their variables."""
+
+    files: dict[str, Path]
+
+    def add(self, variable: str, text: str) -> None:
+        """Append a text.  Raises UsageError."""
+        path = self.files[variable]
+        try:
+            with path.open("a", encoding="utf-8") as file:
+                file.write(f"{text}\n")
+        except OSError as error:
+            raise UsageError(
+                f"cannot write {shown(str(path))}, in ${variable}: {error.strerror}"
+            ) from error
+
+
+def _job(*, json: bool) -> _Job:
+    """Return the files of the job that this is a step of.  Raises UsageError."""
+    if json:
+        raise UsageError("--json prints one document, and --github commands; leave out one")
+    variables = ("GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT")
+    for variable in variables:
+        if not os.environ.get(variable):
+            raise UsageError(
+                f"no job of GitHub Actions: ${variable} is not set; leave out --github"
+            )
+    return _Job({variable: Path(os.environ[variable]) for variable in variables})
 
 
 def _gate(
     names: tuple[str, ...], budget: Path | None, limits: tuple[str, ...],
     baseline: tuple[str, ...], last: int | None, *, explain: bool,
-) -> tuple[Gate, list[Bench]]:  # fmt: skip
-    """Return the check of a run by the gate that the options name, and the run's tables of benches.
+) -> tuple[Gate, Run]:  # fmt: skip
+    """Return the check of a run by the gate that the options name, and the run.
 
     Raises UsageError.
     """
@@ -155,7 +216,7 @@ def _gate(
         from rtstone.cli.causes import with_causes
 
         gate = with_causes(path, document, gate)
-    return gate, document.benches
+    return gate, document
 
 
 def _own_gate(document: Run) -> Gate:

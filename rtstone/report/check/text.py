@@ -10,7 +10,10 @@ from rich.text import Text
 from rtstone.documents.case_key import CaseKey, case_key
 from rtstone.documents.case_name import CaseName, case_names
 from rtstone.documents.check import SIGNS, Cause, Check, Gate, Verdict
+from rtstone.documents.run import Result
+from rtstone.report.parts.bars import bars
 from rtstone.report.parts.markdown import ENTITIES, escaping, table
+from rtstone.results.omitted import whole
 from rtstone.stats.limits import rare
 from rtstone.summary import ESTIMATED, LABELS
 from rtstone.units import count, counted, plain, quantity, seconds
@@ -199,16 +202,18 @@ _escaped = escaping("_#", ENTITIES)  # with HTML, which folds the details
 _COLUMNS = ("", "case", "load", "observed", "limit", "why")
 
 
-def gate_markdown(gate: Gate, tables: Sequence[Bench]) -> str:
-    """Return a summary for a CI job: what needs attention, then what passed, folded.
+def gate_markdown(gate: Gate, tables: Sequence[Bench], results: Sequence[Result] = ()) -> str:
+    """Return a summary for a CI job: a picture, what needs attention, what passed, folded.
 
-    ``tables``: of the benches of the run that was checked.
+    ``tables``: of the benches of the run that was checked.  ``results``: those of the run, of which
+    the picture shows the one that needs attention first.
     """
     names = check_names(gate, tables)
     open_ones = [check for check in gate.ordered if check.verdict != "passed"]
     passed = [check for check in gate.ordered if check.verdict == "passed"]
     parts = [f"## {SIGNS[gate.verdict]} {_escaped(gate.title)}: {gate.verdict}", ""]
     parts += [f"{_escaped(gate_summary(gate))}.", ""]
+    parts += _picture(gate, results, names)
     parts += [f"> {_escaped(remark)}\n" for remark in _remarks(gate)]
     parts += [*_rows(open_ones, names), ""] if open_ones else []
     if passed:
@@ -216,6 +221,22 @@ def gate_markdown(gate: Gate, tables: Sequence[Bench]) -> str:
         parts += [head, "", *_rows(passed, names), "", "</details>", ""]
     parts += [*(f"* {_escaped(cause)}" for cause in causes(gate, names)), ""] if gate.causes else []
     return "\n".join(parts)
+
+
+def _picture(gate: Gate, results: Sequence[Result], names: Mapping[CaseKey, CaseName]) -> list[str]:
+    """Return the distribution of the first case that has one, those that need attention first."""
+    by_key = {case_key(r.bench, r.params, r.series, r.load): r for r in results if r.n}
+    for check in gate.ordered:
+        result = by_key.get(key_of(check))
+        lines = bars(whole(result), _HEIGHT) if result else []
+        if result and lines:
+            caption = f"{names[key_of(check)].with_load}: {count(whole(result).n)} samples"
+            limit = f"{number_name(check)} {allowed(check)}"
+            return [f"{_escaped(caption)}; {_escaped(limit)}", "", "```text", *lines, "```", ""]
+    return []
+
+
+_HEIGHT = 6  # lines of bars of the picture
 
 
 def _rows(checks: list[Check], names: Mapping[CaseKey, CaseName]) -> list[str]:
