@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -15,6 +15,7 @@ from rtstone.report.parts.model import Block, Chart, Finding, Findings, Notes, P
 from rtstone.report.parts.model_html import write
 from rtstone.report.parts.model_terminal import block_lines
 from rtstone.report.parts.shapes import far_apart, short
+from rtstone.report.trend import dates
 from rtstone.report.trend import text as words
 from rtstone.units import count, counted
 
@@ -112,22 +113,38 @@ def section(series: Series, title: str, key: str, by: By, most: int | None = Non
 
 
 def _chart(series: Series, by: By) -> dict[str, Any]:
-    """Return the values over the number of the run, and the levels between changes."""
-    points = [
-        [place.first + 1, None if place.pooled.value is None else short(place.pooled.value)]
+    """Return the values and the levels between changes: over time, or by kernel or commit."""
+    times = by == "time"
+    at = [
+        dates.seconds(place.created) if times else float(place.first + 1) for place in series.places
+    ]
+    names = [
+        f"{dates.minute(place.created)}, run {place.first + 1}" if times else place.label
         for place in series.places
     ]
     ends = [*(change.at for change in series.changes), series.runs]
-    levels = []
-    for place in series.places:
+    points, levels = [], []
+    for x, place in zip(at, series.places, strict=True):
         part = next(n for n, end in enumerate(ends) if place.first < end)
         level = series.segments[part].value
-        levels.append([place.first + 1, None if level is None else short(level)])
+        value = place.pooled.value
+        points.append([x, None if value is None else short(value)])
+        levels.append([x, None if level is None else short(level)])
     values = [y for _, y in (*points, *levels) if y is not None]
-    name = "runs" if by == "time" else f"by {by}"
+    above = [
+        [dates.seconds(change.created) if times else change.at + 1, str(number)]
+        for number, change in enumerate(series.changes, 1)
+    ]
     return {
-        "kind": "curves", "over": "run", "unit": series.unit, "axis": words.metric(series),
-        "log": far_apart(values),
-        "above": [[change.at + 1, str(number)] for number, change in enumerate(series.changes, 1)],
-        "series": [{"name": name, "points": points}, {"name": "level", "points": levels}],
+        "kind": "curves", "over": "begin (UTC)" if times else by, "unit": series.unit,
+        "axis": words.metric(series), "log": far_apart(values), "names": names, "above": above,
+        "ticks": dates.ticks(at[0], at[-1]) if times else _labels(at, names),
+        "series": [{"name": "runs" if times else f"by {by}", "points": points},
+                   {"name": "level", "points": levels, "bare": True}],
     }  # fmt: skip
+
+
+def _labels(at: Sequence[float], names: Sequence[str]) -> list[dates.Tick]:
+    """Return the names of some points, evenly spaced."""
+    step = -(-len(at) // dates.MOST)
+    return list(zip(at, names, strict=True))[::step]

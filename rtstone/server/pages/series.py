@@ -13,12 +13,13 @@ from rtstone.documents.server import Point, SeriesView
 from rtstone.documents.trend import METRICS, Series
 from rtstone.report.parts.model import Chart
 from rtstone.report.parts.shapes import far_apart, short
+from rtstone.report.trend import dates
 from rtstone.report.trend.page import section
 from rtstone.report.trend.text import metric as named
 from rtstone.report.trend.text import switch, value
 from rtstone.server.analysis import WINDOW
 from rtstone.server.pages import queries
-from rtstone.server.pages.overview import target_link
+from rtstone.server.pages.overview import LABELS, size, target_link
 from rtstone.server.pages.site import document, page, project_of, site, wants_json
 from rtstone.units import counted
 
@@ -37,7 +38,18 @@ def target_series(request: Request) -> Response:
     if wants_json(request):
         return document(listing)
     identities = len({str(head.identity) for head in listing.series}) > 1
-    return page("server/series-list.html", site(project), listing=listing, identities=identities)
+    worse = {
+        key: {
+            "size": size(change),
+            "metric": LABELS.get(change.metric, change.metric),
+            "since": change.since,
+        }
+        for key, change in listing.worse.items()
+    }
+    return page(
+        "server/series-list.html", site(project), listing=listing, identities=identities,
+        worse=worse,
+    )  # fmt: skip
 
 
 def series(request: Request) -> Response:
@@ -96,20 +108,21 @@ def _verdict(shown: Sequence[Series]) -> str:
 
 def _chart(view: SeriesView) -> Chart:
     """Return the chart of all listed results."""
-    first = view.of - len(view.points) + 1
 
     def height(point: Point, name: str) -> float | None:
         number = getattr(point, name) if point.status == "ok" else None
         return None if number is None else short(number)
 
+    at = [dates.seconds(point.created) for point in view.points]
     drawn = {name: [height(point, name) for point in view.points] for name in _CURVES}
     values = [y for curve in drawn.values() for y in curve if y is not None]
     curves = [
-        {"name": name, "points": [[first + n, y] for n, y in enumerate(curve)]}
+        {"name": name, "points": [[x, y] for x, y in zip(at, curve, strict=True)]}
         for name, curve in drawn.items()
     ]
     return Chart("all", "Median, 99th percentile and maximum of each run", {
-        "kind": "curves", "over": "result", "unit": view.series.unit, "axis": "",
+        "kind": "curves", "over": "begin (UTC)", "unit": view.series.unit, "axis": "",
         "log": far_apart(values),
-        "series": curves,
+        "series": curves, "ticks": dates.ticks(at[0], at[-1]),
+        "names": [dates.minute(point.created) for point in view.points],
     })  # fmt: skip
