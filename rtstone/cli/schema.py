@@ -17,8 +17,8 @@ def command(name: str) -> int:
     bundle, the contents of one; of a results server:
 
     \b
-      server-projects server-overview server-series-list server-series
-      server-search server-campaigns server-observations
+      server-projects server-overview server-latencies server-series-list
+      server-series server-search server-campaigns server-observations
     """
     from rtstone.cli.output import print_document
     from rtstone.documents.schemas import schema

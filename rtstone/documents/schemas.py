@@ -27,6 +27,7 @@ DOCUMENTS = {
     "simulated-hartstone": ("simulation", "Hartstone"),
     "server-projects": ("server", "Projects"),
     "server-overview": ("server", "Overview"),
+    "server-latencies": ("server", "Latencies"),
     "server-series-list": ("server", "SeriesList"),
     "server-series": ("server", "SeriesView"),
     "server-search": ("server", "Search"),

@@ -12,7 +12,7 @@ import msgspec
 
 from rtstone.documents.case_name import CaseName
 from rtstone.documents.plan import NONE
-from rtstone.documents.run import Run, Value
+from rtstone.documents.run import Result, Run, Value
 from rtstone.documents.trend import Metric, Switch
 from rtstone.documents.trend import Series as Followed
 
@@ -83,11 +83,34 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
     differences: list[Switch] = []
 
 
+class MainCase(msgspec.Struct, frozen=True, kw_only=True):
+    """The case by which a target is judged at a glance, and its newest valid result.
+
+    It is the wake-up of a periodic task, dk.periodic, where there is one, under the load under
+    which it is worst: first by the share of missed activations, then by its tail.  ``n`` to
+    ``missed``: of that result, in the unit of the series.  ``recent``: of its results of the last
+    days the begin and the ``metric``, oldest first.
+    """
+
+    series: SeriesHead
+    run_id: str
+    created: str
+    n: int
+    p50: float | None
+    p99: float | None
+    p999: float | None
+    max: float | None
+    missed: int | None
+    metric: Metric
+    recent: list[tuple[str, float]]
+
+
 class TargetState(msgspec.Struct, frozen=True, kw_only=True):
     """A target and its latest run.
 
     ``usual_gap_s``: the median of the times between its runs.  ``silent_s``: for how long it has
-    not reported although it usually does, None if it is not late.
+    not reported although it usually does, None if it is not late.  ``main``: None if none of its
+    latest runs has a valid result with samples.
     """
 
     name: str
@@ -96,11 +119,13 @@ class TargetState(msgspec.Struct, frozen=True, kw_only=True):
     usual_gap_s: float | None
     silent_s: float | None
     worse: int
+    main: MainCase | None = None
 
 
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
     """The state of a project.
 
+    ``targets``: the silent ones first, then the worst ones.
     ``worse``: changes for the worse of the last ``days`` days, newest first, at most ``most`` of
     them; ``worse_total``: how many there are.  ``pending``: targets with runs that have not been
     analysed yet.
@@ -116,6 +141,27 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     worse_total: int
     most: int
     pending: int
+
+
+class TargetLatencies(msgspec.Struct, frozen=True, kw_only=True):
+    """The newest histograms of a target's main case: ``results`` has one for each series of it."""
+
+    target: str
+    main: MainCase
+    results: list[Result]
+
+
+class Latencies(msgspec.Struct, frozen=True, kw_only=True):
+    """The main cases of the targets of a project, in the order of the overview.
+
+    ``created``: when the answer was.  ``total``: the number of targets.
+    """
+
+    schema: str = "rtstone.server-latencies/1"
+    project: str
+    created: str
+    targets: list[TargetLatencies]
+    total: int
 
 
 class Project(msgspec.Struct, frozen=True, kw_only=True):
@@ -167,13 +213,18 @@ class SeriesView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SeriesList(msgspec.Struct, frozen=True, kw_only=True):
-    """The series of a target.  ``changes``: by key, changes for the worse of all its time."""
+    """The series of a target, first those that are worse than they were, by how much.
+
+    ``changes``: by key, changes for the worse of all its time.  ``worse``: by key, the largest
+    change for the worse after which none for the better has come.
+    """
 
     schema: str = "rtstone.server-series-list/1"
     project: str
     target: str
     series: list[SeriesHead]
     changes: dict[str, int]
+    worse: dict[str, Seen] = {}
 
 
 class Search(msgspec.Struct, frozen=True, kw_only=True):

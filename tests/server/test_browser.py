@@ -46,9 +46,10 @@ def served(places: Places, copied: Copied) -> Iterator[Served]:
 def views(served: Served) -> list[str]:
     listed = served.client.get("/p/main/series.json", params={"target": "sim"}).json()["series"]
     key = next(head["key"] for head in listed if head["bench"] == "dk.periodic")
-    return ["/p/main/", f"/p/main/series/{key}", "/p/main/series?target=sim", "/p/main/runs/r-8",
-            "/p/main/compare?run=r-5&run=r-6", "/p/main/search?bench=dk.periodic",
-            "/p/main/campaigns", "/p/main/campaigns/old"]  # fmt: skip
+    return ["/p/main/", f"/p/main/series/{key}", "/p/main/latencies",
+            "/p/main/series?target=sim", "/p/main/runs/r-8", "/p/main/compare?run=r-5&run=r-6",
+            "/p/main/search?bench=dk.periodic", "/p/main/campaigns",
+            "/p/main/campaigns/old"]  # fmt: skip
 
 
 def look(browser: webdriver.Chrome, width: int, theme: str) -> None:

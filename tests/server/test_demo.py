@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from rtstone.errors import UsageError
@@ -28,6 +29,38 @@ def test_two_targets_got_worse_and_one_is_silent(shown: Served) -> None:
     worse = {entry["series"]["target"] for entry in overview["worse"]}
     assert (worse, overview["pending"]) == ({"pi4-rt", "gateway-x6425"}, 0)
     assert [entry["name"] for entry in overview["targets"] if entry["silent_s"]] == ["plc-j1900"]
+
+
+def test_its_machines_have_distributions_and_only_one_misses(shown: Served) -> None:
+    listing = shown.client.get("/p/demo/latencies.json").json()
+    missed = {each["target"]: each["main"]["missed"] for each in listing["targets"]}
+    assert {name for name, count in missed.items() if count} == {"pi4-stock"}
+    for each in listing["targets"]:
+        (result,) = each["results"]
+        if each["target"] == "sim":  # a model has the same cost every time
+            assert len(result["histogram"]) == 1
+            continue
+        assert each["main"]["series"]["load"] == "heavy"
+        assert len(result["histogram"]) > 50
+        assert result["p50"] < result["p99"] < result["p999"] < result["max"]
+
+
+def test_the_mixture_is_what_it_says(shown: Served) -> None:
+    """Against samples that are drawn from its three parts."""
+    chance = np.random.default_rng(1)
+    for tail in (*demo._RT[:2], *demo._STOCK[:2]):
+        n = 200_000
+        part = chance.random(n)
+        body = chance.lognormal(0.0, tail.body, n)
+        shoulder = chance.lognormal(np.log(2.0), 0.2, n)
+        far = 2.0 * (1.0 + chance.pareto(tail.alpha, n))
+        late = part < tail.tail + tail.shoulder
+        drawn = np.sort(np.where(part < tail.tail, far, np.where(late, shoulder, body)))
+        at = np.array([0.9, 1.0, 1.2, 2.0, 3.0, 10.0, 100.0])
+        shares = np.searchsorted(drawn, at, side="right") / n
+        assert tail.upto(at) == pytest.approx(shares, abs=0.006)
+        assert tail.upto(at)[-2:] == pytest.approx(shares[-2:], abs=0.001)
+        assert demo._shares(tail).sum() == pytest.approx(1.0)
 
 
 def test_its_campaign_is_nearly_over(shown: Served) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
+from pathlib import Path
 from time import time
 
 import msgspec
@@ -13,13 +14,21 @@ import pytest
 from msgspec import structs
 
 from rtstone.documents.campaign import CampaignState, Counts
-from rtstone.documents.run import Run
-from rtstone.documents.server import Overview, Projects, Search, SeriesList, SeriesView
+from rtstone.documents.run import Result, Run
+from rtstone.documents.server import (
+    Latencies,
+    Overview,
+    Projects,
+    Search,
+    SeriesList,
+    SeriesView,
+)
 from rtstone.server.background import Background
 from rtstone.server.pages import queries
+from rtstone.server.pages.overview import curve
 from rtstone.server.projects import Places
 from rtstone.server.settings import Settings
-from tests.server.conftest import BEGUN, DAY, Copied
+from tests.server.conftest import BEGUN, DAY, Copied, scaled
 from tests.server.serving import Served, serving
 from tests.stats.lossy import lossy, quiet
 
@@ -129,6 +138,165 @@ def test_a_target_that_is_late_is_silent(served: Served, copied: Copied) -> None
     copied("a-9", day=NOW - 0.1)
     served.settled()
     assert "not reported" not in page(served, "/p/main/").text
+
+
+def changed(path: Path, edit: Callable[[Result], list[Result]], machine: str | None = None) -> None:
+    """Give a planted run other results: those that ``edit`` returns for each.
+
+    ``machine``: the name of one that it is then of, instead of a model.
+    """
+    document = path / "run.json"
+    run = msgspec.json.decode(document.read_bytes(), type=Run)
+    plain = [structs.replace(result, corrected=None) for result in run.results]
+    run = structs.replace(run, results=[new for result in plain for new in edit(result)])
+    if machine:
+        target = structs.replace(run.target, name="ssh:board", called=machine, detail={})
+        run = structs.replace(run, target=target, conditions={})
+    document.write_bytes(msgspec.json.encode(run))
+
+
+def under_load(missed: int) -> Callable[[Result], list[Result]]:
+    """Return an edit that adds wake-ups under a load, twice as late, so many of them missed."""
+
+    def edit(result: Result) -> list[Result]:
+        if result.bench != "dk.periodic":
+            return [result]
+        late = structs.replace(
+            scaled(result, 2.0), load="heavy", case=result.case + 10, missed=missed
+        )
+        return [result, late]
+
+    return edit
+
+
+def overview(served: Served) -> Overview:
+    answer = served.client.get("/p/main/overview.json")
+    return msgspec.json.decode(answer.content, type=Overview)
+
+
+def test_a_targets_number_is_of_its_wake_up_under_its_worst_load(
+    served: Served, copied: Copied
+) -> None:
+    for n in range(6):
+        changed(copied(f"a-{n}", day=NOW - 40 + 7 * n, scale=1.0 + n), under_load(3))
+    served.settled()
+    (target,) = overview(served).targets
+    main = target.main
+    assert main
+    assert (main.series.bench, main.series.load, main.missed) == ("dk.periodic", "heavy", 3)
+    assert (main.run_id, main.metric) == ("a-5", "max")  # too few samples for a p99.9
+    values = []
+    for n in range(6):
+        run = served.client.get(f"/p/main/runs/a-{n}/run.json").json()
+        values += [r["max"] for r in run["results"] if r["load"] == "heavy"]
+    assert main.max == values[-1]
+    days = [NOW - 40 + 7 * n for n in range(6)]
+    month = [value for value, day in zip(values, days, strict=True) if day >= NOW - 30]
+    assert [value for _, value in main.recent] == month
+    shown = page(served, "/p/main/")
+    assert "dk.periodic, load heavy" in shown.text
+    assert "max of 4 runs in 30 days" in shown.text
+    assert "svg" in shown.names
+
+
+def test_silent_targets_stand_first_and_then_the_worst(served: Served, copied: Copied) -> None:
+    lost = {"a-fine": 0, "lossy": 2, "x-lossier": 9, "y-gone": 0, "z-gone-for-longer": 0}
+    for name, missed in lost.items():
+        for n in range(4):
+            away = 30 if "longer" in name else 20 if "gone" in name else 0
+            path = copied(f"{name}-{n}", day=NOW - 4 + n - away)
+            changed(path, under_load(missed), machine=name)
+    served.settled()
+    names = [target.name for target in overview(served).targets]
+    assert names == ["z-gone-for-longer", "y-gone", "x-lossier", "lossy", "a-fine"]
+    text = page(served, "/p/main/").text
+    places = [text.index(f"{name} dk.periodic") for name in names]
+    assert places == sorted(places)
+
+
+def test_a_target_without_samples_has_no_number(served: Served, copied: Copied) -> None:
+    changed(copied("a", day=NOW - 1), lambda _: [])
+    served.settled()
+    assert overview(served).targets[0].main is None
+    assert "no valid result with samples" in page(served, "/p/main/").text
+
+
+def test_what_got_worse_by_more_stands_before_it(served: Served, copied: Copied) -> None:
+    factors = {"dk.periodic": 1.5, "sem.post.higher": 3.0}
+    for n in range(12):
+        late = n >= 6
+
+        def edit(result: Result, late: bool = late) -> list[Result]:
+            # One got worse and then better again, before the others got worse.
+            early = 2.0 if result.bench == "sched.yield" and not late else 1.0
+            return [scaled(result, factors.get(result.bench, 1.0) if late else early)]
+
+        changed(copied(f"a-{n:02}", day=NOW - 12 + n), edit)
+    served.settled()
+    answer = served.client.get("/p/main/series.json", params={"target": "sim"})
+    listing = msgspec.json.decode(answer.content, type=SeriesList)
+    benches = [head.bench for head in listing.series]
+    assert benches == ["sem.post.higher", "dk.periodic", "sched.yield"]
+    assert {head.bench for head in listing.series if head.key in listing.worse} == set(factors)
+    text = page(served, "/p/main/series?target=sim").text
+    assert "+50%" in text
+    assert "3 times" in text or "+200%" in text
+
+
+def test_all_targets_are_in_one_plot(served: Served, copied: Copied) -> None:
+    for name in ("b", "c"):
+        for n in range(2):
+            changed(copied(f"{name}-{n}", day=NOW - 2 + n), under_load(n), machine=name)
+    served.settled()
+    answer = served.client.get("/p/main/latencies.json")
+    listing = msgspec.json.decode(answer.content, type=Latencies)
+    assert {each.target for each in listing.targets} == {"b", "c"}
+    for each in listing.targets:
+        run = served.client.get(f"/p/main/runs/{each.target}-1/run.json").json()
+        (under,) = [r for r in run["results"] if r["load"] == "heavy"]
+        (result,) = each.results
+        assert [list(pair) for pair in result.histogram] == under["histogram"]
+    shown = page(served, "/p/main/latencies")
+    assert "figure" in shown.names
+    assert "2 of 2 targets, each with its main case" in shown.text
+
+
+def test_a_target_alone_is_in_no_plot(served: Served, copied: Copied) -> None:
+    assert "No target has a valid result" in page(served, "/p/main/latencies").text
+    copied("a", day=NOW - 1)
+    served.settled()
+    shown = page(served, "/p/main/latencies")
+    assert "figure" not in shown.names
+    assert "1 of 1 target" in shown.text
+
+
+def test_an_empty_project_stands_last_and_says_how_to_push(served: Served, copied: Copied) -> None:
+    copied("a", project="tests", day=NOW - 1)
+    page(served, "/p/main/")
+    served.settled()
+    answer = served.client.get("/projects.json")
+    names = [each.name for each in msgspec.json.decode(answer.content, type=Projects).projects]
+    assert names == ["tests", "main"]
+    text = page(served, "/p/main/").text
+    assert "rtstone token new ci --project main --scope push" in text
+    assert f"RTSTONE_TOKEN=rts_... rtstone push {served.url}/p/main last" in text
+
+
+def test_a_sparkline_has_time_across_and_the_logarithm_up() -> None:
+    def places(path: str) -> list[tuple[float, float]]:
+        pairs = [pair.split() for pair in path.removeprefix("M").split("L")]
+        return [(float(x), float(y)) for x, y in pairs]
+
+    assert curve([], 0, 10) == curve([(1, 5.0)], 0, 10) == ""
+    (left, low), (middle, between), (right, top) = places(
+        curve([(0, 1.0), (2.5, 10.0), (10, 100.0)], 0, 10)
+    )
+    assert (left, right) == (2, 118)
+    assert middle == pytest.approx(2 + 116 / 4)
+    assert (low, between, top) == (22, 12, 2)  # down is more
+    flat = places(curve([(0, 100.0), (10, 100.5)], 0, 10))
+    assert all(abs(y - 12) < 1 for _, y in flat)
+    assert [y for _, y in places(curve([(0, 0.0), (5, -3.0), (10, 8.0)], 0, 10))] == [12, 12, 12]
 
 
 def test_a_series_shows_its_change_its_levels_and_its_runs(served: Served, copied: Copied) -> None:

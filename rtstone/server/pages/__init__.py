@@ -9,7 +9,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from rtstone.server import static
-from rtstone.server.pages import campaigns, overview, runs, searching, series
+from rtstone.server.pages import campaigns, latencies, overview, runs, searching, series
 
 _Handler = Callable[[Request], Response]
 _P = "/p/{project}"
@@ -26,6 +26,7 @@ routes = [
     Route("/projects.json", overview.projects),
     Route(f"{_P}/", overview.overview),
     Route(f"{_P}/overview.json", overview.overview),
+    *_both(f"{_P}/latencies", latencies.latencies),
     *_both(f"{_P}/series", series.target_series),
     *_both(f"{_P}/series/{{key}}", series.series),
     *_both(f"{_P}/runs/{{run_id}}", runs.run),

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import log
+from time import time
 from typing import Any
 from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from rtstone.documents.server import Overview, Projects, Seen, TargetState
+from rtstone.documents.server import MainCase, Overview, Projects, Seen, TargetState
 from rtstone.report.parts.words import MARKS
 from rtstone.report.trend.text import switch, value
 from rtstone.server.access import require
 from rtstone.server.pages import queries
 from rtstone.server.pages.site import document, page, project_of, site, wants_json
 from rtstone.summary import LABELS as _NAMES
-from rtstone.units import change_size, counted
+from rtstone.units import change_size, counted, quantity
 
 _NAMED = 4  # targets that the first sentence names
 LABELS: dict[str, str] = {**_NAMES, "missed": "missed"}
@@ -27,7 +29,8 @@ def projects(request: Request) -> Response:
     state = request.app.state
     names = require(request, "read", None).readable(state.places.projects())
     with state.database.reading() as connection:
-        listing = Projects(projects=queries.all_projects(connection, names))
+        every = queries.all_projects(connection, names)
+        listing = Projects(projects=sorted(every, key=lambda each: not each.runs))
     if wants_json(request):
         return document(listing)
     if len(names) == 1:
@@ -165,4 +168,50 @@ def _target(project: str, target: TargetState) -> dict[str, Any]:
         "worse": target.worse,
         "silent": "" if target.silent_s is None else f"silent for {span(target.silent_s)}",
         "usual": usual,
+        "main": _main(project, target.main) if target.main else None,
     }
+
+
+def _main(project: str, case: MainCase) -> dict[str, Any]:
+    """Return the number of a target: of its main case, with its course."""
+    unit = case.series.unit
+    values = [value for _, value in case.recent]
+    course = [(queries.seconds(created), value) for created, value in case.recent]
+    spread = "" if not values else (
+        f"{LABELS[case.metric]} of {counted(len(values), 'run')} in {queries.DAYS} days: "
+        f"{quantity(min(values), unit)} to {quantity(max(values), unit)}"
+    )  # fmt: skip
+    return {
+        "title": case.series.title,
+        "link": f"/p/{project}/series/{case.series.key}",
+        "numbers": [("p99.9", case.p999), ("max", case.max)],
+        "unit": unit,
+        "missed": case.missed,
+        "n": case.n,
+        "course": curve(course, time() - queries.DAYS * queries.DAY, time()),
+        "spread": spread,
+    }
+
+
+WIDTH, HEIGHT = 120, 24  # of a sparkline, in its own units
+_MARGIN = 2
+
+
+def curve(course: Sequence[tuple[float, float]], begin: float, end: float) -> str:
+    """Return the path of a sparkline, "" with fewer than two values: time across, logarithm up.
+
+    ``course``: times, in s, and values.  Values that have no logarithm are drawn at the least one
+    that has.
+    """
+    if len(course) < 2:
+        return ""
+    least = min((value for _, value in course if value > 0), default=1.0)
+    heights = [log(max(value, least)) for _, value in course]
+    low, high = min(heights), max(heights)
+    middle, reach = (low + high) / 2, max(high - low, log(1.1))  # what differs by less is flat
+    places = [
+        (_MARGIN + (at - begin) / (end - begin) * (WIDTH - 2 * _MARGIN),
+         HEIGHT / 2 - (height - middle) / reach * (HEIGHT - 2 * _MARGIN))
+        for (at, _), height in zip(course, heights, strict=True)
+    ]  # fmt: skip
+    return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in places)

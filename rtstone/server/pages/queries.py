@@ -20,6 +20,7 @@ from rtstone.documents.server import (
     Campaigns,
     ListedCampaign,
     ListedRun,
+    MainCase,
     Overview,
     Point,
     Project,
@@ -30,8 +31,10 @@ from rtstone.documents.server import (
     SeriesView,
     TargetState,
 )
-from rtstone.documents.trend import Change
+from rtstone.documents.trend import Change, Metric
 from rtstone.documents.trend import Series as Followed
+from rtstone.report.parts.overlay import PERIODIC
+from rtstone.report.parts.words import WORST_FIRST
 from rtstone.server.database import pairs
 from rtstone.server.indexing import seconds as _seconds
 from rtstone.server.schema import (
@@ -172,24 +175,85 @@ def overview(connection: Connection, name: str) -> Overview:
         .order_by(targets.c.name)
     )
     rows = connection.execute(query).all()
+    main = _main_cases(connection, name, since)
 
     def silent(row: Any) -> float | None:
         gap, since = row.usual_gap, now - row.last_begun
         return since if gap is not None and since > max(DAY, LATE * gap) else None
 
+    states = [
+        TargetState(
+            name=row.name,
+            runs=row.runs,
+            last=_run(row),
+            usual_gap_s=row.usual_gap,
+            silent_s=silent(row),
+            worse=worse.get(row.name, 0),
+            main=main.get(row.name),
+        )
+        for row in rows
+    ]
     return Overview(
         project=name, made=iso_time(now), days=DAYS, runs=sum(row.runs for row in rows),
-        targets=[
-            TargetState(
-                name=row.name, runs=row.runs, last=_run(row), usual_gap_s=row.usual_gap,
-                silent_s=silent(row), worse=worse.get(row.name, 0),
-            )
-            for row in rows
-        ],
+        targets=sorted(states, key=_rank),
         worse=list(_seen(connection, project, since, MOST_CHANGES)),
         worse_total=sum(worse.values()), most=MOST_CHANGES,
         pending=sum(row.dirty is not None for row in rows),
     )  # fmt: skip
+
+
+def _rank(target: TargetState) -> tuple[Any, ...]:
+    """Return a key that sorts targets: first those that are silent, the longest, then the worst."""
+    lost = _lost(target.main) if target.main else 0.0
+    fit = target.last.grade not in {"bad", "note"}
+    grade = "good" if fit else target.last.grade  # no verdict is no worse than a good one
+    rank = WORST_FIRST.index(grade)
+    return -(target.silent_s or 0.0), rank, -lost, -target.worse, target.name
+
+
+def _lost(row: Any) -> float:
+    """Return the share of missed activations of a result."""
+    missed = row.missed or 0
+    return float(missed / (missed + row.n)) if missed else 0.0
+
+
+def _main_cases(connection: Connection, name: str, since: float) -> dict[str, MainCase]:
+    """Return by target its main case, with its results since a time, in s."""
+    by_target: dict[str, list[Any]] = {}
+    for row in latest_points(connection, name):
+        if row.max is not None:
+            by_target.setdefault(row.target, []).append(row)
+    chosen: dict[str, Any] = {}
+    for target, rows in by_target.items():
+        periodic = [row for row in rows if row.bench == PERIODIC]
+        timed = periodic or [row for row in rows if row.missed is not None] or rows
+        chosen[target] = max(timed, key=lambda row: (_lost(row), row.p999 or row.max, row.max))
+    metric_of: dict[str, Metric] = {
+        row.key: "p999" if row.p999 is not None else "max" for row in chosen.values()
+    }
+    recent: dict[str, list[tuple[str, float]]] = {key: [] for key in metric_of}
+    keys = list(metric_of)
+    for begin in range(0, len(keys), _PARAMETERS):
+        query = (
+            sql.select(series.c.key, runs.c.created, points.c.p999, points.c.max)
+            .join(points, points.c.series == series.c.id)
+            .join(runs, runs.c.id == points.c.run)
+            .where(series.c.project == project_id(connection, name), points.c.status == "ok",
+                   series.c.key.in_(keys[begin : begin + _PARAMETERS]), runs.c.begun >= since)
+            .order_by(runs.c.begun, points.c.run, points.c.place)
+        )  # fmt: skip
+        for row in connection.execute(query):
+            value = getattr(row, metric_of[row.key])
+            if value is not None:
+                recent[row.key].append((row.created, value))
+    return {
+        target: MainCase(
+            series=_head(row), run_id=row.run_id, created=row.created, n=row.n, p50=row.p50,
+            p99=row.p99, p999=row.p999, max=row.max, missed=row.missed, metric=metric_of[row.key],
+            recent=recent[row.key],
+        )
+        for target, row in chosen.items()
+    }  # fmt: skip
 
 
 def _seen(connection: Connection, project: int, since: float, most: int) -> Iterable[Seen]:
@@ -308,9 +372,9 @@ def latest_points(connection: Connection, name: str) -> list[Any]:
             .limit(_LATEST)
         )
     ]
-    values = [points.c[n] for n in ("p50", "p99", "p999", "max", "missed")]
+    values = [points.c[n] for n in ("n", "p50", "p99", "p999", "max", "missed")]
     query = (
-        sql.select(*_SERIES, *values)
+        sql.select(*_SERIES, *values, runs.c.run_id, runs.c.created)
         .join(points, points.c.series == series.c.id)
         .join(runs, runs.c.id == points.c.run)
         .where(points.c.status == "ok")
@@ -362,8 +426,34 @@ def series_list(connection: Connection, name: str, target: str) -> SeriesList:
         .where(mine, changes.c.verdict == "worse")
         .group_by(series.c.key)
     )
-    worse = pairs(connection, counted)
-    return SeriesList(project=name, target=target, series=heads, changes=worse)
+    worse = standing_worse(connection, mine)
+    heads.sort(key=lambda head: -growth(worse[head.key]) if head.key in worse else 0.0)
+    return SeriesList(
+        project=name, target=target, series=heads, changes=pairs(connection, counted), worse=worse
+    )
+
+
+def standing_worse(connection: Connection, mine: Any) -> dict[str, Seen]:
+    """Return by key of series its largest change for the worse that no better one has followed."""
+    newest: dict[tuple[str, str], Seen] = {}
+    for row in connection.execute(_CHANGES.where(mine).order_by(changes.c.begun, changes.c.id)):
+        change = _change(row)
+        if change.verdict in {"worse", "better"}:
+            newest[change.series.key, change.metric] = change
+    largest: dict[str, Seen] = {}
+    for (key, _), change in newest.items():
+        if change.verdict == "worse" and (
+            key not in largest or growth(change) > growth(largest[key])
+        ):
+            largest[key] = change
+    return largest
+
+
+def growth(change: Seen) -> float:
+    """Return by how much of its level a series became worse: 0.5 is half as much again."""
+    if not change.before or change.after is None or change.unit == "%":
+        return ((change.after or 0.0) - (change.before or 0.0)) / 100
+    return change.after / change.before - 1
 
 
 def series_view(connection: Connection, name: str, key: str) -> SeriesView:

@@ -23,7 +23,12 @@ def project_of(request: Request) -> str:
 def site(project: str | None, here: str = "", *, refresh_s: int | None = None) -> Site:
     """Return the frame of a page; ``here``: the view that it is."""
     home = "/" if project is None else f"/p/{project}/"
-    views = (("Overview", ""), ("Search", "search"), ("Campaigns", "campaigns"))
+    views = (
+        ("Overview", ""),
+        ("Latencies", "latencies"),
+        ("Search", "search"),
+        ("Campaigns", "campaigns"),
+    )
     links = [Link(text, f"{home}{view}", view == here) for text, view in views if project]
     if project:
         links.append(Link("All projects", "/"))
