@@ -33,7 +33,6 @@ from rtstone.documents.server import (
 )
 from rtstone.documents.trend import Change, Metric
 from rtstone.documents.trend import Series as Followed
-from rtstone.report.parts.overlay import PERIODIC
 from rtstone.report.parts.words import WORST_FIRST
 from rtstone.server.database import pairs
 from rtstone.server.indexing import seconds as _seconds
@@ -49,6 +48,7 @@ from rtstone.server.schema import (
     tags,
     targets,
 )
+from rtstone.stats.standouts import PERIODIC
 
 DAYS = 30  # for which the overview shows what became worse
 NEWS_DAYS = 7  # a change that began before is no news: an old store was served for the first time
