@@ -87,7 +87,11 @@ def test_what_is_late_and_what_never_comes_is_counted(cli: Cli, stalled: list[st
     }  # fmt: skip
     expected = [k + 100 * ((k - 1) // 8) - 8 * ((k - 1) // 8) for k in range(1, 33)]
     assert misses["windows"] == expected
-    checked = cli("check", "last")
+    longer = cli(*PERIODIC, *stalled, "--limit", "20ms", "--time", "1", "-q")
+    assert longer.out.startswith(
+        "20 ms not met: in the model, 70 of 1 000 activations never came; 7.50 ms at worst, "
+    )
+    checked = cli("check", "last~1")
     assert checked.status == 1
     assert "missed 80 activations, n 930, 1.00 s, limit <= 0; 10 later than 100 µs, 70 never" in (
         checked.out

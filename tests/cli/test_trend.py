@@ -141,7 +141,7 @@ def test_a_run_elsewhere_is_followed_while_it_is_in_the_store(cli: Cli, tmp_path
         (("trend", "dk.periodic", "--target", "smi"), "unknown target 'smi', of the stored runs"),
         (("check", "last", "--trend", "3", "--budget", "b.toml"), "leave out --budget"),
         (("check", "last", "--trend", "3", "--explain"), "--explain applies only with --budget"),
-        (("check", "last"), "no budget given"),
+        (("check", "last"), "no limit to check"),
         (("check", "last", "last~1", "--trend", "2"), "only one run can be checked at a time"),
         (("trend", "dk.periodic", "-o", "/nowhere/x.html"), "cannot write /nowhere/x.html, in -o"),
     ],

@@ -226,15 +226,17 @@ def _required(run: Run, gate: Gate) -> tuple[Grade, str]:
     if missed:
         worst = max(missed, key=lambda s: (s.result.max or 0, -s.place))
         misses = [s.result.required for s in missed if s.result.required]
-        never = sum(m.n - m.late for m in misses)
-        late = [f"{count(sum(m.late for m in misses))} of {due} {noun} later"]
-        late += [f"{count(never)} never" if never else ""]
+        late = sum(m.late for m in misses)
+        never = sum(m.n for m in misses) - late
+        what = f"{count(late)} of {due} {noun} later{f', {count(never)} never' if never else ''}"
+        if not late:
+            what = f"{count(never)} of {due} {noun} never came"
         flag = flags.spoilt(worst.result.flags)
         how = f" as it was run ({flag.spoils.removeprefix('measured ')})" if flag else ""
         ended = "; the run ended there" if worst.result.ended == BY_LIMIT else ""
         most = "" if worst.result.max is None else f"; {quantity(worst.result.max, 'ns')} at worst"
         sentence = (
-            f"{latency} not met{how}: {model}{', '.join(filter(None, late))}{most}, "
+            f"{latency} not met{how}: {model}{what}{most}, "
             f"{_under(worst.result.load)}{_stolen(run, worst)}{ended}."
         )
         return "bad", f"{sentence} {_remedy(run, flag)}" if flag else sentence
