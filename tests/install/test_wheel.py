@@ -259,7 +259,7 @@ def test_a_result_of_an_installation_is_a_result(account: Account) -> None:
 
 def test_the_lab_of_an_installation_says_what_brings_it(environment: Path, tmp_path: Path) -> None:
     account = Account(os.geteuid(), tmp_path, environment / "bin/rtstone")
-    assert "make dist" in account.run("lab", "list").stdout
+    assert "make dist" in account.run("lab", "list", "--all").stdout
     done = account.run("lab", "build")
     assert done.returncode == 4
     assert "in a checkout of rtstone" in done.stderr
