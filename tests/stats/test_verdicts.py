@@ -110,6 +110,23 @@ def test_identical_systems_are_called_different_in_one_of_twenty_comparisons(sys
     assert {test.verdict for test in alarms.values()} == {"fine"}, alarms
 
 
+@pytest.mark.parametrize("factor", [0.7, 1.4])
+def test_the_intervals_of_two_single_runs_hold_the_true_ratio(factor: float) -> None:
+    """All of them together, in 95% of comparisons, beside a noise floor of further runs."""
+    rng = np.random.default_rng(13)
+
+    def outside() -> Iterator[bool]:
+        for _ in range(COMPARISONS):
+            samples = unsteady(rng, 2 * PAIRS)
+            samples[[place for place in range(2 * PAIRS) if place % 4 in (1, 2)]] *= factor
+            first, other = _sides(session(samples))
+            ends = [e.ci95 for e in effects(compare([first[0], other[0]], floor=first[1:]))]
+            assert None not in ends
+            yield any(not low <= factor <= high for low, high in filter(None, ends))
+
+    assert is_fine(outside(), 0.01, 0.08)
+
+
 # ---- systems that differ ------------------------------------------------------------------------
 
 
