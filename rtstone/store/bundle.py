@@ -167,9 +167,10 @@ def _header(name: str, size: int) -> bytes:
 
 def _readme(bundle: Bundle) -> str:
     """Return what a person reads first: how to check, read and repeat the runs."""
+    noun = "1 run with its" if len(bundle.runs) == 1 else f"{len(bundle.runs)} runs, each with its"
     lines = [
         "# Runs of rtstone", "",
-        f"{len(bundle.runs)} runs with their plans and logs, bundled by rtstone {bundle.rtstone}. "
+        f"{noun} plan and logs, bundled by rtstone {bundle.rtstone}. "
         f"`{CONTENTS}` lists the files with their SHA-256.", "",
         "## To check and read them", "",
         "    rtstone bundle --check FILE.tar.zst    # files, and documents against logs",

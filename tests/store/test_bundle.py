@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import shlex
 import subprocess
 import tarfile
 from collections.abc import Callable
@@ -99,7 +100,8 @@ def test_a_bundle_says_how_to_repeat_its_runs(run_path: Path) -> None:
         document.agent.source, document.command, "mine",
     )  # fmt: skip
     text = members[f"{ROOT}/{README}"].decode()
-    assert " ".join(document.command) in text
+    assert shlex.join(document.command) in text
+    assert "\n1 run with its plan and logs, " in text
     assert f"agent's source {document.agent.source}" in text
     assert {"plan.json", "run.json", "wire.log"} == set(run.files)
     assert members[f"{ROOT}/runs/{run.run_id}/wire.log"] == (run_path / "wire.log").read_bytes()
