@@ -33,6 +33,7 @@ def page(*blocks: Grid | Table | Notes, title: str = "A table") -> Page:
     return Page("A page", [Section("key", title, blocks)], {})
 
 
+COLUMN = r"[lr]|p\{0\.\d+\\textwidth\}"
 # A command of LaTeX, or a character that has no meaning of its own outside of one.
 TOKEN = re.compile(r"\\[A-Za-z]+|\\[^A-Za-z]|[{}&$#%^_~]|.", re.DOTALL)
 KNOWN = {
@@ -55,15 +56,15 @@ def check_grammar(text: str) -> list[list[str]]:
     row = [""]
     environments: list[str] = []
     inside, kind = False, r"\{(?:tabular|longtable)\}"
-    for match in re.finditer(r"\\(begin|end)\{(\w+)\}(?:\{([lr]*)\})?", body):
+    for match in re.finditer(r"\\(begin|end)\{(\w+)\}", body):
         if match[1] == "begin":
             environments.append(match[2])
         else:
             assert environments.pop() == match[2]
     assert environments == []
-    for part in re.split(rf"(\\begin{kind}\{{[lr]+\}}|\\end{kind})", body):
+    for part in re.split(rf"(\\begin{kind}\{{(?:{COLUMN})+\}}|\\end{kind})", body):
         if part.startswith((r"\begin{tabular}", r"\begin{longtable}")):
-            inside, columns = True, len(part.rpartition("{")[2]) - 1
+            inside, columns = True, len(re.findall(COLUMN, part.partition("}{")[2]))
             continue
         if part.startswith((r"\end{tabular}", r"\end{longtable}")):
             inside = False
@@ -136,8 +137,15 @@ def test_a_table_is_one_of_booktabs() -> None:
 
 
 def test_a_wide_table_is_scaled_to_the_page() -> None:
-    text = write(page(Table(["a", "b"], [["x" * 80, "y" * 80]])), "x")
+    text = write(page(Table(list("abcd"), [["x" * 30] * 4])), "x")
     assert r"\resizebox{\textwidth}{!}{%" in text and r"\end{tabular}}" in text
+
+
+def test_a_long_cell_is_folded(tmp_path: Path) -> None:
+    text = write(page(Table(["a", "b"], [["a word " * 30, "1"]])), "x")
+    assert r"\begin{tabular}{p{0.36\textwidth}r}" in text
+    assert check_grammar(text)
+    compiled([text], tmp_path)
 
 
 def test_a_long_table_goes_on_on_the_next_page(tmp_path: Path) -> None:

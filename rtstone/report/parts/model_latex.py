@@ -11,6 +11,8 @@ PACKAGES = tuple(rf"\usepackage{{{name}}}" for name in ("booktabs", "graphicx", 
 _GAP = r" \quad "
 _WIDE = 70  # letters of a row that fit a page of 10 points; a longer one is scaled to it
 _BETWEEN = 2  # letters between two columns
+_FOLDED = 36  # most letters of a line of a column
+_TEXT = r"p{0.36\textwidth}"  # a column of longer cells, which are folded
 _LONG = 45  # rows of a page; a longer table is a longtable, which goes on on the next
 _SPECIAL = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#",
@@ -76,8 +78,12 @@ def table(block: Grid | Table, caption: str, label: str, notes: Sequence[str] = 
         heads = list(block.columns)
         rows = [list(map(str, row)) for row in block.rows]
         texts = block.texts
-    alignment = "".join("l" if n == 0 or n in texts else "r" for n in range(len(heads)))
-    letters = sum(max(len(row[n]) for row in [heads, *rows]) + _BETWEEN for n in range(len(heads)))
+    longest = [max(len(row[n]) for row in [heads, *rows]) for n in range(len(heads))]
+    alignment = "".join(
+        _TEXT if size > _FOLDED else "l" if n == 0 or n in texts else "r"
+        for n, size in enumerate(longest)
+    )
+    letters = sum(min(size, _FOLDED) + _BETWEEN for size in longest)
     begin, end = [rf"\begin{{tabular}}{{{alignment}}}"], [r"\end{tabular}"]
     if letters > _WIDE:
         begin, end = [r"\resizebox{\textwidth}{!}{%", *begin], [r"\end{tabular}}"]
