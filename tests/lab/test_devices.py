@@ -14,6 +14,7 @@ from rtstone.lab import device_tree, devices, systems
 from rtstone.targets import find
 from rtstone.targets.qemu import Qemu
 from tests.conftest import Cli
+from tests.lab.boards import needs
 from tests.lab.test_xen import parsed
 
 PLAIN, SCREEN = "qemu:linux-6.1", "qemu:linux-6.1+device=screen"
@@ -135,3 +136,47 @@ def test_the_list_says_what_devices_there_are(cli: Cli) -> None:
     text = " ".join(cli("lab", "list").out.split())
     assert "+device=screen: a frame buffer of 1024x768 pixels" in text
     assert "for Linux on virt-a53 and q35" in text
+
+
+# ---- a guest -------------------------------------------------------------------------------------
+
+
+REFUSED = (
+    "load scroll: this machine has no screen: its virtual consoles are of the dummy device, which "
+    "draws nothing"
+)
+
+
+@pytest.mark.lab
+@pytest.mark.parametrize(
+    ("system", "without"),
+    [
+        pytest.param("linux-6.1", REFUSED, marks=needs("linux-6.1")),
+        # The memory of a PC's text screen is there, and scrolled.
+        pytest.param("q35/linux-6.1", None, marks=needs("q35/linux-6.1")),
+    ],
+)
+def test_a_console_scrolls_where_there_is_a_screen_and_masks_interrupts(
+    cli: Cli, system: str, without: str | None
+) -> None:
+    def irqs_off(target: str) -> dict[str, Any]:
+        words = ("--load", "none", "--load", "scroll", "-p", "samples=200", "--json")
+        return cli("run", "dk.irqsoff", "--target", f"qemu:{target}", *words).document
+
+    plain, screen = irqs_off(system), irqs_off(f"{system}+device=screen")
+    assert plain["results"][1]["reason"] == without
+    assert "device" not in plain["target"]["detail"]
+    quiet, scrolled = screen["results"]
+    assert [quiet["status"], scrolled["status"]] == ["ok", "ok"]
+    (rate,) = scrolled["load_rates"]
+    assert (rate["component"], rate["unit"], rate["alive"]) == ("scroll", "lines", True)
+    assert rate["achieved"] > 0
+    assert scrolled["max"] > 3 * max(quiet["max"], *(r["max"] or 0 for r in plain["results"]))
+    assert screen["target"]["detail"]["device"] == "screen"
+    # To compare they are two systems, and the same again is the same to the instruction.
+    assert irqs_off(f"{system}+device=screen")["results"] == screen["results"]
+    compared = cli("compare", plain["run_id"], screen["run_id"], "--json").document
+    first, second = (column["label"] for column in compared["columns"])
+    assert second == f"{first} device=screen"
+    (device,) = [d for d in compared["differences"] if d["aspect"] == "device"]
+    assert [value["value"] for value in device["values"]] == ["none", "screen"]

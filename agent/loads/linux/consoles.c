@@ -38,7 +38,7 @@ static const rts_param console_param[] = {
 #define LOOK_TICKS (RTS_TIME_HZ / 5000)
 #define SCREENS 16 /* console drivers that Linux has room for */
 #define COLUMNS 80
-#define LINES 48 /* written at a time */
+#define CHARACTERS 90 /* different ones, from '!' on */
 
 /* ---- consoles -------------------------------------------------------------------------------- */
 
@@ -277,18 +277,18 @@ static bool go_to(rts_worker *w, const consoles *c, unsigned number)
 
 static void run_scroll(rts_worker *w)
 {
-    char lines[LINES * (COLUMNS + 1)];
+    char line[COLUMNS + 2] = {[COLUMNS] = '\r', [COLUMNS + 1] = '\n'};
     consoles c;
-    for (size_t i = 0; i < sizeof lines; i++)
-        lines[i] = i % (COLUMNS + 1) == COLUMNS - 1 ? '\r'
-                   : i % (COLUMNS + 1) == COLUMNS   ? '\n'
-                                                    : (char)('!' + i % 90);
     if (!take_console(w, &c))
         return;
     bool good = go_to(w, &c, c.number);
     size_t at = 0;
     while (good && rts_load_goes_on(w)) {
-        ssize_t n = write(c.own, lines + at, sizeof lines - at);
+        if (at == 0) { /* a screen redraws what changes: no character is that of the line before */
+            for (unsigned i = 0; i < COLUMNS; i++)
+                line[i] = (char)('!' + (w->done % CHARACTERS * COLUMNS + i) % CHARACTERS);
+        }
+        ssize_t n = write(c.own, line + at, sizeof line - at);
         if (n < 0 && errno == EAGAIN) { /* its output is stopped (Ctrl-S) */
             rts_sleep_until(rts_time() + LOOK_TICKS);
             n = 0;
@@ -297,9 +297,9 @@ static void run_scroll(rts_worker *w)
             rts_worker_failed(w, "cannot write to console %u: %s", c.number, strerror(errno));
             break;
         }
-        if ((at += (size_t)n) == sizeof lines) {
+        if ((at += (size_t)n) == sizeof line) {
             at = 0;
-            w->done += LINES;
+            w->done++;
             good = visible(c.any) == c.number;
         }
     }
