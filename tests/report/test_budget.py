@@ -22,7 +22,7 @@ def test_a_draft_is_called_by_target_bench_and_day() -> None:
 
 
 def test_it_is_of_the_last_of_its_runs() -> None:
-    runs = [run(run_id="b", created="2026-12-24T03:15:00+00:00"), run(run_id="a")]
+    runs = [run(run_id="a", created="2026-12-24T03:15:00+00:00"), run(run_id="b")]
     text = budget_text(draft(runs, 0.2))
     assert tomllib.loads(text)["title"].endswith(", 2026-12-24")
-    assert "# Drafted from runs b, a on target local" in text  # which runs, in a comment
+    assert "# Drafted from runs a, b on target local" in text  # which runs, in a comment
