@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -84,6 +85,10 @@ def logarithmic(axis: Any, least: float = 1.0) -> None:
     name = axis.axis_name
     axis.axes.set(**{f"{name}scale": "log"})
     low, high = getattr(axis.axes, f"get_{name}lim")()
+    if low <= 0:  # the smallest positive numbers have no room below them
+        low = sys.float_info.min
+        high = max(high, low)
+        axis.axes.set(**{f"{name}lim": (low, high)})
     if high < low * least:
         middle = math.sqrt(low * high)
         low, high = middle / math.sqrt(least), middle * math.sqrt(least)

@@ -222,7 +222,7 @@ def test_models_are_listed(cli: Cli) -> None:
     titles = {row["name"]: (row["title"], row["label"]) for row in rows}
     assert titles["sim:default"] == ("Small RTOS", "rtstone's own: no real system")
     assert titles["local"][1] is None
-    assert "rtstone's own: no real system" in cli("list", "targets").out
+    assert "rtstone's own: no real system" in cli("list", "targets", "sim").out
 
 
 def test_a_broken_run_is_made_again_from_its_log(cli: Cli) -> None:

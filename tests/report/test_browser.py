@@ -440,7 +440,7 @@ def test_a_comparison_fits_and_draws(browser: webdriver.Chrome, compared: str, p
     width(browser, pixels)
     visit(browser, compared)
     assert overflow(browser) == 0
-    assert js(browser, "document.documentElement.scrollHeight") < 6000
+    assert js(browser, "document.documentElement.scrollHeight") < 7000
     eventually(lambda: not js(browser, UNSEEN), "charts wait for their turn")
     js(browser, "document.querySelectorAll('#compared details').forEach(d => { d.open = true })")
     assert overflow(browser) == 0
