@@ -228,15 +228,17 @@ def _required(run: Run, gate: Gate) -> tuple[Grade, str]:
         misses = [s.result.required for s in missed if s.result.required]
         late = sum(m.late for m in misses)
         never = sum(m.n for m in misses) - late
-        what = f"{count(late)} of {due} {noun} later{f', {count(never)} never' if never else ''}"
+        misses_text = (
+            f"{count(late)} of {due} {noun} later{f', {count(never)} never' if never else ''}"
+        )
         if not late:
-            what = f"{count(never)} of {due} {noun} never came"
+            misses_text = f"{count(never)} of {due} {noun} never came"
         flag = flags.spoilt(worst.result.flags)
         how = f" as it was run ({flag.spoils.removeprefix('measured ')})" if flag else ""
         ended = "; the run ended there" if worst.result.ended == BY_LIMIT else ""
         most = "" if worst.result.max is None else f"; {quantity(worst.result.max, 'ns')} at worst"
         sentence = (
-            f"{latency} not met{how}: {model}{what}{most}, "
+            f"{latency} not met{how}: {model}{misses_text}{most}, "
             f"{_under(worst.result.load)}{_stolen(run, worst)}{ended}."
         )
         return "bad", f"{sentence} {_remedy(run, flag)}" if flag else sentence
