@@ -198,3 +198,11 @@ def test_names_are_listed(cli: Cli) -> None:
     families = cli("list", "rhealstone", "--json").document["benches"]
     assert {bench["id"].partition(".")[0] for bench in families} == {"rheal"}
     assert "did you mean 'cyclictest'?" in cli("run", "cyclitest").says
+
+
+def test_a_campaign_measures_by_any_name(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "night.toml"
+    file.write_text('targets = ["sim"]\nmeasure = ["wakeup oslat"]\ntime = "20ms"\n')
+    assert cli("campaign", "run", file).status == 0
+    (run,) = cli("list", "runs", "--json").document["runs"]
+    assert (run["benches"], run["suite"]) == (["det.bintime", "dk.periodic"], None)

@@ -152,19 +152,21 @@ BESIDE = f"{FIRST}.left > {SAYS}.right && {FIRST}.bottom < innerHeight && {FIRST
 STACKED = f"{FIRST}.top > {SAYS}.bottom && {FIRST}.left < 40"
 
 
-def test_a_flag_and_the_head_of_a_column_lead_to_their_words(opened: webdriver.Chrome) -> None:
-    closed = "!document.getElementById('word-missed').closest('details').open"
-    assert js(opened, closed)
-    for link in ("td.flags a.flag[href='#word-missed']", "th a.word[href='#word-p999']"):
-        js(opened, f'document.querySelector("{link}").click()')
-        word = f"document.getElementById('{link.partition('#')[2].rstrip(chr(39) + ']')}')"
-        eventually(lambda word=word: js(opened, f"{word}.checkVisibility()"), "its word is hidden")
-        place = f"{word}.getBoundingClientRect()"
-        eventually(
-            lambda place=place: js(opened, f"{place}.top >= 0 && {place}.bottom <= innerHeight"),
-            "its word is out of sight",
-        )
-        js(opened, "history.back()")
+@pytest.mark.parametrize(
+    ("link", "word"), [("td.flags a.flag", "word-missed"), ("th a.word", "word-p999")]
+)
+def test_a_flag_and_the_head_of_a_column_lead_to_their_words(
+    opened: webdriver.Chrome, link: str, word: str
+) -> None:
+    entry = f"document.getElementById('{word}')"
+    place = f"{entry}.getBoundingClientRect()"
+    assert not js(opened, f"{entry}.closest('details').open")
+    js(opened, f"document.querySelector(\"{link}[href='#{word}']\").click()")
+    eventually(lambda: js(opened, f"{entry}.checkVisibility()"), "its word is hidden")
+    eventually(
+        lambda: js(opened, f"{place}.top >= 0 && {place}.bottom <= innerHeight"),
+        "its word is out of sight",
+    )
 
 
 def test_lines_are_switched_viewed_and_saved(opened: webdriver.Chrome, tmp_path: Path) -> None:
