@@ -71,7 +71,11 @@ static int open_console(unsigned number)
 static unsigned visible(int any)
 {
     struct vt_stat state;
-    return ioctl(any, VT_GETSTATE, &state) ? 0 : state.v_active;
+    if (ioctl(any, VT_GETSTATE, &state))
+        return 0;
+    if (!state.v_active)
+        errno = ENXIO;
+    return state.v_active;
 }
 
 /*
