@@ -19,7 +19,8 @@ $(addprefix image-,$(FREERTOS_IMAGES)): image-%: freertos-kernel
 	    -DCMAKE_TOOLCHAIN_FILE=$(CURDIR)/agent/boards/$(patsubst %:$*,%,$(filter %:$*,\
 	        $(FREERTOS_BOARDS))).cmake $(FREERTOS_OPTIONS)
 	$(BUILD) build/$*
-	@$(call MARKS,readelf,build/$*/$*.elf,build/$*/$*.marks)
+	@readelf=$$(sed -n 's/^CMAKE_READELF:FILEPATH=//p' build/$*/CMakeCache.txt); \
+	$(call MARKS,$$readelf,build/$*/$*.elf,build/$*/$*.marks)
 	@mkdir -p $(AGENTS); \
 	for file in $*.elf $*.marks; do \
 	    cmp -s build/$*/$$file $(AGENTS)/$$file \

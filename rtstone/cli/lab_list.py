@@ -105,6 +105,9 @@ def overview(listed: Sequence[Listed], width: int) -> list[Text | str]:
     states = {row.cells[1] for _, row in listed}
     ways = [f"{state}: {way}" for state, way in _STATES.items() if way and state in states]
     lines += [typed(way) for way in ways]
-    lines += [f"+device={device.name}: {device.title}" for device in DEVICES.values()]
+    for device in DEVICES.values():
+        boards = " and ".join(device.boards)
+        lines += table((), [(f"+device={device.name}", f"{device.title}; for Linux on {boards}")],
+                       width, whole=True)  # fmt: skip
     lines.append(typed("`rtstone lab list linux rt` says what each of these lacks, --all of all"))
     return lines

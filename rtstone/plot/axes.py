@@ -90,7 +90,7 @@ def logarithmic(axis: Any, least: float = 1.0) -> None:
         high = max(high, low)
         axis.axes.set(**{f"{name}lim": (low, high)})
     if high < low * least:
-        middle = math.sqrt(low * high)
+        middle = math.sqrt(low) * math.sqrt(high)
         low, high = middle / math.sqrt(least), middle * math.sqrt(least)
         axis.axes.set(**{f"{name}lim": (low, high)})
     lowest, highest = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)

@@ -134,7 +134,7 @@ def test_the_list_says_what_devices_there_are(cli: Cli) -> None:
     assert {"qemu:linux-6.1", "qemu:q35/linux-6.12-rt"} <= with_screen
     assert not any("freertos" in name or "riscv" in name for name in with_screen)
     text = " ".join(cli("lab", "list").out.split())
-    assert "+device=screen: a frame buffer of 1024x768 pixels" in text
+    assert "+device=screen a frame buffer of 1024x768 pixels" in text
     assert "for Linux on virt-a53 and q35" in text
 
 

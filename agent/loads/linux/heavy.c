@@ -363,8 +363,8 @@ static int prepare_heavy(rts_running *l)
         return rts_load_failed(l, "net=external needs who reads: peer=ADDRESS:PORT, in numbers");
     if (p->search && (stat(tree_of(p), &status) || !S_ISDIR(status.st_mode)))
         return rts_load_failed(l, "parameter tree: '%s' is no directory", tree_of(p));
-    if (p->search && !p->tree[0])
-        rts_log("info", "load heavy: it searches %s", tree_of(p));
+    if (p->search && !p->tree[0] && access("/usr", F_OK))
+        rts_log("info", "load heavy: there is no /usr, so it searches %s", tree_of(p));
     return 0;
 }
 
