@@ -331,6 +331,12 @@ static uint32_t used(const rts_rec *r)
 
 #if RTS_MISSES
 
+/* Returns whether a sample has reached a bound; UINT64_MAX is none, although a sample may be so. */
+static bool reaches(uint64_t value, uint64_t bound)
+{
+    return value >= bound && bound != UINT64_MAX;
+}
+
 /* Returns the activation of the k-th latest miss, from 1. */
 static uint64_t *latest(rts_misses *m, uint64_t k)
 {
@@ -373,7 +379,7 @@ static void add_misses(rts_misses *m, uint64_t place, uint64_t count)
 static void show_misses(rts_rec *r, uint64_t value)
 {
     uint64_t place = r->hist.n + used(r) + r->missed - r->gap;
-    if (value >= r->late_from) {
+    if (reaches(value, r->late_from)) {
         r->misses.late++;
         add_misses(&r->misses, place, 1);
     }
@@ -407,13 +413,21 @@ static void finish_misses(rts_rec *r)
 /* Returns whether a sample is a miss, or misses come after it. */
 static bool has_misses(const rts_rec *r, uint64_t value)
 {
-    return RTS_MISSES && (value >= r->late_from || r->gap);
+#if RTS_MISSES
+    return reaches(value, r->late_from) || r->gap;
+#else
+    return (void)r, (void)value, false;
+#endif
 }
 
 /* Returns whether a sample ends the series, and all others that share its limit. */
 static bool is_over(const rts_rec *r, uint64_t value)
 {
-    return RTS_MISSES && value >= r->over_from;
+#if RTS_MISSES
+    return reaches(value, r->over_from);
+#else
+    return (void)r, (void)value, false;
+#endif
 }
 
 /* ---- start and end of a series ------------------------------------------------------------- */

@@ -10,7 +10,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rtstone.wire.buckets import bounds
@@ -54,6 +54,7 @@ def check(values: np.ndarray) -> None:
 
 
 @settings(max_examples=150, deadline=None)
+@example([(1 << 64) - 1])  # is above every limit, and there is none
 @given(st.lists(st.integers(0, (1 << 64) - 1), min_size=1, max_size=400))
 def test_any_samples(values: list[int]) -> None:
     if sum(values) < 1 << 64:
