@@ -156,10 +156,11 @@ class _Job(NamedTuple):
     files: dict[str, Path]
 
     def add(self, variable: str, text: str) -> None:
-        """Append a text.  Raises UsageError."""
+        """Append a text; to a pipe that nobody reads it does not wait.  Raises UsageError."""
         path = self.files[variable]
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
         try:
-            with path.open("a", encoding="utf-8") as file:
+            with os.fdopen(os.open(path, flags, 0o666), "a", encoding="utf-8") as file:
                 file.write(f"{text}\n")
         except OSError as error:
             raise UsageError(

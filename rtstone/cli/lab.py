@@ -8,8 +8,7 @@ import click
 
 from rtstone.cli.parameters import BOARD, FILE, JSON, STORED, SYSTEM
 from rtstone.cli.progress import working
-
-_PREFIX = "qemu:"  # of the targets
+from rtstone.documents.run import QEMU
 
 
 @click.group("lab")
@@ -78,7 +77,7 @@ def _wanted(names: tuple[str, ...]) -> list[tuple[str, str]]:
 
     wanted = []
     for name in names or systems.SYSTEMS:
-        plain = name.removeprefix(_PREFIX)
+        plain = name.removeprefix(QEMU)
         if plain in kernels.HYPERVISORS:
             wanted.append((plain, systems.XEN.arch))
             continue
@@ -97,7 +96,7 @@ def build_command(names: tuple[str, ...]) -> None:
     """Build the agents and images of these targets, or of all, from rtstone's source."""
     from rtstone.lab import ready, systems
 
-    ready.build([systems.find(name.removeprefix(_PREFIX)) for name in names])
+    ready.build([systems.find(name.removeprefix(QEMU)) for name in names])
 
 
 @command.command("build-kernel")
@@ -131,7 +130,7 @@ def build_kernel_command(
         raise unknown("board", board, build.RECIPES)
     with working("building a kernel") as line:
         kernel = build.build(source, board, fragments, name, line.echo)
-    click.echo(f"{_PREFIX}{PREFIX[kernel.arch]}{kernel.name}: sha256 {kernel.sha256}")
+    click.echo(f"{QEMU}{PREFIX[kernel.arch]}{kernel.name}: sha256 {kernel.sha256}")
 
 
 @command.command("remove")
@@ -146,5 +145,5 @@ def remove_command(names: tuple[str, ...]) -> None:
     from rtstone.units import size
 
     for name in names:
-        plain = name.removeprefix(_PREFIX)
+        plain = name.removeprefix(QEMU)
         click.echo(f"removed {plain}, {size(removal.remove(plain))}")

@@ -8,13 +8,12 @@ from typing import Any
 from rich.text import Text
 
 from rtstone.cli.listing import Row, matching, table
+from rtstone.documents.run import QEMU
 from rtstone.lab import kernels
 from rtstone.lab.devices import DEVICES
 from rtstone.lab.ready import missing
 from rtstone.lab.systems import System, every
 from rtstone.program import typed
-
-PREFIX = "qemu:"  # of the targets
 
 Listed = tuple[dict[str, Any], Row]
 
@@ -43,7 +42,7 @@ def _listed(system: System) -> Listed:
     lacking = missing(system)
     version = system.kernel and kernels.newest(system.kernel, system.board.arch)
     member = {
-        "target": PREFIX + system.name,
+        "target": QEMU + system.name,
         "title": system.title,
         "board": system.board.name,
         "version": version,
@@ -70,7 +69,7 @@ def _listed(system: System) -> Listed:
         text += f", also +preempt={choices}" if choices else ""
         text += f", +device={'|'.join(system.devices)}" if system.devices else ""
     about = f"{system.title} {system.board.name} {system.board.title} {state}"
-    return member, Row((PREFIX + system.name, state, text), _group(system), about)
+    return member, Row((QEMU + system.name, state, text), _group(system), about)
 
 
 def _group(system: System) -> str:
@@ -91,13 +90,13 @@ def overview(listed: Sequence[Listed], width: int) -> list[Text | str]:
     """Return how many systems are ready, and their names by kind and state."""
     ready = sum(member["ready"] for member, _ in listed)
     lines: list[Text | str] = [
-        f"{ready} of {len(listed)} emulated targets are ready; each is {PREFIX}NAME"
+        f"{ready} of {len(listed)} emulated targets are ready; each is {QEMU}NAME"
     ]
     for group in dict.fromkeys(row.group for _, row in listed):
         lines.append(Text(group, "bold"))
         own = [row.cells for _, row in listed if row.group == group]
         cells = [
-            (state, "  ".join(name.removeprefix(PREFIX) for name, *_ in members))
+            (state, "  ".join(name.removeprefix(QEMU) for name, *_ in members))
             for state in _STATES
             if (members := [each for each in own if each[1] == state])
         ]

@@ -27,7 +27,7 @@ from rtstone.cli.pushing import PUSH, destination, push_after
 from rtstone.cli.show import print_verdict
 from rtstone.cli.streams import maybe_unread
 from rtstone.documents.plan import Plan
-from rtstone.documents.run import BY_LIMIT, LOCAL
+from rtstone.documents.run import BY_LIMIT, LOCAL, QEMU
 from rtstone.errors import Interrupted, TargetError, UsageError
 from rtstone.interrupt import Interrupt
 from rtstone.measure.start import Finished, resume, start
@@ -135,7 +135,7 @@ def command(targets: tuple[str, ...], **options: object) -> int:
     for target in targets or (LOCAL,):
         request = structures.convert(options | {"target": target}, Options)
         if request.icount:  # in the target's name, where documents and --resume look
-            if not find_target(target).name.startswith("qemu:"):
+            if not find_target(target).name.startswith(QEMU):
                 raise UsageError(f"--icount applies to qemu:... targets only, not to '{target}'")
             name = f"{target}+icount={request.icount}"
             request = msgspec.structs.replace(request, target=name)

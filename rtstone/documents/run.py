@@ -424,6 +424,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 LOCAL = "local"  # the name of the target that is this machine
+QEMU = "qemu:"  # how the names of emulated targets begin
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ from msgspec import structs
 
 from rtstone import structures
 from rtstone.documents.explanation import Explanation
-from rtstone.documents.run import Result, Run
+from rtstone.documents.run import QEMU, Result, Run
 from rtstone.errors import StoreError, UsageError
 from rtstone.explain.lab import by_replay
 from rtstone.explain.live import from_trace, traced
@@ -19,8 +19,6 @@ from rtstone.interrupt import Interrupt
 from rtstone.printable import document
 from rtstone.results.flags import TRACED
 from rtstone.store import explanations
-
-LAB = "qemu:"
 
 
 class Answer(NamedTuple):
@@ -102,5 +100,5 @@ def explain(
 
 def replayable(run: Run, result: Result) -> bool:
     """Return whether a run repeats itself to the instruction, and was not traced."""
-    counts = run.target.name.startswith(LAB) and run.target.detail.get("instructions_per_s")
+    counts = run.target.name.startswith(QEMU) and run.target.detail.get("instructions_per_s")
     return bool(counts) and TRACED not in result.flags

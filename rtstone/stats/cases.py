@@ -103,8 +103,12 @@ class Matcher:
 
     def matching(self, entry: Entry) -> list[Case]:
         """Return the cases that an entry names.  Raises UsageError if there are none."""
+
+        def means(bench: str, params: Mapping[str, Value] | None = None) -> bool:
+            return fits(bench, entry.bench) or is_called(bench, entry.bench, params)
+
         benches = dict.fromkeys(case.bench for case in self.cases)
-        named = [b for b in benches if fits(b, entry.bench) or is_called(b, entry.bench)]
+        named = [bench for bench in benches if means(bench)]
         if not named:
             raise unknown("bench", entry.bench, benches, f"of this run, in {entry.where}")
         wanted = {bench: self._wanted(entry, bench) for bench in named}
@@ -118,7 +122,7 @@ class Matcher:
             case
             for case in self.cases
             if (params := wanted.get(case.bench)) is not None
-            and (fits(case.bench, entry.bench) or is_called(case.bench, entry.bench, case.params))
+            and means(case.bench, case.params)
             and all(
                 name not in case.params
                 or case.params[name] in accepted

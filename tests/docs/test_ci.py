@@ -307,6 +307,20 @@ def test_a_summary_has_the_picture_of_what_needs_attention_first() -> None:
     assert "```" not in gate_markdown(gate(*pair), run().benches)
 
 
+def test_a_pipe_in_place_of_a_file_of_the_job_keeps_nobody_waiting(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "summary")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary"))
+    monkeypatch.setenv("GITHUB_OUTPUT", str(tmp_path / "output"))
+    assert cli("run", "null", "--target", "sim").status == 0
+    done = cli("check", "last", "--limit", "null p50<=1ms", "--github")
+    assert done.status == 2
+    assert re.fullmatch(
+        r"rtstone: cannot write [^\n]*summary, in \$GITHUB_STEP_SUMMARY: [^\n]*\n", done.err
+    )
+
+
 def test_outside_of_a_job_it_is_said(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GITHUB_OUTPUT", raising=False)
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
