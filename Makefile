@@ -37,7 +37,7 @@ include agent/build.mk agent/boards/build.mk rtstone/build.mk packaging/build.mk
 help:
 	@echo "make run     measure this machine with suite quick, and show the result"
 	@echo "make test    run all tests"
-	@echo "make wheel   build a wheel and a source distribution into dist (docs/install.md)"
+	@echo "make wheel   build a wheel and a source distribution into dist (docs/start/install.md)"
 	@echo "make deb     build a package of Debian 12 (SUITE=trixie: 13) into dist; deb-check tries it"
 	@echo "make agents-archive  pack the static agents alone; make sbom: what is in all of these"
 	@echo "make man     write the manual pages into build/man"
@@ -113,7 +113,7 @@ lint-all: lint
 
 docs: $(VENV)/run.stamp agent
 	$(BIN)/python -m rtstone.cli.benchpages docs/benches
-	cp rtstone/references.bib docs/references.bib
+	cp rtstone/references.bib docs/reference/references.bib
 
 site: $(SPHINX)/stamp
 	$(SPHINX)/bin/sphinx-build -q -W --keep-going -E -c packaging/site docs build/site

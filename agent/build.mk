@@ -15,8 +15,8 @@ define INSTALL_AGENTS
 	cmp -s build/agent/$$agent $(AGENTS)/$$agent || install build/agent/$$agent $(AGENTS); done
 endef
 
-# The static agents (docs/install.md): small, for machines reached over a network and for guests of
-# the lab.  The table says which there are, and the bytes each may have: on x86-64 most are glibc's.
+# The static agents (docs/start/install.md): small, for machines reached over a network and
+# for guests of the lab.  The table says which there are, and the bytes each may have: on x86-64 most are glibc's.
 ARCHITECTURES_TABLE := rtstone/architectures.txt
 ARCHITECTURES := $(shell sed -n '/^[^\#]/s/ .*//p' $(ARCHITECTURES_TABLE))
 field = $(word $(2),$(shell grep '^$(1) ' $(ARCHITECTURES_TABLE)))
@@ -28,7 +28,7 @@ libc = libc6-dev$(if $(filter $(1),$(shell uname -m)),,-$(call field,$(1),2)-cro
 agents: check-agents
 	@$(MAKE) --no-print-directory $(addprefix agent-,$(ARCHITECTURES))
 
-# Stripped.  Beside it is what a replay in the lab needs to know of it (docs/explain.md).
+# Stripped.  Beside it is what a replay in the lab needs to know of it (docs/guides/explain.md).
 $(addprefix agent-,$(ARCHITECTURES)): agent-%: build/agent-%/Makefile
 	$(BUILD) build/agent-$* --target rtstone-agent
 	@cd build/agent-$*; tools=$(call field,$*,3); \

@@ -16,8 +16,8 @@ wheel: $(VENV)/dev.stamp charts $(if $(filter ON,$(AGENTS_IN_WHEEL)),agents)
 dist: freertos
 	$(MAKE) wheel LAB_IN_WHEEL=ON
 
-# A package of Debian (docs/security.md): the wheel, and what it needs as the lock file pins it, for
-# the Python of the suite.  deb-check installs it in a clean system of its own, as root.
+# A package of Debian: the wheel, and what it needs as the lock file pins it, for the Python of the
+# suite (docs/guides/security.md).  deb-check installs it in a clean system of its own, as root.
 SUITE ?= bookworm
 
 deb: check-deb $(VENV)/dev.stamp
@@ -32,12 +32,12 @@ deb-check: DEB_SETS = root
 deb-check: deb
 	packaging/deb-check build/deb/rtstone_*.deb $(SUITE) $(DEB_ROOT)
 
-# The static agents alone, for machines that get them by other ways than rtstone's (docs/agent.md).
+# The static agents alone, for machines that get them by other ways (docs/guides/agent.md).
 agents-archive: agents $(VENV)/dev.stamp
 	mkdir -p $(DIST)
 	$(BIN)/python packaging/agents.py $(DIST)
 
-# What each wheel, package and archive in dist holds, in CycloneDX (docs/install.md).
+# What each wheel, package and archive in dist holds, in CycloneDX (docs/start/install.md).
 sbom: $(VENV)/dev.stamp
 	$(BIN)/python packaging/sbom.py $(DIST)
 

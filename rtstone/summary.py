@@ -23,7 +23,7 @@ class Statistic(NamedTuple):
     text: str = ""  # what it is, except for percentiles
     column: bool = False  # is a column in the tables of results
     repeats: bool = True  # varies so little from run to run that a limit of it may be drafted
-    line: bool = False  # the agent counts each batch's samples beyond it (docs/wire.md)
+    line: bool = False  # the agent counts each batch's samples beyond it (docs/reference/wire.md)
 
     @property
     def least_n(self) -> int:

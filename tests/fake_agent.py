@@ -1,4 +1,4 @@
-"""An agent that measures nothing: it speaks the wire format (docs/wire.md) as a scenario says.
+"""An agent that measures nothing: it speaks docs/reference/wire.md as a scenario says.
 
 It is a program or, if no time passes in the scenario, is played in memory (tests/played.py).
 The environment variable FAKE_AGENT contains the scenario, a JSON object:

@@ -1,4 +1,4 @@
-# Images of FreeRTOS for emulated boards (docs/freertos.md).
+# Images of FreeRTOS for emulated boards (docs/guides/freertos.md).
 
 FREERTOS_KERNEL_PATH ?=
 FREERTOS_BOARDS := virt-a53:freertos-a64 virt-a53-rr:freertos-a64-rr \

@@ -1,6 +1,6 @@
-# QEMU's boards MPS2, Cortex-M processors with CMSDK timers and UARTs (docs/freertos.md): what they
-# differ in.  RTS_BOARD_NAME says which it is.  Code and RAM are what the image may take of them; the
-# software interrupt, 31, is connected to no device of any.
+# QEMU's boards MPS2, Cortex-M processors with CMSDK timers and UARTs: what they differ in
+# (docs/guides/freertos.md).  RTS_BOARD_NAME says which it is.  Code and RAM are what the image may
+# take of them; the software interrupt, 31, is connected to no device of any.
 #   board      | processor                                      | C library and arch. | kernel's port
 #   | Hz of SysTick and timers | code, bytes | RAM, bytes | timers | UART | interrupt of timer 0 | script
 set(MPS2_BOARDS

@@ -1,5 +1,5 @@
 # QEMU's board `vexpress-a9`: Cortex-A9 in Arm state with its own timers and interrupt controller,
-# PL011 (docs/freertos.md).
+# PL011 (docs/guides/freertos.md).
 set(CMAKE_SYSTEM_NAME Generic)
 set(CMAKE_SYSTEM_PROCESSOR arm)
 set(CMAKE_C_COMPILER arm-none-eabi-gcc)

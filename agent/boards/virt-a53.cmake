@@ -1,4 +1,4 @@
-# QEMU's board `virt` with a Cortex-A53: AArch64, EL1, GICv2, PL011 (docs/freertos.md).
+# QEMU's board `virt` with a Cortex-A53: AArch64, EL1, GICv2, PL011 (docs/guides/freertos.md).
 set(CMAKE_SYSTEM_NAME Generic)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)

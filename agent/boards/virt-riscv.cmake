@@ -1,6 +1,6 @@
 # QEMU's board `virt` with a RISC-V processor: machine mode, CLINT, PLIC, no firmware
-# (docs/freertos.md).  RTS_BITS is 32 or 64.  Tasks have no FPU context, which the kernel's port does
-# not save; the compiler gets no FPU.
+# (docs/guides/freertos.md).  RTS_BITS is 32 or 64.  Tasks have no FPU context, which the
+# kernel's port does not save; the compiler gets no FPU.
 set(CMAKE_SYSTEM_NAME Generic)
 set(CMAKE_SYSTEM_PROCESSOR riscv)
 set(CMAKE_C_COMPILER riscv64-unknown-elf-gcc)

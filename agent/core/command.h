@@ -4,7 +4,8 @@
 
 #include "bench.h"
 
-/* Parses the command line of a case (docs/wire.md) into *c. Returns 0, or -1 with c->reason set. */
+/* Parses the command line of a case (docs/reference/wire.md) into *c. Returns 0, or -1 with
+ * c->reason set. */
 int rts_command_parse(rts_case *c, char *words);
 
 /* Writes the values of the case's parameters as members of the current object. */

@@ -1,4 +1,5 @@
-/* The host's commands: each is carried out once, in order, however bad the line (docs/wire.md). */
+/* The host's commands: each is carried out once, in order, however bad the line
+ * (docs/reference/wire.md). */
 #ifndef RTS_HOST_H
 #define RTS_HOST_H
 

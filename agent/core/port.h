@@ -541,7 +541,8 @@ typedef enum rts_config {
     RTS_1RT,   /* like RTS_BOUND, but not supported without a second CPU */
 } rts_config;
 
-/* The numbers among the evidence, and their names on the wire; docs/wire.md explains them. */
+/* The numbers among the evidence, and their names on the wire; docs/reference/wire.md explains
+ * them. */
 #define RTS_EACH_EVIDENCE(X)                                                                       \
     X(section_ns)                                                                                  \
     X(cpu_ns)                                                                                      \

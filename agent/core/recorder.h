@@ -8,7 +8,7 @@
  * rts_rec_add_unusual(). When a block, batch or window ends, or a limit has to be checked,
  * rts_rec_flush() adds the sums since the last flush to the totals. Between two clock readings the
  * longest step counts, not the mean: neither function takes as long as a hundred samples do
- * (docs/hot-path.md).
+ * (docs/studies/hot-path.md).
  *
  * Trace and blocks: when there is no more room for windows (or block maxima), two of them become
  * one of twice the width. A pair is merged when the place of its second half is needed for a new
@@ -26,7 +26,7 @@
  * Misses: activations that never happened (rts_rec_omit) and, where the series has a limit, samples
  * above it. Both take rts_rec_add_unusual(), so that any other sample costs nothing more. Of how
  * they lie, the recorder keeps for each k the fewest successive activations that held k of them,
- * which answers "m in n" for every n without keeping samples (docs/hot-path.md).
+ * which answers "m in n" for every n without keeping samples (docs/studies/hot-path.md).
  */
 #ifndef RTS_RECORDER_H
 #define RTS_RECORDER_H

@@ -1,4 +1,4 @@
-/* Sends the records of a case: its start, progress, results and end (docs/wire.md). */
+/* Sends the records of a case: its start, progress, results and end (docs/reference/wire.md). */
 #include "records.h"
 
 #include <string.h>

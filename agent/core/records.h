@@ -1,4 +1,4 @@
-/* Sends the records of a case: its start, results and end (docs/wire.md). */
+/* Sends the records of a case: its start, results and end (docs/reference/wire.md). */
 #ifndef RTS_RECORDS_H
 #define RTS_RECORDS_H
 

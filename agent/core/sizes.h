@@ -1,6 +1,6 @@
 /*
  * Sizes that determine the agent's memory use. A port with little memory overrides them in its
- * port_types.h; these are the defaults. docs/porting.md gives the cost of each.
+ * port_types.h; these are the defaults. docs/guides/porting.md gives the cost of each.
  */
 #ifndef RTS_SIZES_H
 #define RTS_SIZES_H

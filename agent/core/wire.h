@@ -1,5 +1,6 @@
 /*
- * Writes records (docs/wire.md): one JSON object per line, streamed, so that no buffer is needed.
+ * Writes records (docs/reference/wire.md): one JSON object per line, streamed, so that no buffer is
+ * needed.
  */
 #ifndef RTS_WIRE_H
 #define RTS_WIRE_H

@@ -99,7 +99,7 @@ def page(bench: Bench, suites: Iterable[str]) -> str:
             f"    rtstone run {bench.id}",
             "",
             *(["## Parameters", "", *table, ""] if params else []),
-            "[How rtstone measures](../measuring.md), [all benches](README.md).",
+            "[How rtstone measures](../reference/measuring.md), [all benches](README.md).",
             "",
         ]
     )
@@ -135,4 +135,4 @@ def declared() -> tuple[Benches, list[Suite]]:
 if __name__ == "__main__":
     folder = Path(sys.argv[1])
     write(pages(*declared()), folder)
-    (folder.parent / Path(glossary.PAGE).name).write_text(glossary.page(), encoding="utf-8")
+    (folder.parent.parent / glossary.PAGE).write_text(glossary.page(), encoding="utf-8")

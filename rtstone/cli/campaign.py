@@ -35,8 +35,9 @@ _FILE = click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 def command() -> None:
     """Measure a matrix of targets, loads, parameters and seeds.
 
-    FILE describes the campaign (docs/campaigns.md), and its name begins the ids of the runs.  Runs
-    that are stored are never measured again: an interrupted campaign continues where it stopped.
+    FILE describes the campaign (docs/guides/campaigns.md), and its name begins the ids of the runs.
+    Runs that are stored are never measured again: an interrupted campaign continues where it
+    stopped.
     """
 
 

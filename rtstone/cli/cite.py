@@ -27,7 +27,7 @@ _SOURCES = {
     "Rhealstone": ("kar1989", "kar1990"),
     "Hartstone": ("weiderman1989", "weiderman1992"),
 }
-# The entries of a run's 95% intervals: of means, and of percentiles (docs/estimates.md).
+# The entries of a run's 95% intervals: of means, and of percentiles (docs/reference/estimates.md).
 _INTERVALS = ("politis2004", "patton2009")
 _PERCENTILES = ("korn1998",)
 

@@ -40,8 +40,8 @@ ENVIRONMENT = {
 FILES = {
     "~/.local/share/rtstone/runs": "The runs, a directory each.",
     "/var/lib/rtstone/tune.journal": "What `rtstone tune` has changed and has yet to restore.",
-    "/usr/share/doc/rtstone": "The documentation: begin with tutorial.md; security.md says what "
-    "the group rtstone may do.",
+    "/usr/share/doc/rtstone": "The documentation: begin with start/tutorial.md; "
+    "guides/security.md says what the group rtstone may do.",
 }
 
 

@@ -63,8 +63,8 @@ def command(
 ) -> int:  # fmt: skip
     """Serve a store's runs to browsers, and accept runs that are pushed.
 
-    Other settings are in server.toml in the store (docs/server.md).  TLS is left to a proxy in
-    front of it.
+    Other settings are in server.toml in the store (docs/guides/server.md).  TLS is left to a proxy
+    in front of it.
     """
     needed()
     from rtstone.server.settings import settings

@@ -17,7 +17,7 @@ from rtstone.units import NS_PER_S
 from rtstone.wire.records import Bench, Load, TextTable
 
 SCHEMA = "rtstone.plan/1"
-ROUNDS = 1_000_000  # exceeds the number of rounds of any case; docs/wire.md
+ROUNDS = 1_000_000  # exceeds the number of rounds of any case; docs/reference/wire.md
 
 NONE = "none"
 

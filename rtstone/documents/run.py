@@ -124,8 +124,8 @@ class Batches(msgspec.Struct, frozen=True, kw_only=True):
 class Grid(msgspec.Struct, frozen=True, kw_only=True):
     """The recorder's buckets: what a histogram, of their middles, needs to have edges again.
 
-    ``bits`` as in docs/wire.md; ``per_tick``: units of the result in a tick; ``overhead``: ticks of
-    each sample that are the clock's.
+    ``bits`` as in docs/reference/wire.md; ``per_tick``: units of the result in a tick;
+    ``overhead``: ticks of each sample that are the clock's.
     """
 
     bits: Bits
@@ -247,7 +247,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     it, and of earlier ones.  It has no evidence and rates of loads of its own.
     ``min`` to ``max``: net statistics, explained at ``rtstone.Measured``; None if n is too small.
     ``raw_min``, ``raw_max``: extremes as read from the clock, overhead and batch included.
-    ``ci95``: [low, high] of the mean and each percentile, or None (docs/estimates.md).
+    ``ci95``: [low, high] of the mean and each percentile, or None (docs/reference/estimates.md).
     ``histogram``: (net value, count) of each bucket that has samples.
     ``grid``: the recorder's buckets, of both histograms; None where they have no common one, and
     for imported results.

@@ -1,6 +1,7 @@
 """Run a stored plan again in the emulator, and record what the guest executes.
 
-A run repeats to the instruction (docs/lab.md), so the sample that is to be explained comes again.
+A run repeats to the instruction (docs/guides/lab.md), so the sample that is to be explained comes
+again.
 """
 
 from __future__ import annotations

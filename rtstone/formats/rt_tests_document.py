@@ -108,7 +108,9 @@ def read_document(source: Source, kind: type[_D], form: str) -> tuple[_D, list[s
     name = tool(command) if isinstance(command, str) else ""
     reader = _READER_OF.get(name, form)
     if reader is None:
-        source.refuse(f"a file of {name}, which rtstone does not read", do="see docs/formats.md")
+        source.refuse(
+            f"a file of {name}, which rtstone does not read", do="see docs/guides/formats.md"
+        )
     if reader != form:
         source.refuse(f"a file of {name}", do=f"import it with --format {reader}")
     try:

@@ -65,7 +65,9 @@ def read(source: Source) -> Reading:
     file, notes = read_document(source, _File, SMALLER)
     unit_ns, name = file.unit_ns(source), tool(file.command)
     if name not in BENCHES:
-        source.refuse(f"a file of {name}, which rtstone does not read", do="see docs/formats.md")
+        source.refuse(
+            f"a file of {name}, which rtstone does not read", do="see docs/guides/formats.md"
+        )
     kind: type[_Pair] | type[_Task] = _Pair if name in PAIRS else _Task
     threads = [
         json_text.convert(source, file.thread[str(number)], kind).status()

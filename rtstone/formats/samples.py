@@ -1,7 +1,7 @@
 """Import samples and histograms that users measured themselves, and whose meaning they state.
 
 A sample is the lateness of an activation, or any other time.  With a period, activations that did
-not start within it count as missed (docs/formats.md).
+not start within it count as missed (docs/guides/formats.md).
 """
 
 from __future__ import annotations

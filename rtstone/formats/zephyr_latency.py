@@ -54,7 +54,9 @@ def read(source: Source) -> Reading:
         if match := _BOOT.match(line):
             version = match[1]
         elif _OTHER.match(line):
-            source.refuse("a file of another benchmark of Zephyr", number, "see docs/formats.md")
+            source.refuse(
+                "a file of another benchmark of Zephyr", number, "see docs/guides/formats.md"
+            )
         elif match := _END.match(line):
             end = match[1]
         elif match := _LINE.fullmatch(line):

@@ -23,7 +23,7 @@ from rtstone.measure.start import execute
 from rtstone.targets import find
 from rtstone.targets.base import Target
 
-PAIRS = 6  # with fewer no verdict is possible over a suite of 40 cases: docs/comparing.md
+PAIRS = 6  # with fewer no verdict is possible over a suite of 40 cases: docs/guides/comparing.md
 
 
 class Side(NamedTuple):

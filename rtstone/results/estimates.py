@@ -1,7 +1,8 @@
 """Estimates with confidence intervals that allow for correlated samples.
 
 Each result's batches show how far its samples are from independent ones; several results are runs
-of one case, taken as one set of samples, and what they differ by counts.  docs/estimates.md.
+of one case, taken as one set of samples, and what they differ by counts.
+docs/reference/estimates.md.
 """
 
 from __future__ import annotations

@@ -86,7 +86,8 @@ NOT_ITS_BEST: tuple[Judgement, ...] = ("fit", "worst case")
 class Flag(NamedTuple):
     """A flag, set on a result if ``when`` holds.
 
-    ``voids``: judgements that the result then does not allow (docs/measuring.md has a table);
+    ``voids``: judgements that the result then does not allow (docs/reference/measuring.md has a
+    table);
     ``spoils``: why not.  Both are empty if the flag is only a warning.
     """
 

@@ -1,4 +1,4 @@
-"""Exact statistics of sparse histograms (docs/wire.md), in ticks.
+"""Exact statistics of sparse histograms (docs/reference/wire.md), in ticks.
 
 A bucket's values are taken at its middle, clipped to the minimum and maximum: at most 1/256 off.
 """

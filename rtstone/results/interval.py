@@ -1,7 +1,7 @@
 """Confidence intervals of means and percentiles: the arithmetic, on plain numbers.
 
 A run document holds intervals of its own results; what pools several runs is
-rtstone.results.estimates.  docs/estimates.md says what is done and where it fails.
+rtstone.results.estimates.  docs/reference/estimates.md says what is done and where it fails.
 """
 
 from __future__ import annotations

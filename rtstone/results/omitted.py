@@ -3,7 +3,7 @@
 An activation that came late by several periods hid those that were due meanwhile, each of which
 would have been a period less late than the one before.  So a late sample and what it hid are one
 event, a stall: the histogram of what was seen shows how many stalls there were and how long, and
-the trace whether they came in bursts.  docs/estimates.md says how well that works.
+the trace whether they came in bursts.  docs/reference/estimates.md says how well that works.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Record samples of other tools as the agent records its own, so that both are processed alike.
 
-Ticks are ps.  Buckets, batches, blocks and the trace are those of docs/wire.md.
+Ticks are ps.  Buckets, batches, blocks and the trace are those of docs/reference/wire.md.
 """
 
 from __future__ import annotations

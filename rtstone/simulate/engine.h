@@ -1,5 +1,6 @@
 /*
- * Discrete-event simulation of one processor and its scheduler (docs/simulate.md has the rules).
+ * Discrete-event simulation of one processor and its scheduler (docs/guides/simulate.md has the
+ * rules).
  *
  * Time is a whole number of ticks of any length, from 0 to `end`; the caller chooses the tick.  The
  * same input gives the same output, on every machine.  The layout of the structs is repeated in

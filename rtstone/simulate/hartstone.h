@@ -1,6 +1,6 @@
 /*
  * One test of Hartstone on a processor whose system costs nothing, or switches and ticks alone
- * (docs/simulate.md has the rules).
+ * (docs/guides/simulate.md has the rules).
  *
  * Time is a whole number of ticks of any length from the common start.  The same input gives the
  * same output, on every machine.  The layout of the structs is repeated in hartengine.py: change

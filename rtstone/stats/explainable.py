@@ -73,7 +73,7 @@ def _demand_explainable(run: Run) -> None:
     if (name := tool(run)) is not None:
         why = f"{name} took them, not rtstone; measure with `rtstone run`"
     elif _SIMULATED in (run.target.name.partition(":")[0], port):
-        why = "no system ran, all times are those of its model (docs/sim.md)"
+        why = "no system ran, all times are those of its model (docs/guides/sim.md)"
     if why:
         raise UsageError(f"samples of run {run.run_id} cannot be explained: {why}")
 

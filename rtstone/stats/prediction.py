@@ -1,7 +1,8 @@
 """Predict the most that one more run of a system will show, for the limits of a drafted budget.
 
 All limits of a draft are predicted together: an unchanged system exceeds any of them in at most
-``LEVEL`` of its runs, provided that runs scatter lognormally; docs/gate.md has what was tested.
+``LEVEL`` of its runs, provided that runs scatter lognormally; docs/guides/gate.md has what was
+tested.
 """
 
 from __future__ import annotations

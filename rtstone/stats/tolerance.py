@@ -2,7 +2,7 @@
 
 Such a limit is a tolerance on the centre of those runs.  A run that is beyond it fails only if it
 is also beyond what one more run of an unchanged system may show by chance, all relative limits of
-a gate together.  docs/gate.md has how often that is wrong, and what it detects.
+a gate together.  docs/guides/gate.md has how often that is wrong, and what it detects.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Find the agents of rtstone that run on this machine, whoever started them.
 
-Each has a lock file in /dev/shm (docs/wire.md).  Anyone can make such a file: it counts only if
-there is a process of that id that belongs to the file's owner and is not younger than the file.
+Each has a lock file in /dev/shm (docs/reference/wire.md).  Anyone can make such a file: it counts
+only if there is a process of that id that belongs to the file's owner and is not younger than the
+file.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The group that alone may start the agent, as a package installs it (docs/security.md)."""
+"""The group that alone may start the agent, as a package installs it (docs/guides/security.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models of simulated systems: TOML files with the cost of every operation (docs/sim.md).
+"""Models of simulated systems: TOML files with the cost of every operation (docs/guides/sim.md).
 
     title = "RTAI-22.2.4"
     label = "modelled from published figures"

@@ -388,9 +388,9 @@ _NOT_HERE = {
     "mem": "{} has fixed memory; +mem is for a Linux that has a board to itself",
     "device": "{} has no devices on request; +device is for a Linux that has a board to itself",
     "smp": "boards of the lab have one CPU: of two, each would wait for the emulator to have run "
-    "the other (docs/lab.md, One CPU)",
+    "the other (docs/guides/lab.md, One CPU)",
     "hz": "a kernel's HZ is chosen when it is built: `rtstone lab build-kernel` with --config "
-    "CONFIG_HZ_1000=y (docs/kernels.md)",
+    "CONFIG_HZ_1000=y (docs/guides/kernels.md)",
 }
 
 

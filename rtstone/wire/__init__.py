@@ -1,1 +1,1 @@
-"""The wire between agent and host: docs/wire.md."""
+"""The wire between agent and host: docs/reference/wire.md."""

@@ -1,4 +1,4 @@
-"""The buckets of a histogram (docs/wire.md): which values each holds."""
+"""The buckets of a histogram (docs/reference/wire.md): which values each holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands that the host sends to the agent (docs/wire.md)."""
+"""The commands that the host sends to the agent (docs/reference/wire.md)."""
 
 from __future__ import annotations
 
@@ -183,6 +183,6 @@ def _words(params: Mapping[str, object]) -> list[str]:
     return [f"{name}={quote(text, safe=_AS_THEY_ARE)}" for name, text in texts.items()]
 
 
-if __name__ == "__main__":  # a filter for commands that are typed: docs/porting.md
+if __name__ == "__main__":  # a filter for commands that are typed: docs/guides/porting.md
     for typed in script(sys.stdin.read().splitlines()):
         print(typed)

@@ -1,4 +1,4 @@
-"""The records that an agent sends; docs/wire.md explains their members.
+"""The records that an agent sends; docs/reference/wire.md explains their members.
 
 Values are in ticks unless stated otherwise.
 """
@@ -274,7 +274,7 @@ class Omitted(msgspec.Struct, frozen=True):
 
 
 class Misses(msgspec.Struct, frozen=True):
-    """Activations that never happened and samples above the limit, and how they lie (docs/wire.md).
+    """Omitted activations, samples above the limit, and how they lie: docs/reference/wire.md.
 
     ``windows``: how few successive activations held 1, 2, … of them, up to ``room``.
     """

@@ -37,7 +37,7 @@ BOARDS = [
 TESTS = ["port_test.elf", "bad_cases.elf"]
 
 # Instructions, less the reading of the counter, as in lab.md, and by how much images may
-# differ: an FPU context on A64, the size of the code on the M3 (docs/freertos.md).
+# differ: an FPU context on A64, the size of the code on the M3 (docs/guides/freertos.md).
 COUNTS = {
     "freertos-a64": {"sched.yield": 143, "sem.post.higher": 333, "sync.test1": 169},
     "freertos-m3": {"sched.yield": 56, "sem.post.higher": 215, "sync.test1": 96},

@@ -1,4 +1,4 @@
-"""An agent whose file has capabilities that its user lacks (docs/security.md)."""
+"""An agent whose file has capabilities that its user lacks (docs/guides/security.md)."""
 
 from __future__ import annotations
 

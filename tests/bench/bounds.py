@@ -2,7 +2,7 @@
 
 For each kind of samples sets of 60 000 in 600 s are drawn and summarised as the recorder does; the
 bound is asked for at 60 times and at 60 000 times the measured time.  The tables of
-docs/worst-case.md come from here.
+docs/guides/worst-case.md come from here.
 
     python -m tests.bench.bounds [--sets 100] [--seed 1] [KIND ...]
 """

@@ -1,8 +1,8 @@
 """`make bench`: draft gates as in the tutorial and check the following runs against them.
 
 The machine does not change, so a gate that fails is a false alarm.  The commands are those of
-docs/tutorial.md: run a suite, draft a gate from five runs, check the next one; then repeat with the
-five runs that start one later, and so on.  Measure on a quiet machine:
+docs/start/tutorial.md: run a suite, draft a gate from five runs, check the next one; then repeat
+with the five runs that start one later, and so on.  Measure on a quiet machine:
 
     python -m tests.bench.gates [--suite quick] [--gates 20] [--from 5] [--time S]
 

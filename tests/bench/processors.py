@@ -1,4 +1,4 @@
-"""One RTOS on all processors of the lab: the tables of docs/processors.md.
+"""One RTOS on all processors of the lab: the tables of docs/studies/processors.md.
 
     .venv/bin/python -m tests.bench.processors
 

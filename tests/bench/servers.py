@@ -1,7 +1,8 @@
 """What the kernel takes from a busy SCHED_FIFO task beside SCHED_OTHER ones on the only CPU.
 
 `python -m tests.bench.servers [KERNEL...]` boots guests of the lab, one at a time, and prints the
-table of docs/environment.md.  `hw.latency` reads the counter without a rest; a load competes.
+table of docs/guides/environment.md.  `hw.latency` reads the counter without a rest; a load
+competes.
 """
 
 from __future__ import annotations

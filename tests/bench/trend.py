@@ -1,7 +1,7 @@
 """`make bench`: how often trends are wrong and what they find, and their time on a large store.
 
 Series are of 100 runs that are drawn from real ones (tests/stats/noise.py), so nothing but what is
-planted changes in them.  docs/trend.md has the figures.
+planted changes in them.  docs/guides/trend.md has the figures.
 """
 
 from __future__ import annotations

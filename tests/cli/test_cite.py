@@ -51,7 +51,7 @@ def test_every_entry_is_one_of_bibtex() -> None:
 
 def test_the_documentation_has_the_same() -> None:
     """`make docs` copies it."""
-    copies = [ROOT / "rtstone" / "references.bib", ROOT / "docs" / "references.bib"]
+    copies = [ROOT / "rtstone" / "references.bib", ROOT / "docs" / "reference" / "references.bib"]
     assert len({path.read_text("utf-8") for path in copies}) == 1
 
 

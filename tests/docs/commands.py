@@ -9,7 +9,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+SHELVES = ("start", "guides", "reference", "studies")
+PAGES = [
+    ROOT / "README.md",
+    *sorted(page for shelf in SHELVES for page in (ROOT / "docs" / shelf).glob("*.md")),
+]
 _COMMAND = re.compile(r"(?:\.venv/bin/)?rtstone(?: |$)")
 _LOOP = re.compile(r"for \w+ in ([^;]+); do (.+); done(?: +#.*)?")
 

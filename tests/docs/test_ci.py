@@ -1,4 +1,4 @@
-"""The jobs of docs/ci.md are run: as they stand by a runner, where one is installed, else by parts.
+"""The jobs of docs/guides/ci.md run: as they stand where a runner is installed, else by parts.
 
 All measure the simulated system.
 """
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.waits
 
 ROOT = Path(__file__).parents[2]
 CI = ROOT / "packaging" / "ci"
-PAGE = (ROOT / "docs" / "ci.md").read_text("utf-8")
+PAGE = (ROOT / "docs" / "guides" / "ci.md").read_text("utf-8")
 SIMULATED = "sim:rtai-24.1.8"
 BUDGET = """
 schema = "rtstone.budget/1"

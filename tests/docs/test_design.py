@@ -1,4 +1,4 @@
-"""docs/design.md names files that exist."""
+"""docs/studies/design.md names files that exist."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-TEXT = (ROOT / "docs" / "design.md").read_text("utf-8")
+TEXT = (ROOT / "docs" / "studies" / "design.md").read_text("utf-8")
 
 
 def test_each_path_exists() -> None:

@@ -31,7 +31,7 @@ from tests.bench.users import (
 from tests.conftest import Cli
 from tests.docs.commands import ROOT, commands
 
-PAGE = ROOT / "docs" / "six-questions.md"
+PAGE = ROOT / "docs" / "start" / "six-questions.md"
 SHELL = [user for user in USERS if user.name.endswith(".sh")]
 STAND_IN = '#!/bin/sh\nprintf "%s\\n" "$@" "" >>"$RECORD"\n'
 FAIR = {0, 3}
@@ -139,7 +139,7 @@ def test_scripts_get_the_time_that_is_compared() -> None:
 
 
 def test_the_page_of_benchmarks_has_what_is_counted() -> None:
-    page = (ROOT / "docs" / "bench.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "studies" / "bench.md").read_text(encoding="utf-8")
     for user in USERS:
         for script in (EXAMPLES / user.name, OTHERS / user.name):
             row = f"| `{script.relative_to(ROOT)}` | {' | '.join(map(str, written(script)))} |"

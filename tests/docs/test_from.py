@@ -19,7 +19,7 @@ from rtstone.wire.parameters import Catalogue, values
 from rtstone.wire.records import Table
 from tests.docs.commands import ROOT, commands
 
-PAGES = sorted((ROOT / "docs").glob("from-*.md"))
+PAGES = sorted((ROOT / "docs" / "start").glob("from-*.md"))
 TOOLS = ("cyclictest", "rtla", "rteval", "jitterdebugger", "latmus", "osadl", "zephyr")
 
 
@@ -42,7 +42,7 @@ def test_there_is_a_page_for_each_tool() -> None:
     for name in OTHER_NAMES:
         assert name in text or name in {"audio", "rhealstone"}
     readme = (ROOT / "README.md").read_text("utf-8")
-    assert all(f"docs/{page.name}" in readme for page in PAGES)
+    assert all(f"docs/start/{page.name}" in readme for page in PAGES)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -73,7 +73,7 @@ def test_a_page_has_commands_and_their_options(page: Path) -> None:
 
 
 def test_the_formats_of_zephyr_are_those_that_are_read() -> None:
-    text = (ROOT / "docs/from-zephyr.md").read_text("utf-8")
+    text = (ROOT / "docs/start/from-zephyr.md").read_text("utf-8")
     rows = text.partition("| Zephyr | format | bench |")[2].partition("\n\n")[0]
     cells = [row.split("|")[2] for row in rows.splitlines() if row.startswith("| ")]
     formats = re.findall(r"`([\w-]+)`", " ".join(cells))

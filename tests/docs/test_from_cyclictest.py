@@ -14,7 +14,7 @@ from rtstone.targets import find
 from rtstone.wire.parameters import values
 from tests.docs.commands import ROOT
 
-PAGE = (ROOT / "docs/from-cyclictest.md").read_text()
+PAGE = (ROOT / "docs/start/from-cyclictest.md").read_text()
 SHORT = "aAbBcCdDeFhHiIlmMNnoOpPqrRsStTuUvwW"
 LONG = "policy smp mainaffinity laptop json histfile latency priospread secaligned smi spike"
 

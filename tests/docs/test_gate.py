@@ -4,7 +4,7 @@ from pathlib import Path
 
 from rtstone.stats.budget import load
 
-PAGE = Path(__file__).parent.parent.parent / "docs" / "gate.md"
+PAGE = Path(__file__).parent.parent.parent / "docs" / "guides" / "gate.md"
 
 
 def test_the_budget_that_is_shown_is_one(tmp_path: Path) -> None:

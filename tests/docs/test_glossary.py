@@ -55,7 +55,7 @@ def test_every_link_has_an_anchor() -> None:
         if page:
             assert (DOCS / page).exists(), word
             assert not place or place in anchors(page), (word, term.page)
-    own = anchors("glossary.md")
+    own = anchors("reference/glossary.md")
     for path in [ROOT / "README.md", *DOCS.rglob("*.md")]:
         for place in re.findall(r"glossary\.md#([\w-]+)\)", path.read_text("utf-8")):
             assert place in own, (path.name, place)
@@ -65,7 +65,7 @@ def test_every_link_has_an_anchor() -> None:
 def test_a_word_is_explained_on_the_terminal(word: str, cli: Cli) -> None:
     first, place = cli("list", word).out.splitlines()
     assert first == f"{word}: {glossary.TERMS[word].text}"
-    assert place == f"docs/glossary.md#{glossary.anchor(word)}"
+    assert place == f"docs/reference/glossary.md#{glossary.anchor(word)}"
     assert "is text" in cli("list", word, "--json").says
 
 

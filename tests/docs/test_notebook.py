@@ -12,7 +12,7 @@ import pytest
 import rtstone
 from tests.docs.commands import ROOT
 
-PAGE = ROOT / "docs" / "notebook.md"
+PAGE = ROOT / "docs" / "guides" / "notebook.md"
 _BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

@@ -1,4 +1,4 @@
-"""The table of docs/measuring.md says which flags void which judgements: as the code does."""
+"""docs/reference/measuring.md has the table of flags that void judgements: as the code does."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rtstone.results.flags import ALL, FLAGS, spoilt, unfit
 
-TEXT = (Path(__file__).parents[2] / "docs" / "measuring.md").read_text()
+TEXT = (Path(__file__).parents[2] / "docs" / "reference" / "measuring.md").read_text()
 
 
 def test_the_table_is_what_the_code_does() -> None:

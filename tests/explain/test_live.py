@@ -2,7 +2,7 @@
 
 data/traced: dk.periodic on qemu:linux-6.1 under `syscalls`, from which the records of one case and
 one of its snapshots were kept.  A voluntary kernel has no point of rescheduling in what recvfrom
-does there (docs/lab.md): 1.26 M instructions.
+does there (docs/guides/lab.md): 1.26 M instructions.
 """
 
 from __future__ import annotations

@@ -59,7 +59,9 @@ def test_its_references_are_the_five_publications_as_they_are_recorded(
 def test_the_policy_names_files_that_exist() -> None:
     policy = (ROOT / "SECURITY.md").read_text("utf-8")
     links = re.findall(r"\]\(([^)#]+)", policy)
-    assert {"packaging/debian/control", "docs/security.md", "docs/server.md"} <= set(links)
+    assert {"packaging/debian/control", "docs/guides/security.md", "docs/guides/server.md"} <= set(
+        links
+    )
     for name in [*links, *re.findall(r"`(packaging/[^`]+)`", policy)]:
         assert (ROOT / name).is_file(), name
     assert "@" not in policy  # an address has one place

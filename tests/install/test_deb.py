@@ -59,7 +59,7 @@ def test_a_worker_of_the_command_does_not_run_the_command(deb: ModuleType, tmp_p
 
 
 def test_security_md_names_what_the_package_does() -> None:
-    security = (ROOT / "docs" / "security.md").read_text()
+    security = (ROOT / "docs" / "guides" / "security.md").read_text()
     rule = (DEBIAN / "rtstone.udev").read_text()
     assert AGENT in security
     assert 'GROUP="rtstone", MODE="0660"' in rule

@@ -247,7 +247,7 @@ def test_the_interval_of_a_drift_holds_where_it_has_been() -> None:
 
 
 def test_correlation_that_outlasts_batches_widens_the_interval() -> None:
-    """It is wider the longer it lasts, and seldom too narrow by much (docs/estimates.md)."""
+    """It is wider the longer it lasts, and seldom too narrow by much (reference/estimates.md)."""
     rng = np.random.default_rng(11)
     held, widths = {}, {}
     for rho in (0.9, 0.99):

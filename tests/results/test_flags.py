@@ -161,8 +161,8 @@ def test_a_smaller_cpu_and_a_mixture_are_told(
     assert flags(case) == []
 
 
-# hw.latency that never rests beside a load, in guests of the lab (see docs/environment.md): the
-# longest gap in instructions, section and CPU time in ns, and what the guest recorded.
+# hw.latency that never rests beside a load, in guests of the lab (see docs/guides/environment.md):
+# the longest gap in instructions, section and CPU time in ns, and what the guest recorded.
 SPUN: dict[str, tuple[int | None, int, int, dict[str, Any]]] = {
     "6.1": (3_105_846, 3_998_683_920, 3_850_242_016,
             LIMIT | {"kernel.release": "6.1.0-56-arm64", "sched.fair_server": "none",

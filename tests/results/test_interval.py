@@ -1,4 +1,4 @@
-"""The arithmetic of intervals on fixed numbers, and its constants against docs/estimates.md."""
+"""Intervals of fixed numbers, and their constants against docs/reference/estimates.md."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rtstone.results.estimates import estimate_samples
 from rtstone.results.interval import Part, Variance, autocorrelated_variance, combined, ranks
 from rtstone.results.pool import pooled
 
-DOCS = Path("docs/estimates.md").read_text()
+DOCS = Path("docs/reference/estimates.md").read_text()
 T_7 = 2.364624  # Student's t, 95%, 7 degrees of freedom
 
 # 32 batches of 1 and -1 as often; the correlation of neighbours is 1 - changes / 16

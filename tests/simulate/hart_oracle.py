@@ -1,4 +1,4 @@
-"""A second implementation of Hartstone tests: tasks as programs, by docs/simulate.md."""
+"""A second implementation of Hartstone tests: tasks as programs, by docs/guides/simulate.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A second, slow implementation of the scheduler, tick by tick, from docs/simulate.md alone."""
+"""A second, slow scheduler, tick by tick, from docs/guides/simulate.md alone."""
 
 from __future__ import annotations
 

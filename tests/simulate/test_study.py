@@ -209,7 +209,7 @@ def test_a_share_is_never_rounded_to_none_or_all(share: float | None, text: str)
 
 
 def test_a_critical_section_is_a_tenth_long_and_ends_in_the_first_half() -> None:
-    """docs/simulate.md says so; at 0 it begins at once, at 1 it ends halfway."""
+    """docs/guides/simulate.md says so; at 0 it begins at once, at 1 it ends halfway."""
     begin, length = _times(np.array([0.0, 0.5, 1.0]), np.array([1000, 1000, 1000]))
     assert length.tolist() == [100, 100, 100]
     assert begin.tolist() == [0, 200, 400]

@@ -401,7 +401,7 @@ def test_a_shape_of_a_half_is_the_limit(sound: Result) -> None:
 
 
 def test_the_docs_state_the_constants() -> None:
-    docs = re.sub(r"\s+", " ", Path("docs/worst-case.md").read_text())
+    docs = re.sub(r"\s+", " ", Path("docs/guides/worst-case.md").read_text())
     *excesses, last = outcome.EXCESSES
     for words in (
         f"leave {', '.join(map(str, excesses))} and {last} samples above",

@@ -911,7 +911,7 @@ def test_a_mean_that_one_sample_moved_is_marked(
 
 
 def test_the_documents_say_from_where_a_mean_is_marked() -> None:
-    for page in ("rules", "reproduce"):
+    for page in ("reference/rules", "guides/reproduce"):
         text = " ".join((DOCS / f"{page}.md").read_text("utf-8").split())
         assert f"mean that the largest sample alone raises by over {MOVED:.0%}" in text
     assert MOVED == 0.1

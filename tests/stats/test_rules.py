@@ -18,7 +18,7 @@ from rtstone.stats.comparison.verdicts import JudgedCase, Side, judged
 from rtstone.stats.trend import baseline_gate
 from tests.stats.runs import result
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[2] / "docs" / "guides"
 
 
 # ---- Welch's degrees of freedom -----------------------------------------------------------------

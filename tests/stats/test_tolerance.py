@@ -198,7 +198,7 @@ def test_episodes_make_few_gates_fail() -> None:
 
 
 def test_what_the_page_says_of_constants_is_so() -> None:
-    text = " ".join((Path(__file__).parents[2] / "docs/gate.md").read_text().split())
+    text = " ".join((Path(__file__).parents[2] / "docs/guides/gate.md").read_text().split())
     for sentence in (
         f"at most {LEVEL:.0%} of the runs of an unchanged system fail any of them",
         f"further off by {EPISODE - 1:.0%} than any run of the baseline",

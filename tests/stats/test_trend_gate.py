@@ -237,7 +237,7 @@ def test_a_run_that_has_no_value_where_others_had_one_is_inconclusive() -> None:
 
 
 def test_what_the_documentation_states_of_the_gate_is_so() -> None:
-    text = " ".join((ROOT / "docs" / "trend.md").read_text("utf-8").split())
+    text = " ".join((ROOT / "docs" / "guides" / "trend.md").read_text("utf-8").split())
     assert f"fewer than {WORDS[2 * SHORTEST]} runs" in text
     assert f"N below {SHORTEST}" in text
     assert f"a rise of {100 * COARSEST:g}%" in text

@@ -26,7 +26,7 @@ def read(data: list[bytes]) -> tuple[list[int], list[Noise], list[Defect]]:
 
 
 def test_the_frame_is_that_of_the_contract() -> None:
-    # CRC-32 of `0 {"t":"bye"}`, computed with zlib's crc32 as docs/wire.md says.
+    # CRC-32 of `0 {"t":"bye"}`, computed with zlib's crc32 as docs/reference/wire.md says.
     import zlib
 
     crc = zlib.crc32(b'0 {"t":"bye"}')

@@ -3,7 +3,7 @@
  *
  * The user chooses its commands, environment and input. It uses the capabilities (real-time
  * priorities, locked memory) in its own procedures only, and never for a program or file that the
- * user has chosen (docs/security.md).
+ * user has chosen (docs/guides/security.md).
  */
 #include <linux/capability.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 static const char why_guarded[] =
     "refused, as the agent has rights by its file that its user has not; for this, measure as root "
-    "or with limits of your own (docs/security.md)";
+    "or with limits of your own (docs/guides/security.md)";
 
 const char *rts_port_guard(void)
 {

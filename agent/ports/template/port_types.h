@@ -1,7 +1,7 @@
 /*
  * Types of a new port: copy this folder, and at every "PORT:" insert what your system has. The
  * calls os_...() belong to a fictitious system; agent/tests/template implements it for the tests.
- * docs/porting.md guides you through it.
+ * docs/guides/porting.md guides you through it.
  */
 #ifndef RTS_PORT_TYPES_H
 #define RTS_PORT_TYPES_H
@@ -25,7 +25,7 @@
 /* PORT: units of rts_time() per second. */
 #define RTS_TIME_HZ UINT64_C(10000000)
 
-/* PORT: bytes; docs/porting.md says what a case needs. */
+/* PORT: bytes; docs/guides/porting.md says what a case needs. */
 #define RTS_STACK_DEFAULT 1024
 #define RTOS_MEASURING_STACK 2560
 #define RTOS_LOOK_NS UINT64_C(2000000000) /* the watchdog preempts what it watches */

@@ -1,24 +1,26 @@
 """The words of reports: flags, statuses, verdicts and heads of columns, each in a sentence or two.
 
-`make docs` writes docs/glossary.md from it, `rtstone list WORD` prints an entry.
+`make docs` writes docs/reference/glossary.md from it, `rtstone list WORD` prints an entry.
 """
 
 from __future__ import annotations
 
+import os.path
 import re
 import textwrap
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 from rtstone.results.flags import FLAGS
 from rtstone.summary import TABLE
 
-PAGE = "docs/glossary.md"
+PAGE = "docs/reference/glossary.md"
 _WIDTH = 100  # of a line of the page
 
 
 class Term(NamedTuple):
-    """What a word means; ``page``: of the documentation, which says more."""
+    """What a word means; ``page``: below docs, which says more."""
 
     text: str
     page: str = ""
@@ -29,26 +31,29 @@ _HEADS: Mapping[str, Term] = {
     "parameters": Term("Those values of a bench that differ in this run or are no default."),
     "load": Term(
         "What else ran meanwhile, on purpose. `none`: nothing but the system's own work.",
-        "measuring.md#loads",
+        "reference/measuring.md#loads",
     ),
     "n": Term("Number of samples."),
     "time": Term("How long was measured. A maximum means nothing without it."),
     "missed": Term(
         "Activations of a periodic task that never took place, as the task was still late when "
         "they were due.",
-        "measuring.md#missed-activations",
+        "reference/measuring.md#missed-activations",
     ),
     "flags": Term("Conditions that may make a result unreliable. Each is explained below."),
     "corrected": Term(
         "The distribution with the lateness that missed activations would have had, so that one "
         "long stall does not count as one bad sample only (coordinated omission).",
-        "measuring.md#missed-activations",
+        "reference/measuring.md#missed-activations",
     ),
-    "part": Term("A component of a load, which counts its own work.", "measuring.md#loads"),
+    "part": Term(
+        "A component of a load, which counts its own work.", "reference/measuring.md#loads"
+    ),
     "per second": Term("How much of its work a component of a load did in a second."),
     "wanted": Term("How much of it the load is defined by; 20% less makes results incomplete."),
     "single calls": Term(
-        "Calls timed one by one, where otherwise several were timed together.", "measuring.md#clock"
+        "Calls timed one by one, where otherwise several were timed together.",
+        "reference/measuring.md#clock",
     ),
 }
 
@@ -75,56 +80,60 @@ _VERDICTS: Mapping[str, Term] = {
     "fit": Term("No activation was missed, in the time and under the load that stand beside it."),
     "not fit": Term("Activations were missed: the system was late by more than a period."),
     "no verdict": Term("What was measured allows neither. The reason follows."),
-    "passed": Term("Each limit was met, and the data suffice to say so.", "gate.md"),
+    "passed": Term("Each limit was met, and the data suffice to say so.", "guides/gate.md"),
     "inconclusive": Term(
         "The data do not suffice to decide: an interval contains the limit, or the result is "
         "flagged with what spoils it.",
-        "gate.md",
+        "guides/gate.md",
     ),
-    "not measured": Term("The run has no result of what a limit is about.", "gate.md"),
-    "better": Term("A number is smaller, by more than chance explains.", "comparing.md"),
-    "worse": Term("A number is larger, by more than chance explains.", "comparing.md"),
+    "not measured": Term("The run has no result of what a limit is about.", "guides/gate.md"),
+    "better": Term("A number is smaller, by more than chance explains.", "guides/comparing.md"),
+    "worse": Term("A number is larger, by more than chance explains.", "guides/comparing.md"),
     "no difference": Term(
         "Any difference that there may be is too small to matter; not seen is not enough.",
-        "comparing.md",
+        "guides/comparing.md",
     ),
     "bound": Term(
-        "An estimate of the worst case, with how often it may be exceeded.", "worst-case.md"
+        "An estimate of the worst case, with how often it may be exceeded.", "guides/worst-case.md"
     ),
     "undetermined": Term("The intervals allow more than one answer."),
 }
 
 _PHRASES: Mapping[str, Term] = {
     "beyond doubt": Term(
-        "The whole 95% interval of the difference lies beyond what counts as none.", "comparing.md"
+        "The whole 95% interval of the difference lies beyond what counts as none.",
+        "guides/comparing.md",
     ),
     "effects": Term(
         "What is compared of a case: median, tail, maximum, spread, missed activations.",
-        "comparing.md",
+        "guides/comparing.md",
     ),
     "usual here": Term("The median of the same measure over the other results of this run."),
     "floor": Term(
         "How much single runs of one unchanged system differ. A smaller difference is no evidence.",
-        "comparing.md",
+        "guides/comparing.md",
     ),
     "interval": Term(
         "A range made so that it contains the true value in 95 of 100 runs, although samples may "
         "depend on those before them.",
-        "estimates.md",
+        "reference/estimates.md",
     ),
     "wake-up latency": Term("From the time that a task was due until it runs."),
     "jitter": Term("How much a time varies: here a standard deviation or a range, as is written."),
     "n.e.": Term("Not evaluable: the system lacks the call, or another stands for it."),
     "breakdown": Term(
-        "The utilisation at which a set of tasks first misses a deadline.", "measuring.md#hartstone"
+        "The utilisation at which a set of tasks first misses a deadline.",
+        "reference/measuring.md#hartstone",
     ),
-    "granule": Term("The smallest step of the clock.", "measuring.md#clock"),
+    "granule": Term("The smallest step of the clock.", "reference/measuring.md#clock"),
     "overhead": Term(
         "What two successive readings of the clock take at least; it is subtracted from every "
         "sample.",
-        "measuring.md#clock",
+        "reference/measuring.md#clock",
     ),
-    "instr": Term("Instructions: the unit of emulated boards, equal on every host.", "lab.md"),
+    "instr": Term(
+        "Instructions: the unit of emulated boards, equal on every host.", "guides/lab.md"
+    ),
     "last": Term("The newest run; `last~1` is the one before."),
     "session": Term("Runs that belong together: of `compare --run`, or of several targets."),
 }
@@ -172,7 +181,7 @@ def texts(words: Iterable[str]) -> dict[str, str]:
 
 
 def page() -> str:
-    """Return docs/glossary.md."""
+    """Return docs/reference/glossary.md."""
     lines = [
         "# Glossary",
         "",
@@ -184,7 +193,8 @@ def page() -> str:
     for title, terms in SECTIONS.items():
         lines += ["", f"## {title}"]
         for word, term in terms.items():
-            link = f" [More]({term.page})." if term.page else ""
+            page = os.path.relpath(term.page, Path(PAGE).parent.name) if term.page else ""
+            link = f" [More]({page})." if page else ""
             lines += ["", f"### {word}", "", *textwrap.wrap(f"{term.text}{link}", _WIDTH,
                       break_on_hyphens=False, break_long_words=False)]  # fmt: skip
     return "\n".join([*lines, ""])

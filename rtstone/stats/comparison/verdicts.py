@@ -1,7 +1,8 @@
 """The verdicts of a comparison: each column against the first, by row, median and tail separately.
 
 All effects of a comparison are judged together (Bonferroni): at most 5% of comparisons of equal
-systems call anything different, however rows depend on each other.  docs/comparing.md explains it.
+systems call anything different, however rows depend on each other.  docs/guides/comparing.md
+explains it.
 """
 
 from __future__ import annotations

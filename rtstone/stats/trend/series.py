@@ -306,7 +306,7 @@ def off(results: Sequence[Result], value: float | None) -> float | None:
     for result in results:
         if result.grid is None:
             return None
-        tick, bits = result.grid.per_tick, result.grid.bits  # docs/wire.md
+        tick, bits = result.grid.per_tick, result.grid.bits  # docs/reference/wire.md
         fine = value < tick * 2 ** (bits + 1)
         shares.append(tick / 2 / value if fine else 2.0 ** -(bits + 1))
     return max(shares)

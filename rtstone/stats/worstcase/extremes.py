@@ -3,7 +3,7 @@
 There are two methods.  **Peaks over threshold**: the samples above a high threshold follow a
 generalised Pareto distribution.  **Block maxima**: the largest of many successive samples follow a
 generalised extreme-value distribution, even if large samples come in clusters.  The first uses more
-of the data and is preferred unless large samples are clustered; see docs/worst-case.md.
+of the data and is preferred unless large samples are clustered; see docs/guides/worst-case.md.
 
 The bound is an upper confidence limit of the level that is exceeded a given number of times per
 hour.  It exists only if every check passed; most checks err in about one of 200 sound data sets.
