@@ -87,23 +87,27 @@ def table_lines(listed: Sequence[Listed], width: int, *, whole: bool) -> list[Te
 
 
 def overview(listed: Sequence[Listed], width: int) -> list[Text | str]:
-    """Return how many systems are ready, and their names by kind and state."""
+    """Return how many systems are ready, and their names by state, on at most 23 lines of 80."""
     ready = sum(member["ready"] for member, _ in listed)
     lines: list[Text | str] = [
         f"{ready} of {len(listed)} emulated targets are ready; each is {QEMU}NAME"
     ]
-    for group in dict.fromkeys(row.group for _, row in listed):
-        lines.append(Text(group, "bold"))
-        own = [row.cells for _, row in listed if row.group == group]
-        cells = [
-            (state, "  ".join(name.removeprefix(QEMU) for name, *_ in members))
-            for state in _STATES
-            if (members := [each for each in own if each[1] == state])
-        ]
-        lines += table((), cells, width, "  ", whole=True)
-    states = {row.cells[1] for _, row in listed}
-    ways = [f"{state}: {way}" for state, way in _STATES.items() if way and state in states]
-    lines += [typed(way) for way in ways]
+    groups = [*dict.fromkeys(row.group for _, row in listed)]
+    rows = sorted((row for _, row in listed), key=lambda row: groups.index(row.group))
+    cells = [
+        (state, "  ".join(row.cells[0].removeprefix(QEMU) for row in rows if row.cells[1] == state))
+        for state in _STATES
+        if any(row.cells[1] == state for row in rows)
+    ]
+    lines += table((), cells, width, "  ", whole=True)
+    prefixes = {
+        f"{prefix}/: {row.group}": None
+        for row in rows
+        for prefix, slash, _ in [row.cells[0].removeprefix(QEMU).partition("/")]
+        if slash
+    }
+    lines.append(Text("; ".join(prefixes)))
+    lines += [typed(f"{state}: {_STATES[state]}") for state, _ in cells if _STATES[state]]
     for device in DEVICES.values():
         boards = " and ".join(device.boards)
         lines += table((), [(f"+device={device.name}", f"{device.title}; for Linux on {boards}")],
