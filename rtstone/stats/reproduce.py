@@ -390,7 +390,7 @@ class _Table:
         if of_traces:
             shown = _found_in_traces(wanted, results, today, unit)
             if shown.status == "not run":
-                return Cell(notes=[self._note(f"{today.column.label}: {shown.reason}")])
+                return Cell(notes=[self._note(f"{shown.reason}")])
         else:
             untraced = [result for result in results if TRACED not in result.flags]
             shown = _found_here(wanted, untraced or results, today, unit)
@@ -400,23 +400,21 @@ class _Table:
         if shown.load and wanted.load and shown.load != wanted.load:
             reduced = REDUCED.get(load_name(shown.load))
             words = f"{shown.load}, {reduced}" if reduced else shown.load
-            notes.append(self._note(f"{today.column.label}: under load {words}"))
+            notes.append(self._note(f"under load {words}"))
         if shown.missed:
             due = f"{count(shown.missed)} of {count(shown.n + shown.missed)} activations"
-            note = f"{today.column.label}: missed {due}, which the statistics include"
+            note = f"missed {due}, which the statistics include"
             notes.append(self._note(note))
         if "mean" in wanted.show and _moved(results):
             share = f"{MOVED:.0%}"
-            note = (
-                f"{today.column.label}: the largest sample alone raises this mean by over {share}"
-            )
+            note = f"the largest sample alone raises this mean by over {share}"
             notes.append(self._note(note))
         if PARTIAL in shown.flags:
-            note = f"{today.column.label}: incomplete, over fewer components than it should have"
+            note = "incomplete, over fewer components than it should have"
             notes.append(self._note(note))
         if shown.status != "ok":
             why = shown.reason or NO_REASON
-            notes.append(self._note(f"{today.column.label}: {shown.status}: {why}"))
+            notes.append(self._note(f"{shown.status}: {why}"))
         return Cell(here=shown, notes=notes)
 
     def _note(self, text: str) -> int:

@@ -75,7 +75,7 @@ def test_a_load_with_options_fills_its_row(cli: Cli) -> None:
     assert loads == {"minimal": "min", "Linux drivers": "driver:every=50us", "RT tasks": "rt200"}
     assert {cell["here"]["status"] for cell in rows.values()} == {"ok"}
     assert [first["footnotes"][n - 1] for n in rows["Linux drivers"]["notes"]] == [
-        "sim:rtai-24.1.8: under load driver:every=50us"
+        "under load driver:every=50us"
     ]
     assert rows["minimal"]["notes"] == []
     assert second["items"][0]["cells"][-1]["here"]["load"] == "none"

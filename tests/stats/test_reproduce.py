@@ -580,7 +580,7 @@ def _minimal(run: Run, *loads: str) -> tuple[Found, list[str]]:
 def test_a_load_is_the_same_whatever_its_options(base_run: Run) -> None:
     cell, notes = _minimal(base_run, "min:place=any")
     assert (cell.status, cell.load, cell.n) == ("ok", "min:place=any", 100)
-    assert notes == ["local: under load min:place=any"]
+    assert notes == ["under load min:place=any"]
 
 
 @pytest.mark.parametrize(
@@ -615,9 +615,7 @@ def test_what_stands_in_for_a_load_is_shown_and_labelled(base_run: Run) -> None:
     cell, notes = _figure_6(base_run, "none", "heavy/reduced")
     assert cell.here
     assert (cell.here.status, cell.here.load) == ("ok", "heavy/reduced")
-    assert notes == [
-        "local: under load heavy/reduced, reduced: no disk, no network, no file search"
-    ]
+    assert notes == ["under load heavy/reduced, reduced: no disk, no network, no file search"]
     cell, notes = _figure_6(base_run, "heavy/reduced", "heavy")
     assert cell.here
     assert (cell.here.load, notes) == ("heavy", [])
@@ -722,7 +720,10 @@ def test_a_result_that_is_not_ok_says_why_under_the_table(base_run: Run) -> None
     cell = table.items[0].cells[-1]
     assert cell.here
     assert (cell.here.status, cell.here.values) == ("unsupported", [])
-    assert [table.footnotes[n - 1] for n in cell.notes] == ["local: unsupported: no semaphores"]
+    assert [table.footnotes[n - 1] for n in cell.notes] == ["unsupported: no semaphores"]
+    other = structs.replace(run, run_id="b-0002", target=structs.replace(run.target, name="b"))
+    both = next(t for t in reproduce("gutsalov", [run, other]).document.tables if t.id == "Table 3")
+    assert [each.notes for each in both.items[0].cells[-2:]] == [cell.notes] * 2
 
 
 def test_an_incomplete_result_keeps_its_number_and_its_mark(base_run: Run) -> None:
@@ -813,7 +814,7 @@ def test_parts_need_a_traced_run_and_one_that_tells_them(base_run: Run) -> None:
     ((untraced, notes), *_) = _parts(base_run, [_result(**WOKEN)])
     assert untraced.here is None  # nothing that a run of the suite lacks
     assert notes == [
-        "local: needs a traced run: rtstone run int.latency.user --load min --trace worst, "
+        "needs a traced run: rtstone run int.latency.user --load min --trace worst, "
         "named after the publication"
     ]
     bad = _result(**WOKEN, status="unsupported", reason="no tracefs at /sys/kernel/tracing", n=0)
@@ -907,7 +908,7 @@ def test_a_mean_that_one_sample_moved_is_marked(
     run = structs.replace(base_run, results=[_result(mean=mean, max=most)])
     table = next(t for t in reproduce("gutsalov", [run]).document.tables if t.id == "Table 3")
     notes = [table.footnotes[n - 1] for n in table.items[0].cells[-1].notes]
-    assert notes == (["local: the largest sample alone raises this mean by over 10%"] * marked)
+    assert notes == (["the largest sample alone raises this mean by over 10%"] * marked)
 
 
 def test_the_documents_say_from_where_a_mean_is_marked() -> None:
@@ -959,7 +960,7 @@ def test_a_number_over_too_few_components_is_marked(base_run: Run) -> None:
     total = _result(bench="rheal.sum_time", params={"form": "sampled", "variant": "rtems"}, n=0,
                     figures={"sum of times": Figure(value=29.0, unit="us")})  # fmt: skip
     for flags, notes in (([], []),
-                         (["partial"], ["local: incomplete, over fewer components than it should "
+                         (["partial"], ["incomplete, over fewer components than it should "
                                         "have"])):  # fmt: skip
         run = structs.replace(base_run, results=[structs.replace(total, flags=flags)])
         table = reproduce("golatowski", [run]).document.tables[0]
@@ -1019,5 +1020,5 @@ def test_missed_activations_are_counted_in_and_told(base_run: Run) -> None:
     assert cell.here.values[0].value == 4.5
     table = next(table for table in document.tables if table.id == "Table 3")
     footnotes = [table.footnotes[number - 1] for number in cell.notes]
-    assert footnotes == ["local: missed 50 of 150 activations, which the statistics include"]
+    assert footnotes == ["missed 50 of 150 activations, which the statistics include"]
     assert _create(base_run, _result()).missed is None
