@@ -26,6 +26,7 @@ from rtstone.resources import architecture, local_agent
 from tests.agent.speak import BUILD
 from tests.conftest import Cli, machine
 from tests.docs.commands import PAGES, Command, commands
+from tests.install.programs import needs
 from tests.relay import Relay
 from tests.targets import places
 from tests.targets.board import NEEDED, board
@@ -44,6 +45,7 @@ OUTPUTS = {  # of other tools, as a reader calls them: tests/formats/data has th
 
 LISTS = {"README.md"}  # of commands that are no session
 REACHES = {"targets.md"}  # tells of other machines
+NEEDS = {"targets.md": NEEDED, "papers.md": needs("zstd")}
 SCRIPTS = {"six-questions.md"}  # that tests/docs/test_examples.py runs
 
 # What is not run, and why.  Each beginning must stand in some page.
@@ -191,7 +193,7 @@ def reached(where: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(page, id=page.name, marks=NEEDED if page.name in REACHES else ())
+        pytest.param(page, id=page.name, marks=NEEDS.get(page.name, ()))
         for page in PAGES
         if page.name not in SCRIPTS
     ],
