@@ -51,7 +51,7 @@ def measured(cli: Cli, place: Path, system: str, *words: str) -> dict[str, Any]:
 def test_the_tick_makes_a_sample_longer_by_its_instructions(
     cli: Cli, tmp_path: Path, system: str
 ) -> None:
-    result = measured(cli, tmp_path / "run", system, "sem.post.higher", "-p", "samples=150")
+    result = measured(cli, tmp_path / "run", system, "sem.post.higher", "-p", "samples=1500")
     explanation = explained(cli, tmp_path / "run")
     check_sums(explanation)
     assert explanation["way"]["sample"]["value"] == result["max"]

@@ -72,7 +72,8 @@ Copied = Callable[..., Path]
 def copied(template: Template, places: Places) -> Copied:
     """Place a copy of the run in the store; the call's members change its document, not its wire.
 
-    ``scale``: multiplies all values.  ``day``: days after the first of November.
+    ``scale``: multiplies all values.  ``day``: days after the first of November.  ``edit``: changes
+    the run before the server can see it.
     """
 
     def copy(
@@ -83,6 +84,7 @@ def copied(template: Template, places: Places) -> Copied:
         scale: float = 1.0,
         target: str | None = None,
         conditions: dict[str, Value] | None = None,
+        edit: Callable[[Run], Run] | None = None,
         **members: object,
     ) -> Path:
         path = places.runs(project) / run_id
@@ -99,6 +101,7 @@ def copied(template: Template, places: Places) -> Copied:
             results=[scaled(result, scale) for result in template.run.results],
             **members,
         )  # fmt: skip
+        run = edit(run) if edit else run
         (path / stores.RUN).write_bytes(msgspec.json.encode(run))
         return path
 

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
-from pathlib import Path
 from time import time
 
 import msgspec
@@ -140,19 +139,23 @@ def test_a_target_that_is_late_is_silent(served: Served, copied: Copied) -> None
     assert "not reported" not in page(served, "/p/main/").text
 
 
-def changed(path: Path, edit: Callable[[Result], list[Result]], machine: str | None = None) -> None:
-    """Give a planted run other results: those that ``edit`` returns for each.
+def changed(
+    edit: Callable[[Result], list[Result]], machine: str | None = None
+) -> Callable[[Run], Run]:
+    """Return what gives a run other results: those that ``edit`` returns for each.
 
     ``machine``: the name of one that it is then of, instead of a model.
     """
-    document = path / "run.json"
-    run = msgspec.json.decode(document.read_bytes(), type=Run)
-    plain = [structs.replace(result, corrected=None) for result in run.results]
-    run = structs.replace(run, results=[new for result in plain for new in edit(result)])
-    if machine:
+
+    def change(run: Run) -> Run:
+        plain = [structs.replace(result, corrected=None) for result in run.results]
+        run = structs.replace(run, results=[new for result in plain for new in edit(result)])
+        if not machine:
+            return run
         target = structs.replace(run.target, name="ssh:board", called=machine, detail={})
-        run = structs.replace(run, target=target, conditions={})
-    document.write_bytes(msgspec.json.encode(run))
+        return structs.replace(run, target=target, conditions={})
+
+    return change
 
 
 def under_load(missed: int) -> Callable[[Result], list[Result]]:
@@ -178,7 +181,8 @@ def test_a_targets_number_is_of_its_wake_up_under_its_worst_load(
     served: Served, copied: Copied
 ) -> None:
     for n in range(6):
-        changed(copied(f"a-{n}", day=NOW - 40 + 7 * n, scale=1.0 + n), under_load(3))
+        day = NOW - 40 + 7 * n
+        copied(f"a-{n}", day=day, scale=1.0 + n, edit=changed(under_load(3)))
     served.settled()
     (target,) = overview(served).targets
     main = target.main
@@ -204,8 +208,8 @@ def test_silent_targets_stand_first_and_then_the_worst(served: Served, copied: C
     for name, missed in lost.items():
         for n in range(4):
             away = 30 if "longer" in name else 20 if "gone" in name else 0
-            path = copied(f"{name}-{n}", day=NOW - 4 + n - away)
-            changed(path, under_load(missed), machine=name)
+            edit = changed(under_load(missed), machine=name)
+            copied(f"{name}-{n}", day=NOW - 4 + n - away, edit=edit)
     served.settled()
     names = [target.name for target in overview(served).targets]
     assert names == ["z-gone-for-longer", "y-gone", "x-lossier", "lossy", "a-fine"]
@@ -215,7 +219,7 @@ def test_silent_targets_stand_first_and_then_the_worst(served: Served, copied: C
 
 
 def test_a_target_without_samples_has_no_number(served: Served, copied: Copied) -> None:
-    changed(copied("a", day=NOW - 1), lambda _: [])
+    copied("a", day=NOW - 1, edit=changed(lambda _: []))
     served.settled()
     assert overview(served).targets[0].main is None
     assert "no valid result with samples" in page(served, "/p/main/").text
@@ -231,7 +235,7 @@ def test_what_got_worse_by_more_stands_before_it(served: Served, copied: Copied)
             early = 2.0 if result.bench == "sched.yield" and not late else 1.0
             return [scaled(result, factors.get(result.bench, 1.0) if late else early)]
 
-        changed(copied(f"a-{n:02}", day=NOW - 12 + n), edit)
+        copied(f"a-{n:02}", day=NOW - 12 + n, edit=changed(edit))
     served.settled()
     answer = served.client.get("/p/main/series.json", params={"target": "sim"})
     listing = msgspec.json.decode(answer.content, type=SeriesList)
@@ -246,7 +250,7 @@ def test_what_got_worse_by_more_stands_before_it(served: Served, copied: Copied)
 def test_all_targets_are_in_one_plot(served: Served, copied: Copied) -> None:
     for name in ("b", "c"):
         for n in range(2):
-            changed(copied(f"{name}-{n}", day=NOW - 2 + n), under_load(n), machine=name)
+            copied(f"{name}-{n}", day=NOW - 2 + n, edit=changed(under_load(n), machine=name))
     served.settled()
     answer = served.client.get("/p/main/latencies.json")
     listing = msgspec.json.decode(answer.content, type=Latencies)
