@@ -142,20 +142,27 @@ static int run_orig(rts_case *c)
         await_gates();
         release(g);
         rts_sem_take(g->seen);
-        changes += (double)handovers(g);
+        uint64_t lost = handovers(g);
         g->over = true;
         rts_tick first = 0, last = 0;
+        unsigned late = 0;
         for (unsigned i = 0; i < TASKS; i++) {
-            disorder += g->w[i].turn != i;
+            late += g->w[i].turn != i;
             if (g->w[i].turn == 0)
                 first = g->w[i].start;
             if (g->w[i].turn == TASKS - 1)
                 last = g->w[i].start;
         }
-        rounds++;
+        if (!c->rec->warm) { /* the figures are of the samples */
+            rounds++;
+            changes += (double)lost;
+            disorder += late;
+        }
         rts_rec_add(c->rec, last - first, last);
         rts_sem_take(g->done);
     }
+    if (rounds == 0)
+        return 0;
     if (rts_caps() & RTS_CAP_CPU_TIME) /* whoever counts it counts preemptions */
         rts_figure_add(c, "hand-overs from first to last stamp", changes / rounds, "");
     rts_figure_add(c, "tasks that ran out of order", disorder / rounds, "tasks");
@@ -354,12 +361,14 @@ static int run_half(rts_case *c)
     RTS_SAMPLES(c) {
         if (p->policy == RR) /* so that the RT throttling budget is full again */
             rts_sleep_until(rts_time() + rts_ns_to_ticks(c->rest_ns, RTS_TIME_HZ));
-        if (c->rec->warm)
-            t = (totals){0};
+        bool warm = c->rec->warm;
         if (one_round(c, g, &t))
             return -1;
+        if (warm) /* the figures are of the samples */
+            t = (totals){0};
     }
-    report(c, &t);
+    if (t.rounds)
+        report(c, &t);
     return 0;
 }
 
