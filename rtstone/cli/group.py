@@ -35,7 +35,7 @@ COMMANDS = {
     "prune": "Remove old runs.",
     "simulate": "Simulate schedulers, or Hartstone without an OS.",
     "schema": "Print the JSON schema of a document.",
-    "doctor": "Check whether a system is fit to be measured.",
+    "doctor": "Check whether a system can be measured.",
     "lab": "List, fetch, build and remove emulated targets.",
     "agent": "Write the agent for another machine to a file.",
     "tune": "Prepare a system for measuring, and restore it.",
