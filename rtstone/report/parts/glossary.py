@@ -77,9 +77,22 @@ _STATUSES: Mapping[str, Term] = {
 }
 
 _VERDICTS: Mapping[str, Term] = {
-    "fit": Term("No activation was missed, in the time and under the load that stand beside it."),
+    "fit": Term(
+        "No activation was missed, in the time and under the load that stand beside it. Less than "
+        '10 s, or fewer than 10 000 activations, is "so far".',
+        "reference/measuring.md#what-you-require",
+    ),
     "not fit": Term("Activations were missed: the system was late by more than a period."),
     "no verdict": Term("What was measured allows neither. The reason follows."),
+    "met": Term(
+        "Nothing was later than the latency that `--limit` requires, in the time and under the "
+        "load that stand beside it.",
+        "reference/measuring.md#what-you-require",
+    ),
+    "not met": Term(
+        "Something was later than `--limit`, or never came. The numbers of both follow.",
+        "reference/measuring.md#what-you-require",
+    ),
     "passed": Term("Each limit was met, and the data suffice to say so.", "guides/gate.md"),
     "inconclusive": Term(
         "The data do not suffice to decide: an interval contains the limit, or the result is "
@@ -119,7 +132,11 @@ _PHRASES: Mapping[str, Term] = {
         "reference/estimates.md",
     ),
     "wake-up latency": Term("From the time that a task was due until it runs."),
-    "jitter": Term("How much a time varies: here a standard deviation or a range, as is written."),
+    "jitter": Term(
+        "How much a time varies. Of a budget the largest sample less the smallest; else a standard "
+        "deviation or a range, as is written.",
+        "guides/gate.md#the-file",
+    ),
     "n.e.": Term("Not evaluable: the system lacks the call, or another stands for it."),
     "breakdown": Term(
         "The utilisation at which a set of tasks first misses a deadline.",
