@@ -5,9 +5,9 @@
 #
 # Two campaigns measure (publications/models.toml, systems.toml), pages.py makes the pages.
 # DIRECTORY gets the pages, the runs in its `home`, and a copy of each campaign, which may be edited
-# to leave systems out.  What has been measured is not measured again, so that what was interrupted
-# goes on.  SECONDS limits every case on a system when the copy is made; models take the time of
-# their suites, for theirs costs little.
+# to leave systems out.  What has been measured is not measured again, so the same command continues
+# what was interrupted.  SECONDS (default 1) limits every case on a system and is written into the
+# copy when that is made; models take the time of their suites, as simulated time costs little.
 set -u
 pages=${1:?name a directory for the pages}
 seconds=${2:-1}

@@ -1,7 +1,7 @@
-"""Makes the pages of all publications from the runs of the campaigns (reproduce-all.sh).
+"""Make the pages of all publications from the runs of the campaigns (reproduce-all.sh).
 
-For each publication NAME.html, NAME.md and NAME.json, and README.md, which says of each system how
-many places of the tables have a number, and why the others have none.
+Each publication has NAME.html, NAME.md and NAME.json.  README.md says of each system how many
+places of the tables have a number, and why the others have none.
 """
 
 from __future__ import annotations
@@ -81,10 +81,10 @@ def section(name: str, reproduction: dict[str, Any]) -> str:
     return "\n".join([title, *rows, ""])
 
 
-def kind(found: dict[str, Any]) -> str:
-    """Return how a place of a table came out."""
-    status = str(found["status"])
-    if status in {"incomplete", "failed"} or (status == "ok" and not found["values"]):
+def kind(cell: dict[str, Any]) -> str:
+    """Return the kind of a cell: its status, or that it is not valid."""
+    status = str(cell["status"])
+    if status in {"incomplete", "failed"} or (status == "ok" and not cell["values"]):
         return "not valid"
     return status
 
