@@ -1,6 +1,6 @@
 /*
  * hart.*: the Hartstone Uniprocessor Benchmark (Weiderman 1989; Donohoe, Shapiro, Weiderman 1990;
- * Golatowski; benchmarks 6.2).
+ * Golatowski).
  *
  * A case is one experiment: a series of tests with an increasingly heavy task set, until deadlines
  * are missed. The measuring task is the controller: it has the highest priority and sleeps during a
@@ -316,7 +316,7 @@ static void hart_main(void *arg)
     }
 }
 
-/* ---- task sets (benchmarks 6.2; the numbers of AH, SH and SA are rtstone's) ------------------ */
+/* ---- task sets (the numbers of PN, AH, SH and SA are rtstone's) ------------------------------ */
 
 #define GAP_NS (SECOND_NS / 20) /* smallest interarrival time of the sporadic task: 20 Hz */
 #define SPORADIC_RATE (20 * TENTHS)

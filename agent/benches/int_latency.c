@@ -10,7 +10,7 @@
 #define SECOND_NS INT64_C(1000000000)
 #define SETTLE 32      /* arrivals discarded after the load has paused */
 #define BELOW_NS 1000  /* ns that an activation may be below its line, as the phase drifts */
-#define SPAN_MAX 40960 /* benchmarks 4.3: in a longer span the drift would show */
+#define SPAN_MAX 40960 /* in a longer span the drift would show */
 #define QUIET_MAX 4096
 
 typedef struct latency_params {
@@ -289,7 +289,7 @@ static const rts_bench benches[] = {
      .run = RTS_RUN(RTS_CAP_EVENT, run_irqsoff)},
     {.id = "int.latency.self",
      .title = RTS_SAY("Interrupt latency, absolute"),
-     .source = RTS_SAY("rtstone, benchmarks 4.3"),
+     .source = RTS_SAY("rtstone"),
      .help = RTS_SAY("`handler`: how far the timer's counter is past its compare value when the "
                      "first statement of its handler reads it. `task`: from there to the first "
                      "statement of the task that the handler wakes."),

@@ -32,11 +32,11 @@ enum {
 };
 
 typedef struct rts_bench {
-    const char *id; /* group.name[.variant] of benchmarks.md */
+    const char *id; /* group.name[.variant] */
     rts_text title;
     rts_text source;    /* publication, section */
     rts_text help;      /* what is timed, and between which time stamps */
-    const char *metric; /* group of POSIX.1 metrics that it measures (benchmarks 4), or NULL */
+    const char *metric; /* group of POSIX.1 metrics that it measures, or NULL */
     const rts_param *params;
     uint32_t needs;         /* RTS_CAP_... */
     uint16_t traits;        /* RTS_BATCHES ... */

@@ -6,7 +6,7 @@
 
 extern rts_clock rts_the_clock;
 
-/* Number of consecutive reads over which the overhead is measured (benchmarks 1.1). */
+/* Number of consecutive reads over which the overhead is measured. */
 #ifndef RTS_OVERHEAD_READS
 #define RTS_OVERHEAD_READS 1000000u
 #endif

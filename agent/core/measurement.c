@@ -37,7 +37,7 @@ static void restore(rts_case *c, state before)
 
 /*
  * Doubles the number of operations between two time stamps until an interval lasts at least 10
- * granules of the clock (benchmarks 1.1).
+ * granules of the clock.
  */
 static void find_batch(rts_case *c)
 {

@@ -1,5 +1,5 @@
 /*
- * The unknown-phase method (Gutsalov; benchmarks 4.3).
+ * The unknown-phase method (Gutsalov).
  *
  * A periodic source requests at s(k) = phi + k T. Neither phi nor T is known exactly, and the time
  * of a request cannot be read. Activation k is time-stamped at m(k) = s(k) + L(k). As the latency L

@@ -533,7 +533,7 @@ static inline const char *rts_port_guard(void)
 
 /* ---- one case ---------------------------------------------------------------------------- */
 
-/* Where the tasks of a case run (benchmarks 5). */
+/* Where the tasks of a case run (Obenland). */
 typedef enum rts_config {
     RTS_BOUND, /* on one CPU, with everything else of rtstone on other CPUs */
     RTS_1CPU,  /* on one CPU, together with everything else of rtstone */

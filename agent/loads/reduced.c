@@ -1,4 +1,4 @@
-/* The heavy load, as far as a plain RTOS supports it (Obenland, Table 7; benchmarks 2). */
+/* The heavy load, as far as a plain RTOS supports it (Obenland, Table 7). */
 #include "bursts.h"
 #include "whetstone.h"
 

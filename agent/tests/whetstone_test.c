@@ -1,4 +1,4 @@
-/* The work itself: one pass leaves the same state as the published procedure (benchmarks 6.2). */
+/* The work itself: one pass leaves the same state as the published procedure. */
 #include "whetstone.c" /* NOLINT(bugprone-suspicious-include): the test reads the state of a pass */
 
 #include "check.h"

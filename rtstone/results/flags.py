@@ -15,7 +15,7 @@ from rtstone.results.load_rates import lacking
 from rtstone.units import NS_PER_S, count
 from rtstone.wire.records import Rate, Result
 
-BURST_NS = 100_000_000  # from one burst of a load to the next (benchmarks 2)
+BURST_NS = 100_000_000  # from one burst of a load to the next
 BURSTS = 5  # that a case has to see
 
 LASTING = "lasting"
@@ -136,7 +136,7 @@ def _dependent(seen: Seen) -> bool:
 
 
 def _coarse(seen: Seen) -> bool:
-    """Return whether the median interval, net, is under 10 steps of the clock (benchmarks 1.1)."""
+    """Return whether the median interval, net, is under 10 steps of the clock."""
     result = seen.result
     if result.batch > 1 or not result.overhead:  # lateness, or the clock itself
         return False

@@ -1,4 +1,4 @@
-"""Combine the six Rhealstone components into its figures of merit (benchmarks 6.1, combination).
+"""Combine the six Rhealstone components into its figures of merit (Kar).
 
 Golatowski calls the sum of theoretical value only: the components matter more.  A component that
 is not evaluable on a system (``n.e.``) is named, and the figure over the others is flagged

@@ -1,1 +1,1 @@
-"""Simulation of scheduling (benchmarks 6.2 and 6.3)."""
+"""Simulation of scheduling: random task sets, and Hartstone."""

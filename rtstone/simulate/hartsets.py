@@ -1,7 +1,7 @@
 """The task sets of the Hartstone Uniprocessor Benchmark, as agent/benches/hart.c makes them.
 
 Weiderman, CMU/SEI-89-TR-23; Donohoe, Shapiro, Weiderman, CMU/SEI-90-UG-1; Golatowski, table 2.
-benchmarks 6.2 says which numbers are confirmed; those of PN, AH, SH and SA are reconstructed.
+The numbers of PN, AH, SH and SA are reconstructed.
 Loads are in kilo-Whetstone instructions per activation (KWIPP); a processor of raw speed K KWIPS
 executes K of them per second, and a set that needs K per second has a utilisation of 100%.  Rates
 are in tenths of a hertz, which makes them whole numbers in every experiment.

@@ -1,4 +1,4 @@
-"""Random task sets (benchmarks 6.3); times are nanoseconds.
+"""Random task sets; times are nanoseconds.
 
 Every set has its own Philox stream, keyed by seed, number of tasks, utilisation and number of the
 set, so that it does not depend on other sets or on the number of workers.

@@ -1,4 +1,4 @@
-"""The checklist of the operating environment (Dankwardt; benchmarks 7.3): one entry, one line."""
+"""The checklist of the operating environment (Dankwardt): one entry, one line."""
 
 from __future__ import annotations
 

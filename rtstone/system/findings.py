@@ -48,7 +48,7 @@ class Seen:
 
 
 class Check(NamedTuple):
-    """One line of the checklist (Dankwardt; benchmarks 7.3).
+    """One line of the checklist (Dankwardt).
 
     ``advice`` says what to do, for a finding that is not good.
     """

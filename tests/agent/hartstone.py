@@ -27,7 +27,7 @@ BASE = {
 
 
 def periodic_set(base: str, experiment: int, test: int, m: int, kwi: int) -> list[Periodic]:
-    """Return the task set of a test, numbered from 1; `kwi`: ns per KWI (benchmarks 6.2)."""
+    """Return the task set of a test, numbered from 1; `kwi`: ns per KWI."""
     step = test - 1
     rates = [10 * hz for hz, _ in BASE[base]]
     loads = [load * m for _, load in BASE[base]]

@@ -1,4 +1,4 @@
-"""The unknown-phase estimator on arrivals whose latency is known (benchmarks 4.3)."""
+"""The unknown-phase estimator on arrivals whose latency is known."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 /*
  * int.latency.user, int.latency.timerlat: interrupt latency as seen by a user program, and by the
- * kernel's own tracer (benchmarks 4.3).
+ * kernel's own tracer.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -240,7 +240,7 @@ static int run_timerlat(rts_case *c)
 static const rts_bench benches[] = {
     {.id = "int.latency.user",
      .title = RTS_SAY("From the expiration of a timer to a user program"),
-     .source = RTS_SAY("rtstone, benchmarks 4.3"),
+     .source = RTS_SAY("rtstone"),
      .help = RTS_SAY("A timerfd with absolute expirations: from each expiration to the first "
                      "statement after the read() that returns. It includes interrupt, wake-up and "
                      "switch, and is not the latency of a handler. On PREEMPT_RT not the "
@@ -258,7 +258,7 @@ static const rts_bench benches[] = {
      .run = run_user},
     {.id = "int.latency.timerlat",
      .title = RTS_SAY("Interrupt and thread latency, by the kernel's tracer"),
-     .source = RTS_SAY("rtstone, benchmarks 4.3"),
+     .source = RTS_SAY("rtstone"),
      .help = RTS_SAY("The kernel's timerlat tracer: from the programmed expiration of a kernel "
                      "timer to its handler (series irq) and to the thread it wakes (series "
                      "thread). The source is not independent of the system's timers. Settings are "

@@ -1,4 +1,4 @@
-/* dk.lat_ctx: context switches by lmbench's method (Dankwardt, part 1; benchmarks 9). */
+/* dk.lat_ctx: context switches by lmbench's method (Dankwardt, part 1). */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* posix.options: what the system announces of POSIX, and what works (Obenland; benchmarks 8). */
+/* posix.options: what the system announces of POSIX, and what works (Obenland). */
 #include "options.h"
 
 #include <errno.h>

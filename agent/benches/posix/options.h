@@ -1,4 +1,4 @@
-/* Options of POSIX, and which profiles require them (benchmarks 8). */
+/* Options of POSIX, and which profiles require them. */
 #ifndef RTS_OPTIONS_H
 #define RTS_OPTIONS_H
 

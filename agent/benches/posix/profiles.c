@@ -1,4 +1,4 @@
-/* Which options exist, and which profiles they add up to (benchmarks 8). */
+/* Which options exist, and which profiles they add up to. */
 #include <stdio.h>
 #include <string.h>
 

@@ -24,7 +24,7 @@
 /* A sleep ends at a tick: benches with a period release their tasks at ticks. */
 #define RTS_SLEEP_GRAIN (1000000000u / configTICK_RATE_HZ)
 
-#define RTS_SAMPLES_DEFAULT 500 /* "500 on small targets" (benchmarks 3) */
+#define RTS_SAMPLES_DEFAULT 500 /* small targets */
 
 /* Benches that need these are left out of the image, except for their tables. */
 #define RTS_NEVER                                                                                  \

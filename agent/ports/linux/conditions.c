@@ -1,4 +1,4 @@
-/* The conditions of a result, as POSIX asks for (benchmarks 1.2), as one table of facts. */
+/* The conditions of a result, as POSIX asks for, as one table of facts. */
 #include <dirent.h>
 #include <gnu/libc-version.h>
 #include <linux/capability.h>

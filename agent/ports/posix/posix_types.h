@@ -15,7 +15,7 @@
 
 #define RTS_TIME_HZ UINT64_C(1000000000)
 #define RTS_STACK_DEFAULT (32u << 10)
-#define RTS_SAMPLES_DEFAULT 10000   /* "10,000 hosted" (benchmarks 3) */
+#define RTS_SAMPLES_DEFAULT 10000   /* hosted */
 #define RTS_TABLE_BYTES (256 << 10) /* for the rows of a table */
 #define RTS_BUDGET_DEFAULT (16 << 20)
 #define RTS_COLD 1 /* provides rts_port_chill() */

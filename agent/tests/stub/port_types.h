@@ -21,7 +21,7 @@
 #endif
 #define RTS_TIME_HZ (UINT64_C(1000000000) / STUB_TIME_NS)
 #define RTS_STACK_DEFAULT 0
-#define RTS_SAMPLES_DEFAULT 500    /* "500 on small targets" (benchmarks 3) */
+#define RTS_SAMPLES_DEFAULT 500    /* small targets */
 #define RTS_TABLE_BYTES (16 << 10) /* for the rows of a table */
 #define RTS_COLD 1 /* filling its caches takes time, which must not appear in any sample */
 #define RTS_BUDGET_DEFAULT (1 << 20)

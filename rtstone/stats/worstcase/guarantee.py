@@ -1,4 +1,4 @@
-"""The guarantee statement (Dankwardt, part 2; benchmarks 7.2): a latency that may be promised.
+"""The guarantee statement (Dankwardt, part 2): a latency that may be promised.
 
 The source found no vendor willing to give one and sketched its form.  It is computed from runs of
 one system; if anything speaks against it, the statement has that as a reason and promises nothing.
