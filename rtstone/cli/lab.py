@@ -91,7 +91,7 @@ def _wanted(names: tuple[str, ...]) -> list[tuple[str, str]]:
 
 
 @command.command("build")
-@click.argument("names", nargs=-1, type=SYSTEM)
+@click.argument("names", nargs=-1, type=SYSTEM, metavar="[NAME]...")
 def build_command(names: tuple[str, ...]) -> None:
     """Build the agents and images of these targets, or of all, from rtstone's source."""
     from rtstone.lab import ready, systems
