@@ -23,6 +23,7 @@ def test_each_command_has_a_log_of_all_it_printed(
     fresh = module_from_spec(spec)
     monkeypatch.setattr("sys.dont_write_bytecode", True)
     loader.exec_module(fresh)
+    assert fresh.commands() == ["apt-get install -y make", "make run", "make test"]
     monkeypatch.setattr(fresh, "ENTER", 'exec "$@"')  # this system
     logs, home = tmp_path / "logs", str(tmp_path)[1:]
     logs.mkdir()
