@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from rtstone.documents.explanation import Explanation
 from rtstone.report.comparison.charts import charted
-from rtstone.report.parts import glossary
 from rtstone.report.parts.frame import Site, framed
 from rtstone.report.parts.shapes import trace_budget
 from rtstone.report.run.details import Forms, flag_texts
@@ -38,26 +37,19 @@ def compose(
         for index, evaluated in enumerate(runs)
         for run_id in [evaluated.run.run_id]
     ]  # fmt: skip
-    flags, template_values = flag_texts(results), run_values()
     charts = {key: chart for page in pages for key, chart in page.charts.items()}
     data = {
         "charts": charts | (beside.charts if beside else {}),
         "details": {key: detail for page in pages for key, detail in page.details.items()},
         "forms": forms.data,
-        "flags": flags,
+        "flags": flag_texts(results),
     }
-    causes = {name: cause for name, (cause, _) in flags.items()}
     return framed(
         "page.html",
         data,
         site,
         pages=pages,
-        causes=causes,
-        words=glossary.texts(
-            [*template_values["columns"], *(r.status for r in results if r.status != "ok"), *flags]
-        ),
-        anchor=glossary.anchor,
         compared=beside,
         uncompared=evaluation.incomparable,
-        **template_values,
+        **run_values(),
     )

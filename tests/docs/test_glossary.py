@@ -9,7 +9,8 @@ from typing import get_args
 import pytest
 
 from rtstone.cli.run_filter import STATUSES
-from rtstone.documents import check, comparison
+from rtstone.documents import check
+from rtstone.documents import comparison as comparison_document
 from rtstone.documents.run import Status
 from rtstone.report.parts import glossary
 from rtstone.report.parts.words import LOAD_COLUMNS, OBSERVED
@@ -31,7 +32,7 @@ def anchors(page: str) -> set[str]:
 
 def test_every_flag_status_verdict_and_head_has_an_entry() -> None:
     words = {flag.name for flag in FLAGS} | {*get_args(Status)} | {*STATUSES}
-    words |= {*check.SIGNS, *get_args(comparison.Verdict)} | {*LABELS.values(), *LOAD_COLUMNS}
+    words |= {*check.SIGNS, *get_args(comparison_document.Verdict)} | {*LABELS.values(), *LOAD_COLUMNS}
     words |= {OBSERVED, *OTHER, *template_values()["columns"]}
     assert words - glossary.TERMS.keys() == set()
 
@@ -69,17 +70,48 @@ def test_a_word_is_explained_on_the_terminal(word: str, cli: Cli) -> None:
     assert "is text" in cli("list", word, "--json").says
 
 
+def words_of(text: str) -> set[str]:
+    """Return the words that a page uses, each of which it has to explain, once."""
+    links = set(re.findall(r'href="#word-([\w-]+)"', text))
+    entries = re.findall(r'id="word-([\w-]+)"', text)
+    assert sorted(entries) == sorted(links)
+    return links
+
+
 def test_flags_statuses_and_heads_of_a_report_lead_to_its_words(cli: Cli, tmp_path: Path) -> None:
     words = ("run", "wakeup", "hw.latency", "posix.cond.signal.higher", "--target", "sim")
     assert cli(*words, "--time", "20ms").status == 0
     assert cli("report", "last", "-o", tmp_path / "page.html").status == 0
     page = (tmp_path / "page.html").read_text("utf-8")
-    links = set(re.findall(r'href="#(word-[\w-]+)"', page))
-    assert links == set(re.findall(r'id="(word-[\w-]+)"', page))
-    for word in ("n", "time", "p99.9", "missed", "unsupported"):
-        assert f"word-{glossary.anchor(word)}" in links
+    links = words_of(page)
+    for word in ("n", "time", "p99.9", "missed", "unsupported", "fit"):
+        assert glossary.anchor(word) in links
     assert glossary.TERMS["time"].text in page
 
 
+def test_verdicts_and_heads_of_a_comparison_lead_to_its_words(cli: Cli, tmp_path: Path) -> None:
+    for model in ("default", "ideal"):
+        words = ("run", "wakeup", "sem.post.higher", "--target", f"sim:{model}", "--time", "20ms")
+        assert cli(*words, "--name", model).status == 0
+    assert cli("report", "default", "ideal", "-o", tmp_path / "page.html").status == 0
+    page = (tmp_path / "page.html").read_text("utf-8")
+    comparison = page[: page.index('id="runs"')]
+    links = set(re.findall(r'href="#word-([\w-]+)"', comparison))
+    assert {"n", "p50", "max", "interval"} <= links <= words_of(page)
+    assert links & {glossary.anchor(verdict) for verdict in get_args(comparison_document.Verdict)}
+
+
 def test_a_flag_of_another_version_has_a_word_that_says_so() -> None:
-    assert glossary.texts(["new_flag"])["new_flag"].startswith("No explanation is known")
+    words = glossary.Words()
+    assert words.meaning("new_flag").startswith("No explanation is known")
+    assert list(words.used) == ["new_flag"]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "verdict"),
+    [("Fit for a period of 1 ms", "Fit"), ("Not fit as it was run", "Not fit"),
+     ("No verdict: nothing was measured.", "No verdict:"), ("No verdict on 100 µs: x", "No verdict"),
+     ("Fitting", ""), ("100 µs met", "")],
+)  # fmt: skip
+def test_a_sentence_may_begin_with_a_verdict(sentence: str, verdict: str) -> None:
+    assert glossary.Words().verdict(sentence) == (verdict, sentence[len(verdict) :])

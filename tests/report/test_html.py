@@ -262,8 +262,8 @@ def test_instructions_are_never_told_as_time() -> None:
 
 def test_the_answer_comes_first_and_leads_to_its_evidence(page: Reader, full: Run) -> None:
     output = answer(full)
-    words = [word.strip() for word in page.words]
-    assert words.index(typeset(output.verdict)) < words.index("What was measured")
+    text = "".join(page.words)
+    assert 0 < text.index(typeset(output.verdict)) < text.index("What was measured")
     worst = output.worst[0].evidence
     first = page.attributes("href").index(f"#r0-{worst}")
     assert first < page.attributes("href").index("#r0-0")

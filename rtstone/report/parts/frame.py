@@ -21,7 +21,7 @@ from markupsafe import Markup, escape
 
 from rtstone import resources, units
 from rtstone.errors import UsageError
-from rtstone.report.parts import typeset
+from rtstone.report.parts import glossary, typeset
 
 HERE = resources.path("report")
 BUNDLE = HERE / "assets" / "charts.js"
@@ -142,4 +142,7 @@ def framed(name: str, data: dict[str, Any], site: Site | None = None, **shown: A
         script = bundle()
         digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     template = environment().get_template(name)
-    return template.render(script=script, digest=digest, data=embedded, site=site, **shown)
+    return template.render(
+        script=script, digest=digest, data=embedded, site=site, words=glossary.Words(),
+        anchor=glossary.anchor, **shown,
+    )  # fmt: skip

@@ -8,12 +8,12 @@ from __future__ import annotations
 import os.path
 import re
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from rtstone.results.flags import FLAGS
-from rtstone.summary import TABLE
+from rtstone.summary import LABELS, TABLE
 
 PAGE = "docs/reference/glossary.md"
 _WIDTH = 100  # of a line of the page
@@ -95,8 +95,8 @@ _VERDICTS: Mapping[str, Term] = {
     ),
     "passed": Term("Each limit was met, and the data suffice to say so.", "guides/gate.md"),
     "inconclusive": Term(
-        "The data do not suffice to decide: an interval contains the limit, or the result is "
-        "flagged with what spoils it.",
+        "The data do not suffice to decide: an interval contains the limit, or both a difference "
+        "that matters and none; or the result is flagged with what spoils it.",
         "guides/gate.md",
     ),
     "not measured": Term("The run has no result of what a limit is about.", "guides/gate.md"),
@@ -191,10 +191,31 @@ def anchor(word: str) -> str:
     return re.sub(r"[^\w\- ]", "", word.lower()).replace(" ", "-")
 
 
-def texts(words: Iterable[str]) -> dict[str, str]:
-    """Return what words mean, each once; of one that this version lacks, that it does."""
-    unknown = Term("No explanation is known to this version.")
-    return {word: TERMS.get(word, unknown).text for word in words}
+# Heads that mean the same in every table.
+_HEADS_ANYWHERE = frozenset({"bench", "load", "n", "missed", "flags", *LABELS.values()})
+_VERDICT = re.compile(r"(not fit|fit|no verdict)\b:?", re.IGNORECASE)  # at a sentence's beginning
+
+
+class Words:
+    """The words of one page: its templates ask what they mean, and it explains those at its end."""
+
+    def __init__(self) -> None:
+        self.used: dict[str, str] = {}
+
+    def meaning(self, word: str) -> str:
+        """Return what a word means, and count it as used; of an unknown one, that it is unknown."""
+        term = TERMS.get(word, Term("No explanation is known to this version."))
+        return self.used.setdefault(word, term.text)
+
+    def heads(self, name: str) -> bool:
+        """Return whether this head of any table is a word."""
+        return name in _HEADS_ANYWHERE
+
+    def verdict(self, sentence: str) -> tuple[str, str]:
+        """Return the verdict that a sentence begins with, and the rest; "" if with none."""
+        match = _VERDICT.match(sentence)
+        end = match.end() if match else 0
+        return sentence[:end], sentence[end:]
 
 
 def page() -> str:
