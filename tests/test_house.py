@@ -15,8 +15,8 @@ PACKAGE = Path(__file__).parents[1] / "rtstone"
 
 # Modules outside packages.  Every module may import them.
 COMMON = {
-    "cpus", "errors", "files", "folders", "interrupt", "packed", "plugins", "printable", "program",
-    "resources", "structures", "summary", "toml", "units",
+    "cpus", "documentation", "errors", "files", "folders", "interrupt", "packed", "plugins",
+    "printable", "program", "resources", "structures", "summary", "toml", "units",
 }  # fmt: skip
 
 # What each package may import besides itself and COMMON.

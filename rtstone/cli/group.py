@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from copy import copy
 from importlib import import_module
 from keyword import iskeyword
 
 import click
 
+from rtstone.documentation import located
 from rtstone.errors import UsageError, unknown
 
 # name: summary; the command is `command` in the module rtstone.cli.NAME, or NAME_ where NAME is a
@@ -131,6 +133,16 @@ class Lazy(click.Group):
             lines = [f"  {example}" for example in examples]
             command.epilog = "\n".join(("\b", "Examples:", *lines))
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that is called; its help names pages where they are here."""
+        name, command, rest = super().resolve_command(ctx, args)
+        if command and (text := command.help):
+            command = copy(command)
+            command.help = located(text)
+        return name, command, rest
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands without importing their modules."""

@@ -107,13 +107,15 @@ def command(
 
         list_kind(BENCHES, (kind,), everything=True, json=json)
         return
+    from rtstone.documentation import located
     from rtstone.report.parts import glossary
 
     if term := glossary.TERMS.get(kind):
         if json:
             raise UsageError(f"'{kind}' is a word of the glossary, which is text; leave out --json")
         click.echo(f"{kind}: {term.text}")
-        click.echo(f"{glossary.PAGE}#{glossary.anchor(kind)}")
+        if place := located(f"{glossary.PAGE}#{glossary.anchor(kind)}"):
+            click.echo(place)
         return
     offered = catalogue()
     tables: dict[str, Table] = {**offered.loads, **offered.benches}

@@ -14,6 +14,7 @@ from types import FrameType
 from typing import Any
 
 from rtstone.cli import streams
+from rtstone.documentation import located
 from rtstone.errors import RtstoneError, RunSkipped, UsageError
 from rtstone.printable import line
 from rtstone.program import typed
@@ -145,7 +146,7 @@ def _save_traceback(error: Exception) -> str:
 def _report(message: str, status: int) -> int:
     """Print a message on stderr, and return the exit code that goes with it."""
     with suppress(OSError):  # the exit code says it too
-        print(f"rtstone: {typed(line(message))}", file=sys.stderr)
+        print(f"rtstone: {typed(located(line(message)))}", file=sys.stderr)
     return status
 
 

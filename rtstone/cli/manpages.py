@@ -17,6 +17,7 @@ import click
 
 from rtstone import __version__
 from rtstone.cli.group import COMMANDS, group
+from rtstone.documentation import PACKAGED, packaged
 
 EXITS = {
     0: "Success.",
@@ -40,7 +41,7 @@ ENVIRONMENT = {
 FILES = {
     "~/.local/share/rtstone/runs": "The runs, a directory each.",
     "/var/lib/rtstone/tune.journal": "What `rtstone tune` has changed and has yet to restore.",
-    "/usr/share/doc/rtstone": "The documentation: begin with start/tutorial.md; "
+    f"{PACKAGED}": "The documentation: begin with start/tutorial.md; "
     "guides/security.md says what the group rtstone may do.",
 }
 
@@ -52,7 +53,7 @@ def pages(date: str) -> dict[str, str]:
         command = group.get_command(click.Context(group), name)
         assert command
         texts[f"rtstone-{name}.1"] = _page(f"rtstone {name}", command, summary, date)
-    return texts
+    return {name: packaged(text) for name, text in texts.items()}
 
 
 def _main_page(date: str) -> str:

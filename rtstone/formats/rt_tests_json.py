@@ -66,7 +66,8 @@ def read(source: Source) -> Reading:
     unit_ns, name = file.unit_ns(source), tool(file.command)
     if name not in BENCHES:
         source.refuse(
-            f"a file of {name}, which rtstone does not read", do="see docs/guides/formats.md"
+            f"a file of {name}",
+            do="`rtstone import --help` names what it reads",
         )
     kind: type[_Pair] | type[_Task] = _Pair if name in PAIRS else _Task
     threads = [

@@ -55,7 +55,9 @@ def read(source: Source) -> Reading:
             version = match[1]
         elif _OTHER.match(line):
             source.refuse(
-                "a file of another benchmark of Zephyr", number, "see docs/guides/formats.md"
+                "a file of another benchmark of Zephyr",
+                number,
+                "`rtstone import --help` names what it reads",
             )
         elif match := _END.match(line):
             end = match[1]

@@ -14,7 +14,7 @@
 
 static const char why_guarded[] =
     "refused, as the agent has rights by its file that its user has not; for this, measure as root "
-    "or with limits of your own (docs/guides/security.md)";
+    "or with limits of your own";
 
 const char *rts_port_guard(void)
 {
