@@ -164,6 +164,7 @@ def _measure(each: list[Options], interrupt: Interrupt) -> tuple[int, list[RunDi
             from rich.text import Text
 
             from rtstone.report.parts.console import console, lines_of, sentences
+            from rtstone.report.parts.words import measured
             from rtstone.report.run.brief import brief
             from rtstone.report.run.terminal import followed, summary
             from rtstone.stats.evaluate import evaluate_run
@@ -174,7 +175,9 @@ def _measure(each: list[Options], interrupt: Interrupt) -> tuple[int, list[RunDi
             for line in _causes(finished):
                 after += sentences(Text(line), out.width, "  ")
             if directory.finished:
-                after += followed(run_name(directory.path, run.name), out.width)
+                name = run_name(directory.path, run.name)
+                newest = bool(measured(run)) and latest() == directory.path
+                after += followed(name, out.width, newest=newest)
             evaluated = evaluate_run(run)
             # On a terminal all results if they fit, as none had a line so far; the answer must fit.
             room = out.height - 1 if out.is_terminal else None  # the prompt takes a line

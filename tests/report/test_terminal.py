@@ -229,8 +229,12 @@ def test_no_line_ends_within_a_command() -> None:
     assert sum("(rtstone run dk.periodic --time 60)" in row for row in rows) == 1
     assert sum("`rtstone doctor --problems`" in row for row in rows) == 1
     run_id = "20261122-222718.272-quick-8514"
-    narrow, wide = ([line.plain for line in followed(run_id, width)] for width in (80, 150))
+    narrow, wide = (
+        [line.plain for line in followed(run_id, width, newest=False)] for width in (80, 150)
+    )
     assert narrow == [f"all results: rtstone show {run_id}", f"a page: rtstone report {run_id}"]
+    (line,) = followed(run_id, 90, newest=True)
+    assert line.plain == f"all results: rtstone show {run_id}; a page: rtstone report last"
     assert wide == ["; ".join(narrow)]
 
 
