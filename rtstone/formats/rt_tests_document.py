@@ -109,7 +109,7 @@ def read_document(source: Source, kind: type[_D], form: str) -> tuple[_D, list[s
     reader = _READER_OF.get(name, form)
     if reader is None:
         source.refuse(
-            f"a file of {name}",
+            f"a file of {name}, which rtstone does not read",
             do="`rtstone import --help` names what it reads",
         )
     if reader != form:

@@ -66,7 +66,7 @@ def read(source: Source) -> Reading:
     unit_ns, name = file.unit_ns(source), tool(file.command)
     if name not in BENCHES:
         source.refuse(
-            f"a file of {name}",
+            f"a file of {name}, which rtstone does not read",
             do="`rtstone import --help` names what it reads",
         )
     kind: type[_Pair] | type[_Task] = _Pair if name in PAIRS else _Task

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 from msgspec import structs
@@ -60,8 +61,26 @@ def test_a_check_names_what_is_no_default_and_its_document_keeps_the_label(
     assert {check["label"] for check in document["checks"]} == {"cpu 1"}
     xml, page = tmp_path / "check.xml", tmp_path / "check.md"
     cli(*command, "--junit", str(xml), "--markdown", str(page))
-    assert 'name="dk.periodic cpu 1, load heavy: missed' in xml.read_text("utf-8")
+    assert f'name="{NAME}: missed' in xml.read_text("utf-8")
     assert "| dk.periodic period=250us cpu 1 | heavy |" in page.read_text("utf-8")
+
+
+def test_a_ci_system_sees_each_case_of_a_bench_as_a_test(cli: Cli, tmp_path: Path) -> None:
+    """Also in the check of a trend, whose checks have no label; and whatever is corrected."""
+    runs = []
+    for number in range(6):
+        document = loaded(f"2026112{number}-a")
+        slower = [structs.replace(r, case=r.case + 2, params={**PARAMS, "period": 500_000})
+                  for r in document.results]  # fmt: skip
+        runs.append(store_run(structs.replace(document, results=[*document.results, *slower])))
+    xml = tmp_path / "check.xml"
+    for options in (("--budget", budget(tmp_path)), ("--trend", "5")):
+        cli("check", runs[-1], *options, "--junit", str(xml))
+        names = [test.get("name", "") for test in ET.parse(xml).iter("testcase")]
+        assert len(names) == len(set(names)) >= 4, names
+        for period in ("250us", "500us"):
+            assert any(f"dk.periodic period={period} cpu 1, load heavy: " in n for n in names)
+        assert not any("corrected" in name for name in names)
 
 
 def test_a_trend_check_names_the_series(cli: Cli, stored: list[str]) -> None:

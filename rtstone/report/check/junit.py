@@ -13,16 +13,18 @@ from collections.abc import Sequence
 from xml.etree import ElementTree as ET
 
 from rtstone.documents.case_key import CaseKey, case_key
+from rtstone.documents.case_name import CaseName
 from rtstone.documents.check import Check, Gate, Policy, Verdict
 from rtstone.report.check.text import (
     allowed,
     causes,
     check_names,
     gate_summary,
-    number_name,
+    key_of,
     observed,
     reason,
 )
+from rtstone.summary import LABELS
 from rtstone.wire.records import Bench
 
 _ELEMENTS: dict[Policy, dict[Verdict, str]] = {
@@ -62,19 +64,22 @@ def junit(gate: Gate, tables: Sequence[Bench]) -> str:
     facts |= {"baseline": ", ".join(gate.baselines)} if gate.baselines else {}
     for name, value in facts.items():
         ET.SubElement(properties, "property", _printable({"name": name, "value": value}))
+    names = check_names(gate, tables)
     for check, element, time in zip(gate.checks, elements, times, strict=True):
-        _testcase(suite, check, element, time)
+        _testcase(suite, check, names[key_of(check)], element, time)
     ET.SubElement(suite, "system-out").text = _clean(
-        "\n".join([*gate.remarks, *causes(gate, check_names(gate, tables)), gate_summary(gate)])
+        "\n".join([*gate.remarks, *causes(gate, names), gate_summary(gate)])
     )
     ET.indent(root)
     return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _testcase(suite: ET.Element, check: Check, element: str | None, time: float) -> None:
-    # By its label, as CI systems know a test by its name.
-    case = f"{' '.join(filter(None, (check.bench, check.label)))}, load {check.load}"
-    name = f"{case}: {number_name(check)} {check.limit}"
+def _testcase(
+    suite: ET.Element, check: Check, named: CaseName, element: str | None, time: float
+) -> None:
+    case = named.with_load
+    # CI systems know a test by its name: nothing in it depends on how the test went.
+    name = f"{case}: {LABELS.get(check.what, check.what)} {check.limit}"
     attributes = {"classname": check.bench, "name": name, "time": f"{time:.3f}"}
     test = ET.SubElement(suite, "testcase", _printable(attributes))
     facts = f"{observed(check)}, {allowed(check)}{reason(check)}"
