@@ -21,6 +21,7 @@ from rtstone.stats.gate import check
 from rtstone.stats.worstcase import extremes
 from rtstone.system.rights import granting
 from rtstone.targets.local import Local
+from rtstone.wire.records import Bench, Param
 from tests.formats.long import DATA, run_of
 from tests.report.synthetic import answer, instructions, run, unprivileged
 
@@ -117,7 +118,7 @@ def test_why_nothing_was_measured(trial: Run, why: str | None) -> None:
         (instructions(), "No verdict in time: these numbers are counts"),
         (run_with(), "No verdict: nothing was measured."),
         (run_with(Result(case=0, bench="x.y", params={}, load="none", status="ok", n=5)),
-         "No verdict on deadlines: no task was woken by a timer."),
+         "Nothing to judge by a deadline: no task of this run is woken by a timer."),
         (run_with(periodic(0, 1e3), target=Target(name="q", detail={"icount": False})),
          "No verdict: the emulator ran freely"),
     ],
@@ -143,6 +144,28 @@ def test_of_another_tool_it_says_what_that_does_not_count(
     assert reply.verdict == f"No verdict on deadlines: {verdict}."
     assert reply.grade == "info"
     assert basis is None or reply.basis == basis
+
+
+@pytest.mark.parametrize(
+    ("lost", "verdict"),
+    [
+        ({"status": "failed", "reason": "it died."},
+         "No verdict: dk.periodic, without load, failed: it died."),
+        ({"status": "incomplete", "reason": NOT_BEGUN},
+         "No verdict on deadlines: dk.periodic, without load, was not begun."),
+        ({"status": "unsupported", "reason": "no timer."},
+         "No verdict on deadlines: dk.periodic, without load, unsupported: no timer."),
+    ],
+)  # fmt: skip
+def test_a_part_of_a_run_says_what_became_of_its_wake_ups(
+    lost: dict[str, Any], verdict: str
+) -> None:
+    """As a job of a campaign that ended early: that there is no task to be woken is not true."""
+    other = Result(case=0, bench="x.y", params={}, load="none", status="ok", n=5)
+    never = structs.replace(periodic(1, 1e3, n=0, **lost), missed=None, max=None)
+    table = Bench("dk.periodic", "", params=[Param("period", "duration", "ns", 10**6)])
+    reply = answer(structs.replace(run_with(other, never), benches=[table]))
+    assert (reply.grade, reply.verdict) == ("info", verdict)
 
 
 def test_no_run_is_fit_of_which_a_wake_up_case_was_lost() -> None:
@@ -273,7 +296,7 @@ def test_a_model_is_named_in_the_verdict() -> None:
 
 def test_lengths_of_periods_are_no_wake_ups() -> None:
     reply = answer(run_with(periodic(0, 2.9e6, bench="dk.latencytest")))
-    assert reply.verdict.startswith("No verdict on deadlines")
+    assert reply.verdict.startswith("Nothing to judge by a deadline")
     assert not any("wake-up" in text for text in reply.basis)
 
 

@@ -14,7 +14,7 @@ from rtstone.documents.breakdown import breakdown
 from rtstone.documents.capacity import KIND, one_of_several
 from rtstone.documents.check import Gate
 from rtstone.documents.imported import WAKE_UPS, tool
-from rtstone.documents.plan import NONE
+from rtstone.documents.plan import NONE, wake_ups
 from rtstone.documents.run import (
     BREAKDOWN,
     BY_LIMIT,
@@ -188,11 +188,7 @@ def _verdict(evaluated: RunEvaluation, wakeups: list[Subject]) -> tuple[Grade, s
     if judged and (flag := spoilt(judged)):
         return "info", f"No verdict: {flag.spoils}. {_remedy(run, flag)}"
     if not wakeups:
-        name = (tool(run) or "").partition(" ")[0]
-        cause = f"none was measured by {name}" if name else "no task was woken by a timer"
-        if any(r.bench in WAKE_UPS for r in run.results if name):
-            cause = f"{name} does not count the activations that were missed"
-        return "info", _breakdown(run) or f"No verdict on deadlines: {cause}."
+        return "info", _breakdown(run) or _without_wakeups(run)
     if lost := _lost(run, wakeups):
         return "info", lost
     fit = [s for s in wakeups if not flags.spoilt(s.result.flags)]
@@ -204,6 +200,26 @@ def _verdict(evaluated: RunEvaluation, wakeups: list[Subject]) -> tuple[Grade, s
         f"Fit for {_period(shortest)}, {model}{seen}: none of "
         f"{count(sum(r.n for r in results))} activations missed{_stolen(run, worst)}."
     )
+
+
+def _without_wakeups(run: Run) -> str:
+    """Return why a run has no wake-up to judge, or that nothing in it was to be judged."""
+    if name := (tool(run) or "").partition(" ")[0]:
+        uncounted = any(r.bench in WAKE_UPS for r in run.results)
+        cause = "does not count the activations that were missed"
+        cause = f"{name} {cause}" if uncounted else f"none was measured by {name}"
+        return f"No verdict on deadlines: {cause}."
+    due = [s for s in subjects_of(run) if s.result.bench in wake_ups(run.benches)]
+    if lost := _lost(run, due):
+        return lost
+    if not due:
+        return "Nothing to judge by a deadline: no task of this run is woken by a timer."
+    first = next((s for s in due if s.result.not_begun), due[0])
+    case = f"{first.name.without_load}, {_under(first.result.load)}"
+    if first.result.not_begun:
+        return f"No verdict on deadlines: {case}, was not begun."
+    why = f": {first.result.reason.rstrip('.')}" if first.result.reason else ""
+    return f"No verdict on deadlines: {case}, {first.result.status}{why}."
 
 
 def _seen(results: Sequence[Result]) -> tuple[Grade, str]:
