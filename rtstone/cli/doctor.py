@@ -32,19 +32,14 @@ def command(place: str, cpus: str | None, problems: bool, json: bool) -> int:
     with target.examine(target.chosen_cpus(cpus), measurements(place, target.name)) as system:
         measured = system.measured  # reject a bad list before checking anything
         states = lines(system)
-    fit = not any(line.verdict == "bad" for line in states)
+    measurable = not any(line.verdict == "bad" for line in states)
     if json:
         from rtstone.cli.output import print_document
+        from rtstone.documents.doctor import CheckedLine, Checklist
 
-        checks = [line._asdict() | {"tunable": line.tunable} for line in states]
+        checks = [CheckedLine(**line._asdict(), tunable=line.tunable) for line in states]
         print_document(
-            {
-                "schema": "rtstone.doctor/1",
-                "target": place,
-                "fit": fit,
-                "cpus": sorted(measured),
-                "checks": checks,
-            }
+            Checklist(target=place, measurable=measurable, cpus=sorted(measured), checks=checks)
         )
     else:
         from rtstone.cli.pager import paged
@@ -52,4 +47,4 @@ def command(place: str, cpus: str | None, problems: bool, json: bool) -> int:
 
         with paged(sys.stdout) as out:
             out.print(*checklist(states, measured, out.width, problems, place), sep="\n")
-    return int(not fit)
+    return int(not measurable)

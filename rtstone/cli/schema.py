@@ -13,7 +13,7 @@ def command(name: str) -> int:
     """Print the JSON schema of one of rtstone's documents.
 
     NAME is run, plan, session, comparison, trend, check, guarantee, worstcase, reproduction,
-    explanation, campaign, simulation or simulated-hartstone, as in the document's member "schema";
+    explanation, campaign, doctor, simulation or simulated-hartstone, as in the document's member "schema";
     bundle, the contents of one; of a results server:
 
     \b

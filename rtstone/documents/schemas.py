@@ -23,6 +23,7 @@ DOCUMENTS = {
     "reproduction": ("reproduction", "Reproduction"),
     "campaign": ("campaign", "CampaignState"),
     "explanation": ("explanation", "Explanation"),
+    "doctor": ("doctor", "Checklist"),
     "simulation": ("simulation", "Simulation"),
     "simulated-hartstone": ("simulation", "Hartstone"),
     "server-projects": ("server", "Projects"),

@@ -1,1 +1,1 @@
-"""The system that is measured: what it is, whether it is fit, how to make it so, and back."""
+"""The system that is measured: what it is, whether it is measurable, how to make it so."""

@@ -4,24 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
+from rtstone.documents.doctor import Group, Verdict
 from rtstone.system import activity
 from rtstone.system.facts import System
 
-# good     as it should be
-# seen     a value that was measured, which no rule judges
-# warn     costs time or certainty; the figures are still what they say
-# bad      makes measuring impossible or its figures misleading
-# unknown  cannot be seen from here
-# yours    a matter of the user's application or choice, which nothing here can see
-Verdict = Literal["good", "seen", "warn", "bad", "unknown", "yours"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 PROBLEMS: tuple[Verdict, ...] = ("bad", "warn")
 TUNE = "`rtstone tune apply` does it, `rtstone tune restore` undoes it"  # an advice
-Group = Literal[
-    "OS features", "known quantities", "application", "environment", "multiprocessor", "today"
-]
 GROUPS: tuple[Group, ...] = get_args(Group)
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from rtstone import structures
+from rtstone.documents.doctor import Checklist
 from rtstone.system import facts
 from rtstone.system.checks import CHECKS
 from rtstone.system.facts import CPU
@@ -55,7 +57,8 @@ def test_the_document_of_doctor(tree: Path, cli: Cli) -> None:
     done = cli("doctor", "--json", "--cpus", "1-2")
     assert (done.status, done.err) == (1, "")
     document = done.document
-    assert document["schema"] == "rtstone.doctor/1"
+    assert structures.convert(document, Checklist).schema == "rtstone.doctor/2"
+    assert document["measurable"] is False
     assert document["cpus"] == [1, 2]
     assert [line["id"] for line in document["checks"]] == [check.id for check in CHECKS]
     advised = {line["verdict"] for line in document["checks"] if line["advice"]}
