@@ -8,11 +8,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from rich.text import Text
 
 from rtstone.cpus import cpu_list
+from rtstone.documents.doctor import Verdict
 from rtstone.documents.run import LOCAL
 from rtstone.printable import shown
 from rtstone.program import typed
 from rtstone.report.parts.console import folded, sentences
-from rtstone.system.findings import GROUPS, PROBLEMS, VERDICTS, Line, Verdict
+from rtstone.system.findings import GROUPS, PROBLEMS, VERDICTS, Line
 from rtstone.system.tune import Entry
 from rtstone.units import counted
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from rtstone.documents.doctor import Group
 from rtstone.system import facts, features, machine, quiet, rights, sandbox, servers, view
 from rtstone.system.facts import System
-from rtstone.system.findings import TUNE, Check, Finding, Group, Line, Seen, carry_out
+from rtstone.system.findings import TUNE, Check, Finding, Line, Seen, carry_out
 from rtstone.wire.records import TextTable
 
 REMAINS_YOURS = "cannot be checked from here"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from rtstone.documents.doctor import Verdict
 from rtstone.documents.pauses import kernel_version
 from rtstone.documents.run import Slope
 from rtstone.system.facts import chosen, whole
-from rtstone.system.findings import Finding, Seen, Verdict
+from rtstone.system.findings import Finding, Seen
 from rtstone.units import count, quantity, seconds
 
 NICE_LEVELS = 40

@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 from rtstone.cpus import cpu_list
 from rtstone.documents.capacity import measured
+from rtstone.documents.doctor import Verdict
 from rtstone.system.facts import CPU, chosen, whole
-from rtstone.system.findings import Finding, Seen, Verdict, unreadable
+from rtstone.system.findings import Finding, Seen, unreadable
 
 DEEP_US = 5  # leaving a state that takes longer is seen in a latency; see also settings.py
 SMI_COUNT = 0x34  # MSR_SMI_COUNT of Intel's CPUs

@@ -6,9 +6,10 @@ import os
 from collections.abc import Callable
 
 from rtstone.cpus import cpu_list
+from rtstone.documents.doctor import Verdict
 from rtstone.system.activity import REALTIME, Task
 from rtstone.system.facts import CPU, listed, masked
-from rtstone.system.findings import Finding, Seen, Verdict, unreadable
+from rtstone.system.findings import Finding, Seen, unreadable
 
 MEASURING = 98  # the priority of the measuring task unless -p prio says otherwise
 BUSY = 0.5  # a task that uses more than this share of a CPU is bound by it

@@ -7,9 +7,10 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from rtstone.documents.doctor import Verdict
 from rtstone.system import calls, sandbox, servers
 from rtstone.system.facts import CAPABILITIES
-from rtstone.system.findings import TUNE, Finding, Seen, Verdict, unreadable
+from rtstone.system.findings import TUNE, Finding, Seen, unreadable
 from rtstone.system.membership import membership
 from rtstone.system.probes import without_capabilities
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from rtstone.documents.doctor import Verdict
 from rtstone.system.calls import CALLS, LIVE
 from rtstone.system.facts import System
-from rtstone.system.findings import Finding, Seen, Verdict
+from rtstone.system.findings import Finding, Seen
 from rtstone.system.probes import KILLED
 
 # What the error of a call that takes no rights means.
