@@ -51,6 +51,7 @@ from rtstone.results.pool import percentile
 from rtstone.stats.budget import load as load_budget
 from rtstone.stats.comparison.compare import compare as compare_runs
 from rtstone.stats.gate import check as check_run
+from rtstone.stats.gate import check_requirement
 from rtstone.store.baseline import baselines
 from rtstone.store.index import find
 from rtstone.store.measurements import before
@@ -385,6 +386,7 @@ def run(
     target: str = LOCAL,
     time: str | float | Quantity | None = None,
     until: str | None = None,
+    limit: str | Quantity | None = None,
     name: str | None = None,
     **params: Given,
 ) -> Measured:
@@ -392,8 +394,9 @@ def run(
 
     Waits while another program of this user measures on this machine.
 
-    ``time``, ``until`` and ``params`` are written as for `rtstone run` (``period="1ms"``,
-    ``until="ci=2%"``; bare times are seconds), or are quantities (``period=rtstone.ms(1)``).
+    ``time``, ``until``, ``limit`` and ``params`` are written as for `rtstone run`
+    (``period="1ms"``, ``until="ci=2%"``; bare times are seconds), or are quantities
+    (``period=rtstone.ms(1)``, ``limit=rtstone.us(100)``).  ``check`` judges the limit.
     Several values (``ballast="0,33"``) make several cases.  A suite has its own loads unless one is
     given.
     ``name``: what to call the run, which is then found by it: ``rtstone.load("tuned")``.
@@ -411,7 +414,7 @@ def run(
         options = [f"{name}={value}" for name, value in texts.items()]
         request = Request(
             names=[bench], target=target, loads=(load,) if load else (), params=texts,
-            time=_written(time), until=until, name=name,
+            time=_written(time), until=until, limit=_written(limit), name=name,
             command=["rtstone.run", bench, load or NONE, *options],
         )  # fmt: skip
         try:
@@ -498,12 +501,18 @@ def compare(first: Stored | Sequence[Stored], *further: Stored | Sequence[Stored
     return compare_runs(groups, past=before)
 
 
-def check(run: Stored, budget: str | Path, baseline: Sequence[Stored] = ()) -> Gate:
+def check(run: Stored, budget: str | Path | None = None, baseline: Sequence[Stored] = ()) -> Gate:
     """Check a run against a budget, as `rtstone check` does; ``.verdict`` is "passed" or not.
 
-    ``baseline``: runs that relative limits are relative to, by default those that the budget names.
-    Raises UsageError.
+    ``budget``: None: against the ``limit`` of the run.  ``baseline``: runs that relative limits are
+    relative to, by default those that the budget names.  Raises UsageError.
     """
+    if budget is None:
+        if (gate := check_requirement(_document(run))) is None:
+            raise UsageError(
+                "no limit to check: the run has none; name a budget, or run with limit="
+            )
+        return gate
     path = Path(budget)
     limits = load_budget(path)
     before = [_document(stored) for stored in baseline] or baselines(limits.baselines, path)

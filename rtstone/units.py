@@ -45,7 +45,9 @@ GLUED = re.compile(
     r"(?<=\d) (?=\d|(?:[nµm]?s|min|h|%|(?:[kMG] )?instr)(?!\w))|(?<=\d [kMG]) (?=instr\b)"
 )
 
-_QUANTITY = re.compile(r"([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*([A-Za-zµμ]*)")
+_QUANTITY = re.compile(
+    r"([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)\s*((?:[kMG] )?[A-Za-zµμ]*)"
+)
 
 
 class Scale(NamedTuple):
@@ -72,6 +74,7 @@ class Scale(NamedTuple):
 
 DURATION = Scale(TIMES, "s")
 SIZE = Scale(SIZES, "B")
+INSTRUCTION_COUNT = Scale(INSTRUCTIONS, "instr")
 WHOLE = Scale({"": 1}, "")
 
 

@@ -27,6 +27,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     time: str | None = None
     until: str | None = None
     cpus: str | None = None
+    limit: str | None = None
     seed: int | None = None
     repeat: int = 1
     expected_s: float | None = None

@@ -8,6 +8,7 @@
     repeat = 5
     order = "interleaved"                # repeats spread over time; or "grouped": by cell
     time = "10s"                         # of each case, as in `rtstone run`
+    limit = "100us"                      # the latency that is required, likewise
 
     [params]                             # of the cases that have them
     period = ["1ms", "5ms"]              # a run with each; "1ms,5ms": both in one run
@@ -51,8 +52,8 @@ _NOUN = "campaign"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}", re.ASCII)  # begins the ids of its runs
 _KEYS = {
     "title": str, "targets": list, "measure": list, "loads": list, "seeds": list, "repeat": int,
-    "order": str, "time": str, "until": str, "cpus": str, "params": dict, "exclude": list,
-    "limits": dict,
+    "order": str, "time": str, "until": str, "cpus": str, "limit": str, "params": dict,
+    "exclude": list, "limits": dict,
 }  # fmt: skip
 _EXCLUDE = {"target": str, "measure": str, "load": str, "params": dict}
 _LIMITS = {"hours": object, "runs": int}
@@ -110,6 +111,7 @@ class Campaign(msgspec.Struct, frozen=True, kw_only=True):
     time: str | None = None
     until: str | None = None
     cpus: str | None = None
+    limit: str | None = None
     exclude: list[Exclusion] = []
     hours: float | None = None
     runs: int | None = None
@@ -185,6 +187,7 @@ def read(path: Path) -> Campaign:
         time=table.get("time"),
         until=table.get("until"),
         cpus=table.get("cpus"),
+        limit=table.get("limit"),
         exclude=_exclusions(table, where),
         **_limits(table.get("limits", {}), f"[limits] of {where}"),
     )

@@ -134,7 +134,7 @@ def _answers(
 
 def _jobs(campaign: Campaign, cell: Cell, answer: _Answer, past: Past) -> Iterator[Job]:
     """Yield the jobs of a cell with one seed.  Raises UsageError if it cannot be measured."""
-    run_request = request(cell, answer.spec, campaign.time, campaign.until, campaign.cpus)
+    run_request = request(cell, answer.spec, campaign)
     try:
         run_plan = draft(run_request, answer.offer)
     except UsageError as error:
@@ -154,8 +154,8 @@ def _jobs(campaign: Campaign, cell: Cell, answer: _Answer, past: Past) -> Iterat
         lacks = run_plan.absent[0].reason if run_plan.absent else "nothing to measure"
     first = Job(
         campaign=campaign.name, key="", cell=cell, spec=answer.spec, lane=answer.lane,
-        time=campaign.time, until=campaign.until, cpus=campaign.cpus, seed=answer.seed,
-        expected_s=expected_s, lacks=lacks,
+        time=campaign.time, until=campaign.until, cpus=campaign.cpus, limit=campaign.limit,
+        seed=answer.seed, expected_s=expected_s, lacks=lacks,
     )  # fmt: skip
     for repeat in range(1, campaign.repeat + 1):
         key = key_of(run_plan, answer.kernel, repeat)

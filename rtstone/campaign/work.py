@@ -145,7 +145,7 @@ def _run(task: Task, interrupt: Interrupt) -> str | None:
     with ExitStack() as held:
         if folder.is_dir():
             held.enter_context(chdir(folder))
-        run_request = request(job.cell, job.spec, job.time, job.until, job.cpus)
+        run_request = request(job.cell, job.spec, job)
         target, plan = build_plan(run_request, interrupt)
         if key_of(plan, target.running_kernel(), job.repeat) != job.key:
             raise UsageError(

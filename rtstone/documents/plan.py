@@ -233,6 +233,23 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         concerned = self.requirement and wake_ups(self.benches.values())
         return self.requirement if not concerned or case.bench in concerned else None
 
+    def limits_ns(self, case: Case) -> tuple[int, int]:
+        """Return the latencies that are required of a case, as its agent takes them; 0: none.
+
+        Half an instruction more is above none, whatever the steps of the agent's clock.
+        """
+        required = self.required(case)
+        return (0, 0) if required is None else self.in_ns(required)
+
+    def in_ns(self, required: Requirement) -> tuple[int, int]:
+        """Return both latencies in ns of the target's time; 0: none."""
+        rate = self.target.detail.get("instructions_per_s")
+        latencies = (required.latency, required.stop_above or 0)
+        if required.unit == "ns" or not isinstance(rate, int):
+            return latencies
+        miss, stop = ((2 * n + 1) * NS_PER_S // (2 * rate) if n else 0 for n in latencies)
+        return miss, stop
+
     def _by_samples_s(self, case: Case) -> float | None:
         samples, period = self.value(case, "samples"), self.value(case, "period")
         if isinstance(samples, int) and samples > 0 and isinstance(period, int):

@@ -136,13 +136,14 @@ class Grid(msgspec.Struct, frozen=True, kw_only=True):
 class Misses(msgspec.Struct, frozen=True, kw_only=True):
     """Activations that missed: that never happened or, with a limit, were later than it.
 
-    ``limit_ns``: that latency; None: only those that never happened count.  ``n``: how many missed.
+    ``limit``: that latency, in the result's unit; None: only those that never happened count.
+    ``n``: how many missed.
     ``late``: those of them that happened.  ``squares``: the sum of the squared lengths of runs of
     successive misses.  ``windows``: the fewest successive activations that held 1, 2, … misses, up
     to ``room``; a shorter list is of all.
     """
 
-    limit_ns: Positive | None = None
+    limit: Positive | None = None
     n: Natural
     late: Natural
     squares: Natural
@@ -169,14 +170,15 @@ class Misses(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Requirement(msgspec.Struct, frozen=True, kw_only=True):
-    """The latencies that the user of a run requires, in ns.
+    """The latencies that the user of a run requires.
 
-    ``latency_ns``: an activation that is later is a miss.  ``stop_above_ns``: one that is later
-    than this ends the run; None: none does.
+    ``latency``: an activation that is later is a miss.  ``stop_above``: one that is later than this
+    ends the run; None: none does.  ``unit``: of both, that of the run's results.
     """
 
-    latency_ns: Positive
-    stop_above_ns: Positive | None = None
+    latency: Positive
+    stop_above: Positive | None = None
+    unit: Literal["ns", "instructions"] = "ns"
 
 
 class Round(msgspec.Struct, frozen=True, kw_only=True):
@@ -327,7 +329,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
         """The misses of a limit on single operations, None if there was none."""
         singly = self if self.batch == 1 else self.single
         misses = singly.misses if singly is not None else None
-        return misses if misses is not None and misses.limit_ns is not None else None
+        return misses if misses is not None and misses.limit is not None else None
 
     @property
     def section_s(self) -> float | None:

@@ -69,9 +69,7 @@ def _lines(plan: Plan, case: Case, load: LoadSpec) -> Iterator[str]:
     if call != load:
         yield commands.load(call.name, call.params)
     if plan.requirement is not None:
-        required = plan.required(case)
-        latency, stop = (required.latency_ns, required.stop_above_ns) if required else (0, None)
-        yield commands.limit(latency, stop or 0)
+        yield commands.limit(*plan.limits_ns(case))
     yield commands.case(case.id, case.bench, case.params)
 
 

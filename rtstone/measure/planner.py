@@ -124,11 +124,13 @@ def draft(request: Request, offer: Offer) -> Plan:
         scale_s=scale_s,
         until=limit,
         listed_by=offered.source,
-        trace=None if request.trace is None else trace.parse(request.trace, required),
         attribution=attribution,
         requirement=required,
     )
-    if required is not None and required.stop_above_ns and target.scripted and len(cases) > 1:
+    if request.trace is not None:
+        stop_ns = plan.in_ns(required)[1] if required else 0
+        plan = structs.replace(plan, trace=trace.parse(request.trace, stop_ns))
+    if required is not None and required.stop_above and target.scripted and len(cases) > 1:
         raise UsageError(
             f"--stop-above cannot end a run of {len(cases)} cases on target '{target.name}', which "
             "takes all commands at its start; name one case"
@@ -142,16 +144,13 @@ def draft(request: Request, offer: Offer) -> Plan:
 
 def _requirement(request: Request, target: Target) -> Requirement | None:
     """Parse --limit and --stop-above.  Raises UsageError if the run cannot have them."""
-    required = requirement.parse(request.limit, request.stop_above)
+    counts = target.detail().get("instructions_per_s")
+    unit: requirement.Unit = "instructions" if counts else "ns"
+    required = requirement.parse(request.limit, request.stop_above, unit)
     if required is None:
         return None
-    if target.detail().get("instructions_per_s"):
-        raise UsageError(
-            f"--limit is a time, but target '{target.name}' counts instructions; check the run "
-            "with `rtstone check --limit 'BENCH max<=5k instr'`"
-        )
     option = "--until" if request.until is not None else "--apart" if request.apart else None
-    if required.stop_above_ns and option:
+    if required.stop_above and option:
         raise UsageError(
             f"--stop-above ends the run that {option} has go on until it can judge; leave out "
             f"{option}, or write --limit for --stop-above"

@@ -94,7 +94,7 @@ def closest(parts: Sequence[Misses | None]) -> Misses | None:
     A window is known of all only as far as each knows its own: as far as it has misses, or room.
     """
     each = [part for part in parts if part is not None]
-    if not each or len(each) < len(parts) or len({part.limit_ns for part in each}) > 1:
+    if not each or len(each) < len(parts) or len({part.limit for part in each}) > 1:
         return None
     full = [part.room for part in each if len(part.windows) == part.room]
     length = min(full, default=max(len(part.windows) for part in each))
@@ -102,7 +102,7 @@ def closest(parts: Sequence[Misses | None]) -> Misses | None:
         min(part.windows[k] for part in each if k < len(part.windows)) for k in range(length)
     ]
     return Misses(
-        limit_ns=each[0].limit_ns,
+        limit=each[0].limit,
         n=sum(part.n for part in each),
         late=sum(part.late for part in each),
         squares=sum(part.squares for part in each),

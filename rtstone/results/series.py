@@ -75,7 +75,7 @@ def series_result(
         missed=raw.missed,
         misses=raw.misses
         and Misses(
-            limit_ns=raw.misses.limit_ns,
+            limit=scale.latency(raw.misses.limit_ns),
             n=raw.misses.n,
             late=raw.misses.late,
             squares=raw.misses.squares,

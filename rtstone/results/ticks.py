@@ -71,6 +71,12 @@ class Scale(NamedTuple):
             per_tick = self.instructions_per_s / hz
         return Net(overhead, per_tick, batch, whole=self.instructions_per_s > 0)
 
+    def latency(self, ns: int | None) -> int | None:
+        """Return a latency that was limited, as its user wrote it: see Plan.limits_ns."""
+        if ns is None or not self.instructions_per_s:
+            return ns
+        return int(ns * self.instructions_per_s // NS_PER_S)
+
     def figure(self, value: float | None, unit: str) -> Figure:
         """Return a figure of the agent; times become instructions where those are counted."""
         if unit == "ns" and value is not None and self.instructions_per_s:

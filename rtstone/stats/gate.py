@@ -114,7 +114,7 @@ def check_requirement(run: Run) -> Gate | None:
         checks.append(check if isinstance(check, Check) else check.check)
     return Gate(
         run_id=run.run_id, target=run.target.name, created=run.created, budget="",
-        title=f"no activation later than {trimmed(run.requirement.latency_ns, 'ns')}",
+        title=f"no activation later than {trimmed(run.requirement.latency, run.requirement.unit)}",
         policy="inconclusive", name=run.name, checks=checks,
         verdict=overall(checks, "inconclusive") if checks else "not measured",
     )  # fmt: skip
@@ -635,9 +635,9 @@ def _missed(check: Check, limit: Limit, case: Case, entry: Entry) -> Check:
 def _later(case: Case) -> str | None:
     """Return what counts as missed besides activations that never happened, None if nothing."""
     misses = case.required
-    if misses is None or misses.limit_ns is None:
+    if misses is None or misses.limit is None:
         return None
-    latency = trimmed(misses.limit_ns, "ns")
+    latency = trimmed(misses.limit, case.results[0].unit)
     return f"{count(misses.late)} later than {latency}, {count(misses.n - misses.late)} never"
 
 

@@ -21,7 +21,7 @@ import pytest
 import rtstone
 import rtstone.api
 from rtstone import Quantity, ms, ns, s, us
-from rtstone.documents.run import Distribution, Figure, Grid, Result, Run, Target
+from rtstone.documents.run import Distribution, Figure, Grid, Requirement, Result, Run, Target
 from rtstone.errors import Inconclusive, RtstoneError, Unfit, UsageError
 from rtstone.results.pool import percentiles
 from rtstone.store.index import find, latest
@@ -272,6 +272,19 @@ def test_a_case_is_measured_until_it_is_known() -> None:
     assert measured.result.ended == "ci"
     with pytest.raises(UsageError, match="--time and --until both end a case"):
         rtstone.run("sem.wait.free", target="sim", until="ci=5%", time=1)
+
+
+def test_a_latency_that_is_required_is_stored_and_judged() -> None:
+    met = rtstone.run("dk.periodic", target="sim", time=1, limit="100us")
+    assert met.run.requirement == Requirement(latency=100_000)
+    assert rtstone.check(met).verdict == "passed"
+    assert rtstone.check("last").checks[0].what == "missed"
+    late = rtstone.run("dk.periodic", target="sim", time=1, limit=ns(100))
+    assert rtstone.check(late).verdict == "failed"
+    assert late.result.misses is not None
+    assert late.result.misses.late == late.n
+    with pytest.raises(UsageError, match="no limit to check: the run has none"):
+        rtstone.check(sim())
 
 
 def test_stored_runs_are_loaded_compared_and_checked(tmp_path: Path) -> None:

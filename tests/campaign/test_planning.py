@@ -49,6 +49,9 @@ def test_a_key_is_of_everything_that_a_result_depends_on(tmp_path: Path) -> None
     first = keys(own)
     assert keys(own) == first
     assert keys(own + "[params]\nsamples = 10000") != first
+    limited = keys(own + 'limit = "100us"')
+    assert limited != first
+    assert keys(own + 'limit = "200us"') not in (first, limited)
     model.write_text(model.read_text() + "\n# changed\n")
     assert keys(own) != first
     assert len({*keys(BOTH), *first}) == 5

@@ -85,6 +85,20 @@ def test_a_run_with_invalid_results_is_stored_and_its_path_reported(
     assert cli("show", path, "--json").document["status"] == "incomplete"
 
 
+def test_a_latency_that_is_required_is_that_of_each_job(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "required.toml"
+    file.write_text(
+        "targets = ['sim']\nmeasure = ['dk.periodic']\ntime = '0.2s'\nlimit = '100ns'\n"
+    )
+    done = cli("campaign", "run", file, "--json")
+    assert (done.status, done.document["jobs"]["done"]) == (0, 1)
+    document = cli("show", "last", "--json").document
+    assert document["requirement"] == {"latency": 100, "stop_above": None, "unit": "ns"}
+    assert document["command"][-2:] == ["--limit", "100ns"]
+    assert cli("show", "last", "-q").out.startswith("100 ns not met: in the model, 200 of 200 ")
+    assert cli("check", "last").status == 1
+
+
 def test_a_target_that_never_answered_is_missing_and_not_forgotten(
     cli: Cli, tmp_path: Path, board: Board
 ) -> None:

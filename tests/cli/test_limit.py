@@ -51,7 +51,9 @@ def test_a_requirement_that_is_met(cli: Cli) -> None:
     )
     assert first_line(cli("show", "last").out) == first_line(done.out)
     document = cli("show", "last", "--json").document
-    assert document["requirement"] == {"latency_ns": 100_000, "stop_above_ns": None}
+    assert document["requirement"] == {
+        "latency": 100_000, "stop_above": None, "unit": "ns",
+    }  # fmt: skip
     checked = cli("check", "last")
     assert (checked.status, "+ passed" in checked.out) == (0, True)
 
@@ -82,8 +84,8 @@ def test_what_is_late_and_what_never_comes_is_counted(cli: Cli, stalled: list[st
     (result,) = cli("show", "last", "--json").document["results"]
     assert (result["missed"], result["n"]) == (70, 930)
     misses = result["misses"]
-    assert {k: misses[k] for k in ("limit_ns", "n", "late", "squares")} == {
-        "limit_ns": 100_000, "n": 80, "late": 10, "squares": 10 * 8**2,
+    assert {k: misses[k] for k in ("limit", "n", "late", "squares")} == {
+        "limit": 100_000, "n": 80, "late": 10, "squares": 10 * 8**2,
     }  # fmt: skip
     expected = [k + 100 * ((k - 1) // 8) - 8 * ((k - 1) // 8) for k in range(1, 33)]
     assert misses["windows"] == expected
@@ -149,7 +151,7 @@ def test_only_wake_ups_are_limited_if_there_are_some(cli: Cli) -> None:
         "limit 100000 0", "case 1 dk.periodic", "limit 0 0", "case 2 sched.yield",
     ]  # fmt: skip
     results = cli("show", "last", "--json").document["results"]
-    limits = {r["bench"]: (r["misses"] or {}).get("limit_ns") for r in results}
+    limits = {r["bench"]: (r["misses"] or {}).get("limit") for r in results}
     assert limits == {"dk.periodic": 100_000, "sched.yield": None}
 
 

@@ -263,7 +263,7 @@ def test_misses_of_two_rounds_do_not_succeed_each_other() -> None:
     assert full == Misses(n=13, late=0, squares=13, room=3, windows=[1, 2, 3])
     assert [full.holds(most, 2) for most in range(4)] == [False, False, True, None]
     assert full.most_in(2) == 2
-    assert closest([a, structs.replace(b, limit_ns=5)]) is None
+    assert closest([a, structs.replace(b, limit=5)]) is None
 
 
 def test_omitted_activations_are_counted_in_the_rounds_that_had_them() -> None:

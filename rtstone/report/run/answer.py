@@ -232,7 +232,8 @@ def _seen(results: Sequence[Result]) -> tuple[Grade, str]:
 
 def _required(run: Run, gate: Gate) -> tuple[Grade, str]:
     """Return whether a run met the latency that was required of it."""
-    latency = units.trimmed(run.requirement.latency_ns if run.requirement else 0, "ns")
+    required = run.requirement
+    latency = units.trimmed(required.latency, required.unit) if required else ""
     concerned = [s for s in subjects_of(run) if s.result.required]
     singly = [r if (r := s.result).batch == 1 else r.single or r for s in concerned]
     due = count(sum(r.n + (r.missed or 0) for r in singly))
@@ -252,7 +253,11 @@ def _required(run: Run, gate: Gate) -> tuple[Grade, str]:
         flag = flags.spoilt(worst.result.flags)
         how = f" as it was run ({flag.spoils.removeprefix('measured ')})" if flag else ""
         ended = "; the run ended there" if worst.result.ended == BY_LIMIT else ""
-        most = "" if worst.result.max is None else f"; {quantity(worst.result.max, 'ns')} at worst"
+        most = (
+            ""
+            if worst.result.max is None
+            else f"; {quantity(worst.result.max, worst.result.unit)} at worst"
+        )
         sentence = (
             f"{latency} not met{how}: {model}{misses_text}{most}, "
             f"{_under(worst.result.load)}{_stolen(run, worst)}{ended}."

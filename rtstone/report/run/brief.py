@@ -112,8 +112,8 @@ def _pieces(subject: Subject) -> list[str]:
     bucket = bucket_ns([r])
     pieces += [f"{name} {figure(getattr(r, member), r.unit, bucket)}" for name, member in named]
     pieces += [] if r.missed is None else [f"missed {count(r.missed)}"]
-    if r.required and r.required.limit_ns:
-        latency = trimmed(r.required.limit_ns, "ns")
+    if r.required and r.required.limit:
+        latency = trimmed(r.required.limit, r.unit)
         pieces += [f"later than {latency} {count(r.required.late)}"]
     pieces += [precision] if (precision := reached(r)) else []
     if corrected := correction(r):

@@ -205,8 +205,8 @@ def _accounting(r: Result) -> Iterable[tuple[str, Cell]]:
     yield "too large for the histogram", count(r.overflow)
     if r.missed is not None:
         yield "missed activations", count(r.missed)
-    if r.required and r.required.limit_ns:
-        yield f"later than {trimmed(r.required.limit_ns, 'ns')}", count(r.required.late)
+    if r.required and r.required.limit:
+        yield f"later than {trimmed(r.required.limit, r.unit)}", count(r.required.late)
     if r.misses and len(r.misses.windows) > 1:
         windows = r.misses.windows
         ends = dict.fromkeys((2, len(windows)))
