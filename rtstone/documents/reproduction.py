@@ -13,6 +13,7 @@ import msgspec
 
 from rtstone.documents.comparison import Effect, Tally
 from rtstone.documents.run import Status
+from rtstone.units import CLOCK
 
 SCHEMA = "rtstone.reproduction/1"
 
@@ -270,6 +271,18 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True):
     then: list[Then] = []
     here: list[Judgement] = []
     lacks: str = ""
+
+
+def counted_units(table: Table, place: int) -> list[str]:
+    """Return the units other than of time in which systems of today have numbers of times.
+
+    ``place``: which of the numbers of a cell, as a figure's ``value``.
+    """
+    shown = [
+        cell.here.values[place] for item in table.items if item.unit in CLOCK
+        for cell in item.cells if cell.here is not None and place < len(cell.here.values)
+    ]  # fmt: skip
+    return sorted({str(s.unit) for s in shown if s.value is not None and s.unit not in CLOCK})
 
 
 class Reproduction(msgspec.Struct, frozen=True, kw_only=True):

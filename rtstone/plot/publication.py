@@ -11,6 +11,7 @@ from rtstone.documents.reproduction import (
     Item,
     Reproduction,
     Table,
+    counted_units,
     drawn_number,
 )
 from rtstone.documents.run import Result
@@ -93,55 +94,78 @@ def _panels(publication: Publication, number: int, figure: Figure) -> Iterator[P
     if figure.kind == "trace":
         yield from _over_time(publication, number, figure)
     elif figure.kind == "bars":
-        for unit in dict.fromkeys(item.unit for item in table.items):
-            groups = [_group(table, item, figure) for item in table.items if item.unit == unit]
+        parts = [
+            (figure.title, unit, [item for item in table.items if item.unit == unit])
+            for unit in dict.fromkeys(item.unit for item in table.items)
+        ]
+        times = [item for item in table.items if item.unit in CLOCK]
+        counts = counted_units(table, figure.value)
+        parts += [(f"{figure.title}, in {unit}", unit, times) for unit in counts]
+        for title, unit, items in parts:
+            groups = [_group(item, unit, figure) for item in items]
             groups = [group for group in groups if group.drawn]
             if any(bar.value is not None for group in groups for _, bar in group.drawn):
-                yield Panel(figure.title, unit or "", _systems(table), groups)
+                yield Panel(title, unit or "", _systems(table), groups)
     elif figure.kind == "curves":
         items = [item for item in table.items if item.at is not None and item.unit in CLOCK]
-        lines = []
-        for system in range(len(table.systems)):
-            ys = [_in_us(item, system, figure.value) for item in items]
-            if any(y is not None for y in ys):
-                lines.append(Line(system, [float(item.at or 0) for item in items], ys))
-        if lines:
-            yield Panel(figure.title, "us", _systems(table), lines=lines, over=figure.over)
+        for unit in ("us", *counted_units(table, figure.value)):
+            lines = []
+            for system in range(len(table.systems)):
+                ys = [_in_unit(item, system, figure.value, unit) for item in items]
+                if any(y is not None for y in ys):
+                    lines.append(Line(system, [float(item.at or 0) for item in items], ys))
+            if lines:
+                title = figure.title if unit == "us" else f"{figure.title}, in {unit}"
+                yield Panel(title, unit, _systems(table), lines=lines, over=figure.over)
 
 
 def _systems(table: Table) -> list[str]:
     return [f"{system.label} ({system.kind})" for system in table.systems]
 
 
-def _in_us(item: Item, system: int, place: int) -> float | None:
+def _in_unit(item: Item, system: int, place: int, unit: str) -> float | None:
+    """Return a number in µs, or in what its system counts instead of time."""
+    if unit != "us":
+        return drawn_number(item.cells[system], unit, place)
     value = drawn_number(item.cells[system], item.unit, place)
     return None if value is None else value * CLOCK[str(item.unit)] / CLOCK["us"]
 
 
-def _group(table: Table, item: Item, figure: Figure) -> Group:
-    """Return the bars of an item; a system without a number has none."""
+def _group(item: Item, unit: str | None, figure: Figure) -> Group:
+    """Return the bars of an item in a unit; a system without a number in it has none."""
     bars: list[Bar | None] = []
     for cell in item.cells:
-        value = drawn_number(cell, item.unit, figure.value)
+        value = drawn_number(cell, unit, figure.value)
         text = "" if value is None else rounded(value)
         bars.append(None if value is None else Bar(value, text))
     return Group(item.label, bars)
 
 
 def _over_time(publication: Publication, number: int, figure: Figure) -> Iterator[Panel]:
-    """Yield a panel for each item: the largest sample of each window, a line for each system."""
+    """Yield a panel for each unit and item: the largest sample of each window, a line per system.
+
+    Systems that count instructions have no time: their windows are numbered.
+    """
     table = publication.document.tables[number]
-    by_item: dict[int, list[Line]] = {}
-    tops: dict[int, float] = {}  # the largest sample of each system
+    by_unit: dict[str, dict[int, list[Line]]] = {}  # then by item
+    tops: dict[tuple[str, int], float] = {}  # the largest sample of each system
     for place, system in product(range(len(table.items)), range(len(table.systems))):
         for result in publication.results.get((number, place, system), ())[:1]:
-            if result.trace and result.trace.rows and result.unit == "ns":
-                ys: list[float | None] = [row[4] / CLOCK["us"] for row in result.trace.rows]
+            if result.trace and result.trace.rows:
+                timed = result.unit == "ns"
+                unit, scale = ("us", CLOCK["us"]) if timed else (result.unit, 1)
+                ys: list[float | None] = [row[4] / scale for row in result.trace.rows]
                 line = Line(system, [row[0] for row in result.trace.rows], ys)
-                by_item.setdefault(place, []).append(line)
-                tops[system] = max([tops.get(system, 0.0), *(y for y in ys if y is not None)])
-    slowest = None if figure.slowest else max(tops, key=tops.__getitem__, default=None)
-    for place, lines in by_item.items():
-        if shown := [line for line in lines if line.system != slowest]:
-            title = f"{figure.title}: {table.items[place].label}"
-            yield Panel(title, "us", _systems(table), lines=shown, over="time (s)")
+                by_unit.setdefault(unit, {}).setdefault(place, []).append(line)
+                most = max(y for y in ys if y is not None)
+                tops[unit, system] = max(tops.get((unit, system), 0.0), most)
+    for unit, by_item in by_unit.items():
+        own = [system for of, system in tops if of == unit]
+        slowest = None if figure.slowest else max(own, key=lambda system: tops[unit, system])
+        for place, lines in by_item.items():
+            if shown := [line for line in lines if line.system != slowest]:
+                title = figure.title if unit == "us" else f"{figure.title}, in {unit}"
+                yield Panel(
+                    f"{title}: {table.items[place].label}", unit, _systems(table), lines=shown,
+                    over="time (s)" if unit == "us" else "window",
+                )  # fmt: skip

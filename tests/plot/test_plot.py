@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -371,11 +371,25 @@ def test_figures_of_a_publication_have_its_numbers_and_todays() -> None:
         plot([], Request("publication", publication=both, figure="figure 8"))
 
 
-def test_a_bar_of_another_unit_is_not_drawn() -> None:
-    bars = Drawing(kind="bars", title="Figure 7a")
-    strange = published([printed(6.0), cell(2.5, "instr")], bars)
-    (axes,) = plot([], Request("publication", publication=strange)).figure.axes
-    assert [bar.get_width() for bar in axes.patches] == [6.0]
+@pytest.mark.parametrize("kind", ["bars", "curves", "trace"])
+def test_a_system_that_counts_instructions_has_axes_of_its_own(
+    kind: Literal["bars", "curves", "trace"],
+) -> None:
+    counted = structs.replace(result(1), unit="instructions")
+    both = published(
+        [printed(6.0), cell(2.5, "instructions")], Drawing(kind=kind, title="Figure 7a"),
+        results={(0, 0, 0): [result(1)], (0, 0, 1): [counted]},
+    )  # fmt: skip
+    timed, apart = plot([], Request("publication", publication=both)).figure.axes
+    titles = [axes.get_title(loc="left").partition(":")[0] for axes in (timed, apart)]
+    assert titles == ["Figure 7a", "Figure 7a, in instructions"]
+    if kind == "bars":
+        assert [[bar.get_width() for bar in axes.patches] for axes in (timed, apart)] == [
+            [6.0], [2.5],
+        ]  # fmt: skip
+        return
+    heights = [[line.get_ydata().max() for line in axes.lines] for axes in (timed, apart)]
+    assert heights == ([[6.0], [2.5]] if kind == "curves" else [[18.0], [18_000.0]])
 
 
 def test_lines_of_a_publication() -> None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from rtstone.documents.reproduction import Figure, Item, Table, drawn_number
+from rtstone.documents.reproduction import Figure, Item, Table, counted_units, drawn_number
 from rtstone.documents.run import Result, Trace
 from rtstone.report.parts.model import Bar, Bars, Block, Chart, Charts, Head, Notes, Section
 from rtstone.report.parts.shapes import charts, short
@@ -132,18 +132,9 @@ def _lines(names: list[str], traces: list[Trace | None], unit: str) -> dict[str,
             "unit": unit, "log": logarithmic, "most": None, "series": series}  # fmt: skip
 
 
-def _counted(table: Table, place: int) -> list[str]:
-    """Return the units other than of time in which systems of today have numbers of times."""
-    shown = [
-        cell.here.values[place] for item in table.items if item.unit in CLOCK
-        for cell in item.cells if cell.here is not None and place < len(cell.here.values)
-    ]  # fmt: skip
-    return sorted({str(s.unit) for s in shown if s.value is not None and s.unit not in CLOCK})
-
-
 def _bars(table: Table, figure: Figure, key: str) -> Iterator[Section]:
     """Yield the bars in the unit of each item, and apart from them those that are no times."""
-    counts = _counted(table, figure.value)
+    counts = counted_units(table, figure.value)
     own = [(item, item.unit) for item in table.items]
     drawn = _drawn_bars(table, figure, own, words.measure(table).partition(",")[0])
     if drawn or not counts:
@@ -207,7 +198,7 @@ def _curves(table: Table, figure: Figure) -> dict[str, dict[str, Any]]:
     """
     items = [item for item in table.items if item.at is not None and item.unit in CLOCK]
     drawn = {}
-    for unit in ("ns", *_counted(table, figure.value)):
+    for unit in ("ns", *counted_units(table, figure.value)):
         series = []
         for number, system in enumerate(table.systems):
             points = []
