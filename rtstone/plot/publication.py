@@ -160,7 +160,7 @@ def _over_time(publication: Publication, number: int, figure: Figure) -> Iterato
                 most = max(y for y in ys if y is not None)
                 tops[unit, system] = max(tops.get((unit, system), 0.0), most)
     for unit, by_item in by_unit.items():
-        own = [system for of, system in tops if of == unit]
+        own = [system for counted, system in tops if counted == unit]
         slowest = None if figure.slowest else max(own, key=lambda system: tops[unit, system])
         for place, lines in by_item.items():
             if shown := [line for line in lines if line.system != slowest]:

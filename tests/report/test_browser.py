@@ -215,7 +215,7 @@ def test_lines_are_switched_viewed_and_saved(opened: webdriver.Chrome, tmp_path:
 def test_paper_holds_the_evidence_and_what_was_opened(opened: webdriver.Chrome) -> None:
     closed = "[...document.querySelectorAll('details.result:not([open])')].map(d => d.id)"
     results = js(opened, f"{closed}.length")
-    links = "[...document.querySelectorAll('.answer a')].map(a => a.hash.slice(1))"
+    links = "[...document.querySelectorAll('.answer a:not(.word)')].map(a => a.hash.slice(1))"
     named = {link for link in js(opened, links) if link != "r0-growth"}
     js(opened, "document.getElementById('r0-1').open = true")
     js(opened, "dispatchEvent(new Event('beforeprint'))")

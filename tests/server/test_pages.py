@@ -90,6 +90,8 @@ def test_the_overview_says_what_got_worse_and_what_differs(served: Served, copie
     shown = page(served, "/")
     assert "1 of 1 target got worse in 30 days: sim." in shown.text
     assert "kernel command line: + skew_tick=1" in shown.text
+    assert {"#word-missed", "#word-max", "#word-p999"} <= {*shown.links}
+    assert "Activations of a periodic task that never took place" in shown.text
     assert "+50%" in shown.text
     assert (
         "/p/main/compare?run=sim-a-3,sim-a-2,sim-a-1,sim-a-0&run=sim-a-4,sim-a-5,sim-a-6,sim-a-7"
