@@ -12,9 +12,12 @@ $(ENGINE): $(ENGINE_SOURCE) $(ENGINE_HEADER) rtstone/build.mk | check-tools
 	gcc $(ENGINE_FLAGS) -O2 -g -fPIC -fvisibility=hidden -shared $(ENGINE_SOURCE) -o $@
 
 # For QEMU up to 8, and since 9.1; it finds its own functions in the emulator that loads it.
-$(PLUGINS): rtstone/_engine/qemu-plugin-%.so: rtstone/explain/plugin.c rtstone/build.mk | check-tools
+PLUGIN_SOURCE := $(addprefix rtstone/explain/,plugin.c sections.c)
+PLUGIN_HEADER := $(addprefix rtstone/explain/,plugin.h sections.h)
+
+$(PLUGINS): rtstone/_engine/qemu-plugin-%.so: $(PLUGIN_SOURCE) $(PLUGIN_HEADER) rtstone/build.mk | check-tools
 	@mkdir -p $(dir $@)
-	gcc $(ENGINE_FLAGS) -O2 -g -fPIC -fvisibility=hidden -shared -DRTS_PLUGIN_API=$* $< -o $@
+	gcc $(ENGINE_FLAGS) -O2 -g -fPIC -fvisibility=hidden -shared -DRTS_PLUGIN_API=$* $(PLUGIN_SOURCE) -o $@
 
 build/sanitized/engine.so: $(ENGINE_SOURCE) $(ENGINE_HEADER) rtstone/build.mk | check-tools
 	@mkdir -p $(dir $@)
@@ -23,7 +26,7 @@ build/sanitized/engine.so: $(ENGINE_SOURCE) $(ENGINE_HEADER) rtstone/build.mk | 
 
 lint-engine: $(VENV)/dev.stamp
 	$(BIN)/clang-tidy --quiet $(ENGINE_SOURCE) -- $(ENGINE_FLAGS)
-	$(BIN)/clang-tidy --quiet rtstone/explain/plugin.c -- $(ENGINE_FLAGS) -DRTS_PLUGIN_API=1
+	$(BIN)/clang-tidy --quiet $(PLUGIN_SOURCE) -- $(ENGINE_FLAGS) -DRTS_PLUGIN_API=1
 
 charts: $(CHARTS)
 

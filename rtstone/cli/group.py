@@ -19,6 +19,7 @@ COMMANDS = {
     "show": "Show one run.",
     "report": "Write one or more runs as one self-contained page.",
     "explain": "Explain why a sample took so long.",
+    "sections": "Rank what nothing could preempt: interrupts masked, critical sections.",
     "plot": "Draw runs as a figure for a paper.",
     "compare": "Compare systems, with the certainty of each difference.",
     "trend": "Show the trend of benches through stored runs, and where it changes.",
@@ -59,6 +60,7 @@ EXAMPLES = {
         "rtstone explain last dk.periodic --sample p99 -o why.html",
         "rtstone explain last --format chrome -o why.json",
     ),
+    "sections": ("rtstone sections last", "rtstone sections last dk.periodic --json"),
     "plot": (
         "rtstone plot last -o figure.pdf",
         "rtstone plot last~1 last --kind percentiles --width 174mm -o tail.svg",

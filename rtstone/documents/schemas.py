@@ -24,6 +24,7 @@ DOCUMENTS = {
     "campaign": ("campaign", "CampaignState"),
     "explanation": ("explanation", "Explanation"),
     "doctor": ("doctor", "Checklist"),
+    "sections": ("sections", "SectionsOfRun"),
     "simulation": ("simulation", "Simulation"),
     "simulated-hartstone": ("simulation", "Hartstone"),
     "server-projects": ("server", "Projects"),

@@ -65,7 +65,7 @@ def by_replay(
     if len(texts) > 1:
         raise UsageError(f"the run was resumed: it cannot be repeated as it was, {directory}")
     machine = machine_of(target_of(plan))
-    every = _samples(plan, run, result, machine, interrupt)
+    every, _ = samples_of(plan, run, result, machine, interrupt)
     chosen, other = (_place(every, result, name) for name in (sample, against))
     many = every.worst(SHARE)[:MOST_ENDINGS]
     windows = [_window(every.moment(place), LEAD) for place in (chosen, other)]
@@ -73,7 +73,7 @@ def by_replay(
     totals = Span(every.start, every.done)
     request = machine.request._replace(stamps=(), stores=(), windows=windows, totals=totals)
     recorded = replay(plan, machine.target, run, request, interrupt).recording
-    seen = _Case(machine, every, recorded, _space(machine, recorded))
+    seen = _Case(machine, every, recorded, space_of(machine, recorded))
     way = described(result, chosen, seen.follow(every.moment(chosen), LEAD))
     beside = None
     if other != chosen:
@@ -136,10 +136,13 @@ def machine_of(target: Qemu) -> Machine:
     return Machine(target, arch, roles.LINUX if linux else roles.FREERTOS, elf, request)
 
 
-def _samples(
+def samples_of(
     plan: Plan, run: Run, result: Result, machine: Machine, interrupt: Interrupt
-) -> Samples:
-    """Replay the run, and return the samples of a result.  Raises UsageError, TargetError."""
+) -> tuple[Samples, Recording]:
+    """Replay the run, and return the samples of a result, and what was recorded.
+
+    All blocks of code are in it, which show where it was.  Raises UsageError, TargetError.
+    """
     place = [case.id for case in plan.cases].index(result.case)
     request = machine.request._replace(after=place + 1)
     replayed = replay(plan, machine.target, run, request, interrupt)
@@ -152,7 +155,7 @@ def _samples(
             f"where samples of series '{result.series}' begin is not known, of {result.bench}; "
             "explain another series of it"
         )
-    return every
+    return every, replayed.recording
 
 
 def _place(every: Samples, result: Result, name: str) -> int:
@@ -173,7 +176,7 @@ def _window(moment: Moment, lead: int) -> Span:
     return Span(max(0, moment.end - moment.length - lead), moment.end + AFTER)
 
 
-def _space(machine: Machine, recorded: Recording) -> AddressSpace:
+def space_of(machine: Machine, recorded: Recording) -> AddressSpace:
     """Return the functions in the guest's memory."""
     if machine.target.system.kernel is None:
         return symbols.of_image(machine.elf)

@@ -15,30 +15,24 @@
  *     window FROM TO        between the FROM-th and the TO-th instruction every block is recorded
  *     totals FROM TO        how often each block was executed is recorded at the end of this window
  *
- * Numbers are decimal, windows in ascending order.  QEMU's headers are not packaged; these are
- * declarations of our own of what is used (docs/devel/tcg-plugins.rst).  RTS_PLUGIN_API is the
- * version of the interface that a build is for: 1 up to QEMU 8, 3 for those since 9.1.
+ * Numbers are decimal, windows in ascending order.  More lines are those of sections.c, which also
+ * has the arguments `sections`, a file to write, and `memory`, the guest's memory.
  */
-#include <inttypes.h>
-#include <stdbool.h>
-#include <stddef.h>
+#include "plugin.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "sections.h"
+
 #define EXPORT __attribute__((visibility("default")))
 
-struct qemu_plugin_tb;
-struct qemu_plugin_insn;
 struct qemu_info;
 
-enum { NO_REGISTERS };
 enum { ADD_U64 };
-enum { WRITES = 2 };
 
 typedef uint64_t plugin_id;
-typedef void (*executed)(unsigned cpu, void *data);
-typedef void (*accessed)(unsigned cpu, uint32_t info, uint64_t address, void *data);
 
 /* The emulator finds both by their names. NOLINTBEGIN(misc-use-internal-linkage) */
 EXPORT int qemu_plugin_version = RTS_PLUGIN_API;
@@ -48,10 +42,6 @@ EXPORT int qemu_plugin_install(plugin_id id, const struct qemu_info *info, int a
 void qemu_plugin_register_vcpu_tb_trans_cb(plugin_id, void (*)(plugin_id, struct qemu_plugin_tb *));
 void qemu_plugin_register_atexit_cb(plugin_id, void (*)(plugin_id, void *), void *);
 void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *, executed, int, void *);
-void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *, executed, int, void *);
-void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *, accessed, int, int, void *);
-bool qemu_plugin_mem_is_store(uint32_t);
-unsigned qemu_plugin_mem_size_shift(uint32_t);
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *, size_t);
 size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *);
@@ -67,7 +57,7 @@ const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *);
 
 static uint64_t begun; /* instructions so far */
 
-static uint64_t now(void)
+uint64_t instructions(void)
 {
     return begun;
 }
@@ -97,7 +87,7 @@ size_t qemu_plugin_insn_data(const struct qemu_plugin_insn *, void *, size_t);
 
 static struct qemu_plugin_scoreboard *board; /* of one CPU: instructions so far */
 
-static uint64_t now(void)
+uint64_t instructions(void)
 {
     return *(const uint64_t *)qemu_plugin_scoreboard_find(board, 0);
 }
@@ -120,10 +110,6 @@ static void copy(uint8_t *to, size_t size, const struct qemu_plugin_insn *insn)
  */
 
 enum { STAMPS = 4, PLACES = 4096 };
-
-typedef struct range {
-    uint64_t from, to;
-} range;
 
 typedef struct places {
     unsigned n;
@@ -164,6 +150,7 @@ typedef struct block {
 typedef struct translated {
     uint64_t number, runs;
     struct translated *before;
+    caller last; /* its last instruction */
 } translated;
 
 static FILE *records, *blocks;
@@ -193,7 +180,7 @@ static void on_stamp(unsigned cpu, void *pc)
 {
     (void)cpu;
     if (times == after)
-        write_record(now(), (uintptr_t)pc, 0, STAMPED);
+        write_record(instructions(), (uintptr_t)pc, 0, STAMPED);
 }
 
 /* The guest may end before what is buffered is written, so it is written at each entry. */
@@ -201,7 +188,7 @@ static void on_entry(unsigned cpu, void *number)
 {
     (void)cpu;
     times += !number;
-    write_record(now(), (uintptr_t)number, 0, ENTERED);
+    write_record(instructions(), (uintptr_t)number, 0, ENTERED);
     flush();
 }
 
@@ -210,7 +197,7 @@ static void on_store(unsigned cpu, uint32_t info, uint64_t address, void *data)
     (void)cpu;
     (void)data;
     if (times == after && qemu_plugin_mem_is_store(info)) /* versions before 8 call for both */
-        write_record(now(), address, 1u << qemu_plugin_mem_size_shift(info), STORED);
+        write_record(instructions(), address, 1u << qemu_plugin_mem_size_shift(info), STORED);
 }
 
 static void look_at_totals(uint64_t when)
@@ -234,7 +221,8 @@ static void on_block(unsigned cpu, void *data)
 {
     (void)cpu;
     translated *t = data;
-    uint64_t when = now();
+    sections_block(&t->last);
+    uint64_t when = instructions();
     look_at_totals(when);
     t->runs++;
     while (in_window < window.n && when >= window.of[in_window].to) {
@@ -267,7 +255,7 @@ static bool is_in(const places *p, uint64_t pc)
     return false;
 }
 
-static void look_at(struct qemu_plugin_insn *insn)
+static void look_at(struct qemu_plugin_insn *insn, bool first)
 {
     uint64_t pc = qemu_plugin_insn_vaddr(insn);
     if ((!within.n || is_in(&within, pc)) && is_stamp(insn))
@@ -278,6 +266,12 @@ static void look_at(struct qemu_plugin_insn *insn)
                                                    as_data(entry.of[i].to));
     if (is_in(&stores, pc))
         qemu_plugin_register_vcpu_mem_cb(insn, on_store, NO_REGISTERS, WRITES, NULL);
+    if (sections_wanted()) {
+        uint32_t code = 0;
+        size_t size = qemu_plugin_insn_size(insn);
+        copy((uint8_t *)&code, size < sizeof code ? size : sizeof code, insn);
+        sections_look_at(insn, pc, code, first);
+    }
     count(insn);
 }
 
@@ -293,7 +287,8 @@ static translated *describe(const struct qemu_plugin_tb *tb, size_t n)
     translated *t = malloc(sizeof *t);
     if (!t)
         abort();
-    *t = (translated){newest ? newest->number + 1 : 0, 0, newest};
+    uint64_t number = newest ? newest->number + 1 : 0;
+    *t = (translated){number, 0, newest, sections_caller(qemu_plugin_insn_vaddr(last))};
     return newest = t;
 }
 
@@ -303,10 +298,10 @@ static void on_translation(plugin_id id, struct qemu_plugin_tb *tb)
     size_t n = qemu_plugin_tb_n_insns(tb);
     if (!n)
         return;
-    if (window.n || totals.to)
+    if (window.n || totals.to || sections_wanted())
         qemu_plugin_register_vcpu_tb_exec_cb(tb, on_block, NO_REGISTERS, describe(tb, n));
     for (size_t i = 0; i < n; i++)
-        look_at(qemu_plugin_tb_get_insn(tb, i));
+        look_at(qemu_plugin_tb_get_insn(tb, i), !i);
 }
 
 static void at_end(plugin_id id, void *data)
@@ -314,6 +309,7 @@ static void at_end(plugin_id id, void *data)
     (void)id;
     (void)data;
     flush();
+    sections_end();
 }
 
 /* ---- the start --------------------------------------------------------------------------------
@@ -346,6 +342,8 @@ static bool take(const char *line)
         totals = (range){a, b};
         return true;
     }
+    if (sections_take(word, a, b))
+        return true;
     return !strcmp(word, "within")   ? add(&within, a, b)
            : !strcmp(word, "entry")  ? add(&entry, b, a)
            : !strcmp(word, "stores") ? add(&stores, a, b)
@@ -381,6 +379,8 @@ int qemu_plugin_install(plugin_id id, const struct qemu_info *info, int argc, ch
             records = fopen(value, "wb");
         else if (!strcmp(argv[i], "blocks"))
             blocks = fopen(value, "wb");
+        else if (!sections_argument(argv[i], value))
+            return -1;
     }
     if (!asked || !records || !blocks)
         return -1;

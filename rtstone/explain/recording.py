@@ -17,6 +17,22 @@ RECORD = np.dtype([("count", "<u8"), ("what", "<u8"), ("size", "<u4"), ("kind", 
 BLOCK = np.dtype(
     [("pc", "<u8"), ("n", "<u4"), ("size", "<u4"), ("last", "V15"), ("last_size", "u1")]
 )
+SECTION = np.dtype(
+    [
+        (name, "<u8")
+        for name in (
+            "begin",
+            "begin_caller",
+            "end",
+            "end_caller",
+            "n",
+            "sum",
+            "longest",
+            "at",
+            "kind",
+        )
+    ]
+)
 
 
 class Kind(IntEnum):
@@ -53,6 +69,8 @@ class Request(NamedTuple):
     after: int = 1
     windows: Sequence[Span] = ()
     totals: Span | None = None
+    sections: Sequence[tuple[str, int, int]] = ()
+    memory: tuple[int, int] | None = None
 
     def text(self) -> str:
         """Return the lines that the plugin reads."""
@@ -63,6 +81,8 @@ class Request(NamedTuple):
         rows += [("after", self.after, 0)]
         rows += [("window", *window) for window in merged(self.windows)]
         rows += [("totals", *self.totals)] if self.totals else []
+        rows += self.sections
+        rows += [("memory", *self.memory)] if self.memory else []
         return "".join(f"{word} {a} {b}\n" for word, a, b in rows)
 
 
@@ -79,15 +99,16 @@ def merged(windows: Sequence[Span]) -> list[Span]:
 
 @dataclass(frozen=True)
 class Recording:
-    """Records in order of time, and the blocks that they name by number."""
+    """Records in order of time, the blocks that they name by number, and sections in any order."""
 
     records: Table
     blocks: Table
+    sections: Table
 
     @classmethod
-    def parse(cls, records: bytes, blocks: bytes) -> Recording:
-        """Read both files; an incomplete record at the end of one is left out."""
-        files = ((records, RECORD), (blocks, BLOCK))
+    def parse(cls, records: bytes, blocks: bytes, sections: bytes = b"") -> Recording:
+        """Read these files; an incomplete record at the end of one is left out."""
+        files = ((records, RECORD), (blocks, BLOCK), (sections, SECTION))
         return cls(*(np.frombuffer(f[: len(f) // k.itemsize * k.itemsize], k) for f, k in files))
 
     def ran(self, window: Span) -> Table:

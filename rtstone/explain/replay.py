@@ -6,6 +6,7 @@ again.
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -28,6 +29,7 @@ from rtstone.targets import find
 from rtstone.targets.qemu import Qemu, Watcher
 from rtstone.wire import records as wire
 
+FILES = ("request", "records", "blocks", "sections")  # of the plugin, by its arguments
 LAST_OF_1 = 8  # the last version of QEMU with the first interface for plugins
 
 
@@ -58,8 +60,10 @@ def replay(plan: Plan, target: Qemu, run: Run, request: Request, interrupt: Inte
     Raises TargetError if the replay differs from the run, Interrupted.
     """
     with ExitStack() as stack:
-        files = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(3)]
-        inputs, records, blocks = files
+        files = [stack.enter_context(tempfile.TemporaryFile()) for _ in FILES]
+        inputs, records, blocks, sections = files
+        if request.memory:
+            files.append(stack.enter_context(_memory(request.memory[1])))
         inputs.write(request.text().encode("ascii"))
         inputs.flush()
         target.watcher = _watcher(target, files)
@@ -77,20 +81,32 @@ def replay(plan: Plan, target: Qemu, run: Run, request: Request, interrupt: Inte
         _, texts = logs(place)
         cases = gather(plan, *texts).received.cases
         results = {number: case.results for number, case in cases.items()}
-        return Replayed(Recording.parse(_content(records), _content(blocks)), results)
+        return Replayed(Recording.parse(*map(_content, (records, blocks, sections))), results)
+
+
+def _memory(size: int) -> IO[bytes]:
+    """Return a file of that many bytes for a guest's memory, which the plugin reads, too."""
+    file = os.fdopen(os.memfd_create("guest"), "r+b")
+    file.truncate(size)
+    return file
 
 
 def _watcher(target: Qemu, files: Sequence[IO[bytes]]) -> Watcher:
-    """Return the emulator's plugin, with its files: request, records, blocks."""
+    """Return the emulator's plugin with its files, and with the guest's memory if it is one."""
     api = 1 if int(target.version.partition(".")[0]) <= LAST_OF_1 else 3
     plugin = path("_engine", f"qemu-plugin-{api}.so")
     if not plugin.exists():
         raise TargetError(f"the emulator's plugin is not built, {plugin}; run: rtstone lab build")
     numbers = tuple(file.fileno() for file in files)
-    names = ("request", "records", "blocks")
-    words = (f"{name}=/proc/self/fd/{n}" for name, n in zip(names, numbers, strict=True))
+    names = [f"/proc/self/fd/{n}" for n in numbers]
+    words = (f"{key}={name}" for key, name in zip((*FILES, "memory"), names, strict=False))
     named = str(plugin).replace(",", ",,")  # as QEMU reads options
-    return Watcher(("-plugin", ",".join((named, *words))), numbers)
+    memory: tuple[str, ...] = ()
+    if len(files) > len(FILES):
+        size = os.fstat(numbers[-1]).st_size
+        backend = f"memory-backend-file,id=guest,size={size},mem-path={names[-1]},share=on"
+        memory = ("-object", backend, "-machine", "memory-backend=guest")
+    return Watcher((*memory, "-plugin", ",".join((named, *words))), numbers)
 
 
 def _content(file: IO[bytes]) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -80,6 +80,15 @@ class AddressSpace:
             place = Place(area.program, function[0], function[1] + area.offset)
         self._places[pc] = place
         return place
+
+    def functions(self, program: str) -> Iterator[tuple[str, int, int]]:
+        """Yield name, begin and end of the functions of a program."""
+        for area in self._areas:
+            if area.program == program:
+                for name, start, end in zip(
+                    area.functions.names, area.functions.starts, area.functions.ends, strict=True
+                ):
+                    yield name, start + area.offset, end + area.offset
 
     def area(self, pc: int) -> Area | None:
         """Return the program at an address, None if none is known."""

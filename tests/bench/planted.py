@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 AGENT = Path(__file__).parents[2] / "agent"
 PLANTED = 10_000
@@ -50,24 +50,39 @@ def output(*command: str | Path) -> str:
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
-def build(board: str, image: str, loop: str, settings: Sequence[str], work: Path) -> Path:
+class Place(NamedTuple):
+    """Where the loop is planted: the begin of a function, a line of it, and what is put before."""
+
+    function: str
+    line: str
+    call: str
+
+
+IN_THE_TICK = Place(TICK, ENTERED, CALL)
+
+
+def build(
+    board: str, image: str, loop: str, settings: Sequence[str], work: Path,
+    *, place: Place = IN_THE_TICK,
+) -> Path:  # fmt: skip
     """Build an image with the loop, and return its directory."""
     kernel = output(sys.executable, AGENT / "ports/freertos/kernel/find.py").strip()
-    copy, place = work / "kernel", work / "built"
+    copy, built = work / "kernel", work / "built"
     shutil.copytree(kernel, copy)
     tasks = copy / "tasks.c"
     text = tasks.read_text("utf-8")
-    if not text.count(TICK) == text.count(ENTERED) == 1:
+    if not text.count(place.function) == text.count(place.line) == 1:
         sys.exit(f"{tasks} is another version: there is no place for the loop")
     tasks.chmod(0o644)
-    text = text.replace(ENTERED, CALL + ENTERED).replace(TICK, LOOP % loop + TICK)
+    text = text.replace(place.line, place.call + place.line)
+    text = text.replace(place.function, LOOP % loop + place.function)
     tasks.write_text(text, "utf-8")
-    output("cmake", "-S", AGENT, "-B", place, f"-DFREERTOS_KERNEL_PATH={copy}", *settings,
+    output("cmake", "-S", AGENT, "-B", built, f"-DFREERTOS_KERNEL_PATH={copy}", *settings,
            f"-DCMAKE_TOOLCHAIN_FILE={AGENT / 'boards' / board}.cmake")  # fmt: skip
-    output("cmake", "--build", place)
-    marks = output(sys.executable, AGENT / "marks.py", "readelf", place / f"{image}.elf")
-    (place / f"{image}.marks").write_text(marks, "ascii")
-    return place
+    output("cmake", "--build", built)
+    marks = output(sys.executable, AGENT / "marks.py", "readelf", built / f"{image}.elf")
+    (built / f"{image}.marks").write_text(marks, "ascii")
+    return built
 
 
 def explained(image: str, built: Path, work: Path) -> dict[str, Any]:

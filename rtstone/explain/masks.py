@@ -1,0 +1,130 @@
+"""What switches interrupts, preemption and the scheduler off and on, by operating system."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from rtstone.documents.sections import Kind
+from rtstone.explain import daif
+from rtstone.explain.elf import Elf
+from rtstone.explain.functions import Functions
+from rtstone.explain.kallsyms import ALIGNED
+from rtstone.explain.symbols import AddressSpace
+
+NUMBERS: dict[Kind, int] = {
+    "irqs-masked": 0,
+    "preempt-off": 1,
+    "unbroken": 2,
+    "critical": 3,
+    "suspended": 4,
+}  # of kinds, in what the plugin reads and writes
+
+Line = tuple[str, int, int]  # of the plugin's request
+
+# ---- FreeRTOS ------------------------------------------------------------------------------------
+
+ENTER, EXIT = "vPortEnterCritical", "vPortExitCritical"
+SUSPEND, RESUME = "vTaskSuspendAll", "xTaskResumeAll"
+WRAPPERS = (
+    ENTER, EXIT, SUSPEND, RESUME, "uxPortSetInterruptMask", "vPortClearInterruptMask",
+)  # fmt: skip
+NESTING = ("ullCriticalNesting", "uxCriticalNesting")  # on AArch64, on Cortex-M
+SUSPENDED = "uxSchedulerSuspended"
+VECTORS = "board_vectors"
+VECTORS_BYTES = 2048
+
+
+class Followed(NamedTuple):
+    """What the plugin is to follow: the kinds of sections, and the lines of its request."""
+
+    kinds: Sequence[Kind]
+    lines: Sequence[Line]
+
+
+def of_freertos(image: bytes, space: AddressSpace, arch: str) -> Followed:
+    """Return what to follow in an image of FreeRTOS.  Raises KeyError for a missing symbol."""
+    addresses = {symbol.name: symbol.value for symbol in Elf(image).symbols()}
+    nesting = next(addresses[name] for name in NESTING if name in addresses)
+    kinds: list[Kind] = ["critical", "suspended"]
+    functions = list(space.functions(""))
+    lines: list[Line] = [
+        ("watch", NUMBERS["critical"], nesting),
+        ("watch", NUMBERS["suspended"], addresses[SUSPENDED]),
+        *_code("raise", functions, (ENTER, SUSPEND)),
+        *_code("lower", functions, (EXIT, RESUME)),
+        *_code("wrapper", functions, WRAPPERS),
+    ]
+    if arch == "aarch64":
+        kinds.append("irqs-masked")
+        vectors = addresses[VECTORS]
+        lines += [
+            ("masks", NUMBERS["irqs-masked"], 0),
+            ("vectors", vectors, vectors + VECTORS_BYTES),
+        ]
+    return Followed(kinds, lines)
+
+
+# ---- Linux on arm64 ------------------------------------------------------------------------------
+
+SWITCH = "cpu_switch_to"
+PREEMPTIBLE = "preempt_schedule"  # only kernels have it that count with CONFIG_PREEMPT_COUNT
+LINUX_VECTORS = ("vectors", "tramp_vectors")
+INHERIT = ("el0_", "el1_", "el1h_", "do_mem_abort")  # names that begin so
+WRAPPING = (
+    "_raw_spin_", "_raw_read_", "_raw_write_", "arch_local_", "__local_bh_", "preempt_count_",
+    "preempt_schedule", "__cond_resched", "_cond_resched",
+)  # fmt: skip
+POINTS = {"__schedule": 0, "cpu_do_idle": 0, "__cond_resched": 1, "_cond_resched": 1}
+STORE_32 = (0xB9000000, 0xFFFFFC00)  # str wN, [xM, #offset], and all of it but the registers
+
+
+def of_linux(code: bytes, symbols: Functions, space: AddressSpace) -> Followed:
+    """Return what to follow in an arm64 kernel.
+
+    ``code``: its Image.  ``symbols``: its functions, at the addresses it was linked for.  Raises
+    ValueError if that is not as in any known version.
+    """
+    functions = list(space.functions(""))
+    starts = {name: start for name, start, _ in functions}
+    if SWITCH not in starts:
+        raise ValueError(f"no function {SWITCH}")
+    base = symbols.starts[0] & -ALIGNED
+    place = symbols.names.index(SWITCH)
+    linked = symbols.starts[place] - base
+    moved = starts[SWITCH] - linked
+    switching = next((start, end) for name, start, end in functions if name == SWITCH)
+    effects = daif.daif(code)
+    lines: list[Line] = [
+        ("masks", NUMBERS["irqs-masked"], 0),
+        ("switch", *switching),
+        *(("save", moved + at, 0) for at in effects.saves),
+        *(("constant", moved + at, int(masks)) for at, masks in effects.constants.items()),
+        *_code("vectors", functions, LINUX_VECTORS),
+        *(("inherit", start, end) for name, start, end in functions if name.startswith(INHERIT)),
+        *(("wrapper", start, end) for name, start, end in functions if name.startswith(WRAPPING)),
+    ]
+    kinds: list[Kind] = ["irqs-masked"]
+    offset, saved = daif.preempt_count(code), daif.context(code[linked : linked + 64])
+    if offset is None or saved is None:
+        raise ValueError("the preempt count is not where it is expected")
+    lines += [
+        ("count", NUMBERS["preempt-off"], (offset - saved) % (1 << 64)),
+        ("stored", STORE_32[0] | offset // 4 << 10, STORE_32[1]),
+    ]
+    if PREEMPTIBLE in starts:
+        kinds.insert(0, "preempt-off")
+    else:
+        kinds.insert(0, "unbroken")
+        lines.append(("points", NUMBERS["unbroken"], 0))
+        lines += [("point", starts[name], when) for name, when in POINTS.items() if name in starts]
+    return Followed(kinds, lines)
+
+
+def _code(
+    word: str, functions: Sequence[tuple[str, int, int]], names: Sequence[str]
+) -> Iterator[Line]:
+    """Yield a line for each function that there is."""
+    for name, start, end in functions:
+        if name in names:
+            yield word, start, end

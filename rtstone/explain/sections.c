@@ -1,0 +1,644 @@
+/*
+ * The sections of a run in which something is off, by the instructions that began and ended them.
+ *
+ * The state is followed here, and only the sums are written, as a run has millions of sections.
+ * Lines of the request:
+ *
+ *     during FROM TO        sections that begin between these instructions are recorded
+ *     wrapper FROM TO       code that begins or ends sections for its caller, who is recorded, too
+ *     watch KIND ADDRESS    a variable: a section lasts while it is not 0
+ *     raise FROM TO         code whose writes add 1 to a watched variable
+ *     lower FROM TO         code whose writes take 1 away; all others make it 0.  With the guest's
+ *                           memory (below) its value is read instead
+ *     memory BASE SIZE      the physical addresses of what is in the file `memory`
+ *     masks KIND -          AArch64: a section lasts while interrupts are masked, by DAIF
+ *     vectors FROM TO       tables of exception vectors, each entry of which masks them
+ *     save PC -             an `mrs` of DAIF that belongs to a pair, of saving and restoring it
+ *     constant PC VALUE     an `msr` of DAIF: whether it masks them
+ *     inherit FROM TO       code that restores what an exception came in
+ *     switch FROM TO        what switches tasks: its first load is from the next one
+ *     count KIND DELTA      Linux's preempt count, of 32 bits, this far behind that load: a section
+ *                           lasts while a task has preemption or softirqs disabled
+ *     stored VALUE MASK     the instructions that may write it
+ *     points KIND -         a section lasts from one point of rescheduling to the next: entering
+ * from user mode or returning to it, or... point PC CONDITION    ...this instruction; 1: if
+ * interrupts and softirqs are enabled
+ *
+ * Of DAIF the plugin sees the instructions, not the values.  `msr daifset` and `daifclr` have
+ * theirs in themselves; an exception masks interrupts, and its return restores what was before.
+ * Flags that were saved are restored in reverse order, by each task at each level of exceptions.
+ * Where more are restored than were saved, that is what the level began with.  Interrupt handlers,
+ * while the preempt count has them in it, are left out of what `count` and `points` measure.
+ */
+#define _POSIX_C_SOURCE 200809L /* O_CLOEXEC */
+
+#include "sections.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { KINDS = 8, WATCHED = 4, WRAPPERS = 256, RANGES = 4096, SLOTS = 1 << 16, DEEPEST = 8 };
+enum { LEVELS = 16, BUCKETS = 256, LATER = 12 };
+
+struct wrapper {
+    range code;
+    const caller *called_from;
+};
+
+typedef struct ranges {
+    unsigned n;
+    range of[RANGES];
+} ranges;
+
+/* An instruction that may begin or end a section. */
+typedef struct site {
+    uint64_t pc;
+    const wrapper *in;
+    int step; /* of a watched variable, 0: makes it 0 */
+    bool saves, masks, unmasks, inherits, conditional;
+} site;
+
+/*
+ * What a task is in: itself, or an exception, which came from user mode or not, by an interrupt or
+ * not, and while interrupts were masked or not.  `base`: what is restored where nothing was saved.
+ * `saved`: the states that were, the last one in the lowest bit.
+ */
+typedef struct level {
+    bool user, irq, masked, base;
+    unsigned depth;
+    uint64_t saved;
+} level;
+
+/* `key`: the address that is loaded from when it is switched to. */
+typedef struct task {
+    uint64_t key;
+    unsigned n;
+    level levels[LEVELS];
+    struct task *next;
+} task;
+
+/*
+ * All sections of one kind from one place to another; the caller of a place is 0 unless it is in a
+ * wrapper.  `at`: where the longest began.  Of CHECK: `n` interrupts, `sum` of them while masked,
+ * and `longest` writes of unknown values to watched variables.
+ */
+typedef struct section {
+    uint64_t begin, begin_caller, end, end_caller, n, sum, longest, at;
+    uint64_t kind;
+} section;
+
+enum { CHECK = 255 };
+
+static struct {
+    bool is;
+    uint64_t since, begin, caller;
+    uint64_t handled; /* instructions of interrupt handlers until it began */
+} on[KINDS];
+
+static range during;
+static ranges raise, lower, vectors, saves, inherits, points;
+static range constants[RANGES], switching, stored, counted; /* counted: kind, and behind what */
+static unsigned n_constants, breaking;
+static bool switched, loaded, counting, broken;
+static unsigned wrappers, watches;
+static wrapper wrapped[WRAPPERS];
+static struct {
+    uint64_t address, value;
+    unsigned kind;
+} watch[WATCHED];
+
+static const uint8_t *memory;
+static range mapped;
+static bool masking;
+static unsigned masks;
+static uint64_t interrupts, while_masked, unknown;
+
+static task first = {.n = 1}, *tasks[BUCKETS], *current = &first;
+static site *read_at; /* of the last read of DAIF, while nothing else was done to it */
+static uint64_t read_when;
+static uint64_t handled, handling_since;
+static bool handling;
+
+static section *table;
+static FILE *file;
+static const caller *block, *before; /* that is executed, and the one before it */
+
+/* ---- what is written --------------------------------------------------------------------------
+ */
+
+static bool still_open(void)
+{
+    for (unsigned kind = 0; kind < KINDS; kind++)
+        if (on[kind].is && on[kind].since < during.to)
+            return true;
+    return false;
+}
+
+void sections_end(void)
+{
+    if (!file)
+        return;
+    for (unsigned i = 0; i < SLOTS; i++)
+        if (table[i].n)
+            fwrite(&table[i], sizeof table[i], 1, file);
+    const section check = {.n = interrupts, .sum = while_masked, .longest = unknown, .kind = CHECK};
+    fwrite(&check, sizeof check, 1, file);
+    fclose(file);
+    file = NULL;
+}
+
+static section *slot(section key)
+{
+    const uint64_t words[] = {key.begin, key.begin_caller, key.end, key.end_caller, key.kind};
+    uint64_t hash = 0;
+    for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
+        hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15U;
+    for (unsigned i = 0; i < SLOTS; i++) {
+        section *s = &table[(hash + i) % SLOTS];
+        if (!s->n) {
+            *s = key;
+            return s;
+        }
+        if (s->kind == key.kind && s->begin == key.begin && s->end == key.end &&
+            s->begin_caller == key.begin_caller && s->end_caller == key.end_caller)
+            return s;
+    }
+    abort(); /* more places than any program has: a section that is lost would be worse */
+}
+
+/* Return who called the wrapper that a site is in, directly or through another. */
+static uint64_t caller_of(const site *at)
+{
+    const wrapper *in = at->in;
+    uint64_t pc = 0;
+    for (unsigned deep = 0; in && deep < DEEPEST; deep++) {
+        if (!in->called_from)
+            break;
+        pc = in->called_from->pc;
+        in = in->called_from->in;
+    }
+    return pc;
+}
+
+static uint64_t in_handlers(uint64_t now)
+{
+    return handled + (handling ? now - handling_since : 0);
+}
+
+static bool leaves_out_handlers(unsigned kind)
+{
+    return (counting && kind == counted.from) || (broken && kind == breaking);
+}
+
+/* `now`: instructions begun before the one that does it. */
+static void set(unsigned kind, bool is, uint64_t now, const site *at)
+{
+    if (is == on[kind].is)
+        return;
+    on[kind].is = is;
+    if (is) {
+        on[kind].since = now;
+        on[kind].begin = at->pc;
+        on[kind].caller = caller_of(at);
+        on[kind].handled = in_handlers(now);
+        return;
+    }
+    if (!file)
+        return;
+    if (on[kind].since >= during.from && on[kind].since < during.to) {
+        const section key = {.begin = on[kind].begin,
+                             .begin_caller = on[kind].caller,
+                             .end = at->pc,
+                             .end_caller = caller_of(at),
+                             .kind = kind};
+        section *s = slot(key);
+        uint64_t length = now - on[kind].since;
+        if (leaves_out_handlers(kind))
+            length -= in_handlers(now) - on[kind].handled;
+        s->n++;
+        s->sum += length;
+        if (length > s->longest || s->n == 1) {
+            s->longest = length;
+            s->at = on[kind].since;
+        }
+    }
+    if (now >= during.to && !still_open())
+        sections_end();
+}
+
+/* ---- while the guest runs ---------------------------------------------------------------------
+ */
+
+void sections_block(const caller *last)
+{
+    before = block;
+    block = last;
+}
+
+static void on_wrapper(unsigned cpu, void *data)
+{
+    (void)cpu;
+    wrapper *w = data;
+    w->called_from = before;
+}
+
+/* Return what was written; it is in memory by now. */
+static uint64_t written(uint32_t info, uint64_t address, uint64_t old, int step)
+{
+    uint64_t value = 0;
+    if (!memory) {
+        unknown += !step && instructions() >= during.from && instructions() < during.to;
+        return step ? old + (uint64_t)step : 0;
+    }
+    const struct qemu_plugin_hwaddr *place = qemu_plugin_get_hwaddr(info, address);
+    uint64_t at = place ? qemu_plugin_hwaddr_phys_addr(place) : 0;
+    size_t size = (size_t)1 << qemu_plugin_mem_size_shift(info);
+    if (at < mapped.from || at + size > mapped.to || size > sizeof value)
+        abort();
+    memcpy(&value, memory + (at - mapped.from), size);
+    return value;
+}
+
+static void on_store(unsigned cpu, uint32_t info, uint64_t address, void *data)
+{
+    (void)cpu;
+    const site *at = data;
+    if (!qemu_plugin_mem_is_store(info)) /* versions before 8 call for both */
+        return;
+    for (unsigned i = 0; i < watches; i++)
+        if (watch[i].address == address) {
+            watch[i].value = written(info, address, watch[i].value, at->step);
+            set(watch[i].kind, watch[i].value != 0, instructions() - 1, at);
+        }
+}
+
+/* ---- interrupts masked, of AArch64 ---- */
+
+static void mask(bool is, const site *at)
+{
+    set(masks, is, instructions(), at);
+}
+
+static level *top(void)
+{
+    return &current->levels[current->n - 1];
+}
+
+static void save(bool masked)
+{
+    top()->saved = top()->saved << 1 | masked;
+    top()->depth++;
+}
+
+static void on_mask(unsigned cpu, void *at)
+{
+    (void)cpu;
+    if (read_at && !read_at->saves && instructions() - read_when < LATER) {
+        read_at->saves = true; /* of a module, whose code is not known beforehand */
+        save(on[masks].is);
+    } else if (!read_at)
+        top()->base = true;
+    read_at = NULL;
+    mask(true, at);
+}
+
+static void on_unmask(unsigned cpu, void *at)
+{
+    (void)cpu;
+    read_at = NULL;
+    top()->base = false;
+    mask(false, at);
+}
+
+static void on_read(unsigned cpu, void *data)
+{
+    (void)cpu;
+    read_at = data;
+    read_when = instructions();
+    if (read_at->saves)
+        save(on[masks].is);
+}
+
+static void on_write(unsigned cpu, void *data)
+{
+    (void)cpu;
+    const site *at = data;
+    level *l = top();
+    read_at = NULL;
+    if (at->masks || at->unmasks) {
+        l->base = at->masks;
+        mask(at->masks, at);
+    } else if (l->depth) {
+        bool masked = l->saved & 1;
+        l->saved >>= 1;
+        l->depth--;
+        mask(masked, at);
+    } else if (at->inherits)
+        mask(current->n > 1 && !l->user && l->masked, at);
+    else
+        mask(l->base, at);
+}
+
+/* The second of four entries is an interrupt (Arm ARM, D1.10.2); later ones are from user mode. */
+static void on_vector(unsigned cpu, void *data)
+{
+    (void)cpu;
+    const site *at = data;
+    const bool user = at->pc & 0x400, irq = (at->pc & 0x180) == 0x80;
+    /* Where the kernel's vectors are hidden from user mode there are two tables to go through. */
+    const bool again = user && current->n == 2 && top()->user;
+    if (irq && !again && instructions() >= during.from && instructions() < during.to) {
+        interrupts++;
+        while_masked += on[masks].is;
+    }
+    read_at = NULL;
+    if (switched) {
+        if (user) {
+            current->n = 1;
+            *top() = (level){0};
+        }
+        if (current->n == LEVELS)
+            abort();
+        current->levels[current->n++] = (level){user, irq, on[masks].is, irq, 0, 0};
+        if (broken && user)
+            set(breaking, true, instructions(), at);
+    }
+    mask(true, at);
+}
+
+static void on_return(unsigned cpu, void *at)
+{
+    (void)cpu;
+    const level *l = top();
+    const bool masked = current->n > 1 && !l->user && l->masked;
+    read_at = NULL;
+    if (broken && current->n > 1 && l->user)
+        set(breaking, false, instructions(), at);
+    if (current->n > 1)
+        current->n--;
+    mask(masked, at);
+}
+
+/* ---- tasks, and their preempt counts ---- */
+
+static void on_switch(unsigned cpu, void *at)
+{
+    (void)cpu;
+    (void)at;
+    loaded = false;
+}
+
+static void on_context(unsigned cpu, uint32_t info, uint64_t address, void *data)
+{
+    (void)cpu;
+    (void)data;
+    if (loaded || qemu_plugin_mem_is_store(info))
+        return;
+    loaded = true;
+    task **list = &tasks[(address >> 6) % BUCKETS], *t = *list;
+    while (t && t->key != address)
+        t = t->next;
+    if (!t) {
+        t = calloc(1, sizeof *t);
+        if (!t)
+            abort();
+        t->key = address;
+        t->n = 1;
+        t->next = *list;
+        *list = t;
+    }
+    current = t;
+}
+
+static void on_count(unsigned cpu, uint32_t info, uint64_t address, void *data)
+{
+    enum { OFF = 0xffff, HANDLERS = 0xff0000 }; /* include/linux/preempt.h */
+    (void)cpu;
+    if (!qemu_plugin_mem_is_store(info) || address != current->key + counted.to)
+        return;
+    const uint64_t now = instructions() - 1, value = written(info, address, 0, 0);
+    const bool is = value & HANDLERS;
+    if (is && !handling)
+        handling_since = now;
+    if (!is && handling)
+        handled += now - handling_since;
+    handling = is;
+    if (!is)
+        set((unsigned)counted.from, value & OFF, now, data);
+}
+
+static void on_point(unsigned cpu, void *data)
+{
+    (void)cpu;
+    const site *at = data;
+    if (at->conditional && (on[masks].is || on[counted.from].is || handling))
+        return;
+    set(breaking, false, instructions(), at);
+    set(breaking, true, instructions(), at);
+}
+
+/* ---- while code is translated -----------------------------------------------------------------
+ */
+
+static bool is_in(const ranges *r, uint64_t pc)
+{
+    for (unsigned i = 0; i < r->n; i++)
+        if (pc >= r->of[i].from && pc < r->of[i].to)
+            return true;
+    return false;
+}
+
+static wrapper *wrapper_at(uint64_t pc)
+{
+    for (unsigned i = 0; i < wrappers; i++)
+        if (pc >= wrapped[i].code.from && pc < wrapped[i].code.to)
+            return &wrapped[i];
+    return NULL;
+}
+
+static site *site_at(uint64_t pc)
+{
+    site *s = malloc(sizeof *s);
+    if (!s)
+        abort();
+    *s = (site){.pc = pc, .in = wrapper_at(pc), .step = is_in(&raise, pc) - is_in(&lower, pc)};
+    return s;
+}
+
+caller sections_caller(uint64_t pc)
+{
+    return (caller){pc, wrapper_at(pc)};
+}
+
+static executed effect_on_masks(uint64_t pc, uint32_t code, bool begins)
+{
+    enum { IRQ = 0x200 }; /* of the bits of the immediate value */
+    if (begins && !(pc & 0x7f) && is_in(&vectors, pc))
+        return on_vector;
+    if ((code & 0xfffff0ff) == 0xd50340df && code & IRQ)
+        return on_mask; /* msr daifset */
+    if ((code & 0xfffff0ff) == 0xd50340ff && code & IRQ)
+        return on_unmask; /* msr daifclr */
+    if ((code & 0xffffffe0) == 0xd53b4220)
+        return on_read;
+    if ((code & 0xffffffe0) == 0xd51b4220)
+        return on_write;
+    return code == 0xd69f03e0 ? on_return : NULL; /* eret */
+}
+
+static site *site_of_masks(uint64_t pc)
+{
+    site *s = site_at(pc);
+    s->saves = is_in(&saves, pc);
+    s->inherits = is_in(&inherits, pc);
+    for (unsigned i = 0; i < n_constants; i++)
+        if (constants[i].from == pc) {
+            s->masks = constants[i].to;
+            s->unmasks = !constants[i].to;
+        }
+    return s;
+}
+
+static void look_for_points(struct qemu_plugin_insn *insn, uint64_t pc)
+{
+    for (unsigned i = 0; i < points.n; i++)
+        if (points.of[i].from == pc) {
+            site *s = site_at(pc);
+            s->conditional = points.of[i].to;
+            qemu_plugin_register_vcpu_insn_exec_cb(insn, on_point, NO_REGISTERS, s);
+        }
+}
+
+void sections_look_at(struct qemu_plugin_insn *insn, uint64_t pc, uint32_t code, bool begins)
+{
+    wrapper *w = wrapper_at(pc);
+    if (w && w->code.from == pc)
+        qemu_plugin_register_vcpu_insn_exec_cb(insn, on_wrapper, NO_REGISTERS, w);
+    executed effect = masking ? effect_on_masks(pc, code, begins) : NULL;
+    if (effect)
+        qemu_plugin_register_vcpu_insn_exec_cb(insn, effect, NO_REGISTERS, site_of_masks(pc));
+    if (switched && pc >= switching.from && pc < switching.to) {
+        if (pc == switching.from)
+            qemu_plugin_register_vcpu_insn_exec_cb(insn, on_switch, NO_REGISTERS, NULL);
+        qemu_plugin_register_vcpu_mem_cb(insn, on_context, NO_REGISTERS, ACCESSES, NULL);
+    }
+    if (counting && (code & stored.to) == stored.from)
+        qemu_plugin_register_vcpu_mem_cb(insn, on_count, NO_REGISTERS, WRITES, site_at(pc));
+    look_for_points(insn, pc);
+    if (watches)
+        qemu_plugin_register_vcpu_mem_cb(insn, on_store, NO_REGISTERS, WRITES, site_at(pc));
+}
+
+/* ---- the start --------------------------------------------------------------------------------
+ */
+
+static bool add(ranges *r, uint64_t from, uint64_t to)
+{
+    if (r->n == RANGES)
+        return false;
+    r->of[r->n++] = (range){from, to};
+    return true;
+}
+
+bool sections_wanted(void)
+{
+    return during.to;
+}
+
+static bool take_range(const char *word, uint64_t a, uint64_t b)
+{
+    static const struct {
+        const char *word;
+        ranges *all;
+    } lists[] = {{"raise", &raise},
+                 {"lower", &lower},
+                 {"vectors", &vectors},
+                 {"inherit", &inherits},
+                 {"point", &points}};
+    for (unsigned i = 0; i < sizeof lists / sizeof *lists; i++)
+        if (!strcmp(word, lists[i].word))
+            return add(lists[i].all, a, b);
+    return !strcmp(word, "save") && add(&saves, a, a + 1);
+}
+
+static bool take_of_linux(const char *word, uint64_t a, uint64_t b)
+{
+    if (!strcmp(word, "constant") && n_constants < RANGES) {
+        constants[n_constants++] = (range){a, b};
+        return true;
+    }
+    if (!strcmp(word, "switch")) {
+        switched = true;
+        switching = (range){a, b};
+        return true;
+    }
+    if (!strcmp(word, "count") && a < KINDS) {
+        counting = true;
+        counted = (range){a, b};
+        return true;
+    }
+    if (!strcmp(word, "stored")) {
+        stored = (range){a, b};
+        return true;
+    }
+    if (!strcmp(word, "points") && a < KINDS) {
+        broken = true;
+        breaking = (unsigned)a;
+        return true;
+    }
+    return false;
+}
+
+bool sections_take(const char *word, uint64_t a, uint64_t b)
+{
+    if (!strcmp(word, "during")) {
+        during = (range){a, b};
+        return true;
+    }
+    if (!strcmp(word, "wrapper") && wrappers < WRAPPERS) {
+        wrapped[wrappers++].code = (range){a, b};
+        return true;
+    }
+    if (!strcmp(word, "watch") && watches < WATCHED && a < KINDS) {
+        watch[watches].kind = (unsigned)a;
+        watch[watches++].address = b;
+        return true;
+    }
+    if (!strcmp(word, "memory")) {
+        mapped = (range){a, a + b};
+        return true;
+    }
+    if (!strcmp(word, "masks") && a < KINDS) {
+        masking = true;
+        masks = (unsigned)a;
+        return true;
+    }
+    return take_of_linux(word, a, b) || take_range(word, a, b);
+}
+
+static bool map(const char *name)
+{
+    int handle = open(name, O_RDONLY | O_CLOEXEC);
+    void *at = handle < 0 ? MAP_FAILED
+                          : mmap(NULL, mapped.to - mapped.from, PROT_READ, MAP_SHARED, handle, 0);
+    if (handle >= 0)
+        close(handle);
+    memory = at == MAP_FAILED ? NULL : at;
+    return memory;
+}
+
+bool sections_argument(const char *name, const char *value)
+{
+    if (!strcmp(name, "memory"))
+        return map(value);
+    if (strcmp(name, "sections") != 0)
+        return false;
+    table = calloc(SLOTS, sizeof *table);
+    file = fopen(value, "wb");
+    return table && file;
+}

@@ -1,0 +1,189 @@
+"""Find every section of a run in the lab in which something was off, as interrupts or preemption.
+
+The run is repeated three times: the first replay shows when its samples were taken, the second
+records the sections between the first and the last of them, the third who called the longest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from msgspec import structs
+
+from rtstone.documents.run import Result, Run
+from rtstone.documents.sections import KINDS, Kind, Section, Sections, SectionsOfRun
+from rtstone.errors import TargetError, UsageError
+from rtstone.explain import image, kernel, masks, stacks
+from rtstone.explain.lab import Machine, machine_of, samples_of, space_of
+from rtstone.explain.recording import Recording, Span, Table
+from rtstone.explain.replay import replay, target_of
+from rtstone.explain.symbols import AddressSpace
+from rtstone.files import content
+from rtstone.interrupt import Interrupt
+from rtstone.store.rundir import logs
+from rtstone.units import count
+
+LEAD = 300_000  # instructions before a section, from which on its callers are followed
+LOOKED_AT = 5  # sections of each kind, whose callers are looked for
+MEMORY = {
+    "virt-a53": 0x40000000
+}  # physical addresses of the memory of boards whose values are read
+CHECK = 255  # the kind of what sums up the interrupts, as in sections.c
+MIB = 1 << 20
+NEVER = Span(1 << 61, 1 << 62)  # while which blocks are counted
+
+Name = Callable[[int], str]  # of the function at an address
+
+
+def sections_of(
+    directory: Path, run: Run, result: Result, *, interrupt: Interrupt
+) -> SectionsOfRun:
+    """Return all sections of a result's case between its first and its last sample.
+
+    Raises UsageError, TargetError, Inconclusive, Interrupted.
+    """
+    plan, texts = logs(directory)
+    if len(texts) > 1:
+        raise UsageError(f"the run was resumed: it cannot be repeated as it was, {directory}")
+    machine = machine_of(target_of(plan))
+    with_blocks = machine._replace(request=machine.request._replace(totals=NEVER))
+    every, recorded = samples_of(plan, run, result, with_blocks, interrupt)
+    first, last = every.moment(0), every.moment(len(every.buckets) - 1)
+    during = Span(first.end - first.length, last.end)
+    followed = _followed(machine, space_of(machine, recorded))
+    plain = machine.request._replace(stamps=(), stores=())
+    lines = [("during", *during), *followed.lines]
+    request = plain._replace(sections=lines, memory=_memory(machine))
+    recorded = replay(plan, machine.target, run, request, interrupt).recording
+    check = recorded.sections[recorded.sections["kind"] == CHECK]
+    if not len(check) or check["longest"][0]:
+        raise TargetError(
+            f"sections of {machine.target.name} cannot be followed: code that is not known changes "
+            "what is counted"
+        )
+    name = _named(space_of(machine, recorded), machine.arch.low_bit)
+    kinds = [_kind(kind, recorded.sections, during.start, name) for kind in followed.kinds]
+    begins = [during.start + s.at for each in kinds for s in each.sections[:LOOKED_AT]]
+    request = plain._replace(windows=[Span(max(0, at - LEAD), at + 1) for at in begins])
+    traced = replay(plan, machine.target, run, request, interrupt).recording
+    callers = _Callers(machine, traced)
+    masked = "irqs-masked" in followed.kinds
+    return SectionsOfRun(
+        run_id=run.run_id,
+        name=run.name,
+        target=run.target.name,
+        case=result.case,
+        bench=result.bench,
+        params=result.params,
+        load=result.load,
+        series=result.series,
+        sentence=_sentence(kinds),
+        instructions=during.end - during.start,
+        max=result.max,
+        interrupts=int(check["n"][0]) if masked else None,
+        while_masked=int(check["sum"][0]),
+        kinds=[_with_stacks(each, during.start, callers) for each in kinds],
+    )
+
+
+def _followed(machine: Machine, space: AddressSpace) -> masks.Followed:
+    """Return what to follow.  Raises UsageError for a system that is not known."""
+    target, arch = machine.target, machine.arch.name
+    try:
+        if target.system.kernel is None:
+            return masks.of_freertos(content(machine.elf), space, arch)
+        if arch != "aarch64":
+            raise UsageError(f"sections of Linux are followed on AArch64 only, not on {arch}")
+        code = image.kernel(content(target.kernel.image))
+        return masks.of_linux(code, kernel.read(target.kernel).functions, space)
+    except (KeyError, StopIteration, ValueError) as error:
+        raise TargetError(f"sections of {target.name} cannot be followed: {error}") from error
+
+
+def _memory(machine: Machine) -> tuple[int, int] | None:
+    """Return where the guest's memory is, and its bytes; None if it cannot be in a file."""
+    system = machine.target.system
+    start = MEMORY.get(system.board.name)
+    return None if start is None or system.memory is None else (start, system.memory * MIB)
+
+
+def _named(space: AddressSpace, low_bit: int) -> Name:
+    def name(pc: int) -> str:
+        return str(space.name(pc & ~low_bit))
+
+    return name
+
+
+def _kind(kind: Kind, table: Table, start: int, name: Name) -> Sections:
+    """Return the sections of a kind, those between the same functions made one."""
+    rows = table[table["kind"] == masks.NUMBERS[kind]]
+    merged: dict[tuple[tuple[str, ...], tuple[str, ...]], Section] = {}
+    for row in rows.tolist():
+        begin, begin_caller, end, end_caller, n, total, longest, at, _ = row
+        places = _place(begin, begin_caller, name), _place(end, end_caller, name)
+        before = merged.get(places)
+        section = Section(
+            begin=list(places[0]), end=list(places[1]),
+            n=n, total=total, longest=longest, at=at - start,
+        )  # fmt: skip
+        if before is not None:
+            longer = max((before, section), key=lambda s: (s.longest, -s.at))
+            section = structs.replace(longer, n=n + before.n, total=total + before.total)
+        merged[places] = section
+    ranked = sorted(merged.values(), key=lambda s: (-s.longest, s.begin, s.end))
+    return Sections(
+        kind=kind,
+        n=sum(section.n for section in ranked),
+        total=sum(section.total for section in ranked),
+        longest=ranked[0].longest if ranked else 0,
+        sections=ranked,
+    )
+
+
+def _place(pc: int, caller: int, name: Name) -> tuple[str, ...]:
+    """Return the function at an address, behind the one that it was called by if that is known."""
+    return (name(caller), name(pc)) if caller and name(caller) != name(pc) else (name(pc),)
+
+
+class _Callers:
+    """The functions that were on the stack at a time, by what was recorded before it."""
+
+    def __init__(self, machine: Machine, recorded: Recording) -> None:
+        self._machine, self._recorded = machine, recorded
+        self._space = space_of(machine, recorded)
+
+    def _function(self, pc: int) -> tuple[str, int]:
+        place = self._space.name(pc)
+        return str(place), place.start
+
+    def of(self, when: int) -> list[str]:
+        """Return the functions on the stack at an instruction, outermost first."""
+        window = Span(max(0, when - LEAD), when + 1)
+        tree, slices, _ = stacks.follow(
+            self._recorded, window, self._machine.arch, self._function, self._machine.system
+        )
+        at = [piece for piece in slices if piece.start <= when < piece.start + piece.n]
+        return tree.frames(at[-1].node) if at else []
+
+
+def _with_stacks(kind: Sections, start: int, callers: _Callers) -> Sections:
+    """Return sections, the longest with their callers; ``start``: what their times are after."""
+    longest, others = kind.sections[:LOOKED_AT], kind.sections[LOOKED_AT:]
+    looked_at = [structs.replace(s, stack=callers.of(start + s.at)) for s in longest]
+    return structs.replace(kind, sections=[*looked_at, *others])
+
+
+def _sentence(kinds: Iterable[Sections]) -> str:
+    """Return the answer: the longest section of each kind, and where it began."""
+    parts = []
+    for each in kinds:
+        title = KINDS[each.kind]
+        if not each.sections:
+            parts.append(f"never {title}")
+            continue
+        section = each.sections[0]
+        where = " > ".join(section.begin)
+        parts.append(f"longest {title} {count(section.longest)} instructions, {where}")
+    text = "; ".join(parts)
+    return f"{text[:1].upper()}{text[1:]} (of what ran)"

@@ -1,0 +1,1 @@
+"""The sections of a run in which something was off, on the terminal."""

@@ -1,0 +1,87 @@
+"""Sections on the terminal: the longest of each kind first, then all of them, ranked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from rtstone.documents.case_name import result_names
+from rtstone.documents.run import Run
+from rtstone.documents.sections import KINDS, Section, Sections, SectionsOfRun
+from rtstone.report.parts.console import sentences
+from rtstone.units import count, counted
+
+ROWS = 10  # of a kind
+_HEAD = ("longest", "n", "mean", "at")
+
+
+def sections_lines(document: SectionsOfRun, run: Run, width: int) -> Iterator[RenderableType]:
+    """Yield the sections of a run, of each kind the longest."""
+    yield from sentences(Text(document.sentence, style="bold"), width)
+    for line in _basis(document, run):
+        yield from sentences(Text(line, style="dim"), width)
+    if document.while_masked:
+        came = counted(document.while_masked, "interrupt")
+        text = f"{came} came while interrupts were held to be masked: a defect, please report it."
+        yield from sentences(Text(text, style="bold red"), width)
+    for kind in document.kinds:
+        yield ""
+        yield from _kind(kind, document.instructions, width)
+    for note in document.notes:
+        yield from sentences(Text(f"note: {note}"), width)
+
+
+def _basis(document: SectionsOfRun, run: Run) -> Iterator[str]:
+    """Yield what was looked at and how, a sentence each."""
+    keys = [(r.case, r.series) for r in run.results]
+    label = result_names(run)[keys.index((document.case, document.series))].with_load
+    largest = "" if document.max is None else f"; its largest sample is {count(document.max)}"
+    yield f"{label}{largest}. All numbers are instructions."
+    seen = "By replay: every section was seen that began between the first sample and the last, "
+    seen += f"{count(document.instructions)} instructions."
+    if document.interrupts is not None:
+        seen += f" Of {counted(document.interrupts, 'interrupt')} in them "
+        seen += f"{count(document.while_masked)} came while they were masked."
+    yield seen
+
+
+def _kind(kind: Sections, whole: int, width: int) -> Iterator[RenderableType]:
+    title = KINDS[kind.kind]
+    if not kind.sections:
+        yield Text(f"{title}: none", style="bold")
+        return
+    share = f"{kind.total / whole:.2%}" if whole else "0%"
+    head = f"{title}: {counted(kind.n, 'section')}, {share} of the instructions"
+    yield from sentences(Text(head, style="bold"), width)
+    rows = [_cells(section) for section in kind.sections[:ROWS]]
+    widths = [max(map(len, column)) for column in zip(_HEAD, *rows, strict=True)]
+
+    def row(cells: tuple[str, ...]) -> str:
+        return "  ".join(f"{text:>{room}}" for text, room in zip(cells, widths, strict=True))
+
+    yield Text(f"{row(_HEAD)}  from ... to", style="dim")
+    for section, cells in zip(kind.sections, rows, strict=False):
+        yield from _hung(f"{row(cells)}  ", Text(places(section)), width)
+        if section.stack:
+            stack = Text(f"in {' > '.join(section.stack)}", style="dim")
+            yield from _hung(" " * (sum(widths) + 2 * len(widths)), stack, width)
+    if (rest := len(kind.sections) - ROWS) > 0:
+        yield Text(f"and between {counted(rest, 'other pair')} of places", style="dim")
+
+
+def _cells(section: Section) -> tuple[str, ...]:
+    mean = round(section.total / section.n)
+    return tuple(map(count, (section.longest, section.n, mean, section.at)))
+
+
+def places(section: Section) -> str:
+    """Return where sections begin and end."""
+    return f"{' > '.join(section.begin)} ... {' > '.join(section.end)}"
+
+
+def _hung(head: str, text: Text, width: int) -> Iterator[Text]:
+    """Yield the lines of a text behind a head; what does not fit in the first stands below it."""
+    for number, line in enumerate(sentences(text, max(width - len(head), 1))):
+        yield Text(" " * len(head) if number else head).append_text(line)
