@@ -14,6 +14,7 @@ from rtstone.cli.parameters import RUN
 from rtstone.cli.progress import working
 from rtstone.cli.remote_runs import is_url, local, scratch
 from rtstone.errors import UsageError
+from rtstone.interrupt import Interrupt
 from rtstone.printable import shown
 from rtstone.store.index import find
 from rtstone.store.rundir import load
@@ -34,7 +35,8 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--limit", "limits", multiple=True, metavar="'BENCH p999<=100us'",
-    help="A limit without a file, as in a budget; repeat the option for several.  Without any of "
+    help="A limit without a file, as in a budget; repeat the option for several.  'sections "
+    "KIND<=N' limits what `rtstone sections` finds.  Without any of "
     "these options the run is checked against the --limit that it was measured with.",
 )  # fmt: skip
 @click.option(
@@ -206,7 +208,7 @@ def _gate(
     path = find(name)
     document = load(path)
     if limited:
-        gate = _budget_gate(document, budget, limits, baseline)
+        gate = _limited_gate(path, document, budget, limits, baseline)
     elif last is not None:
         gate = _trend_gate(path, document, last)
     elif baseline:
@@ -218,6 +220,38 @@ def _gate(
 
         gate = with_causes(path, document, gate)
     return gate, document
+
+
+def _limited_gate(
+    path: Path, document: Run, budget: Path | None, limits: tuple[str, ...],
+    baseline: tuple[str, ...],
+) -> Gate:  # fmt: skip
+    """Return the check of a run by its results, and by its sections, for which it is repeated.
+
+    Raises UsageError, TargetError, Inconclusive, Interrupted.
+    """
+    from rtstone.stats.section_gate import limits_of, section_checks, with_sections
+
+    of_sections, others = limits_of(limits)
+    if not of_sections:
+        return _budget_gate(document, budget, limits, baseline)
+    from rtstone.documents.check import Gate
+    from rtstone.explain.sections import sections_of
+    from rtstone.stats.explainable import choose
+
+    if others:
+        gate = _budget_gate(document, budget, tuple(others), baseline)
+    elif baseline:
+        raise UsageError("a limit of sections is no relative one; leave out --baseline")
+    else:
+        gate = Gate(
+            run_id=document.run_id, target=document.target.name, created=document.created,
+            budget="", title=", ".join(limits), policy="inconclusive", name=document.name,
+            checks=[], verdict="passed",
+        )  # fmt: skip
+    with working("repeating the run"), Interrupt() as interrupt:
+        sections = sections_of(path, document, choose(document).result, interrupt=interrupt)
+    return with_sections(gate, list(section_checks(sections, of_sections)))
 
 
 def _own_gate(document: Run) -> Gate:

@@ -60,7 +60,11 @@ EXAMPLES = {
         "rtstone explain last dk.periodic --sample p99 -o why.html",
         "rtstone explain last --format chrome -o why.json",
     ),
-    "sections": ("rtstone sections last", "rtstone sections last dk.periodic --json"),
+    "sections": (
+        "rtstone sections last",
+        "rtstone sections last dk.periodic --json",
+        "rtstone sections last --against last~1",
+    ),
     "plot": (
         "rtstone plot last -o figure.pdf",
         "rtstone plot last~1 last --kind percentiles --width 174mm -o tail.svg",

@@ -25,6 +25,7 @@ DOCUMENTS = {
     "explanation": ("explanation", "Explanation"),
     "doctor": ("doctor", "Checklist"),
     "sections": ("sections", "SectionsOfRun"),
+    "sections-compared": ("sections", "SectionsCompared"),
     "simulation": ("simulation", "Simulation"),
     "simulated-hartstone": ("simulation", "Hartstone"),
     "server-projects": ("server", "Projects"),

@@ -82,3 +82,46 @@ class SectionsOfRun(msgspec.Struct, frozen=True, kw_only=True):
     while_masked: Natural = 0
     kinds: list[Sections]
     notes: list[str] = []
+
+
+COMPARED = "rtstone.sections-compared/1"
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """Sections from one place to another, in a run and in the one that it is compared with.
+
+    ``longest``, ``n``: as in the run; ``against_longest``, ``against_n``: as in the other.  0: none
+    were seen there.
+    """
+
+    kind: Kind
+    begin: list[str]
+    end: list[str]
+    longest: Natural
+    n: Natural
+    against_longest: Natural
+    against_n: Natural
+
+    @property
+    def longer(self) -> int:
+        """By how much the longest is longer than in the other run, in instructions."""
+        return self.longest - self.against_longest
+
+
+class SectionsCompared(msgspec.Struct, frozen=True, kw_only=True):
+    """The sections of two runs, those first whose longest changed most.
+
+    ``run_id``, ``target``: the run; ``against_run_id``, ``against_target``: the one that it is
+    compared with.  ``bench``: whose cases these are.  ``sentence``: the answer.
+    ``changes``: of sections of the same kind between functions of the same names, the suffixes of
+    the compiler left out; those whose longest is the same are left out.
+    """
+
+    schema: str = COMPARED
+    run_id: str
+    target: str
+    against_run_id: str
+    against_target: str
+    bench: str
+    sentence: str
+    changes: list[Change]

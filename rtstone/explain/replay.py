@@ -60,7 +60,9 @@ def replay(plan: Plan, target: Qemu, run: Run, request: Request, interrupt: Inte
     Raises TargetError if the replay differs from the run, Interrupted.
     """
     with ExitStack() as stack:
-        files = [stack.enter_context(tempfile.TemporaryFile()) for _ in FILES]
+        files: list[IO[bytes]] = []
+        for _ in FILES:
+            files.append(stack.enter_context(tempfile.TemporaryFile()))
         inputs, records, blocks, sections = files
         if request.memory:
             files.append(stack.enter_context(_memory(request.memory[1])))

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
 from rich.text import Text
 
 from rtstone.documents.case_name import result_names
 from rtstone.documents.run import Run
-from rtstone.documents.sections import KINDS, Section, Sections, SectionsOfRun
+from rtstone.documents.sections import (
+    KINDS,
+    Change,
+    Section,
+    Sections,
+    SectionsCompared,
+    SectionsOfRun,
+)
 from rtstone.report.parts.console import sentences
 from rtstone.units import count, counted
 
 ROWS = 10  # of a kind
+CHANGES = 24
 _HEAD = ("longest", "n", "mean", "at")
 
 
@@ -58,12 +66,9 @@ def _kind(kind: Sections, whole: int, width: int) -> Iterator[RenderableType]:
     rows = [_cells(section) for section in kind.sections[:ROWS]]
     widths = [max(map(len, column)) for column in zip(_HEAD, *rows, strict=True)]
 
-    def row(cells: tuple[str, ...]) -> str:
-        return "  ".join(f"{text:>{room}}" for text, room in zip(cells, widths, strict=True))
-
-    yield Text(f"{row(_HEAD)}  from ... to", style="dim")
+    yield Text(f"{_row(_HEAD, widths)}  from ... to", style="dim")
     for section, cells in zip(kind.sections, rows, strict=False):
-        yield from _hung(f"{row(cells)}  ", Text(places(section)), width)
+        yield from _hung(f"{_row(cells, widths)}  ", Text(places(section)), width)
         if section.stack:
             stack = Text(f"in {' > '.join(section.stack)}", style="dim")
             yield from _hung(" " * (sum(widths) + 2 * len(widths)), stack, width)
@@ -76,7 +81,11 @@ def _cells(section: Section) -> tuple[str, ...]:
     return tuple(map(count, (section.longest, section.n, mean, section.at)))
 
 
-def places(section: Section) -> str:
+def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
+    return "  ".join(f"{text:>{room}}" for text, room in zip(cells, widths, strict=True))
+
+
+def places(section: Section | Change) -> str:
     """Return where sections begin and end."""
     return f"{' > '.join(section.begin)} ... {' > '.join(section.end)}"
 
@@ -85,3 +94,32 @@ def _hung(head: str, text: Text, width: int) -> Iterator[Text]:
     """Yield the lines of a text behind a head; what does not fit in the first stands below it."""
     for number, line in enumerate(sentences(text, max(width - len(head), 1))):
         yield Text(" " * len(head) if number else head).append_text(line)
+
+
+def change_lines(document: SectionsCompared, width: int) -> Iterator[RenderableType]:
+    """Yield what changed between the sections of two runs."""
+    yield from sentences(Text(document.sentence, style="bold"), width)
+    basis = f"{document.bench} on {document.target}, run {document.run_id}, compared with "
+    basis += f"{document.against_target}, run {document.against_run_id}. All numbers are "
+    basis += "instructions, of the longest section between two places."
+    yield from sentences(Text(basis, style="dim"), width)
+    if not document.changes:
+        return
+    yield ""
+    head = ("now", "before", "change")
+    rows = [
+        (
+            count(change.longest) if change.n else "-",
+            count(change.against_longest) if change.against_n else "-",
+            f"{'+' if change.longer > 0 else ''}{count(change.longer)}",
+        )
+        for change in document.changes[:CHANGES]
+    ]
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+
+    yield Text(f"{_row(head, widths)}  from ... to", style="dim")
+    for change, cells in zip(document.changes, rows, strict=False):
+        text = f"{places(change)}, {KINDS[change.kind]}"
+        yield from _hung(f"{_row(cells, widths)}  ", Text(text), width)
+    if (rest := len(document.changes) - CHANGES) > 0:
+        yield Text(f"and {counted(rest, 'other change')}", style="dim")

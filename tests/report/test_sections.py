@@ -1,0 +1,69 @@
+"""Sections on a terminal of 80 columns."""
+
+from __future__ import annotations
+
+import io
+
+from msgspec import structs
+from rich.console import Console, RenderableType
+
+from rtstone.documents.sections import Section, Sections
+from rtstone.report.sections.text import change_lines, sections_lines
+from rtstone.stats.section_changes import section_changes
+from tests.report.explained import explained_run
+from tests.stats.test_section_gate import DOCUMENT
+
+WIDTH = 80
+
+
+def printed(lines: list[RenderableType]) -> list[str]:
+    """Return the lines as a terminal shows them."""
+    stream = io.StringIO()
+    Console(file=stream, width=WIDTH, highlight=False).print(*lines, sep="\n")
+    return stream.getvalue().splitlines()
+
+
+RUN = explained_run()
+SECTION = Section(
+    begin=["folio_lruvec_lock_irqsave", "_raw_spin_lock_irqsave"], end=["release_pages"],
+    n=4, total=1000, longest=700, at=123, stack=["el0_svc", "do_exit", "free_pcppages_bulk"],
+)  # fmt: skip
+ALL = structs.replace(
+    DOCUMENT, case=RUN.results[0].case, series=RUN.results[0].series, instructions=10_000,
+    sentence="Longest interrupts masked 700 instructions, free_pcppages_bulk (of what ran)",
+    kinds=[
+        Sections(
+            kind="irqs-masked", n=15, total=1100, longest=700,
+            sections=[SECTION, *[structs.replace(SECTION, n=1, stack=[])] * 11],
+        ),
+        Sections(kind="preempt-off", n=0, total=0, longest=0, sections=[]),
+    ],
+)  # fmt: skip
+
+
+def test_the_answer_is_first_and_all_fits() -> None:
+    lines = printed(list(sections_lines(ALL, RUN, WIDTH)))
+    assert " ".join(lines[:2]).startswith(ALL.sentence)
+    assert max(map(len, lines)) <= WIDTH
+    text = " ".join(" ".join(lines).split())
+    assert "interrupts masked: 15 sections, 11.00% of the instructions" in text
+    assert "700 4 250 123 folio_lruvec_lock_irqsave > _raw_spin_lock_irqsave ..." in text
+    assert "in el0_svc > do_exit > free_pcppages_bulk" in text
+    assert "and between 2 other pairs of places" in text
+    assert "preemption off: none" in text
+    assert "defect" not in text
+
+
+def test_a_wrong_model_is_a_defect() -> None:
+    doubtful = structs.replace(ALL, while_masked=2)
+    text = " ".join(printed(list(sections_lines(doubtful, RUN, WIDTH))))
+    assert "2 interrupts came while interrupts were held to be masked: a defect" in text
+
+
+def test_what_changed_fits_too() -> None:
+    shorter = structs.replace(SECTION, longest=100)
+    before = structs.replace(ALL, kinds=[structs.replace(ALL.kinds[0], sections=[shorter])])
+    lines = printed(list(change_lines(section_changes(ALL, before), WIDTH)))
+    assert max(map(len, lines)) <= WIDTH
+    text = " ".join(" ".join(lines).split())
+    assert "700 100 +600 folio_lruvec_lock_irqsave" in text

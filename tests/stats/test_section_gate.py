@@ -1,0 +1,63 @@
+"""Limits of sections, of documents that are written here."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec import structs
+
+from rtstone.documents.check import Gate
+from rtstone.documents.sections import Section, Sections, SectionsOfRun
+from rtstone.errors import UsageError
+from rtstone.stats.section_gate import SectionLimit, limits_of, section_checks, with_sections
+
+MASKED = Sections(
+    kind="irqs-masked", n=3, total=600, longest=300,
+    sections=[Section(begin=["f"], end=["g"], n=3, total=600, longest=300, at=7)],
+)  # fmt: skip
+DOCUMENT = SectionsOfRun(
+    run_id="run", target="qemu:linux", case=1, bench="dk.periodic", params={}, load="none",
+    sentence="", instructions=1000, max=9.0, interrupts=4, kinds=[MASKED],
+)  # fmt: skip
+GATE = Gate(
+    run_id="run", target="qemu:linux", created="", budget="", title="", policy="inconclusive",
+    verdict="passed", checks=[],
+)  # fmt: skip
+
+
+def test_limits_of_sections_are_told_from_others() -> None:
+    texts = ["sections preempt-off<=3000", "dk.periodic p999<=1k instr", "sections critical <= 9"]
+    limits, others = limits_of(texts)
+    assert limits == [SectionLimit("preempt-off", 3000), SectionLimit("critical", 9)]
+    assert others == ["dk.periodic p999<=1k instr"]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("sections", "no limit, in --limit 'sections'"),
+        ("sections critical>=3", "write one such as"),
+        ("sections critical<=3us", "in instructions"),
+        ("sections irq-masked<=3", "did you mean 'irqs-masked'?"),
+    ],
+)
+def test_a_bad_limit_is_refused(text: str, says: str) -> None:
+    with pytest.raises(UsageError) as error:
+        limits_of([text])
+    assert says in str(error.value)
+
+
+@pytest.mark.parametrize(("allowed", "verdict"), [(300, "passed"), (299, "failed")])
+def test_the_longest_may_be_as_long_as_the_limit(allowed: int, verdict: str) -> None:
+    (check,) = section_checks(DOCUMENT, [SectionLimit("irqs-masked", allowed)])
+    assert (check.verdict, check.observed, check.n) == (verdict, 300, 3)
+    assert with_sections(GATE, [check]).verdict == verdict
+
+
+def test_what_was_not_seen_does_not_pass() -> None:
+    (check,) = section_checks(DOCUMENT, [SectionLimit("preempt-off", 10**9)])
+    assert check.verdict == "not measured"
+    assert check.reason == "qemu:linux has no such sections; it has irqs-masked"
+    doubtful = structs.replace(DOCUMENT, while_masked=1)
+    (check,) = section_checks(doubtful, [SectionLimit("irqs-masked", 10**9)])
+    assert check.verdict == "not measured"
+    assert with_sections(GATE, [check]).exit_code == 3
