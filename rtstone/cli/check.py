@@ -232,15 +232,15 @@ def _limited_gate(
     """
     from rtstone.stats.section_gate import limits_of, section_checks, with_sections
 
-    of_sections, others = limits_of(limits)
+    of_sections, rest = limits_of(limits)
     if not of_sections:
         return _budget_gate(document, budget, limits, baseline)
     from rtstone.documents.check import Gate
     from rtstone.explain.sections import sections_of
     from rtstone.stats.explainable import choose
 
-    if others:
-        gate = _budget_gate(document, budget, tuple(others), baseline)
+    if rest:
+        gate = _budget_gate(document, budget, tuple(rest), baseline)
     elif baseline:
         raise UsageError("a limit of sections is no relative one; leave out --baseline")
     else:

@@ -18,11 +18,11 @@ SCHEMA = "rtstone.sections/1"
 # What is off in a section.
 Kind = Literal["irqs-masked", "preempt-off", "unbroken", "critical", "suspended"]
 KINDS: dict[Kind, str] = {
-    "irqs-masked": "interrupts masked",
-    "preempt-off": "preemption off",
-    "unbroken": "no point of rescheduling",
+    "irqs-masked": "with interrupts masked",
+    "preempt-off": "with preemption off",
+    "unbroken": "without a point of rescheduling",
     "critical": "in a critical section",
-    "suspended": "scheduler suspended",
+    "suspended": "with the scheduler suspended",
 }
 
 

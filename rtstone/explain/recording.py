@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -103,7 +103,7 @@ class Recording:
 
     records: Table
     blocks: Table
-    sections: Table
+    sections: Table = field(default_factory=lambda: np.zeros(0, SECTION))
 
     @classmethod
     def parse(cls, records: bytes, blocks: bytes, sections: bytes = b"") -> Recording:

@@ -169,21 +169,19 @@ class _Callers:
 
 def _with_stacks(kind: Sections, start: int, callers: _Callers) -> Sections:
     """Return sections, the longest with their callers; ``start``: what their times are after."""
-    longest, others = kind.sections[:LOOKED_AT], kind.sections[LOOKED_AT:]
+    longest, rest = kind.sections[:LOOKED_AT], kind.sections[LOOKED_AT:]
     looked_at = [structs.replace(s, stack=callers.of(start + s.at)) for s in longest]
-    return structs.replace(kind, sections=[*looked_at, *others])
+    return structs.replace(kind, sections=[*looked_at, *rest])
 
 
 def _sentence(kinds: Iterable[Sections]) -> str:
     """Return the answer: the longest section of each kind, and where it began."""
     parts = []
     for each in kinds:
-        title = KINDS[each.kind]
         if not each.sections:
-            parts.append(f"never {title}")
+            parts.append(f"{KINDS[each.kind]}: none")
             continue
         section = each.sections[0]
         where = " > ".join(section.begin)
-        parts.append(f"longest {title} {count(section.longest)} instructions, {where}")
-    text = "; ".join(parts)
-    return f"{text[:1].upper()}{text[1:]} (of what ran)"
+        parts.append(f"{KINDS[each.kind]}: {count(section.longest)} instructions, {where}")
+    return f"Longest {'; '.join(parts)} (of what ran)"

@@ -76,6 +76,6 @@ def _sentence(changes: Iterable[Change]) -> str:
         return "No section became longer (of what ran)"
     was = f"from {count(change.against_longest)}" if change.against_n else "none was seen before"
     return (
-        f"Longer by most: {KINDS[change.kind]}, {' > '.join(change.begin)}, "
-        f"{count(change.longest)} instructions, {was} (of what ran)"
+        f"Longer by most, {KINDS[change.kind]}: {count(change.longest)} instructions, {was}, "
+        f"{' > '.join(change.begin)} (of what ran)"
     )

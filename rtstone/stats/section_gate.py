@@ -29,13 +29,13 @@ def limits_of(texts: Iterable[str]) -> tuple[list[SectionLimit], list[str]]:
 
     Raises UsageError.
     """
-    limits, others = [], []
+    limits, rest = [], []
     for text in texts:
-        subject, _, rest = text.strip().partition(" ")
+        subject, _, limit = text.strip().partition(" ")
         if subject != SUBJECT:
-            others.append(text)
+            rest.append(text)
             continue
-        match = _LIMIT.fullmatch(rest.strip())
+        match = _LIMIT.fullmatch(limit.strip())
         if match is None:
             raise UsageError(
                 f"no limit, in --limit '{text}'; write one such as 'sections critical<=300', in "
@@ -45,7 +45,7 @@ def limits_of(texts: Iterable[str]) -> tuple[list[SectionLimit], list[str]]:
         if kind is None:
             raise unknown("kind of sections", match[1], KINDS, f"in --limit '{text}'")
         limits.append(SectionLimit(kind, int(match[2])))
-    return limits, others
+    return limits, rest
 
 
 def section_checks(document: SectionsOfRun, limits: Sequence[SectionLimit]) -> Iterator[Check]:
@@ -60,7 +60,7 @@ def section_checks(document: SectionsOfRun, limits: Sequence[SectionLimit]) -> I
             params=document.params,
             series=document.series,
             load=document.load,
-            what=f"longest section with {KINDS[limit.kind]}",
+            what=f"longest section {KINDS[limit.kind]}",
             limit=f"<= {limit.allowed}",
             verdict="not measured",
             unit="instructions",

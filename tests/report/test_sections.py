@@ -30,7 +30,7 @@ SECTION = Section(
 )  # fmt: skip
 ALL = structs.replace(
     DOCUMENT, case=RUN.results[0].case, series=RUN.results[0].series, instructions=10_000,
-    sentence="Longest interrupts masked 700 instructions, free_pcppages_bulk (of what ran)",
+    sentence="Longest with interrupts masked: 700 instructions, free_pcppages_bulk (of what ran)",
     kinds=[
         Sections(
             kind="irqs-masked", n=15, total=1100, longest=700,
@@ -46,11 +46,11 @@ def test_the_answer_is_first_and_all_fits() -> None:
     assert " ".join(lines[:2]).startswith(ALL.sentence)
     assert max(map(len, lines)) <= WIDTH
     text = " ".join(" ".join(lines).split())
-    assert "interrupts masked: 15 sections, 11.00% of the instructions" in text
+    assert "with interrupts masked: 15 sections, 11.00% of the instructions" in text
     assert "700 4 250 123 folio_lruvec_lock_irqsave > _raw_spin_lock_irqsave ..." in text
     assert "in el0_svc > do_exit > free_pcppages_bulk" in text
     assert "and between 2 other pairs of places" in text
-    assert "preemption off: none" in text
+    assert "with preemption off: none" in text
     assert "defect" not in text
 
 

@@ -33,7 +33,7 @@ def test_what_changed_most_is_first() -> None:
         (["gone"], -40, 0, 1),
     ]
     assert compared.sentence == (
-        "Longer by most: interrupts masked, longer, 900 instructions, from 100 (of what ran)"
+        "Longer by most, with interrupts masked: 900 instructions, from 100, longer (of what ran)"
     )
 
 
@@ -51,4 +51,4 @@ def test_nothing_became_longer() -> None:
 
 def test_what_is_new_was_not_seen_before() -> None:
     compared = section_changes(document(("f", 9), ("g", 8)), document(("f", 9)))
-    assert "g, 8 instructions, none was seen before" in compared.sentence
+    assert ": 8 instructions, none was seen before, g" in compared.sentence

@@ -26,9 +26,9 @@ GATE = Gate(
 
 def test_limits_of_sections_are_told_from_others() -> None:
     texts = ["sections preempt-off<=3000", "dk.periodic p999<=1k instr", "sections critical <= 9"]
-    limits, others = limits_of(texts)
+    limits, rest = limits_of(texts)
     assert limits == [SectionLimit("preempt-off", 3000), SectionLimit("critical", 9)]
-    assert others == ["dk.periodic p999<=1k instr"]
+    assert rest == ["dk.periodic p999<=1k instr"]
 
 
 @pytest.mark.parametrize(
