@@ -33,7 +33,7 @@ LEFT = {
     "results": 1,
     "server": 5,
     "simulate": 0,
-    "stats": 9,
+    "stats": 10,
     "store": 0,
     "system": 0,
     "targets": 0,

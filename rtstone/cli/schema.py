@@ -13,8 +13,9 @@ def command(name: str) -> int:
     """Print the JSON schema of one of rtstone's documents.
 
     NAME is run, plan, session, comparison, trend, check, guarantee, worstcase, reproduction,
-    explanation, campaign, simulation or simulated-hartstone, as in the document's member "schema";
-    bundle, the contents of one; doctor, its checks; of a results server:
+    explanation, sections, sections-compared, campaign, simulation or simulated-hartstone, as in
+    the document's member "schema"; bundle, the contents of one; doctor, its checks; of a results
+    server:
 
     \b
       server-projects server-overview server-latencies server-series-list

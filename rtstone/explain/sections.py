@@ -157,7 +157,7 @@ class _Callers:
         place = self._space.name(pc)
         return str(place), place.start
 
-    def of(self, when: int) -> list[str]:
+    def stack_at(self, when: int) -> list[str]:
         """Return the functions on the stack at an instruction, outermost first."""
         window = Span(max(0, when - LEAD), when + 1)
         tree, slices, _ = stacks.follow(
@@ -170,7 +170,7 @@ class _Callers:
 def _with_stacks(kind: Sections, start: int, callers: _Callers) -> Sections:
     """Return sections, the longest with their callers; ``start``: what their times are after."""
     longest, rest = kind.sections[:LOOKED_AT], kind.sections[LOOKED_AT:]
-    looked_at = [structs.replace(s, stack=callers.of(start + s.at)) for s in longest]
+    looked_at = [structs.replace(s, stack=callers.stack_at(start + s.at)) for s in longest]
     return structs.replace(kind, sections=[*looked_at, *rest])
 
 

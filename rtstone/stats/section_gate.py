@@ -68,8 +68,8 @@ def section_checks(document: SectionsOfRun, limits: Sequence[SectionLimit]) -> I
         )
         each = kinds.get(limit.kind)
         if each is None:
-            known = ", ".join(kinds)
-            reason = f"{document.target} has no such sections; it has {known}"
+            names = ", ".join(kinds)
+            reason = f"{document.target} has no such sections; it has {names}"
             yield structs.replace(check, reason=reason)
             continue
         if document.while_masked:
