@@ -7,6 +7,7 @@ something else.
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -80,7 +81,9 @@ def build(
     output("cmake", "-S", AGENT, "-B", built, f"-DFREERTOS_KERNEL_PATH={copy}", *settings,
            f"-DCMAKE_TOOLCHAIN_FILE={AGENT / 'boards' / board}.cmake")  # fmt: skip
     output("cmake", "--build", built)
-    marks = output(sys.executable, AGENT / "marks.py", "readelf", built / f"{image}.elf")
+    cache = (built / "CMakeCache.txt").read_text("utf-8")
+    (readelf,) = re.findall(r"^CMAKE_READELF:FILEPATH=(.+)$", cache, re.MULTILINE)
+    marks = output(sys.executable, AGENT / "marks.py", readelf, built / f"{image}.elf")
     (built / f"{image}.marks").write_text(marks, "ascii")
     return built
 
