@@ -22,6 +22,8 @@ from rtstone.units import count, counted
 
 ROWS = 10  # of a kind
 CHANGES = 24
+CALLERS = 6  # innermost functions of a stack; the document has them all
+INDENT = " " * 4
 _HEAD = ("longest", "n", "mean", "at")
 
 
@@ -70,8 +72,9 @@ def _kind(kind: Sections, whole: int, width: int) -> Iterator[RenderableType]:
     for section, cells in zip(kind.sections, rows, strict=False):
         yield from _hung(f"{_row(cells, widths)}  ", Text(places(section)), width)
         if section.stack:
-            stack = Text(f"in {' > '.join(section.stack)}", style="dim")
-            yield from _hung(" " * (sum(widths) + 2 * len(widths)), stack, width)
+            left_out = "... > " if len(section.stack) > CALLERS else ""
+            stack = f"in {left_out}{' > '.join(section.stack[-CALLERS:])}"
+            yield from _hung(INDENT, Text(stack, style="dim"), width)
     if (rest := len(kind.sections) - ROWS) > 0:
         yield Text(f"and between {counted(rest, 'other pair')} of places", style="dim")
 
