@@ -29,6 +29,7 @@ COMMANDS = {
     "token": "Manage the tokens for pushing runs to a server and reading them.",
     "check": "Check a run against a budget: a gate for CI.",
     "guarantee": "State a guaranteed latency, or why there is none.",
+    "growth": "Show how costs grow with what is in the system.",
     "reproduce": "Reproduce a publication's tables beside this system's numbers.",
     "import": "Import other tools' data as runs.",
     "export": "Export a run for other tools.",
@@ -93,6 +94,10 @@ EXAMPLES = {
         "rtstone check last --budget budget.toml --junit gate.xml",
     ),
     "guarantee": ("rtstone guarantee last~1 last", "rtstone guarantee last -o guarantee.md"),
+    "growth": (
+        "rtstone growth fork --over maps --over pages",
+        "rtstone growth --target sim:linux-2.4.7-redhat",
+    ),
     "reproduce": (
         "rtstone reproduce gutsalov --target sim:rtai-24.1.8",
         "rtstone reproduce obenland last -o obenland.html",

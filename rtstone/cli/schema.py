@@ -5,22 +5,17 @@ from __future__ import annotations
 import click
 
 from rtstone.cli.parameters import DOCUMENT
+from rtstone.documents.schemas import DOCUMENTS
+
+HELP = f"""Print the JSON schema of one of rtstone's documents.
+
+NAME is as in the member "schema" of the document: {", ".join(DOCUMENTS)}."""
 
 
-@click.command("schema")
+@click.command("schema", help=HELP)
 @click.argument("name", type=DOCUMENT)
 def command(name: str) -> int:
-    """Print the JSON schema of one of rtstone's documents.
-
-    NAME is run, plan, session, comparison, trend, check, guarantee, worstcase, reproduction,
-    explanation, sections, sections-compared, campaign, simulation or simulated-hartstone, as in
-    the document's member "schema"; bundle, the contents of one; doctor, its checks; of a results
-    server:
-
-    \b
-      server-projects server-overview server-latencies server-series-list
-      server-series server-search server-campaigns server-observations
-    """
+    """Print the JSON schema of a document."""
     from rtstone.cli.output import print_document
     from rtstone.documents.schemas import schema
 

@@ -20,6 +20,7 @@ DOCUMENTS = {
     "check": ("check", "Gate"),
     "guarantee": ("worstcase", "Guarantee"),
     "worstcase": ("worstcase", "WorstCases"),
+    "growth": ("growth", "GrowthTable"),
     "reproduction": ("reproduction", "Reproduction"),
     "campaign": ("campaign", "CampaignState"),
     "explanation": ("explanation", "Explanation"),

@@ -91,6 +91,8 @@ def draft(request: Request, offer: Offer) -> Plan:
     names = request.names or [DEFAULT]
     suites = [name for name in names if suite.is_suite(name, everywhere.benches)]
     wanted = suite.select(names, everywhere.benches)
+    if request.pairs:
+        wanted = suite.limited(wanted, request.pairs)
     request = structs.replace(request, cpus=target.chosen_cpus(request.cpus))
     name = run_id(created, Path(names[0]).name.removesuffix(".toml"))
     attribution = None

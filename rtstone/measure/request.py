@@ -20,6 +20,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     ``limit``, ``stop_above``: the latency above which a sample is a miss, and that above which one
     ends the run.
     ``apart``: the one load is taken apart, to measure which of its parts causes what.
+    ``pairs``: which benches of the suites are measured, for which values of ``over``; empty: all.
     """
 
     names: Sequence[str] = ()
@@ -38,3 +39,4 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     name: str | None = None
     command: Sequence[str] = ()
     apart: bool = False
+    pairs: Mapping[str, Sequence[str]] = {}

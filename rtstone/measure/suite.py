@@ -37,6 +37,7 @@ from rtstone.units import DURATION, NS_PER_S
 from rtstone.wire.parameters import Benches, Catalogue, find, quantity, values
 from rtstone.wire.records import Bench
 
+OVER = "over"  # parameter of benches of growth: what there are n of
 RAW = 10_000_000  # the most samples that an agent stores with raw=1
 
 
@@ -127,6 +128,17 @@ def select(names: Sequence[str], benches: Benches) -> list[Wanted]:
         else:
             raise unknown("suite or bench", name, [*suites, *benches, *OTHER_NAMES])
     return [case for want in wanted for case in _by_id(want, benches)]
+
+
+def limited(wanted: Sequence[Wanted], pairs: Mapping[str, Sequence[str]]) -> list[Wanted]:
+    """Return the cases of some benches, for some of their values of ``over``."""
+    cases = []
+    for want in wanted:
+        over = want.params.get(OVER, ())
+        values = over if isinstance(over, list) else [over]
+        if chosen := [value for value in values if value in pairs.get(want.bench, ())]:
+            cases.append(want._replace(params={**want.params, OVER: chosen}))
+    return cases
 
 
 def is_suite(name: str, benches: Benches) -> bool:

@@ -1,0 +1,272 @@
+"""Classes of growth: constant, logarithmic, linear, n log n or quadratic in n.
+
+Each class is cost(n) = a + b g(n), a and b not negative, fitted by least squares of relative
+errors.  A larger class replaces a simpler one only if that misses the costs by more than
+``TOLERANCE``, and if it removes ``GAIN`` of the squared error; and growth is what remains when any
+one point is left out.  One point that keeps all others from fitting is set aside, and named.
+
+Where costs have noise, each n is measured once in each of several rounds, in the same order, so
+that n = 1 is a control in each.  Growth then also takes a trend over n, by the test of E. B. Page
+(Ordered hypotheses for multiple treatments, JASA 58, 1963), in which rounds are blocks, corrected
+for the number of pairs as by S. Holm (A simple sequentially rejective multiple test procedure,
+Scandinavian Journal of Statistics 6, 1979).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from math import inf, log2, sqrt
+from statistics import NormalDist, fmean, median, stdev
+from typing import NamedTuple
+
+from msgspec import structs
+
+from rtstone.documents.case_key import CaseKey, case_key
+from rtstone.documents.growth import GrowthClass, GrowthPair, GrowthPoint, GrowthTable
+from rtstone.documents.run import Result, Run
+from rtstone.results.interval import t_quantile
+from rtstone.stats.comparison.conditions import counted
+
+TOLERANCE = 0.01  # root mean square of relative errors within which a class fits
+GAIN = 0.8  # share of the squared error that a larger class has to remove
+MISFIT = 0.1  # of a class that is no better than none
+LEVEL = 0.05  # chance that any of the pairs grows by noise alone
+LEAST = 4  # points of which there is a class
+ROBUST = 5  # points of which one may be set aside
+ROUNDS = 3  # of which there is an interval
+
+FAMILY = "grow"
+OVER, NUMBER = "over", "n"
+
+CURVES: dict[GrowthClass, Callable[[float], float]] = {
+    "constant": lambda n: 0.0,
+    "logarithmic": lambda n: log2(max(n, 1.0)),
+    "linear": lambda n: n,
+    "n log n": lambda n: n * log2(max(n, 1.0)),
+    "quadratic": lambda n: n * n,
+}
+
+Point = tuple[float, float]  # n, cost
+
+
+class Fit(NamedTuple):
+    """A class with its cost at g(n) = 0, its slope, and the rms of its relative errors."""
+
+    growth: GrowthClass
+    base: float
+    slope: float
+    misfit: float
+
+
+class Judgement(NamedTuple):
+    """The class of some points, and the n of the one that was set aside."""
+
+    fit: Fit
+    outlier: float | None = None
+
+
+def fit(points: Sequence[Point], growth: GrowthClass) -> Fit:
+    """Return the best fit of one class to points whose costs are above 0."""
+    curve = CURVES[growth]
+    weighted = [(curve(n), cost, cost**-2) for n, cost in points]
+    total = sum(w for _, _, w in weighted)
+    x0 = sum(w * x for x, _, w in weighted) / total
+    y0 = sum(w * y for _, y, w in weighted) / total
+    sxx = sum(w * (x - x0) ** 2 for x, _, w in weighted)
+    slope = sum(w * (x - x0) * (y - y0) for x, y, w in weighted) / sxx if sxx else 0.0
+    base = y0 - slope * x0
+    if slope < 0:
+        base, slope = y0, 0.0
+    elif base < 0:
+        base = 0.0
+        slope = sum(w * x * y for x, y, w in weighted) / sum(w * x * x for x, _, w in weighted)
+    squares = [((y - base - slope * x) / y) ** 2 for x, y, _ in weighted]
+    return Fit(growth, base, slope, sqrt(fmean(squares)))
+
+
+def _simplest(points: Sequence[Point], tolerance: float) -> Fit:
+    """Return the simplest class that fits, or else that of which none is much better."""
+    best = fit(points, "constant")
+    for growth in CURVES:
+        if best.misfit <= tolerance:
+            break
+        larger = fit(points, growth)
+        if larger.misfit**2 < (1 - GAIN) * best.misfit**2:
+            best = larger
+    return best
+
+
+def judge(points: Sequence[Point], tolerance: float = TOLERANCE) -> Judgement:
+    """Return the class of at least ``LEAST`` points, by their distinct n, with costs above 0."""
+    whole = _simplest(points, tolerance)
+    grows = whole.growth != "constant"
+    if len(points) >= ROBUST and (grows or whole.misfit > tolerance):
+        rests = [
+            (list(CURVES).index(rest.growth), rest.misfit, n, rest)
+            for index, (n, _) in enumerate(points)
+            if (rest := _simplest([*points[:index], *points[index + 1 :]], tolerance)).misfit
+            <= tolerance
+            # What one point alone makes is no growth, however well it fits.
+            and (rest.growth == "constant" or whole.misfit > (tolerance if grows else MISFIT))
+        ]
+        if rests:
+            _, _, n, rest = min(rests)
+            return Judgement(rest, n)
+    if whole.misfit > MISFIT:
+        return Judgement(whole._replace(growth="irregular"))
+    return Judgement(whole)
+
+
+def trend(rounds: Sequence[Sequence[float]]) -> float:
+    """Return the p of Page's test that costs rise in the order of each round, one-sided.
+
+    Equal costs share their ranks, which makes the test conservative.
+    """
+    m, k = len(rounds), len(rounds[0])
+    statistic = 0.0
+    for costs in rounds:
+        for place, cost in enumerate(costs, 1):
+            below, equal = sum(c < cost for c in costs), sum(c == cost for c in costs)
+            statistic += place * (below + (equal + 1) / 2)
+    mean = m * k * (k + 1) ** 2 / 4
+    deviation = sqrt(m * k**2 * (k + 1) * (k**2 - 1) / 144)
+    return 1 - NormalDist().cdf((statistic - mean) / deviation)
+
+
+def holm(ps: Sequence[float]) -> list[float]:
+    """Return p values corrected so that the chance of any false one below a level is the level."""
+    adjusted, largest = [1.0] * len(ps), 0.0
+    for rank, index in enumerate(sorted(range(len(ps)), key=ps.__getitem__)):
+        largest = max(largest, min(1.0, (len(ps) - rank) * ps[index]))
+        adjusted[index] = largest
+    return adjusted
+
+
+def _noise(minima: Mapping[int, Sequence[float]]) -> float:
+    """Return the relative standard error of a median of rounds, by median absolute deviations."""
+    errors = []
+    for costs in minima.values():
+        middle = median(costs)
+        spread = median(abs(cost - middle) for cost in costs) / NormalDist().inv_cdf(0.75)
+        errors.append(1.2533 * spread / middle / sqrt(len(costs)))  # of a median: sqrt(pi / 2)
+    return median(errors)
+
+
+def _slopes(minima: Mapping[int, Sequence[float]], growth: GrowthClass, without: float | None,
+            exact: bool) -> tuple[float, float, bool]:  # fmt: skip
+    """Return the range of a class's slope over points, or its interval over rounds and True."""
+    minima = {n: costs for n, costs in minima.items() if n != without}
+    rounds = min(map(len, minima.values()))
+    if not exact and rounds >= ROUNDS:
+        slopes = [fit([(n, c[i]) for n, c in minima.items()], growth).slope for i in range(rounds)]
+        half = t_quantile(0.95, rounds - 1) * stdev(slopes) / sqrt(rounds)
+        return fmean(slopes) - half, fmean(slopes) + half, True
+    points = [(float(n), median(costs)) for n, costs in minima.items()]
+    slopes = [fit([*points[:i], *points[i + 1 :]], growth).slope for i in range(len(points))]
+    return min(slopes), max(slopes), False
+
+
+def classified(pairs: Sequence[GrowthPair], *, exact: bool) -> list[GrowthPair]:
+    """Return the pairs with their classes, corrected for how many there are."""
+    usable = [
+        index
+        for index, pair in enumerate(pairs)
+        if len(pair.points) >= LEAST and all(point.cost > 0 for point in pair.points)
+    ]
+    trends = dict.fromkeys(usable, 0.0)
+    if not exact:
+        ps = []
+        for index in usable:
+            columns = [point.minima for point in pairs[index].points]
+            rounds = min(map(len, columns))
+            ps.append(trend([[costs[i] for costs in columns] for i in range(rounds)]))
+        trends = dict(zip(usable, holm(ps), strict=True))
+    classes = list(pairs)
+    for index, p in trends.items():
+        pair = pairs[index]
+        minima = {point.n: point.minima for point in pair.points}
+        points = [(float(point.n), point.cost) for point in pair.points]
+        tolerance = TOLERANCE if exact else max(TOLERANCE, 2 * _noise(minima))
+        judgement = Judgement(fit(points, "constant")) if p > LEVEL else judge(points, tolerance)
+        best, outlier = judgement
+        grows = best.growth not in {"constant", "irregular"}
+        low, high, by_rounds = (
+            _slopes(minima, best.growth, outlier, exact) if grows else (-inf, inf, False)
+        )
+        classes[index] = structs.replace(
+            pair,
+            growth=best.growth,
+            slope=best.slope if grows else None,
+            low=low if grows else None,
+            high=high if grows else None,
+            interval=("rounds" if by_rounds else "points") if grows else None,
+            p=None if exact else p,
+            misfit=best.misfit,
+            outlier=None if outlier is None else int(outlier),
+        )
+    return classes
+
+
+def growth_table(run: Run) -> GrowthTable:
+    """Return the classes of all pairs that a run has measured, in its order."""
+    titles = {bench.id: bench.title for bench in run.benches}
+    pairs = []
+    groups: dict[CaseKey, list[Result]] = defaultdict(list)
+    for result in run.results:
+        if not result.bench.startswith(f"{FAMILY}."):
+            continue
+        if result.status == "unsupported" and NUMBER not in result.params:  # whatever n is
+            pairs.append(
+                GrowthPair(
+                    bench=result.bench,
+                    service=titles.get(result.bench, result.bench),
+                    over="",
+                    load=result.load,
+                    params={},
+                    unit=result.unit,
+                    points=[],
+                    end=result.reason,
+                )
+            )
+        else:
+            key = case_key(
+                result.bench, result.params, result.series, result.load, ignoring={NUMBER}
+            )
+            groups[key].append(result)
+    for group in groups.values():
+        first = group[0]
+        minima: dict[int, list[float]] = defaultdict(list)
+        refused: dict[int, str] = {}
+        for result in group:
+            n = result.params[NUMBER]
+            assert isinstance(n, int)
+            if result.status == "ok" and result.min is not None:
+                minima[n].append(result.min)
+            else:
+                refused.setdefault(n, result.reason or "no sample")
+        for n in refused:  # a point that a round lacks has no place in the others
+            minima.pop(n, None)
+        end = min(refused, default=None)
+        pairs.append(
+            GrowthPair(
+                bench=first.bench,
+                service=titles.get(first.bench, first.bench),
+                over=str(first.params.get(OVER, NUMBER)),
+                load=first.load,
+                params={k: v for k, v in first.params.items() if k not in {OVER, NUMBER}},
+                unit=first.unit,
+                points=[
+                    GrowthPoint(n=n, cost=median(costs), minima=costs)
+                    for n, costs in sorted(minima.items())
+                ],
+                end=None if end is None else f"n = {end}: {refused[end]}",
+            )
+        )
+    exact = counted(run)
+    return GrowthTable(
+        run_id=run.run_id,
+        target=run.target.name,
+        exact=exact,
+        pairs=classified(pairs, exact=exact),
+    )

@@ -1,0 +1,126 @@
+"""`rtstone growth`: planted costs on the simulated system, from the command to the answer."""
+
+from __future__ import annotations
+
+from math import log2
+from pathlib import Path
+
+import pytest
+
+from rtstone.cli.growth import select
+from rtstone.documents.growth import GrowthPair, GrowthPoint, GrowthTable
+from rtstone.errors import UsageError
+from rtstone.report.growth.terminal import answer, unprivileged
+from tests.conftest import Cli
+
+SIZES = (1, 4, 16, 64, 256, 1024)
+
+
+def model(folder: Path, **costs: str) -> str:
+    lines = "\n".join(f"{name} = {cost}" for name, cost in costs.items())
+    path = folder / "planted.toml"
+    path.write_text(
+        'title = "Planted"\nlabel = "a test\'s own"\nseed = 1\ntick = "0s"\n[cost]\n'
+        f'read = "10ns"\ntime = "10ns"\nswitch = "400ns"\nsleep = "100ns"\n{lines}\n'
+    )
+    return f"sim:{path}"
+
+
+def table(kind: str, cost: object) -> str:
+    points = ", ".join(f'[{n}, "{cost(n)}ns"]' for n in SIZES)  # type: ignore[operator]
+    return f'{{ fixed = "300ns", {kind} = [{points}] }}'
+
+
+def test_planted_costs_have_their_classes(cli: Cli, tmp_path: Path) -> None:
+    """Of a semaphore's waiters, of ready tasks; and nothing grows with the holes of a heap."""
+    target = model(
+        tmp_path,
+        sem_give=table("waiters", lambda n: 7 * n),
+        sem_block=table("waiters", lambda n: n * n),
+        **{"yield": table("ready", lambda n: 50 * log2(n))},
+        malloc='"80ns"',
+    )
+    words = ("growth", "give", "take", "yield", "malloc", "--target", target)
+    done = cli(*words, "--json")
+    assert done.status == 0, done.err
+    pairs = {pair["bench"]: pair for pair in done.document["pairs"]}
+    assert {bench: pair["growth"] for bench, pair in pairs.items()} == {
+        "grow.give": "linear", "grow.take": "quadratic", "grow.yield": "logarithmic",
+        "grow.malloc": "constant",
+    }  # fmt: skip
+    assert [pairs[f"grow.{name}"]["slope"] for name in ("give", "take", "yield")] == pytest.approx(
+        [7, 1, 50], rel=0.03
+    )
+    assert done.document["exact"]
+    shown = cli("growth", "--run", "last").out.splitlines()
+    assert shown[0].startswith("Not constant: wait for a semaphore beside n waiters, ")
+    assert "1 of 4 pairs constant, 1 logarithmic, 1 linear, 1 quadratic." in shown[0]
+
+
+def test_what_a_system_lacks_is_named_once(cli: Cli) -> None:
+    done = cli("growth", "fork", "malloc", "--target", "sim:default")
+    assert done.status == 0, done.err
+    assert done.out.startswith("Constant: 1 of 1 pair constant.")
+    assert done.out.count("Not measured") == 1
+    assert done.out.splitlines()[-2].endswith(": fork.")
+
+
+def test_a_run_without_pairs_is_refused(cli: Cli) -> None:
+    assert cli("run", "null", "--target", "sim:default", "-q").status in {0, 3}
+    done = cli("growth", "--run", "last")
+    assert done.status == 2 and "has no case of grow.*" in done.says
+    done = cli("growth", "fork", "--run", "last")
+    assert done.status == 2 and "leave out" in done.says
+
+
+def test_services_and_things_are_chosen() -> None:
+    assert select(["fork"], ["maps", "pages"]) == {"grow.fork": ["maps", "pages"]}
+    assert set(select(["epoll"], [])) == {"grow.epoll.all", "grow.epoll.one", "grow.epoll.add"}
+    assert set(select(["wakeup"], [])) == {"grow.wakeup", "grow.wakeup.user"}
+    assert set(select([], ["maps"])) == {"grow.fork", "grow.mmap"}
+    for services, things in ((["forc"], []), ([], ["map"]), (["malloc"], ["maps"])):
+        with pytest.raises(UsageError):
+            select(services, things)
+
+
+# ---- the answer ---------------------------------------------------------------------------------
+
+
+def pair(bench: str, over: str, growth: str | None, slope: float | None, last: float) -> GrowthPair:
+    return GrowthPair(
+        bench=bench, service="wake-up", over=over, load="none", params={}, unit="instructions",
+        points=[GrowthPoint(n=1, cost=6000, minima=[6000]),
+                GrowthPoint(n=1024, cost=last, minima=[last])],
+        growth=growth, slope=slope, low=slope, high=slope,  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+def growths(*pairs: GrowthPair, exact: bool = True) -> GrowthTable:
+    return GrowthTable(run_id="x", target="qemu:x", exact=exact, pairs=list(pairs))
+
+
+def test_the_first_line_says_what_is_not_constant() -> None:
+    herd = pair("grow.wakeup", "FIFO-sleepers-due-together", "linear", 1267, 1.3e6)
+    flat = pair("grow.wakeup", "blocked-tasks", "constant", None, 6000)
+    few = pair("grow.wakeup", "sleeping-tasks", None, None, 6000)
+    assert answer(growths(herd, flat, few)) == (
+        "Not constant: wake-up beside n FIFO sleepers due together, 1.27 k instr each; "
+        "1 of 2 pairs constant, 1 linear."
+    )
+    assert answer(growths(flat)) == "Constant: 1 of 1 pair constant."
+    assert answer(growths(few)).startswith("No pair has the 4 points")
+    assert answer(growths(flat, exact=False)) == (
+        "No growth seen: 1 of 1 pair without growth seen."
+    )
+
+
+def test_what_any_user_can_do() -> None:
+    timers = pair("grow.wakeup.user", "timers-due-together", "linear", 346, 3.6e5)
+    flat = pair("grow.wakeup.user", "armed-timerfds", "constant", None, 6000)
+    assert unprivileged(growths(timers, flat)) == (
+        "An unprivileged process can slow the most urgent task: wake-up beside n timers due "
+        "together, 346 instr each (1 of 2 ways tried)."
+    )
+    text = unprivileged(growths(flat))
+    assert text is not None and text.startswith("No way was seen")
+    assert unprivileged(growths()) is None

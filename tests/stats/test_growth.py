@@ -1,0 +1,200 @@
+"""Classes of growth: planted costs of each class, without noise and with recorded noise."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from itertools import permutations
+from math import factorial, log2
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rtstone.documents.growth import GrowthClass, GrowthPair, GrowthPoint
+from rtstone.stats import growth
+from rtstone.stats.growth import CURVES, classified, fit, holm, judge, trend
+
+SIZES = (1, 4, 16, 64, 256, 1024)
+CLASSES = list(CURVES)
+
+
+def planted(kind: GrowthClass, base: float, times: float) -> list[tuple[float, float]]:
+    """Return whole costs that grow to ``1 + times`` of the base."""
+    curve = CURVES[kind]
+    slope = base * times / (curve(SIZES[-1]) - curve(1)) if kind != "constant" else 0
+    return [(n, round(base + slope * (curve(n) - curve(1)))) for n in SIZES]
+
+
+# ---- without noise ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_a_planted_cost_without_noise_has_its_class(kind: GrowthClass) -> None:
+    """1000 of 1000, from 300 to 100,000 instructions that grow to between 5 and 1000 times."""
+    draw = random.Random(kind)
+    for _ in range(1000):
+        base, times = 10 ** draw.uniform(2.5, 5), 10 ** draw.uniform(0.6, 3)
+        judgement = judge(planted(kind, base, times))
+        assert judgement.fit.growth == kind, (base, times)
+        assert judgement.outlier is None
+
+
+def test_the_slope_of_a_planted_cost() -> None:
+    judgement = judge([(n, 350 + 5 * n) for n in SIZES])
+    assert (judgement.fit.base, judgement.fit.slope) == pytest.approx((350, 5))
+    judgement = judge([(n, 2206 + 19 * log2(n)) for n in SIZES])
+    assert (judgement.fit.base, judgement.fit.slope) == pytest.approx((2206, 19))
+
+
+def test_a_fit_has_no_negative_part() -> None:
+    assert fit([(1, 30), (2, 20), (3, 10)], "linear").slope == 0
+    steep = fit([(1, 1), (2, 30), (3, 80)], "linear")
+    assert steep.base == 0 and steep.slope > 0
+
+
+def test_what_one_point_makes_is_no_growth() -> None:
+    for place in range(len(SIZES)):
+        costs = [333.0] * len(SIZES)
+        costs[place] = 5000
+        judgement = judge(list(zip(SIZES, costs, strict=True)))
+        assert (judgement.fit.growth, judgement.outlier) == ("constant", SIZES[place])
+    # Herd on 6.1-rt: a quadratic cost would fit it.
+    herd = list(zip(SIZES, (6240, 6315, 6315, 6315, 6240, 6546), strict=True))
+    assert judge(herd).fit.growth == "constant"
+
+
+def test_one_disturbed_point_changes_no_class_and_no_slope() -> None:
+    for place in range(len(SIZES)):
+        points = [(n, 350.0 + 5 * n) for n in SIZES]
+        points[place] = (points[place][0], 3 * points[place][1])
+        judgement = judge(points)
+        assert (judgement.fit.growth, judgement.outlier) == ("linear", SIZES[place])
+        assert judgement.fit.slope == pytest.approx(5)
+
+
+def test_what_follows_no_class_is_irregular() -> None:
+    points = list(zip(SIZES, (6345, 13009, 33417, 57247, 214974, 848638), strict=True))
+    assert judge(points).fit.growth == "irregular"
+
+
+def test_falling_costs_do_not_grow() -> None:
+    assert judge([(n, 1000 / n) for n in SIZES]).fit.growth == "irregular"
+    assert judge([(n, 1000 - n / 20) for n in SIZES]).fit.growth == "constant"
+
+
+# ---- the constants of the rule ------------------------------------------------------------------
+
+
+def test_the_tolerance_is_1_percent() -> None:
+    """The rms of five steps of 1 + r is 1.41 r, and one of the six points may be left out."""
+    assert growth.TOLERANCE == 0.01
+    step = growth.TOLERANCE / 2**0.5
+    assert judge(planted("logarithmic", 1e6, 5 * 0.95 * step)).fit.growth == "constant"
+    assert judge(planted("logarithmic", 1e6, 5 * 1.05 * step)).fit.growth == "logarithmic"
+
+
+def test_a_larger_class_removes_80_percent_of_the_squared_error() -> None:
+    """Costs that rise in doublings and alternate by d: at d = 6% the line removes that share."""
+
+    def alternating(d: float) -> list[tuple[float, float]]:
+        return [(n, 1e6 * (1 + i / 20 + d * (-1) ** i)) for i, n in enumerate(SIZES)]
+
+    def removed(points: list[tuple[float, float]]) -> float:
+        return 1 - (fit(points, "logarithmic").misfit / fit(points, "constant").misfit) ** 2
+
+    little, much = alternating(0.043), alternating(0.037)
+    assert removed(little) < 0.8 < removed(much)
+    assert removed(much) - removed(little) < 0.12
+    assert (judge(little).fit.growth, judge(much).fit.growth) == ("constant", "logarithmic")
+
+
+def test_a_misfit_above_10_percent_is_irregular() -> None:
+    def alternating(d: float) -> list[tuple[float, float]]:
+        return [(n, 1e6 * (1 + d * (-1) ** i)) for i, n in enumerate(SIZES)]
+
+    little, much = alternating(0.095), alternating(0.105)
+    assert fit(little, "constant").misfit < 0.1 < fit(much, "constant").misfit
+    assert (judge(little).fit.growth, judge(much).fit.growth) == ("constant", "irregular")
+
+
+def test_how_many_points_and_rounds_it_takes() -> None:
+    assert (growth.LEAST, growth.ROBUST, growth.ROUNDS) == (4, 5, 3)
+    points = [(float(n), 350.0 + 5 * n) for n in SIZES]
+    (few,) = classified([pair(points[:3])], exact=True)
+    assert few.growth is None
+    (enough,) = classified([pair(points[:4])], exact=True)
+    assert enough.growth == "linear"
+    odd = [*points[:4], (points[4][0], 9 * points[4][1])]
+    assert judge(odd).outlier == 256
+    assert judge(odd[1:]).outlier is None
+    minima = {n: [cost, cost, cost + 1] for n, cost in points}
+    (rounds,) = classified([pair_of_rounds(minima)], exact=False)
+    assert rounds.interval == "rounds"
+    (two,) = classified([pair_of_rounds({n: m[:2] for n, m in minima.items()})], exact=False)
+    assert two.interval == "points"
+
+
+# ---- many pairs ---------------------------------------------------------------------------------
+
+
+def test_the_p_of_a_trend_is_that_of_all_orders() -> None:
+    """Two rounds of four: brute force over all orders, and the normal approximation near it."""
+    rounds = [[1.0, 2.0, 4.0, 3.0], [2.0, 1.0, 3.0, 4.0]]
+
+    def statistic(orders: Sequence[Sequence[int]]) -> int:
+        return sum(place * rank for order in orders for place, rank in enumerate(order, 1))
+
+    seen = statistic([[1, 2, 4, 3], [2, 1, 3, 4]])
+    every = list(permutations(range(1, 5)))
+    exact = sum(statistic((a, b)) >= seen for a in every for b in every) / factorial(4) ** 2
+    assert trend(rounds) == pytest.approx(exact, abs=0.01)
+    assert trend([[4.0, 3.0, 2.0, 1.0]] * 3) > 0.99
+    assert trend([[1.0] * 4] * 3) == 0.5
+
+
+def test_holm_by_hand() -> None:
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert holm([0.5, 0.9]) == [1.0, 1.0]
+    assert holm([]) == []
+
+
+def pair(points: list[tuple[float, float]]) -> GrowthPair:
+    return pair_of_rounds({n: [cost] for n, cost in points})
+
+
+def pair_of_rounds(minima: Mapping[Any, list[float]]) -> GrowthPair:
+    return GrowthPair(
+        bench="grow.x", service="x", over="things", load="none", params={}, unit="ns",
+        points=[
+            GrowthPoint(n=int(n), cost=float(np.median(costs)), minima=costs)
+            for n, costs in minima.items()
+        ],
+    )  # fmt: skip
+
+
+def test_noise_alone_grows_in_5_percent_of_the_scans() -> None:
+    """Of 300 scans of 20 constant pairs each, with noise that no other point shares."""
+    assert growth.LEVEL == 0.05
+    draw = np.random.default_rng(3)
+    false = 0
+    for _ in range(300):
+        noise = draw.exponential(0.02, (20, len(SIZES), 5))
+        pairs = [
+            pair_of_rounds({n: list(1e4 * (1 + row)) for n, row in zip(SIZES, errors, strict=True)})
+            for errors in noise
+        ]
+        false += any((p.p or 0) <= growth.LEVEL for p in classified(pairs, exact=False))
+    assert 4 <= false <= 28  # 15, with a spread of 3.8
+
+
+def test_rounds_show_a_growth_of_half_the_noise() -> None:
+    draw = np.random.default_rng(4)
+    noise = draw.exponential(0.02, (len(SIZES), 5))
+    minima = {
+        n: list(1e4 * (1 + 0.03 * log2(n)) * (1 + row)) for n, row in zip(SIZES, noise, strict=True)
+    }
+    (result,) = classified([pair_of_rounds(minima)], exact=False)
+    assert result.growth == "logarithmic" and result.p is not None and result.p < 1e-3
+    assert result.low is not None and result.high is not None
+    assert result.low < 300 < result.high
