@@ -76,6 +76,7 @@ static bool poll_all(int n, grow_span *span)
 /* ---- an event that others wait for ----------------------------------------------------------- */
 
 static atomic_int polling;
+static bool pollers; /* whether there are any */
 
 static int epoll_instances(rts_case *c, int n)
 {
@@ -102,14 +103,18 @@ static void *poll_event(void *arg)
 static int polling_tasks(rts_case *c, int n)
 {
     event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    return grow_threads(c, n, RTS_FIFO, poll_event);
+    if (grow_threads(c, n, RTS_FIFO, poll_event))
+        return -1;
+    grow_settle(&polling, n);
+    pollers = true;
+    return 0;
 }
 
 static bool write_event(int n, grow_span *span)
 {
     uint64_t count = 1, back;
     ssize_t size;
-    if (atomic_load(&polling)) {
+    if (pollers) {
         grow_settle(&polling, n);
         atomic_store(&polling, 0); /* those that are woken count themselves again */
     }
