@@ -103,7 +103,7 @@ static inline int grow_threads(rts_case *c, int n, rts_policy policy, void *(*bo
     pthread_attr_init(&attr);
     int err = -posix_set_attributes(&attr, &task);
     int i = 0;
-    while (!err && i < n && !(err = pthread_create(&thread, &attr, body, (void *)(intptr_t)i)))
+    while (!err && i < n && !(err = pthread_create(&thread, &attr, body, NULL)))
         i++;
     pthread_attr_destroy(&attr);
     errno = err;

@@ -123,11 +123,12 @@ static bool create_thread(int n, grow_span *span)
 
 /* A chain of mutexes with inheritance: thread i holds mutex i and waits for mutex i - 1. */
 static pthread_mutex_t chain[GROW_MAX];
+static atomic_int links; /* that have begun, in the order of their creation */
 static _Atomic pid_t last_link;
 
 static void *be_a_link(void *arg)
 {
-    intptr_t i = (intptr_t)arg;
+    int i = atomic_fetch_add(&links, 1);
     pthread_mutex_lock(&chain[i]);
     atomic_store(&last_link, (pid_t)syscall(SYS_gettid));
     atomic_fetch_add(&waiting, 1);
