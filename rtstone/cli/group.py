@@ -18,6 +18,7 @@ COMMANDS = {
     "list": "List benches, suites, loads, targets or runs.",
     "show": "Show one run.",
     "report": "Write one or more runs as one self-contained page.",
+    "provoke": "Show which actions of other processes delay a wake-up.",
     "explain": "Explain why a sample took so long.",
     "sections": "Rank what nothing could preempt: interrupts masked, critical sections.",
     "plot": "Draw runs as a figure for a paper.",
@@ -65,6 +66,11 @@ EXAMPLES = {
         "rtstone sections last",
         "rtstone sections last dk.periodic --json",
         "rtstone sections last --against last~1",
+    ),
+    "provoke": (
+        "rtstone provoke",
+        "rtstone provoke --consent shared",
+        "rtstone provoke herd oom --target qemu:linux-6.1 --target qemu:linux-6.1-rt",
     ),
     "plot": (
         "rtstone plot last -o figure.pdf",

@@ -27,6 +27,7 @@ DOCUMENTS = {
     "doctor": ("doctor", "Checklist"),
     "sections": ("sections", "SectionsOfRun"),
     "sections-compared": ("sections", "SectionsCompared"),
+    "provocation": ("provocation", "Provocation"),
     "simulation": ("simulation", "Simulation"),
     "simulated-hartstone": ("simulation", "Hartstone"),
     "server-projects": ("server", "Projects"),

@@ -2,27 +2,23 @@
  * Two of the actions that mask interrupts for long (Dankwardt, after Morton): scrolling
  * a virtual console, and switching to another one.
  *
- * A guard, a process apart from the agent, switches back to the console that was visible and gives
- * up the one that was used, however the load ends.
+ * A process apart from the agent (restore.h) switches back to the console that was visible and
+ * gives up the one that was used, however the load ends.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/kd.h>
 #include <linux/vt.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "allow.h"
 #include "linux.h"
+#include "restore.h"
 
 typedef struct console_params {
     int64_t allow;
@@ -47,7 +43,7 @@ typedef struct consoles {
     int any;               /* whichever is visible, for requests */
     int own;               /* that of the load */
     unsigned home, number; /* the one that was visible, and that of the load */
-    int guard;             /* socket whose other end the guard has */
+    int restorer;          /* for rts_load_restore() */
 } consoles;
 
 /* Opens console `number`, 0: the visible one; -1: see errno. */
@@ -117,71 +113,20 @@ static bool show(const consoles *c, unsigned number)
     return true;
 }
 
-/* ---- the guard ------------------------------------------------------------------------------- */
+/* ---- going home ------------------------------------------------------------------------------ */
 
-/* Leaves the visible console alone if somebody else has chosen it. */
-static void go_home(const consoles *c)
+/* Leaves the visible console alone if somebody else has chosen it; `any`: as in consoles. */
+static void go_home(const void *context, int any)
 {
+    consoles here = *(const consoles *)context;
+    const consoles *c = &here;
+    here.any = any;
     rts_tick end = rts_time() + SWITCH_TICKS;
     unsigned now = visible(c->any);
     if (now == c->home || now == c->number) /* at home as well: a switch may be on its way */
         (void)show(c, c->home);
     while (ioctl(c->any, VT_DISALLOCATE, c->number) && errno == EBUSY && rts_time() < end)
         rts_sleep_until(rts_time() + LOOK_TICKS); /* the worker's descriptor is still open */
-}
-
-/* Waits until the worker has gone, or has closed its end, and goes home. */
-static _Noreturn void keep_guard(consoles c, int end)
-{
-    char byte;
-    setsid();
-    prctl(PR_SET_PDEATHSIG, 0);
-    prctl(PR_SET_NAME, "rtstone-console");
-    signal(SIGTERM, SIG_IGN);
-    signal(SIGINT, SIG_IGN);
-    signal(SIGHUP, SIG_IGN);
-    if (dup2(end, 0) < 0 || dup2(c.any, 1) < 0)
-        _exit(1);
-    syscall(SYS_close_range, 2, ~0u, 0);
-    (void)!chdir("/");
-    c.any = 1;
-    while (read(0, &byte, 1) < 0 && errno == EINTR)
-        ;
-    go_home(&c);
-    _exit(0);
-}
-
-/* Starts the guard, which is no child of this process; false: see errno. */
-static bool start_guard(consoles *c)
-{
-    int ends[2];
-    int status = 1;
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
-        return false;
-    pid_t between = fork();
-    if (between == 0) {
-        pid_t guard = fork();
-        if (guard == 0)
-            keep_guard(*c, ends[1]);
-        _exit(guard < 0);
-    }
-    while (between > 0 && waitpid(between, &status, 0) < 0 && errno == EINTR)
-        ;
-    close(ends[1]);
-    c->guard = ends[0];
-    if (status)
-        errno = EAGAIN;
-    return !status;
-}
-
-/* Returns when the guard has gone home. */
-static void end_guard(consoles *c)
-{
-    char byte;
-    close(c->own);
-    shutdown(c->guard, SHUT_WR);
-    while (read(c->guard, &byte, 1) < 0 && errno == EINTR)
-        ;
 }
 
 /* ---- what both loads need -------------------------------------------------------------------- */
@@ -248,23 +193,21 @@ static int prepare_switch(rts_running *l)
     return 0;
 }
 
-/* Gets a console that nobody uses, and a guard; false: the worker has failed. */
+/* Gets a console that nobody uses, and a process that gives it up; false: the worker has failed. */
 static bool take_console(rts_worker *w, consoles *c)
 {
     int number = 0;
-    *c = (consoles){.any = open_console(0), .own = -1, .guard = -1};
+    *c = (consoles){.any = open_console(0), .own = -1, .restorer = -1};
     if (c->any < 0 || !(c->home = visible(c->any)) || ioctl(c->any, VT_OPENQRY, &number) ||
         number <= 0 || (c->own = open_console((unsigned)number)) < 0) {
         rts_worker_failed(w, "no virtual console is free: %s", strerror(errno));
         return false;
     }
     c->number = (unsigned)number;
-    if (!start_guard(c)) {
+    c->restorer = rts_load_restorer("rtstone-console", go_home, c, c->any);
+    if (c->restorer < 0)
         rts_worker_failed(w, "no process can guard the consoles: %s", strerror(errno));
-        return false;
-    }
-    signal(SIGTERM, SIG_IGN); /* it ends by itself then, and has the guard go home first */
-    return true;
+    return c->restorer >= 0;
 }
 
 /* Makes a console visible; false: the worker has failed. */
@@ -277,6 +220,13 @@ static bool go_to(rts_worker *w, const consoles *c, unsigned number)
     else
         rts_worker_failed(w, "console %u cannot be switched to: %s", number, strerror(errno));
     return false;
+}
+
+/* Returns when the screen is as it was. */
+static void leave(const consoles *c)
+{
+    close(c->own);
+    rts_load_restore(c->restorer);
 }
 
 static void run_scroll(rts_worker *w)
@@ -309,7 +259,7 @@ static void run_scroll(rts_worker *w)
     }
     if (!good)
         rts_worker_failed(w, "somebody has switched to console %u", visible(c.any));
-    end_guard(&c);
+    leave(&c);
 }
 
 static void run_switch(rts_worker *w)
@@ -319,7 +269,7 @@ static void run_switch(rts_worker *w)
         return;
     while (rts_load_goes_on(w) && go_to(w, &c, c.number) && go_to(w, &c, c.home))
         w->done += 2;
-    end_guard(&c);
+    leave(&c);
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */

@@ -1,0 +1,144 @@
+"""`rtstone provoke`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from msgspec import structs
+
+from rtstone.cli.measuring import listener_for, report_error
+from rtstone.cli.output import print_document
+from rtstone.cli.parameters import TARGET, Names, Word, choice
+from rtstone.cli.progress import working
+from rtstone.cli.streams import maybe_unread, say
+from rtstone.documents.provocation import CONSENTS, Consent, Provocation, Provoked, System
+from rtstone.documents.run import LOCAL, Run
+from rtstone.errors import Inconclusive, Interrupted, RtstoneError
+from rtstone.interrupt import Interrupt
+from rtstone.measure.actions import ACTIONS, CONTROL, choose, withheld
+from rtstone.measure.provocation import Measured, design, is_lab, measure
+from rtstone.printable import arguments
+from rtstone.store.index import find as find_run
+from rtstone.targets import find as find_target
+from rtstone.units import counted
+
+if TYPE_CHECKING:
+    from rtstone.measure.listener import Listener
+
+EXPLAINED = 5  # actions of the lab whose worst wake-up is explained
+_ACTION = Names("ACTION", lambda: (Word(a.name, f"while {a.meanwhile}") for a in ACTIONS))
+_GRANTS: dict[str, tuple[Consent, ...]] = {"shared": CONSENTS[:2], "system": CONSENTS[:3]}
+
+
+@click.command("provoke")
+@click.argument("actions", type=_ACTION, nargs=-1)
+@click.option(
+    "--target", "targets", multiple=True, type=TARGET,
+    help="Where to measure; see `rtstone list targets`.  Default: local.  Repeat the option to "
+    "measure one after the other and see them side by side.",
+)  # fmt: skip
+@click.option(
+    "--consent", callback=choice("consent", _GRANTS, "--consent"), metavar="C",
+    help="Also do what slows others or leaves their caches cold (shared), or changes settings, "
+    "which are restored at the end, also if rtstone is killed (system).  A guest of the lab needs "
+    "no consent.",
+)  # fmt: skip
+@click.option("--json", is_flag=True, help="Print only the document, as JSON.")
+def command(
+    *, actions: tuple[str, ...], targets: tuple[str, ...], consent: str | None, json: bool
+) -> int:
+    """Show which actions of other processes delay a wake-up, each alone beside it.
+
+    ACTION: default, all that the target may do without consent, or with the one given.  A machine
+    is measured in blocks of random order, with controls in each; in the lab each action has a boot
+    of its own, and the worst five are explained.
+    """
+    specs = list(dict.fromkeys(targets)) or [LOCAL]
+    systems: list[System] = []
+    error: RtstoneError | None = None
+    with Interrupt() as interrupt:
+        for spec in specs:
+            system, error = _measured(spec, actions, consent, interrupt, json)
+            systems.append(system)
+            if error:
+                break
+    document = Provocation(systems=systems)
+    with maybe_unread():
+        if json:
+            print_document(document)
+        else:
+            from rtstone.report.parts.console import console
+            from rtstone.report.provocation.text import provocation_lines
+
+            out = console(sys.stdout)
+            out.print(*provocation_lines(document, out.width), sep="\n")
+    if error is None and not all(_determined(system) for system in systems):
+        error = Inconclusive("no action, or no control, has a valid measurement on some target")
+    return report_error(error)
+
+
+def _determined(system: System) -> bool:
+    return system.control is not None and any(row.levels for row in system.actions)
+
+
+def _measured(
+    spec: str, names: tuple[str, ...], consent: str | None, interrupt: Interrupt, json: bool
+) -> tuple[System, RtstoneError | None]:
+    """Measure a target, and return what it shows, and why it ended early if it did."""
+    from rtstone.stats.provocation import judged
+
+    consents = CONSENTS if is_lab(find_target(spec)) else _GRANTS.get(consent or "", CONSENTS[:1])
+    chosen = choose(names, consents)
+    with working(f"asking {spec} what it can measure"):
+        plan = design(spec, chosen, arguments(), interrupt)
+    if not json or sys.stderr.isatty():
+        cases = sum(len(part.plan.cases) for part in plan.parts)
+        say(f"{spec}: {counted(len(chosen), 'action')}, {counted(cases, 'measurement')}")
+
+    def listener(number: int, total: int) -> Listener:
+        if total > 1 and not json:
+            say(f"run {number} of {total}")
+        return listener_for(quiet=json or total > 1)
+
+    taken = measure(plan, interrupt=interrupt, listener=listener)
+    system = judged(plan.system, CONTROL.load, taken.runs, taken.controls)
+    if not names:
+        system = structs.replace(system, withheld=withheld(consents))
+    if system.exact and taken.error is None:
+        system = _explained(system, taken, interrupt)
+    if isinstance(taken.error, Interrupted) and not system.exact:
+        say("what was measured until then is below")
+    return system, taken.error
+
+
+def _explained(system: System, taken: Measured, interrupt: Interrupt) -> System:
+    """Return a system of the lab with the causes of the worst wake-ups of the first actions."""
+    rows = list(system.actions)
+    beyond = [number for number, row in enumerate(rows) if row.outcome == "beyond"][:EXPLAINED]
+    runs = {run.run_id: run for run in taken.runs}
+    with working("explaining") as line:
+        for step, number in enumerate(beyond):
+            line.steps(step, len(beyond))
+            rows[number] = _with_cause(rows[number], runs, interrupt)
+    return structs.replace(system, actions=rows)
+
+
+def _with_cause(row: Provoked, runs: dict[str, Run], interrupt: Interrupt) -> Provoked:
+    from rtstone.explain.explain import answer
+    from rtstone.stats.explainable import explainable
+
+    assert row.run is not None
+    run = runs[row.run]
+    (result,) = [result for result in run.results if result.case == row.case]
+    try:
+        explainable(run, result)
+        path: Path = find_run(row.run)
+        reply = answer(path, run, result, "worst", "median", interrupt=interrupt)
+    except Interrupted:
+        raise
+    except RtstoneError as error:  # which does not change the ranking
+        return structs.replace(row, cause=f"not explained: {error}")
+    return structs.replace(row, cause=reply.explanation.sentence)

@@ -1,0 +1,152 @@
+"""Measure the wake-up beside actions of other processes, one action at a time.
+
+A machine is measured by one run: in each of several blocks every action once and several controls,
+in an order drawn for each, so that drift and what others do there decide nothing.  In the lab each
+action has a run, and so a boot, of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import NamedTuple
+from zlib import crc32
+
+from msgspec import structs
+
+from rtstone.documents.plan import Plan
+from rtstone.documents.provocation import Action, Provoked, System
+from rtstone.documents.run import QEMU, Run
+from rtstone.errors import Inconclusive, RtstoneError, UsageError
+from rtstone.interrupt import Interrupt
+from rtstone.measure.actions import CONTROL
+from rtstone.measure.listener import Listener
+from rtstone.measure.loads import parse
+from rtstone.measure.planner import Offer, ask, draft
+from rtstone.measure.request import Request
+from rtstone.measure.start import execute
+from rtstone.targets import find
+from rtstone.targets.base import Target
+
+BENCH = "dk.periodic"
+SAMPLES = 2000  # of a measurement: its p99 rests on 20
+# Six blocks of five measurements: the smallest chance of the ranks is 5**-6, which is below 5% also
+# when it is multiplied by the number of all actions (stats/provocation.py).
+BLOCKS = 6
+CONTROLS = 4  # in each block; in the lab as many boots, each with a seed of its own
+_SEED = "+seed="
+
+
+class Part(NamedTuple):
+    """A run of the measurement: its target and plan, and whether it is of the controls alone."""
+
+    target: Target
+    plan: Plan
+    control: bool = False
+
+
+class Design(NamedTuple):
+    """What is measured on a target: the document without results, and the runs."""
+
+    system: System
+    parts: list[Part]
+
+
+class Measured(NamedTuple):
+    """The runs in their order, those of the controls alone, and the error, if any."""
+
+    runs: list[Run]
+    controls: list[Run]
+    error: RtstoneError | None
+
+
+def design(
+    spec: str, actions: Sequence[Action], command: Sequence[str], interrupt: Interrupt
+) -> Design:
+    """Return what is to be measured on a target, which is asked what it can do.
+
+    Raises UsageError, also for a target without load provoke, TargetError, Interrupted.
+    """
+    offer = ask(spec, interrupt)
+    loads = offer.offered.loads
+    if CONTROL.load.partition(":")[0] not in loads:
+        raise UsageError(
+            f"target '{spec}' has no load provoke: only Linux does what other processes may do"
+        )
+    lab = is_lab(offer.target)
+    request = Request(names=(BENCH,), target=spec, params={"samples": SAMPLES}, command=command)
+    measured, absent = [], []
+    for action in actions:
+        try:
+            parse(action.load, loads)
+        except UsageError as error:
+            absent.append(Provoked(action=action, outcome="unsupported", reason=str(error)))
+            continue
+        measured.append(action)
+    first = draft(request, offer)
+    session, seed = first.run_id, crc32(first.run_id.encode())
+    system = System(
+        target=first.target.name, unit="", exact=lab,
+        single_cpu=lab or len(offer.target.cpus()) == 1, blocks=1 if lab else BLOCKS,
+        controls=CONTROLS, seed=seed, control=None, runs=[],
+        actions=[Provoked(action=action, outcome="failed") for action in measured] + absent,
+    )  # fmt: skip
+    if lab:
+        return _booted(system, measured, request, offer, session)
+    random = Random(seed)
+    block = [action.load for action in measured] + [CONTROL.load] * CONTROLS
+    order = [load for _ in range(BLOCKS) for load in random.sample(block, len(block))]
+    plan = draft(structs.replace(request, loads=tuple(order)), offer)
+    return Design(system, [Part(offer.target, structs.replace(plan, run_id=session))])
+
+
+def is_lab(target: Target) -> bool:
+    """Return whether a target is a guest that nobody else uses."""
+    return target.name.startswith(QEMU)
+
+
+def _booted(
+    system: System, actions: Sequence[Action], request: Request, offer: Offer, session: str
+) -> Design:
+    """Return the design of the lab: the controls, then each action, a boot each."""
+    parts = []
+    name = offer.target.name
+    seeds = [None] if _SEED in name else [None, *range(2, CONTROLS + 1)]
+    boots = [(seed, CONTROL, True) for seed in seeds]
+    boots += [(None, action, False) for action in actions]
+    for number, (seed, action, control) in enumerate(boots, 1):
+        target, place = offer.target, offer.place
+        if seed is not None:
+            target = find(f"{name}{_SEED}{seed}")
+            place = structs.replace(place, name=target.name, detail=dict(target.detail()))
+        plan = draft(
+            structs.replace(request, loads=(action.load,)),
+            offer._replace(target=target, place=place),
+        )
+        plan = structs.replace(plan, run_id=f"{session}-{number:02}", session=session)
+        parts.append(Part(target, plan, control))
+    return Design(structs.replace(system, controls=len(seeds)), parts)
+
+
+def measure(
+    design: Design,
+    *,
+    interrupt: Interrupt,
+    listener: Callable[[int, int], Listener],
+) -> Measured:
+    """Measure all runs; ``listener``: of run number k of n.
+
+    Ends early if interrupted, or if a target or the store fails, but not if a case does.
+    """
+    runs: list[Run] = []
+    controls: list[Run] = []
+    for number, part in enumerate(design.parts, 1):
+        plan = structs.replace(part.plan, surroundings=part.target.host_conditions())
+        run, _, error = execute(
+            plan, part.target, interrupt=interrupt,
+            listener=listener(number, len(design.parts)),
+        )  # fmt: skip
+        (controls if part.control else runs).append(run)
+        if error and not isinstance(error, Inconclusive):
+            return Measured(runs, controls, error)
+    return Measured(runs, controls, None)

@@ -1,0 +1,1 @@
+"""What actions of other processes delay, on the terminal."""

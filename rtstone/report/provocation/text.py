@@ -1,0 +1,181 @@
+"""Actions of other processes on the terminal: the answer first, then the ranking.
+
+A wake-up is delayed while an action runs; whether by it or by what it sets going is for `explain`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from rtstone.documents.provocation import Levels, Provocation, Provoked, System
+from rtstone.report.parts.console import sentences
+from rtstone.report.parts.model import Cell, Table
+from rtstone.report.parts.model_terminal import rich_table
+from rtstone.units import counted, quantity, rounded
+
+NAMED = 5  # actions in the answer
+_NUMBERS = ("none", "this one", "these two", "these three", "these four", "these five")
+_VERDICTS = {
+    "beyond": "beyond the controls",
+    "within": "-",
+    "nothing": "did nothing",
+    "failed": "failed",
+    "unsupported": "unsupported",
+}
+
+
+def answer(system: System) -> str:
+    """Return what one system's user wants to know, in a sentence."""
+    beyond = [row for row in system.actions if row.outcome == "beyond"]
+    ran = [row for row in system.actions if row.levels is not None]
+    if system.control is None:
+        return f"undetermined on {system.target}: no measurement of the controls is valid"
+    if not ran:
+        return f"undetermined on {system.target}: no action ran"
+    silent = len(system.actions) - len(ran)
+    rest = f" ({silent} more did not run, or did nothing)" if silent else ""
+    if not beyond:
+        return (
+            f"none of {counted(len(ran), 'action')} was shown to delay the wake-up beyond the "
+            f"controls on {system.target}{rest}"
+        )
+    names = ", ".join(row.action.name for row in beyond[:NAMED])
+    which = _NUMBERS[min(len(beyond), NAMED)]
+    verb = "delays" if len(beyond) == 1 else "delay"
+    return (
+        f"on {system.target} avoid {which}: {names}; {len(beyond)} of "
+        f"{counted(len(ran), 'action')} {verb} the wake-up beyond the controls{rest}"
+    )
+
+
+def provocation_lines(provocation: Provocation, width: int) -> Iterator[RenderableType]:
+    """Yield the document for a terminal of a width."""
+    for system in provocation.systems:
+        yield from sentences(Text(answer(system), style="bold"), width)
+    if len(provocation.systems) > 1:
+        yield ""
+        yield rich_table(_beside(provocation.systems))
+    for system in provocation.systems:
+        yield ""
+        if len(provocation.systems) > 1:
+            yield Text(system.target, style="bold cyan")
+        yield from _system_lines(system, width)
+
+
+def _system_lines(system: System, width: int) -> Iterator[RenderableType]:
+    for row in [row for row in system.actions if row.outcome == "beyond"][:NAMED]:
+        yield from sentences(Text(_sentence(row, system)), width, "  ")
+    yield ""
+    yield rich_table(_ranking(system))
+    for row in system.actions:
+        if row.reason:
+            yield from sentences(
+                Text(f"{row.action.name}: {_VERDICTS[row.outcome]}: {row.reason}", style="dim"),
+                width, "  ",
+            )  # fmt: skip
+    for note in _notes(system):
+        yield from sentences(Text(note, style="dim"), width, "  ")
+
+
+def _sentence(row: Provoked, system: System) -> str:
+    levels = row.levels
+    assert levels is not None
+    text = f"{row.action.name}: while {row.action.meanwhile}, "
+    if system.exact:
+        text += f"a wake-up took {quantity(levels.max, system.unit)}"
+    else:
+        text += f"the p99 of wake-ups is {quantity(levels.p99, system.unit)}"
+    if row.ratio is not None:
+        text += f", {rounded(row.ratio)} times that of the controls"
+    return f"{text}. {row.cause}" if row.cause else text
+
+
+def _ranking(system: System) -> Table:
+    unit = system.unit
+    rows: list[Sequence[str | Cell]] = [
+        [row.action.name, *_cells(row.levels, unit), _rate(row), _verdict(row)]
+        for row in system.actions
+    ]
+    rows.append(["controls", *_cells(system.control, unit), "", ""])
+    return Table(["action", "p50", "p99", "worst", "missed", "rate", "verdict"], rows, texts=(6,))
+
+
+def _cells(levels: Levels | None, unit: str) -> list[str]:
+    if levels is None:
+        return [""] * 4
+    values = (levels.p50, levels.p99, levels.max)
+    return [*("" if value is None else quantity(value, unit) for value in values),
+            str(levels.missed)]  # fmt: skip
+
+
+def _rate(row: Provoked) -> str:
+    if row.rate is None:
+        return ""
+    if row.rate_unit == "bytes":
+        return f"{rounded(row.rate / 1e6)} MB/s"
+    return f"{rounded(row.rate)}/s"
+
+
+def _verdict(row: Provoked) -> str:
+    verdict = _VERDICTS[row.outcome]
+    return f"says nothing on {row.silent}" if row.silent and row.levels else verdict
+
+
+def _beside(systems: Sequence[System]) -> Table:
+    """Return the actions beside each other, in the order of the first system."""
+    by_name = [{row.action.name: row for row in system.actions} for system in systems]
+    names = dict.fromkeys(name for rows in by_name for name in rows)
+    rows: list[Sequence[str | Cell]] = [
+        [name, *(_level(each.get(name), system)
+                 for each, system in zip(by_name, systems, strict=True))]
+        for name in names
+    ]  # fmt: skip
+    controls = [Provoked(action=row.action, outcome="within", levels=system.control)
+                for system in systems for row in system.actions[:1]]  # fmt: skip
+    rows.append(["controls", *map(_level, controls, systems)])
+    return Table(["action", *(system.target for system in systems)], rows)
+
+
+def _level(row: Provoked | None, system: System) -> str:
+    if row is None:
+        return ""
+    if row.levels is None:
+        return _VERDICTS[row.outcome]
+    value = row.levels.max if system.exact else row.levels.p99
+    mark = " !" if row.outcome == "beyond" else ""
+    return f"{quantity(value, system.unit)}{mark}"
+
+
+def _notes(system: System) -> Iterator[str]:
+    if system.exact:
+        yield (
+            f"Ranked by the worst of {_samples(system)} wake-ups, each action in a boot of its "
+            "own. Beyond the controls: more than twice the worst beside a process that computes, "
+            f"in {counted(system.controls, 'boot')}."
+        )
+    else:
+        yield (
+            "Ranked by p99 over that of the controls (a process that computes) in the same of "
+            f"{counted(system.blocks, 'block')}; a worst value of a few seconds proves nothing "
+            "here. That any action without an effect is called beyond the controls has a chance "
+            "of at most 5%."
+        )
+    yield (
+        "A delay is one while an action runs: it may be due to what the action sets going, a "
+        "thread of the kernel for example."
+    )
+    if system.withheld:
+        texts = {
+            "shared": "that slow others (--consent shared)",
+            "system": "that change settings, which are restored (--consent system)",
+            "lab": "for guests of the lab only",
+        }
+        said = [f"{n} {texts[consent]}" for consent, n in system.withheld.items()]
+        yield f"Not measured: {'; '.join(said)}."
+
+
+def _samples(system: System) -> int:
+    return max((row.levels.n for row in system.actions if row.levels), default=0)

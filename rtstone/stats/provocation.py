@@ -1,0 +1,212 @@
+"""Which actions of other processes delay a wake-up beyond the controls, and their order.
+
+On a machine a maximum of a few seconds proves nothing, as others cause maxima as well.  So p99 of a
+measurement is what counts, and its rank among the controls of its block: without a delay it is as
+likely to be any of them, whatever the machine does between blocks, as the order in a block is drawn
+by chance.  The number of controls below it, summed over the blocks, then has a distribution that is
+counted, not assumed.  Ties count as not below.  The chances of all actions are adjusted by Holm's
+method: that any action without an effect is called one has a probability of at most LEVEL.
+
+In the lab nothing but the action differs from the controls.  What its worst wake-up exceeds is the
+worst of the controls, each with a seed of its own; by less than FACTOR it may be the phase at which
+system calls of any kind meet the timer, and is not called a delay.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import median
+from typing import NamedTuple
+
+from msgspec import structs
+
+from rtstone.documents.provocation import Levels, Outcome, Provoked, System
+from rtstone.documents.run import Result, Run
+from rtstone.results.omitted import whole
+
+LEVEL = 0.05
+FACTOR = 2.0
+
+
+class _Placed(NamedTuple):
+    """A result with its run and, among those of its load, its number."""
+
+    run: str
+    number: int
+    result: Result
+
+
+def judged(
+    system: System, control: str, runs: Sequence[Run], controls: Sequence[Run] = ()
+) -> System:
+    """Return the system with what its runs show of each action, those that delay most first.
+
+    ``control``: the load of the controls.  ``controls``: runs of these alone.
+    """
+    by_load = _by_load(runs)
+    base = _by_load(controls)[control] if controls else by_load[control]
+    units = {p.result.unit for places in [base, *by_load.values()] for p in places if _valid(p)}
+    actions = [
+        _of_lab(row, by_load[row.action.load], base)
+        if system.exact
+        else _of_machine(row, by_load[row.action.load], base, system)
+        for row in system.actions
+    ]
+    if not system.exact:
+        actions = _adjusted(actions)
+    if system.single_cpu:
+        actions = [_silenced(row) for row in actions]
+    return structs.replace(
+        system,
+        unit=units.pop() if len(units) == 1 else "ns",
+        control=_levels(base),
+        actions=sorted(actions, key=_rank),
+        runs=[run.run_id for run in [*controls, *runs]],
+    )
+
+
+def _by_load(runs: Sequence[Run]) -> Mapping[str, list[_Placed]]:
+    places: dict[str, list[_Placed]] = defaultdict(list)
+    for run in runs:
+        for result in sorted(run.results, key=lambda result: result.case):
+            of_load = places[result.load]
+            of_load.append(_Placed(run.run_id, len(of_load), result))
+    return places
+
+
+def _valid(place: _Placed) -> bool:
+    return place.result.status == "ok" and place.result.n > 0
+
+
+def _p99(place: _Placed) -> float | None:
+    value: float | None = whole(place.result).p99
+    return value
+
+
+def _levels(places: Sequence[_Placed]) -> Levels | None:
+    valid = [place for place in places if _valid(place)]
+    if not valid:
+        return None
+    distributions = [whole(place.result) for place in valid]
+
+    def middle(values: Sequence[float | None]) -> float | None:
+        numbers = [value for value in values if value is not None]
+        return median(numbers) if numbers else None
+
+    return Levels(
+        measurements=len(valid),
+        n=sum(place.result.n for place in valid),
+        p50=middle([d.p50 for d in distributions]),
+        p99=middle([d.p99 for d in distributions]),
+        max=max((d.max for d in distributions if d.max is not None), default=None),
+        missed=sum(place.result.missed or 0 for place in valid),
+    )
+
+
+def _described(row: Provoked, places: Sequence[_Placed]) -> Provoked:
+    """Return an action with its levels and rate, or why it has none."""
+    rates = [rate for place in places for rate in place.result.load_rates]
+    valid = [place for place in places if _valid(place)]
+    if not valid:
+        if row.outcome == "unsupported":
+            return row
+        outcome: Outcome = "failed"
+        if rates and all(rate.alive and not rate.achieved for rate in rates):
+            return structs.replace(row, outcome="nothing", rate=0.0, rate_unit=rates[0].unit)
+        if places and all(place.result.status == "unsupported" for place in places):
+            outcome = "unsupported"
+        reasons = [place.result.reason for place in places if place.result.reason]
+        return structs.replace(
+            row, outcome=outcome, reason=reasons[0] if reasons else "it was not measured"
+        )
+    worst = max(valid, key=lambda place: whole(place.result).max or 0)
+    achieved = [rate.achieved for place in valid for rate in place.result.load_rates]
+    return structs.replace(
+        row, outcome="within", levels=_levels(valid), run=worst.run, case=worst.result.case,
+        rate=median(achieved) if achieved else None, rate_unit=rates[0].unit if rates else "",
+    )  # fmt: skip
+
+
+def _silenced(row: Provoked) -> Provoked:
+    return structs.replace(row, silent="a single CPU") if row.action.several_cpus else row
+
+
+# ---- the lab ------------------------------------------------------------------------------------
+
+
+def _of_lab(row: Provoked, places: Sequence[_Placed], base: Sequence[_Placed]) -> Provoked:
+    row = _described(row, places)
+    control = _levels(base)
+    if row.levels is None or control is None or not control.max or row.levels.max is None:
+        return row
+    ratio = row.levels.max / control.max
+    return structs.replace(row, ratio=ratio, outcome="beyond" if ratio > FACTOR else "within")
+
+
+# ---- a machine ----------------------------------------------------------------------------------
+
+
+def _of_machine(
+    row: Provoked, places: Sequence[_Placed], base: Sequence[_Placed], system: System
+) -> Provoked:
+    """Return an action with the ratio of its p99 and the chance of its ranks, not yet adjusted."""
+    row = _described(row, places)
+    blocks = list(_blocks(places, base, system))
+    if row.levels is None or not blocks:
+        return row
+    ratios = [value / median(controls) for value, controls in blocks if median(controls) > 0]
+    return structs.replace(
+        row, ratio=median(ratios) if ratios else None,
+        p=chance([(sum(c < value for c in controls), len(controls)) for value, controls in blocks]),
+    )  # fmt: skip
+
+
+def _blocks(
+    places: Sequence[_Placed], base: Sequence[_Placed], system: System
+) -> Iterator[tuple[float, list[float]]]:
+    """Yield p99 of an action and those of the controls in each block that has both."""
+    for place in places:
+        value = _p99(place) if _valid(place) else None
+        controls = [
+            p99
+            for control in base
+            if control.number // system.controls == place.number and _valid(control)
+            if (p99 := _p99(control)) is not None
+        ]
+        if value is not None and controls:
+            yield value, controls
+
+
+def chance(ranks: Sequence[tuple[int, int]]) -> float:
+    """Return how likely so many controls, or more, are below by chance.
+
+    ``ranks``: for each block the number of controls below the action, and of all its controls.
+    """
+    ways = [1.0]  # by the sum of the numbers so far
+    for _, controls in ranks:
+        grown = [0.0] * (len(ways) + controls)
+        for total, way in enumerate(ways):
+            for below in range(controls + 1):
+                grown[total + below] += way / (controls + 1)
+        ways = grown
+    return min(1.0, sum(ways[sum(below for below, _ in ranks) :]))
+
+
+def _adjusted(actions: Sequence[Provoked]) -> list[Provoked]:
+    """Return the actions with chances adjusted by Holm's method, and what they decide."""
+    tested = sorted((row.p, number) for number, row in enumerate(actions) if row.p is not None)
+    rows, adjusted = list(actions), 0.0
+    for rank, (p, number) in enumerate(tested):
+        adjusted = max(adjusted, min(1.0, p * (len(tested) - rank)))
+        rows[number] = structs.replace(
+            rows[number], p=adjusted, outcome="beyond" if adjusted <= LEVEL else "within"
+        )
+    return rows
+
+
+_ORDER: tuple[Outcome, ...] = ("beyond", "within", "nothing", "failed", "unsupported")
+
+
+def _rank(row: Provoked) -> tuple[int, float]:
+    return _ORDER.index(row.outcome), -(row.ratio or 0)
