@@ -130,6 +130,8 @@ def test_every_load_of_the_specification_is_listed(catalogue: dict[str, Json]) -
     assert set(catalogue) == wanted | BY_TASKS | set(CALLS) | {
         "command",
         "provoke",
+        "bandwidth",
+        "cache",
         "syscalls",
         "heavy/reduced",
     }

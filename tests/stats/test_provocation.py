@@ -20,7 +20,7 @@ from rtstone.wire.records import Rate
 from tests.chance import followed
 
 CONTROL = "provoke:action=spin"
-MANY = 53  # actions, as many as there are
+MANY = 55  # actions, as many as there are
 
 
 def action(number: int) -> Action:
@@ -58,7 +58,7 @@ def machine(random: Random, effects: Sequence[float]) -> Run:
 
     Values have heavy tails, and each block a level of its own.
     """
-    results = []
+    results: list[Result] = []
     for _ in range(BLOCKS):
         level = random.lognormvariate(0, 1)
         block = [(f"load{n}", effect) for n, effect in enumerate(effects)]
@@ -93,7 +93,7 @@ def test_a_planted_delay_is_named_and_no_other() -> None:
     assert beyond(judgement) == {"a7"}
     assert judgement.actions[0].action.name == "a7"
     assert answer(judgement) == (
-        "on planted avoid this one: a7; 1 of 53 actions delays the wake-up beyond the controls"
+        "on planted avoid this one: a7; 1 of 55 actions delays the wake-up beyond the controls"
     )
 
 
@@ -127,7 +127,7 @@ def test_a_delay_of_ten_times_is_seen() -> None:
 
 @pytest.mark.parametrize(("level", "named"), [(0.05, True), (0.0005, False)])
 def test_the_level_decides(monkeypatch: pytest.MonkeyPatch, level: float, named: bool) -> None:
-    """All controls are below in all blocks: 0.3% after Holm's method, among 53 actions."""
+    """All controls are below in all blocks: 0.3% after Holm's method, among 55 actions."""
     monkeypatch.setattr(provocation, "LEVEL", level)
     results = [result(n, CONTROL, 100 + n) for n in range(BLOCKS * CONTROLS)]
     results += [result(100 + n, "load0", 1000.0) for n in range(BLOCKS)]
@@ -154,7 +154,7 @@ def test_chances_are_adjusted_by_holm() -> None:
 
 def test_a_drift_between_blocks_decides_nothing() -> None:
     """Each block is ten times as slow as the one before; the action is as its controls."""
-    results = []
+    results: list[Result] = []
     for block in range(BLOCKS):
         levels = [10.0**block * (1 + n / 10) for n in range(CONTROLS)]
         results += [result(len(results) + n, CONTROL, level) for n, level in enumerate(levels)]

@@ -15,7 +15,6 @@
 #include "provoke.h"
 
 #define SPINS 100000
-#define TOGETHER_NS UINT64_C(100000000) /* between two instants at which all wake up */
 #define SOON_NS UINT64_C(20000000)
 #define SMALL_STACK (64u << 10)
 
@@ -55,6 +54,13 @@ static struct timespec instant(uint64_t ns, uint64_t step)
     uint64_t due = (posix_clock_ns(CLOCK_MONOTONIC) + ns + step) / step * step;
     return (struct timespec){.tv_sec = (time_t)(due / RTS_NS_PER_S),
                              .tv_nsec = (long)(due % RTS_NS_PER_S)};
+}
+
+/* Returns the ns between two instants at which n processes wake up: time for what each of them does
+ * on a slow system. */
+static uint64_t interval(unsigned n)
+{
+    return RTS_NS_PER_S / 10 * (1 + n / 200);
 }
 
 static void sleep_until(const struct timespec *due)
@@ -99,7 +105,7 @@ static bool begin_herd(rts_worker *w, unsigned n)
             posix_die_with_parent(SIGKILL);
             (void)!write(ends[1], &byte, 1);
             for (;;) {
-                struct timespec due = instant(0, TOGETHER_NS);
+                struct timespec due = instant(0, interval(n));
                 sleep_until(&due);
             }
         }
@@ -114,8 +120,8 @@ static bool begin_herd(rts_worker *w, unsigned n)
 
 static bool herd(rts_worker *w, unsigned n)
 {
-    (void)w, (void)n;
-    struct timespec due = instant(0, TOGETHER_NS);
+    (void)w;
+    struct timespec due = instant(0, interval(n));
     sleep_until(&due);
     return true;
 }
@@ -212,7 +218,7 @@ const provoke_action provoke_tasks[] = {
     {.name = "forks", .n = 50, .round = forks},
     {.name = "execs", .round = execs},
     {.name = "timers", .n = 1000, .begin = begin_timers, .round = timers},
-    {.name = "herd", .n = 1000, .begin = begin_herd, .round = herd},
+    {.name = "herd", .n = 200, .begin = begin_herd, .round = herd},
     {.name = "futex", .n = 200, .begin = begin_futex, .round = futex},
     {.name = "signals", .n = 1000, .round = signals},
     {.name = "pipes", .n = 100, .round = pipes},

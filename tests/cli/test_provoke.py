@@ -1,0 +1,88 @@
+"""`rtstone provoke`: what it refuses, what it measures on this machine, and what it prints."""
+
+from __future__ import annotations
+
+from collections import Counter
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from rtstone.documents.provocation import Provocation, Provoked
+from rtstone.documents.run import Result
+from rtstone.measure import provocation
+from rtstone.measure.actions import BY_NAME, CONTROL
+from rtstone.report.provocation.text import provocation_lines
+from rtstone.stats.provocation import judged
+from rtstone.store.index import find
+from rtstone.store.rundir import load
+from tests.conftest import Cli
+from tests.stats.test_provocation import result, run, system
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["forkss"], "unknown action 'forkss'; did you mean 'forks'?"),
+        (["oom"], "allow it with --consent shared"),
+        (["kprobe", "--consent", "shared"], "allow it with --consent system"),
+        (["module", "--consent", "system"], "only a guest of the lab does it"),
+        (["--consent", "all"], "unknown consent 'all', in --consent"),
+        (["--target", "sim:solaris-8-1rt"], "target 'sim:solaris-8-1rt' has no load provoke"),
+    ],
+)
+def test_what_cannot_be_is_refused(cli: Cli, words: list[str], says: str) -> None:
+    done = cli("provoke", *words)
+    assert (done.status, done.out) == (2, "")
+    assert says in done.says
+
+
+@pytest.mark.machine
+def test_blocks_hold_each_action_once_and_the_controls(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"SAMPLES": 20, "BLOCKS": 2, "CONTROLS": 2}.items():
+        monkeypatch.setattr(provocation, name, value)
+    done = cli("provoke", "pipes", "signals", "--json")
+    (part,) = done.document["systems"]
+    assert not part["exact"]
+    assert {row["action"]["name"] for row in part["actions"]} == {"pipes", "signals"}
+    (run_id,) = part["runs"]
+    loads = [entry.load for entry in load(find(run_id)).results]
+    for block in (loads[:4], loads[4:]):
+        assert Counter(block) == {
+            CONTROL.load: 2, BY_NAME["pipes"].load: 1, BY_NAME["signals"].load: 1
+        }  # fmt: skip
+    assert done.status in {0, 3}, done.err  # 3: on a busy machine an action may not get the CPU
+
+
+def planted(unit: str) -> Provocation:
+    """Return two systems in which forks delay most, and one action did not run."""
+    lab = unit == "instructions"
+    names = ["forks", "herd", "membarrier", "netns", "hotplug"]
+    design = system(0, exact=lab, blocks=1 if lab else provocation.BLOCKS)
+    rows = [Provoked(action=BY_NAME[name], outcome="failed") for name in names]
+    design.actions.extend(rows)
+    results: list[Result] = []
+    for block in range(design.blocks):
+        for number in range(provocation.CONTROLS):
+            results.append(result(len(results), CONTROL.load, 8000 + block + number, unit=unit))
+        for name, p99 in zip(names[:4], (100_000, 1_900_000, 8000, 7000), strict=True):
+            results.append(result(len(results), BY_NAME[name].load, p99, unit=unit))
+    return Provocation(systems=[judged(design, CONTROL.load, [run(results)])] * 2)
+
+
+@pytest.mark.parametrize("unit", ["ns", "instructions"])
+def test_the_answer_comes_first_and_fits_80_columns(unit: str) -> None:
+    narrow = Console(width=80, file=StringIO())
+    narrow.print(*provocation_lines(planted(unit), 80), sep="\n")
+    assert isinstance(narrow.file, StringIO)
+    lines = narrow.file.getvalue().splitlines()
+    assert " ".join(map(str.strip, lines[:3])).startswith(
+        "on planted avoid these two: herd, forks; 2 of 4 actions delay the wake-up beyond the "
+        "controls (1 more did not run, or did nothing)"
+    )
+    assert max(map(len, lines)) <= 80
+    text = " ".join(line.strip() for line in lines)
+    assert "herd: while 200 sleeping processes wake up together, " in text
+    assert "hotplug: failed: it was not measured" in text
