@@ -60,6 +60,15 @@ def test_what_needs_no_consent_works(agent: LoadAgent, name: str) -> None:
     assert part["unit"] == "rounds"
 
 
+@pytest.mark.parametrize("name", ["bandwidth", "cache"])
+def test_what_cpus_share_is_counted_in_bytes(agent: LoadAgent, name: str) -> None:
+    agent.load(f"{name} processes=2 size=1048576")
+    assert len(agent.workers()) == 2
+    (part,) = agent.work().values()
+    assert part["unit"] == "bytes"
+    assert part["achieved"] > 1 << 20
+
+
 def test_what_a_system_refuses_is_said(agent: LoadAgent) -> None:
     record = agent.answer("load provoke action=inotify n=3000", "loaded")
     assert record["status"] == "failed"

@@ -83,6 +83,7 @@ def test_the_answer_comes_first_and_fits_80_columns(unit: str) -> None:
         "controls (1 more did not run, or did nothing)"
     )
     assert max(map(len, lines)) <= 80
+    assert "…" not in narrow.file.getvalue()
     text = " ".join(line.strip() for line in lines)
     assert "herd: while 200 sleeping processes wake up together, " in text
     assert "hotplug: failed: it was not measured" in text

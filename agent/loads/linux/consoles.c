@@ -90,27 +90,26 @@ static void stay(const consoles *c, unsigned third)
 }
 
 /*
- * Makes a console visible and waits until it is; false: see errno. EINTR: somebody else has
- * switched to a third one.
+ * Makes a console visible and waits until it is; returns 0, or an error number. EINTR: somebody
+ * else has switched to a third one.
  */
-static bool show(const consoles *c, unsigned number)
+static int show(const consoles *c, unsigned number)
 {
     rts_tick end = rts_time() + SWITCH_TICKS;
     if (ioctl(c->any, VT_ACTIVATE, number))
-        return false;
+        return errno;
     for (unsigned now; (now = visible(c->any)) != number;) {
-        if (now && now != c->home && now != c->number) {
+        if (!now)
+            return errno;
+        if (now != c->home && now != c->number) {
             stay(c, now);
-            errno = EINTR;
-        } else if (rts_time() >= end) {
-            errno = ETIMEDOUT;
-        } else if (now) {
-            rts_sleep_until(rts_time() + LOOK_TICKS);
-            continue;
+            return EINTR;
         }
-        return false;
+        if (rts_time() >= end)
+            return ETIMEDOUT;
+        rts_sleep_until(rts_time() + LOOK_TICKS);
     }
-    return true;
+    return 0;
 }
 
 /* ---- going home ------------------------------------------------------------------------------ */
@@ -206,19 +205,20 @@ static bool take_console(rts_worker *w, consoles *c)
     c->number = (unsigned)number;
     c->restorer = rts_load_restorer("rtstone-console", go_home, c, c->any);
     if (c->restorer < 0)
-        rts_worker_failed(w, "no process can guard the consoles: %s", strerror(errno));
+        rts_worker_failed(w, "no process can guard the consoles");
     return c->restorer >= 0;
 }
 
 /* Makes a console visible; false: the worker has failed. */
 static bool go_to(rts_worker *w, const consoles *c, unsigned number)
 {
-    if (show(c, number))
+    int error = show(c, number);
+    if (!error)
         return true;
-    if (errno == EINTR)
+    if (error == EINTR)
         rts_worker_failed(w, "somebody has switched to console %u", visible(c->any));
     else
-        rts_worker_failed(w, "console %u cannot be switched to: %s", number, strerror(errno));
+        rts_worker_failed(w, "console %u cannot be switched to: %s", number, strerror(error));
     return false;
 }
 

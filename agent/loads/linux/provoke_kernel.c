@@ -90,8 +90,8 @@ static bool save_hugepages(rts_worker *w)
         return false;
     const char *open = strchr(setting, '['), *end = strchr(setting, ']');
     errno = EINVAL;
-    if (!provoke_good(w, open && end && end > open, HUGEPAGES))
-        return false;
+    if (!open || !end || end < open)
+        return provoke_good(w, false, HUGEPAGES);
     size_t length = (size_t)(end - open) - 1;
     memmove(setting, open + 1, length);
     setting[length] = '\0';

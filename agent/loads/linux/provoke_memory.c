@@ -41,9 +41,9 @@ static bool split_huge(rts_worker *w, unsigned n)
     const size_t size = (size_t)n * HUGE_PAGE;
     char *map =
         mmap(NULL, size + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (!provoke_good(w, map != MAP_FAILED, "mmap()"))
-        return false;
-    char *at = (char *)(((uintptr_t)map + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1));
+    if (map == MAP_FAILED || !map)
+        return provoke_good(w, false, "mmap()");
+    char *at = map + (HUGE_PAGE - (uintptr_t)map % HUGE_PAGE) % HUGE_PAGE;
     bool good = provoke_good(w, !madvise(at, size, MADV_HUGEPAGE), "huge pages");
     for (size_t i = 0; good && i < size; i += 4096)
         at[i] = 1;

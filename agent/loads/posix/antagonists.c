@@ -50,6 +50,7 @@ static void run_bandwidth(rts_worker *w)
         memcpy(memory + half + at, memory + at, TURN);
         w->done += TURN;
     }
+    free(memory);
 }
 
 /* Adds to a line at random, so that no prefetcher hides that it is elsewhere. */
@@ -69,6 +70,7 @@ static void run_cache(rts_worker *w)
         }
         w->done += TURN;
     }
+    free(memory);
 }
 
 static const rts_load loads[] = {

@@ -19,7 +19,7 @@ from rtstone.units import counted, quantity, rounded
 NAMED = 5  # actions in the answer
 _NUMBERS = ("none", "this one", "these two", "these three", "these four", "these five")
 _VERDICTS = {
-    "beyond": "beyond the controls",
+    "beyond": "beyond",
     "within": "-",
     "nothing": "did nothing",
     "failed": "failed",
@@ -106,9 +106,15 @@ def _ranking(system: System) -> Table:
 def _cells(levels: Levels | None, unit: str) -> list[str]:
     if levels is None:
         return [""] * 4
-    values = (levels.p50, levels.p99, levels.max)
-    return [*("" if value is None else quantity(value, unit) for value in values),
-            str(levels.missed)]  # fmt: skip
+    return [
+        *(_short(value, unit) for value in (levels.p50, levels.p99, levels.max)),
+        str(levels.missed),
+    ]
+
+
+def _short(value: float | None, unit: str) -> str:
+    """Return a latency; instructions have no unit, as all of a system's are of them."""
+    return "" if value is None else quantity(value, unit).removesuffix(" instr")
 
 
 def _rate(row: Provoked) -> str:
@@ -121,7 +127,7 @@ def _rate(row: Provoked) -> str:
 
 def _verdict(row: Provoked) -> str:
     verdict = _VERDICTS[row.outcome]
-    return f"says nothing on {row.silent}" if row.silent and row.levels else verdict
+    return "says nothing" if row.silent and row.levels else verdict
 
 
 def _beside(systems: Sequence[System]) -> Table:
@@ -146,7 +152,7 @@ def _level(row: Provoked | None, system: System) -> str:
         return _VERDICTS[row.outcome]
     value = row.levels.max if system.exact else row.levels.p99
     mark = " !" if row.outcome == "beyond" else ""
-    return f"{quantity(value, system.unit)}{mark}"
+    return f"{_short(value, system.unit)}{mark}"
 
 
 def _notes(system: System) -> Iterator[str]:
@@ -154,7 +160,7 @@ def _notes(system: System) -> Iterator[str]:
         yield (
             f"Ranked by the worst of {_samples(system)} wake-ups, each action in a boot of its "
             "own. Beyond the controls: more than twice the worst beside a process that computes, "
-            f"in {counted(system.controls, 'boot')}."
+            f"in {counted(system.controls, 'boot')}. Numbers are instructions."
         )
     else:
         yield (
