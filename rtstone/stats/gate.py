@@ -43,7 +43,7 @@ from rtstone.stats.limits import (
 from rtstone.stats.prediction import WIDEST
 from rtstone.stats.tolerance import Number, Tolerance
 from rtstone.stats.worstcase.extremes import PER_HOUR, worst_case
-from rtstone.summary import ESTIMATED, PERCENTILES, least_n
+from rtstone.summary import ESTIMATED, LABELS, PERCENTILES, least_n
 from rtstone.units import count, trimmed
 
 # Figures whose true value can be beyond what was tried: the figure with the highest value tried.
@@ -706,7 +706,7 @@ def _too_few(check: Check, limit: Limit, results: Sequence[Result]) -> Check:
             reason=f"too few independent {'stalls' if check.corrected else 'samples'} "
             "for an interval",
         )
-    why = f"n is too small for {limit.statistic}"
+    why = f"n is too small for {LABELS.get(limit.statistic, limit.statistic)}"
     return _with_missing(structs.replace(check, verdict="inconclusive", reason=why), missing)
 
 

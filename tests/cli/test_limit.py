@@ -247,6 +247,7 @@ def test_limits_without_a_file(cli: Cli, stalled: list[str]) -> None:
         gate = json.loads(done.out)
         assert (gate["budget"], gate["title"]) == ("", ", ".join(limits))
         assert len(gate["checks"]) == len(limits)
+    assert "n is too small for p99.99; " in gate["checks"][0]["reason"] + "; "
 
 
 @pytest.mark.parametrize(
