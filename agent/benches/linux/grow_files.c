@@ -75,9 +75,6 @@ static bool poll_all(int n, grow_span *span)
 
 /* ---- an event that others wait for ----------------------------------------------------------- */
 
-static atomic_int polling;
-static bool pollers; /* whether there are any */
-
 static int epoll_instances(rts_case *c, int n)
 {
     event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -90,34 +87,11 @@ static int epoll_instances(rts_case *c, int n)
     return 0;
 }
 
-static void *poll_event(void *arg)
-{
-    struct pollfd polled = {.fd = event, .events = POLLIN};
-    for (;;) {
-        atomic_fetch_add(&polling, 1);
-        poll(&polled, 1, -1);
-    }
-    return arg;
-}
-
-static int polling_tasks(rts_case *c, int n)
-{
-    event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    if (grow_threads(c, n, RTS_FIFO, poll_event))
-        return -1;
-    grow_settle(&polling, n);
-    pollers = true;
-    return 0;
-}
-
 static bool write_event(int n, grow_span *span)
 {
     uint64_t count = 1, back;
     ssize_t size;
-    if (pollers) {
-        grow_settle(&polling, n);
-        atomic_store(&polling, 0); /* those that are woken count themselves again */
-    }
+    (void)n;
     GROW_TIME(span, size = write(event, &count, sizeof count));
     return size == sizeof count && read(event, &back, sizeof back) == sizeof back;
 }
@@ -198,7 +172,7 @@ GROW_RUN(run_epoll_all, epoll_all, ready_descriptors)
 GROW_RUN(run_epoll_one, epoll_one, ready_descriptors, quiet_descriptors)
 GROW_RUN(run_epoll_add, epoll_add, ready_descriptors)
 GROW_RUN(run_poll, poll_all, quiet_descriptors)
-GROW_RUN(run_event, write_event, epoll_instances, polling_tasks)
+GROW_RUN(run_event, write_event, epoll_instances)
 GROW_RUN(run_open, open_root, open_descriptors)
 GROW_RUN(run_lock, lock_file, file_locks)
 GROW_RUN(run_write, write_file, inotify_instances)
@@ -207,7 +181,7 @@ GROW_PARAMS(ready_param, "ready-descriptors", "events that an epoll instance wat
 GROW_PARAMS(one_param, "ready-descriptors|quiet-descriptors",
             "events that an epoll instance watches: all are ready, or one is");
 GROW_PARAMS(poll_param, "quiet-descriptors", "events that are polled, of which one is ready");
-GROW_PARAMS(event_param, "epoll-instances|polling-tasks", "what waits for the event");
+GROW_PARAMS(event_param, "epoll-instances", "epoll instances that watch the event");
 GROW_PARAMS(open_param, "open-descriptors", "descriptors of the process");
 GROW_PARAMS(lock_param, "locks-of-the-file", "locks that the process holds on other bytes");
 GROW_PARAMS(write_param, "inotify-instances", "instances that watch the file");
@@ -226,8 +200,7 @@ static const rts_bench benches[] = {
      .help = RTS_SAY("Duration of poll of all descriptors, of which one is ready."),
      .params = poll_param, .run = run_poll},
     {GROW_COMMON, .id = "grow.eventfd", .title = RTS_SAY("eventfd write"),
-     .help = RTS_SAY("Duration of a write that makes an event ready for whoever watches it; tasks "
-                     "that poll it are less urgent, and run afterwards."),
+     .help = RTS_SAY("Duration of a write that makes an event ready for whoever watches it."),
      .params = event_param, .run = run_event},
     {GROW_COMMON, .id = "grow.open", .title = RTS_SAY("open"),
      .help = RTS_SAY("Duration of open of the root directory."), .params = open_param,
