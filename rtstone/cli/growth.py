@@ -11,7 +11,7 @@ import click
 from rtstone.cli import run as running
 from rtstone.cli.measuring import Options, status_of
 from rtstone.cli.output import print_document
-from rtstone.cli.parameters import RUN, TARGET
+from rtstone.cli.parameters import RUN, TARGET, Names, Word
 from rtstone.documents.run import LOCAL, QEMU
 from rtstone.errors import UsageError, unknown
 from rtstone.interrupt import Interrupt
@@ -27,10 +27,33 @@ SUITE = "growth"
 ROUNDS = 5  # of a target whose costs have noise: so few that a trend is seen, and an interval
 
 
+def _offered() -> dict[str, list[str]]:
+    """Return the things of each bench of the suite."""
+    offered: dict[str, list[str]] = {}
+    for case in suite.load(suite.shipped()[SUITE]).cases:
+        over = case.params["over"]
+        offered.setdefault(case.bench, []).extend(over if isinstance(over, list) else [str(over)])
+    return offered
+
+
+def _services(offered: dict[str, list[str]]) -> list[str]:
+    """Return the names of services and of their families."""
+    names = [bench.removeprefix("grow.") for bench in offered]
+    return sorted({*names, *(name.partition(".")[0] for name in names)})
+
+
+def _things(offered: dict[str, list[str]]) -> list[str]:
+    return list(dict.fromkeys(thing for over in offered.values() for thing in over))
+
+
+SERVICE = Names("SERVICE", lambda: map(Word, _services(_offered())))
+THING = Names("THING", lambda: map(Word, _things(_offered())))
+
+
 @click.command("growth")
-@click.argument("services", metavar="SERVICE", nargs=-1)
+@click.argument("services", type=SERVICE, nargs=-1)
 @click.option(
-    "--over", "things", metavar="THING", multiple=True,
+    "--over", "things", type=THING, multiple=True,
     help="Only beside this: maps, waiters, timers-due-together; repeat the option for several.",
 )  # fmt: skip
 @click.option("--target", type=TARGET, help="Where to measure.  Default: local.")
@@ -75,16 +98,11 @@ def command(
 
 def select(services: Sequence[str], things: Sequence[str]) -> dict[str, list[str]]:
     """Return the things of each bench of the suite that are to be measured.  Raises UsageError."""
-    offered: dict[str, list[str]] = {}
-    for case in suite.load(suite.shipped()[SUITE]).cases:
-        over = case.params["over"]
-        offered.setdefault(case.bench, []).extend(over if isinstance(over, list) else [str(over)])
-    names = {bench.removeprefix("grow.") for bench in offered}
-    names |= {name.partition(".")[0] for name in names}
+    offered = _offered()
+    names, every = _services(offered), _things(offered)
     for name in services:
         if name not in names:
-            raise unknown("service", name, sorted(names))
-    every = dict.fromkeys(thing for over in offered.values() for thing in over)
+            raise unknown("service", name, names)
     for thing in things:
         if thing not in every:
             raise unknown("thing", thing, every, "in --over")

@@ -24,6 +24,7 @@ QUESTIONS = {
     "switches, scheduling": ("ctx", "sched"),
     "work within deadlines": ("hart",),
     "systems in one number": ("rheal",),
+    "how costs grow": ("grow",),
     "instrument, environment": ("null", "clk", "env", "boot"),
 }
 

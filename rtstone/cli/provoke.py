@@ -41,7 +41,8 @@ _GRANTS: dict[str, tuple[Consent, ...]] = {"shared": CONSENTS[:2], "system": CON
     "measure one after the other and see them side by side.",
 )  # fmt: skip
 @click.option(
-    "--consent", callback=choice("consent", _GRANTS, "--consent"), metavar="C",
+    "--consent", callback=choice("consent", _GRANTS, "--consent"),
+    type=Names("C", lambda: map(Word, _GRANTS)),
     help="Also do what slows others or leaves their caches cold (shared), or changes settings, "
     "which are restored at the end, also if rtstone is killed (system).  A guest of the lab needs "
     "no consent.",

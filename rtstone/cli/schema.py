@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import click
 
 from rtstone.cli.parameters import DOCUMENT
 from rtstone.documents.schemas import DOCUMENTS
 
+NAMES = textwrap.fill(" ".join(DOCUMENTS), 74, break_on_hyphens=False)
 HELP = f"""Print the JSON schema of one of rtstone's documents.
 
-NAME is as in the member "schema" of the document: {", ".join(DOCUMENTS)}."""
+NAME is as in the member "schema" of the document:
+
+\b
+{textwrap.indent(NAMES, "  ")}
+"""
 
 
 @click.command("schema", help=HELP)

@@ -119,7 +119,7 @@ def read_document(source: Source, kind: type[_D], form: str) -> tuple[_D, list[s
     except UsageError as error:
         if not name or name in _READER_OF:
             raise
-        raise UsageError(f"perhaps of {name}: {error}") from None
+        raise UsageError(f"perhaps of {name}, which rtstone does not read: {error}") from None
     if file.file_version != 1:
         source.refuse(
             f"file_version {file.file_version}", do="this version of rtstone knows file_version 1"

@@ -52,6 +52,7 @@ SCRIPTS = {"six-questions.md"}  # that tests/docs/test_examples.py runs
 NOT_HERE = {
     "tune apply": "would change this machine; tests/system applies it to a copy of one",
     "tune restore": "as tune apply",
+    "check last --limit sections": "as sections",
     "run --resume": "needs a run that was interrupted; tests/cli/test_resume.py has one",
     "sections": "needs a run on an emulated board; tests/lab/test_sections.py has them",
     "explain": "needs a run on an emulated board, or a trace; tests/cli/test_explain.py has them",

@@ -143,7 +143,7 @@ def test_a_percentile_with_room_for_many_stalls_includes_them() -> None:
 def test_the_page_has_a_column_and_says_so_first() -> None:
     page = compose([*QUIET[:1], *LOSSY[:1]])
     assert "missed 24% of its activations" in page
-    assert 'data-name="local (lossy-0) missed"' in page or "missed</th>" in page
+    assert 'data-name="local (lossy-0) missed"' in page or "missed</a></th>" in page
 
 
 def test_loads_of_one_run_are_compared_by_what_they_lose_too() -> None:
