@@ -2,7 +2,7 @@
  * grow.*: services of any system while there are n of one thing: tasks that are ready, blocked,
  * asleep or due at the same moment, waiters of a semaphore, holes in a heap.
  */
-#include "bench.h"
+#include "grow_params.h"
 
 #ifndef RTS_SMALL_CODE /* there it has no room, and no room for n tasks */
 
@@ -14,10 +14,6 @@
 #define BLOCK_BYTES 2000 /* fits into no hole */
 #define MARGIN_MS 11     /* more than a tick of any system, at which a sleep ends */
 #define LATER_MS 2000    /* tasks that are due later sleep so long: longer than a case takes */
-
-typedef struct grow_params {
-    int64_t n, over;
-} grow_params;
 
 typedef struct grow {
     rts_case *c;
@@ -127,14 +123,10 @@ static bool send_to_sleep(grow *g, int64_t n, rts_tick due)
 
 enum { TOGETHER, ASLEEP, READY, BLOCKED };
 
-static const rts_param wakeup_param[] = {
-    RTS_INT(grow_params, n, NULL, 1, 1, TASKS, "how many there are of it"),
-    RTS_CHOICE(grow_params, over,
-               "FIFO-sleepers-due-together|sleeping-tasks|ready-FIFO-tasks|blocked-tasks", TOGETHER,
-               "other tasks, all less urgent: they wake up at the same moment or later, are ready, "
-               "or wait"),
-    RTS_PARAMS_END,
-};
+GROW_PARAMS(wakeup_param, TASKS,
+            "FIFO-sleepers-due-together|sleeping-tasks|ready-FIFO-tasks|blocked-tasks",
+            "other tasks, all less urgent: they wake up at the same moment or later, are ready, "
+            "or wait");
 
 static int run_wakeup(rts_case *c)
 {
@@ -171,11 +163,7 @@ static int run_wakeup(rts_case *c)
         rts_rec_span((c)->rec, begin, (g)->got);                                                   \
     } while (0)
 
-static const rts_param sleep_param[] = {
-    RTS_INT(grow_params, n, NULL, 1, 1, TASKS, "how many there are of it"),
-    RTS_CHOICE(grow_params, over, "sleepers-due-before", 0, "tasks that wake up 1 ms earlier"),
-    RTS_PARAMS_END,
-};
+GROW_PARAMS(sleep_param, TASKS, "sleepers-due-before", "tasks that wake up 1 ms earlier");
 
 static int run_sleep(rts_case *c)
 {
@@ -193,11 +181,7 @@ static int run_sleep(rts_case *c)
     return 0;
 }
 
-static const rts_param waiters_param[] = {
-    RTS_INT(grow_params, n, NULL, 1, 1, TASKS, "how many there are of it"),
-    RTS_CHOICE(grow_params, over, "waiters", 0, "tasks that wait for the semaphore"),
-    RTS_PARAMS_END,
-};
+GROW_PARAMS(waiters_param, TASKS, "waiters", "tasks that wait for the semaphore");
 
 static int run_take(rts_case *c)
 {
@@ -227,11 +211,7 @@ static int run_give(rts_case *c)
     return 0;
 }
 
-static const rts_param yield_param[] = {
-    RTS_INT(grow_params, n, NULL, 1, 1, TASKS, "how many there are of it"),
-    RTS_CHOICE(grow_params, over, "ready-FIFO-tasks", 0, "tasks that are ready, and less urgent"),
-    RTS_PARAMS_END,
-};
+GROW_PARAMS(yield_param, TASKS, "ready-FIFO-tasks", "tasks that are ready, and less urgent");
 
 static int run_yield(rts_case *c)
 {
@@ -243,11 +223,7 @@ static int run_yield(rts_case *c)
     return 0;
 }
 
-static const rts_param malloc_param[] = {
-    RTS_INT(grow_params, n, NULL, 1, 1, HOLES, "how many there are of it"),
-    RTS_CHOICE(grow_params, over, "holes", 0, "free blocks that are too small"),
-    RTS_PARAMS_END,
-};
+GROW_PARAMS(malloc_param, HOLES, "holes", "free blocks that are too small");
 
 static void free_all(void **block, int64_t n)
 {

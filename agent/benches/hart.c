@@ -617,8 +617,8 @@ static int run_tasks(experiment *x)
     }
     rts_sleep_until_ns(rts_ns_add(rts_time_ns(), rts_ns_of(x->offset.ns / 2)));
     rts_port_section_start(&c->job);
-    if (x->start.ns > COUNTED_NS) /* until then the load has the CPU */
-        rts_sleep_until_ns(rts_ns_of(x->start.ns - COUNTED_NS));
+    /* Until then the load has the CPU. */
+    rts_sleep_until_ns(rts_ns_late(x->start, rts_ns_of(COUNTED_NS)));
     rts_load_read(&x->before);
     rts_sleep_until_ns(x->end);
     if (rts_ns_less(rts_time_ns(), x->end))

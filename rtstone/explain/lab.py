@@ -20,12 +20,11 @@ from rtstone.explain.description import Followed, described, functions, sentence
 from rtstone.explain.elf import Elf
 from rtstone.explain.instructions import ARCHITECTURES, Architecture
 from rtstone.explain.recording import Kind, Recording, Request, Span
-from rtstone.explain.replay import replay, target_of
+from rtstone.explain.replay import plan_of, replay, target_of
 from rtstone.explain.samples import Moment, Samples
 from rtstone.explain.segments import segments
 from rtstone.explain.symbols import AddressSpace
 from rtstone.interrupt import Interrupt
-from rtstone.store.rundir import logs
 from rtstone.targets.qemu import Qemu
 
 LEAD = 1_500_000  # instructions before a sample from which on stacks are followed
@@ -61,9 +60,7 @@ def by_replay(
             f"no median of {result.n} samples of {result.bench}; name a sample by its number, 0 to "
             f"{result.n - 1}, in --sample and --against"
         )
-    plan, texts = logs(directory)
-    if len(texts) > 1:
-        raise UsageError(f"the run was resumed: it cannot be repeated as it was, {directory}")
+    plan = plan_of(directory)
     machine = machine_of(target_of(plan))
     every, _ = samples_of(plan, run, result, machine, interrupt)
     chosen, other = (_place(every, result, name) for name in (sample, against))

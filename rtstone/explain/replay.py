@@ -40,6 +40,14 @@ class Replayed(NamedTuple):
     results: dict[int, list[wire.Result]]
 
 
+def plan_of(directory: Path) -> Plan:
+    """Return the plan of a stored run.  Raises UsageError if the run was resumed."""
+    plan, texts = logs(directory)
+    if len(texts) > 1:
+        raise UsageError(f"the run was resumed: it cannot be repeated as it was, {directory}")
+    return plan
+
+
 def target_of(plan: Plan) -> Qemu:
     """Return the target of a run.  Raises UsageError if it cannot be replayed."""
     target = find(plan.target.name)

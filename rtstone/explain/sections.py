@@ -17,11 +17,10 @@ from rtstone.errors import TargetError, UsageError
 from rtstone.explain import image, kernel, masks, stacks
 from rtstone.explain.lab import Machine, machine_of, samples_of, space_of
 from rtstone.explain.recording import Recording, Span, Table
-from rtstone.explain.replay import replay, target_of
+from rtstone.explain.replay import plan_of, replay, target_of
 from rtstone.explain.symbols import AddressSpace
 from rtstone.files import content
 from rtstone.interrupt import Interrupt
-from rtstone.store.rundir import logs
 from rtstone.units import count
 
 LEAD = 300_000  # instructions before a section, from which on its callers are followed
@@ -43,9 +42,7 @@ def sections_of(
 
     Raises UsageError, TargetError, Inconclusive, Interrupted.
     """
-    plan, texts = logs(directory)
-    if len(texts) > 1:
-        raise UsageError(f"the run was resumed: it cannot be repeated as it was, {directory}")
+    plan = plan_of(directory)
     machine = machine_of(target_of(plan))
     with_blocks = machine._replace(request=machine.request._replace(totals=NEVER))
     every, recorded = samples_of(plan, run, result, with_blocks, interrupt)

@@ -8,8 +8,7 @@ one point is left out.  One point that keeps all others from fitting is set asid
 Where costs have noise, each n is measured once in each of several rounds, in the same order, so
 that n = 1 is a control in each.  Growth then also takes a trend over n, by the test of E. B. Page
 (Ordered hypotheses for multiple treatments, JASA 58, 1963), in which rounds are blocks, corrected
-for the number of pairs as by S. Holm (A simple sequentially rejective multiple test procedure,
-Scandinavian Journal of Statistics 6, 1979).
+for the number of pairs by Holm's method.
 """
 
 from __future__ import annotations
@@ -27,6 +26,7 @@ from rtstone.documents.growth import GrowthClass, GrowthPair, GrowthPoint, Growt
 from rtstone.documents.run import Result, Run
 from rtstone.results.interval import t_quantile
 from rtstone.stats.comparison.conditions import counted
+from rtstone.stats.holm import holm
 
 TOLERANCE = 0.01  # root mean square of relative errors within which a class fits
 GAIN = 0.8  # share of the squared error that a larger class has to remove
@@ -132,15 +132,6 @@ def trend(rounds: Sequence[Sequence[float]]) -> float:
     mean = m * k * (k + 1) ** 2 / 4
     deviation = sqrt(m * k**2 * (k + 1) * (k**2 - 1) / 144)
     return 1 - NormalDist().cdf((statistic - mean) / deviation)
-
-
-def holm(ps: Sequence[float]) -> list[float]:
-    """Return p values corrected so that the chance of any false one below a level is the level."""
-    adjusted, largest = [1.0] * len(ps), 0.0
-    for rank, index in enumerate(sorted(range(len(ps)), key=ps.__getitem__)):
-        largest = max(largest, min(1.0, (len(ps) - rank) * ps[index]))
-        adjusted[index] = largest
-    return adjusted
 
 
 def _noise(minima: Mapping[int, Sequence[float]]) -> float:

@@ -24,6 +24,7 @@ from msgspec import structs
 from rtstone.documents.provocation import Levels, Outcome, Provoked, System
 from rtstone.documents.run import Result, Run
 from rtstone.results.omitted import whole
+from rtstone.stats.holm import holm
 
 LEVEL = 0.05
 FACTOR = 2.0
@@ -195,12 +196,11 @@ def chance(ranks: Sequence[tuple[int, int]]) -> float:
 
 def _adjusted(actions: Sequence[Provoked]) -> list[Provoked]:
     """Return the actions with chances adjusted by Holm's method, and what they decide."""
-    tested = sorted((row.p, number) for number, row in enumerate(actions) if row.p is not None)
-    rows, adjusted = list(actions), 0.0
-    for rank, (p, number) in enumerate(tested):
-        adjusted = max(adjusted, min(1.0, p * (len(tested) - rank)))
+    tested = [(number, row.p) for number, row in enumerate(actions) if row.p is not None]
+    rows = list(actions)
+    for (number, _), p in zip(tested, holm([p for _, p in tested]), strict=True):
         rows[number] = structs.replace(
-            rows[number], p=adjusted, outcome="beyond" if adjusted <= LEVEL else "within"
+            rows[number], p=p, outcome="beyond" if p <= LEVEL else "within"
         )
     return rows
 

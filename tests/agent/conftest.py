@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.agent import rights, speak
+from tests.agent.processes import gone
+from tests.agent.test_loads import LoadAgent
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -35,3 +37,12 @@ def reachable() -> Iterator[Path]:
 def copy(reachable: Path) -> Path:
     """Return a copy of the agent that any user may run."""
     return rights.copied(speak.AGENT, reachable)
+
+
+@pytest.fixture
+def agent() -> Iterator[LoadAgent]:
+    """Return an agent for loads that may do what the machine allows; nothing of it is left."""
+    load_agent = LoadAgent()
+    yield load_agent
+    if load_agent.poll() is None:
+        assert gone(load_agent.bye())

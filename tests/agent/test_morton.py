@@ -26,15 +26,6 @@ BLKRASET, BLKRAGET = 0x1262, 0x1263
 VT_GETSTATE, VT_ACTIVATE, VT_DISALLOCATE = 0x5603, 0x5606, 0x5608
 
 
-@pytest.fixture
-def agent() -> Iterator[LoadAgent]:
-    """Return an agent that may do what the machine allows; nothing of it is left."""
-    load_agent = LoadAgent()
-    yield load_agent
-    if load_agent.poll() is None:
-        assert gone(load_agent.bye())
-
-
 # ---- block devices ---------------------------------------------------------------------------
 
 

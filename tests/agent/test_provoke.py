@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from rtstone.documents.provocation import CONSENTS
 from rtstone.measure.actions import ACTIONS, CONTROL
-from tests.agent.processes import gone, name_of, parents
+from tests.agent.processes import name_of, parents
 from tests.agent.rights import as_root
 from tests.agent.speak import listed
 from tests.agent.test_loads import LoadAgent
@@ -25,14 +24,6 @@ pytestmark = pytest.mark.machine
 OWN = {a.name: a for a in [CONTROL, *ACTIONS] if a.load.startswith("provoke:")}
 UNPRIVILEGED = [name for name, action in OWN.items() if action.consent == "own"]
 SMALL = {"herd": 50, "readdir": 200, "locks": 200, "hugesplit": 1}  # of those that take long
-
-
-@pytest.fixture
-def agent() -> Iterator[LoadAgent]:
-    load_agent = LoadAgent()
-    yield load_agent
-    if load_agent.poll() is None:
-        assert gone(load_agent.bye())
 
 
 def test_the_catalogue_is_that_of_the_agent(agent: LoadAgent) -> None:

@@ -176,12 +176,17 @@ LACKS = [
 ]
 
 
-def test_the_list_fits_a_screen_whatever_is_ready(
-    cli: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def on_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the output of the test a terminal of 80 columns."""
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("PAGER", "cat")
+
+
+def test_the_list_fits_a_screen_whatever_is_ready(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on_terminal(monkeypatch)
     states = Random(1)
     for _ in range(30):
         choices = states.sample(LACKS, states.randint(1, len(LACKS)))
@@ -194,9 +199,7 @@ def test_the_list_fits_a_screen_whatever_is_ready(
 def test_the_list_shows_every_name_and_words_choose(
     cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setenv("PAGER", "cat")
+    on_terminal(monkeypatch)
     rows = cli("lab", "list", "--json").document["systems"]
     number = sum(row["ready"] for row in rows)
     first, *lines = click.unstyle(cli("lab", "list").out).splitlines()

@@ -13,7 +13,8 @@ import pytest
 
 from rtstone.documents.growth import GrowthClass, GrowthPair, GrowthPoint
 from rtstone.stats import growth
-from rtstone.stats.growth import CURVES, classified, fit, holm, judge, trend
+from rtstone.stats.growth import CURVES, classified, fit, judge, trend
+from rtstone.stats.holm import holm
 
 SIZES = (1, 4, 16, 64, 256, 1024)
 CLASSES = list(CURVES)

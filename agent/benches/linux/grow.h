@@ -10,22 +10,12 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
+#include "../grow_params.h"
 #include "../posix/thread.h"
 
 #define GROW_MAX 16384
 #define GROW_PATIENCE_NS (120 * (uint64_t)SECOND_NS)
 #define GROW_STACK 65536
-
-typedef struct grow_params {
-    int64_t n, over;
-} grow_params;
-
-#define GROW_PARAMS(table, things, help)                                                           \
-    static const rts_param table[] = {                                                             \
-        RTS_INT(grow_params, n, NULL, 1, 1, GROW_MAX, "how many there are of it"),                 \
-        RTS_CHOICE(grow_params, over, things, 0, help),                                            \
-        RTS_PARAMS_END,                                                                            \
-    }
 
 /* Makes n of it; returns 0, or -1 after rts_failed() or rts_unsupported(). */
 typedef int grow_thing(rts_case *c, int n);

@@ -177,14 +177,16 @@ GROW_RUN(run_open, open_root, open_descriptors)
 GROW_RUN(run_lock, lock_file, file_locks)
 GROW_RUN(run_write, write_file, inotify_instances)
 
-GROW_PARAMS(ready_param, "ready-descriptors", "events that an epoll instance watches");
-GROW_PARAMS(one_param, "ready-descriptors|quiet-descriptors",
+GROW_PARAMS(ready_param, GROW_MAX, "ready-descriptors", "events that an epoll instance watches");
+GROW_PARAMS(one_param, GROW_MAX, "ready-descriptors|quiet-descriptors",
             "events that an epoll instance watches: all are ready, or one is");
-GROW_PARAMS(poll_param, "quiet-descriptors", "events that are polled, of which one is ready");
-GROW_PARAMS(event_param, "epoll-instances", "epoll instances that watch the event");
-GROW_PARAMS(open_param, "open-descriptors", "descriptors of the process");
-GROW_PARAMS(lock_param, "locks-of-the-file", "locks that the process holds on other bytes");
-GROW_PARAMS(write_param, "inotify-instances", "instances that watch the file");
+GROW_PARAMS(poll_param, GROW_MAX, "quiet-descriptors",
+            "events that are polled, of which one is ready");
+GROW_PARAMS(event_param, GROW_MAX, "epoll-instances", "epoll instances that watch the event");
+GROW_PARAMS(open_param, GROW_MAX, "open-descriptors", "descriptors of the process");
+GROW_PARAMS(lock_param, GROW_MAX, "locks-of-the-file",
+            "locks that the process holds on other bytes");
+GROW_PARAMS(write_param, GROW_MAX, "inotify-instances", "instances that watch the file");
 
 static const rts_bench benches[] = {
     {GROW_COMMON, .id = "grow.epoll.all", .title = RTS_SAY("epoll_wait for all"),

@@ -179,13 +179,13 @@ GROW_RUN(run_wait, wait_for_any, processes)
 GROW_RUN(run_readdir, list_processes, processes)
 GROW_RUN(run_stat, open_process, processes)
 
-GROW_PARAMS(fork_param, "maps|pages|locked-pages|open-descriptors|processes",
+GROW_PARAMS(fork_param, GROW_MAX, "maps|pages|locked-pages|open-descriptors|processes",
             "what the process has: maps, pages of memory, descriptors; or other processes, that "
             "wait");
-GROW_PARAMS(maps_param, "maps", "maps of the process");
-GROW_PARAMS(pages_param, "pages", "pages of the region, all present");
-GROW_PARAMS(children_param, "children", "children, none of which has ended");
-GROW_PARAMS(processes_param, "processes", "other processes, that wait");
+GROW_PARAMS(maps_param, GROW_MAX, "maps", "maps of the process");
+GROW_PARAMS(pages_param, GROW_MAX, "pages", "pages of the region, all present");
+GROW_PARAMS(children_param, GROW_MAX, "children", "children, none of which has ended");
+GROW_PARAMS(processes_param, GROW_MAX, "processes", "other processes, that wait");
 
 static const rts_bench benches[] = {
     {GROW_COMMON, .id = "grow.fork", .title = RTS_SAY("fork"),

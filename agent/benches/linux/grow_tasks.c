@@ -331,19 +331,20 @@ GROW_RUN(run_send, send_message, messages, priorities)
 GROW_RUN(run_semop, add_one, greedy_waiters)
 GROW_RUN(run_bind, bind_socket, bound_sockets)
 
-GROW_PARAMS(elsewhere_param, "waiters-elsewhere",
+GROW_PARAMS(elsewhere_param, GROW_MAX, "waiters-elsewhere",
             "threads that wait at another address, for which the kernel looks in the same list");
-GROW_PARAMS(waiters_param, "waiters", "threads that wait there");
-GROW_PARAMS(blocked_param, "blocked-threads", "other threads of the process, that wait");
-GROW_PARAMS(chain_param, "links-of-a-chain",
+GROW_PARAMS(waiters_param, GROW_MAX, "waiters", "threads that wait there");
+GROW_PARAMS(blocked_param, GROW_MAX, "blocked-threads", "other threads of the process, that wait");
+GROW_PARAMS(chain_param, GROW_MAX, "links-of-a-chain",
             "threads of which each waits for a lock that the one before holds");
-GROW_PARAMS(sigqueue_param, "pending-signals|threads-that-block-it",
+GROW_PARAMS(sigqueue_param, GROW_MAX, "pending-signals|threads-that-block-it",
             "signals of another number that are pending, or threads of the process");
-GROW_PARAMS(sigwait_param, "pending-signals", "signals of another number that are pending");
-GROW_PARAMS(send_param, "messages|priorities",
+GROW_PARAMS(sigwait_param, GROW_MAX, "pending-signals",
+            "signals of another number that are pending");
+GROW_PARAMS(send_param, GROW_MAX, "messages|priorities",
             "messages in the queue, of one priority or each of another");
-GROW_PARAMS(semop_param, "waiters", "threads that wait for more than there is");
-GROW_PARAMS(bind_param, "bound-sockets", "sockets that are bound to a port");
+GROW_PARAMS(semop_param, GROW_MAX, "waiters", "threads that wait for more than there is");
+GROW_PARAMS(bind_param, GROW_MAX, "bound-sockets", "sockets that are bound to a port");
 
 static const rts_bench benches[] = {
     {GROW_COMMON, .id = "grow.futex.nobody", .title = RTS_SAY("futex wake of nobody"),

@@ -209,9 +209,9 @@ GROW_RUN(run_arm_timer, arm_timer, armed_timers)
 GROW_RUN(run_create_timer, create_timer, armed_timers)
 GROW_RUN(run_arm_timerfd, arm_timerfd, armed_timerfds)
 
-GROW_PARAMS(timer_param, "armed-timers", "POSIX timers that expire later");
-GROW_PARAMS(timerfd_param, "armed-timerfds", "timer descriptors that expire later");
-GROW_PARAMS(user_param,
+GROW_PARAMS(timer_param, GROW_MAX, "armed-timers", "POSIX timers that expire later");
+GROW_PARAMS(timerfd_param, GROW_MAX, "armed-timerfds", "timer descriptors that expire later");
+GROW_PARAMS(user_param, GROW_MAX,
             "armed-timerfds|timerfds-due-together|timers-due-together|"
             "time-sharing-sleepers-due-together|ready-time-sharing-tasks",
             "what any user can make: timers that expire later or at the same moment, time-sharing "
