@@ -247,8 +247,16 @@ static void on_wrapper(unsigned cpu, void *data)
     w->called_from = before;
 }
 
-/* Return what was written; it is in memory by now. */
-static uint64_t written(uint32_t info, uint64_t address, uint64_t old, int step)
+static size_t bytes(uint32_t info)
+{
+    return (size_t)1 << qemu_plugin_mem_size_shift(info);
+}
+
+/*
+ * Return what was written to a variable; it is in memory by now. The access may begin before it:
+ * QEMU 10 writes the two registers of an `stp` at once.
+ */
+static uint64_t written(uint32_t info, uint64_t address, uint64_t variable, uint64_t old, int step)
 {
     uint64_t value = 0;
     if (!memory) {
@@ -256,9 +264,9 @@ static uint64_t written(uint32_t info, uint64_t address, uint64_t old, int step)
         return step ? old + (uint64_t)step : 0;
     }
     const struct qemu_plugin_hwaddr *place = qemu_plugin_get_hwaddr(info, address);
-    uint64_t at = place ? qemu_plugin_hwaddr_phys_addr(place) : 0;
-    size_t size = (size_t)1 << qemu_plugin_mem_size_shift(info);
-    if (at < mapped.from || at + size > mapped.to || size > sizeof value)
+    uint64_t at = place ? qemu_plugin_hwaddr_phys_addr(place) + (variable - address) : 0;
+    size_t size = bytes(info) < sizeof value ? bytes(info) : sizeof value;
+    if (at < mapped.from || at + size > mapped.to)
         abort();
     memcpy(&value, memory + (at - mapped.from), size);
     return value;
@@ -271,8 +279,8 @@ static void on_store(unsigned cpu, uint32_t info, uint64_t address, void *data)
     if (!qemu_plugin_mem_is_store(info)) /* versions before 8 call for both */
         return;
     for (unsigned i = 0; i < watches; i++)
-        if (watch[i].address == address) {
-            watch[i].value = written(info, address, watch[i].value, at->step);
+        if (watch[i].address >= address && watch[i].address - address < bytes(info)) {
+            watch[i].value = written(info, address, watch[i].address, watch[i].value, at->step);
             set(watch[i].kind, watch[i].value != 0, instructions() - 1, at);
         }
 }
@@ -421,7 +429,7 @@ static void on_count(unsigned cpu, uint32_t info, uint64_t address, void *data)
     (void)cpu;
     if (!qemu_plugin_mem_is_store(info) || address != current->key + counted.to)
         return;
-    const uint64_t now = instructions() - 1, value = written(info, address, 0, 0);
+    const uint64_t now = instructions() - 1, value = written(info, address, address, 0, 0);
     const bool is = value & HANDLERS;
     if (is && !handling)
         handling_since = now;
