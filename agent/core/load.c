@@ -209,13 +209,24 @@ static int choose_cpus(rts_running *l)
                                    "the load run on them with place=any");
 }
 
+/* Returns how many pieces a text has, which are separated by commas. */
+static unsigned pieces(const char *text)
+{
+    unsigned n = *text != '\0';
+    while ((text = strchr(text, ',')) && *text++)
+        n++;
+    return n;
+}
+
 static unsigned workers_of(const rts_running *l, const rts_component *k)
 {
     if (!k->workers)
         return 1;
     for (const rts_param *p = l->load->params;; p++)
-        if (!strcmp(p->name, k->workers))
-            return (unsigned)*(const int64_t *)(l->params + p->offset);
+        if (!strcmp(p->name, k->workers)) {
+            const void *value = l->params + p->offset;
+            return p->type == RTS_T_TEXT ? pieces(value) : (unsigned)*(const int64_t *)value;
+        }
 }
 
 static unsigned all_workers(const rts_running *l)

@@ -23,7 +23,8 @@ struct rts_component {
     const char *unit;    /* of what is counted */
     uint32_t per_unit;   /* counts per unit; 0: one */
     uint32_t rate;       /* target rate in units per second; 0: unlimited */
-    const char *workers; /* parameter with their number (bool: one or none); NULL: one */
+    const char *workers; /* parameter with their number (bool: one or none; text: one for each piece
+                            between commas); NULL: one */
     int (*prio)(const rts_worker *w); /* runs in real time, at this priority; NULL: time sharing */
     bool lowest;                      /* time sharing at the lowest level there is */
     bool periodic;                    /* counts missed periods */

@@ -1,4 +1,4 @@
-"""Explain what exceeded the limits of a gate, for `rtstone check --explain`."""
+"""Explain the worst samples that a command reports."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from msgspec import structs
 
 from rtstone.cli.progress import working
 from rtstone.documents.check import Cause, Gate
-from rtstone.documents.run import Run
+from rtstone.documents.run import Result, Run
 from rtstone.errors import Interrupted, RtstoneError
 from rtstone.interrupt import Interrupt
 
@@ -17,7 +17,7 @@ MOST = 5  # cases, each of which may take two replays of the run
 
 
 def with_causes(path: Path, run: Run, gate: Gate) -> Gate:
-    """Return a gate with the causes of what failed it; ``path``: of the run.
+    """Return a gate with the causes of what failed it, for `check --explain`; ``path``: of the run.
 
     Raises Interrupted.
     """
@@ -47,3 +47,21 @@ def with_causes(path: Path, run: Run, gate: Gate) -> Gate:
             sample, sentence = reply.explanation.way.sample.index, reply.explanation.sentence
             causes.append(structs.replace(cause, sample=sample, sentence=sentence))
     return structs.replace(gate, causes=causes, causes_left=len(cases) - len(causes))
+
+
+def cause_of_worst(path: Path, run: Run, result: Result, interrupt: Interrupt) -> str:
+    """Return the cause of a result's largest sample, or why it has none; ``path``: of the run.
+
+    Raises Interrupted.
+    """
+    from rtstone.explain.explain import answer
+    from rtstone.stats.explainable import explainable
+
+    try:
+        explainable(run, result)
+        reply = answer(path, run, result, "worst", "median", interrupt=interrupt)
+    except Interrupted:
+        raise
+    except RtstoneError as error:  # which does not change what was measured
+        return f"not explained: {error}"
+    return reply.explanation.sentence

@@ -19,6 +19,7 @@ COMMANDS = {
     "show": "Show one run.",
     "report": "Write one or more runs as one self-contained page.",
     "provoke": "Show which actions of other processes delay a wake-up.",
+    "search": "Search for what other processes do that delays a bench most.",
     "explain": "Explain why a sample took so long.",
     "sections": "Rank what nothing could preempt: interrupts masked, critical sections.",
     "plot": "Draw runs as a figure for a paper.",
@@ -71,6 +72,10 @@ EXAMPLES = {
         "rtstone provoke",
         "rtstone provoke --consent shared",
         "rtstone provoke herd oom --target qemu:linux-6.1 --target qemu:linux-6.1-rt",
+    ),
+    "search": (
+        "rtstone search dk.periodic --target qemu:linux-6.1",
+        "rtstone search dk.periodic --target qemu:linux-6.1-rt --hours 2 --seed 7",
     ),
     "plot": (
         "rtstone plot last -o figure.pdf",

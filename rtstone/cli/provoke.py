@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 from msgspec import structs
 
+from rtstone.cli.causes import cause_of_worst
 from rtstone.cli.measuring import listener_for, report_error
 from rtstone.cli.output import print_document
 from rtstone.cli.parameters import TARGET, Names, Word, choice
@@ -128,18 +128,7 @@ def _explained(system: System, taken: Measured, interrupt: Interrupt) -> System:
 
 
 def _with_cause(row: Provoked, runs: dict[str, Run], interrupt: Interrupt) -> Provoked:
-    from rtstone.explain.explain import answer
-    from rtstone.stats.explainable import explainable
-
     assert row.run is not None
     run = runs[row.run]
     (result,) = [result for result in run.results if result.case == row.case]
-    try:
-        explainable(run, result)
-        path: Path = find_run(row.run)
-        reply = answer(path, run, result, "worst", "median", interrupt=interrupt)
-    except Interrupted:
-        raise
-    except RtstoneError as error:  # which does not change the ranking
-        return structs.replace(row, cause=f"not explained: {error}")
-    return structs.replace(row, cause=reply.explanation.sentence)
+    return structs.replace(row, cause=cause_of_worst(find_run(row.run), run, result, interrupt))

@@ -28,6 +28,7 @@ DOCUMENTS = {
     "sections": ("sections", "SectionsOfRun"),
     "sections-compared": ("sections", "SectionsCompared"),
     "provocation": ("provocation", "Provocation"),
+    "search": ("search", "SearchResult"),
     "simulation": ("simulation", "Simulation"),
     "simulated-hartstone": ("simulation", "Hartstone"),
     "server-projects": ("server", "Projects"),

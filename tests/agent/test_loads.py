@@ -126,8 +126,9 @@ def catalogue() -> dict[str, Json]:
 
 def test_every_load_of_the_specification_is_listed(catalogue: dict[str, Json]) -> None:
     wanted = {"driver", "heavy", "stress-ng", "hackbench"} | SENONER | MORTON
-    on_measured = BY_TASKS | SENONER | MORTON | {"driver", "provoke"}
+    on_measured = BY_TASKS | SENONER | MORTON | {"actions", "driver", "provoke"}
     assert set(catalogue) == wanted | BY_TASKS | set(CALLS) | {
+        "actions",
         "command",
         "provoke",
         "bandwidth",

@@ -26,14 +26,13 @@ typedef struct provoke_params {
     "epolls|poll|inotify|locks|readdir|descriptors|iouring|fsync|sync|mount|"                      \
     "kallsyms|slabinfo|perf|schedstats|hugepages|adjtime|kprobe|ftrace|hotplug|"                   \
     "settime|sysrq|kmsg|module"
-#define CONSENTS "own|shared|system"
 
 static const rts_param provoke_param[] = {
     RTS_CHOICE(provoke_params, action, ACTIONS, 0,
                "what it does (docs/guides/provoke.md): spin only computes, as a control"),
     RTS_INT(provoke_params, n, NULL, 0, 0, PROVOKE_MOST,
             "how many timers, processes, files or the like it uses; 0: as many as is usual for it"),
-    RTS_CHOICE(provoke_params, consent, CONSENTS, PROVOKE_OWN,
+    RTS_CHOICE(provoke_params, consent, PROVOKE_CONSENTS, PROVOKE_OWN,
                "what the action may do: what ends with its process (own), slow others or leave "
                "their caches cold (shared), or change settings, which are restored at the end, "
                "also if the agent is killed (system); a guest of the lab, which nobody else uses, "
@@ -144,10 +143,12 @@ bool provoke_descriptors(rts_worker *w, unsigned n)
 
 /* ---- the load -------------------------------------------------------------------------------- */
 
+static const provoke_action *const tables[] = {provoke_tasks, provoke_memory, provoke_files,
+                                               provoke_kernel};
+#define TABLES (sizeof tables / sizeof tables[0])
+
 static const provoke_action *action_of(const provoke_params *p)
 {
-    const provoke_action *const tables[] = {provoke_tasks, provoke_memory, provoke_files,
-                                            provoke_kernel};
     int64_t left = p->action;
     for (size_t i = 0;; i++)
         for (const provoke_action *a = tables[i]; a->name; a++)
@@ -155,11 +156,18 @@ static const provoke_action *action_of(const provoke_params *p)
                 return a;
 }
 
-static int prepare(rts_running *l)
+const provoke_action *provoke_named(const char *name, size_t length)
 {
-    const provoke_params *p = rts_load_params(l);
-    const provoke_action *a = action_of(p);
-    if (linux_start.guest || (int64_t)a->consent <= p->consent)
+    for (size_t i = 0; i < TABLES; i++)
+        for (const provoke_action *a = tables[i]; a->name; a++)
+            if (!strncmp(a->name, name, length) && !a->name[length])
+                return a;
+    return NULL;
+}
+
+int provoke_allowed(rts_running *l, const provoke_action *a, provoke_consent most)
+{
+    if (linux_start.guest || a->consent <= most)
         return 0;
     if (a->consent == PROVOKE_LAB)
         return rts_load_unsupported(l,
@@ -174,12 +182,22 @@ static int prepare(rts_running *l)
         a->consent == PROVOKE_SHARED ? "shared" : "system");
 }
 
-static void run_provoke(rts_worker *w)
+/* Sleeps until the next cycle's `at`, where the last one began at *cycle; 0: none has. */
+static void next_cycle(rts_worker *w, uint64_t every, uint64_t at, uint64_t *cycle)
 {
-    const provoke_params *p = rts_load_params(w->load);
-    const provoke_action *a = action_of(p);
-    unsigned n = p->n ? (unsigned)p->n : a->n;
+    uint64_t now = rts_time_ns().ns;
+    uint64_t next = (now - at) / every + 1;
+    if (*cycle)
+        w->missed += next - *cycle - 1;
+    *cycle = next;
+    rts_sleep_until_ns((rts_ns){next * every + at});
+}
+
+void provoke_repeat(rts_worker *w, const provoke_action *a, unsigned n, uint64_t every,
+                    uint64_t at)
+{
     int restorer = -1;
+    uint64_t cycle = 0;
     if (a->save && !a->save(w))
         return;
     if (a->restore) {
@@ -188,10 +206,28 @@ static void run_provoke(rts_worker *w)
             return;
     }
     if (!a->begin || a->begin(w, n))
-        while (rts_load_goes_on(w) && a->round(w, n))
+        while (rts_load_goes_on(w)) {
+            if (every)
+                next_cycle(w, every, at, &cycle);
+            if (!a->round(w, n))
+                break;
             w->done++;
+        }
     if (restorer >= 0)
         rts_load_restore(restorer);
+}
+
+static int prepare(rts_running *l)
+{
+    const provoke_params *p = rts_load_params(l);
+    return provoke_allowed(l, action_of(p), (provoke_consent)p->consent);
+}
+
+static void run_provoke(rts_worker *w)
+{
+    const provoke_params *p = rts_load_params(w->load);
+    const provoke_action *a = action_of(p);
+    provoke_repeat(w, a, p->n ? (unsigned)p->n : a->n, 0, 0);
 }
 
 static const rts_load loads[] = {

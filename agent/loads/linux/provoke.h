@@ -29,6 +29,20 @@ typedef struct provoke_action {
 /* The tables, by what the actions are about. */
 extern const provoke_action provoke_tasks[], provoke_memory[], provoke_files[], provoke_kernel[];
 
+/* Returns the action of that name, `length` characters long; NULL: there is none. */
+const provoke_action *provoke_named(const char *name, size_t length);
+
+/* Returns 0 if an action may be done with consent up to `most`; -1: the load is refused. */
+int provoke_allowed(rts_running *l, const provoke_action *a, provoke_consent most);
+
+/*
+ * Does rounds of an action until the load ends: one after the other, or one in every cycle of
+ * `every` ns, `at` ns after its start. All workers have the same cycles; those that pass during a
+ * round are missed.
+ */
+void provoke_repeat(rts_worker *w, const provoke_action *a, unsigned n, uint64_t every,
+                    uint64_t at);
+
 /* Returns `good`; if it is not, the worker has failed in `action`, for the reason in errno. */
 bool provoke_good(rts_worker *w, bool good, const char *action);
 
@@ -51,6 +65,8 @@ bool provoke_descriptors(rts_worker *w, unsigned n);
 /* Descriptors of the action: room for PROVOKE_MOST. */
 #define PROVOKE_MOST 20000
 extern int provoke_fd[PROVOKE_MOST + 1];
+
+#define PROVOKE_CONSENTS "own|shared|system"
 
 #define PROVOKE_BYTES (256u << 10)
 extern char provoke_bytes[PROVOKE_BYTES];

@@ -1,0 +1,54 @@
+"""A search for the programs of actions beside which a wake-up takes longest.
+
+All numbers are of what ran: another program may make it take longer.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from rtstone.wire.records import Natural, Number, Positive
+
+SCHEMA = "rtstone.search/1"
+
+
+class Candidate(msgspec.Struct, frozen=True, kw_only=True):
+    """A program and what it did.
+
+    ``number``: of the programs in the order of the search, from 1; 0: a control, or a program from
+    which steps were taken.  ``bred``: from others; else it was drawn at random.  ``longest``: the
+    largest sample, None if there is none, for the reason.
+    """
+
+    number: Natural
+    load: str
+    bred: bool = False
+    longest: Number | None = None
+    run: str | None = None
+    reason: str = ""
+
+
+class SearchResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The outcome of a search on a target.
+
+    ``programs``: how many were measured, ``failed`` of them without a result.  ``control``: beside
+    a process that only computes.  ``records``: programs that did more than all before them.
+    ``drawn``: the best of ``n_drawn`` that were drawn at random and have a result.  ``least``: what
+    is left of the best one without the steps that it does not need.  ``cause``: of the largest
+    sample of that one, by `rtstone explain`.
+    """
+
+    schema: str = SCHEMA
+    target: str
+    bench: str
+    unit: str
+    seed: Natural
+    samples: Positive
+    programs: Natural
+    failed: Natural
+    control: Candidate
+    records: list[Candidate]
+    drawn: Candidate | None = None
+    n_drawn: Natural = 0
+    least: Candidate | None = None
+    cause: str = ""

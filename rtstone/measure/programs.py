@@ -1,0 +1,147 @@
+"""Programs of actions, and how a search makes new ones of those that were measured.
+
+A program does several actions of `rtstone provoke`, each at its time of a cycle (load actions,
+agent/loads/linux/actions.c).  Of each set of actions the best program is bred from: so a search
+does not narrow to variants of one, and finds what only several actions together do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from random import Random
+from typing import NamedTuple
+
+from rtstone.measure.actions import ACTIONS
+from rtstone.measure.loads import load_name
+
+LOAD = "actions"
+CYCLE_US = 4937  # the load's default
+STEPS = 6  # the most of a program
+SIZES = (1, 4, 16, 64, 256, 1024)  # besides what is usual for an action
+RANDOM = 0.25  # of the programs are bred from none
+CROSSED = 0.3  # of those that are bred, from two others
+CONTESTANTS = 20  # of which the best is bred from
+NEAR_US = 50.0  # standard deviation of a small move
+SMALL = 0.4  # of the moves are small
+TRIES = 1000  # to make a program that is new
+
+
+class Step(NamedTuple):
+    """An action at a time of the cycle, in µs; ``n``: how many of what it uses, None: as usual."""
+
+    at_us: int
+    action: str
+    n: int | None = None
+
+    def __str__(self) -> str:
+        size = "" if self.n is None else f"*{self.n}"
+        return f"{self.action}{size}@{self.at_us}us"
+
+
+Program = tuple[Step, ...]  # in the order of their times
+
+
+def load_of(program: Program) -> str:
+    """Return a program as `--load` takes it."""
+    return f"{LOAD}:steps={','.join(map(str, program))}"
+
+
+def names() -> list[str]:
+    """Return the actions that programs are made of: those that change no settings."""
+    return [
+        action.name
+        for action in ACTIONS
+        if load_name(action.load) == "provoke" and action.consent in {"own", "shared"}
+        and not action.several_cpus
+    ]  # fmt: skip
+
+
+class Proposal(NamedTuple):
+    """A program to be measured; ``bred``: from others, else drawn at random."""
+
+    program: Program
+    bred: bool
+
+
+class Breeder:
+    """Proposes programs; the same seed and the same measurements give the same ones.
+
+    ``bred``: False draws all of them at random.
+    """
+
+    def __init__(self, seed: int, actions: Sequence[str], *, bred: bool = True) -> None:
+        self._random = Random(seed)
+        self._actions = list(actions)
+        self._bred = bred
+        self._best: dict[frozenset[str], tuple[float, Program]] = {}
+        self._proposed: set[Program] = set()
+
+    def propose(self) -> Proposal:
+        """Return a program that was not proposed before."""
+        random = self._random
+        for _ in range(TRIES):
+            bred = self._bred and bool(self._best) and random.random() >= RANDOM
+            program = self._child() if bred else self._drawn()
+            if program not in self._proposed:
+                break
+        self._proposed.add(program)
+        return Proposal(program, bred)
+
+    def learn(self, program: Program, longest: float) -> None:
+        """Note what a program did: the larger, the better."""
+        kind = frozenset(step.action for step in program)
+        if kind not in self._best or longest > self._best[kind][0]:
+            self._best[kind] = longest, program
+
+    def _drawn(self) -> Program:
+        count = self._random.randint(1, STEPS)
+        return _ordered([self._step() for _ in range(count)])
+
+    def _step(self) -> Step:
+        random = self._random
+        return Step(
+            random.randrange(CYCLE_US), random.choice(self._actions),
+            random.choice((None, *SIZES)),
+        )  # fmt: skip
+
+    def _parent(self) -> Program:
+        best = list(self._best.values())
+        contestants = [self._random.choice(best) for _ in range(CONTESTANTS)]
+        return max(contestants, key=lambda entry: entry[0])[1]
+
+    def _child(self) -> Program:
+        random = self._random
+        steps = list(self._parent())
+        if random.random() < CROSSED:
+            steps = [step for step in steps + list(self._parent()) if random.random() < 0.5]
+            return _ordered(steps[:STEPS] or [self._step()])
+        place = random.randrange(len(steps))
+        step = steps[place]
+        changes = ["move", "move", "size", "action"]
+        changes += ["add"] * (len(steps) < STEPS) + ["drop"] * (len(steps) > 1)
+        match random.choice(changes):
+            case "move" if random.random() < SMALL:
+                at_us = round(step.at_us + random.gauss(0, NEAR_US)) % CYCLE_US
+                steps[place] = step._replace(at_us=at_us)
+            case "move":
+                steps[place] = step._replace(at_us=random.randrange(CYCLE_US))
+            case "size":
+                steps[place] = step._replace(n=random.choice((None, *SIZES)))
+            case "action":
+                steps[place] = step._replace(action=random.choice(self._actions))
+            case "add":
+                steps.append(self._step())
+            case "drop":
+                del steps[place]
+        return _ordered(steps)
+
+
+def _ordered(steps: Sequence[Step]) -> Program:
+    return tuple(sorted(set(steps), key=lambda step: (step.at_us, step.action, step.n or 0)))
+
+
+def smaller(program: Program) -> Iterator[Program]:
+    """Yield the programs that lack one of the steps."""
+    if len(program) > 1:
+        for place in range(len(program)):
+            yield program[:place] + program[place + 1 :]

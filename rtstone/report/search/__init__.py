@@ -1,0 +1,1 @@
+"""A search for the worst, on the terminal."""

@@ -1,0 +1,84 @@
+"""What a search brought on the terminal: the answer first, then how it came to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from rtstone.documents.search import Candidate, SearchResult
+from rtstone.report.parts.console import sentences
+from rtstone.report.parts.model import Table
+from rtstone.report.parts.model_terminal import rich_table
+from rtstone.units import counted, quantity
+
+
+def answer(result: SearchResult) -> str:
+    """Return the outcome of a search in a sentence."""
+    measured = result.programs - result.failed
+    if not result.records:
+        return f"undetermined: no program of actions could be measured on {result.target}"
+    record = result.records[-1]
+    text = (
+        f"Longest of {result.bench} on {result.target} beside {counted(measured, 'program')} of "
+        f"actions: {_longest(record, result)}"
+    )
+    if result.control.longest:
+        text += f"; beside a process that only computes {_longest(result.control, result)}"
+    return f"{text} (of what ran)"
+
+
+def search_lines(result: SearchResult, width: int) -> Iterator[RenderableType]:
+    """Yield the document for a terminal of a width."""
+    yield from sentences(Text(answer(result), style="bold"), width)
+    least = result.least
+    if least is not None:
+        yield from sentences(
+            Text(f"What it takes: {step_words(least)}, {_longest(least, result)}"), width, "  "
+        )
+    if result.cause:
+        yield from sentences(Text(f"Its cause: {result.cause}"), width, "  ")
+    if result.drawn is not None:
+        yield from sentences(
+            Text(
+                f"Of {counted(result.n_drawn, 'program')} drawn at random the longest: "
+                f"{_longest(result.drawn, result)}."
+            ),
+            width, "  ",
+        )  # fmt: skip
+    if result.records:
+        yield ""
+        yield rich_table(_records(result))
+    if result.failed:
+        yield from sentences(
+            Text(f"{counted(result.failed, 'program')} had no result.", style="dim"), width, "  "
+        )
+    if least is not None:
+        yield ""
+        yield from sentences(
+            Text(
+                f"again: rtstone run {result.bench} -p samples={result.samples} --target "
+                f"{result.target} --load '{least.load}'"
+            ),
+            width,
+        )
+
+
+def _records(result: SearchResult) -> Table:
+    rows = [
+        [str(record.number), _longest(record, result), "bred" if record.bred else "drawn",
+         step_words(record)]
+        for record in result.records
+    ]  # fmt: skip
+    title = "Longer than all before"
+    return Table(["program", "longest", "how", "steps"], rows, title, texts=(2, 3))
+
+
+def step_words(candidate: Candidate) -> str:
+    """Return the steps of a program in words."""
+    return candidate.load.partition("=")[2].replace(",", ", ")
+
+
+def _longest(candidate: Candidate, result: SearchResult) -> str:
+    return "-" if candidate.longest is None else quantity(candidate.longest, result.unit)

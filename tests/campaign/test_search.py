@@ -1,0 +1,119 @@
+"""A search, whose programs a planted landscape measures, and what it prints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from rtstone.campaign.search import ENOUGH, GENERATION, Search
+from rtstone.documents.search import Candidate, SearchResult
+from rtstone.interrupt import Interrupt
+from rtstone.measure.actions import CONTROL
+from rtstone.report.search.text import answer, search_lines
+from tests.conftest import Cli
+
+BOARD = "qemu:linux-6.1"
+
+
+def longest(load: str) -> float | None:
+    """Return what a load does: locks and epolls count most, and with oom there is no result."""
+    if "oom" in load:
+        return None
+    return 1000.0 + 500 * ("locks" in load) + 3000 * ("epolls" in load) + 10 * load.count("@")
+
+
+class Planted(Search):
+    """Measures nothing, and notes what it would."""
+
+    generations: list[list[str]]
+
+    def _measured(self, loads: Sequence[tuple[str, bool]], *, numbered: bool) -> list[Candidate]:
+        self.generations = [*getattr(self, "generations", []), [load for load, _ in loads]]
+        self._unit = "instructions"
+        return [
+            Candidate(
+                number=len(self._candidates) + place if numbered else 0, load=load, bred=bred,
+                longest=longest(load), run=f"run-{load}", reason="" if longest(load) else "ended",
+            )
+            for place, (load, bred) in enumerate(loads, 1)
+        ]  # fmt: skip
+
+
+def searched(programs: int, seed: int = 1) -> tuple[SearchResult, Planted, list[Candidate]]:
+    candidates: list[Candidate] = []
+    search = Planted(
+        "dk.periodic",
+        BOARD,
+        seed,
+        Interrupt(),
+        lambda each, _longest, _unit: candidates.append(each),
+    )
+    return search.run(programs, None), search, candidates
+
+
+def test_the_longest_is_kept_and_reduced_to_what_it_takes() -> None:
+    result, search, candidates = searched(400)
+    assert result.control.load == search.generations[0][0] == CONTROL.load
+    assert [each.number for each in candidates] == list(range(1, 401))
+    values = [record.longest or 0 for record in result.records]
+    assert values == sorted(set(values))
+    assert values[-1] == max(each.longest or 0 for each in candidates)
+    assert result.failed == sum(each.longest is None for each in candidates) > 0
+    valid = [each for each in candidates if each.longest is not None]
+    assert result.n_drawn == sum(not each.bred for each in valid) < 400
+    assert result.drawn is not None
+    assert result.drawn.longest == max(each.longest or 0 for each in candidates if not each.bred)
+    assert result.least is not None
+    enough = ENOUGH * values[-1]
+    assert (result.least.longest or 0) >= enough
+    steps = result.least.load.partition("=")[2].split(",")
+    assert len(steps) < result.records[-1].load.count("@")
+    for place in range(len(steps)):
+        rest = steps[:place] + steps[place + 1 :]
+        assert not rest or (longest(f"actions:steps={','.join(rest)}") or 0) < enough
+
+
+def test_more_programs_go_on_where_fewer_ended() -> None:
+    few, many = searched(3 * GENERATION), searched(5 * GENERATION)
+    assert many[2][: 3 * GENERATION] == few[2]
+    assert many[1].generations[:4] == few[1].generations[:4]
+    assert searched(3 * GENERATION, seed=2)[2] != few[2]
+
+
+def test_a_number_of_programs_is_exact_and_no_time_measures_none() -> None:
+    assert searched(GENERATION + 3)[0].programs == GENERATION + 3
+    search = Planted("dk.periodic", BOARD, 1, Interrupt(), lambda *_: None)
+    result = search.run(None, 0.0)
+    assert (result.programs, result.records, result.least) == (0, [], None)
+    assert answer(result).startswith("undetermined: no program")
+
+
+def test_the_answer_comes_first_and_fits_a_terminal() -> None:
+    result, _, _ = searched(100)
+    out = StringIO()
+    console = Console(file=out, width=80)
+    console.print(*search_lines(result, 80), sep="\n")
+    lines = out.getvalue().splitlines()
+    assert lines[0].startswith("Longest of dk.periodic on qemu:linux-6.1 beside ")
+    assert "(of what ran)" in " ".join(lines[:3])
+    assert all(len(line) <= 80 for line in lines)
+    assert any(line.startswith("again: rtstone run dk.periodic -p samples=1000") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["dk.periodic", "--target", "local"], "it needs an emulated board"),
+        (["dk.periodic", "--target", "sim:ose-like"], "it needs an emulated board"),
+        (["dk.periodic"], "Missing option '--target'"),
+        (["dk.periodic", "--target", BOARD, "--programs", "0"], "not in the range"),
+        (["dk.periodic", "--target", BOARD, "--hours", "0"], "not in the range"),
+    ],
+)
+def test_what_cannot_be_searched_is_one_line(cli: Cli, words: list[str], says: str) -> None:
+    done = cli("search", *words)
+    assert (done.status, done.out) == (2, "")
+    assert says in done.says

@@ -1,0 +1,32 @@
+"""A search on an emulated board: measured once, and the same each time."""
+
+from __future__ import annotations
+
+import pytest
+
+from rtstone.lab import ready, systems
+from rtstone.store.layout import runs
+from tests.conftest import Cli
+
+pytestmark = pytest.mark.lab
+
+SYSTEM = "linux-6.1"
+
+
+def test_a_search_goes_on_and_its_worst_is_there_again(cli: Cli) -> None:
+    if lacking := ready.missing(systems.find(SYSTEM)):
+        pytest.skip(f"no {lacking[0].component}: {lacking[0].command}")
+    words = ["search", "dk.periodic", "--target", f"qemu:{SYSTEM}", "--seed", "5", "--json"]
+    first = cli(*words, "--programs", "1").document
+    measured = set(runs().iterdir())
+    again = cli(*words, "--programs", "1").document
+    assert again == first
+    assert set(runs().iterdir()) == measured
+    assert first["programs"] == 1
+    assert first["unit"] == "instructions"
+    least, (record,) = first["least"], first["records"]
+    assert first["control"]["longest"] > 0
+    assert least["longest"] >= 0.95 * record["longest"]
+    done = cli("run", "dk.periodic", "-p", f"samples={first['samples']}", "--target",
+               f"qemu:{SYSTEM}", "--load", least["load"], "--json")  # fmt: skip
+    assert done.document["results"][0]["max"] == least["longest"]

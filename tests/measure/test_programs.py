@@ -1,0 +1,103 @@
+"""Programs of actions: what a search proposes, on planted landscapes."""
+
+from __future__ import annotations
+
+from statistics import median
+
+import pytest
+
+from rtstone.measure.programs import (
+    CYCLE_US,
+    SIZES,
+    STEPS,
+    Breeder,
+    Program,
+    Step,
+    load_of,
+    names,
+    smaller,
+)
+
+SEEDS = 40
+MOST = 3000  # programs, after which a search has not found it
+WITHIN_US = 800  # 50,000 instructions of a board with 62.5 million a second
+
+
+def planted(program: Program) -> float:
+    """Return what a program does where `locks`, and soon after it `epolls`, take a rare path.
+
+    Each of the two alone delays a little, as most actions do.
+    """
+    longest = 1000.0
+    for step in program:
+        longest += {"locks": 40, "epolls": 60, "herd": 50}.get(step.action, 5)
+        longest += min(step.n or 0, 64) / 16
+    for first in program:
+        for second in program:
+            soon = 0 < second.at_us - first.at_us < WITHIN_US
+            rare = (first.action, second.action) == ("locks", "epolls") and (first.n or 0) >= 64
+            if soon and rare:
+                return 50_000.0
+    return longest
+
+
+def taken(seed: int, *, bred: bool) -> int:
+    """Return how many programs a search takes until one has the rare path."""
+    breeder = Breeder(seed, names(), bred=bred)
+    for number in range(1, MOST):
+        program = breeder.propose().program
+        longest = planted(program)
+        if longest == 50_000:
+            return number
+        breeder.learn(program, longest)
+    return MOST
+
+
+def test_a_rare_path_is_reached_in_far_fewer_programs_than_at_random() -> None:
+    bred = median(taken(seed, bred=True) for seed in range(SEEDS))
+    drawn = median(taken(seed, bred=False) for seed in range(SEEDS))
+    assert bred <= 400
+    assert drawn >= 2 * bred
+
+
+def test_a_seed_and_measurements_give_the_same_programs() -> None:
+    runs = []
+    for _ in range(2):
+        breeder = Breeder(7, names())
+        programs = []
+        for _ in range(200):
+            programs.append(breeder.propose())
+            breeder.learn(programs[-1].program, planted(programs[-1].program))
+        runs.append(programs)
+    assert runs[0] == runs[1]
+    other = Breeder(8, names())
+    assert [other.propose() for _ in range(8)] != runs[0][:8]
+
+
+def test_programs_are_such_as_the_load_takes_and_none_comes_twice() -> None:
+    breeder = Breeder(3, names())
+    seen = set()
+    for _ in range(1000):
+        program = breeder.propose().program
+        assert program not in seen
+        seen.add(program)
+        assert 1 <= len(program) <= STEPS
+        assert list(program) == sorted(program, key=lambda step: step.at_us)
+        for step in program:
+            assert 0 <= step.at_us < CYCLE_US
+            assert step.action in names()
+            assert step.n is None or step.n in SIZES
+        assert len(load_of(program).partition("steps=")[2]) < 480
+        breeder.learn(program, planted(program))
+
+
+@pytest.mark.parametrize("action", ["kprobe", "settime", "hdparm", "membarrier", "spin"])
+def test_no_program_changes_settings_or_needs_several_cpus(action: str) -> None:
+    assert action not in names()
+
+
+def test_a_smaller_program_lacks_one_step() -> None:
+    program = (Step(1, "forks"), Step(2, "locks", 4), Step(3, "poll"))
+    assert list(smaller(program)) == [program[1:], (program[0], program[2]), program[:2]]
+    assert list(smaller(program[:1])) == []
+    assert load_of(program) == "actions:steps=forks@1us,locks*4@2us,poll@3us"
