@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from random import Random
 from typing import NamedTuple
 
+from rtstone.documents.plan import load_name
 from rtstone.measure.actions import ACTIONS
-from rtstone.measure.loads import load_name
 
 LOAD = "actions"
 CYCLE_US = 4937  # the load's default

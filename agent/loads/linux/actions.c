@@ -12,7 +12,8 @@ typedef struct actions_params {
     char steps[TEXT];
 } actions_params;
 
-/* 4.937 ms is no multiple of a usual period, so that the actions come at all times of it in turn. */
+/* 4.937 ms is no multiple of a usual period, so that the actions come at all times of it in turn.
+ */
 static const rts_param actions_param[] = {
     RTS_DURATION(actions_params, every, 4937000, 1000000, RTS_NS_PER_S, "length of a cycle"),
     RTS_TEXT(actions_params, steps,

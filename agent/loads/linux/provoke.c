@@ -193,8 +193,7 @@ static void next_cycle(rts_worker *w, uint64_t every, uint64_t at, uint64_t *cyc
     rts_sleep_until_ns((rts_ns){next * every + at});
 }
 
-void provoke_repeat(rts_worker *w, const provoke_action *a, unsigned n, uint64_t every,
-                    uint64_t at)
+void provoke_repeat(rts_worker *w, const provoke_action *a, unsigned n, uint64_t every, uint64_t at)
 {
     int restorer = -1;
     uint64_t cycle = 0;
