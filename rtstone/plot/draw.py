@@ -331,24 +331,50 @@ def _publication(runs: Sequence[Run], request: Request) -> Plot:
             axes.set_xlabel(unit)
             continue
         for drawn in panel.lines:
-            color, dashes = LOOKS[looks[panel.systems[drawn.system]] % len(LOOKS)]
+            look = drawn.number if panel.tasks else looks[panel.systems[drawn.number]]
+            color, dashes = LOOKS[look % len(LOOKS)]
             values = [math.nan if y is None else y for y in drawn.ys]
             axes.plot(drawn.xs, values, color=color, linestyle=dashes)
-        logarithmic(axes.yaxis, least=2.0)
         axes.set_ylabel(unit)
         axes.set_xlabel(panel.over)
-    bars.legend(
-        figure, names, request.width, areas=any(panel.groups for panel in drawn_panels),
-        lines=any(panel.lines for panel in drawn_panels),
-    )  # fmt: skip
+        if panel.tasks:
+            _of_tasks(axes, panel)
+        else:
+            logarithmic(axes.yaxis, least=2.0)
+    if names:
+        bars.legend(
+            figure, names, request.width, areas=any(panel.groups for panel in drawn_panels),
+            lines=any(panel.lines and not panel.tasks for panel in drawn_panels),
+        )  # fmt: skip
     caption = [f"{document.title}, printed {document.printed}, and today's runs beside it"]
     caption += [f"drawn: {'; '.join(dict.fromkeys(panel.title for panel in drawn_panels))}"]
     caption += [
         f"{column.label} ({column.kind}): {', '.join(column.runs)}" for column in document.columns
     ]
+    bare = [drawn.title for table in document.tables for drawn in table.figures
+            if all(system.kind != "printed" for system in table.systems)
+            and any(panel.title.startswith(drawn.title) for panel in drawn_panels)]  # fmt: skip
+    if bare:
+        caption.append(f"of today's runs alone, as no printed number is known: {'; '.join(bare)}")
     if left:
         caption.append(f"not drawn: {'; '.join(left)}; see `rtstone reproduce -o page.html`")
     return Plot(figure, caption)
+
+
+def _of_tasks(axes: Any, panel: Panel) -> None:
+    """Add what belongs to a panel of the tasks of one system: marks, legend, second axis."""
+    for line in axes.lines:
+        line.set(marker=".", markersize=3)
+    axes.set_ylim(bottom=0)
+    if len(panel.tasks) > 1:
+        axes.legend(axes.lines, [plain_text(task) for task in panel.tasks], fontsize=6)
+    step = math.ceil(len(panel.above) / _TICKS)
+    ticks = panel.above[::step]
+    top = axes.secondary_xaxis("top")
+    top.set_xticks([at for at, _ in ticks], [plain_text(text) for _, text in ticks], fontsize=6)
+
+
+_TICKS = 6  # of a second axis, between which there is room for their texts
 
 
 def _by_name(group: bars.Group, panel: Panel, names: Sequence[str]) -> bars.Group:

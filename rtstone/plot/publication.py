@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import NamedTuple
 
+from rtstone.documents.hartstone import around_breakdown, task_tests
 from rtstone.documents.reproduction import (
     Figure,
     Item,
@@ -30,15 +31,19 @@ class Publication(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A line of a panel, of the system with this number; gaps have no value."""
+    """A line of a panel, of the system or the task with this number; gaps have no value."""
 
-    system: int
+    number: int
     xs: list[float]
     ys: list[float | None]
 
 
 class Panel(NamedTuple):
-    """A part of the figure: bars, or lines over something; ``unit``: of its numbers."""
+    """A part of the figure: bars, or lines over something; ``unit``: of its numbers.
+
+    ``tasks``: of one system, whose lines these are in place of the systems'; they are from 0, and
+    ``above`` has the ticks of a second axis.
+    """
 
     title: str
     unit: str
@@ -46,6 +51,8 @@ class Panel(NamedTuple):
     groups: Sequence[Group] = ()
     lines: Sequence[Line] = ()
     over: str = ""
+    tasks: Sequence[str] = ()
+    above: Sequence[tuple[float, str]] = ()
 
 
 def panels(publication: Publication, figure: str | None) -> tuple[list[Panel], list[str]]:
@@ -93,6 +100,8 @@ def _panels(publication: Publication, number: int, figure: Figure) -> Iterator[P
     table = publication.document.tables[number]
     if figure.kind == "trace":
         yield from _over_time(publication, number, figure)
+    elif figure.kind in {"deadlines", "lateness"}:
+        yield from _over_utilisation(publication, number, figure)
     elif figure.kind == "bars":
         parts = [
             (figure.title, unit, [item for item in table.items if item.unit == unit])
@@ -163,9 +172,43 @@ def _over_time(publication: Publication, number: int, figure: Figure) -> Iterato
         own = [system for counted, system in tops if counted == unit]
         slowest = None if figure.slowest else max(own, key=lambda system: tops[unit, system])
         for place, lines in by_item.items():
-            if shown := [line for line in lines if line.system != slowest]:
+            if shown := [line for line in lines if line.number != slowest]:
                 title = figure.title if unit == "us" else f"{figure.title}, in {unit}"
                 yield Panel(
                     f"{title}: {table.items[place].label}", unit, _systems(table), lines=shown,
                     over="time (s)" if unit == "us" else "window",
                 )  # fmt: skip
+
+
+def _over_utilisation(publication: Publication, number: int, figure: Figure) -> Iterator[Panel]:
+    """Yield a panel for each system whose experiment missed a deadline.
+
+    It has the share of deadlines that each task missed, or the summed lateness of all.
+    """
+    table = publication.document.tables[number]
+    by_system = {  # the cells of a system have the same results behind them
+        system: results for (at, _, system), results in publication.results.items() if at == number
+    }
+    for system, results in by_system.items():
+        tests = next((own for r in results if (own := around_breakdown(task_tests(r)))), [])
+        if not tests:
+            continue
+        utilisation = {test.test: test.utilisation for test in tests}
+        late = dict.fromkeys(utilisation, 0.0)
+        shares: dict[str, dict[int, float]] = {}
+        for test in tests:
+            late[test.test] += test.late / CLOCK["ms"]
+            shares.setdefault(f"task {test.task}", {})[test.test] = test.share
+        lateness = figure.kind == "lateness"
+        rows = {"all tasks": late} if lateness else shares
+        xs = list(utilisation.values())
+        yield Panel(
+            f"{figure.title}: {table.systems[system].label}",
+            "summed lateness (ms)" if lateness else "missed and skipped (%)", (),
+            lines=[
+                Line(place, xs, [row.get(test) for test in utilisation])
+                for place, row in enumerate(rows.values())
+            ],
+            over="utilisation (% of raw speed)", tasks=list(rows),
+            above=list({test.test: (test.utilisation, test.parameter) for test in tests}.values()),
+        )  # fmt: skip

@@ -47,6 +47,8 @@ from tests.cli.test_compare import store_run
 from tests.conftest import Cli
 from tests.formats.long import DATA, run_of
 from tests.formats.test_export import own
+from tests.report.test_hartstone import ROWS
+from tests.report.test_hartstone import result as experiment
 
 COMPUTED = (*(int(draw._COMPUTED[at : at + 2], 16) / 255 for at in (1, 3, 5)), 1.0)
 GRID = Grid(bits=7, per_tick=1.0, overhead=0)
@@ -405,6 +407,53 @@ def test_lines_of_a_publication() -> None:
         [], Request("publication", publication=published([printed(6.0), cell(2.5)], growth))
     ).figure.axes
     assert sorted(line.get_ydata()[0] for line in axes.lines) == [2.5, 6.0]
+
+
+def test_deadlines_and_lateness_of_an_experiment_are_over_its_utilisation() -> None:
+    drawings = [Drawing(kind="deadlines", title="Figure 2"), Drawing(kind="lateness", title="F. 3")]
+    results = {(0, 0, 1): [experiment("hart.PH.1", ROWS)]}
+    drawn = published([Cell(), cell(1.0, "KWIPS")], *drawings, results=results)
+    plotted = plot([], Request("publication", publication=drawn))
+    missed, late = plotted.figure.axes
+    assert [axes.get_title(loc="left") for axes in (missed, late)] == [
+        "Figure 2: here",
+        "F. 3: here",
+    ]
+    assert missed.lines[0].get_xdata().tolist() == [20, 30, 60, 70]
+    shares = [line.get_ydata().tolist() for line in missed.lines]
+    assert shares[0] == [0, 0, 75, 0]
+    assert [str(share) for share in shares[1]] == ["nan", "0.0", "0.0", "nan"]
+    assert [text.get_text() for text in missed.get_legend().get_texts()] == [
+        "task 1", "task 2", "task 3 sporadic",
+    ]  # fmt: skip
+    assert late.lines[0].get_ydata().tolist() == [0, 0, pytest.approx(0.032), 0]  # ms
+    assert (missed.get_ylim()[0], late.get_ylim()[0]) == (0, 0)
+    (above,) = missed.child_axes
+    assert [text.get_text() for text in above.get_xticklabels()] == [
+        "8 Hz",
+        "9 Hz",
+        "12 Hz",
+        "16 Hz",
+    ]
+    assert not plotted.figure.legends  # of systems there are none
+    clean = published([Cell(), cell(1.0)], *drawings, results={
+        (0, 0, 1): [experiment("hart.PH.1", ROWS[:4])]
+    })  # fmt: skip
+    with pytest.raises(UsageError, match="no figure of obenland has a number to draw"):
+        plot([], Request("publication", publication=clean))
+
+
+def test_a_figure_without_printed_numbers_says_so() -> None:
+    drawing = Drawing(kind="lateness", title="Figure 3")
+    both = published([Cell(), cell(1.0)], drawing, results={
+        (0, 0, 1): [experiment("hart.PH.1", ROWS)]
+    })  # fmt: skip
+    remark = "of today's runs alone, as no printed number is known: Figure 3"
+    assert remark not in plot([], Request("publication", publication=both)).caption
+    (table,) = both.document.tables
+    own = structs.replace(table, systems=[structs.replace(s, kind="here") for s in table.systems])
+    alone = both._replace(document=structs.replace(both.document, tables=[own]))
+    assert remark in plot([], Request("publication", publication=alone)).caption
 
 
 def test_a_publication_without_figures_has_bars_of_its_tables() -> None:
