@@ -2,7 +2,7 @@
 
 rtstone.run("dk.periodic", load="heavy").p99
 rtstone.compare("last~1", "last")
-rtstone.check("last", "budget.toml").verdict
+rtstone.check("last", limit="wakeup p999<=100us").verdict
 rtstone.load("last").case("dk.periodic").histogram()
 """
 
@@ -26,6 +26,7 @@ from rtstone.documents.comparison import Comparison
 from rtstone.documents.other_names import is_called
 from rtstone.documents.plan import NONE
 from rtstone.documents.run import LOCAL, Result, Run
+from rtstone.documents.sections import SectionsOfRun
 from rtstone.errors import (
     Inconclusive,
     Interrupted,
@@ -50,8 +51,11 @@ from rtstone.results.omitted import whole
 from rtstone.results.pool import percentile
 from rtstone.stats.budget import load as load_budget
 from rtstone.stats.comparison.compare import compare as compare_runs
+from rtstone.stats.explainable import choose
 from rtstone.stats.gate import check as check_run
 from rtstone.stats.gate import check_requirement
+from rtstone.stats.section_gate import check_limits, with_sections
+from rtstone.stats.trend.baseline_gate import gate as baseline_gate
 from rtstone.store.baseline import baselines
 from rtstone.store.index import find
 from rtstone.store.measurements import before
@@ -407,9 +411,7 @@ def run(
     when it is accessed.
     """
     with ExitStack() as stack:
-        interrupt = Interrupt()
-        if threading.current_thread() is threading.main_thread():  # only it gets signals
-            stack.enter_context(interrupt)
+        interrupt = _interrupt(stack)
         texts = {name: _written(value) for name, value in params.items()}
         options = [f"{name}={value}" for name, value in texts.items()]
         request = Request(
@@ -501,22 +503,69 @@ def compare(first: Stored | Sequence[Stored], *further: Stored | Sequence[Stored
     return compare_runs(groups, past=before)
 
 
-def check(run: Stored, budget: str | Path | None = None, baseline: Sequence[Stored] = ()) -> Gate:
+def check(
+    run: Stored,
+    budget: str | Path | None = None,
+    baseline: Sequence[Stored] = (),
+    *,
+    limit: str | Sequence[str] | None = None,
+) -> Gate:
     """Check a run against a budget, as `rtstone check` does; ``.verdict`` is "passed" or not.
 
-    ``budget``: None: against the ``limit`` of the run.  ``baseline``: runs that relative limits are
-    relative to, by default those that the budget names.  Raises UsageError.
+    ``limit``: without a budget, a limit as for `rtstone check --limit`, or several:
+    ``"wakeup p999<=100us"``.  Limits of sections repeat a run of the lab.  ``baseline``: runs that
+    relative limits are relative to, by default those that the budget names; without budget and
+    limit the run must not be worse than these.  Without any of them it is checked against the
+    ``limit`` that it was run with.
+
+    Raises UsageError; for limits of sections also TargetError, Inconclusive and KeyboardInterrupt.
     """
-    if budget is None:
-        if (gate := check_requirement(_document(run))) is None:
+    document = _document(run)
+    before = [_document(stored) for stored in baseline]
+    if limit is not None:
+        if budget is not None:
             raise UsageError(
-                "no limit to check: the run has none; name a budget, or run with limit="
+                "limit= is a limit without a budget; add it to the file, or check twice"
             )
-        return gate
-    path = Path(budget)
-    limits = load_budget(path)
-    before = [_document(stored) for stored in baseline] or baselines(limits.baselines, path)
-    return check_run(_document(run), limits, before)
+        texts = [limit] if isinstance(limit, str) else list(limit)
+        gate, of_sections = check_limits(document, texts, before, "limit=")
+        return with_sections(gate, _sections(run, document), of_sections) if of_sections else gate
+    if budget is not None:
+        path = Path(budget)
+        limits = load_budget(path)
+        return check_run(document, limits, before or baselines(limits.baselines, path))
+    if before:
+        return baseline_gate(document, before, "the baseline")
+    if (gate_of_run := check_requirement(document)) is None:
+        raise UsageError(
+            "no limit to check: the run has none; name a limit= or a budget, or run with limit="
+        )
+    return gate_of_run
+
+
+def _sections(stored: Stored, document: Run) -> SectionsOfRun:
+    """Return the sections of a stored run, which is repeated for them.  Raises as ``check``."""
+    from rtstone.explain.sections import sections_of
+
+    result = choose(document).result
+    if isinstance(stored, Measured):
+        directory = stored.path
+    else:
+        directory = find(document.run_id if isinstance(stored, Run) else str(stored)).absolute()
+    with ExitStack() as stack:
+        try:
+            interrupt = _interrupt(stack)
+            return sections_of(directory, document, result, interrupt=interrupt)
+        except Interrupted:
+            raise KeyboardInterrupt from None
+
+
+def _interrupt(stack: ExitStack) -> Interrupt:
+    """Return what Ctrl-C asks for, from now on until the stack ends."""
+    interrupt = Interrupt()
+    if threading.current_thread() is threading.main_thread():  # only it gets signals
+        stack.enter_context(interrupt)
+    return interrupt
 
 
 def _document(stored: Stored) -> Run:

@@ -25,6 +25,7 @@ _REPORTED = pytest.StashKey[set[str]]()  # runs whose ids are in the report alre
 _CHECKED = pytest.StashKey["Checked"]()
 _SHARED = pytest.StashKey[dict[tuple[str, object], "list[Measured]"]]()  # by fixtures: name, scope
 _WORKERS = pytest.StashKey[list[dict[str, list[str]]]]()  # entries of the budget: all, and used
+_LIMIT = "--rtstone-limit "  # what stands before a limit
 _OUTPUT = "rtstone_budget"  # where a worker of pytest-xdist puts them
 
 
@@ -40,6 +41,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="budget that everything the fixture rtstone_run measures is checked against",
     )  # fmt: skip
     group.addoption(
+        "--rtstone-limit", metavar="'BENCH p999<=100us'", action="append", default=[],
+        help="a limit on what rtstone_run measures, without a budget; repeat it for several",
+    )  # fmt: skip
+    group.addoption(
         "--rtstone-baseline", metavar="URL",
         help="runs of a results server that measurements of rtstone_run must not be worse than: "
         "https://HOST/p/PROJECT/series/KEY, those of a series since its last change",
@@ -52,14 +57,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 class Checked:
-    """A budget, and the entries that have been checked."""
+    """A budget, or limits without one, and the entries that have been checked."""
 
-    def __init__(self, path: Path) -> None:
-        from rtstone.stats.budget import load
+    def __init__(self, path: Path | None, limits: Sequence[str]) -> None:
+        from rtstone.errors import UsageError
+        from rtstone.stats.budget import load, stated
+        from rtstone.stats.section_gate import limits_of
         from rtstone.store.baseline import baselines
 
-        self.budget: Budget = load(path)
-        self.baselines: list[Run] = baselines(self.budget.baselines, path)
+        if path is not None and limits:
+            raise UsageError("--rtstone-limit is a limit without a budget; add it to the file")
+        of_sections, _ = limits_of(limits, _LIMIT)
+        if of_sections:
+            raise UsageError(
+                "a limit of sections repeats the run; check it in a test, by rtstone.check(…, "
+                "limit=…)"
+            )
+        self.budget: Budget = stated(limits, _LIMIT) if path is None else load(path)
+        self.baselines: list[Run] = [] if path is None else baselines(self.budget.baselines, path)
         self.used: set[str] = set()
 
     def check(self, run: Run) -> Gate | None:
@@ -126,13 +141,15 @@ class Runner:
 def rtstone_run(request: pytest.FixtureRequest) -> Runner:
     """rtstone.run on --rtstone-target: ``rtstone_run("dk.periodic", load="heavy")``.
 
-    With --rtstone-budget the test fails unless the limits that concern the case are kept; with
-    --rtstone-baseline unless it is shown that it is not worse.
+    With --rtstone-budget or --rtstone-limit the test fails unless the limits that concern the case
+    are kept; with --rtstone-baseline unless it is shown that it is not worse.
     """
     config = request.config
     path: Path | None = config.getoption("--rtstone-budget")
-    if path is not None and _CHECKED not in config.stash:
-        config.stash[_CHECKED] = _named("--rtstone-budget", lambda: Checked(path))
+    limits: list[str] = config.getoption("--rtstone-limit")
+    if (path is not None or limits) and _CHECKED not in config.stash:
+        option = "--rtstone-limit" if path is None else "--rtstone-budget"
+        config.stash[_CHECKED] = _named(option, lambda: Checked(path, limits))
     gates: list[Checked | Compared] = [config.stash[_CHECKED]] if _CHECKED in config.stash else []
     url: str | None = config.getoption("--rtstone-baseline")
     if url is not None:

@@ -38,7 +38,7 @@ MAY_IMPORT = {
     "campaign": "documents measure store targets",
     # measure: the demonstration measures on the simulated system
     "server": "documents measure report results stats store",
-    "api": "documents formats measure report results stats store wire",
+    "api": "documents explain formats measure report results stats store wire",
     "pytest_plugin": "api documents report server stats store",
     # results: the display of a run converts the agent's ticks to times.
     "cli": "campaign documents explain formats lab measure plot report results server simulate "

@@ -207,8 +207,10 @@ def _gate(
             raise UsageError(f"{excess[0]} applies only with --budget or --limit")
     path = find(name)
     document = load(path)
-    if limited:
-        gate = _limited_gate(path, document, budget, limits, baseline)
+    if budget is not None:
+        gate = _budget_gate(document, budget, baseline)
+    elif limits:
+        gate = _limited_gate(path, document, limits, baseline)
     elif last is not None:
         gate = _trend_gate(path, document, last)
     elif baseline:
@@ -223,35 +225,25 @@ def _gate(
 
 
 def _limited_gate(
-    path: Path, document: Run, budget: Path | None, limits: tuple[str, ...],
-    baseline: tuple[str, ...],
-) -> Gate:  # fmt: skip
+    path: Path, document: Run, limits: tuple[str, ...], baseline: tuple[str, ...]
+) -> Gate:
     """Return the check of a run by its results, and by its sections, for which it is repeated.
 
     Raises UsageError, TargetError, Inconclusive, Interrupted.
     """
-    from rtstone.stats.section_gate import limits_of, section_checks, with_sections
+    from rtstone.stats.section_gate import check_limits, with_sections
 
-    of_sections, rest = limits_of(limits)
+    with working("checking"):
+        earlier = [load(find(directory)) for directory in local(baseline)]
+        gate, of_sections = check_limits(document, limits, earlier, "--limit ")
     if not of_sections:
-        return _budget_gate(document, budget, limits, baseline)
-    from rtstone.documents.check import Gate
+        return gate
     from rtstone.explain.sections import sections_of
     from rtstone.stats.explainable import choose
 
-    if rest:
-        gate = _budget_gate(document, budget, tuple(rest), baseline)
-    elif baseline:
-        raise UsageError("a limit of sections is no relative one; leave out --baseline")
-    else:
-        gate = Gate(
-            run_id=document.run_id, target=document.target.name, created=document.created,
-            budget="", title=", ".join(limits), policy="inconclusive", name=document.name,
-            checks=[], verdict="passed",
-        )  # fmt: skip
     with working("repeating the run"), Interrupt() as interrupt:
         sections = sections_of(path, document, choose(document).result, interrupt=interrupt)
-    return with_sections(gate, list(section_checks(sections, of_sections)))
+    return with_sections(gate, sections, of_sections)
 
 
 def _own_gate(document: Run) -> Gate:
@@ -267,26 +259,18 @@ def _own_gate(document: Run) -> Gate:
     return gate
 
 
-def _budget_gate(
-    document: Run, budget: Path | None, texts: tuple[str, ...], baseline: tuple[str, ...]
-) -> Gate:
-    """Return the check of a run against a budget, and note the baselines that it refers to.
-
-    ``texts``: limits without a budget.
-    """
+def _budget_gate(document: Run, budget: Path, baseline: tuple[str, ...]) -> Gate:
+    """Return the check of a run against a budget, and note the baselines that it refers to."""
     from rtstone.stats.budget import load as load_budget
-    from rtstone.stats.budget import stated
     from rtstone.stats.gate import check
     from rtstone.store.baseline import baselines, note
 
-    limits = stated(texts) if budget is None else load_budget(budget)
+    limits = load_budget(budget)
     with working("checking"):
         earlier = [load(find(directory)) for directory in local(baseline)]
-        if budget is not None:
-            for run in earlier:
-                note(run.run_id, budget)
-            earlier = earlier or baselines(limits.baselines, budget)
-        return check(document, limits, earlier)
+        for run in earlier:
+            note(run.run_id, budget)
+        return check(document, limits, earlier or baselines(limits.baselines, budget))
 
 
 def _baseline_gate(document: Run, baseline: tuple[str, ...]) -> Gate:
@@ -303,10 +287,7 @@ def _baseline_gate(document: Run, baseline: tuple[str, ...]) -> Gate:
         else:
             paths.append(find(reference))
     with working("comparing"):
-        runs = [run for run in map(load, paths) if run.run_id != document.run_id]
-        if not runs:
-            raise UsageError("no earlier run, in --baseline: it names only the run itself")
-        return gate(document, runs, ", ".join(baseline))
+        return gate(document, [load(path) for path in paths], ", ".join(baseline))
 
 
 def _trend_gate(path: Path, document: Run, last: int) -> Gate:

@@ -144,11 +144,15 @@ def load(path: Path) -> Budget:
     return Budget(path, table.get("title", path.stem), baselines, policy, entries)
 
 
-def stated(texts: Sequence[str]) -> Budget:
-    """Return the budget of limits such as ``dk.periodic p999<=100us``.  Raises UsageError."""
+def stated(texts: Sequence[str], option: str) -> Budget:
+    """Return the budget of limits such as ``dk.periodic p999<=100us``.
+
+    ``option``: what stands before such a text where it was written, for errors: ``--limit ``.
+    Raises UsageError.
+    """
     entries = []
     for text in texts:
-        where = f"--limit '{text}'"
+        where = f"{option}'{text}'"
         match = _STATED.fullmatch(text.strip())
         if match is None:
             raise UsageError(f"no limit, in {where}; write one such as 'dk.periodic p999<=100us'")

@@ -1,4 +1,7 @@
-"""Check the longest sections of a run against limits such as ``sections preempt-off<=3000``."""
+"""Check a run against limits without a budget.
+
+Those of its longest sections, such as ``sections preempt-off<=3000``, need the run once more.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,11 @@ from typing import NamedTuple
 from msgspec import structs
 
 from rtstone.documents.check import Check, Gate, Verdict, overall
+from rtstone.documents.run import Run
 from rtstone.documents.sections import KINDS, Kind, SectionsOfRun
 from rtstone.errors import UsageError, unknown
+from rtstone.stats.budget import stated
+from rtstone.stats.gate import check
 from rtstone.units import counted
 
 SUBJECT = "sections"  # in place of a bench
@@ -24,10 +30,10 @@ class SectionLimit(NamedTuple):
     allowed: int
 
 
-def limits_of(texts: Iterable[str]) -> tuple[list[SectionLimit], list[str]]:
-    """Return the limits of sections among limits of a command line, and the others.
+def limits_of(texts: Iterable[str], option: str) -> tuple[list[SectionLimit], list[str]]:
+    """Return the limits of sections among limits without a budget, and the others.
 
-    Raises UsageError.
+    ``option``: as in ``stated``.  Raises UsageError.
     """
     limits, rest = [], []
     for text in texts:
@@ -38,14 +44,35 @@ def limits_of(texts: Iterable[str]) -> tuple[list[SectionLimit], list[str]]:
         match = _LIMIT.fullmatch(limit.strip())
         if match is None:
             raise UsageError(
-                f"no limit, in --limit '{text}'; write one such as 'sections critical<=300', in "
+                f"no limit, in {option}'{text}'; write one such as 'sections critical<=300', in "
                 "instructions"
             )
         kind = next((kind for kind in KINDS if kind == match[1]), None)
         if kind is None:
-            raise unknown("kind of sections", match[1], KINDS, f"in --limit '{text}'")
+            raise unknown("kind of sections", match[1], KINDS, f"in {option}'{text}'")
         limits.append(SectionLimit(kind, int(match[2])))
     return limits, rest
+
+
+def check_limits(
+    run: Run, texts: Sequence[str], baselines: Sequence[Run], option: str
+) -> tuple[Gate, list[SectionLimit]]:
+    """Return the check of a run against limits, and those of sections, which it leaves out.
+
+    ``baselines``: what relative limits are relative to.  ``option``: as in ``stated``.  Raises
+    UsageError.
+    """
+    of_sections, rest = limits_of(texts, option)
+    if rest:
+        gate = check(run, stated(rest, option), baselines)
+        return structs.replace(gate, title=", ".join(texts)), of_sections
+    if baselines:
+        raise UsageError("a limit of sections is no relative one; leave out the baseline")
+    gate = Gate(
+        run_id=run.run_id, target=run.target.name, created=run.created, budget="",
+        title=", ".join(texts), policy="inconclusive", name=run.name, checks=[], verdict="passed",
+    )  # fmt: skip
+    return gate, of_sections
 
 
 def section_checks(document: SectionsOfRun, limits: Sequence[SectionLimit]) -> Iterator[Check]:
@@ -84,7 +111,7 @@ def section_checks(document: SectionsOfRun, limits: Sequence[SectionLimit]) -> I
         )
 
 
-def with_sections(gate: Gate, checks: Sequence[Check]) -> Gate:
-    """Return a gate with further checks."""
-    every = [*gate.checks, *checks]
+def with_sections(gate: Gate, document: SectionsOfRun, limits: Sequence[SectionLimit]) -> Gate:
+    """Return a gate with the checks of a run's sections."""
+    every = [*gate.checks, *section_checks(document, limits)]
     return structs.replace(gate, checks=every, verdict=overall(every, gate.policy))

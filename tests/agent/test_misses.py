@@ -87,7 +87,7 @@ def run_of(late: Series, limit: int) -> Run:
 
 
 def gate(run: Run, *limits: str) -> Gate:
-    return check(run, stated([f"dk.periodic {limit}" for limit in limits]))
+    return check(run, stated([f"dk.periodic {limit}" for limit in limits], "--limit "))
 
 
 def lateness(random: np.random.Generator) -> Series:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import operator
 import pickle
@@ -17,18 +18,24 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
+from msgspec import structs
 
 import rtstone
 import rtstone.api
 from rtstone import Quantity, ms, ns, s, us
 from rtstone.documents.run import Distribution, Figure, Grid, Requirement, Result, Run, Target
+from rtstone.documents.sections import SectionsOfRun
 from rtstone.errors import Inconclusive, RtstoneError, Unfit, UsageError
 from rtstone.results.pool import percentiles
+from rtstone.stats.explainable import Choice
 from rtstone.store.index import find, latest
 from rtstone.store.rundir import load
 from rtstone.summary import NAMES, PERCENTILES
 from rtstone.wire.reader import Noise, Reader, Record
-from tests.conftest import Fake
+from tests.conftest import Cli, Fake
+from tests.stats.test_gate import result
+from tests.stats.test_gate import run as synthetic_run
+from tests.stats.test_section_gate import DOCUMENT
 
 
 def sim(bench: str = "sem.wait.free", samples: int = 1000, **members: object) -> rtstone.Measured:
@@ -285,6 +292,82 @@ def test_a_latency_that_is_required_is_stored_and_judged() -> None:
     assert late.result.misses.late == late.n
     with pytest.raises(UsageError, match="no limit to check: the run has none"):
         rtstone.check(sim())
+
+
+def test_a_limit_needs_no_budget(cli: Cli) -> None:
+    measured = rtstone.run("wakeup", target="sim", samples=1000)
+    limits = ["wakeup max<=901ns", "dk.* p99.9<=1us"]
+    gate = rtstone.check(measured, limit=limits)
+    assert [check.verdict for check in gate.checks] == ["passed", "inconclusive"]
+    as_commanded = cli("check", "last", *(f"--limit={limit}" for limit in limits), "--json")
+    assert as_commanded.document == json.loads(msgspec.json.encode(gate))
+    assert rtstone.check("last", limit="wakeup max<=899ns").verdict == "failed"
+    assert rtstone.check(measured.run, limit="wakeup missed<=0").verdict == "passed"
+    earlier = [sim("wakeup"), sim("wakeup")]
+    relative = rtstone.check(measured, limit="wakeup p50<=+10%", baseline=earlier)
+    assert (relative.verdict, len(relative.baselines)) == ("passed", 2)
+
+
+def test_samples_of_ones_own_have_limits() -> None:
+    late = np.arange(1, 101) * 1000
+    gate = rtstone.check(rtstone.judge(late, "ns", bench="control"), limit="control max<=100us")
+    assert gate.verdict == "passed"
+    gate = rtstone.check(rtstone.judge(late, "ns", bench="control"), limit="control max<=99us")
+    assert gate.verdict == "failed"
+
+
+def test_a_limit_in_instructions() -> None:
+    counted = synthetic_run(result([1990.0, 2000.0], unit="instructions"))
+    assert rtstone.check(counted, limit="dk.periodic max<=2k instr").verdict == "passed"
+    assert rtstone.check(counted, limit="dk.periodic max<=1999instr").verdict == "failed"
+    with pytest.raises(UsageError, match="the samples are instructions"):
+        rtstone.check(counted, limit="dk.periodic max<=2us")
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"limit": "wakeup"}, "no limit, in limit='wakeup'; write one such as"),
+        ({"limit": "sections critical"}, "no limit, in limit='sections critical'"),
+        ({"limit": "wakeup p50<=1s", "budget": "b.toml"}, "limit= is a limit without a budget"),
+        ({"limit": "sections critical<=9"}, "cannot be explained: no system ran"),
+    ],
+)
+def test_limits_that_are_refused(options: dict[str, str], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        rtstone.check(sim("wakeup"), **options)
+
+
+def test_a_limit_of_sections_repeats_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    repeated: list[Path] = []
+
+    def sections(directory: Path, *_: object, **__: object) -> SectionsOfRun:
+        repeated.append(directory)
+        return DOCUMENT
+
+    monkeypatch.setattr("rtstone.explain.sections.sections_of", sections)
+    monkeypatch.setattr("rtstone.api.choose", lambda run: Choice(run.results[0], 1))
+    measured = rtstone.run("wakeup", target="sim", samples=1000)
+    limits = ["sections irqs-masked<=299", "wakeup max<=1s"]
+    for stored in (measured, measured.run, "last", measured.path):
+        gate = rtstone.check(stored, limit=limits)
+        assert [check.verdict for check in gate.checks] == ["passed", "failed"]
+    assert repeated == 4 * [measured.path]
+
+
+def test_a_run_must_not_be_worse_than_a_baseline() -> None:
+    earlier = [sim("wakeup") for _ in range(3)]
+    gated = sim("wakeup")
+    gate = rtstone.check(gated, baseline=[*earlier, gated])
+    assert (gate.verdict, len(gate.baselines)) == ("passed", 3)
+    worse = structs.replace(gated.run, run_id="worse", results=[
+        structs.replace(own, p50=(own.p50 or 0.0) * 100) for own in gated.results
+    ])  # fmt: skip
+    assert rtstone.check(worse, baseline=earlier).verdict == "failed"
+    with pytest.raises(UsageError, match="no earlier run, in the baseline: it names only the run"):
+        rtstone.check(gated, baseline=[gated])
+    with pytest.raises(UsageError, match="no bench in common"):
+        rtstone.check(sim(), baseline=earlier)
 
 
 def test_stored_runs_are_loaded_compared_and_checked(tmp_path: Path) -> None:

@@ -110,6 +110,47 @@ def test_a_budget_for_all_that_the_fixture_measures(pytester: pytest.Pytester) -
     assert done.stdout.str().count("nothing was measured") == 1
 
 
+def test_limits_without_a_budget(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.parametrize("bench", ["wakeup", "sem.wait.free"])
+        def test_it(rtstone_run, bench):
+            rtstone_run(bench, samples=1000)
+        """
+    )
+    limits = ["wakeup max<=901ns", "sem.* max<=0ns", "hart.PH.1 missed<=0"]
+    options = [f"--rtstone-limit={limit}" for limit in limits]
+    done = pytester.runpytest_inprocess("--rtstone-target=sim", *options)
+    done.assert_outcomes(passed=1, failed=1)
+    done.stdout.fnmatch_lines(
+        [
+            "- failed *sem.wait.free, load none: max *",
+            "rtstone: nothing was measured for --rtstone-limit 'hart.PH.1 missed<=0' (hart.PH.1)",
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--rtstone-limit=wakeup"], "no limit, in --rtstone-limit 'wakeup'; write one such as"),
+        (["--rtstone-limit=sections critical<=9"], "a limit of sections repeats the run; check it"),
+        (
+            ["--rtstone-limit=wakeup p50<=1s", "--rtstone-budget=b.toml"],
+            "--rtstone-limit is a limit without a budget; add it to the file",
+        ),
+    ],
+)
+def test_bad_limits(pytester: pytest.Pytester, options: list[str], says: str) -> None:
+    pytester.makepyfile("def test_it(rtstone_run): pass")
+    Path("b.toml").write_text(entry('p50 = "1us"'))
+    done = pytester.runpytest_inprocess(*options)
+    done.assert_outcomes(errors=1)
+    done.stdout.fnmatch_lines([f"*{says}*"])
+
+
 def test_a_bad_budget(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("def test_it(rtstone_run): pass")
     Path("b.toml").write_text(entry('p98 = "1us"'))

@@ -8,7 +8,14 @@ from msgspec import structs
 from rtstone.documents.check import Gate
 from rtstone.documents.sections import Section, Sections, SectionsOfRun
 from rtstone.errors import UsageError
-from rtstone.stats.section_gate import SectionLimit, limits_of, section_checks, with_sections
+from rtstone.stats.section_gate import (
+    SectionLimit,
+    check_limits,
+    limits_of,
+    section_checks,
+    with_sections,
+)
+from tests.stats.test_gate import FLAT, result, run
 
 MASKED = Sections(
     kind="irqs-masked", n=3, total=600, longest=300,
@@ -26,7 +33,7 @@ GATE = Gate(
 
 def test_limits_of_sections_are_told_from_others() -> None:
     texts = ["sections preempt-off<=3000", "dk.periodic p999<=1k instr", "sections critical <= 9"]
-    limits, rest = limits_of(texts)
+    limits, rest = limits_of(texts, "--limit ")
     assert limits == [SectionLimit("preempt-off", 3000), SectionLimit("critical", 9)]
     assert rest == ["dk.periodic p999<=1k instr"]
 
@@ -42,15 +49,16 @@ def test_limits_of_sections_are_told_from_others() -> None:
 )
 def test_a_bad_limit_is_refused(text: str, says: str) -> None:
     with pytest.raises(UsageError) as error:
-        limits_of([text])
+        limits_of([text], "--limit ")
     assert says in str(error.value)
 
 
 @pytest.mark.parametrize(("allowed", "verdict"), [(300, "passed"), (299, "failed")])
 def test_the_longest_may_be_as_long_as_the_limit(allowed: int, verdict: str) -> None:
-    (check,) = section_checks(DOCUMENT, [SectionLimit("irqs-masked", allowed)])
+    limit = SectionLimit("irqs-masked", allowed)
+    (check,) = section_checks(DOCUMENT, [limit])
     assert (check.verdict, check.observed, check.n) == (verdict, 300, 3)
-    assert with_sections(GATE, [check]).verdict == verdict
+    assert with_sections(GATE, DOCUMENT, [limit]).verdict == verdict
 
 
 def test_what_was_not_seen_does_not_pass() -> None:
@@ -58,6 +66,19 @@ def test_what_was_not_seen_does_not_pass() -> None:
     assert check.verdict == "not measured"
     assert check.reason == "qemu:linux has no such sections; it has irqs-masked"
     doubtful = structs.replace(DOCUMENT, while_masked=1)
-    (check,) = section_checks(doubtful, [SectionLimit("irqs-masked", 10**9)])
+    limit = SectionLimit("irqs-masked", 10**9)
+    (check,) = section_checks(doubtful, [limit])
     assert check.verdict == "not measured"
-    assert with_sections(GATE, [check]).exit_code == 3
+    assert with_sections(GATE, doubtful, [limit]).exit_code == 3
+
+
+def test_limits_of_sections_are_left_for_the_sections_of_the_run() -> None:
+    texts = ["b p50<=1s", "sections critical<=9"]
+    measured = run(result(FLAT, bench="b"))
+    gate, of_sections = check_limits(measured, texts, [], "--limit ")
+    assert (gate.title, gate.verdict, len(gate.checks)) == (", ".join(texts), "passed", 1)
+    assert of_sections == [SectionLimit("critical", 9)]
+    gate, of_sections = check_limits(measured, texts[1:], [], "--limit ")
+    assert (gate.title, gate.checks, len(of_sections)) == (texts[1], [], 1)
+    with pytest.raises(UsageError, match="a limit of sections is no relative one"):
+        check_limits(measured, texts[1:], [measured], "--limit ")

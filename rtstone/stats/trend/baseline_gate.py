@@ -27,10 +27,14 @@ LEAST = 3  # earlier runs, where runs do not repeat exactly: fewer do not show h
 
 
 def gate(run: Run, before: Sequence[Run], source: str) -> Gate:
-    """Return whether a run is worse than earlier ones.
+    """Return whether a run is worse than earlier ones, of which it is none itself.
 
-    ``source``: where these are from, in words.  Raises UsageError if they have no case in common.
+    ``source``: where these are from, in words.  Raises UsageError if there are none, or they have
+    no case in common.
     """
+    before = [earlier for earlier in before if earlier.run_id != run.run_id]
+    if not before:
+        raise UsageError(f"no earlier run, in {source}: it names only the run itself")
     comparison = compare([list(before), run])
     rows = [row for row in comparison.rows if all(row.cells)]
     if not rows:
