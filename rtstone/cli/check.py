@@ -69,6 +69,23 @@ if TYPE_CHECKING:
     "and KernelCI.",
 )  # fmt: skip
 @click.option(
+    "--kcidb", type=OutputFile(), metavar="FILE",
+    help="Also write a test run for each check as KCIDB takes it, the database of KernelCI; with "
+    "--kcidb-origin and --kcidb-build.",
+)  # fmt: skip
+@click.option(
+    "--kcidb-origin",
+    "origin",
+    metavar="NAME",
+    help="With --kcidb: the name of the CI system that submits.",
+)
+@click.option(
+    "--kcidb-build",
+    "build",
+    metavar="ID",
+    help="With --kcidb: the id of the build that was measured, as its submitter gave it.",
+)
+@click.option(
     "--github", is_flag=True,
     help="In a job of GitHub Actions: annotate it with the checks that did not pass, append the "
     "Markdown to its summary, and set the output `verdict`.",
@@ -93,6 +110,9 @@ def command(
     junit: Path | None,
     markdown: Path | None,
     results: Path | None,
+    kcidb: Path | None,
+    origin: str | None,
+    build: str | None,
     github: bool,
     write_budget: Path | None,
     margin: str | None,
@@ -105,7 +125,7 @@ def command(
         options = {
             "--budget": budget, "--baseline": baseline, "--trend": last, "--explain": explain,
             "--json": json, "--junit": junit, "--markdown": markdown, "--limit": limits,
-            "--results": results, "--github": github,
+            "--results": results, "--kcidb": kcidb, "--github": github,
         }  # fmt: skip
         if excess := [name for name, value in options.items() if value]:
             raise UsageError(
@@ -115,6 +135,14 @@ def command(
     if margin is not None:
         raise UsageError("--margin applies only with --write-budget")
     job = _job(json=json) if github else None
+    submitted = None
+    if kcidb:
+        from rtstone.report.check.kcidb import submission
+
+        submitted = submission(origin, build)
+    elif origin or build:
+        option = "--kcidb-origin" if origin else "--kcidb-build"
+        raise UsageError(f"{option} applies only with --kcidb FILE")
     gate, run = _gate(names, budget, limits, baseline, last, explain=explain)
     tables = run.benches
     from rtstone.report.check import text as checked
@@ -129,6 +157,10 @@ def command(
         from rtstone.report.check.results import results as as_lines
 
         write_file("the results", results, as_lines(gate, tables))
+    if kcidb and submitted:
+        from rtstone.report.check.kcidb import kcidb as as_test_runs
+
+        write_file("the test runs", kcidb, as_test_runs(gate, run, submitted))
     if json:
         print_document(gate)
     else:

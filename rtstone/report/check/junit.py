@@ -23,8 +23,8 @@ from rtstone.report.check.text import (
     key_of,
     observed,
     reason,
+    title,
 )
-from rtstone.summary import LABELS
 from rtstone.wire.records import Bench
 
 _ELEMENTS: dict[Policy, dict[Verdict, str]] = {
@@ -78,8 +78,7 @@ def _testcase(
     suite: ET.Element, check: Check, named: CaseName, element: str | None, time: float
 ) -> None:
     case = named.with_load
-    # CI systems know a test by its name: nothing in it depends on how the test went.
-    name = f"{case}: {LABELS.get(check.what, check.what)} {check.limit}"
+    name = title(check, named)
     attributes = {"classname": check.bench, "name": name, "time": f"{time:.3f}"}
     test = ET.SubElement(suite, "testcase", _printable(attributes))
     facts = f"{observed(check)}, {allowed(check)}{reason(check)}"

@@ -72,6 +72,11 @@ def check_names(gate: Gate, tables: Sequence[Bench]) -> dict[CaseKey, CaseName]:
     return {key_of(item): name for item, name in zip(items, names, strict=True)}
 
 
+def title(check: Check, name: CaseName) -> str:
+    """Return the name by which CI systems know a check: it does not depend on how that went."""
+    return f"{name.with_load}: {LABELS.get(check.what, check.what)} {check.limit}"
+
+
 def number_name(check: Check) -> str:
     """Return the name of the number that is limited."""
     corrected = ", corrected" if check.corrected and check.what in ESTIMATED else ""
