@@ -32,6 +32,12 @@ ROOT = Path(__file__).parents[2]
 CI = ROOT / "packaging" / "ci"
 PAGE = (ROOT / "docs" / "guides" / "ci.md").read_text("utf-8")
 SIMULATED = "sim:rtai-24.1.8"
+LAVA = Path("/usr/share/lava-common")
+VALIDATE = """
+import sys, yaml
+from lava_common.schemas.test.testdef import validate
+validate(yaml.safe_load(open(sys.argv[1])))
+"""
 BUDGET = """
 schema = "rtstone.budget/1"
 title = "Simulated"
@@ -230,6 +236,48 @@ def test_the_definition_of_lava(project: Path, limit: str) -> None:
     assert re.fullmatch(
         rf"dk\.periodic-load-none-p50 --result {result} --measurement [\d.]+ --units ns", case
     ), case
+
+
+# ---- by the schemas of their systems ------------------------------------------------------------
+
+ACTION = (CI / "github" / "action.yml").read_text()
+TEMPLATE = (CI / "gitlab.yml").read_text().replace(".rtstone:", "rtstone:")  # no hidden job
+
+
+@pytest.mark.parametrize(
+    ("schema", "text", "right", "wrong"),
+    [
+        ("github-actions", ACTION, "using: composite", "using: compost"),
+        ("github-workflows", shown("GitHub Actions"), "runs-on:", "run-on:"),
+        ("gitlab-ci", TEMPLATE, "allow_failure:", "allow_failures:"),
+        ("gitlab-ci", shown("GitLab"), "extends: .rtstone", "extend: .rtstone"),
+    ],
+)
+def test_a_job_fits_the_schema_of_its_system(
+    schema: str, text: str, right: str, wrong: str, tmp_path: Path
+) -> None:
+    """By the schemas that check-jsonschema has of GitHub and GitLab."""
+    assert text.count(right) == 1
+    file = tmp_path / "job.yml"
+    for version, status in ((text, 0), (text.replace(right, wrong), 1)):
+        file.write_text(version)
+        words = ["-m", "check_jsonschema", "--builtin-schema", f"vendor.{schema}", str(file)]
+        done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
+        assert done.returncode == status, done.stdout + done.stderr
+
+
+@pytest.mark.skipif(not LAVA.exists(), reason="needs Debian's lava-common")
+def test_the_definition_of_lava_fits_its_schema(tmp_path: Path) -> None:
+    """By what LAVA itself checks a test definition with."""
+    text = (CI / "lava.yaml").read_text()
+    file = tmp_path / "lava.yaml"
+    for version, status in ((text, 0), (text.replace("name: rtstone", "name: 3"), 1)):
+        file.write_text(version)
+        done = subprocess.run(
+            ["/usr/bin/python3", "-c", VALIDATE, str(file)],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == status, done.stderr
 
 
 # ---- the formats --------------------------------------------------------------------------------
