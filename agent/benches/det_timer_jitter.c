@@ -150,7 +150,8 @@ static const rts_bench benches[] = {
      .help = RTS_SAY(
          "A timer is set to an absolute first expiration and an interval; the sample is how late "
          "the first statement after each expiration runs. Expirations that were merged into one "
-         "count as missed. The figures include the drift, fitted to the first 32768."),
+         "count as missed. The figures include the drift, fitted to the first 32768 of them at "
+         "most."),
      .metric = "clocks and timers",
      .params = jitter_param,
      .traits = RTS_OWN_SERIES | RTS_OMITTED,

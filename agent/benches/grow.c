@@ -295,8 +295,8 @@ static const rts_bench benches[] = {
      .params = yield_param, .needs = RTS_CAP_PRIORITIES, .traits = RTS_ONE_CPU | RTS_RESTS,
      .run = run_yield},
     {GROW_COMMON, .id = "grow.malloc", .title = RTS_SAY("malloc"),
-     .help = RTS_SAY("Duration of malloc of 2,000 bytes while each second of 2n blocks of 200 "
-                     "bytes is free."),
+     .help = RTS_SAY("Duration of malloc of 2,000 bytes while every other one of 2n blocks "
+                     "of 200 bytes is free."),
      .params = malloc_param, .needs = RTS_CAP_HEAP, .traits = RTS_RESTS, .run = run_malloc},
 };
 

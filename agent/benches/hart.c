@@ -1074,16 +1074,19 @@ static const rts_param sporadic_param[] = {COMMON, GAPS, RTS_PARAMS_END};
 static const rts_param server_param[] = {COMMON, FORM, RTS_PARAMS_END};
 static const rts_param both_param[] = {COMMON, GAPS, FORM, RTS_PARAMS_END};
 
-#define ABOUT                                                                                      \
-    " Deadlines are those of the source: the deadline of an activation is the next release; a "    \
-    "late job has missed it, and releases that have passed when it ends are skipped. Utilisation " \
-    "is relative to the raw speed; the figure of merit is that of the last test before the first " \
-    "miss. Where a later test had none, a figure says so: the breakdown lies between. "            \
-    "There are no samples: `samples` limits the number of tests, `time` the experiment; tests "    \
-    "that do not fit are shortened, which a figure reports. A system with an RT throttling limit " \
-    "(Linux: 95% of each second) breaks down there at the latest. A load beside is counted in "    \
-    "the tests before the first miss, from 10 ms before their release: above, the tasks leave it " \
-    "no time."
+/* The help of an experiment: `change` is what its tests differ by. */
+#define TESTS(change)                                                                              \
+    RTS_SAY("Tasks of fixed rates and work run in test after test, until deadlines are missed; "   \
+            "from each test to the next " change                                                   \
+            ". As in the source, the deadline of an activation is the next release; a late job "   \
+            "has missed it, and releases that have passed when it ends are skipped. Utilisation "  \
+            "is relative to the raw speed; the figure of merit is that of the last test before "   \
+            "the first miss. Where a later test had none, a figure says so: the breakdown lies "   \
+            "between. There are no samples: `samples` limits the number of tests, `time` the "     \
+            "experiment; tests that do not fit are shortened, which a figure reports. A system "   \
+            "with an RT throttling limit (Linux: 95% of each second) breaks down there at the "    \
+            "latest. The rates of a load are those of the tests before the first miss, from 10 "   \
+            "ms before their release on: in later ones the tasks leave it no time.")
 
 /* Golatowski has the numbers of PH. */
 #define PUBLISHED "Golatowski, Hartstone; Donohoe et al. 1990"
@@ -1093,11 +1096,11 @@ static const rts_param both_param[] = {COMMON, GAPS, FORM, RTS_PARAMS_END};
     .samples = TESTS_MAX, .needs = RTS_CAP_PRIORITIES, .traits = RTS_ONE_CPU | RTS_NO_SAMPLES,     \
     .run = run_experiment
 
-/* What the four experiments of a series change from test to test. */
-#define ONE_RATE RTS_SAY("Each test raises one rate." ABOUT)
-#define ALL_RATES RTS_SAY("Each test raises all rates by a tenth." ABOUT)
-#define MORE_WORK RTS_SAY("Each test adds work." ABOUT)
-#define MORE_TASKS RTS_SAY("Each test adds a task." ABOUT)
+#define FIFTH "the rate of the fifth task rises by that of the fourth"
+#define ALL_RATES TESTS("all rates rise by a tenth of their first values")
+#define MORE_OF_THIRD TESTS("there is one more task like the third")
+#define SERVER_WORK TESTS("the server does more work in each call")
+#define MORE_ARRIVALS TESTS("the sporadic task arrives more often (`gaps`)")
 
 static const rts_bench benches[] = {
     {.id = "hart.raw",
@@ -1108,56 +1111,63 @@ static const rts_bench benches[] = {
      .time_ns = RTS_LIMIT(10 * SECOND_NS),
      .run = run_raw},
     {EXPERIMENT, .id = "hart.PH.1", .title = RTS_SAY("Hartstone PH.1: faster fifth task"),
-     .source = RTS_SAY(PUBLISHED), .help = ONE_RATE, .params = alone_param},
+     .source = RTS_SAY(PUBLISHED), .help = TESTS(FIFTH), .params = alone_param},
     {EXPERIMENT, .id = "hart.PH.2", .title = RTS_SAY("Hartstone PH.2: all tasks faster"),
      .source = RTS_SAY(PUBLISHED), .help = ALL_RATES, .params = alone_param},
     {EXPERIMENT, .id = "hart.PH.3", .title = RTS_SAY("Hartstone PH.3: more work for all"),
-     .source = RTS_SAY(PUBLISHED), .help = MORE_WORK, .params = alone_param},
+     .source = RTS_SAY(PUBLISHED), .help = TESTS("each task does more work"),
+     .params = alone_param},
     {EXPERIMENT, .id = "hart.PH.4", .title = RTS_SAY("Hartstone PH.4: more tasks like the third"),
-     .source = RTS_SAY(PUBLISHED), .help = MORE_TASKS, .params = alone_param},
+     .source = RTS_SAY(PUBLISHED), .help = MORE_OF_THIRD, .params = alone_param},
     {EXPERIMENT, .id = "hart.PN.1",
      .title = RTS_SAY("Hartstone PN.1: faster fifth task, not harmonic"),
-     .source = RTS_SAY(MODELLED), .help = ONE_RATE, .params = alone_param},
+     .source = RTS_SAY(MODELLED),
+     .help = TESTS(FIFTH ", and once by 1 Hz more where it would be a multiple of another"),
+     .params = alone_param},
     {EXPERIMENT, .id = "hart.PN.2",
      .title = RTS_SAY("Hartstone PN.2: all tasks faster, not harmonic"),
      .source = RTS_SAY(MODELLED), .help = ALL_RATES, .params = alone_param},
     {EXPERIMENT, .id = "hart.PN.3",
      .title = RTS_SAY("Hartstone PN.3: more work for all, not harmonic"),
-     .source = RTS_SAY(MODELLED), .help = MORE_WORK, .params = alone_param},
+     .source = RTS_SAY(MODELLED), .help = TESTS("each task does more work"), .params = alone_param},
     {EXPERIMENT, .id = "hart.PN.4",
      .title = RTS_SAY("Hartstone PN.4: more tasks like the third, not harmonic"),
-     .source = RTS_SAY(MODELLED), .help = MORE_TASKS, .params = alone_param},
+     .source = RTS_SAY(MODELLED), .help = MORE_OF_THIRD, .params = alone_param},
     {EXPERIMENT, .id = "hart.AH.1", .title = RTS_SAY("Hartstone AH.1: shorter interarrivals"),
-     .source = RTS_SAY(MODELLED), .help = ONE_RATE, .params = sporadic_param},
+     .source = RTS_SAY(MODELLED), .help = MORE_ARRIVALS, .params = sporadic_param},
     {EXPERIMENT, .id = "hart.AH.2", .title = RTS_SAY("Hartstone AH.2: all rates higher"),
      .source = RTS_SAY(MODELLED), .help = ALL_RATES, .params = sporadic_param},
     {EXPERIMENT, .id = "hart.AH.3",
      .title = RTS_SAY("Hartstone AH.3: more work for the sporadic task"),
-     .source = RTS_SAY(MODELLED), .help = MORE_WORK, .params = sporadic_param},
+     .source = RTS_SAY(MODELLED), .help = TESTS("the sporadic task does more work"),
+     .params = sporadic_param},
     {EXPERIMENT, .id = "hart.AH.4", .title = RTS_SAY("Hartstone AH.4: more sporadic tasks"),
-     .source = RTS_SAY(MODELLED), .help = MORE_TASKS, .params = sporadic_param},
+     .source = RTS_SAY(MODELLED), .help = TESTS("there is one more sporadic task"),
+     .params = sporadic_param},
     {EXPERIMENT, .id = "hart.SH.1",
      .title = RTS_SAY("Hartstone SH.1: faster fifth task, with a server"),
-     .source = RTS_SAY(MODELLED), .help = ONE_RATE, .params = server_param},
+     .source = RTS_SAY(MODELLED), .help = TESTS(FIFTH), .params = server_param},
     {EXPERIMENT, .id = "hart.SH.2",
      .title = RTS_SAY("Hartstone SH.2: all tasks faster, with a server"),
      .source = RTS_SAY(MODELLED), .help = ALL_RATES, .params = server_param},
     {EXPERIMENT, .id = "hart.SH.3", .title = RTS_SAY("Hartstone SH.3: more work for the server"),
-     .source = RTS_SAY(MODELLED), .help = MORE_WORK, .params = server_param},
+     .source = RTS_SAY(MODELLED), .help = SERVER_WORK, .params = server_param},
     {EXPERIMENT, .id = "hart.SH.4",
      .title = RTS_SAY("Hartstone SH.4: more tasks that call the server"),
-     .source = RTS_SAY(MODELLED), .help = MORE_TASKS, .params = server_param},
+     .source = RTS_SAY(MODELLED), .help = MORE_OF_THIRD, .params = server_param},
     {EXPERIMENT, .id = "hart.SA.1",
      .title = RTS_SAY("Hartstone SA.1: shorter interarrivals, with a server"),
-     .source = RTS_SAY(MODELLED), .help = ONE_RATE, .params = both_param},
+     .source = RTS_SAY(MODELLED), .help = MORE_ARRIVALS, .params = both_param},
     {EXPERIMENT, .id = "hart.SA.2",
      .title = RTS_SAY("Hartstone SA.2: all rates higher, with a server"),
      .source = RTS_SAY(MODELLED), .help = ALL_RATES, .params = both_param},
     {EXPERIMENT, .id = "hart.SA.3",
      .title = RTS_SAY("Hartstone SA.3: more work for the server, with sporadic tasks"),
-     .source = RTS_SAY(MODELLED), .help = MORE_WORK, .params = both_param},
+     .source = RTS_SAY(MODELLED), .help = SERVER_WORK, .params = both_param},
     {EXPERIMENT, .id = "hart.SA.4", .title = RTS_SAY("Hartstone SA.4: more tasks of both kinds"),
-     .source = RTS_SAY(MODELLED), .help = MORE_TASKS, .params = both_param},
+     .source = RTS_SAY(MODELLED),
+     .help = TESTS("there is one more task, like the third or sporadic in turn"),
+     .params = both_param},
 };
 
 RTS_BENCHES(benches);

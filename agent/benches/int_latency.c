@@ -276,8 +276,10 @@ static const rts_bench benches[] = {
      .run = RTS_RUN(RTS_CAP_EVENT, run_phase)},
     {PHASE_COMMON, .id = "dk.irq_latency", .title = RTS_SAY("Interrupt latency"),
      .source = RTS_SAY("Dankwardt, part 1"),
-     .help =
-         RTS_SAY("From the request to the start of the handler; procedure of int.latency.phase."),
+     .help = RTS_SAY(
+         "How much later than after the promptest requests an interrupt's handler starts, by "
+         "the procedure of int.latency.phase; where a woken task takes the time stamp, its "
+         "wake-up is included."),
      .run = RTS_RUN(RTS_CAP_EVENT, run_phase)},
     {PHASE_COMMON, .id = "dk.irqsoff",
      .title = RTS_SAY("Longest time with interrupts masked, an upper bound"),

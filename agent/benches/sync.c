@@ -345,10 +345,12 @@ static const rts_bench benches[] = {
     {.id = "sync.test3",
      .title = RTS_SAY("Priority inversion"),
      .source = RTS_SAY("Obenland, figure 9"),
-     .help = RTS_SAY("L locks a resource and takes a time stamp, H blocks on the resource, M keeps "
-                     "the CPU for 10 ms: the time until H has the resource. The verdict is "
-                     "inverted if the median is at least half of M's loop, else bounded. With "
-                     "config=2cpu no task is bound, so that L need not wait for M."),
+     .help =
+         RTS_SAY("Three tasks: L of low, M of middle and H of high priority. L locks a resource "
+                 "and takes a time stamp, H blocks on the resource, M keeps the CPU for the "
+                 "time `loop`: the sample is the time until H has the resource. The verdict "
+                 "is inverted if the median is at least half of `loop`, else bounded. With "
+                 "config=2cpu no task is bound, so that L need not wait for M."),
      .metric = "mutexes and condition variables",
      .params = test3_param,
      .needs = RTS_CAP_PRIORITIES,

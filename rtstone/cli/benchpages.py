@@ -14,6 +14,7 @@ from pathlib import Path
 from rtstone.documents.other_names import OTHER_NAMES, settings
 from rtstone.documents.run import LOCAL
 from rtstone.interrupt import Interrupt
+from rtstone.measure.capabilities import WORDS
 from rtstone.measure.catalogue import catalogue
 from rtstone.measure.suite import Suite, load, shipped
 from rtstone.report.parts import glossary
@@ -72,7 +73,7 @@ def page(bench: Bench, suites: Iterable[str]) -> str:
     named = ", ".join(f"`{suite}`" for suite in suites)
     facts = {
         "Source": bench.source,
-        "Needs": ", ".join(bench.needs),
+        "Needs": ", ".join(WORDS[name] for name in bench.needs),
         "POSIX.1 metric group": bench.metric or "",
         "Slope over": _slope(bench),
         "In suites": named,

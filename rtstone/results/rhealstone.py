@@ -108,7 +108,7 @@ def _number(
         "variant of rheal.db; computed, not measured. Components that are not evaluable on the "
         "system are listed as n.e., and the figure over the others is flagged partial. A signal "
         "is not an interrupt: where one stands for it, that component is n.e., and a second figure "
-        "has it."
+        "counts the signal."
     )
     params = _WEIGHTS if weighted else []
     bench = Bench(f"rheal.{name}", title, "Golatowski, Rhealstone", text, params=params)

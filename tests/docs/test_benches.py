@@ -23,7 +23,7 @@ def test_a_page_has_all_that_is_declared() -> None:
     for line in (
         "What it does.",
         "* Source: Source, 3",
-        "* Needs: priorities",
+        "* Needs: tasks of different priority",
         "* In suites: `some`",
         "    rtstone run a.b",
         "| `limit` | `1500us` | 1us to 1s (ns, us, ms, s, min, h; no unit: s) | of a \\| wait |",

@@ -258,7 +258,7 @@ static const rts_bench benches[] = {
      .run = run_user},
     {.id = "int.latency.timerlat",
      .title = RTS_SAY("Interrupt and thread latency, by the kernel's tracer"),
-     .source = RTS_SAY("rtstone"),
+     .source = RTS_SAY("as rtla timerlat of Linux does"),
      .help = RTS_SAY("The kernel's timerlat tracer: from the programmed expiration of a kernel "
                      "timer to its handler (series irq) and to the thread it wakes (series "
                      "thread). The source is not independent of the system's timers. Settings are "
